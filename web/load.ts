@@ -11,7 +11,7 @@ interface Ahead {
 /** By path. */
 const ahead = new Map<string, Ahead>();
 /** An answer that nobody has taken by then is dropped: it would be old. */
-const KEPT_MS = 5000;
+const KEPT_MS = 15_000;
 
 /** Asks for what a screen is going to read before it is there. Who reads this path first takes the answer, or the refusal. */
 export function readAhead<Result>(path: string): Promise<Answer<Result>> {

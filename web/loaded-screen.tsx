@@ -2,15 +2,22 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ApiError } from './api.js';
+import { readAhead } from './load.js';
 import { ErrorNote, Loading } from './parts/notes.js';
-import type { Screen, ScreenProps } from './screens.js';
+import type { Screen, ScreenFile, ScreenProps } from './screens.js';
 
 /** Those that are here already. */
 const here = new WeakMap<object, ComponentType<never>>();
 
+/** Fetches the file of a screen and what it reads whatever it shows. */
+export function fetchFile<Props>({ reads = [], load }: Screen<Props>): Promise<ScreenFile<Props>> {
+  for (const path of reads) readAhead(path);
+  return load();
+}
+
 /** Fetches the file of a screen and, meanwhile known to be wanted, what it reads first. Whoever shows it says what failed. */
 export function fetchScreen<Props extends ScreenProps>(screen: Screen<Props>, props: Props): void {
-  screen.load().then(
+  fetchFile(screen).then(
     (module) => {
       here.set(screen, module.default as ComponentType<never>);
       module.readFirst?.(props);

@@ -68,8 +68,8 @@ function leave(): void {
 whenSignedOut(leave);
 // First, because all of these take longer than what follows.
 if (location.pathname !== '/sign-in') {
-  readAhead(PERMISSIONS);
   fetchPlace(location.pathname);
+  readAhead(PERMISSIONS);
 }
 applyTheme(storedTheme());
 const root = document.getElementById('app')!;

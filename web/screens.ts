@@ -3,6 +3,7 @@
  * each path also stands in src/api/dashboard/pages.ts.
  */
 import type { ComponentType } from 'preact';
+import { RECORD_TYPES } from './parts/record.js';
 import type { Area } from './session.js';
 import type { Zone } from './types.js';
 
@@ -33,6 +34,8 @@ export interface Screen<Props = ScreenProps> {
   /** Whether it also works for credentials that are restricted to certain records. */
   readonly narrowable?: boolean;
   readonly load: () => Promise<ScreenFile<Props>>;
+  /** What it reads from the API whatever it shows: asked for together with its file. */
+  readonly reads?: readonly string[];
 }
 
 /** In the order of the navigation. */
@@ -61,6 +64,7 @@ export const ZONE_SCREENS: readonly Screen<ZoneScreenProps>[] = [
     needs: 'dns',
     narrowable: true,
     load: () => import('./screens/records/records.js'),
+    reads: [RECORD_TYPES],
   },
   { path: 'history', title: 'History', listed: true, needs: 'dns', load: () => import('./screens/history/history.js') },
   { path: 'explain', title: 'Explain', listed: true, needs: 'dns', load: () => import('./screens/explain/explain.js') },

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Answer } from './api.js';
 import { isReadAhead, readAhead, useLoad } from './load.js';
-import { fetchScreen, LoadedScreen } from './loaded-screen.js';
+import { fetchFile, fetchScreen, LoadedScreen } from './loaded-screen.js';
 import { Empty, ErrorNote, Loading } from './parts/notes.js';
 import { Tabs } from './parts/tabs.js';
 import { Status, servedName, shownName } from './parts/zone.js';
@@ -26,11 +26,11 @@ const screenAt = (rest: string) => ZONE_SCREENS.find(({ path }) => path === (res
 
 export function readFirst({ params }: ScreenProps): void {
   const named = params['zone']!;
+  const zone = readAhead<Zone | Zone[]>(zonePath(named));
   // Its file does not have to wait for the zone. Whoever shows it says what failed.
-  screenAt(params['rest'] ?? '')
-    ?.load()
-    .catch(() => {});
-  readAhead<Zone | Zone[]>(zonePath(named)).then(
+  const screen = screenAt(params['rest'] ?? '');
+  if (screen) fetchFile(screen).catch(() => {});
+  zone.then(
     (answer) => {
       const zone = chosen(answer);
       if (zone) fetchZoneScreen(zone, zoneBase(named), params['rest'] ?? '');

@@ -1,6 +1,9 @@
 /** What several screens say about a record. */
 import type { DnsRecord } from '../types.js';
 
+/** Where the API says which types of records there are. */
+export const RECORD_TYPES = '/record_types';
+
 /** The value of a record as one text: with the priority, which v4 keeps apart. */
 export function contentText({ content, priority }: Pick<DnsRecord, 'content' | 'priority'>): string {
   return priority === undefined ? content : `${priority} ${content}`;

@@ -78,6 +78,36 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     await page.context().close();
   });
 
+  await t.test('a zone takes the DS records of zones below it', async (t) => {
+    const parent = await call('POST', '/zones', { name: 'parent.example' });
+    const child = await call('POST', '/zones', { name: 'child.parent.example' });
+    const delegation = { type: 'NS', name: 'child', content: 'ns1.example.net' };
+    await call('POST', `/zones/${parent.id}/dns_records`, delegation);
+    for (const { id } of [parent, child]) await call('PATCH', `/zones/${id}/dnssec`, { status: 'active' });
+    const takes = async () => (await call('GET', `/zones/${parent.id}/dnssec`)).dnssec_parental_agent;
+    const page = await enter('/zones/child.parent.example/dnssec');
+    const byItself = page.getByText('takes the DS record by itself: there is nothing for you to do');
+    await page.getByText('Give the DS record below to your registrar').waitFor();
+    t.equal(await byItself.count(), 0);
+    await page.goto(`${program.api}/zones/parent.example/dnssec`);
+    const panel = page.getByRole('region', { name: 'Zones below this one' });
+    const choice = panel.getByLabel('Take the DS records of zones below it');
+    await panel.getByText('Added by hand').waitFor();
+    await panel.getByText('The same as curl').click();
+    await panel.getByText('{"dnssec_parental_agent":true}').waitFor();
+    await choice.click();
+    await panel.getByText('Takes DS records', { exact: true }).waitFor();
+    t.equal(await takes(), true);
+    await dashboard.inspect(page, 'dnssec-parent');
+    await page.goto(`${program.api}/zones/child.parent.example/dnssec`);
+    await byItself.waitFor();
+    await page.goBack();
+    await choice.click();
+    await panel.getByText('Added by hand').waitFor();
+    t.equal(await takes(), false);
+    await page.context().close();
+  });
+
   await t.test('a secondary is added with a key by one request, and removed', async (t) => {
     const page = await enter('/zones/example.com/transfers');
     await page.getByRole('button', { name: 'Add a secondary' }).click();

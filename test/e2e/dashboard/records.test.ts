@@ -92,6 +92,16 @@ t.test('a zone in the dashboard', { skip: noBrowser, timeout: 300_000 }, async (
       noteList();
       await route.continue();
     });
+    // Until the types are asked for, nothing is known of the zone.
+    const { promise: areTypesAsked, resolve: noteTypes } = Promise.withResolvers<void>();
+    await fresh.route(/\/record_types/, async (route) => {
+      noteTypes();
+      await route.continue();
+    });
+    await fresh.route(/\/zones\?name=/, async (route) => {
+      await areTypesAsked;
+      await route.continue();
+    });
     await fresh.goto(`${dashboard.program.api}/zones/shop.example/records`);
     await fresh.getByRole('button', { name: 'www', exact: true }).waitFor();
     const id = (await call('GET', '/zones?name=shop.example'))[0].id;
@@ -339,6 +349,8 @@ t.test('more edits than the server takes in one change', { skip: noBrowser, time
   await page.getByText('3,600 selected').waitFor();
   await page.getByLabel('TTL of the selected').selectOption({ label: '1 hour' });
   await page.getByText('3,600 edits are not saved').waitFor();
+  // Those out of sight, too.
+  await until(async () => (await page.getByText('Edited', { exact: true }).count()) === 100);
   const review = page.getByRole('button', { name: 'Review and save' });
   const dialog = page.getByRole('dialog');
   const checks = '**/dns_records/batch?dry_run=true';

@@ -37,6 +37,11 @@ export default function Dnssec({ zone }: ZoneScreenProps) {
       await call('PATCH', path, { body: { denial } });
       reload();
     });
+  const take = (wanted: boolean): void =>
+    void sending.run(async () => {
+      await call('PATCH', path, { body: { dnssec_parental_agent: wanted } });
+      reload();
+    });
   const roll = (role: 'zsk' | 'ksk'): void =>
     void sending.run(async () => {
       await call('POST', `${path}/rollover`, { body: { role } });
@@ -46,6 +51,9 @@ export default function Dnssec({ zone }: ZoneScreenProps) {
   if (!state.answer) return <Loading what="DNSSEC" />;
   const dnssec = state.answer.result;
   const next = dnssec.status === 'active' || dnssec.status === 'pending' ? 'disabled' : 'active';
+  // Who serves a zone for others, or while it is being signed, cannot add records to it.
+  const hasZonesBelow =
+    zone.type !== 'secondary' && !dnssec.dnssec_presigned && status.answer?.result.progress === null;
   return (
     <>
       <Said dnssec={dnssec} status={status.answer?.result} keys={keys.answer?.result ?? []}>
@@ -71,6 +79,14 @@ export default function Dnssec({ zone }: ZoneScreenProps) {
         <Signatures
           status={status.answer.result}
           onDeny={writes && !dnssec.dnssec_presigned ? deny : undefined}
+          busy={sending.busy}
+        />
+      )}
+      {isSigned && hasZonesBelow && (
+        <ZonesBelow
+          path={path}
+          isTaking={dnssec.dnssec_parental_agent}
+          onTake={writes ? take : undefined}
           busy={sending.busy}
         />
       )}
@@ -108,6 +124,14 @@ const WORDS: Readonly<Record<DnssecState['status'], readonly [title: string, tex
   ],
 };
 
+/** The same where the parent is served here and takes the DS record by itself. */
+const BY_ITSELF: Readonly<Partial<Record<DnssecState['status'], string>>> = {
+  pending:
+    'All answers have signatures. The parent zone is served here and takes the DS record by itself: there is nothing for you to do. Resolvers begin to check when every server of the parent has it.',
+  'pending-disabled':
+    'The parent zone is served here and removes the DS record by itself. Signatures stay until no server of the parent has it, so that the zone never fails.',
+};
+
 interface SaidProps {
   readonly dnssec: DnssecState;
   readonly status: DnssecStatus | undefined;
@@ -116,7 +140,8 @@ interface SaidProps {
 }
 
 function Said({ dnssec, status, keys, children }: SaidProps) {
-  const [title, text, tone] = WORDS[dnssec.status];
+  const [title, usual, tone] = WORDS[dnssec.status];
+  const text = (status?.parent.taken_by != null && BY_ITSELF[dnssec.status]) || usual;
   // Until then resolvers may have answers without signatures, which they would reject.
   const early = keys.find(({ ds, state, until }) => ds !== null && state === 'published' && until !== null)?.until;
   return (
@@ -126,7 +151,10 @@ function Said({ dnssec, status, keys, children }: SaidProps) {
         <p>{text}</p>
         {dnssec.status === 'pending' && early != null && (
           <p>
-            Wait until <Time at={early} exact /> with that: some resolvers still remember answers without signatures.
+            {status?.parent.taken_by == null ? 'Wait until ' : 'That happens after '}
+            <Time at={early} exact />
+            {status?.parent.taken_by == null ? ' with that' : ''}: some resolvers still remember answers without
+            signatures.
           </p>
         )}
         {status?.progress != null && <p>Signing: {Math.floor(status.progress * 100)} % of the zone is done.</p>}
@@ -134,6 +162,39 @@ function Said({ dnssec, status, keys, children }: SaidProps) {
       </div>
       {children}
     </section>
+  );
+}
+
+interface ZonesBelowProps {
+  readonly path: string;
+  readonly isTaking: boolean;
+  /** Undefined for those who may not change it. */
+  readonly onTake: ((wanted: boolean) => void) | undefined;
+  readonly busy: boolean;
+}
+
+/** The other side of {@link ForTheParent}: this zone as the parent of zones that are served here, too. */
+function ZonesBelow({ path, isTaking, onTake, busy }: ZonesBelowProps) {
+  const state = isTaking ? <span class="chip good">Takes DS records</span> : <span class="chip">Added by hand</span>;
+  return (
+    <Panel title="Zones below this one" aside={state}>
+      <p class="muted">
+        {isTaking
+          ? 'When a zone below this one is signed on this server, its DS record appears in this zone by itself. It is replaced with the keys, and removed when the zone is no longer signed.'
+          : 'Resolvers check a signed zone below this one only when its DS record stands in this zone. If both belong to the same account, this zone can take the record by itself.'}
+      </p>
+      {onTake && (
+        <label class="check">
+          <input type="checkbox" checked={isTaking} disabled={busy} onChange={() => onTake(!isTaking)} />
+          <span>Take the DS records of zones below it</span>
+        </label>
+      )}
+      <p class="hint">
+        The zones must be delegated with NS records in this one. DS records that you added for them are replaced. When
+        this is turned off, those that are there stay.
+      </p>
+      {onTake && <Curl request={{ method: 'PATCH', path, body: { dnssec_parental_agent: !isTaking } }} />}
+    </Panel>
   );
 }
 

@@ -6,6 +6,7 @@ import { useLoad } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
+import { RECORD_TYPES } from '../../parts/record.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { asciiName } from '../../parts/zone.js';
 import { go, usePlace, withQuery } from '../../router.js';
@@ -43,7 +44,7 @@ export default function Explain({ zone }: ZoneScreenProps) {
     setType(asked.type);
     setSubnet(asked.client_subnet);
   }, [asked.name, asked.type, asked.client_subnet]);
-  const types = useLoad<RecordType[]>('/record_types').answer?.result.map((entry) => entry.type) ?? [];
+  const types = useLoad<RecordType[]>(RECORD_TYPES).answer?.result.map((entry) => entry.type) ?? [];
   const path = pathWith(`/zones/${zone.id}/dns_records/explain`, asked);
   const { answer, error, busy } = useLoad<Explanation>(path);
   const ask = (event: SubmitEvent): void => {

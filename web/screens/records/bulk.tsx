@@ -5,7 +5,7 @@ import { useSending } from '../../load.js';
 import { count } from '../../parts/count.js';
 import type { DnsRecord } from '../../types.js';
 import { ttlChoices } from './form-values.js';
-import { bodyOf, type Edit, type Edits, type RecordBody } from './pending.js';
+import { bodyOf, changeOf, type Edit, type Edits, type RecordBody } from './pending.js';
 
 interface BulkBarProps {
   readonly selected: ReadonlyMap<string, DnsRecord>;
@@ -15,7 +15,7 @@ interface BulkBarProps {
   /** Reads them; says how many are read. */
   readonly onSelectAll: (onProgress: (read: number) => void) => Promise<void>;
   readonly onClear: () => void;
-  readonly onApply: (changes: ReadonlyMap<string, Edit>) => void;
+  readonly onApply: (changes: ReadonlyMap<string, Edit | undefined>) => void;
 }
 
 /** Edits that are made at a time; in between, the page reacts. */
@@ -32,11 +32,11 @@ export function BulkBar({ selected, edits, total, onSelectAll, onClear, onApply 
   const [read, setRead] = useState(0);
   const change = (alter: (body: RecordBody, before: DnsRecord) => RecordBody): void => {
     void making.run(async () => {
-      const changes = new Map<string, Edit>();
+      const changes = new Map<string, Edit | undefined>();
       for (const [id, before] of selected) {
         const edit = edits.get(id);
         const body = edit?.kind === 'change' ? edit.body : bodyOf(before);
-        changes.set(id, { kind: 'change', before, body: alter(body, before) });
+        changes.set(id, changeOf(before, alter(body, before)));
         if (changes.size % SLICE === 0) await nextTask();
       }
       await nextTask();

@@ -74,7 +74,7 @@ export function usePending(zoneId: string): Pending {
       const state = present();
       const edits = new Map(state.edits);
       for (const [key, edit] of changes) {
-        if (edit === undefined || isNothing(edit)) edits.delete(key);
+        if (edit === undefined) edits.delete(key);
         else edits.set(key, edit);
       }
       const past = [...state.past, state.edits].slice(-MOST_STEPS);
@@ -135,8 +135,9 @@ function canonical(value: unknown): string {
   return JSON.stringify(members.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function isNothing(edit: Edit): boolean {
-  return edit.kind === 'change' && !MEMBERS.some((member) => isChanged(edit.before, edit.body, member));
+/** The edit that makes this of a record; undefined when that changes nothing. */
+export function changeOf(before: DnsRecord, body: RecordBody): Edit | undefined {
+  return MEMBERS.some((member) => isChanged(before, body, member)) ? { kind: 'change', before, body } : undefined;
 }
 
 export interface Batch {

@@ -10,6 +10,7 @@ import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Receipt, type Saved } from '../../parts/receipt.js';
+import { RECORD_TYPES } from '../../parts/record.js';
 import { sortOf } from '../../parts/sort.js';
 import { asciiName } from '../../parts/zone.js';
 import { Link, usePlace, withQuery } from '../../router.js';
@@ -21,15 +22,13 @@ import { draftsOf } from './drafts.js';
 import { Editor, isCommand } from './editor.js';
 import { Filters } from './filters.js';
 import { valuesOf } from './form-values.js';
-import { batchOf, type Edit, type Edits, editAt, newKey, type RecordBody, usePending } from './pending.js';
+import { batchOf, changeOf, type Edit, type Edits, editAt, newKey, type RecordBody, usePending } from './pending.js';
 import { Review } from './review.js';
 import { ORDERS, RecordTable } from './table.js';
 
 const PER_PAGE = 100;
 /** Edits that are checked together with a new one; above, only the new one is. */
 const MOST_CHECKED = 300;
-
-const TYPES = '/record_types';
 
 /** A page of the list, as the address wants it. */
 function listPath(zone: Zone, query: URLSearchParams): string {
@@ -46,7 +45,6 @@ function listPath(zone: Zone, query: URLSearchParams): string {
 
 export function readFirst({ zone }: ZoneScreenProps): void {
   readAhead(listPath(zone, new URLSearchParams(location.search)));
-  readAhead(TYPES);
 }
 
 export default function Records({ zone, base }: ZoneScreenProps) {
@@ -54,7 +52,7 @@ export default function Records({ zone, base }: ZoneScreenProps) {
   const filter = filterOf(query);
   const path = listPath(zone, query);
   const { answer, error, busy, reload } = useLoad<DnsRecord[]>(path);
-  const types = useLoad<RecordType[]>(TYPES).answer?.result;
+  const types = useLoad<RecordType[]>(RECORD_TYPES).answer?.result;
   // Records that come from a primary are changed there.
   const permissions = usePermissions();
   const editable = mayWrite(permissions, 'dns') && types !== undefined && zone.type !== 'secondary';
@@ -83,7 +81,7 @@ export default function Records({ zone, base }: ZoneScreenProps) {
       if (present.current.open !== form && error instanceof ApiError) setRefused(notKept(body, error));
       throw error;
     }
-    present.current.apply(new Map([[key, edit]]));
+    present.current.apply(new Map([[key, before ? changeOf(before, body) : edit]]));
     drafts.delete(form);
     close(form);
   };

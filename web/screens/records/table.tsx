@@ -44,26 +44,36 @@ interface Row {
   readonly before: DnsRecord | undefined;
   readonly edit: Edit | undefined;
   readonly body: RecordBody;
+  readonly isSelected: boolean;
 }
 
-function rowsOf(records: readonly DnsRecord[], edits: Edits): Row[] {
+function rowsOf(records: readonly DnsRecord[], edits: Edits, selected: ReadonlyMap<string, DnsRecord>): Row[] {
   const rows: Row[] = [];
   for (const [key, edit] of edits) {
     if (edit.kind === 'create' && rows.length < MOST_NEW)
-      rows.push({ id: key, before: undefined, edit, body: edit.body });
+      rows.push({ id: key, before: undefined, edit, body: edit.body, isSelected: false });
   }
   for (const record of records) {
     const edit = edits.get(record.id);
-    const body = edit && edit.kind !== 'delete' ? edit.body : bodyOf(record);
-    rows.push({ id: record.id, before: record, edit, body });
+    const body = edit && edit.kind !== 'delete' ? edit.body : bodyOfRecord(record);
+    rows.push({ id: record.id, before: record, edit, body, isSelected: selected.has(record.id) });
   }
   return rows;
+}
+
+const bodies = new WeakMap<DnsRecord, RecordBody>();
+
+/** Always the same one of a record, so that its row is not drawn again when others are edited. */
+function bodyOfRecord(record: DnsRecord): RecordBody {
+  let body = bodies.get(record);
+  if (!body) bodies.set(record, (body = bodyOf(record)));
+  return body;
 }
 
 export function RecordTable(props: TableProps) {
   const { records, edits, editable, open, drafts, selected, busy, onSelect } = props;
   const rows = useFirstRows(
-    useMemo(() => rowsOf(records, edits), [records, edits]),
+    useMemo(() => rowsOf(records, edits, selected), [records, edits, selected]),
     records,
   );
   const isAllSelected = records.length > 0 && records.every(({ id }) => selected.has(id));
@@ -105,7 +115,6 @@ export function RecordTable(props: TableProps) {
             table={props}
             isOpen={open === row.id}
             isTyped={open !== row.id && drafts.has(row.id)}
-            isSelected={selected.has(row.id)}
           />
         ))}
       </tbody>
@@ -115,16 +124,23 @@ export function RecordTable(props: TableProps) {
 
 const LEAST_ROW_PX = 40;
 
-/** The rows that fill the window, then all of them: a page can be used before a hundred rows are drawn. */
+/**
+ * The rows that fill the window, then all of them: a page can be used before a hundred rows are drawn, and when all of them are
+ * edited, those out of sight follow a moment later.
+ */
 function useFirstRows(rows: readonly Row[], list: readonly DnsRecord[]): readonly Row[] {
-  const [whole, setWhole] = useState<readonly DnsRecord[]>();
+  const [drawn, setDrawn] = useState<{ readonly rows: readonly Row[]; readonly list: readonly DnsRecord[] }>();
   // Whoever has scrolled on sees more.
-  const seen = useMemo(() => Math.ceil((scrollY + innerHeight) / LEAST_ROW_PX), [list]);
+  const seen = useMemo(() => Math.ceil((scrollY + innerHeight) / LEAST_ROW_PX), [rows]);
   useEffect(() => {
-    const timer = setTimeout(() => setWhole(list));
+    const timer = setTimeout(() => setDrawn({ rows, list }));
     return () => clearTimeout(timer);
-  }, [list]);
-  return whole === list ? rows : rows.slice(0, seen);
+  }, [rows, list]);
+  if (drawn?.rows === rows) return rows;
+  if (drawn?.list !== list) return rows.slice(0, seen);
+  // With a row more or less, those behind it are others.
+  const isSameRow = drawn.rows.length === rows.length && drawn.rows[seen]?.id === rows[seen]?.id;
+  return isSameRow ? [...rows.slice(0, seen), ...drawn.rows.slice(seen)] : rows;
 }
 
 function moveAmongRows(event: KeyboardEvent): void {
@@ -151,7 +167,6 @@ interface RowProps extends Row {
   readonly isOpen: boolean;
   /** Whether its form, which is closed, has text that was neither kept nor cancelled. */
   readonly isTyped: boolean;
-  readonly isSelected: boolean;
 }
 
 /** Draws a row again only when something in it is different: a hundred rows take longer than a person should wait for a key. */
