@@ -241,10 +241,12 @@ function Attention({ nodes, begins }: AttentionProps) {
   if (!answer) return null;
   const { notices, ends } = answer.result;
   // Warnings are for administrators: «none» would say nothing to others.
-  if ((!administrator || (begins && notices.length === 0)) && ends.length === 0) return null;
+  if (!administrator && ends.length === 0) return null;
   return (
     <Panel title="What needs you">
-      {administrator && notices.length === 0 && <p class="good-line">Nothing: no warnings.</p>}
+      {administrator && notices.length === 0 && (
+        <p class="good-line">{begins ? 'No warnings.' : 'Nothing: no warnings.'}</p>
+      )}
       <ul class="notices">
         {notices.map(({ code, text, remedy }) => (
           <li key={code + text}>
