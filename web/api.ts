@@ -39,10 +39,16 @@ export class ApiError extends Error {
   }
 }
 
+/** The message of this code only says that something is wrong with a request. */
+const BAD_BODY = 9207;
+
 /** The text of a refusal; the chain says what exactly is wrong. */
 function sentenceOf(errors: readonly Message[]): string {
   return errors
-    .map(({ message, error_chain: chain = [] }) => [message, ...chain.map((item) => item.message)].join(' '))
+    .flatMap(({ code, message, error_chain: chain = [] }) => {
+      const reasons = chain.map((item) => item.message);
+      return code === BAD_BODY && reasons.length > 0 ? reasons : [message, ...reasons];
+    })
     .join(' ');
 }
 

@@ -12,6 +12,7 @@ import t from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { examineCluster } from '../../src/cli/cluster/examine.js';
 import { loadSettings } from '../../src/config/load.js';
+import { SCHEMA_VERSION } from '../../src/store/migrate.js';
 import { contentIn } from '../support/cluster-copies.js';
 import { copyMasterKey, makeNodes, type TestNode } from '../support/cluster-nodes.js';
 import { heard, withCookie } from '../support/cookies.js';
@@ -254,13 +255,16 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
   t.test('a newer program migrates the database: nodes of this one serve, say so, and write nothing', async (t) => {
     const kept = await add(a, '?wait=insync');
     const number = (await position()) + 1;
-    const version = Buffer.of(2, 99, 0, 0, 0).toString('hex');
+    const newer = SCHEMA_VERSION + 1;
+    const body = Buffer.from([2, 0, 0, 0, 0]);
+    body.writeUInt32LE(newer, 1);
     await postgres.query(`INSERT INTO zoneplane.entries (number, id, after, schema, parts, node, body)
-      SELECT ${number}, 'newer', id, schema, 0, 'x', '\\x${version}' FROM zoneplane.entries WHERE number = ${number - 1}`);
+      SELECT ${number}, 'newer', id, schema, 0, 'x', '\\x${body.toString('hex')}' FROM zoneplane.entries WHERE number = ${number - 1}`);
     await postgres.query(`NOTIFY zoneplane, 'entry ${number}'`);
     for (const node of [a, b]) {
       const told = async () => (await fetch(`${node.program().api}/readyz`)).text();
-      await until(async () => /migrates to schema version 99, .*upgrade this node/.test(await told()));
+      const text = new RegExp(`migrates to schema version ${newer}, .*upgrade this node`);
+      await until(async () => text.test(await told()));
       t.match(await add(node), { status: 503 });
       t.ok(await serves(node, kept.name)());
       t.equal((await node.call('GET', `/zones/${zone}/dns_records`)).status, 200);

@@ -61,7 +61,7 @@ export default function Overview() {
       {answer ? <Questions activity={answer.result} /> : !error && <Loading what="the overview" />}
       <Nodes answer={cluster.answer} error={cluster.error} />
       <div class="columns">
-        <Attention nodes={statesOf(cluster.answer?.result)} begins={begins} />
+        <Attention nodes={statesOf(cluster.answer?.result)} />
         {account && mayRead(permissions, 'account') && <LastChanges account={account.id} />}
       </div>
       <Curl request={{ method: 'GET', path }} />
@@ -226,11 +226,9 @@ function statesOf(cluster: Cluster | undefined): string | undefined {
 interface AttentionProps {
   /** What needs somebody is read again when it changes. */
   readonly nodes: string | undefined;
-  /** Whether the first zone is still to be created: that is what needs somebody then. */
-  readonly begins: boolean;
 }
 
-function Attention({ nodes, begins }: AttentionProps) {
+function Attention({ nodes }: AttentionProps) {
   const { answer, reload } = useLoad<OverviewAnswer>(NEEDS, { everyMs: 60_000 });
   const before = useRef(nodes);
   useEffect(() => {
@@ -244,9 +242,7 @@ function Attention({ nodes, begins }: AttentionProps) {
   if (!administrator && ends.length === 0) return null;
   return (
     <Panel title="What needs you">
-      {administrator && notices.length === 0 && (
-        <p class="good-line">{begins ? 'No warnings.' : 'Nothing: no warnings.'}</p>
-      )}
+      {administrator && notices.length === 0 && <p class="good-line">No warnings.</p>}
       <ul class="notices">
         {notices.map(({ code, text, remedy }) => (
           <li key={code + text}>

@@ -132,6 +132,7 @@ export default function Records({ zone, base }: ZoneScreenProps) {
       {!answer && !error && <Loading what="records" />}
       {answer && answer.result.length + pending.edits.size === 0 && (
         <NoRecords
+          zone={zone}
           isPastEnd={isPastEnd(answer.info)}
           isFiltered={isFiltered}
           isLimited={permissions.records !== null}
@@ -333,6 +334,7 @@ function useUndoKey(undo: () => void): void {
 }
 
 interface NoRecordsProps {
+  readonly zone: Zone;
   readonly isPastEnd: boolean;
   readonly isFiltered: boolean;
   /** Only certain records are shown to this credential. */
@@ -341,7 +343,7 @@ interface NoRecordsProps {
   readonly onNew: () => void;
 }
 
-function NoRecords({ isPastEnd: hasOthers, isFiltered, isLimited, editable, onNew }: NoRecordsProps) {
+function NoRecords({ zone, isPastEnd: hasOthers, isFiltered, isLimited, editable, onNew }: NoRecordsProps) {
   if (hasOthers) return <PastEnd />;
   if (isFiltered) {
     const all = { search: undefined, type: undefined, proxied: undefined, tag: undefined, page: undefined };
@@ -360,6 +362,12 @@ function NoRecords({ isPastEnd: hasOthers, isFiltered, isLimited, editable, onNe
           ? 'Your credential is limited to records of certain names or types; the zone may have others.'
           : 'The SOA record and the name servers are there by themselves. Add an address for a website, or where mail goes.'}
       </p>
+      {!isLimited && zone.type === 'full' && zone.name_servers.length > 0 && (
+        <p>
+          Resolvers find the zone when your registrar, or the zone above this one, has these name servers for it:{' '}
+          <code>{zone.name_servers.join(', ')}</code>
+        </p>
+      )}
       {editable && (
         <button type="button" onClick={onNew}>
           Add the first record
