@@ -253,7 +253,7 @@ function ForTheParent({ dnssec, status }: { readonly dnssec: DnssecState; readon
 const ROLES = { ksk: 'Signs the keys (KSK)', zsk: 'Signs the records (ZSK)', csk: 'Signs everything (CSK)' } as const;
 const STATES = {
   presigning: 'Signing in advance',
-  published: 'Published, not in use',
+  published: 'Published, waiting',
   active: 'In use',
   retired: 'Being withdrawn',
   withdrawn: 'Withdrawn',
