@@ -17,7 +17,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.stderr.write(`zoneplane: ${messageOf(explainFileFailure(error, 'standard output'))}\n`);
   process.exit(1);
 });
-// What is said there is lost; the exit code still tells.
+// Messages are lost then, but the exit code still tells whether the command succeeded.
 process.stderr.on('error', () => {});
 
 // Loaded only now: it loads native code, which crashes on a Node.js that is too old.
@@ -30,7 +30,7 @@ const exitCode = await runCommandLine({
   stdout: process.stdout,
   stderr: process.stderr,
 });
-// A pipe takes what its reader has not read yet only bit by bit.
+// A pipe holds little: the rest of the output is written only as its reader reads.
 for (const stream of [process.stdout, process.stderr]) {
   await new Promise<void>((resolve) => stream.write('', () => resolve()));
 }

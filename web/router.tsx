@@ -24,7 +24,7 @@ export function go(to: string, { replace = false } = {}): void {
   if (!samePath) scrollTo(0, 0);
 }
 
-/** Tells after an answer has come whether who asked is still there: nobody is taken away from where they have gone meanwhile. */
+/** Tells, after an answer has come, whether the screen that asked is still open: people stay where they have gone meanwhile. */
 export function useIsHere(): () => boolean {
   const here = useRef(false);
   useLayoutEffect(() => {

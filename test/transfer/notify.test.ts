@@ -175,6 +175,13 @@ async function start(t: Test, { peers: count = 1, signed = false }: Options = {}
 const STEP_MS = 2;
 const MOST_STEPS = 5000;
 
+/** Every peer has the newest version, and what is stored says so. */
+async function bringInStep({ peers, clock, serve, zone, rows }: World): Promise<void> {
+  for (const peer of peers) peer.serial = zone().serial;
+  serve();
+  await advanceUntil(clock, () => rows().every(({ serial }) => serial === zone().serial), 500);
+}
+
 /** Moves the clock in steps until the condition holds, and lets datagrams pass in between. */
 async function advanceUntil(clock: TestClock, holds: () => boolean, stepMs = 0): Promise<void> {
   for (let i = 0; i < MOST_STEPS; i++) {
@@ -287,9 +294,7 @@ t.test('a restart: who is behind is told, who is not is only asked', async (t) =
   const { clock, change, serve, zone, rows } = world;
   const [first, second] = world.peers;
   const notifier = world.notify();
-  for (const peer of world.peers) peer.serial = zone().serial;
-  serve();
-  await advanceUntil(clock, () => rows().every(({ serial }) => serial === zone().serial), 500);
+  await bringInStep(world);
   notifier.close();
   await change();
   // Committed, and the process was killed before it said so. What is stored says so; whoever asked them would hear otherwise.
@@ -323,12 +328,10 @@ t.test('a restart: who is behind is told, who is not is only asked', async (t) =
 
 t.test('a restart: who has lost its copy since it was asked last is told', async (t) => {
   const world = await start(t, { peers: 2 });
-  const { clock, serve, zone, rows } = world;
+  const { clock, zone } = world;
   const [first, second] = world.peers;
   const notifier = world.notify();
-  for (const peer of world.peers) peer.serial = zone().serial;
-  serve();
-  await advanceUntil(clock, () => rows().every(({ serial }) => serial === zone().serial), 500);
+  await bringInStep(world);
   notifier.close();
   // By what is stored, both have the newest version.
   first!.serial = zone().serial - 1;

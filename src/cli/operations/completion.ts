@@ -53,7 +53,7 @@ function wordsAfter({ command }: Described): string[] {
   ];
 }
 
-/** Whether names of zones follow the path: one, or as many as somebody likes. */
+/** Whether names of zones follow the path: one, or any number. */
 function takesZones({ command }: Described): 'no' | 'one' | 'many' {
   const [first] = command.registeredArguments;
   if (first?.name() === 'zone') return 'one';
@@ -74,8 +74,8 @@ function pathsOf(commands: readonly Described[]): string {
 }
 
 /**
- * The longest path of commands that the words before the cursor spell decides; names of zones or files complete what is no
- * option. Bash takes `=` for a word.
+ * The longest path of commands that the words before the cursor spell decides. Everything that is not an option is completed
+ * with names of zones or files. Bash treats `=` as a word.
  */
 function printBash(commands: readonly Described[]): string {
   const cases = commands.map((entry) => {

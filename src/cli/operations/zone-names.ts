@@ -8,7 +8,7 @@ import { zoneNamesFrom } from '../../store/zones/zones.js';
 import type { CommandContext } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 
-/** More than a terminal can show. */
+/** Names that are printed at most: more than a terminal can show. */
 const MOST = 1000;
 
 export function addZoneNamesCommand(program: Command, { terminal, environment }: CommandContext): void {

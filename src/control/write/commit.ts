@@ -162,7 +162,7 @@ async function runTogether(store: Store, jobs: readonly Job[]): Promise<number> 
   }
 }
 
-/** Of writes of which nothing was stored, those that the log has let wait as long as the first; the others still have time. */
+/** The writes that the log has let wait as long as the first one. Nothing of them was stored; the others still have time. */
 function withoutPatience(jobs: readonly Job[], error: unknown): readonly Job[] {
   if (!(error instanceof LogUnavailable)) return jobs;
   const later = jobs.findIndex(({ sinceMs }) => sinceMs > jobs[0]!.sinceMs + AT_ONCE_MS);

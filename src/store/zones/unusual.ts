@@ -36,7 +36,10 @@ export function someProxiedZone(store: Store): string | undefined {
   return statements(store).proxied.get()?.[0];
 }
 
-/** Names of served zones that must have NS records of their own at the apex and have none; no more than `limit`. Those of other primaries are not ours to mend. */
+/**
+ * Names of served zones that must have NS records of their own at the apex and have none; no more than `limit`. Zones of other
+ * primaries are left out, because only their primary can change them.
+ */
 export function zonesWithoutNameServers(store: Store, limit: number): string[] {
   return statements(store)
     .bare.all(limit)

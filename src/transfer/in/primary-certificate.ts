@@ -13,7 +13,7 @@ export interface PrimaryTls {
   readonly authorities: string | undefined;
 }
 
-/** Names of a certificate that are said. */
+/** The most names of a certificate that a message lists. */
 const MOST_NAMES = 5;
 
 /** Why a connection is not one to this primary; undefined: it is. */

@@ -135,7 +135,7 @@ function Questions({ activity }: { readonly activity: Activity }) {
   );
 }
 
-/** Whether there is no zone yet, and whoever looks may create one. */
+/** Whether there is no zone yet, and this credential may create one. */
 function useBegins(activity: Activity | undefined): boolean {
   const isQuiet = activity?.zones.length === 0;
   const { answer } = useLoad<Zone[]>(isQuiet ? '/zones?per_page=5' : undefined);

@@ -288,7 +288,7 @@ async function readAll(
   const ask = (page: number): Promise<Answer<DnsRecord[]>> => {
     const path = pathWith(`/zones/${zone.id}/dns_records`, { ...filter, page, per_page: 2000 });
     const answer = call<DnsRecord[]>('GET', path);
-    // Whoever waits for it says so; those behind it are not wanted any more then.
+    // The loop below throws the first failure. Later pages are not needed then.
     answer.catch(() => {});
     return answer;
   };

@@ -73,7 +73,7 @@ export interface CheckingOptions extends Pick<SavingOptions, 'path' | 'parts' | 
 export async function checkParts({ path, parts, etag, signal, onPart }: CheckingOptions): Promise<Diff[]> {
   const ask = (part: Edits): Promise<Answer<unknown>> => {
     const answer = sendPart(`${path}?dry_run=true`, part, etag, signal);
-    // Whoever waits for it says so; those behind it are not wanted any more then.
+    // The loop below throws the refusal of the first part. Answers to later parts are not needed then.
     answer.catch(() => {});
     return answer;
   };

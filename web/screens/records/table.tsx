@@ -63,7 +63,7 @@ function rowsOf(records: readonly DnsRecord[], edits: Edits, selected: ReadonlyM
 
 const bodies = new WeakMap<DnsRecord, RecordBody>();
 
-/** Always the same one of a record, so that its row is not drawn again when others are edited. */
+/** The same object for a record each time, so that its row is not drawn again when others are edited. */
 function bodyOfRecord(record: DnsRecord): RecordBody {
   let body = bodies.get(record);
   if (!body) bodies.set(record, (body = bodyOf(record)));
