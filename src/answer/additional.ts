@@ -4,7 +4,15 @@
  */
 // hot
 import { Type } from '../dns/codes.js';
-import { MAX_TARGETS } from '../image/layout.js';
+import {
+  MAX_TARGETS,
+  nodeNameAt,
+  nodeNameLength,
+  TARGET_HEADER,
+  TargetWord,
+  targetCount,
+  targetNameLength,
+} from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import type { Query } from './query.js';
 import { firstTarget, nextTarget, type Response, skipLabels, truncate, writeOptional } from './response.js';
@@ -40,10 +48,16 @@ function writeTargets(
   const start = response.targetsAt;
   let done = already;
   let target = firstTarget(image, rrset);
-  for (let left = words[rrset + 3]! >>> 16; left > 0; left--) {
-    const length = words[target + 1]! & 0xff;
-    const nameAt = skipLabels(response, start + (words[target + 1]! >>> 8), 0);
-    const node = image.findNode(search.zone, words[target]!, image.view, (target + 2) * 4, length);
+  for (let left = targetCount(words, rrset); left > 0; left--) {
+    const length = targetNameLength(words, target);
+    const nameAt = skipLabels(response, start + (words[target + TargetWord.place]! >>> 8), 0);
+    const node = image.findNode(
+      search.zone,
+      words[target + TargetWord.hash]!,
+      image.view,
+      (target + TARGET_HEADER) * 4,
+      length,
+    );
     target = nextTarget(image, target);
     if (node === 0 || contains(node, done)) continue;
     if (response.cutNode !== 0 && endsInCut(image, node, response.cutNode) !== mandatory) continue;
@@ -86,20 +100,15 @@ function contains(node: number, done: number): boolean {
 function endsInCut(image: ImageReader, node: number, cutNode: number): boolean {
   const words = image.words;
   const bytes = image.bytes;
-  const length = words[node + 2]! & 0xff;
-  const cutLength = words[cutNode + 2]! & 0xff;
+  const length = nodeNameLength(words, node);
+  const cutLength = nodeNameLength(words, cutNode);
   const skip = length - cutLength;
   if (skip < 0) return false;
-  const name = nameOf(words, node);
-  const cut = nameOf(words, cutNode);
+  const name = nodeNameAt(words, node);
+  const cut = nodeNameAt(words, cutNode);
   let at = 0;
   while (at < skip) at += 1 + bytes[name + at]!;
   if (at !== skip) return false;
   for (let i = 0; i < cutLength; i++) if (bytes[name + skip + i] !== bytes[cut + i]) return false;
   return true;
-}
-
-/** Octet offset of a node's name. */
-function nameOf(words: Int32Array, node: number): number {
-  return (node + 4 + (words[node + 2]! >>> 16) * 2) * 4;
 }

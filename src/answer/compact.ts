@@ -5,6 +5,7 @@
  */
 // hot
 import { Ede, Rcode } from '../dns/codes.js';
+import { RRsetWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import { Lack, type MadeRecords, madeKey, UNMADE } from './made.js';
 import { copyOctets, fail, MAX_POINTER, putOwners, type Response, truncate, writeRequired } from './response.js';
@@ -60,7 +61,7 @@ export function writeOwed(search: Search, response: Response): number {
 /** Writes a wildcard's RRset into the answer, signed for the name itself; false when the answer ends here without it. */
 export function writeExpanded(search: Search, response: Response, image: ImageReader, rrset: number): boolean {
   // An RRset without signatures at the wildcard is answered without them: it is not signed yet, or never.
-  const isSigned = image.words[rrset + 5]! > 0;
+  const isSigned = image.words[rrset + RRsetWord.signatures]! > 0;
   if (isSigned) oweMade(search, image, Lack.data, rrset);
   if (search.lack !== Lack.nothing) return false;
   response.dnssecOk = !isSigned;

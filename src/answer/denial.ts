@@ -5,7 +5,7 @@
 // hot
 import { Ede, Rcode, Type } from '../dns/codes.js';
 import { findFloor, findLast } from '../image/floor.js';
-import { Control, DenialKind, Flag, HASH_OCTETS, viewOf, ZoneWord } from '../image/layout.js';
+import { Control, DenialKind, Flag, HASH_OCTETS, nodeFlags, viewOf, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import { oweMade, writeOwed } from './compact.js';
 import { Lack } from './made.js';
@@ -129,7 +129,7 @@ function isHashed(search: Search): boolean {
 }
 
 function hasNsec(image: ImageReader, node: number): boolean {
-  return ((image.words[node + 2]! >>> 8) & Flag.nsec) !== 0;
+  return (nodeFlags(image.words, node) & Flag.nsec) !== 0;
 }
 
 /** Notes a node whose record is owed; 0 when the record that would prove it is missing. */

@@ -4,7 +4,7 @@
  */
 // hot
 import { Class, Ede, Opcode, Rcode, Type } from '../dns/codes.js';
-import { Control, NEGATIVE_SOA, viewOf, ZoneWord } from '../image/layout.js';
+import { bodyAt, Control, NEGATIVE_SOA, RRsetWord, viewOf, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import { writeAdditional } from './additional.js';
 import { answerChaos } from './chaos.js';
@@ -241,7 +241,7 @@ function noteSerial(engine: Engine, image: ImageReader): void {
   const search = engine.search;
   const soa = search.apexNode === 0 ? 0 : image.findRRset(search.apexNode, NEGATIVE_SOA);
   if (soa === 0) return;
-  engine.serialAt = (soa + image.words[soa + 4]!) * 4 + image.words[soa + 1]! - 20;
+  engine.serialAt = bodyAt(image.words, soa) * 4 + image.words[soa + RRsetWord.octets]! - 20;
   engine.zoneLabels = search.apexLabels;
   engine.expiresAt = image.words[search.zoneRecord + ZoneWord.expires]!;
 }

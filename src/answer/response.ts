@@ -4,7 +4,17 @@
  */
 // hot
 import { Ede, Rcode } from '../dns/codes.js';
-import { MISSING_SIGNATURES, NODE_HEADER, RRSET_HEADER, SOURCE_SHIFT } from '../image/layout.js';
+import {
+  bodyAt,
+  MISSING_SIGNATURES,
+  nodeNameAt,
+  nodeNameLength,
+  RRSET_HEADER,
+  RRsetWord,
+  SOURCE_SHIFT,
+  TARGET_HEADER,
+  targetNameLength,
+} from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 
 /** Pointers cannot refer to an offset above this (RFC 1035 §4.1.4). */
@@ -70,18 +80,18 @@ export function createResponse(): Response {
  */
 function writeRRset(response: Response, image: ImageReader, rrset: number, ownerAt: number): number {
   const words = image.words;
-  const data = words[rrset + 1]!;
-  const signed = response.dnssecOk ? words[rrset + 5]! : 0;
+  const data = words[rrset + RRsetWord.octets]!;
+  const signed = response.dnssecOk ? words[rrset + RRsetWord.signatures]! : 0;
   const length = data + (signed & 0xffff);
   const start = response.at;
   if (data === 0 || start + length > response.limit || ownerAt > MAX_POINTER || signed === MISSING_SIGNATURES) return 0;
   const to = response.base + start;
   const out = response.bytes;
-  copyWords(image, rrset + words[rrset + 4]!, response.view, to, length);
-  const slots = words[rrset + 2]!;
+  copyWords(image, bodyAt(words, rrset), response.view, to, length);
+  const slots = words[rrset + RRsetWord.slots]!;
   const ownerSlots = slots & 0xffff;
   const apexSlots = slots >>> 16;
-  const relativeSlots = words[rrset + 3]! & 0xffff;
+  const relativeSlots = words[rrset + RRsetWord.references]! & 0xffff;
   let slot = rrset + RRSET_HEADER;
   if (ownerAt !== 12) {
     putPointer(out, to, ownerAt);
@@ -96,7 +106,7 @@ function writeRRset(response: Response, image: ImageReader, rrset: number, owner
     putPointer(out, to + (entry & 0xffff), start + (entry >>> 16));
   }
   response.at = start + length;
-  const head = words[rrset]!;
+  const head = words[rrset + RRsetWord.head]!;
   if (head >>> 16 !== 0) noteHead(response, head);
   return (head & 0xffff) + (signed >>> 16);
 }
@@ -124,7 +134,7 @@ function lengthOfRR(bytes: Uint8Array, at: number): number {
 }
 
 /**
- * The same for an RRset that the answer must contain: when it cannot be written, the answer becomes truncated, or
+ * {@link writeRRset} for an RRset that the answer must contain: when it cannot be written, the answer becomes truncated, or
  * SERVFAIL when no transport could carry it.
  */
 export function writeRequired(response: Response, image: ImageReader, rrset: number, ownerAt: number): number {
@@ -133,7 +143,7 @@ export function writeRequired(response: Response, image: ImageReader, rrset: num
   return count;
 }
 
-/** The same for an RRset whose signatures may be left out (RFC 4035 §3.1.1). */
+/** {@link writeRRset} for an RRset whose signatures may be left out (RFC 4035 §3.1.1). */
 export function writeOptional(response: Response, image: ImageReader, rrset: number, ownerAt: number): number {
   const count = writeRRset(response, image, rrset, ownerAt);
   if (count !== 0 || !response.dnssecOk) return count;
@@ -143,21 +153,21 @@ export function writeOptional(response: Response, image: ImageReader, rrset: num
   return unsigned;
 }
 
-/** Writes only the signatures of an RRset; the same result. */
+/** Writes only the signatures of an RRset. Returns their number, or 0 when they do not fit; then the answer is truncated. */
 export function writeSignatures(response: Response, image: ImageReader, rrset: number, ownerAt: number): number {
   const words = image.words;
-  const length = words[rrset + 5]! & 0xffff;
+  const length = words[rrset + RRsetWord.signatures]! & 0xffff;
   const start = response.at;
   if (start + length > response.limit) {
     truncate(response);
     return 0;
   }
   const to = response.base + start;
-  const from = (rrset + words[rrset + 4]!) * 4 + words[rrset + 1]!;
+  const from = bodyAt(words, rrset) * 4 + words[rrset + RRsetWord.octets]!;
   copyOctets(image.view, from, response.view, to, length);
   putOwners(response.bytes, to, to + length, ownerAt);
   response.at = start + length;
-  return words[rrset + 5]! >>> 16;
+  return words[rrset + RRsetWord.signatures]! >>> 16;
 }
 
 /**
@@ -172,10 +182,10 @@ export function writeOwnedRRset(
   rrset: number,
 ): number {
   const { words, bytes } = image;
-  const signed = words[rrset + 5]!;
-  const name = (node + NODE_HEADER + (words[node + 2]! >>> 16) * 2) * 4;
-  const apexLength = words[apexNode + 2]! & 0xff;
-  const length = words[node + 2]! & 0xff;
+  const signed = words[rrset + RRsetWord.signatures]!;
+  const name = nodeNameAt(words, node);
+  const apexLength = nodeNameLength(words, apexNode);
+  const length = nodeNameLength(words, node);
   // The labels before what the question contains.
   let own = 0;
   let pointer = response.apexAt - (length - apexLength);
@@ -184,7 +194,7 @@ export function writeOwnedRRset(
     own += label;
     pointer += label;
   }
-  const data = words[rrset + 1]!;
+  const data = words[rrset + RRsetWord.octets]!;
   const octets = data + (signed & 0xffff);
   const start = response.at;
   // Behind what pointers reach, every record needs the whole name.
@@ -196,15 +206,15 @@ export function writeOwnedRRset(
   const out = response.bytes;
   const to = response.base + start;
   if (start > MAX_POINTER) {
-    putNamed(response, image, name, own, pointer, (rrset + words[rrset + 4]!) * 4, octets);
+    putNamed(response, image, name, own, pointer, bodyAt(words, rrset) * 4, octets);
   } else {
     for (let i = 0; i < own; i++) out[to + i] = bytes[name + i]!;
-    copyWords(image, rrset + words[rrset + 4]!, response.view, to + own, octets);
+    copyWords(image, bodyAt(words, rrset), response.view, to + own, octets);
     putPointer(out, to + own, pointer);
     putOwners(out, to + own + data, to + own + octets, own === 0 ? pointer : start);
   }
   response.at = start + room + octets;
-  return (words[rrset]! & 0xffff) + (signed >>> 16);
+  return (words[rrset + RRsetWord.head]! & 0xffff) + (signed >>> 16);
 }
 
 /** Writes RRs one by one, each with `own` octets of its name and a pointer to the rest. */
@@ -249,8 +259,9 @@ function isInQuestion(response: Response, image: ImageReader, from: number, leng
 function giveUp(response: Response, image: ImageReader, rrset: number): void {
   const words = image.words;
   // No transport can carry it, or its data is not known yet.
-  if (words[rrset + 1] === 0) fail(response, extendedErrorOf(words[rrset]!));
-  else if (response.dnssecOk && words[rrset + 5] === MISSING_SIGNATURES) fail(response, Ede.rrsigsMissing);
+  if (words[rrset + RRsetWord.octets] === 0) fail(response, extendedErrorOf(words[rrset + RRsetWord.head]!));
+  else if (response.dnssecOk && words[rrset + RRsetWord.signatures] === MISSING_SIGNATURES)
+    fail(response, Ede.rrsigsMissing);
   else truncate(response);
 }
 
@@ -266,16 +277,16 @@ export function truncate(response: Response): void {
   response.truncated = true;
 }
 
-/** Word offset of the first target of an RRset; the upper half of word 3 is the number of targets. */
+/** Word offset of the first target of an RRset, which has {@link targetCount}. */
 export function firstTarget(image: ImageReader, rrset: number): number {
   const words = image.words;
-  const slots = words[rrset + 2]!;
-  return rrset + RRSET_HEADER + (slots & 0xffff) + (slots >>> 16) + (words[rrset + 3]! & 0xffff);
+  const slots = words[rrset + RRsetWord.slots]!;
+  return rrset + RRSET_HEADER + (slots & 0xffff) + (slots >>> 16) + (words[rrset + RRsetWord.references]! & 0xffff);
 }
 
 /** Word offset of the next target. */
 export function nextTarget(image: ImageReader, target: number): number {
-  return target + 2 + (((image.words[target + 1]! & 0xff) + 3) >>> 2);
+  return target + TARGET_HEADER + ((targetNameLength(image.words, target) + 3) >>> 2);
 }
 
 export function putPointer(out: Uint8Array, at: number, position: number): void {

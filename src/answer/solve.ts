@@ -7,7 +7,21 @@
  */
 // hot
 import { Ede, Rcode, Type } from '../dns/codes.js';
-import { DenialKind, Flag, hashWildcard, NEGATIVE_SOA, NODE_HEADER, ZoneWord } from '../image/layout.js';
+import {
+  DenialKind,
+  Flag,
+  hashWildcard,
+  NEGATIVE_SOA,
+  NODE_HEADER,
+  nodeFlags,
+  RRsetWord,
+  rrsetAt,
+  rrsetCount,
+  TARGET_HEADER,
+  targetCount,
+  targetNameLength,
+  ZoneWord,
+} from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import { writeExpanded, writeOwed } from './compact.js';
 import {
@@ -121,7 +135,7 @@ function locateFromApex(query: Query, search: Search, image: ImageReader, depth:
   const words = image.words;
   let node = search.apexNode;
   for (let below = 0; ; below++) {
-    const flags = words[node + 2]! >>> 8;
+    const flags = nodeFlags(words, node);
     locatedNode = node;
     locatedLabels = search.apexLabels + below;
     // DS belongs to the parent side of a zone cut (RFC 4035 §3.1.4.1).
@@ -166,7 +180,7 @@ function answerNode(
     writeAnswer(response, image, rrset, search.at, true);
     return DONE;
   }
-  if ((image.words[node + 2]! >>> 8) & Flag.cname && query.type !== Type.any) {
+  if (nodeFlags(image.words, node) & Flag.cname && query.type !== Type.any) {
     const alias = image.findRRset(node, Type.cname);
     const start = response.at;
     if (isWildcard) proveExpansion(search, image, locatedLabels);
@@ -191,7 +205,7 @@ function answerExpanded(query: Query, search: Search, response: Response, image:
     if (writeExpanded(search, response, image, rrset)) noteTargets(response, image, rrset, start);
     return DONE;
   }
-  if ((image.words[node + 2]! >>> 8) & Flag.cname && query.type !== Type.any && !isOther) {
+  if (nodeFlags(image.words, node) & Flag.cname && query.type !== Type.any && !isOther) {
     const alias = image.findRRset(node, Type.cname);
     if (!writeExpanded(search, response, image, alias)) return DONE;
     return followTarget(search, image, alias, skipLabels(response, start + 12, 0));
@@ -204,10 +218,10 @@ function answerExpanded(query: Query, search: Search, response: Response, image:
 /** Any one RRset is sufficient (RFC 8482 §4.1); an alias is not followed. The first, but NSEC only if there is no other. */
 function anyRRset(image: ImageReader, node: number): number {
   const words = image.words;
-  const count = words[node + 2]! >>> 16;
+  const count = rrsetCount(words, node);
   if (count === 0) return 0;
   const first = words[node + NODE_HEADER] === Type.nsec && count > 1 ? 1 : 0;
-  return node + words[node + NODE_HEADER + first * 2 + 1]!;
+  return rrsetAt(words, node, first);
 }
 
 /** RRSIGs are not an RRset (RFC 4034 §3): those of one RRset are sufficient (RFC 8482 §7). False when there are none. */
@@ -219,9 +233,9 @@ function answerSignatures(
   isWildcard: boolean,
 ): boolean {
   const words = image.words;
-  for (let i = 0; i < words[node + 2]! >>> 16; i++) {
-    const rrset = node + words[node + NODE_HEADER + i * 2 + 1]!;
-    if (words[rrset + 5]! <= 0) continue;
+  for (let i = 0; i < rrsetCount(words, node); i++) {
+    const rrset = rrsetAt(words, node, i);
+    if (words[rrset + RRsetWord.signatures]! <= 0) continue;
     if (isWildcard) proveExpansion(search, image, locatedLabels);
     response.answers += writeSignatures(response, image, rrset, search.at);
     return true;
@@ -231,10 +245,10 @@ function answerSignatures(
 
 /** Makes the RRset's first target the name to look up, if it is in the zone. */
 function followTarget(search: Search, image: ImageReader, rrset: number, at: number): number {
-  if (image.words[rrset + 3]! >>> 16 === 0) return DONE;
+  if (targetCount(image.words, rrset) === 0) return DONE;
   const target = firstTarget(image, rrset);
-  const length = image.words[target + 1]! & 0xff;
-  const from = (target + 2) * 4;
+  const length = targetNameLength(image.words, target);
+  const from = (target + TARGET_HEADER) * 4;
   rememberName(search);
   for (let i = 0; i < length; i++) search.name[i] = image.bytes[from + i]!;
   indexName(search, image, length);
@@ -280,10 +294,10 @@ function substitute(query: Query, search: Search, response: Response, image: Ima
   response.at = at + 12 + prefix + targetLength;
   response.answers++;
   // The CNAME that was asked for is this one; every other type, ANY too, is that of the new name (RFC 6672 §3.2).
-  if (query.type === Type.cname || image.words[rrset + 3]! >>> 16 === 0) return DONE;
+  if (query.type === Type.cname || targetCount(image.words, rrset) === 0) return DONE;
   rememberName(search);
   const inZone = firstTarget(image, rrset);
-  for (let i = 0; i < targetLength; i++) search.name[prefix + i] = image.bytes[(inZone + 2) * 4 + i]!;
+  for (let i = 0; i < targetLength; i++) search.name[prefix + i] = image.bytes[(inZone + TARGET_HEADER) * 4 + i]!;
   indexName(search, image, prefix + targetLength);
   search.at = at + 12;
   return FOLLOW;
@@ -319,7 +333,7 @@ function writeAnswer(response: Response, image: ImageReader, rrset: number, owne
 
 /** Notes an RRset whose targets' addresses belong in the additional section. */
 function noteTargets(response: Response, image: ImageReader, rrset: number, start: number): void {
-  if (image.words[rrset + 3]! >>> 16 === 0) return;
+  if (targetCount(image.words, rrset) === 0) return;
   response.targetsOf = rrset;
   response.targetsAt = start;
 }

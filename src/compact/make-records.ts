@@ -13,7 +13,7 @@ import { typesOfBitmap } from '../dns/type-bitmap.js';
 import { compactNsecRdata } from '../dnssec/denial.js';
 import { beginSignature, signOctets } from '../dnssec/sign.js';
 import type { SigningKey } from '../dnssec/signing-key.js';
-import { NEGATIVE_SOA, viewOf } from '../image/layout.js';
+import { bodyAt, NEGATIVE_SOA, viewOf } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 
 const HOUR = 3600;
@@ -99,7 +99,7 @@ function typesOfNode(image: ImageReader, node: number): number[] {
   const nsec = node === 0 ? 0 : image.findRRset(node, Type.nsec);
   if (nsec === 0) return [];
   const { bytes } = image;
-  const at = bodyOf(image, nsec);
+  const at = bodyAt(image.words, nsec) * 4;
   const end = at + FIXED + ((bytes[at + FIXED - 2]! << 8) | bytes[at + FIXED - 1]!);
   return typesOfBitmap(bytes, at + FIXED + nameLength(bytes, at + FIXED), end);
 }
@@ -107,11 +107,7 @@ function typesOfNode(image: ImageReader, node: number): number[] {
 /** That of the SOA in negative answers, which is also that of NSEC records (RFC 9077 §3). */
 function negativeTtl(image: ImageReader, apexNode: number): number {
   const soa = image.findRRset(apexNode, NEGATIVE_SOA);
-  return soa === 0 ? 0 : image.view.getUint32(bodyOf(image, soa) + 6);
-}
-
-function bodyOf({ words }: ImageReader, rrset: number): number {
-  return (rrset + words[rrset + 4]!) * 4;
+  return soa === 0 ? 0 : image.view.getUint32(bodyAt(image.words, soa) * 4 + 6);
 }
 
 /**

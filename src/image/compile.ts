@@ -10,7 +10,19 @@ import { Type } from '../dns/codes.js';
 import { isAtOrBelow, isWildcard, lowerName, nameLength } from '../dns/name.js';
 import { typeByCode } from '../dns/rr/registry.js';
 import type { RRset } from '../dns/rr.js';
-import { Flag, hashName, MAX_TARGETS, MISSING_SIGNATURES, NODE_HEADER, RRSET_HEADER, SOURCE_SHIFT } from './layout.js';
+import {
+  Flag,
+  hashName,
+  MAX_TARGETS,
+  MISSING_SIGNATURES,
+  NODE_HEADER,
+  NodeWord,
+  RRSET_HEADER,
+  RRsetWord,
+  SOURCE_SHIFT,
+  TARGET_HEADER,
+  TargetWord,
+} from './layout.js';
 
 /** The largest size of an RRset in octets; a larger one cannot be sent over any transport. */
 const MAX_BODY = 0xffff;
@@ -59,7 +71,7 @@ export function compileHashed(
   seed: number,
 ): CompiledNode {
   const node = compileNode({ owner, apex, rrsets: [rrset] }, zone, seed);
-  node.words[2]! |= Flag.hashed << 8;
+  node.words[NodeWord.shape]! |= Flag.hashed << 8;
   return { ...node, flags: node.flags | Flag.hashed };
 }
 
@@ -83,10 +95,10 @@ export function compileNode(source: NodeSource, zone: number, seed: number): Com
       seed,
     );
   }
-  words[0] = hash;
-  words[1] = zone;
-  words[2] = owner.length | (flags << 8) | (rrsets.length << 16);
-  words[3] = at;
+  words[NodeWord.hash] = hash;
+  words[NodeWord.zone] = zone;
+  words[NodeWord.shape] = owner.length | (flags << 8) | (rrsets.length << 16);
+  words[NodeWord.length] = at;
   return { words: words.subarray(0, at), hash, flags };
 }
 
@@ -222,23 +234,23 @@ function putCompressed(source: NodeSource, wire: Uint8Array): void {
 
 function putRRset(at: number, head: number, seed: number): number {
   let size = RRSET_HEADER + ownerSlots.length + apexSlots.length + relativeSlots.length + (bodyLength + 3) / 4;
-  for (const target of targets) size += 2 + (target.name.length + 3) / 4;
+  for (const target of targets) size += TARGET_HEADER + (target.name.length + 3) / 4;
   reserve(at + Math.ceil(size) + 4);
-  words[at] = head;
-  words[at + 1] = bodyLength - (signatureWord === MISSING_SIGNATURES ? 0 : signatureWord & 0xffff);
-  words[at + 2] = ownerSlots.length | (apexSlots.length << 16);
-  words[at + 3] = relativeSlots.length | (targets.length << 16);
-  words[at + 5] = signatureWord;
+  words[at + RRsetWord.head] = head;
+  words[at + RRsetWord.octets] = bodyLength - (signatureWord === MISSING_SIGNATURES ? 0 : signatureWord & 0xffff);
+  words[at + RRsetWord.slots] = ownerSlots.length | (apexSlots.length << 16);
+  words[at + RRsetWord.references] = relativeSlots.length | (targets.length << 16);
+  words[at + RRsetWord.signatures] = signatureWord;
   let to = at + RRSET_HEADER;
   for (const slot of ownerSlots) words[to++] = slot;
   for (const slot of apexSlots) words[to++] = slot;
   for (const slot of relativeSlots) words[to++] = slot;
   for (const target of targets) {
-    words[to] = hashName(seed, target.name);
-    words[to + 1] = target.name.length | (target.at << 8);
-    to = putOctets(to + 2, target.name);
+    words[to + TargetWord.hash] = hashName(seed, target.name);
+    words[to + TargetWord.place] = target.name.length | (target.at << 8);
+    to = putOctets(to + TARGET_HEADER, target.name);
   }
-  words[at + 4] = to - at;
+  words[at + RRsetWord.body] = to - at;
   bytes.set(body.subarray(0, bodyLength), to * 4);
   return to + ((bodyLength + 3) >>> 2);
 }

@@ -2,7 +2,7 @@
  * Copies everything alive in the image into new buffers. The source stays unchanged, even if copying fails half-way.
  */
 import { copyIndex } from './denial-index.js';
-import { Flag, REMOVED_SLOT, SLOT_WORDS, zoneOfNode } from './layout.js';
+import { Flag, NodeWord, nodeFlags, REMOVED_SLOT, SLOT_WORDS, zoneOfNode } from './layout.js';
 import type { ImageTables } from './tables.js';
 import { countWords, type StagedNode, saltOf, type ZoneState } from './zone-state.js';
 
@@ -25,17 +25,17 @@ export function copyImage(
   const isIndexed = [...known.values()].some(({ denial }) => denial !== undefined);
   // By the number of the old slot.
   const moved = new Int32Array(isIndexed ? slots.length / SLOT_WORDS : 0);
-  const copy = (node: number): number => target.append(words.subarray(node, node + words[node + 3]!));
+  const copy = (node: number): number => target.append(words.subarray(node, node + words[node + NodeWord.length]!));
   for (let index = 1; index < slots.length; index += SLOT_WORDS) {
     const node = slots[index]!;
     if (node <= REMOVED_SLOT) continue;
-    const zone = words[node + 1]!;
+    const zone = words[node + NodeWord.zone]!;
     const state = zones.get(zoneOfNode(zone));
     if (!state) continue;
     const to = copy(node);
-    const slot = target.fillSlot(zone, words[node]!, to);
+    const slot = target.fillSlot(zone, words[node + NodeWord.hash]!, to);
     if (isIndexed) moved[index >>> 1] = slot;
-    if ((words[node + 2]! >>> 8) & Flag.apex) state.apexNode = to;
+    if (nodeFlags(words, node) & Flag.apex) state.apexNode = to;
   }
   for (const [zone, state] of zones) {
     state.index = copyIndex(source, target, state.index, (slot) => moved[slot >>> 1]!);

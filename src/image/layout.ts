@@ -52,11 +52,38 @@ export const SLOT_WORDS = 2;
 export const HEAP_START = 4;
 
 export const NODE_HEADER = 4;
+export const NodeWord = {
+  hash: 0,
+  zone: 1,
+  /** Length of the name, flags, number of RRsets: {@link nodeNameLength}, {@link nodeFlags}, {@link rrsetCount}. */
+  shape: 2,
+  length: 3,
+} as const;
+
 export const RRSET_HEADER = 6;
+export const RRsetWord = {
+  /** Number of RRs, extended error, source. */
+  head: 0,
+  octets: 1,
+  /** Owner slots, apex slots. */
+  slots: 2,
+  /** Relative slots, targets. */
+  references: 3,
+  body: 4,
+  signatures: 5,
+} as const;
 /** In the first word of an RRset: its extended error is below this bit. */
 export const SOURCE_SHIFT = 28;
 /** An RRset that must be signed, but whose signatures are not known. */
 export const MISSING_SIGNATURES = -1;
+
+/** Words of a target before its name. */
+export const TARGET_HEADER = 2;
+export const TargetWord = {
+  hash: 0,
+  /** Length of the name, and its octet offset in the body. */
+  place: 1,
+} as const;
 
 export const Flag = {
   /** Zone cut: NS records below the apex. */
@@ -71,6 +98,46 @@ export const Flag = {
   /** The owner of an NSEC3 record. */
   hashed: 64,
 } as const;
+
+/** Octets of a node's name. */
+export function nodeNameLength(words: Int32Array, node: number): number {
+  return words[node + NodeWord.shape]! & 0xff;
+}
+
+/** The {@link Flag} bits of a node. */
+export function nodeFlags(words: Int32Array, node: number): number {
+  return (words[node + NodeWord.shape]! >>> 8) & 0xff;
+}
+
+/** Number of RRsets at a node. */
+export function rrsetCount(words: Int32Array, node: number): number {
+  return words[node + NodeWord.shape]! >>> 16;
+}
+
+/** Word offset of the RRset that has this place in a node's directory. */
+export function rrsetAt(words: Int32Array, node: number, index: number): number {
+  return node + words[node + NODE_HEADER + index * 2 + 1]!;
+}
+
+/** Octet offset of a node's name in the heap: it stands behind the directory. */
+export function nodeNameAt(words: Int32Array, node: number): number {
+  return (node + NODE_HEADER + rrsetCount(words, node) * 2) * 4;
+}
+
+/** Word offset of an RRset's body in the heap. */
+export function bodyAt(words: Int32Array, rrset: number): number {
+  return rrset + words[rrset + RRsetWord.body]!;
+}
+
+/** Number of targets of an RRset. */
+export function targetCount(words: Int32Array, rrset: number): number {
+  return words[rrset + RRsetWord.references]! >>> 16;
+}
+
+/** Octets of a target's name. */
+export function targetNameLength(words: Int32Array, target: number): number {
+  return words[target + TargetWord.place]! & 0xff;
+}
 
 /**
  * Zone record: 0 hash  1 name length | labels << 8  2 zone number  3 cuts and DNAMEs  4 wildcards  5 node of the apex

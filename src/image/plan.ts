@@ -4,7 +4,7 @@
  */
 import { invariant } from '../base/errors.js';
 import { applyMembers, closeIndex, type MemberChange } from './denial-index.js';
-import { REMOVED_SLOT, viewOf, ZoneWord, zoneOfNode } from './layout.js';
+import { NodeWord, nodeFlags, REMOVED_SLOT, viewOf, ZoneWord, zoneOfNode } from './layout.js';
 import { type ImageTables, saltWords, zoneRecordWords } from './tables.js';
 import {
   countNode,
@@ -90,8 +90,8 @@ function planNode(draft: Draft, { zone, hash, name, node }: StagedNode): void {
   if (old !== 0) {
     slot = draft.tables.findSlot(zone, hash, old);
     write(draft, view.slots, slot + 1, node === 0 ? REMOVED_SLOT : node);
-    countNode(state, flagsOf(view.words, old), -1);
-    state.words -= view.words[old + 3]!;
+    countNode(state, nodeFlags(view.words, old), -1);
+    state.words -= view.words[old + NodeWord.length]!;
   } else if (node !== 0) {
     slot = draft.tables.prepareSlot(zone, hash, draft.slots);
     draft.slots.add(slot);
@@ -99,16 +99,16 @@ function planNode(draft: Draft, { zone, hash, name, node }: StagedNode): void {
   }
   noteMember(draft, zoneOfNode(zone), name, old, node, slot);
   if (node === 0) return;
-  countNode(state, flagsOf(view.words, node), 1);
-  state.words += view.words[node + 3]!;
+  countNode(state, nodeFlags(view.words, node), 1);
+  state.words += view.words[node + NodeWord.length]!;
 }
 
 /** Notes a name that joins or leaves the chain; 0 for a node that does not exist. */
 function noteMember(draft: Draft, zone: number, name: Uint8Array, old: number, node: number, slot: number): void {
   const { words } = draft.tables.view;
   const state = zoneOf(draft, zone);
-  const was = old !== 0 && isMember(state, flagsOf(words, old));
-  const is = node !== 0 && isMember(state, flagsOf(words, node));
+  const was = old !== 0 && isMember(state, nodeFlags(words, old));
+  const is = node !== 0 && isMember(state, nodeFlags(words, node));
   if (was === is) return;
   const changes = draft.members.get(zone) ?? [];
   draft.members.set(zone, changes);
@@ -161,8 +161,4 @@ function zoneOf(draft: Draft, zone: number): ZoneState {
 function write(draft: Draft, words: Int32Array, at: number, value: number): void {
   invariant(at >= 0 && at < words.length, 'a commit writes inside its buffers');
   draft.writes.push({ words, at, value });
-}
-
-function flagsOf(words: Int32Array, node: number): number {
-  return (words[node + 2]! >>> 8) & 0xff;
 }

@@ -7,7 +7,12 @@ import {
   filterBit,
   type ImageBuffers,
   NODE_HEADER,
+  NodeWord,
+  nodeFlags,
+  nodeNameAt,
+  nodeNameLength,
   REMOVED_SLOT,
+  rrsetCount,
   SLOT_WORDS,
   slotOf,
   ZONE_HEADER,
@@ -71,9 +76,9 @@ export class ImageReader {
       if (
         slots[index] === hash &&
         node !== REMOVED_SLOT &&
-        words[node + 1] === zone &&
-        (words[node + 2]! & 0xff) === length &&
-        this.sameOctets((node + NODE_HEADER + (words[node + 2]! >>> 16) * 2) * 4, name, start, length)
+        words[node + NodeWord.zone] === zone &&
+        nodeNameLength(words, node) === length &&
+        this.sameOctets(nodeNameAt(words, node), name, start, length)
       ) {
         return node;
       }
@@ -94,10 +99,10 @@ export class ImageReader {
       if (
         slots[index] === hash &&
         node !== REMOVED_SLOT &&
-        words[node + 1] === zone &&
-        (words[node + 2]! & 0xff) === length + 2 &&
-        (words[node + 2]! >>> 8) & Flag.wildcard &&
-        this.sameOctets((node + NODE_HEADER + (words[node + 2]! >>> 16) * 2) * 4 + 2, name, start, length)
+        words[node + NodeWord.zone] === zone &&
+        nodeNameLength(words, node) === length + 2 &&
+        nodeFlags(words, node) & Flag.wildcard &&
+        this.sameOctets(nodeNameAt(words, node) + 2, name, start, length)
       ) {
         return node;
       }
@@ -116,7 +121,7 @@ export class ImageReader {
       if (zone === EMPTY_SLOT) return 0;
       if (
         zone !== REMOVED_SLOT &&
-        words[zone] === hash &&
+        words[zone + ZoneWord.hash] === hash &&
         (words[zone + ZoneWord.name]! & 0xff) === length &&
         this.sameOctets((zone + ZONE_HEADER) * 4, name, start, length)
       ) {
@@ -130,7 +135,7 @@ export class ImageReader {
   findRRset(node: number, type: number): number {
     const words = this.words;
     let at = node + NODE_HEADER;
-    for (let left = words[node + 2]! >>> 16; left > 0; left--, at += 2) {
+    for (let left = rrsetCount(words, node); left > 0; left--, at += 2) {
       if (words[at] === type) return node + words[at + 1]!;
     }
     return 0;

@@ -28,6 +28,8 @@ import {
   HEAP_START,
   hashName,
   type ImageBuffers,
+  NodeWord,
+  rrsetCount,
   viewOf,
   ZoneWord,
   zoneOfNode,
@@ -201,7 +203,7 @@ export class ImageWriter {
 
   /** Number of RRsets at a node found by `findNode`. */
   rrsetCount(node: number): number {
-    return this.reader.words[node + 2]! >>> 16;
+    return rrsetCount(this.reader.words, node);
   }
 
   /**
@@ -350,7 +352,7 @@ export class ImageWriter {
     let nodes = this.staged.size + (room.nodes ?? 0);
     for (const zone of this.zones.values()) nodes += zone.nodes;
     let words = HEAP_START + this.alive + (room.words ?? 0);
-    for (const { node } of this.staged.values()) if (node !== 0) words += this.reader.words[node + 3]!;
+    for (const { node } of this.staged.values()) if (node !== 0) words += this.reader.words[node + NodeWord.length]!;
     invariant(words < MAX_HEAP_WORDS, 'the image fits its address space');
     return allocate(
       generation,
