@@ -9,8 +9,8 @@ import type { ImageReader } from '../image/reader.js';
 import { writeAdditional } from './additional.js';
 import { answerChaos } from './chaos.js';
 import { Cookie, judgeCookie } from './cookie.js';
-import { isMarkedKey } from './key-names.js';
 import { Lack } from './made.js';
+import { isMarked } from './name-marks.js';
 import { optLength, writeOpt } from './opt.js';
 import { DROP, HEADER_LENGTH, isInternet, parseQuery, type Query } from './query.js';
 import { judgeRate, type RateLimiter, Verdict } from './rate-limit.js';
@@ -83,8 +83,8 @@ function answerOnce(
   }
   if (engine.deferred && waitsForSignature(engine)) return DEFERRED;
   engine.sources = response.sources;
-  if (!response.truncated && isWhole(response.rcode)) writeAdditional(query, engine.search, response, image);
-  if (response.truncated || !isWhole(response.rcode)) clearSections(response, questionEnd);
+  if (!response.truncated && hasSections(response.rcode)) writeAdditional(query, engine.search, response, image);
+  if (response.truncated || !hasSections(response.rcode)) clearSections(response, questionEnd);
   response.limit = size;
   if (query.edns) writeOpt(engine, image);
   if (query.tsigAt !== 0 && response.rcode === Rcode.notAuth) writeUnknownKey(query, response);
@@ -120,8 +120,8 @@ function waitsForSignature({ transport, response, signingTime }: Engine): boolea
   return false;
 }
 
-/** Response codes whose answers contain sections. */
-function isWhole(rcode: number): boolean {
+/** Whether answers with this code contain sections. */
+function hasSections(rcode: number): boolean {
   return rcode === Rcode.noError || rcode === Rcode.nxDomain || rcode === Rcode.yxDomain;
 }
 
@@ -202,16 +202,16 @@ function dispatch(engine: Engine, image: ImageReader, transport: number): void {
   }
 }
 
-/** Whether the key of a signed query may be one of ours. Another part knows, and can check the signature. */
+/** Whether the key of a signed query may be one of ours. The main thread has the keys and checks the signature. */
 function mayDefer({ keyNames, query, transport }: Engine): boolean {
   if (keyNames === undefined || transport === Transport.https) return false;
-  return isMarkedKey(keyNames, query.request, query.start, query.tsigAt, query.end);
+  return isMarked(keyNames, query.request, query.start, query.tsigAt, query.end);
 }
 
-/** Whether the name is that of a zone that may have primaries, so that another part looks who sends NOTIFY. */
+/** Whether the name may be that of a zone with primaries. Then the main thread checks who has sent the NOTIFY. */
 function mayBeNotified({ secondaryNames, query, transport }: Engine): boolean {
   if (secondaryNames === undefined || transport === Transport.https) return false;
-  return isMarkedKey(secondaryNames, query.name, 0, 0, query.nameLength);
+  return isMarked(secondaryNames, query.name, 0, 0, query.nameLength);
 }
 
 function answerInternet(engine: Engine, image: ImageReader): void {

@@ -27,7 +27,7 @@ export interface EngineSettings {
   readonly requireCookies: boolean;
   /** The rate limit of UDP answers; absent: no limit. */
   readonly rateLimit?: RateLimitSettings | undefined;
-  /** Marks of the names of TSIG keys (key-names.ts), shared by all threads; absent: there are none. */
+  /** Marks of the names of TSIG keys (name-marks.ts), shared by all threads; absent: there are none. */
   readonly keyNames?: SharedArrayBuffer | undefined;
   /** The same of the apexes of zones that have primaries, from which NOTIFY may come; absent: there are none. */
   readonly secondaryNames?: SharedArrayBuffer | undefined;

@@ -1,5 +1,5 @@
 /** Transfers of the DNS process, and answers to queries that engines defer. */
-import { createKeyNames, markKeyNames } from '../../answer/key-names.js';
+import { createNameMarks, markNames } from '../../answer/name-marks.js';
 import type { AnswerDeferred } from '../../answer/transport.js';
 import type { Clock } from '../../base/clock.js';
 import { parseCidrSet } from '../../base/ip.js';
@@ -49,11 +49,11 @@ const LOOK_MS = 5000;
 
 export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
   const { settings, store, serving, udpSize, clock, log, vault, onTransferred, relay, onNotified } = options;
-  const keyNames = createKeyNames();
-  const secondaryNames = createKeyNames();
+  const keyNames = createNameMarks();
+  const secondaryNames = createNameMarks();
   const wake = followNames([
-    { version: () => tsigVersion(store), mark: () => markKeyNames(keyNames, tsigKeyNames(store)) },
-    { version: () => incomingVersion(store), mark: () => markKeyNames(secondaryNames, incomingApexes(store)) },
+    { version: () => tsigVersion(store), mark: () => markNames(keyNames, tsigKeyNames(store)) },
+    { version: () => incomingVersion(store), mark: () => markNames(secondaryNames, incomingApexes(store)) },
   ]);
   wake();
   const cancel = clock.inStep(LOOK_MS, wake);

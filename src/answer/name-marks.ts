@@ -1,6 +1,6 @@
 /**
- * Marks of names, of all TSIG keys or of all zones with primaries: a set of hashes in shared memory. It tells a thread that has
- * neither keys nor rows whether a name may be one of them, so that a flood with invented names stays there.
+ * Marks of names, those of all TSIG keys or of all zones with primaries: a set of hashes in shared memory. It tells a thread that
+ * has neither keys nor rows whether a name may be one of them, so that a flood with invented names never reaches the main thread.
  */
 // hot
 import { copyWholeName } from '../dns/wire-name.js';
@@ -10,14 +10,14 @@ const BITS = 65_536;
 const whole = new Uint8Array(255);
 
 /** Memory without marks. */
-export function createKeyNames(): SharedArrayBuffer {
+export function createNameMarks(): SharedArrayBuffer {
   return new SharedArrayBuffer(BITS / 8);
 }
 
 /** Replaces all marks by those of these wire names. */
-export function markKeyNames(memory: SharedArrayBuffer, names: readonly Uint8Array[]): void {
+export function markNames(memory: SharedArrayBuffer, names: readonly Uint8Array[]): void {
   const marks = new Int32Array(memory);
-  // Whole words are stored at once, so that a name that stays is marked at any time.
+  // Each word is stored once and whole, so that a name that was marked and stays is marked at any time.
   const fresh = new Int32Array(marks.length);
   for (const name of names) {
     const hash = hashName(name, 0, name.length);
@@ -26,8 +26,11 @@ export function markKeyNames(memory: SharedArrayBuffer, names: readonly Uint8Arr
   for (let word = 0; word < marks.length; word++) Atomics.store(marks, word, fresh[word]!);
 }
 
-/** Whether the name at `at` of the message from `start` to `end` is marked; false when it is malformed. */
-export function isMarkedKey(marks: Int32Array, bytes: Uint8Array, start: number, at: number, end: number): boolean {
+/**
+ * Whether the name at `at` of the message from `start` to `end` is marked; false when it is malformed. Other names may have the
+ * same hash, so true means that it may be one of them.
+ */
+export function isMarked(marks: Int32Array, bytes: Uint8Array, start: number, at: number, end: number): boolean {
   const length = copyWholeName(bytes, start, at, end, whole);
   if (length < 0) return false;
   const hash = hashName(whole, 0, length);
