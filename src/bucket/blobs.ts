@@ -16,6 +16,8 @@ const DRAFTS = 'tmp';
 /** Younger files may belong to an upload of another process. */
 const ORPHAN_AGE_MS = 3_600_000;
 export const BLOB_NAME = /^[0-9a-f]{32}$/;
+/** Directory of the bodies whose names begin with these two digits. */
+const SHARD = /^[0-9a-f]{2}$/;
 /** Octets read from a file in one step. */
 const READ_OCTETS = 1 << 18;
 
@@ -80,8 +82,9 @@ export function createBlobs(dataDirectory: string, random: Random): FileBlobs {
     close: async () => {},
     remove: (name) => rm(placeOf(name), { force: true }),
     async *list(nowMs) {
-      for (const directory of await readdir(root).catch(() => [])) {
-        for (const name of await readdir(join(root, directory)).catch(() => [])) {
+      // Anything else is not ours, such as the `lost+found` of a file system of its own.
+      for (const directory of (await namesIn(root)).filter((name) => name === DRAFTS || SHARD.test(name))) {
+        for (const name of await namesIn(join(root, directory))) {
           const path = join(root, directory, name);
           const status = await stat(path).catch(unlessMissing);
           if (!status || !BLOB_NAME.test(name) || nowMs - status.mtimeMs < ORPHAN_AGE_MS) continue;
@@ -142,6 +145,11 @@ async function syncDirectory(path: string): Promise<void> {
   } finally {
     await directory.close();
   }
+}
+
+/** The names in a directory; none in one that does not exist. */
+async function namesIn(directory: string): Promise<readonly string[]> {
+  return (await readdir(directory).catch(unlessMissing)) ?? [];
 }
 
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);

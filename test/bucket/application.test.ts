@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -547,4 +547,10 @@ t.test('files that crashes left go after an hour, and no others', async (t) => {
   t.equal(names().length, 1);
   t.notOk(names().includes(published.name) || names().includes(draft.name));
   t.equal((await objects.open(1, 'kept', 'test'))?.item.size, 100_000);
+  const root = join(directory, 'blobs');
+  writeFileSync(join(root, 'lost+found'), '');
+  await objects.sweep();
+  const free = ['00', '01', '02', '03', '04'].find((name) => !existsSync(join(root, name)))!;
+  writeFileSync(join(root, free), '');
+  await t.rejects(objects.sweep(), { code: 'ENOTDIR' }, 'what cannot be read is no empty directory');
 });
