@@ -8,10 +8,8 @@ import { ErrorNote, Loading } from '../parts/notes.js';
 type Kind = 'token' | 'key';
 
 /** The secret of a sign-in link. It stands behind the `#`, which browsers do not send, so no log has it. */
-function takeLink(): string | undefined {
-  const link = /^#link=([\w-]+)$/.exec(location.hash)?.[1];
-  if (link !== undefined) history.replaceState(null, '', location.pathname + location.search);
-  return link;
+function linkIn(address: string): string | undefined {
+  return /#link=([\w-]+)$/.exec(address)?.[1];
 }
 
 interface SignInProps {
@@ -54,19 +52,32 @@ export function SignIn({ onSignedIn, notice }: SignInProps & { readonly notice?:
       await call('POST', '/user/sessions', { headers });
       await onSignedIn();
     });
-  useEffect(() => {
-    document.title = 'Sign in – Zoneplane';
-    const link = takeLink();
-    if (link === undefined) {
-      field.current?.focus();
-      return;
-    }
+  const enterByLink = (link: string): void => {
     setByLink(true);
     void exchange({ authorization: `Login-Link ${link}` }).then(() => setByLink(false));
+  };
+  useEffect(() => {
+    document.title = 'Sign in – Zoneplane';
+    const takeFromAddress = (): void => {
+      const link = linkIn(location.hash);
+      if (link === undefined) return;
+      history.replaceState(null, '', location.pathname + location.search);
+      enterByLink(link);
+    };
+    takeFromAddress();
+    field.current?.focus();
+    // A link pasted into the address of this page changes only what follows the `#`, which loads nothing.
+    window.addEventListener('hashchange', takeFromAddress);
+    return () => window.removeEventListener('hashchange', takeFromAddress);
   }, []);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const text = secret.trim();
+    const link = linkIn(text);
+    if (link !== undefined) {
+      enterByLink(link);
+      return;
+    }
     void exchange(
       kind === 'token' ? { authorization: `Bearer ${text}` } : { 'x-auth-email': email.trim(), 'x-auth-key': text },
     );
