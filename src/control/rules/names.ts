@@ -83,7 +83,9 @@ export function parseNewZoneName(input: string): ReturnType<typeof parseZoneName
 }
 
 function badLabel(text: string): { reason: string } {
-  return { reason: `the label ${text} is not valid in a domain name` };
+  if (text.startsWith('-') || text.endsWith('-')) return { reason: `the label ${text} begins or ends with a hyphen` };
+  if (text === '*') return { reason: `the label ${text} is a wildcard, which only records may have` };
+  return { reason: `the label ${text} has characters other than letters, digits, hyphens and underscores` };
 }
 
 /** A client's host name (name servers, SOA mailbox) as lower-case ASCII without the final dot, or undefined. */

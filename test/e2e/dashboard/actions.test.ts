@@ -26,6 +26,7 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     await dialog.getByLabel('Name of the domain').fill('first.example');
     await dialog.getByRole('button', { name: 'Create the zone' }).click();
     await page.getByText(/your registrar, .* has these name servers for it: \S+, \S+$/).waitFor();
+    await page.getByText('For now, these names do not exist for anybody else. Set --nameservers to names').waitFor();
     await page.getByRole('button', { name: 'Add the first record' }).click();
     const form = page.getByRole('form', { name: 'New record' });
     await form.getByRole('combobox', { name: 'Type' }).selectOption('DS');

@@ -7,13 +7,13 @@ import { type Answer, ApiError, call, pathWith } from '../../api.js';
 import { readAhead, useLoad } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
-import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
-import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
+import { ErrorNote, Loading } from '../../parts/notes.js';
+import { isPastEnd, Paging } from '../../parts/paging.js';
 import { Receipt, type Saved } from '../../parts/receipt.js';
 import { RECORD_TYPES } from '../../parts/record.js';
 import { sortOf } from '../../parts/sort.js';
 import { asciiName } from '../../parts/zone.js';
-import { Link, usePlace, withQuery } from '../../router.js';
+import { usePlace } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { DnsRecord, RecordType, Zone } from '../../types.js';
@@ -22,6 +22,7 @@ import { draftsOf } from './drafts.js';
 import { Editor, isCommand } from './editor.js';
 import { Filters } from './filters.js';
 import { valuesOf } from './form-values.js';
+import { NoRecords } from './no-records.js';
 import { batchOf, changeOf, type Edit, type Edits, editAt, newKey, type RecordBody, usePending } from './pending.js';
 import { Review } from './review.js';
 import { ORDERS, RecordTable } from './table.js';
@@ -331,48 +332,4 @@ function useUndoKey(undo: () => void): void {
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
   }, [undo]);
-}
-
-interface NoRecordsProps {
-  readonly zone: Zone;
-  readonly isPastEnd: boolean;
-  readonly isFiltered: boolean;
-  /** Only certain records are shown to this credential. */
-  readonly isLimited: boolean;
-  readonly editable: boolean;
-  readonly onNew: () => void;
-}
-
-function NoRecords({ zone, isPastEnd: hasOthers, isFiltered, isLimited, editable, onNew }: NoRecordsProps) {
-  if (hasOthers) return <PastEnd />;
-  if (isFiltered) {
-    const all = { search: undefined, type: undefined, proxied: undefined, tag: undefined, page: undefined };
-    return (
-      <Empty title="No record fits">
-        <p>
-          No record of this zone fits the filters. <Link href={withQuery(all)}>Show all records</Link>
-        </p>
-      </Empty>
-    );
-  }
-  return (
-    <Empty title={isLimited ? 'There are no records that you may see' : 'This zone has no records yet'}>
-      <p>
-        {isLimited
-          ? 'Your credential is limited to records of certain names or types; the zone may have others.'
-          : 'The SOA record and the name servers are there by themselves. Add an address for a website, or where mail goes.'}
-      </p>
-      {!isLimited && zone.type === 'full' && zone.name_servers.length > 0 && (
-        <p>
-          Resolvers find the zone when your registrar, or the zone above this one, has these name servers for it:{' '}
-          <code>{zone.name_servers.join(', ')}</code>
-        </p>
-      )}
-      {editable && (
-        <button type="button" onClick={onNew}>
-          Add the first record
-        </button>
-      )}
-    </Empty>
-  );
 }
