@@ -1,22 +1,23 @@
-/** The accounts that the session sees. */
-import { useLoad } from '../../load.js';
+/** The accounts that the session sees, and what their zones begin with. */
+import { ACCOUNTS, AccountChoice, useAccount } from '../../parts/account.js';
 import { Curl } from '../../parts/curl.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
-import type { Account } from '../../types.js';
+import { mayRead, usePermissions } from '../../session.js';
+import { AccountDefaults } from './account-defaults.js';
 
 export function Accounts() {
-  const path = '/accounts?per_page=50';
-  const { answer, error, reload } = useLoad<Account[]>(path);
+  const { accounts, account, known, error, reload } = useAccount();
+  const permissions = usePermissions();
   if (error) return <ErrorNote error={error} onRetry={reload} />;
-  if (!answer) return <Loading what="accounts" />;
+  if (!known) return <Loading what="accounts" />;
   return (
     <>
       <TableFrame label="Accounts" class="stacked">
         <Columns names={['Name', 'Identifier', 'Made']} />
         <tbody>
-          {answer.result.map((account) => (
+          {accounts.map((account) => (
             <tr key={account.id}>
               <th scope="row">{account.name}</th>
               <td class="mono muted">{account.id}</td>
@@ -30,7 +31,13 @@ export function Accounts() {
       <p class="hint">
         <code>zoneplane account create NAME</code> makes another one.
       </p>
-      <Curl request={{ method: 'GET', path }} />
+      <Curl request={{ method: 'GET', path: ACCOUNTS }} />
+      {account && mayRead(permissions, 'account') && (
+        <>
+          <AccountChoice accounts={accounts} account={account} />
+          <AccountDefaults key={account.id} account={account} />
+        </>
+      )}
     </>
   );
 }

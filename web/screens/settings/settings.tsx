@@ -1,4 +1,4 @@
-/** What a zone is as a whole: its identifier and name servers, pausing, holding its name, and deleting it. */
+/** What a zone is as a whole: its identifier and name servers, its SOA, pausing, holding its name, and deleting it. */
 import { useState } from 'preact/hooks';
 import { BASE, call } from '../../api.js';
 import { readAgain, readAhead, useLoad, useSending } from '../../load.js';
@@ -11,6 +11,7 @@ import { go, useIsHere } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayRead, mayWrite, usePermissions } from '../../session.js';
 import type { Zone, ZoneHold } from '../../types.js';
+import { Answers } from './dns-settings.js';
 
 const holdPath = ({ id }: Zone): string => `/zones/${id}/hold`;
 
@@ -50,6 +51,9 @@ export default function Settings({ zone }: ZoneScreenProps) {
           </>
         )}
       </Panel>
+      {mayRead(permissions, 'dns') && permissions.records === null && (
+        <Answers zone={zone} writes={mayWrite(permissions, 'dns')} />
+      )}
       <Pause zone={zone} writes={writes} />
       <Hold zone={zone} writes={writes} />
       {writes && <Deletion zone={zone} />}
