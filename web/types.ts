@@ -18,7 +18,15 @@ export type { BucketDomain } from '../src/api/r2-domains/schema.js';
 export type { BucketObject, ObjectListInfo } from '../src/api/r2-objects/schema.js';
 export type { RecordType } from '../src/api/record-types/schema.js';
 export type { Diff } from '../src/api/schema.js';
-export type { AddedSecondary, Outgoing, Peer, PeerStatus, Tsig } from '../src/api/secondary-dns/schema.js';
+export type {
+  AddedSecondary,
+  Incoming,
+  IncomingStatus,
+  Outgoing,
+  Peer,
+  PeerStatus,
+  Tsig,
+} from '../src/api/secondary-dns/schema.js';
 export type { Permissions, Session } from '../src/api/sessions/schema.js';
 export type { CreatedToken, PermissionGroup, Token } from '../src/api/tokens/schema.js';
 export type { ZoneChange } from '../src/api/zone-changes/schema.js';

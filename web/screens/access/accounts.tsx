@@ -31,13 +31,13 @@ export function Accounts() {
       <p class="hint">
         <code>zoneplane account create NAME</code> makes another one.
       </p>
-      <Curl request={{ method: 'GET', path: ACCOUNTS }} />
       {account && mayRead(permissions, 'account') && (
         <>
           <AccountChoice accounts={accounts} account={account} />
           <AccountDefaults key={account.id} account={account} />
         </>
       )}
+      <Curl request={{ method: 'GET', path: ACCOUNTS }} />
     </>
   );
 }

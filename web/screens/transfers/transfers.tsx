@@ -1,4 +1,4 @@
-/** Transfers of a zone: which secondaries have which serial, and their keys. */
+/** Transfers of a zone: from where it comes, if it is a copy; which secondaries have which serial, and their keys. */
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
@@ -12,6 +12,8 @@ import type { ZoneScreenProps } from '../../screens.js';
 import { mayRead, mayWrite, usePermissions } from '../../session.js';
 import type { Outgoing, Peer, PeerStatus, Tsig } from '../../types.js';
 import { AddSecondary } from './add-secondary.js';
+import { Copied } from './incoming.js';
+import { inWords } from './words.js';
 
 const REFRESH_MS = 5000;
 
@@ -29,6 +31,11 @@ export default function Transfers({ zone }: ZoneScreenProps) {
     outgoing.reload();
     status.reload();
   };
+  const notify = (): void =>
+    void sending.run(async () => {
+      await call('POST', `${base}/outgoing/force_notify`, { body: {} });
+      reload();
+    });
   const remove = (id: string): void =>
     void sending.run(async () => {
       const peers = (outgoing.answer?.result.peers ?? []).filter((other) => other !== id);
@@ -43,11 +50,25 @@ export default function Transfers({ zone }: ZoneScreenProps) {
       Add a secondary
     </button>
   );
+  const tell = mayWrite(permissions, 'dns') && (
+    <button type="button" disabled={sending.busy} onClick={notify}>
+      Notify them now
+    </button>
+  );
   return (
     <>
+      {zone.type === 'secondary' && <Copied zone={zone} writes={writes} writesZone={mayWrite(permissions, 'zone')} />}
       {sending.error && <ErrorNote error={sending.error} />}
       {isLinked && status.answer && outgoing.answer ? (
-        <Panel title="Secondaries" aside={add}>
+        <Panel
+          title="Secondaries"
+          aside={
+            <div class="actions">
+              {tell}
+              {add}
+            </div>
+          }
+        >
           <Secondaries
             peers={status.answer.result}
             serial={outgoing.answer.result.soa_serial}
@@ -62,7 +83,11 @@ export default function Transfers({ zone }: ZoneScreenProps) {
         </Panel>
       ) : (
         !adding && (
-          <Empty title="No other server has this zone">
+          <Empty
+            title={
+              zone.type === 'secondary' ? 'No other server copies this zone from here' : 'No other server has this zone'
+            }
+          >
             <p>
               A secondary is another name server that copies the zone and answers when this one cannot. NSD, Knot, BIND
               and hosted services can be one.
@@ -88,7 +113,13 @@ export default function Transfers({ zone }: ZoneScreenProps) {
       )}
       <Curl
         request={{ method: 'GET', path: `${base}/status` }}
-        {...(writes && isLinked && { others: { 'End all transfers': { method: 'DELETE', path: `${base}/outgoing` } } })}
+        {...(writes &&
+          isLinked && {
+            others: {
+              'Notify them now': { method: 'POST', path: `${base}/outgoing/force_notify`, body: {} },
+              'End all transfers': { method: 'DELETE', path: `${base}/outgoing` },
+            },
+          })}
       />
     </>
   );
@@ -141,13 +172,6 @@ function PeerState({ peer }: { readonly peer: PeerStatus }) {
   if (peer.in_sync) return <span class="chip good">In step</span>;
   if (peer.ahead) return <span class="chip bad">Ahead: it has a newer version</span>;
   return <span class="chip wait">Behind</span>;
-}
-
-/** Errors of sockets in words; others say themselves what is wrong. */
-function inWords(error: string): string {
-  if (error.includes('ECONNREFUSED')) return 'nothing listens at this address and port';
-  if (error.includes('EHOSTUNREACH') || error.includes('ENETUNREACH')) return 'the network does not lead there';
-  return error;
 }
 
 function AccountKeys({ account }: { readonly account: string }) {

@@ -36,15 +36,18 @@ interface ByNameProps {
 
 function ByName({ onClose, onFile }: ByNameProps) {
   const [name, setName] = useState('');
+  const [isCopy, setCopy] = useState(false);
   const sending = useSending();
   const isHere = useIsHere();
+  const body = { name: name.trim(), ...(isCopy && { type: 'secondary' }) };
   const create = (event: SubmitEvent): void => {
     event.preventDefault();
     void sending.run(async () => {
-      const { result } = await call<Zone>('POST', '/zones', { body: { name: name.trim() } });
+      const { result } = await call<Zone>('POST', '/zones', { body });
       if (!isHere()) return;
       onClose();
-      go(`/zones/${result.status === 'active' ? encodeURIComponent(result.name) : result.id}/records`);
+      const zone = result.status === 'active' ? encodeURIComponent(result.name) : result.id;
+      go(`/zones/${zone}/${isCopy ? 'transfers' : 'records'}`);
     });
   };
   return (
@@ -62,6 +65,13 @@ function ByName({ onClose, onFile }: ByNameProps) {
           onInput={(event) => setName(event.currentTarget.value)}
         />
       </label>
+      <label class="check">
+        <input type="checkbox" checked={isCopy} onChange={(event) => setCopy(event.currentTarget.checked)} />
+        <span>
+          Copy it from another server{' '}
+          <span class="hint">A secondary zone: its records are edited there, and transferred to here.</span>
+        </span>
+      </label>
       {sending.error && <ErrorNote error={sending.error} />}
       <div class="dialog-actions">
         <button type="submit" class="primary" disabled={sending.busy}>
@@ -69,7 +79,7 @@ function ByName({ onClose, onFile }: ByNameProps) {
         </button>
         <FileButton onFile={onFile} />
       </div>
-      <Curl request={{ method: 'POST', path: '/zones', body: { name: name.trim() || 'example.com' } }} />
+      <Curl request={{ method: 'POST', path: '/zones', body: { ...body, name: body.name || 'example.com' } }} />
     </form>
   );
 }
