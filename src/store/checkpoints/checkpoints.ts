@@ -30,7 +30,7 @@ export interface CheckpointPages {
   readonly wait: number;
 }
 
-const PAGES: CheckpointPages = { copy: 1000, renew: 4096, rest: 256, wait: 16_384 };
+const PAGES: CheckpointPages = { copy: 1000, renew: 2048, rest: 256, wait: 16_384 };
 /** How long writes wait then for those who read the log, in milliseconds. */
 const READERS_WAIT_MS = 20;
 /** Until the thread looks again after readers held it back. */
