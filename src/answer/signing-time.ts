@@ -32,11 +32,12 @@ export function countTruncated(time: Int32Array<SharedArrayBuffer>): number {
   return Atomics.load(time, Word.truncated) >>> 0;
 }
 
-/** Whether a query on a stream may wait for a signature. */
-export function maySign(time: Int32Array<SharedArrayBuffer>): boolean {
-  return Atomics.load(time, Word.left) > 0;
+/** Whether more time than this is left; a negative one is time of the future. */
+export function maySign(time: Int32Array<SharedArrayBuffer>, aboveUs: number): boolean {
+  return Atomics.load(time, Word.left) > aboveUs;
 }
 
+/** A negative number gives time back. */
 export function takeSigningTime(time: Int32Array<SharedArrayBuffer>, us: number): void {
   Atomics.sub(time, Word.left, us);
 }

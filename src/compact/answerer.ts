@@ -1,9 +1,10 @@
 /**
  * Answers queries that engines have deferred because a zone with compact denial (RFC 9824) needs a signature for them. The time
- * for signatures is a part of one thread; when it is used up, datagrams are truncated by the engines, and streams wait.
+ * for signatures is a part of one thread; when it is used up, datagrams are truncated by the engines, and streams wait. Streams
+ * that have waited long enough use time of the future; only when that is used up, too, they get SERVFAIL.
  */
 import { Lack, type MadeTable } from '../answer/made.js';
-import { addSigningTime, countTruncated, maySign, signingTimeOf, takeSigningTime } from '../answer/signing-time.js';
+import { addSigningTime, countTruncated, maySign, signingTimeOf } from '../answer/signing-time.js';
 import type { Engine } from '../answer/state.js';
 import {
   type Answer,
@@ -23,17 +24,18 @@ import type { MetricSample } from '../base/metrics.js';
 import type { SigningKey } from '../dnssec/signing-key.js';
 import type { ImageReader } from '../image/reader.js';
 import { keepRecords, makeRecords, removeRecords, unmadeRecords } from './make-records.js';
+import { createSpending } from './spending.js';
 
 /** Each period adds a fifth of itself to the time for signatures, up to what half a second adds; microseconds. */
 const PERIOD_MS = 50;
 const ADDED_US = 10_000;
 export const MOST_TIME_US = 100_000;
-/** What a deferred query takes beside the work in here: it goes from thread to thread, and its answer is sent. */
-const OUTSIDE_US = 50;
 /** The longest time that a query waits, in microseconds. */
 const LONGEST_WAIT_US = 1_000_000;
-/** The most queries that wait; further ones are answered with SERVFAIL at once. */
+/** The most queries that wait; while time is used up, further ones are answered with SERVFAIL at once. */
 const MOST_WAITING = 500;
+/** Time of the future that queries use which cannot wait any longer. */
+const MOST_DEBT_US = MOST_TIME_US;
 const SWEEP_MS = 60_000;
 /** Links of a chain of aliases, each of which may need a signature, and the end. */
 const MOST_MADE = 25;
@@ -48,6 +50,8 @@ export interface CompactOptions {
   /** The keys that sign for the zone whose records the state's search lacks; undefined while they cannot be opened. */
   readonly keysOf: (state: Engine, image: ImageReader) => readonly SigningKey[] | undefined;
   readonly clock: Clock;
+  /** Processor time of this thread, in microseconds. What it counts from has no meaning. */
+  readonly processorUs: () => number;
   readonly log: Logger;
 }
 
@@ -73,48 +77,58 @@ interface Waiting extends Query {
 /** Instead of a length: the query has to wait. */
 const WAITS = -2;
 
+/** What becomes of a query while nothing can be signed for it. */
+interface Patience {
+  readonly mayWait: boolean;
+  /** It is signed for as long as more time than this is left; microseconds. */
+  readonly aboveUs: number;
+}
+
+const WAITING: Patience = { mayWait: true, aboveUs: 0 };
+const AT_THE_END: Patience = { mayWait: false, aboveUs: -MOST_DEBT_US };
+const TOO_MANY: Patience = { mayWait: false, aboveUs: 0 };
+
 export function createCompactAnswerer(options: CompactOptions): CompactAnswerer {
   const { made, clock, log } = options;
   const time = signingTimeOf(options.signingTime);
-  const counts = { made: 0, failed: 0, us: 0 };
+  const counts = { made: 0, failed: 0 };
+  const spending = createSpending(time, options.processorUs);
   const out = new Uint8Array(LONGEST_MESSAGE);
   let waiting: Waiting[] = [];
   let cancelRefill: (() => void) | undefined;
   const cancelSweep = clock.every(SWEEP_MS, () => removeExpired(made, clock.nowMs() / 1000));
 
-  const answer = (mayWait: boolean, ...query: Parameters<Answer>): number => {
+  const answer = (patience: Patience, ...query: Parameters<Answer>): number => {
     const beganUs = clock.nowUs();
-    const written = answerSigning(options, counts, mayWait, query);
-    if (written === WAITS) return written;
-    const us = clock.nowUs() - beganUs + OUTSIDE_US;
-    counts.us += us;
-    takeSigningTime(time, us);
-    cancelRefill ??= clock.every(PERIOD_MS, refill);
+    if (!cancelRefill) {
+      spending.begin(beganUs);
+      cancelRefill = clock.every(PERIOD_MS, refill);
+    }
+    const written = answerSigning(options, counts, patience, query);
+    if (written !== WAITS) spending.spend(beganUs, clock.nowUs());
     return written;
   };
 
-  const answerQuery = ({ request, transport, client }: Query, mayWait: boolean): DeferredResult | typeof WAITS => {
+  const answerQuery = ({ request, transport, client }: Query, patience: Patience): DeferredResult | typeof WAITS => {
     client.seconds = Math.floor(clock.nowMs() / 1000);
     try {
-      const written = answer(mayWait, request, 0, request.length, out, 0, out.length, transport, client);
+      const written = answer(patience, request, 0, request.length, out, 0, out.length, transport, client);
       if (written === WAITS) return WAITS;
       return written > 0 ? out.slice(0, written) : undefined;
-    } catch (error) {
-      log.error(
-        { request: toHex(request), err: error },
-        'a fault in an answer that needs a signature; it was not sent',
-      );
+    } catch (err) {
+      log.error({ request: toHex(request), err }, 'a fault in an answer that needs a signature; it was not sent');
       return undefined;
     }
   };
 
   function refill(): void {
+    spending.settle(clock.nowUs());
     const isFilling = addSigningTime(time, ADDED_US, MOST_TIME_US);
     const nowUs = clock.nowUs();
     const queries = waiting;
     waiting = [];
     for (const query of queries) {
-      const result = answerQuery(query, nowUs < query.untilUs);
+      const result = answerQuery(query, nowUs < query.untilUs ? WAITING : AT_THE_END);
       if (result === WAITS) waiting.push(query);
       else query.resolve(result);
     }
@@ -124,19 +138,18 @@ export function createCompactAnswerer(options: CompactOptions): CompactAnswerer 
   }
 
   return {
-    answer: (...query) => answer(false, ...query),
+    answer: (...query) => answer(AT_THE_END, ...query),
     answerDeferred(request, transport, address, port) {
       const client = createClient();
       setAddresses(client, parsePeerAddress(address), port, undefined);
       const query = { request, transport, client };
-      const result = answerQuery(query, waiting.length < MOST_WAITING);
+      const result = answerQuery(query, waiting.length < MOST_WAITING ? WAITING : TOO_MANY);
       if (result !== WAITS) return result;
-      cancelRefill ??= clock.every(PERIOD_MS, refill);
       return new Promise((resolve) => {
         waiting.push({ ...query, untilUs: clock.nowUs() + LONGEST_WAIT_US, resolve });
       });
     },
-    samples: () => samplesOf(counts, countTruncated(time), made.size),
+    samples: () => samplesOf({ ...counts, us: spending.totalUs() }, countTruncated(time), made.size),
     close() {
       cancelSweep();
       cancelRefill?.();
@@ -149,24 +162,23 @@ export function createCompactAnswerer(options: CompactOptions): CompactAnswerer 
 interface Counts {
   made: number;
   failed: number;
-  us: number;
 }
 
 /**
- * The length of the answer, after everything that it lacked was made. While something cannot be made, WAITS, or SERVFAIL is
- * answered.
+ * The length of the answer, after everything that it lacked was made. While something cannot be made, WAITS, or, when it may not
+ * wait, SERVFAIL is answered.
  */
 function answerSigning(
   { engine, made, keysOf, signingTime, clock }: CompactOptions,
   counts: Counts,
-  mayWait: boolean,
+  { mayWait, aboveUs }: Patience,
   query: Parameters<Answer>,
 ): number {
   const { state, image } = engine;
   const time = signingTimeOf(signingTime);
   let written = engine.answer(...query);
   for (let count = 0; written === DEFERRED && state.search.lack !== Lack.nothing; count++) {
-    const keys = count < MOST_MADE && maySign(time) ? keysOf(state, image) : undefined;
+    const keys = count < MOST_MADE && maySign(time, aboveUs) ? keysOf(state, image) : undefined;
     if (keys) {
       keepRecords(made, state, makeRecords(state, image, keys, Math.floor(clock.nowMs() / 1000)));
       counts.made++;
@@ -197,7 +209,11 @@ function removeExpired(made: MadeTable, nowS: number): void {
   for (const [key, { until }] of made) if (until <= nowS) made.delete(key);
 }
 
-function samplesOf({ made, failed, us }: Counts, truncated: number, kept: number): MetricSample[] {
+function samplesOf(
+  { made, failed, us }: Counts & { readonly us: number },
+  truncated: number,
+  kept: number,
+): MetricSample[] {
   const counter = (name: string, help: string, value: number): MetricSample => {
     return { name, type: 'counter', help, labels: {}, value };
   };

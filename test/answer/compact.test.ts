@@ -5,6 +5,7 @@ import { signingTimeOf, takeSigningTime } from '../../src/answer/signing-time.js
 import { createEngineState, DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { DEFERRED, Transport, type TransportCode } from '../../src/answer/transport.js';
 import { compareBytes } from '../../src/base/bytes.js';
+import type { Clock } from '../../src/base/clock.js';
 import type { CompactAnswerer } from '../../src/compact/answerer.js';
 import { Type } from '../../src/dns/codes.js';
 import { nameLength, nameOfLabels, ownerKeyOf, parseName, printName } from '../../src/dns/name.js';
@@ -230,34 +231,77 @@ t.test('the engine alone defers on streams, and truncates datagrams beyond the t
   }
 });
 
-t.test('beyond the time, streams wait for a second; then there is SERVFAIL', async (t) => {
+t.test(
+  'beyond the time, streams wait for a second, then use time of the future; beyond that there is SERVFAIL',
+  async (t) => {
+    const clock = new TestClock();
+    const { compact, signingTime, made } = serveCompact(serve(), { clock });
+    const time = signingTimeOf(signingTime);
+    const later = async (name: string): Promise<DecodedMessage> => {
+      const answer = await compact.answerDeferred(query(name, 'A'), Transport.tcp, '192.0.2.9', 5353);
+      return decodeMessage(Buffer.from(answer!));
+    };
+    t.equal((await later('one.example.')).rcode, 0);
+    takeSigningTime(time, 150_000);
+    const [two, three] = [later('two.example.'), later('three.example.')];
+    clock.advance(200);
+    t.equal(made.size, 1, 'nothing is signed meanwhile');
+    clock.advance(400);
+    t.strictSame(setsOf((await two).authority).length, 2);
+    t.strictSame(setsOf((await three).authority).length, 2);
+    t.equal(made.size, 3);
+    // A second adds 0.2 s.
+    takeSigningTime(time, time[0]! + 290_000);
+    const late = later('late.example.');
+    clock.advance(900);
+    t.equal(made.size, 3, 'nothing is signed meanwhile');
+    clock.advance(150);
+    t.strictSame(setsOf((await late).authority).length, 2);
+    t.equal(made.size, 4);
+    t.ok(time[0]! < -50_000, 'with time of the future');
+    // Of those that cannot wait, such as signed ones.
+    t.equal(ask(compact, query('at-once.example.', 'A'), Transport.tcp).rcode, 0);
+    t.equal(made.size, 5);
+    takeSigningTime(time, 10_000_000);
+    const four = later('four.example.');
+    clock.advance(1100);
+    const failed = await four;
+    t.equal(failed.rcode, 2);
+    t.strictSame(failed.opt?.options, Buffer.from('000f0002000e', 'hex'), 'RFC 8914: not ready');
+    t.equal(made.size, 5, 'the failure is not kept');
+    t.equal((await later('two.example.')).rcode, 0, 'what is made costs no signature');
+    const [, spent, , failures] = compact.samples();
+    t.ok(spent!.value > 0);
+    t.equal(failures!.value, 1);
+    compact.close();
+  },
+);
+
+t.test('time that other programs take while something is signed is given back', async (t) => {
   const clock = new TestClock();
-  const { compact, signingTime, made } = serveCompact(serve(), { clock });
-  const time = signingTimeOf(signingTime);
-  const later = async (name: string): Promise<DecodedMessage> => {
-    const answer = await compact.answerDeferred(query(name, 'A'), Transport.tcp, '192.0.2.9', 5353);
-    return decodeMessage(Buffer.from(answer!));
-  };
-  t.equal((await later('one.example.')).rcode, 0);
-  takeSigningTime(time, 150_000);
-  const [two, three] = [later('two.example.'), later('three.example.')];
-  clock.advance(200);
-  t.equal(made.size, 1, 'nothing is signed meanwhile');
-  clock.advance(400);
-  t.strictSame(setsOf((await two).authority).length, 2);
-  t.strictSame(setsOf((await three).authority).length, 2);
-  t.equal(made.size, 3);
-  takeSigningTime(time, 10_000_000);
-  const four = later('four.example.');
-  clock.advance(1100);
-  const failed = await four;
-  t.equal(failed.rcode, 2);
-  t.strictSame(failed.opt?.options, Buffer.from('000f0002000e', 'hex'), 'RFC 8914: not ready');
-  t.equal(made.size, 3, 'the failure is not kept');
-  t.equal((await later('two.example.')).rcode, 0, 'what is made costs no signature');
-  const [, spent, , failures] = compact.samples();
-  t.ok(spent!.value > 0);
-  t.equal(failures!.value, 1);
+  let stolenUs = 0;
+  let usedUs = 0;
+  const busy: Clock = Object.assign(Object.create(clock), { nowUs: () => clock.nowUs() + stolenUs });
+  const { compact } = serveCompact(serve(), {
+    clock: busy,
+    processorUs: () => usedUs,
+    hasKeys() {
+      stolenUs += 30_000;
+      usedUs += 100;
+      return true;
+    },
+  });
+  const answers = Array.from({ length: 40 }, (_, i) =>
+    compact.answerDeferred(query(`m${i}.example.`, 'A'), Transport.tcp, '192.0.2.9', 5353),
+  );
+  clock.advance(2000);
+  for (const answer of answers) {
+    const { rcode, authority } = decodeMessage(Buffer.from((await answer)!));
+    t.strictSame([rcode, authority.length], [0, 4]);
+  }
+  const [, seconds, , failures] = compact.samples();
+  // With the constant share of what happens outside.
+  t.strictSame([seconds!.value.toFixed(4), failures!.value], ['0.0060', 0]);
   compact.close();
 });
 

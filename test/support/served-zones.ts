@@ -80,8 +80,9 @@ export function serveCompact(
   { writer }: Pick<ServedZones, 'writer'>,
   {
     clock = new SystemClock(),
+    processorUs = () => clock.nowUs(),
     hasKeys = () => true,
-  }: { readonly clock?: Clock; readonly hasKeys?: () => boolean } = {},
+  }: { readonly clock?: Clock; readonly processorUs?: () => number; readonly hasKeys?: () => boolean } = {},
 ): { readonly compact: CompactAnswerer; readonly signingTime: SharedArrayBuffer; readonly made: MadeTable } {
   const made: MadeTable = new Map();
   const signingTime = createSigningTime(MOST_TIME_US);
@@ -89,7 +90,7 @@ export function serveCompact(
   const engine = { state, image: writer.reader, answer: answerWith(state, writer.reader) };
   const keysOf = () => (hasKeys() ? [DATA_KEY] : undefined);
   return {
-    compact: createCompactAnswerer({ engine, made, signingTime, keysOf, clock, log: silentLogger() }),
+    compact: createCompactAnswerer({ engine, made, signingTime, keysOf, clock, processorUs, log: silentLogger() }),
     signingTime,
     made,
   };

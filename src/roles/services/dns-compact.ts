@@ -1,7 +1,7 @@
 /** Signatures that a DNS process makes while queries wait: what is shared with the engines, and what answers. */
 import type { MadeTable } from '../../answer/made.js';
 import { createSigningTime } from '../../answer/signing-time.js';
-import type { Clock } from '../../base/clock.js';
+import { type Clock, threadProcessorUs } from '../../base/clock.js';
 import type { Logger } from '../../base/log.js';
 import { type CompactAnswerer, createCompactAnswerer, MOST_TIME_US } from '../../compact/answerer.js';
 import { createZoneSigners } from '../../compact/zone-signers.js';
@@ -32,6 +32,7 @@ export function createDnsCompact({ store, vault, clock, log }: DnsCompactOptions
   return {
     made,
     signingTime,
-    answerWith: (engine) => createCompactAnswerer({ engine, made, signingTime, keysOf, clock, log }),
+    answerWith: (engine) =>
+      createCompactAnswerer({ engine, made, signingTime, keysOf, clock, processorUs: threadProcessorUs, log }),
   };
 }
