@@ -2,8 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, defineErrors, messageOf } from '../base/errors.js';
 import { temporaryFailure } from '../control/write/errors.js';
-import { StoreBusy, StoreFull } from '../store/driver.js';
-import { LogUnavailable } from '../store/failures.js';
+import { StoreFull } from '../store/failures.js';
 import { type Failure, type Message, refusal } from './envelope.js';
 
 /** Refusals of the HTTP layer itself; control/ has those of zones and records. */
@@ -54,8 +53,6 @@ export const failure = defineErrors('api', {
   },
   // The code with which the vendor's rule sets answer.
   noRuleset: { status: 404, code: 10003, text: 'could not find entrypoint ruleset in the {phase} phase' },
-  busy: { status: 503, code: 1500, text: 'The service is busy. Please try again.' },
-  full: { status: 507, code: 1500, text: 'The storage of the service is full. Nothing was changed.' },
   internal: { status: 500, code: 1500, text: 'Internal server error.' },
 });
 
@@ -106,13 +103,8 @@ function refusalOf(error: unknown, request: FastifyRequest): AppError | undefine
     );
     return failure('badRequest', { detail: 'it breaks off' });
   }
-  if (error instanceof LogUnavailable) return temporaryFailure(error);
-  if (error instanceof StoreBusy) return failure('busy');
-  if (error instanceof StoreFull) {
-    request.log.error({ err: error, requestId: request.id }, 'the disk is full');
-    return failure('full');
-  }
-  return frameworkRefusal(error, request);
+  if (error instanceof StoreFull) request.log.error({ err: error, requestId: request.id }, 'the disk is full');
+  return temporaryFailure(error) ?? frameworkRefusal(error, request);
 }
 
 /** Errors that fastify finds in a request before the handler runs. */

@@ -16,38 +16,48 @@ export interface ChainedError {
 
 export interface FailureOptions {
   /** JSON pointer to the invalid member of the request, such as `/ttl`. */
-  readonly pointer?: string;
+  readonly pointer?: string | undefined;
   /** v4 `error_chain` members. */
-  readonly chain?: readonly ChainedError[];
+  readonly chain?: readonly ChainedError[] | undefined;
   /** Further items of the v4 `errors` list after this one (v4: §15.3, duplicates). */
-  readonly also?: readonly ChainedError[];
-  /** When the same request may succeed. */
-  readonly retryAfterSeconds?: number;
+  readonly also?: readonly ChainedError[] | undefined;
+  /** When the same request may succeed, seconds from now. */
+  readonly retryAfterSeconds?: number | undefined;
 }
 
 /**
  * A refusal with a stable key (`records.duplicate`), an HTTP status and a v4 code. It is never a bug, so no stack is
  * logged.
  */
-export class AppError extends Error {
+export class AppError extends Error implements FailureOptions {
+  readonly pointer: string | undefined;
+  readonly chain: readonly ChainedError[] | undefined;
+  readonly also: readonly ChainedError[] | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
   constructor(
     readonly key: string,
     readonly status: number,
     readonly code: number,
     message: string,
-    readonly pointer?: string,
-    readonly chain?: readonly ChainedError[],
-    readonly also?: readonly ChainedError[],
-    readonly retryAfterSeconds?: number,
+    { pointer, chain, also, retryAfterSeconds }: FailureOptions = {},
   ) {
     super(message);
     this.name = 'AppError';
+    this.pointer = pointer;
+    this.chain = chain;
+    this.also = also;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+
+  /** The same refusal with another pointer, and other words if they are given. */
+  with(pointer: string, message: string = this.message): AppError {
+    return new AppError(this.key, this.status, this.code, message, { ...this, pointer });
   }
 
   /** The same refusal of a part of a larger request; `place` is the JSON pointer to the part. */
   within(place: string): AppError {
-    const { key, status, code, message, pointer = '', chain, also } = this;
-    return new AppError(key, status, code, message, `${place}${pointer}`, chain, also);
+    return this.with(`${place}${this.pointer ?? ''}`);
   }
 }
 
@@ -68,9 +78,7 @@ export function defineErrors<Table extends Readonly<Record<string, ErrorDefiniti
   return (key, params = {}, options = {}) => {
     const definition = table[key] as ErrorDefinition;
     const text = definition.text.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? `{${name}}`));
-    const { pointer, chain, also, retryAfterSeconds } = options;
-    const { status, code } = definition;
-    return new AppError(`${area}.${key}`, status, code, text, pointer, chain, also, retryAfterSeconds);
+    return new AppError(`${area}.${key}`, definition.status, definition.code, text, options);
   };
 }
 

@@ -18,8 +18,8 @@ import type { CidrSet } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import type { Random } from '../base/random.js';
 import { cutStalledConnections } from '../base/stalled-connections.js';
+import { temporaryFailure } from '../control/write/errors.js';
 import { clientAddress } from '../http/forwarded.js';
-import { StoreBusy, StoreFull } from '../store/failures.js';
 import type { BucketMetrics } from './application-metrics.js';
 import type { Authorize } from './authorization.js';
 import { isObjectKey, LONGEST_KEY, type ObjectStore } from './object-store.js';
@@ -152,16 +152,18 @@ const TEXTS: Readonly<Record<number, string>> = {
   413: 'Payload Too Large',
   416: 'Range Not Satisfiable',
   503: 'Service Unavailable',
+  507: 'Insufficient Storage',
 };
 
 /** Errors of this application in plain text. A bug is logged once, and the client gets a general message. */
 function answerOf(error: unknown, log: Logger): Refusal {
-  if (error instanceof AppError) {
-    return { status: error.status, text: TEXTS[error.status] ?? `Bad Request: ${error.message}` };
-  }
   if (error instanceof NoBucketBound) return { status: 503, text: 'No Bucket Bound' };
-  if (error instanceof StoreFull) return { status: 507, text: 'Insufficient Storage' };
-  if (error instanceof StoreBusy) return { status: 503, text: 'Service Unavailable', headers: LATER };
+  const unavailable = temporaryFailure(error);
+  const refused = error instanceof AppError ? error : unavailable;
+  if (refused) {
+    const text = TEXTS[refused.status] ?? `Bad Request: ${refused.message}`;
+    return { status: refused.status, text, ...(unavailable?.status === 503 && { headers: LATER }) };
+  }
   log.error({ err: error }, 'a request to the bucket application failed unexpectedly');
   return { status: 500, text: 'Internal Server Error' };
 }

@@ -427,7 +427,9 @@ t.test('statuses and headers that clients depend on', async (t) => {
   t.teardown(() => app.close());
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply));
   const thrown: Readonly<Record<string, () => unknown>> = {
-    conflict: () => new AppError('test.conflict', 409, 1406, 'Duplicate.', '/name'),
+    conflict: () => new AppError('test.conflict', 409, 1406, 'Duplicate.', { pointer: '/name' }),
+    part: () =>
+      new AppError('test.later', 429, 971, 'Wait.', { pointer: '/a', retryAfterSeconds: 7 }).within('/posts/1'),
     busy: () => new StoreBusy(),
     full: () => new StoreFull(),
     unauthorised: () => new AppError('test.token', 401, 1000, 'Invalid API Token'),
@@ -448,6 +450,9 @@ t.test('statuses and headers that clients depend on', async (t) => {
   const conflict =
     '{"result":null,"success":false,"errors":[{"code":1406,"message":"Duplicate.","source":{"pointer":"/name"}}],"messages":[]}';
   t.strictSame(await answer('conflict'), [409, 'false', none, none, conflict]);
+  const [status, , retryAfter, , body] = await answer('part');
+  t.strictSame([status, retryAfter], [429, '7'], 'a part of a larger request has the headers of its refusal');
+  t.match(body, '"pointer":"/posts/1/a"');
   t.strictSame((await answer('busy')).slice(0, 4), [503, none, '1', none]);
   t.strictSame((await answer('full')).slice(0, 4), [507, none, none, none]);
   t.strictSame((await answer('unauthorised')).slice(0, 4), [401, none, none, 'Bearer']);

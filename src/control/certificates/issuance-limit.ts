@@ -26,7 +26,7 @@ export class IssuanceRefused extends AppError {
     readonly limit: IssuanceLimit,
     /** When the lockout ends, milliseconds since 1970, and the whole seconds from now until then. */
     readonly untilMs: number,
-    override readonly retryAfterSeconds: number,
+    retryAfterSeconds: number,
   ) {
     const every = limit.windowSeconds === 60 ? 'minute' : `${limit.windowSeconds} seconds`;
     super(
@@ -34,6 +34,7 @@ export class IssuanceRefused extends AppError {
       429,
       971,
       `Please wait and consider throttling your request speed. You may issue up to ${limit.count} certificates per ${every}; no new certificates for ${limit.lockoutSeconds} seconds.`,
+      { retryAfterSeconds },
     );
   }
 }

@@ -152,8 +152,8 @@ function describe(record: ParsedRecord): string {
   return `${printName(record.owner)} ${typeMnemonic(record.type)}`;
 }
 
-function atLine({ key, status, code, message, chain, also }: AppError, line: number): AppError {
-  return new AppError(key, status, code, `Line ${line}: ${message}`, `/file/line/${line}`, chain, also);
+function atLine(error: AppError, line: number): AppError {
+  return error.with(`/file/line/${line}`, `Line ${line}: ${error.message}`);
 }
 
 function faultAt({ message, line = 1, text }: Issue): AppError {

@@ -72,6 +72,6 @@ export function convert<T>(run: () => T): T {
     return run();
   } catch (error) {
     if (!(error instanceof RdataError)) throw error;
-    throw new AppError('records.badValue', 400, error.code, error.message, error.pointer);
+    throw new AppError('records.badValue', 400, error.code, error.message, { pointer: error.pointer });
   }
 }
