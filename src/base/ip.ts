@@ -4,6 +4,7 @@ import ipaddr from 'ipaddr.js';
 /** A set of networks such as `10.0.0.0/8`. */
 export interface CidrSet {
   readonly texts: readonly string[];
+  /** IPv4 addresses in the form of IPv6 count as what they are. */
   contains(address: Uint8Array): boolean;
 }
 
@@ -137,34 +138,59 @@ export function isRoutable(address: Uint8Array): boolean {
   return DOCUMENTATION.contains(address);
 }
 
+/** The addresses whose leading `bits` are those of `address`, 4 or 16 octets. */
+export interface Network {
+  readonly address: Uint8Array;
+  readonly bits: number;
+}
+
+const NETWORK = /^([^/]+)(?:\/(0|[1-9]\d{0,2}))?$/;
+const MAPPED_BITS = MAPPED_PREFIX * 8;
+
+/**
+ * Parses an address, or an address with a prefix length; undefined for other text. A network of IPv4 addresses in the form of
+ * IPv6 becomes one of IPv4, as the addresses that are compared with it do.
+ */
+export function parseNetwork(text: string): Network | undefined {
+  const [, host = '', prefix] = NETWORK.exec(text) ?? [];
+  const address = parseIP(host);
+  if (!address) return undefined;
+  const most = address.length * 8;
+  const bits = prefix === undefined ? most : Number(prefix);
+  if (bits > most) return undefined;
+  const isMapped = most > MAPPED_BITS && bits >= MAPPED_BITS && isMappedIPv4(address, 0);
+  return isMapped ? { address: address.subarray(MAPPED_PREFIX), bits: bits - MAPPED_BITS } : { address, bits };
+}
+
+function isInNetwork({ address, bits }: Network, other: Uint8Array): boolean {
+  if (address.length !== other.length) return false;
+  const whole = bits >>> 3;
+  for (let i = 0; i < whole; i++) if (address[i] !== other[i]) return false;
+  const rest = bits & 7;
+  return rest === 0 || (address[whole]! ^ other[whole]!) >>> (8 - rest) === 0;
+}
+
 /**
  * Parses networks; a text without a prefix length is a single address. Throws a RangeError that names the invalid text.
  */
 export function parseCidrSet(texts: readonly string[]): CidrSet {
-  const networks = texts.map((text): [ipaddr.IPv4 | ipaddr.IPv6, number] => {
-    if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
-    const single = parseIP(text);
-    if (!single) throw new RangeError(`'${text}' is not an address or network`);
-    return [ipaddr.fromByteArray(Array.from(single)), single.length * 8];
+  const networks = texts.map((text) => {
+    const network = parseNetwork(text);
+    if (!network) throw new RangeError(`'${text}' is not an address or network`);
+    return network;
   });
   return {
     texts,
     contains(address) {
-      const parsed = ipaddr.fromByteArray(Array.from(address));
-      return networks.some(
-        ([network, bits]) => network.kind() === parsed.kind() && parsed.match([network, bits] as never),
-      );
+      const plain = unmappedIP(address);
+      return networks.some((network) => isInNetwork(network, plain));
     },
   };
 }
 
-/** Parses a network into an address and the number of prefix bits; undefined for other text. */
-export function parseNetwork(text: string): { readonly address: Uint8Array; readonly bits: number } | undefined {
-  const single = parseIP(text);
-  if (single) return { address: single, bits: single.length * 8 };
-  if (!ipaddr.isValidCIDR(text)) return undefined;
-  const [address, bits] = ipaddr.parseCIDR(text);
-  return { address: new Uint8Array(address.toByteArray()), bits };
+/** The set of those texts that are networks: what was stored once may have been written in a form that is refused today. */
+export function storedCidrSet(texts: readonly string[]): CidrSet {
+  return parseCidrSet(texts.filter((text) => parseNetwork(text)));
 }
 
 const DOCUMENTATION = parseCidrSet(['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20']);

@@ -1,6 +1,6 @@
 /** Kinds of values that several settings share, with their error messages. */
 import { z } from 'zod';
-import { parseCidrSet, parseIP } from '../base/ip.js';
+import { parseIP, parseNetwork } from '../base/ip.js';
 
 /** Whole numbers in a range, also as decimal text; the message names the range. */
 export function wholeNumber(least: number, most: number, what: string) {
@@ -37,11 +37,4 @@ export function texts(
 
 export const isAddress = (entry: string): boolean => parseIP(entry) !== undefined;
 
-export function isCidr(entry: string): boolean {
-  try {
-    parseCidrSet([entry]);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const isCidr = (entry: string): boolean => parseNetwork(entry) !== undefined;

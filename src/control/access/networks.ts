@@ -1,5 +1,5 @@
 /** The condition of a token: the networks from which it may be used (v4: §12). */
-import { parseCidrSet, parseIP } from '../../base/ip.js';
+import { parseCidrSet, parseIP, parseNetwork, storedCidrSet } from '../../base/ip.js';
 import { badBody } from '../write/errors.js';
 
 /** Networks as CIDR texts: the address must be in one of `in`, if there are any, and in none of `notIn`. */
@@ -54,10 +54,13 @@ export function requireFew(texts: readonly string[], most: number, at: string): 
   if (texts.length === 0 || texts.length > most) throw badBody(`expected a list of 1 to ${most} texts`, at);
 }
 
-/** Whether an address is in the networks from which a credential may be used. */
+/**
+ * Whether an address is in the networks from which a credential may be used. A stored text that is no network today allows
+ * nothing, and forbids everything.
+ */
 export function isWithin(networks: Networks, address: string): boolean {
   const octets = parseIP(address);
-  if (!octets) return false;
-  const inside = networks.in.length === 0 || parseCidrSet(networks.in).contains(octets);
-  return inside && !(networks.notIn.length > 0 && parseCidrSet(networks.notIn).contains(octets));
+  if (!octets || !networks.notIn.every((text) => parseNetwork(text))) return false;
+  const inside = networks.in.length === 0 || storedCidrSet(networks.in).contains(octets);
+  return inside && !storedCidrSet(networks.notIn).contains(octets);
 }

@@ -3,7 +3,7 @@
  * listeners. The edge connects to the very address that was checked; the name is not resolved again.
  */
 import { networkInterfaces } from 'node:os';
-import { type CidrSet, isRoutable, parseIP, unmappedIP } from '../../base/ip.js';
+import { type CidrSet, isLoopback, isRoutable, parseIP, unmappedIP } from '../../base/ip.js';
 
 export interface OriginGuardOptions {
   /** Networks in addition to public addresses. */
@@ -38,16 +38,8 @@ export function createOriginGuard({ allowed, ownAddresses, ownPorts }: OriginGua
   };
 }
 
-function isLoopback(address: Uint8Array): boolean {
-  return address.length === 4 ? address[0] === 127 : address[15] === 1 && isZero(address.subarray(0, 15));
-}
-
 function isUnspecified(address: Uint8Array): boolean {
-  return isZero(address);
-}
-
-function isZero(octets: Uint8Array): boolean {
-  return octets.every((octet) => octet === 0);
+  return address.every((octet) => octet === 0);
 }
 
 function localAddresses(): Uint8Array[] {

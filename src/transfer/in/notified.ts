@@ -4,7 +4,7 @@
  */
 import { equalBytes } from '../../base/bytes.js';
 import { messageOf } from '../../base/errors.js';
-import { parseCidrSet, parseIP, parsePeerAddress } from '../../base/ip.js';
+import { parseIP, parsePeerAddress, storedCidrSet } from '../../base/ip.js';
 import type { Logger } from '../../base/log.js';
 import { Class, Rcode, Type } from '../../dns/codes.js';
 import { type ReadMessage, readMessage } from '../../dns/message.js';
@@ -93,7 +93,7 @@ function mayNotify(
   const source = parsePeerAddress(address);
   if (!source) return false;
   if (primaries.some(({ ip }) => ip !== null && equalBytes(parseIP(ip) ?? new Uint8Array(0), source))) return true;
-  return parseCidrSet(transferAclsOfAccount(store, zone.account).map((acl) => acl.ip_range)).contains(source);
+  return storedCidrSet(transferAclsOfAccount(store, zone.account).map((acl) => acl.ip_range)).contains(source);
 }
 
 /** Whether the message names no serial, or a newer one than the stored (RFC 1996 §3.11). */

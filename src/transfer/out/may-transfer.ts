@@ -1,7 +1,7 @@
 /** Who may transfer a zone. Without peers, networks or settings that say so, nobody may. */
 
 import { equalBytes } from '../../base/bytes.js';
-import { type CidrSet, parseCidrSet, parseIP } from '../../base/ip.js';
+import { type CidrSet, parseIP, storedCidrSet } from '../../base/ip.js';
 import { isCompactZone } from '../../control/dnssec/switch-denial.js';
 import type { Store } from '../../store/driver.js';
 import { transferAclsOfAccount } from '../../store/secondary/acls.js';
@@ -37,5 +37,5 @@ export function transferRefusal(
   if (peers.some(({ tsig }) => tsig !== null)) return 'the peers of the zone sign their requests';
   if (peers.some(({ ip }) => isAt(ip))) return undefined;
   const networks = transferAclsOfAccount(store, zone.account).map(({ ip_range: range }) => range);
-  return parseCidrSet(networks).contains(address) ? undefined : 'the address is no peer and in no ACL';
+  return storedCidrSet(networks).contains(address) ? undefined : 'the address is no peer and in no ACL';
 }
