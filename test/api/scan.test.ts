@@ -1,9 +1,10 @@
 /** Scans for records that a domain has elsewhere, with a scripted resolver and the vendor's client. */
 import Cloudflare from 'cloudflare';
 import t, { type Test } from 'tap';
-import { SystemClock, sleep } from '../../src/base/clock.js';
+import { SystemClock } from '../../src/base/clock.js';
 import type { AskOutside } from '../../src/control/write/context.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
+import { countRunningScans } from '../../src/store/records/scans.js';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.js';
 import { until } from '../support/until.js';
 import { install } from './installation.js';
@@ -110,7 +111,7 @@ t.test('the number of simultaneous scans is limited', async (t) => {
     await held;
     return { status: 'nxdomain', records: [], referral: [] } as never;
   };
-  const { call, createZone, clock } = await install(t, { askOutside });
+  const { call, createZone, clock, store } = await install(t, { askOutside });
   const zones: string[] = [];
   for (let i = 0; i < 9; i++) zones.push(await createZone(`z${i}.example`));
   const trigger = (zone: string) => call('POST', `/zones/${zone}/dns_records/scan/trigger`);
@@ -124,8 +125,7 @@ t.test('the number of simultaneous scans is limited', async (t) => {
   t.match(await trigger(zones[7]!), { status: 429 });
   release();
   await until(async () => (await trigger(zones[7]!)).status === 200);
-  // It ends before the store is closed.
-  await sleep(500);
+  await until(() => countRunningScans(store, 0) === 0, 'all have ended, before the store is closed');
 });
 
 t.test('without a resolver', async (t) => {

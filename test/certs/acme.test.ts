@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { SystemClock, sleep } from '../../src/base/clock.js';
+import { SystemClock } from '../../src/base/clock.js';
 import { UserError } from '../../src/base/errors.js';
 import { type AcmeAuthority, type AcmeOptions, createAcmeAuthority } from '../../src/certs/acme/acme-authority.js';
 import { certificateIdentifier } from '../../src/certs/acme/certificate-identifier.js';
@@ -30,6 +30,7 @@ import { type Pebble, type PebbleOptions, startPebble, withoutPebble } from '../
 import { type Program, startProgram, stopProgram } from '../support/program.js';
 import { askAll } from '../support/reference-servers.js';
 import { TestClock } from '../support/test-clock.js';
+import { firstThat } from '../support/until.js';
 
 const KEY = 'acme-key-0123456789-0123456789-0123456789';
 const ZONE = 'acme.test';
@@ -107,7 +108,7 @@ t.test('issuance, with 30 nonces of 100 refused', { skip: withoutPebble }, async
     const { order, challenge } = await firstChallenge(authority, `wrong.${ZONE}`, 'dns-01');
     await publish(`wrong.${ZONE}`, 'not-the-digest');
     await authority.respond(challenge.url);
-    const refused = await until(
+    const refused = await firstThat(
       () => authority.authorization(order.authorizations[0]!),
       ({ status }) => status !== 'pending',
     );
@@ -136,7 +137,7 @@ t.test('issuance, with 30 nonces of 100 refused', { skip: withoutPebble }, async
     t.equal((await second.order(order.url)).status, 'pending');
     await publish(name, dnsChallengeValue(second.keyAuthorization(challenge.token)));
     await second.respond(challenge.url);
-    const ready = await until(
+    const ready = await firstThat(
       () => second.order(order.url),
       ({ status }) => status !== 'pending',
     );
@@ -338,7 +339,7 @@ async function slowAnswers(t: Test, pebble: Pebble, proxy: AcmeProxy): Promise<v
         setTimeout(() => moving.advance(15_000), 50);
       };
       t.match(await problemOf(authority.createOrder([ZONE])), { type: 'connection', status: 0, detail: /within 15 s/ });
-      await until(
+      await firstThat(
         async () => proxy.open(),
         (open) => open === 0,
       );
@@ -573,7 +574,7 @@ async function obtain(
     const { identifier, challenges } = await authority.authorization(url);
     await prove(authority, identifier, challenges.find((challenge) => challenge.type === type)!);
   }
-  const ready = await until(
+  const ready = await firstThat(
     () => authority.order(order.url),
     ({ status }) => status !== 'pending',
   );
@@ -591,7 +592,7 @@ async function download(
   key: KeyObject,
   names: readonly string[],
 ): Promise<CertificateChain> {
-  const done = await until(
+  const done = await firstThat(
     () => authority.order(orderUrl),
     ({ status }) => status !== 'processing',
   );
@@ -620,7 +621,7 @@ async function publish(name: string, value: string): Promise<void> {
   const { program, zoneId } = world;
   const owner = `_acme-challenge.${name}`;
   await callApi(program, 'POST', `/zones/${zoneId}/dns_records`, { type: 'TXT', name: owner, content: value, ttl: 60 });
-  await until(
+  await firstThat(
     async () => (await askAll(program.dnsPort, [makeQuery(parseName(`${owner}.`), 16)], 1000))[0],
     (answer) => answer !== undefined && Buffer.from(answer).includes(value) && decodeMessage(answer).rcode === 0,
   );
@@ -653,15 +654,6 @@ async function problemOf(work: Promise<unknown>): Promise<AuthorityError['proble
     throw error;
   }
   throw new Error('nothing was refused');
-}
-
-async function until<Value>(ask: () => Promise<Value>, isGood: (value: Value) => boolean): Promise<Value> {
-  for (let attempt = 0; attempt < 2400; attempt++) {
-    const value = await ask();
-    if (isGood(value)) return value;
-    await sleep(25);
-  }
-  throw new Error('not within a minute');
 }
 
 /** Sends `size` octets every `everyMs`, for ever. */

@@ -15,6 +15,7 @@ import { type AcmeProxy, type SeenRequest, startAcmeProxy } from '../support/acm
 import { freePort } from '../support/free-ports.js';
 import { type Pebble, type PebbleOptions, startPebble, withoutPebble } from '../support/pebble.js';
 import { type Program, startProgram, stopProgram } from '../support/program.js';
+import { firstThat, until } from '../support/until.js';
 
 const KEY = 'directory-key-0123456789-0123456789-01234';
 const SAAS = `$ORIGIN saas.test.
@@ -120,14 +121,14 @@ const create = (world: World, hostname: string, ssl: object = {}): Promise<Hostn
 const get = (world: World, id: string): Promise<Hostname> =>
   call(world, 'GET', `/zones/${world.zone}/custom_hostnames/${id}`);
 
-/** Looks until it is so, for two minutes at most. */
-async function until(world: World, id: string, isSo: (hostname: Hostname) => boolean): Promise<Hostname> {
-  for (let i = 0; ; i++) {
-    const found = await get(world, id);
-    if (isSo(found) || i === 1200) return found;
-    await sleep(100);
-  }
+/** An order takes some trips, during which the program may be killed. */
+const ORDER_LIMIT_MS = 150_000;
+
+/** Resolves with the hostname when it fits. */
+function untilHostname(world: World, id: string, fits: (hostname: Hostname) => boolean): Promise<Hostname> {
+  return firstThat(() => get(world, id), fits, { limitMs: ORDER_LIMIT_MS, hint: () => world.program.printed() });
 }
+
 const isActive = ({ ssl }: Hostname): boolean => ssl.status === 'active';
 
 t.test('killed at every step: the same order continues', { skip: withoutPebble }, async (t) => {
@@ -170,7 +171,7 @@ t.test('killed at every step: the same order continues', { skip: withoutPebble }
         'GET',
         `/zones/${world.zone}/custom_hostnames?hostname=${hostname}`,
       );
-      const { ssl } = await until(world, found!.id, isActive);
+      const { ssl } = await untilHostname(world, found!.id, isActive);
       t.match(ssl, { status: 'active', certificates: [{ issuer: /Pebble/ }] });
       const finalized = new Set(proxy.seen.filter(toFinalize).map(({ path }) => path));
       t.equal(proxy.seen.filter(toOrder).length, 1, 'one order');
@@ -198,7 +199,7 @@ t.test(
     const { proxy, pebble } = world;
     await t.test('with a wrong key it is said who must act', async (t) => {
       const { id } = await create(world, 'k0.saas.test');
-      const refused = await until(world, id, (hostname) => messages(hostname).length > 0);
+      const refused = await untilHostname(world, id, (hostname) => messages(hostname).length > 0);
       t.match(refused.ssl, { status: 'initializing' });
       t.match(messages(refused), [/^provider: .*(verification error|bad signature|could not|JWS)/i]);
       await call(world, 'DELETE', `/zones/${world.zone}/custom_hostnames/${id}`);
@@ -209,29 +210,32 @@ t.test(
       await start(world);
       proxy.inject();
       const { id } = await create(world, 'k1.saas.test');
-      const first = await until(world, id, isActive);
+      const first = await untilHostname(world, id, isActive);
       t.match(first.ssl, { status: 'active', certificates: [{ issuer: /Pebble/ }] });
       const started = proxy.seen.find(({ payload }) => 'externalAccountBinding' in payload);
       t.ok(started, 'the account is bound');
       t.ok(proxy.seen.filter(({ path }) => path === '/nonce-plz').length < 30);
-      const second = await until(world, id, (hostname) => isActive(hostname) && serialOf(hostname) !== serialOf(first));
+      const second = await untilHostname(
+        world,
+        id,
+        (hostname) => isActive(hostname) && serialOf(hostname) !== serialOf(first),
+      );
       t.not(serialOf(second), serialOf(first));
       const finalized = proxy.seen.filter(({ path }) => path.startsWith('/finalize-order/')).map(({ path }) => path);
       t.equal(new Set(finalized).size, 2, 'one order for each');
       await call(world, 'DELETE', `/zones/${world.zone}/custom_hostnames/${id}`);
       const isRevoked = async () => (await pebble.statusOf(serialOf(second))) === 'Revoked';
-      for (let i = 0; i < 600 && !(await isRevoked()); i++) await sleep(100);
-      t.ok(await isRevoked(), 'it is revoked when the hostname is deleted');
+      await until(isRevoked, 'it is revoked when the hostname is deleted');
     });
     await t.test('a name that the authority refuses', async (t) => {
       proxy.inject();
       const { id } = await create(world, 'k2.shop.customer.test');
-      const refused = await until(world, id, (hostname) => messages(hostname).length > 0);
+      const refused = await untilHostname(world, id, (hostname) => messages(hostname).length > 0);
       t.match(messages(refused), ['ca: The certificate authority will not issue for this domain.']);
       await call(world, 'PATCH', `/zones/${world.zone}/custom_hostnames/${id}`, {
         ssl: { method: 'txt', type: 'dv', certificate_authority: 'google' },
       });
-      t.equal((await until(world, id, isActive)).ssl.status, 'active', 'another authority may');
+      t.equal((await untilHostname(world, id, isActive)).ssl.status, 'active', 'another authority may');
     });
     await t.test('a wildcard by HTTP is refused', async (t) => {
       const wildcard = create(world, 'k3.shop.customer.test', { method: 'http', wildcard: true });
@@ -250,44 +254,44 @@ t.test('valid and invalid answers of a directory', { skip: withoutPebble }, asyn
   await t.test('CAA: no other authority is asked for one that was chosen; the next of the order is', async (t) => {
     refuseAt('/finalize-order/', 'caa', 403);
     const chosen = await create(world, 'k0.shop.customer.test');
-    const refused = await until(world, chosen.id, ({ ssl }) => ssl.status === 'caa_error');
+    const refused = await untilHostname(world, chosen.id, ({ ssl }) => ssl.status === 'caa_error');
     t.match(refused, { status: 'caa_error', ssl: { status: 'caa_error' } });
     t.match(messages(refused).at(-1), /^customer: CAA records block issuance/);
     const open = await create(world, 'k1.shop.customer.test', { certificate_authority: '' });
-    const issued = await until(world, open.id, isActive);
+    const issued = await untilHostname(world, open.id, isActive);
     t.match(issued.ssl, { status: 'active', certificate_authority: 'google', certificates: [{ issuer: /google/ }] });
     proxy.inject();
     const ssl = { method: 'txt', type: 'dv', certificate_authority: 'ssl_com' };
     await call(world, 'PATCH', `/zones/${world.zone}/custom_hostnames/${chosen.id}`, { ssl });
-    t.match((await until(world, chosen.id, isActive)).ssl, { certificates: [{ issuer: /Pebble/ }] });
+    t.match((await untilHostname(world, chosen.id, isActive)).ssl, { certificates: [{ issuer: /Pebble/ }] });
   });
   await t.test('rateLimited: the same order goes on when it is time', async (t) => {
     refuseAt('/finalize-order/', 'rateLimited', 429, { 'retry-after': '3' });
     const { id } = await create(world, 'k2.shop.customer.test', { certificate_authority: '' });
-    const refused = await until(world, id, (hostname) => messages(hostname).length > 0);
+    const refused = await untilHostname(world, id, (hostname) => messages(hostname).length > 0);
     t.match(refused.ssl, { status: 'pending_issuance', certificate_authority: 'ssl_com' });
     t.match(messages(refused), [/^ca: The authority has rate limited these domains\./]);
     t.equal(orders(world), 1);
     proxy.inject();
-    t.match((await until(world, id, isActive)).ssl, { status: 'active', certificates: [{ issuer: /Pebble/ }] });
+    t.match((await untilHostname(world, id, isActive)).ssl, { status: 'active', certificates: [{ issuer: /Pebble/ }] });
     t.equal(orders(world), 0, 'no second order');
   });
   await t.test('serverInternal: the same order goes on, also when it is asked for again', async (t) => {
     refuseAt('/finalize-order/', 'serverInternal', 500);
     const { id } = await create(world, 'k3.shop.customer.test');
-    const refused = await until(world, id, (hostname) => messages(hostname).length > 0);
+    const refused = await untilHostname(world, id, (hostname) => messages(hostname).length > 0);
     t.match(refused.ssl, { status: 'pending_issuance' });
     t.strictSame(messages(refused), ['ca: Internal error with Certificate Authority. Please check later.']);
     proxy.inject();
     const ssl = { method: 'txt', type: 'dv', certificate_authority: 'ssl_com' };
     await call(world, 'PATCH', `/zones/${world.zone}/custom_hostnames/${id}`, { ssl });
-    t.equal((await until(world, id, isActive)).ssl.status, 'active');
+    t.equal((await untilHostname(world, id, isActive)).ssl.status, 'active');
     t.equal(orders(world), 0, 'no second order');
   });
   await t.test('challenges are served over TCP and UDP alike, and gone afterwards', async (t) => {
     refuseAt('/chalZ/', 'serverInternal', 500);
     const { id } = await create(world, 'k4.shop.customer.test');
-    await until(world, id, (hostname) => messages(hostname).length > 0);
+    await untilHostname(world, id, (hostname) => messages(hostname).length > 0);
     const name = '_acme-challenge.k4.shop.customer.test';
     const tcp = await dig(world, '+tcp', name, 'TXT');
     t.match(tcp, /^"[A-Za-z0-9_-]{43}"$/);
@@ -295,7 +299,7 @@ t.test('valid and invalid answers of a directory', { skip: withoutPebble }, asyn
     proxy.inject();
     const ssl = { method: 'txt', type: 'dv', certificate_authority: 'ssl_com' };
     await call(world, 'PATCH', `/zones/${world.zone}/custom_hostnames/${id}`, { ssl });
-    t.equal((await until(world, id, isActive)).ssl.status, 'active');
+    t.equal((await untilHostname(world, id, isActive)).ssl.status, 'active');
     t.equal(await dig(world, '+tcp', name, 'TXT'), '');
   });
 });
@@ -326,15 +330,6 @@ function shownAt(port: number, servername: string): Promise<X509Certificate | un
   });
 }
 
-/** Looks until it is so, for a minute at most. */
-async function eventually<Found>(look: () => Promise<Found>, isSo: (found: Found) => boolean): Promise<Found> {
-  for (let i = 0; ; i++) {
-    const found = await look();
-    if (isSo(found) || i === 600) return found;
-    await sleep(100);
-  }
-}
-
 t.test(
   'certificates of zones, of the service itself, and HTTP challenges at the edge',
   { skip: withoutPebble },
@@ -362,14 +357,14 @@ t.test(
 
     await t.test('the universal certificate, and its renewal at half its time', async (t) => {
       const universal = async () => (await packs()).find(({ type }) => type === 'universal');
-      const first = await eventually(universal, isIssued);
+      const first = await firstThat(universal, isIssued);
       t.match(first, { hosts: ['saas.test', '*.saas.test'], certificates: [{ issuer: /Pebble/ }] });
-      const shown = await eventually(
+      const shown = await firstThat(
         () => shownAt(httpsPort, 'origin.saas.test'),
         (found) => found?.issuer.includes('Pebble') === true,
       );
       t.equal(shown?.checkHost('origin.saas.test'), '*.saas.test', 'the edge serves it');
-      const second = await eventually(universal, (pack) => isIssued(pack) && serial(pack) !== serial(first));
+      const second = await firstThat(universal, (pack) => isIssued(pack) && serial(pack) !== serial(first));
       t.not(serial(second), serial(first));
       t.equal(await pebble.statusOf(serial(second)), 'Valid');
     });
@@ -382,18 +377,18 @@ t.test(
         validity_days: 90,
         certificate_authority: 'ssl_com',
       });
-      const pack = await eventually(async () => (await packs()).find((one) => one.id === id), isIssued);
+      const pack = await firstThat(async () => (await packs()).find((one) => one.id === id), isIssued);
       t.match(pack, { hosts: ['saas.test', 'deep.www.saas.test'], certificates: [{ issuer: /Pebble/ }] });
       await call(world, 'DELETE', `/zones/${zone}/ssl/certificate_packs/${id}`);
-      await eventually(packs, (all) => !all.some((one) => one.id === id));
+      await firstThat(packs, (all) => !all.some((one) => one.id === id));
       t.equal(await pebble.statusOf(serial(pack)), 'Revoked');
     });
 
     await t.test('the certificate of the service itself', async (t) => {
       const isPebbles = (found: X509Certificate | undefined): boolean => found?.issuer.includes('Pebble') === true;
-      const first = await eventually(() => shownAt(adminPort, 'ns.saas.test'), isPebbles);
+      const first = await firstThat(() => shownAt(adminPort, 'ns.saas.test'), isPebbles);
       t.equal(first?.checkHost('ns.saas.test'), 'ns.saas.test', 'the listener shows it');
-      const { status } = await eventually(
+      const { status } = await firstThat(
         async () => ({ status: await pebble.statusOf(first!.serialNumber.toLowerCase()) }),
         (found) => found.status === 'Valid',
       );
@@ -411,7 +406,7 @@ t.test(
         await call(world, 'POST', `/zones/${customer!.id}/dns_records`, record);
       }
       const { id } = await create(world, 'h.shop.customer.test', { method: 'http' });
-      const found = await until(world, id, ({ ssl }) => (ssl.certificates?.length ?? 0) > 0);
+      const found = await untilHostname(world, id, ({ ssl }) => (ssl.certificates?.length ?? 0) > 0);
       t.match(found.ssl, { certificates: [{ issuer: /Pebble/ }] }, 'Pebble asked our edge');
     });
   },

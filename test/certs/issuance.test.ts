@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { request } from 'undici';
-import { SystemClock, sleep } from '../../src/base/clock.js';
+import { toHex } from '../../src/base/bytes.js';
+import { SystemClock } from '../../src/base/clock.js';
 import { systemRandom } from '../../src/base/random.js';
 import { createAuthorities } from '../../src/certs/authorities.js';
 import { type Authority, AuthorityError, type AuthorityName } from '../../src/certs/authority.js';
@@ -36,17 +37,18 @@ import { servedAtOwner, servedOwners } from '../../src/serving/owner.js';
 import { servingZone } from '../../src/serving/zone.js';
 import { challengeOwners } from '../../src/store/certs/orders.js';
 import { findRequest, updateRequest } from '../../src/store/certs/requests.js';
-import { openStore } from '../../src/store/driver.js';
+import { openStore, type Store } from '../../src/store/driver.js';
 import { changesAfter, lastChange } from '../../src/store/log/changes.js';
 import { ALL_PURPOSES } from '../../src/store/sealed-columns.js';
-import { findZoneByName, type ZoneRow } from '../../src/store/zones/zones.js';
+import { findZone, findZoneByName, type ZoneRow } from '../../src/store/zones/zones.js';
 import { fileKeys } from '../../src/vault/master-key.js';
 import { unlockVault } from '../../src/vault/unlock.js';
 import { startControl } from '../control/fixture.js';
 import { startPebble, withoutPebble } from '../support/pebble.js';
-import { startProgram, stopProgram } from '../support/program.js';
+import { type Program, startProgram, stopProgram } from '../support/program.js';
 import { type ScriptedReply, startScriptedUpstream } from '../support/scripted-upstream.js';
 import type { TestClock } from '../support/test-clock.js';
+import { until } from '../support/until.js';
 
 const SAAS = `$ORIGIN saas.test.
 @ 60 IN SOA ns1.dns.test. dns.dns.test. 1 7200 3600 1209600 120
@@ -54,6 +56,7 @@ const SAAS = `$ORIGIN saas.test.
 @ 60 IN A 192.0.2.1
 _acme-challenge.written 60 IN TXT "written by somebody"
 `;
+const KEY = 'issuance-key-0123456789-0123456789-012345';
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
@@ -410,10 +413,10 @@ t.test('a resolver that is silent holds no token back', async (t) => {
   };
   await want(world, { names: ['app.outside.test'] });
   const work = advanceCertificate({ ...world.ctx, resolver: silent }, OWNER);
-  for (let waits = 0; waits < 200 && stateOf(world).records.length === 0; waits++) {
+  await until(() => {
     world.clock.advance(100);
-    await sleep(10);
-  }
+    return stateOf(world).records.length > 0;
+  }, 'the tokens');
   t.match(stateOf(world), { status: 'pending_validation', authority: 'google', records: [{ txtValue: /^.{43}$/ }] });
   late.resolve(await resolver.resolve('app.outside.test', 'CAA'));
   await work;
@@ -649,10 +652,16 @@ t.test('dropped certificates are revoked, and their keys removed', async (t) => 
 
 t.test('Pebble, which queries our name server', { skip: withoutPebble }, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-issuance-'));
-  const program = await startProgram({ directory, key: 'issuance-key-0123456789-0123456789-012345' });
+  const program = await startProgram({ directory, key: KEY });
   const pebble = await startPebble({ dnsPort: program.dnsPort, refusedNonces: 20, validity: 86_400 });
   const clock = new SystemClock();
-  const { control, ctx, close } = await contextOf((await startControl(t)).ctx, join(directory, 'data'), pebble, clock);
+  const { control, ctx, close } = await contextOf(
+    (await startControl(t)).ctx,
+    join(directory, 'data'),
+    program,
+    pebble,
+    clock,
+  );
   t.teardown(async () => {
     await close();
     await pebble.stop();
@@ -674,16 +683,13 @@ t.test('Pebble, which queries our name server', { skip: withoutPebble }, async (
     forget.run('certificate', 'zone:pebble');
   });
   const state = () => stateOfCertificate(ctx.store, owner, clock.nowMs())!;
-  const until = async (done: () => boolean) => {
-    for (let i = 0; i < 600 && !done(); i++) {
-      await advanceCertificate(ctx, owner);
-      await sleep(50);
-    }
-  };
-  await until(() => state().status === 'active');
+  await until(async () => {
+    await advanceCertificate(ctx, owner);
+    return state().status === 'active';
+  }, 'the certificate of Pebble');
   t.match(state(), { status: 'active', authority: 'ssl_com', certificates: [{ issuer: /Pebble/ }] });
   const left = () => stateOfCertificate(ctx.store, other, clock.nowMs())!;
-  for (let i = 0; i < 1200 && left().status !== 'active'; i++) await sleep(50);
+  await until(() => left().status === 'active', 'the certificate that the program orders', program.printed);
   t.match(left(), { status: 'active', certificates: [{ issuer: /google/ }] }, 'the program takes up the job');
   const { id, certificates } = state();
   t.equal(await pebble.statusOf(certificates[0]!.serialNumber), 'Valid');
@@ -697,11 +703,18 @@ t.test('Pebble, which queries our name server', { skip: withoutPebble }, async (
 
 t.test('Pebble, which requests HTTP challenges from our admin API', { skip: withoutPebble }, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-issuance-'));
-  const program = await startProgram({ directory, key: 'issuance-key-0123456789-0123456789-012345' });
+  const program = await startProgram({ directory, key: KEY });
   const pebble = await startPebble({ dnsPort: program.dnsPort, httpPort: program.adminPort });
   const clock = new SystemClock();
   const parts = (await startControl(t)).ctx;
-  const { control, ctx, close } = await contextOf(parts, join(directory, 'data'), pebble, clock, program.adminPort);
+  const { control, ctx, close } = await contextOf(
+    parts,
+    join(directory, 'data'),
+    program,
+    pebble,
+    clock,
+    program.adminPort,
+  );
   t.teardown(async () => {
     await close();
     await pebble.stop();
@@ -720,14 +733,14 @@ t.test('Pebble, which requests HTTP challenges from our admin API', { skip: with
   });
   const state = () => stateOfCertificate(ctx.store, owner, clock.nowMs())!;
   const answers: unknown[] = [];
-  for (let i = 0; i < 600 && state().status !== 'active'; i++) {
+  await until(async () => {
     await advanceCertificate(ctx, owner);
     await ctx.store.write(() => hide.run());
     const [record] = state().records;
     if (record && 'httpUrl' in record && answers.length === 0)
       answers.push(...(await askAdmin(program, record.httpUrl)));
-    await sleep(50);
-  }
+    return state().status === 'active';
+  }, 'the certificate of Pebble');
   t.match(state(), { status: 'active', authority: 'ssl_com', certificates: [{ issuer: /Pebble/ }] });
   const body = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{43}$/;
   const found = [200, 'application/octet-stream', body];
@@ -895,10 +908,21 @@ t.test('which paths of which hosts are answered', async (t) => {
   t.equal(answer('web.outside.test', `${CHALLENGE_PATH}${texts[0]![0]}`), undefined, 'the token of another challenge');
 });
 
+/** Whether the DNS process of a program serves all changes of a zone. */
+async function isInSync({ api }: Program, store: Store, zone: number): Promise<boolean> {
+  const newest = changesAfter(store, 0, 10_000).findLast((change) => change.zone === zone)!;
+  const id = toHex(findZone(store, zone)!.id);
+  const headers = { authorization: `Bearer ${KEY}` };
+  const answer = await request(`${api}/client/v4/zones/${id}/changes/${newest.seq}`, { headers });
+  const { result } = (await answer.body.json()) as { readonly result: { readonly status: string } };
+  return result.status === 'INSYNC';
+}
+
 /** The data of a program that runs, with a Pebble as one of the authorities. */
 async function contextOf(
   parts: Context,
   data: string,
+  program: Program,
   pebble: Awaited<ReturnType<typeof startPebble>>,
   clock: SystemClock,
   webPort?: number,
@@ -920,8 +944,11 @@ async function contextOf(
     caBundle: pebble.identity.certificate,
     userAgent: 'zoneplane/test',
   });
-  // The program reads again twice a second what this process writes, and reports to its own admin process.
-  const whenEverywhere = (): Promise<boolean> => sleep(1500).then(() => true);
+  // The program reads again twice a second what this process writes, and its DNS process reports to its own admin process.
+  const whenEverywhere = async (zones: readonly number[]): Promise<boolean> => {
+    for (const zone of zones) await until(() => isInSync(program, store, zone), 'the challenges are served');
+    return true;
+  };
   const ctx: CertificateContext = { ...base, log, settings, authorities, defaultOrder: [name], whenEverywhere };
   const control: Context = { ...ctx, actor, requestId: 'test', source: 'api' };
   return {

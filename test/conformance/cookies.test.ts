@@ -10,12 +10,13 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { createClient, Transport } from '../../src/answer/transport.js';
-import { SystemClock, sleep } from '../../src/base/clock.js';
+import { SystemClock } from '../../src/base/clock.js';
 import { parseIP } from '../../src/base/ip.js';
 import { heard, withCookie } from '../support/cookies.js';
 import { freePort } from '../support/free-ports.js';
 import { askAll } from '../support/reference-servers.js';
 import { serveZones } from '../support/served-zones.js';
+import { until } from '../support/until.js';
 
 const ZONE = {
   apex: 'example.com.',
@@ -146,12 +147,11 @@ zone:\n  - domain: example.com\n    file: ${zone}\n    zonefile-sync: -1\n    jo
     await once(child, 'exit');
     rmSync(directory, { recursive: true, force: true });
   });
-  for (let attempt = 0; attempt < 100; attempt++) {
+  await until(async () => {
     const [answer] = await askAll(port, [withCookie('0123456789abcdef')], 100, 1);
-    if (answer && heard(answer)[0] !== 2) return port;
-    await sleep(50);
-  }
-  throw new Error(`${program} did not start`);
+    return answer !== undefined && heard(answer)[0] !== 2;
+  }, `${program} starts`);
+  return port;
 }
 
 for (const program of ['named', 'knotd'] as const) {

@@ -79,9 +79,7 @@ async function ask(port: number, name: string): Promise<number[]> {
 
 t.test('writes that wait', async (t) => {
   start('admin', await freePort());
-  for (let i = 0; i < 1200 && !(await fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined)); i++) {
-    await sleep(50);
-  }
+  await until(async () => (await fetch(`http://127.0.0.1:${adminPort}/readyz`)).status > 0, 'the admin process');
   const zone = (await call('POST', '/zones?wait=insync&wait_limit=0', { name: 'example.com' })) as Answer;
   t.equal(zone.headers.get('zoneplane-status'), 'PENDING', 'no DNS process runs yet');
   t.match(zone.json, { success: true, messages: [{ code: 10202, message: /^Change 1 is stored/ }] });
@@ -90,8 +88,7 @@ t.test('writes that wait', async (t) => {
   t.match((await call('GET', `${changes}/1`)).json.result, { id: '1', status: 'PENDING', processes: [] });
   const ports = [await freePort(), await freePort()];
   const [, other] = ports.map((port) => start('dns', port));
-  for (let i = 0; i < 1200 && (await call('GET', `${changes}/1`)).json.result.processes.length < 2; i++)
-    await sleep(50);
+  await until(async () => (await call('GET', `${changes}/1`)).json.result.processes.length === 2, 'two DNS processes');
 
   for (let i = 1; i <= 60; i++) {
     const made = await call('POST', `${records}?wait=insync`, { type: 'A', name: `h${i}`, content: `192.0.2.${i}` });
@@ -109,8 +106,7 @@ t.test('writes that wait', async (t) => {
   );
   t.equal(last.headers.get('zoneplane-status'), null, 'only who asks waits');
   const change = last.headers.get('zoneplane-change')!;
-  for (let i = 0; i < 200 && (await call('GET', `${changes}/${change}`)).json.result.status !== 'INSYNC'; i++)
-    await sleep(5);
+  await until(async () => (await call('GET', `${changes}/${change}`)).json.result.status === 'INSYNC', 'INSYNC');
   t.match((await call('GET', `${changes}/${change}`)).json.result, {
     id: change,
     status: 'INSYNC',

@@ -6,12 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import t from 'tap';
-import { sleep } from '../../src/base/clock.js';
 import { freePort } from '../support/free-ports.js';
 import { startProgram } from '../support/program.js';
-
-/** Looks, 50 ms apart. */
-const LOOKS = 400;
+import { until } from '../support/until.js';
 
 function makeCertificate(directory: string, name: string): { readonly certificate: string; readonly key: string } {
   const [certificate, key] = [join(directory, `${name}.pem`), join(directory, `${name}.key`)];
@@ -48,7 +45,7 @@ t.test('certificates and settings', async (t) => {
   });
   const said = (text: string): number => program.printed().split(text).length - 1;
   const untilSaid = async (text: string, times: number): Promise<void> => {
-    for (let look = 0; look < LOOKS && said(text) < times; look++) await sleep(50);
+    await until(() => said(text) >= times, text, program.printed);
     t.equal(said(text), times, text);
   };
   const servedName = async (): Promise<string> => {
@@ -76,13 +73,11 @@ t.test('certificates and settings', async (t) => {
     program.printed(),
     /"logLevel":"debug","certificates":"read again","dnsReplacedFor":\[\],"needRestart":\["records-per-zone"\]/,
   );
-  for (let look = 0; look < LOOKS && (await servedName()) !== 'second.zoneplane.test'; look++) await sleep(50);
-  t.equal(await servedName(), 'second.zoneplane.test');
-  for (let look = 0; look < LOOKS && said('"msg":"request"') === 0; look++) {
+  await until(async () => (await servedName()) === 'second.zoneplane.test', 'the second certificate');
+  await until(async () => {
     await fetch(`${api}/livez`);
-    await sleep(50);
-  }
-  t.ok(said('"msg":"request"') > 0, 'requests are logged from now on');
+    return said('"msg":"request"') > 0;
+  }, 'requests are logged from now on');
 
   writeFileSync(settings, 'log-level: loud\n');
   child.kill('SIGHUP');
