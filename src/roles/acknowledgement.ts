@@ -1,20 +1,17 @@
 /**
- * The socket of the data directory, at which the admin process listens; it is the same whether one `serve` runs all processes
- * or people run them apart.
+ * The socket of the data directory. The admin process listens at it; DNS processes, edge processes and commands connect to it,
+ * whether one `serve` runs them all or people run them apart. Each message is a line. A process is known as long as its connection
+ * lives.
  *
- * DNS processes say up to which change they answer. A process is known as long as its connection lives; every line holds its
- * process number, the change, and for each zone that is not published `zone:change`, with `!` when it is held. Edge processes
- * say `edge`, their process number, the last row of `edge_changes` that they have read, and owners whose certificates they
- * cannot use.
- *
- * DNS processes also say `keys` when they need keys of the vault (vault/delegate.ts), which are answered with `keys` and the
- * keys, and
- * `transferred zone address` when a transfer has ended, `notified zone` when a primary has sent NOTIFY, and `observed` with a report
- * of the questions of a second (observe/report.ts). Messages that only the admin process may answer go through the same socket
- * (services/relay.ts).
- *
- * Who has committed says `committed`: the admin process to everybody, commands to the admin process, which passes it on. It
- * only wakes; what was committed is read from the store.
+ * | line | from | meaning |
+ * | `PID CHANGE ZONE:CHANGE…` | DNS | it answers all changes up to this one, except for these zones from their change on (`!`: held) |
+ * | `edge PID ROW OWNER…` | edge | the last row of `edge_changes` that it has read, and owners whose certificates it cannot use |
+ * | `keys` | DNS | it needs keys of the vault (vault/delegate.ts); the answer is `keys` with the keys |
+ * | `transferred ZONE ADDRESS` | DNS | a transfer to this address has ended |
+ * | `notified ZONE` | DNS | a primary has sent NOTIFY |
+ * | `observed REPORT` | DNS | what was asked within a second (observe/report.ts) |
+ * | `relay …`, `answer …` | DNS, admin | a message that only the admin process may answer, and its answer (services/relay.ts) |
+ * | `committed` | commands, admin | the store has changed; the admin process passes it on to everybody, who then read the store |
  */
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -109,7 +106,7 @@ export async function hearAcknowledgements(
   const sockets = new Set<Socket>();
   let connections = 0;
   const tellCommitted = (): void => {
-    // A peer that does not read already has a wake-up waiting.
+    // A process that has not read its last line has a wake-up waiting.
     for (const socket of sockets) if (socket.writableLength === 0) socket.write(`${COMMITTED}\n`);
   };
   const server = createServer((socket) => {

@@ -1,7 +1,7 @@
 /** `dns_settings` of zones and accounts (v4: §8). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { editAccountDnsSettings, getAccountDnsSettings } from '../../control/zones/account-dns-settings.js';
-import { editDnsSettings, getDnsSettings } from '../../control/zones/zones.js';
+import { editDnsSettings, getDnsSettings } from '../../control/zones/dns-settings.js';
 import { accountParams } from '../accounts/schema.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';

@@ -47,8 +47,7 @@ function nameInZone(name: string, zone: ZoneName): RecordName | undefined {
 }
 
 /**
- * A zone's name from Unicode or punycode, any case, with or without the final dot; or the reason why it is invalid. A label may
- * be
+ * A zone's name from Unicode or punycode, any case, with or without the final dot; or the reason why it is invalid. A label may be
  * `*`: zone files have such zones (RFC 4592 §4.1), although clients cannot create them.
  */
 export function parseZoneName(

@@ -34,7 +34,6 @@ import { type ZoneItem, zoneItem } from './item.js';
 import { addZone, changeZone } from './write.js';
 
 export type { NameOperator, ZoneOrder } from '../../store/zones/query.js';
-export { editDnsSettings, getDnsSettings } from './dns-settings.js';
 
 export interface NameFilter {
   readonly operator: NameOperator;
