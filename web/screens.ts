@@ -51,6 +51,20 @@ export const SCREENS: readonly Screen[] = [
     load: () => import('./screens/buckets/buckets.js'),
   },
   { path: '/buckets/:bucket', title: 'Bucket', listed: false, load: () => import('./screens/buckets/bucket.js') },
+  {
+    path: '/servers',
+    title: 'Servers',
+    listed: true,
+    needs: 'account',
+    load: () => import('./screens/servers/servers.js'),
+  },
+  {
+    path: '/servers/:part',
+    title: 'Servers',
+    listed: false,
+    needs: 'account',
+    load: () => import('./screens/servers/servers.js'),
+  },
   { path: '/access', title: 'Access', listed: true, load: () => import('./screens/access/access.js') },
   { path: '/access/:part', title: 'Access', listed: false, load: () => import('./screens/access/access.js') },
 ];

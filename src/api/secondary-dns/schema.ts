@@ -43,6 +43,8 @@ export type Tsig = z.output<typeof tsig>;
 
 export const acl = z.object({ id: z.string(), ip_range: z.string(), name: z.string() }).meta({ id: 'TransferAcl' });
 
+export type Acl = z.output<typeof acl>;
+
 export const aclBody = z
   .object({ name, ip_range: z.string({ error: 'a text' }).describe('A network of at most /24, for IPv6 /64') })
   .meta({ id: 'TransferAclBody', examples: [{ name: 'office', ip_range: '192.0.2.53/28' }] });

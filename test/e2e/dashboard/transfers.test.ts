@@ -102,3 +102,101 @@ t.test('a zone is copied from another server', { skip, timeout: 300_000 }, async
   await page.getByText('No other server has this zone').waitFor();
   await page.context().close();
 });
+
+t.test('the servers, keys, networks and catalogs of an account', { skip, timeout: 300_000 }, async (t: Test) => {
+  const dashboard = await startDashboard(t);
+  const { call, enter, program } = dashboard;
+  const zone = await call('POST', '/zones', { name: 'example.com' });
+  const base = `/accounts/${zone.account.id}/secondary_dns`;
+  const page = await enter('/servers');
+
+  const keys = page.getByRole('region', { name: 'Keys (TSIG)' });
+  await keys.getByRole('button', { name: 'New key' }).click();
+  await keys.getByLabel('Name of the key').fill('fleet.example.org');
+  await keys.getByLabel('Algorithm').selectOption('hmac-sha512');
+  await keys.getByRole('button', { name: 'Save the key' }).click();
+  await keys.getByRole('rowheader', { name: 'fleet.example.org' }).waitFor();
+  const [key] = await call('GET', `${base}/tsigs`);
+  t.equal(Buffer.from(key.secret, 'base64').length, 32, 'a secret was made');
+  t.equal(await page.getByText(key.secret).count(), 0, 'it is hidden at first');
+  await keys.getByRole('button', { name: 'Show the secret of fleet.example.org' }).click();
+  await page.getByText(key.secret).waitFor();
+
+  const networks = page.getByRole('region', { name: 'Networks' });
+  await networks.getByLabel('Name of the network').fill('office');
+  await networks.getByLabel('Network', { exact: true }).fill('192.0.2.0/33');
+  await networks.getByRole('button', { name: 'Add the network' }).click();
+  await networks.getByRole('alert').waitFor();
+  t.equal(await networks.getByLabel('Name of the network').inputValue(), 'office', 'what was typed is kept');
+  await networks.getByLabel('Network', { exact: true }).fill('192.0.2.0/28');
+  await networks.getByRole('button', { name: 'Add the network' }).click();
+  await networks.getByRole('rowheader', { name: 'office' }).waitFor();
+
+  const peer = await call('POST', `${base}/peers`, { name: 'ns2', ip: '127.0.0.1', port: 9, tsig_id: key.id });
+  await page.reload();
+  const servers = page.getByRole('region', { name: 'Name servers' });
+  await servers.getByText('127.0.0.1 port 9').waitFor();
+  await dashboard.inspect(page, 'servers');
+  await keys.getByRole('button', { name: 'Delete fleet.example.org' }).click();
+  await keys.getByRole('button', { name: 'Really delete fleet.example.org' }).click();
+  await keys.getByRole('alert').waitFor();
+  t.equal((await call('GET', `${base}/tsigs`)).length, 1, 'a key that is in use stays');
+
+  await page.getByRole('link', { name: 'Catalogs' }).click();
+  const own = page.getByRole('region', { name: 'Catalogs of this server' });
+  await own.getByRole('button', { name: 'New catalog' }).click();
+  await own.getByLabel(/^ns2/).check();
+  await own.getByRole('button', { name: 'Make the catalog' }).click();
+  await own.getByRole('rowheader', { name: /^catalog\..*\.invalid$/ }).waitFor();
+  await own.getByRole('button', { name: 'Members' }).click();
+  await own.getByRole('rowheader', { name: 'example.com' }).waitFor();
+
+  const others = page.getByRole('region', { name: 'Catalogs of other servers' });
+  await others.getByRole('button', { name: 'Follow a catalog' }).click();
+  await others.getByLabel('Name of the catalog zone').fill('catalog.example');
+  await others.getByLabel(/^ns2/).check();
+  await others.getByRole('button', { name: 'Follow it' }).click();
+  await others.getByText('Not transferred yet').waitFor();
+  await dashboard.inspect(page, 'catalogs');
+  await others.getByRole('button', { name: 'Follow no longer catalog.example' }).click();
+  await others.getByRole('button', { name: 'Really follow no longer catalog.example' }).click();
+  await others.getByText('Not transferred yet').waitFor({ state: 'detached' });
+  const [catalog] = await call('GET', `${base}/catalogs`);
+  await own.getByRole('button', { name: `Delete ${catalog.name}` }).click();
+  await own.getByRole('button', { name: `Really delete ${catalog.name}` }).click();
+  await own.getByRole('rowheader', { name: catalog.name }).waitFor({ state: 'detached' });
+  t.strictSame(await call('GET', `${base}/consumed_catalogs`), []);
+
+  await page.goto(`${program.api}/servers`);
+  await servers.getByRole('button', { name: 'Delete ns2' }).click();
+  await servers.getByRole('button', { name: 'Really delete ns2' }).click();
+  await servers.getByRole('alert').waitFor();
+  t.equal((await call('GET', `${base}/peers`)).length, 1, 'the catalog had zones transferred to it, which goes on');
+  await call('DELETE', `/zones/${zone.id}/secondary_dns/outgoing`);
+  for (const [panel, name] of [
+    [servers, 'ns2'],
+    [keys, 'fleet.example.org'],
+    [networks, 'office'],
+  ] as const) {
+    await panel.getByRole('button', { name: `Delete ${name}` }).click();
+    await panel.getByRole('button', { name: `Really delete ${name}` }).click();
+    await panel.getByRole('rowheader', { name }).waitFor({ state: 'detached' });
+  }
+  t.strictSame(await call('GET', `${base}/peers`), [], peer.name);
+
+  const groups = await call('GET', '/user/tokens/permission_groups');
+  const mayRead = groups.filter(({ name }: { name: string }) => ['DNS Read', 'Zone Read'].includes(name));
+  const { value } = await call('POST', '/user/tokens', {
+    name: 'reader of zones',
+    policies: [
+      { effect: 'allow', resources: { 'com.cloudflare.api.account.zone.*': '*' }, permission_groups: mayRead },
+    ],
+  });
+  const narrow = await enter('/zones', { token: value });
+  await narrow.getByRole('link', { name: 'example.com' }).waitFor();
+  t.equal(
+    await narrow.getByRole('link', { name: 'Servers' }).count(),
+    0,
+    'nobody is led to what the token may not see',
+  );
+});

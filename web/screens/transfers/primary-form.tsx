@@ -4,9 +4,10 @@ import { call } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
+import { ALGORITHMS, KeyFields, type NewKey, NO_KEY } from '../../parts/key-fields.js';
 import { Empty, ErrorNote } from '../../parts/notes.js';
+import { PeerChoice } from '../../parts/peer-choice.js';
 import type { Incoming, Peer, Tsig, Zone } from '../../types.js';
-import { ALGORITHMS, KeyFields, type NewKey, NO_KEY } from './key-fields.js';
 
 interface PrimaryFormProps {
   readonly zone: Zone;
@@ -47,8 +48,6 @@ export function PrimaryForm({ zone, writes, chosen, onDone, onCancel }: PrimaryF
       </Empty>
     );
   }
-  const toggle = (id: string): void =>
-    setPicked(picked.includes(id) ? picked.filter((other) => other !== id) : [...picked, id]);
   // Each step is remembered: a refusal of a later one does not make the earlier ones twice.
   const makeKey = async (): Promise<string | undefined> => {
     if (server.key !== NEW_KEY) return server.key || undefined;
@@ -85,17 +84,7 @@ export function PrimaryForm({ zone, writes, chosen, onDone, onCancel }: PrimaryF
       </p>
       <form class="form" onSubmit={submit}>
         {peers.length > 0 && (
-          <fieldset class="checks">
-            <legend>Servers that this account knows</legend>
-            {peers.map(({ id, name, ip, port }) => (
-              <label class="check" key={id}>
-                <input type="checkbox" checked={picked.includes(id)} onChange={() => toggle(id)} />
-                <span>
-                  {name} <span class="muted mono">{`${ip} port ${port}`}</span>
-                </span>
-              </label>
-            ))}
-          </fieldset>
+          <PeerChoice peers={peers} legend="Servers that this account knows" chosen={picked} onChange={setPicked} />
         )}
         <ServerFields
           server={server}

@@ -8,6 +8,7 @@ import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
+import { Link } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayRead, mayWrite, usePermissions } from '../../session.js';
 import type { Outgoing, Peer, PeerStatus, Tsig } from '../../types.js';
@@ -206,7 +207,8 @@ function AccountKeys({ account }: { readonly account: string }) {
         </tbody>
       </TableFrame>
       <p class="hint">
-        Secrets are not shown here. <code>zoneplane secondary print</code> prints them for the other server.
+        <Link href="/servers">Servers</Link> shows their secrets to those who may see them, and{' '}
+        <code>zoneplane secondary print</code> prints the configuration of the other server with its key.
       </p>
     </Panel>
   );

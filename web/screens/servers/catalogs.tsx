@@ -1,0 +1,176 @@
+/** Catalog zones (RFC 9432) of this server: lists of zones, by which other servers learn of new and removed zones. */
+import { useState } from 'preact/hooks';
+import { call } from '../../api.js';
+import { useLoad, useSending } from '../../load.js';
+import { Confirm } from '../../parts/confirm.js';
+import { Curl } from '../../parts/curl.js';
+import { Panel } from '../../parts/facts.js';
+import { ErrorNote } from '../../parts/notes.js';
+import { Columns, TableFrame } from '../../parts/table.js';
+import type { Catalog, CatalogMember } from '../../types.js';
+import { PeersOfAccount } from './peers-of-account.js';
+import type { PartProps } from './servers.js';
+
+export function Catalogs({ base, writes }: PartProps) {
+  const path = `${base}/catalogs`;
+  const { answer, error, reload } = useLoad<Catalog[]>(path);
+  const [adding, setAdding] = useState(false);
+  const [open, setOpen] = useState<string>();
+  const sending = useSending();
+  const remove = (id: string): void =>
+    void sending.run(async () => {
+      await call('DELETE', `${path}/${id}`);
+      reload();
+    });
+  if (error) return <ErrorNote error={error} onRetry={reload} />;
+  const catalogs = answer?.result ?? [];
+  const add = writes && !adding && (
+    <button type="button" onClick={() => setAdding(true)}>
+      New catalog
+    </button>
+  );
+  return (
+    <Panel title="Catalogs of this server" aside={add}>
+      <p class="muted">
+        A catalog is a zone that lists zones. Knot, BIND and NSD from 4.9 on serve what it lists: a new zone needs no
+        configuration there. When a catalog is deleted, they stop serving the zones that they have from it.
+      </p>
+      {adding && (
+        <NewCatalog
+          path={path}
+          base={base}
+          onDone={() => {
+            setAdding(false);
+            reload();
+          }}
+          onCancel={() => setAdding(false)}
+        />
+      )}
+      {sending.error && <ErrorNote error={sending.error} />}
+      {catalogs.length > 0 && (
+        <TableFrame label="List of catalogs" class="stacked">
+          <Columns names={['Name', 'Lists', 'Servers', 'Serial']} actions />
+          <tbody>
+            {catalogs.map((catalog) => (
+              <tr key={catalog.id}>
+                <th scope="row" class="long">
+                  {catalog.name}
+                </th>
+                <td class="muted">
+                  {catalog.members === 'all' ? 'all zones of the account' : 'zones that are transferred to its servers'}
+                </td>
+                <td class="number" data-name="Servers">
+                  {catalog.peers.length}
+                </td>
+                <td class="number" data-name="Serial">
+                  {catalog.soa_serial}
+                </td>
+                <td class="row-actions">
+                  <button
+                    type="button"
+                    class="quiet"
+                    aria-expanded={open === catalog.id}
+                    onClick={() => setOpen(open === catalog.id ? undefined : catalog.id)}
+                  >
+                    Members
+                  </button>
+                  {writes && (
+                    <Confirm what={catalog.name} busy={sending.busy} quiet onConfirm={() => remove(catalog.id)} />
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </TableFrame>
+      )}
+      {open !== undefined && <Members path={`${path}/${open}/members`} />}
+      <p class="hint">
+        <code>zoneplane secondary print --catalog</code> prints the configuration of the other servers.
+      </p>
+      <Curl request={{ method: 'GET', path }} />
+    </Panel>
+  );
+}
+
+function Members({ path }: { readonly path: string }) {
+  const { answer, error, reload } = useLoad<CatalogMember[]>(path);
+  if (error) return <ErrorNote error={error} onRetry={reload} />;
+  if (!answer) return null;
+  if (answer.result.length === 0) return <p class="muted">It lists no zone yet.</p>;
+  return (
+    <TableFrame label="Members of the catalog" class="stacked">
+      <Columns names={['Zone', 'Group', 'Member identifier']} />
+      <tbody>
+        {answer.result.map(({ zone_id: id, name, group, member_id: member }) => (
+          <tr key={id}>
+            <th scope="row">{name}</th>
+            <td class="muted" data-name="Group">
+              {group ?? '–'}
+            </td>
+            <td class="muted mono long" data-name="Identifier">
+              {member}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </TableFrame>
+  );
+}
+
+interface NewCatalogProps {
+  readonly path: string;
+  readonly base: string;
+  readonly onDone: () => void;
+  readonly onCancel: () => void;
+}
+
+function NewCatalog({ path, base, onDone, onCancel }: NewCatalogProps) {
+  const [name, setName] = useState('');
+  const [peers, setPeers] = useState<readonly string[]>([]);
+  const [members, setMembers] = useState<Catalog['members']>('all');
+  const sending = useSending();
+  const body = { ...(name.trim() !== '' && { name: name.trim() }), peers, members };
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void sending
+      .run(async () => {
+        await call('POST', path, { body });
+      })
+      .then((done) => done && onDone());
+  };
+  return (
+    <form class="form" onSubmit={submit}>
+      <PeersOfAccount base={base} legend="For the servers" chosen={peers} onChange={setPeers} />
+      <label class="field">
+        <span>It lists</span>
+        <select
+          value={members}
+          onChange={(event) => setMembers(event.currentTarget.value === 'all' ? 'all' : 'linked')}
+        >
+          <option value="all">all zones of the account, also new ones</option>
+          <option value="linked">zones that are transferred to these servers already</option>
+        </select>
+      </label>
+      <label class="field">
+        <span>Name of the catalog</span>
+        <input
+          spellcheck={false}
+          value={name}
+          placeholder="chosen for you"
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+        <span class="hint">Only the servers see it.</span>
+      </label>
+      {sending.error && <ErrorNote error={sending.error} />}
+      <div class="actions">
+        <button type="submit" class="primary" disabled={sending.busy || peers.length === 0}>
+          {sending.busy ? 'Making it…' : 'Make the catalog'}
+        </button>
+        <button type="button" onClick={onCancel}>
+          Cancel
+        </button>
+      </div>
+      <Curl request={{ method: 'POST', path, body }} />
+    </form>
+  );
+}

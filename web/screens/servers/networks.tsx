@@ -1,0 +1,85 @@
+/** Networks from which NOTIFY is believed, beside the addresses of the servers (v4: ACLs). */
+import { useState } from 'preact/hooks';
+import { call } from '../../api.js';
+import { useLoad, useSending } from '../../load.js';
+import { Confirm } from '../../parts/confirm.js';
+import { Curl } from '../../parts/curl.js';
+import { Panel } from '../../parts/facts.js';
+import { ErrorNote } from '../../parts/notes.js';
+import { Columns, TableFrame } from '../../parts/table.js';
+import type { Acl } from '../../types.js';
+import type { PartProps } from './servers.js';
+
+export function Networks({ base, writes }: PartProps) {
+  const path = `${base}/acls`;
+  const { answer, error, reload } = useLoad<Acl[]>(path);
+  const [name, setName] = useState('');
+  const [range, setRange] = useState('');
+  const sending = useSending();
+  const body = { name: name.trim(), ip_range: range.trim() };
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void sending.run(async () => {
+      await call('POST', path, { body });
+      setName('');
+      setRange('');
+      reload();
+    });
+  };
+  const remove = (id: string): void =>
+    void sending.run(async () => {
+      await call('DELETE', `${path}/${id}`);
+      reload();
+    });
+  if (error) return <ErrorNote error={error} onRetry={reload} />;
+  const networks = answer?.result ?? [];
+  return (
+    <Panel title="Networks">
+      <p class="muted">
+        A primary may tell this server about changes from other addresses than its own. NOTIFY from these networks
+        counts, too.
+      </p>
+      {networks.length > 0 && (
+        <TableFrame label="List of networks" class="stacked">
+          <Columns names={['Name', 'Network']} actions={writes} />
+          <tbody>
+            {networks.map((network) => (
+              <tr key={network.id}>
+                <th scope="row">{network.name}</th>
+                <td class="mono">{network.ip_range}</td>
+                {writes && (
+                  <td class="row-actions">
+                    <Confirm what={network.name} busy={sending.busy} quiet onConfirm={() => remove(network.id)} />
+                  </td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </TableFrame>
+      )}
+      {writes && (
+        <form class="line-form" onSubmit={submit}>
+          <label class="field">
+            <span>Name of the network</span>
+            <input required value={name} placeholder="office" onInput={(event) => setName(event.currentTarget.value)} />
+          </label>
+          <label class="field">
+            <span>Network</span>
+            <input
+              required
+              spellcheck={false}
+              value={range}
+              placeholder="192.0.2.0/28"
+              onInput={(event) => setRange(event.currentTarget.value)}
+            />
+          </label>
+          <button type="submit" disabled={sending.busy}>
+            {sending.busy ? 'Adding…' : 'Add the network'}
+          </button>
+        </form>
+      )}
+      {sending.error && <ErrorNote error={sending.error} />}
+      {writes && <Curl request={{ method: 'POST', path, body }} />}
+    </Panel>
+  );
+}

@@ -1,0 +1,64 @@
+/** The other name servers that an account knows: its secondaries and primaries. */
+import { call } from '../../api.js';
+import { useLoad, useSending } from '../../load.js';
+import { Confirm } from '../../parts/confirm.js';
+import { Curl } from '../../parts/curl.js';
+import { Panel } from '../../parts/facts.js';
+import { ErrorNote, Loading } from '../../parts/notes.js';
+import { Columns, TableFrame } from '../../parts/table.js';
+import type { Peer, Tsig } from '../../types.js';
+import type { PartProps } from './servers.js';
+
+export function Peers({ base, writes }: PartProps) {
+  const path = `${base}/peers`;
+  const { answer, error, reload } = useLoad<Peer[]>(path);
+  const keys = useLoad<Tsig[]>(`${base}/tsigs`);
+  const sending = useSending();
+  const keyOf = ({ tsig_id: id }: Peer): string =>
+    id === undefined ? 'none' : (keys.answer?.result.find((key) => key.id === id)?.name ?? id);
+  const remove = (id: string): void =>
+    void sending.run(async () => {
+      await call('DELETE', `${path}/${id}`);
+      reload();
+    });
+  if (error) return <ErrorNote error={error} onRetry={reload} />;
+  return (
+    <Panel title="Name servers">
+      <p class="muted">
+        Servers that copy zones from here, or from which zones are copied. They are added where they are needed: on the
+        tab Transfers of a zone.
+      </p>
+      {!answer && <Loading what="the servers" />}
+      {answer?.result.length === 0 && <p>There are none yet.</p>}
+      {sending.error && <ErrorNote error={sending.error} />}
+      {answer && answer.result.length > 0 && (
+        <TableFrame label="List of name servers" class="stacked">
+          <Columns names={['Name', 'Address', 'Key', 'Over TLS']} actions={writes} />
+          <tbody>
+            {answer.result.map((peer) => (
+              <tr key={peer.id}>
+                <th scope="row">{peer.name}</th>
+                <td class="mono">{peer.ip === undefined ? '–' : `${peer.ip} port ${peer.port}`}</td>
+                <td class="muted long" data-name="Key">
+                  {keyOf(peer)}
+                </td>
+                <td class="muted" data-name="Over TLS">
+                  {peer.tls_name ?? (peer.tls_pin === undefined ? 'no' : 'by the hash of its key')}
+                </td>
+                {writes && (
+                  <td class="row-actions">
+                    <Confirm what={peer.name} busy={sending.busy} quiet onConfirm={() => remove(peer.id)} />
+                  </td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </TableFrame>
+      )}
+      <Curl
+        request={{ method: 'GET', path }}
+        {...(writes && { others: { 'Delete one': { method: 'DELETE', path: `${path}/PEER` } } })}
+      />
+    </Panel>
+  );
+}
