@@ -5,7 +5,7 @@
 import { availableParallelism } from 'node:os';
 import type { Answer, AnswerDeferred } from '../answer/transport.js';
 import { toHex } from '../base/bytes.js';
-import { type Clock, steadyMs } from '../base/clock.js';
+import type { Clock } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { MetricSample } from '../base/metrics.js';
@@ -146,12 +146,12 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
   const answer = guardAnswer(options.answer, counts, faultLogger(log));
   const { answerTransfer } = options;
   const answerDeferred = options.answerDeferred && countDeferred(options.answerDeferred, counts);
-  const context = { answer, answerTransfer, answerDeferred, counts, log, now: () => steadyMs(clock) };
+  const context = { answer, answerTransfer, answerDeferred, counts, log, clock };
   const limits = { ...STREAM_LIMITS, ...options.limits };
   const canShare = await canSharePorts();
   const takeOver = options.takeOver === true && canShare;
   const bound: Bound = {
-    connections: new StreamConnections(context, limits, clock),
+    connections: new StreamConnections(context, limits),
     httpsConnections: new HttpsConnections(counts, HTTPS_LIMITS, clock),
     streams: [],
     tls: [],

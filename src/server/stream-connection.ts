@@ -20,6 +20,7 @@ import {
   Transport,
   type TransportCode,
 } from '../answer/transport.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import { parsePeerAddress } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
@@ -52,11 +53,10 @@ export interface StreamContext {
   readonly answerDeferred?: AnswerDeferred | undefined;
   readonly counts: CountBlock;
   readonly log: Logger;
-  /** Milliseconds of a clock that is never put back. */
-  readonly now: () => number;
+  readonly clock: Clock;
 }
 
-/** When a connection began to wait, and for what; 0 when it does not wait. Milliseconds of {@link StreamContext.now}. */
+/** When a connection began to wait, and for what; 0 when it does not wait. Milliseconds of {@link steadyMs}. */
 export interface StreamTimes {
   /** Last octets received from the peer, or last progress of sending to it. */
   activeAtMs: number;
@@ -98,7 +98,7 @@ export class StreamConnection {
     private readonly context: StreamContext,
     transport: TransportCode,
   ) {
-    this.times = { activeAtMs: context.now(), partialSinceMs: 0, blockedSinceMs: 0, closingSinceMs: 0 };
+    this.times = { activeAtMs: steadyMs(context.clock), partialSinceMs: 0, blockedSinceMs: 0, closingSinceMs: 0 };
     const mayTransfer = transport !== Transport.tls || isDot(socket as TLSSocket);
     this.peer = { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0, transport, mayTransfer };
     const own = parsePeerAddress(socket.localAddress ?? '');
@@ -124,7 +124,7 @@ export class StreamConnection {
   /** Sends what is written, then closes; further input is discarded. */
   finish(): void {
     if (this.times.closingSinceMs > 0) return;
-    this.times.closingSinceMs = this.context.now();
+    this.times.closingSinceMs = steadyMs(this.context.clock);
     this.partial = undefined;
     this.held = undefined;
     this.socket.end();
@@ -133,7 +133,7 @@ export class StreamConnection {
 
   private read(chunk: Uint8Array): void {
     if (this.times.closingSinceMs > 0) return;
-    this.times.activeAtMs = this.context.now();
+    this.times.activeAtMs = steadyMs(this.context.clock);
     if (this.stopped) this.held = this.held ? Buffer.concat([this.held, chunk]) : chunk;
     else this.answerChunk(chunk);
   }
@@ -180,7 +180,7 @@ export class StreamConnection {
         return;
       }
     }
-    this.client.seconds = Math.floor(this.times.activeAtMs / 1000);
+    this.client.seconds = Math.floor(this.context.clock.nowMs() / 1000);
     const written = answer(
       bytes,
       start,
@@ -278,13 +278,13 @@ export class StreamConnection {
     if (this.socket.destroyed) return;
     this.socket.write(octets);
     if (this.socket.writableLength < BLOCK_AT || this.times.blockedSinceMs > 0) return;
-    this.times.blockedSinceMs = this.context.now();
+    this.times.blockedSinceMs = steadyMs(this.context.clock);
     this.socket.pause();
   }
 
   /** The peer has read everything, or a transfer has ended: continue where the connection paused. */
   private resume(): void {
-    this.times.activeAtMs = this.context.now();
+    this.times.activeAtMs = steadyMs(this.context.clock);
     this.times.blockedSinceMs = 0;
     if (this.transferring || this.times.closingSinceMs > 0) return;
     const held = this.held;
@@ -327,9 +327,9 @@ export class StreamConnection {
 
   /** Resolves when the system has taken the octets, or the stream is closed. */
   private async writeWhole(octets: Uint8Array): Promise<void> {
-    this.times.blockedSinceMs = this.context.now();
+    this.times.blockedSinceMs = steadyMs(this.context.clock);
     await new Promise<void>((resolve) => void this.socket.write(octets, () => resolve()));
-    this.times.activeAtMs = this.context.now();
+    this.times.activeAtMs = steadyMs(this.context.clock);
     this.times.blockedSinceMs = 0;
   }
 }

@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import type { TransportCode } from '../answer/transport.js';
-import { type Clock, steadyMs } from '../base/clock.js';
+import { steadyMs } from '../base/clock.js';
 import { Count } from './counters.js';
 import { StreamConnection, type StreamContext } from './stream-connection.js';
 
@@ -47,7 +47,6 @@ export class StreamConnections {
   constructor(
     private readonly context: StreamContext,
     private readonly limits: StreamLimits,
-    private readonly clock: Clock,
   ) {}
 
   get size(): number {
@@ -64,7 +63,7 @@ export class StreamConnections {
     if (fromClient >= this.limits.connectionsPerClient) this.evict(address);
     if (this.all.size >= this.limits.connections) this.evict(undefined);
     this.all.add(connection);
-    this.stopSweep ??= this.clock.every(SWEEP_MS, () => this.sweep());
+    this.stopSweep ??= this.context.clock.every(SWEEP_MS, () => this.sweep());
     this.perClient.set(address, (this.perClient.get(address) ?? 0) + 1);
     socket.once('close', () => this.forget(connection));
   }
@@ -72,7 +71,7 @@ export class StreamConnections {
   /** Ends all connections: what is written is still sent, for no more than `graceMs` milliseconds. */
   async close(graceMs: number): Promise<void> {
     this.stopSweep?.();
-    const cancel = this.clock.after(graceMs, () => {
+    const cancel = this.context.clock.after(graceMs, () => {
       for (const connection of this.all) connection.socket.destroy();
     });
     await Promise.all(
@@ -118,7 +117,7 @@ export class StreamConnections {
   }
 
   private sweep(): void {
-    const now = steadyMs(this.clock);
+    const now = steadyMs(this.context.clock);
     const { limits, all } = this;
     const idleMs = all.size > limits.connections * 0.75 ? limits.crowdedIdleMs : limits.idleMs;
     const passed = (since: number, ms: number): boolean => since > 0 && now - since >= ms;

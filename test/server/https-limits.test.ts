@@ -116,8 +116,8 @@ t.test('a client with many silent connections blocks only itself', async (t) => 
 t.test('DNS over TLS: the same', async (t) => {
   const clock = new TestClock();
   const counts = countBlock(createCounters(1).memory, 0);
-  const context = { answer, answerTransfer: undefined, counts, log: silentLogger(), now: () => clock.nowMs() };
-  const connections = new StreamConnections(context, STREAM_LIMITS, clock);
+  const context = { answer, answerTransfer: undefined, counts, log: silentLogger(), clock };
+  const connections = new StreamConnections(context, STREAM_LIMITS);
   const listener = await startTls({ ...LOCAL, connections, credentials, counts, clock });
   t.teardown(async () => {
     listener.close();

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
-import { Transport } from '../../src/answer/transport.js';
+import { type Answer, Transport } from '../../src/answer/transport.js';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { Count, type CountBlock, countBlock, createCounters } from '../../src/server/counters.js';
@@ -12,6 +12,7 @@ import type { AnswerTransfer } from '../../src/server/stream-connection.js';
 import { STREAM_LIMITS, StreamConnections, type StreamLimits } from '../../src/server/stream-connections.js';
 import { startTcp } from '../../src/server/tcp.js';
 import { TestClock } from '../support/test-clock.js';
+import { until } from '../support/until.js';
 import { frame, makeQuery, StreamClient, unframe } from './clients.js';
 import { LARGE, Odd, standInAnswer } from './stand-in-engine.js';
 
@@ -25,13 +26,18 @@ interface Served {
 }
 
 /** A TCP server whose clock stands still. */
-async function serve(test: Test, limits: Partial<StreamLimits> = {}, transfer?: AnswerTransfer): Promise<Served> {
+async function serve(
+  test: Test,
+  limits: Partial<StreamLimits> = {},
+  transfer?: AnswerTransfer,
+  engine: Answer = standInAnswer,
+): Promise<Served> {
   const clock = new TestClock();
   const counts = countBlock(createCounters(1).memory, 0);
   const log = silentLogger();
-  const answer = guardAnswer(standInAnswer, counts, () => {});
-  const context = { answer, answerTransfer: transfer, counts, log, now: () => clock.nowMs() };
-  const connections = new StreamConnections(context, { ...STREAM_LIMITS, ...limits }, clock);
+  const answer = guardAnswer(engine, counts, () => {});
+  const context = { answer, answerTransfer: transfer, counts, log, clock };
+  const connections = new StreamConnections(context, { ...STREAM_LIMITS, ...limits });
   const listener = await startTcp({ host: '127.0.0.1', port: 0, connections, log });
   test.teardown(async () => {
     listener.close();
@@ -337,12 +343,30 @@ t.test('random and mutated octets', async (t) => {
   t.pass('all connections are gone');
 });
 
+t.test('the engine gets the time of day, also after the clock was set', async (t) => {
+  const seconds: number[] = [];
+  const engine: Answer = (request, start, length, response, at, limit, transport, client) => {
+    seconds.push(client!.seconds);
+    return standInAnswer(request, start, length, response, at, limit, transport);
+  };
+  const { port, clock } = await serve(t, {}, undefined, engine);
+  const client = await open(t, port);
+  const query = makeQuery(1, 'time.test', A);
+  const begin = clock.nowMs() / 1000;
+  client.socket.write(frame(query));
+  await until(() => seconds.length === 1);
+  clock.putBack(3_600_000);
+  client.socket.write(frame(query));
+  await until(() => seconds.length === 2);
+  t.same(seconds, [begin, begin - 3600], 'as over UDP: cookies and EXPIRE depend on it');
+});
+
 t.test('the real clock drives the sweep', async (t) => {
   const clock = new SystemClock();
   const counts = countBlock(createCounters(1).memory, 0);
   const log = silentLogger();
-  const context = { answer: standInAnswer, answerTransfer: undefined, counts, log, now: () => clock.nowMs() };
-  const connections = new StreamConnections(context, { ...STREAM_LIMITS, idleMs: 1 }, clock);
+  const context = { answer: standInAnswer, answerTransfer: undefined, counts, log, clock };
+  const connections = new StreamConnections(context, { ...STREAM_LIMITS, idleMs: 1 });
   const listener = await startTcp({ host: '127.0.0.1', port: 0, connections, log });
   const client = await open(t, listener.port);
   await client.until(() => client.ended);

@@ -89,9 +89,9 @@ async function start(t: Test, { allowed = ['127.0.0.0/8'], records = 100 }: Opti
     answerTransfer: transfers.answer,
     counts: countBlock(createCounters(1).memory, 0),
     log: silentLogger(),
-    now: () => clock.nowMs(),
+    clock,
   };
-  const connections = new StreamConnections(context, STREAM_LIMITS, clock);
+  const connections = new StreamConnections(context, STREAM_LIMITS);
   const accepted: Socket[] = [];
   const server = createServer(STREAM_OPTIONS, (socket) => {
     accepted.push(socket);
