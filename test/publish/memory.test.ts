@@ -13,28 +13,14 @@ import type { ServedOwner } from '../../src/serving/owner.js';
 import type { ServingZone } from '../../src/serving/zone.js';
 import { soaRRsets } from '../../src/zone/derive/soa.js';
 import { makeQuery } from '../support/message.js';
+import { plainZone } from '../support/served-zones.js';
 
 const APEX = parseName('big.test.');
 const OWNERS = 30_000;
 const ROUNDS = 20;
 const clock = new SystemClock();
 const KEYS = Array.from({ length: OWNERS }, (_, i) => ownerKeyOf(parseName(`host${i + OWNERS}.big.test.`), APEX));
-const ZONE: ServingZone = {
-  seq: 1,
-  facts: {
-    apex: APEX,
-    soa: { mname: APEX, rname: APEX, serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 60, ttl: 300 },
-    nameServers: [],
-    nsTtl: 300,
-    ownNameServers: true,
-    dnsOnly: false,
-    http2: false,
-    certifiedNames: [],
-  },
-  edge: { ipv4: [], ipv6: [] },
-  hosts: [],
-  hostAddresses: [],
-};
+const ZONE = plainZone(APEX);
 
 /** A zone of many names that comes, goes and changes, without the time it takes to write it to a database. */
 class GrowingSource implements ZoneSource {

@@ -24,7 +24,7 @@ import { findZoneByName } from '../../src/store/zones/zones.js';
 import { startZone } from '../control/fixture.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
 import { seededRandom } from '../support/seeded-random.js';
-import { readOwners } from '../support/served-zones.js';
+import { plainZone, readOwners } from '../support/served-zones.js';
 import { hashedName, type SignedZone, signZone } from '../support/signed-zone.js';
 import { disableSigning, enableSigning } from '../support/signing.js';
 import { TestClock } from '../support/test-clock.js';
@@ -169,23 +169,7 @@ class SignedSource implements ZoneSource {
   recordCount = (): number => 10;
   ownersOfSettings = (): Uint8Array[] => [];
 
-  zone = (): ServingZone => ({
-    seq: 1,
-    facts: {
-      apex: APEX,
-      soa: { mname: APEX, rname: APEX, serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 60, ttl: 300 },
-      nameServers: [],
-      nsTtl: 300,
-      ownNameServers: true,
-      dnsOnly: false,
-      http2: false,
-      certifiedNames: [],
-    },
-    edge: { ipv4: [], ipv6: [] },
-    hosts: [],
-    hostAddresses: [],
-    denial: this.denial,
-  });
+  zone = (): ServingZone => ({ ...plainZone(APEX), denial: this.denial });
 
   owners = (): Iterable<ServedOwner> => this.current.owners;
   owner = (_zone: ServingZone, ownerKey: Uint8Array): ServedOwner =>

@@ -21,6 +21,7 @@ import type { Denial } from '../../src/dnssec/denial.js';
 import { ImageWriter } from '../../src/image/writer.js';
 import { beginLoad, type SignedLoad } from '../../src/publish/load.js';
 import { type ServedOwner, serveRows } from '../../src/serving/owner.js';
+import type { ServingZone } from '../../src/serving/zone.js';
 import type { StoredTuple } from '../../src/store/records/stored-rows.js';
 import { createZoneChecker } from '../../src/zone/check.js';
 import { NO_TARGETS } from '../../src/zone/derive/flatten.js';
@@ -119,18 +120,28 @@ export function readOwners({ apex, text }: ZoneSource): Iterable<ServedOwner> | 
   if (error) return formatIssue(error);
   const soa = soaFacts(kept.find(({ type }) => type === Type.soa)!);
   const rows = storedRows(kept, origin, soa.minimum);
-  const facts = {
-    apex: origin,
-    soa,
-    nameServers: [],
-    nsTtl: 0,
-    ownNameServers: true,
-    dnsOnly: false,
-    http2: false,
-    certifiedNames: [],
+  return serveRows(plainZone(origin, soa), rows, NO_TARGETS);
+}
+
+/** A zone to whose records the service adds nothing. */
+export function plainZone(apex: Uint8Array, soa: Partial<SoaFacts> = {}): ServingZone {
+  const given = { mname: apex, rname: apex, serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 60, ttl: 300, ...soa };
+  return {
+    seq: 1,
+    facts: {
+      apex,
+      soa: given,
+      nameServers: [],
+      nsTtl: 0,
+      ownNameServers: true,
+      dnsOnly: false,
+      http2: false,
+      certifiedNames: [],
+    },
+    edge: { ipv4: [], ipv6: [] },
+    hosts: [],
+    hostAddresses: [],
   };
-  const zone = { seq: 1, facts, edge: { ipv4: [], ipv6: [] }, hosts: [], hostAddresses: [] };
-  return serveRows(zone, rows, NO_TARGETS);
 }
 
 function soaFacts({ rdata, ttl }: ParsedRecord): SoaFacts {
