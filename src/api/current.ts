@@ -30,7 +30,7 @@ export interface FollowingCopy {
   isQuiet(): boolean;
 }
 
-export interface Currency {
+export interface CurrentReads {
   /** Call before anything is read for a request. */
   begin(request: FastifyRequest): Promise<void>;
   /** Runs `read` of a request that has begun; again after a look when it fails and other nodes have written. */
@@ -40,7 +40,7 @@ export interface Currency {
 }
 
 /** Without a copy that follows, nothing is looked at. */
-export function createCurrency(store: Store, copy: FollowingCopy | undefined): Currency {
+export function createCurrentReads(store: Store, copy: FollowingCopy | undefined): CurrentReads {
   /** Whether what the request has read is what all nodes had at some time since it began. Ends its read point. */
   async function isCurrent(request: FastifyRequest): Promise<boolean> {
     const point = request.readPoint;

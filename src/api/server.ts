@@ -40,7 +40,7 @@ import { clusterRoutes } from './cluster/routes.js';
 import type { Cluster } from './cluster/schema.js';
 import { addTag, noteTag } from './conditions.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
-import { createCurrency, type FollowingCopy } from './current.js';
+import { createCurrentReads, type FollowingCopy } from './current.js';
 import { hostnameCertificateRoutes } from './custom-hostnames/certificate-routes.js';
 import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
 import { hostnameRoutes } from './custom-hostnames/routes.js';
@@ -226,7 +226,7 @@ function readBodiesAsOctets(app: FastifyInstance, clock: Clock): void {
 function addHooks(app: FastifyInstance, options: ApiOptions): void {
   const { base, propagation, rateLimit, trustedProxies, requestMetrics = createRequestMetrics() } = options;
   const count = requestCounter(app, rateLimit ?? 0, base.clock);
-  const currency = createCurrency(base.store, options.copy);
+  const reads = createCurrentReads(base.store, options.copy);
   const admit = (request: FastifyRequest): Promise<void> => admitCaller(base, request);
   app.decorateRequest('caller', null);
   app.decorateRequest('clientAddress', { getter: clientAddressFinder(trustedProxies) });
@@ -238,15 +238,15 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
   app.addHook('onRoute', (route) => {
     // A handler that reads the body itself also checks it.
     if (route.config?.rawBody) route.validatorCompiler = checkIdentifiers as FastifySchemaCompiler<unknown>;
-    currency.wrapHandler(route, admit);
+    reads.wrapHandler(route, admit);
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store');
-    await currency.begin(request);
+    await reads.begin(request);
     if (!needsNoCredential(request, options)) {
       // A request with a wrong credential counts for its address, because guessing takes many requests.
-      await currency.read(request, () => admit(request)).finally(() => count(request, reply));
+      await reads.read(request, () => admit(request)).finally(() => count(request, reply));
     }
     tolerateContentType(request);
   });

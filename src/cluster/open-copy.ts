@@ -42,9 +42,9 @@ export interface OpenCopy {
   readonly refusal: EntryRefused | undefined;
 }
 
-type Currency = Pick<OpenCopy, 'wasReplaced' | 'lostEntries' | 'refusal'>;
+type CopyState = Pick<OpenCopy, 'wasReplaced' | 'lostEntries' | 'refusal'>;
 
-const UNCHANGED: Currency = { wasReplaced: false, lostEntries: false, refusal: undefined };
+const UNCHANGED: CopyState = { wasReplaced: false, lostEntries: false, refusal: undefined };
 
 /** Throws a UserError when the copy cannot be used, or there is none and PostgreSQL is away. */
 export async function openCopy(options: CopyOptions): Promise<OpenCopy> {
@@ -128,7 +128,7 @@ async function bringUpToDate(
   log: ClusterLog,
   { replaces, dataDir, logger }: CopyOptions,
   isFresh: boolean,
-): Promise<Currency> {
+): Promise<CopyState> {
   const refusal = await catchUpOrRefusal(store, log, logger);
   if (!refusal || !replaces || !(await isToBeReplaced(log, refusal, isFresh ? refusal : undefined))) {
     return { ...UNCHANGED, refusal };

@@ -196,12 +196,12 @@ class SqliteStore implements Store {
   }
 
   dryRun<T>(work: () => T): Promise<T> {
-    return whenFree((attemptMs) => this.takeBack(work, attemptMs));
+    return whenFree((attemptMs) => this.runAndUndo(work, attemptMs));
   }
 
   rehearse<T>(work: () => T, timeoutMs?: number): Rehearsal<T> {
     const recording = startRecording();
-    const value = this.takeBack(() => {
+    const value = this.runAndUndo(() => {
       this.activity.recording = recording;
       return work();
     }, timeoutMs);
@@ -253,7 +253,7 @@ class SqliteStore implements Store {
     return result;
   }
 
-  private takeBack<T>(work: () => T, timeoutMs: number | undefined): T {
+  private runAndUndo<T>(work: () => T, timeoutMs: number | undefined): T {
     this.beginWithin(timeoutMs);
     this.activity.writing = true;
     try {

@@ -86,9 +86,10 @@ function touchOwnerIn(zones: Map<number, TouchedZone>, ctx: Context, row: NewRec
 }
 
 /**
- * A record that was made here hides the same one of the primary. Without it, that one is served again once it was transferred.
+ * A record that was made here hides the one of the primary, which is served again after it was transferred anew. `row`: the record
+ * that goes.
  */
-function hiddenShows(ctx: Context, { seq, type }: ZoneRow, row: RecordRow): void {
+function refetchHidden(ctx: Context, { seq, type }: ZoneRow, row: RecordRow): void {
   if (ctx.source !== 'transfer' && type === 'secondary' && isOverride(row)) transferAnew(ctx, seq);
 }
 
@@ -177,7 +178,7 @@ function rowEdits(
       tallies.note(row, 1);
     },
     updateRecord(before, after) {
-      hiddenShows(ctx, touchOwner(before).before, before);
+      refetchHidden(ctx, touchOwner(before).before, before);
       const touched = touchOwner(after);
       touched.edited.push({ id: before.id, was: before });
       if (after.proxied === 1) touched.proxied = true;
@@ -186,7 +187,7 @@ function rowEdits(
     },
     removeRecord(row) {
       const touched = touchOwner(row);
-      hiddenShows(ctx, touched.before, row);
+      refetchHidden(ctx, touched.before, row);
       touched.records--;
       touched.edited.push({ id: row.id, was: row });
       removeRecord(store, row.seq);
