@@ -3,12 +3,13 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Answer } from './api.js';
 import { isReadAhead, readAhead, useLoad } from './load.js';
 import { fetchFile, fetchScreen, LoadedScreen } from './loaded-screen.js';
+import { AwaitedDelegation } from './parts/awaited-delegation.js';
 import { Empty, ErrorNote, Loading } from './parts/notes.js';
 import { Tabs } from './parts/tabs.js';
 import { Status, servedName, shownName } from './parts/zone.js';
 import { go, Link } from './router.js';
 import { type ScreenProps, ZONE_SCREENS } from './screens.js';
-import { mayRead, PermissionContext, usePermissions } from './session.js';
+import { mayRead, mayWrite, PermissionContext, usePermissions } from './session.js';
 import type { Permissions, Zone } from './types.js';
 
 /** The zone of an address, by its identifier or its name. */
@@ -99,6 +100,7 @@ function OneZone({ zone, rest, base }: OneZoneProps) {
         label={`Zone ${shownName(zone)}`}
         tabs={tabs.map(({ path, title }) => ({ href: `${base}/${path}`, title, current: path === rest }))}
       />
+      <AwaitedDelegation zone={zone} writes={mayWrite(permissions, 'zone')} />
       {answer && screen && (
         <LoadedScreen
           key={`${zone.id} ${screen.path}`}

@@ -90,3 +90,40 @@ t.test('settings', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
     await page.context().close();
   });
 });
+
+t.test('what waits for others', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+  const dashboard = await startDashboard(t, {
+    ZONEPLANE_ZONE_ACTIVATION: 'delegation',
+    ZONEPLANE_RESOLVER_UPSTREAMS: '',
+  });
+  const { call, enter } = dashboard;
+
+  await t.test('a zone that is not delegated', async (t) => {
+    const zone = await call('POST', '/zones', { name: 'waits.example' });
+    t.equal(zone.status, 'pending');
+    const page = await enter(`/zones/${zone.id}/records`);
+    const told = page.getByRole('region', { name: 'Delegation' });
+    await told.getByText('Set these name servers at your registrar').waitFor();
+    await dashboard.inspect(page, 'zone-pending');
+    await told.getByRole('button', { name: 'Check now' }).click();
+    await told.getByRole('status').getByText('its parent must delegate it to').waitFor();
+    await page.context().close();
+  });
+
+  await t.test('a signed zone whose parent cannot be asked', async (t) => {
+    const zone = await call('POST', '/zones', { name: 'signed.example' });
+    await call('PATCH', `/zones/${zone.id}/dnssec`, { status: 'active' });
+    const page = await enter(`/zones/${zone.id}/dnssec`);
+    const parent = page.getByRole('region', { name: 'DS record for the parent' });
+    await parent.getByRole('button', { name: /^The parent has it/ }).click();
+    await parent.getByRole('button', { name: /^Really the parent has it/ }).click();
+    await page.getByRole('heading', { name: 'Signed and checked by resolvers' }).waitFor();
+    t.equal((await call('GET', `/zones/${zone.id}/dnssec`)).status, 'active');
+    await call('PATCH', `/zones/${zone.id}/dnssec`, { status: 'disabled' });
+    await page.getByRole('heading', { name: 'Being switched off' }).waitFor();
+    await parent.getByRole('button', { name: /^The parent has none/ }).click();
+    await parent.getByRole('button', { name: /^Really the parent has none/ }).click();
+    await parent.getByRole('button', { name: /parent has none/ }).waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+});

@@ -11,6 +11,7 @@ import { Time } from '../../parts/time.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { DnssecKey, Dnssec as DnssecState, DnssecStatus } from '../../types.js';
+import { SaidByHand } from './said-by-hand.js';
 
 const REFRESH_MS = 10_000;
 
@@ -67,7 +68,9 @@ export default function Dnssec({ zone }: ZoneScreenProps) {
         )}
       </Said>
       {sending.error && <ErrorNote error={sending.error} />}
-      {isSigned && dnssec.ds !== null && <ForTheParent dnssec={dnssec} status={status.answer?.result} />}
+      {isSigned && dnssec.ds !== null && (
+        <ForTheParent path={writes ? path : undefined} dnssec={dnssec} status={status.answer?.result} />
+      )}
       {isSigned && keys.answer && (
         <Keys
           keys={keys.answer.result}
@@ -198,7 +201,14 @@ function ZonesBelow({ path, isTaking, onTake, busy }: ZonesBelowProps) {
   );
 }
 
-function ForTheParent({ dnssec, status }: { readonly dnssec: DnssecState; readonly status: DnssecStatus | undefined }) {
+interface ForTheParentProps {
+  /** Undefined for those who may not change it. */
+  readonly path: string | undefined;
+  readonly dnssec: DnssecState;
+  readonly status: DnssecStatus | undefined;
+}
+
+function ForTheParent({ path, dnssec, status }: ForTheParentProps) {
   const servers = status?.parent.servers ?? [];
   const digest = (dnssec.digest ?? '').toLowerCase();
   const has = (ds: readonly string[] | null): string => {
@@ -245,6 +255,9 @@ function ForTheParent({ dnssec, status }: { readonly dnssec: DnssecState; readon
         <p class="hint">
           Asked <Time at={status.parent.checked_on} />.
         </p>
+      )}
+      {path !== undefined && servers.length === 0 && status?.parent.taken_by == null && (
+        <SaidByHand path={path} dnssec={dnssec} />
       )}
     </Panel>
   );

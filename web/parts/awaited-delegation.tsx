@@ -1,0 +1,47 @@
+/** What a zone that is not answered yet waits for. */
+import { useState } from 'preact/hooks';
+import { call } from '../api.js';
+import { readAgain, useSending } from '../load.js';
+import type { Zone } from '../types.js';
+import { Curl } from './curl.js';
+import { ErrorNote } from './notes.js';
+
+const TITLES: Readonly<Partial<Record<Zone['status'], string>>> = {
+  pending: 'This zone is not answered yet',
+  moved: 'This zone is not answered any more',
+};
+
+export function AwaitedDelegation({ zone, writes }: { readonly zone: Zone; readonly writes: boolean }) {
+  const [found, setFound] = useState<string>();
+  const sending = useSending();
+  const title = TITLES[zone.status];
+  if (title === undefined) return null;
+  const path = `/zones/${zone.id}/activation_check`;
+  const check = (): void =>
+    void sending.run(async () => {
+      const { messages } = await call<{ readonly id: string }>('PUT', path);
+      setFound(messages.map(({ message }) => message).join(' '));
+      readAgain();
+    });
+  return (
+    <section class="statement" aria-label="Delegation">
+      <div>
+        <h2>{title}</h2>
+        <p>
+          {zone.status === 'moved'
+            ? 'Its name is delegated to other servers, or another account has shown that the domain is its own. '
+            : 'Another account may have a zone of this name, or the domain has to be delegated here first. '}
+          Set these name servers at your registrar: <code>{zone.name_servers.join(', ')}</code>
+        </p>
+        {found !== undefined && <p role="status">{found}</p>}
+        {sending.error && <ErrorNote error={sending.error} />}
+        {writes && <Curl request={{ method: 'PUT', path }} />}
+      </div>
+      {writes && (
+        <button type="button" class="primary" disabled={sending.busy} onClick={check}>
+          {sending.busy ? 'Checking…' : 'Check now'}
+        </button>
+      )}
+    </section>
+  );
+}
