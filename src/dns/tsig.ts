@@ -208,7 +208,14 @@ export function appendTsigError(message: Uint8Array, received: TsigRecord, error
   return appendRecord(message, { ...received, error, mac: NOTHING, other: NOTHING });
 }
 
-/** Signs the messages of one answer, one after the other; each has a signature (RFC 8945 §5.3.1). */
+/** Messages without a signature that may follow each other (RFC 8945 §5.3.1). */
+export const MOST_UNSIGNED = 99;
+
+/**
+ * Signs the messages of one answer, one after the other. Each has a signature, because some clients demand that, but for those
+ * that have no room for one: the next signature covers them, too (RFC 8945 §5.3.1). So there has to be room in the first and
+ * the last. The message that is returned may be the one that was given. Throws a RangeError when too many have no room.
+ */
 export function createStreamSigner(
   key: TsigKey,
   requestMac: Uint8Array,
@@ -216,10 +223,17 @@ export function createStreamSigner(
 ): (message: Uint8Array) => Uint8Array {
   let prior = requestMac;
   let continues = false;
+  let unsigned: Uint8Array[] = [];
   return (message) => {
-    const signed = signMessage(message, key, { prior, continues, time: seconds() });
+    const hasRoom = message.length + tsigLength(key) <= LONGEST_MESSAGE;
+    if (continues && !hasRoom && unsigned.length < MOST_UNSIGNED) {
+      unsigned.push(message.slice());
+      return message;
+    }
+    const signed = signMessage(message, key, { prior, continues, unsigned, time: seconds() });
     prior = signed.mac;
     continues = true;
+    unsigned = [];
     return signed.message;
   };
 }

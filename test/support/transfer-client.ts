@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { readMessage } from '../../src/dns/message.js';
-import { findTsig, signMessage, type TsigKey, verifyMessage } from '../../src/dns/tsig.js';
+import { findTsig, signMessage, type TsigKey, tsigLength, verifyMessage } from '../../src/dns/tsig.js';
 import { type DecodedRR, decodeMessage, makeQuery } from './message.js';
 
 export interface TransferOptions {
@@ -10,6 +10,8 @@ export interface TransferOptions {
   /** For IXFR: the serial that the client has. */
   readonly from?: number;
   readonly edns?: number;
+  /** The time in signatures, seconds since 1970; default: now. */
+  readonly time?: number;
 }
 
 export interface Transfer {
@@ -34,7 +36,7 @@ export async function transfer(
 ): Promise<Transfer> {
   const { key, from } = options;
   const plain = from === undefined ? makeQuery(name, AXFR, options) : makeIxfr(name, from);
-  const now = Math.floor(Date.now() / 1000);
+  const now = options.time ?? Math.floor(Date.now() / 1000);
   const signed = key && signMessage(new Uint8Array(plain), key, { time: now });
   const query = signed ? Buffer.from(signed.message) : plain;
   const socket = typeof place === 'number' ? connect(place, '127.0.0.1') : place;
@@ -44,7 +46,7 @@ export async function transfer(
   socket.write(Buffer.concat([frame, query]));
   const messages: Buffer[] = [];
   const records: DecodedRR[] = [];
-  let prior = signed?.mac;
+  const check = signed && createStreamCheck(key, signed.mac, now);
   let rest = Buffer.alloc(0);
   try {
     for await (const piece of socket) {
@@ -52,7 +54,7 @@ export async function transfer(
       while (rest.length >= 2 && rest.length >= 2 + rest.readUInt16BE(0)) {
         const message = rest.subarray(2, 2 + rest.readUInt16BE(0));
         rest = rest.subarray(2 + message.length);
-        if (key) prior = checkSignature(message, key, prior!, messages.length > 0);
+        check?.(message);
         messages.push(message);
         const { rcode, answer } = decodeMessage(message);
         records.push(...answer);
@@ -65,12 +67,24 @@ export async function transfer(
   throw new Error(`the stream ended after ${messages.length} messages`);
 }
 
-function checkSignature(message: Buffer, key: TsigKey, prior: Uint8Array, continues: boolean): Uint8Array {
-  const tsig = findTsig(message);
-  if (tsig === 'none' || tsig === 'malformed') throw new Error(`message with a signature that is ${tsig}`);
-  const error = verifyMessage(message, tsig, key, Math.floor(Date.now() / 1000), { prior, continues });
-  if (error !== 0 || tsig.error !== 0) throw new Error(`signature: ${error}, error ${tsig.error}`);
-  return tsig.mac;
+/** Throws unless every message is signed that has room for a signature. The first and the last have: SOAs are in them. */
+function createStreamCheck(key: TsigKey, requestMac: Uint8Array, now: number): (message: Buffer) => void {
+  let prior = requestMac;
+  let continues = false;
+  let unsigned: Buffer[] = [];
+  return (message) => {
+    const tsig = findTsig(message);
+    if (tsig === 'none' && message.length + tsigLength(key) > 65_535) {
+      unsigned.push(message);
+      return;
+    }
+    if (tsig === 'none' || tsig === 'malformed') throw new Error(`message with a signature that is ${tsig}`);
+    const error = verifyMessage(message, tsig, key, now, { prior, continues, unsigned });
+    if (error !== 0 || tsig.error !== 0) throw new Error(`signature: ${error}, error ${tsig.error}`);
+    prior = tsig.mac;
+    continues = true;
+    unsigned = [];
+  };
 }
 
 /** The answer ends with the SOA with which it began (RFC 5936 §2.2, RFC 1995 §4). */

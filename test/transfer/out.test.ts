@@ -20,14 +20,15 @@ import { createPeer } from '../../src/control/secondary/peers.js';
 import { createTsig } from '../../src/control/secondary/tsigs.js';
 import type { Context } from '../../src/control/write/context.js';
 import { parseName } from '../../src/dns/name.js';
-import { findTsig, signMessage, type TsigKey } from '../../src/dns/tsig.js';
+import { findTsig, signMessage, type TsigKey, tsigLength } from '../../src/dns/tsig.js';
 import { countBlock, createCounters } from '../../src/server/counters.js';
 import { STREAM_LIMITS, StreamConnections } from '../../src/server/stream-connections.js';
 import { STREAM_OPTIONS } from '../../src/server/tcp.js';
+import { recordsOfType, updateRecord } from '../../src/store/records/records.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
 import { createTransfers } from '../../src/transfer/out/transfers.js';
 import { startControl } from '../control/fixture.js';
-import { decodeMessage, makeQuery } from '../support/message.js';
+import { type DecodedRR, decodeMessage, makeQuery } from '../support/message.js';
 import type { TestClock } from '../support/test-clock.js';
 import { asSet, transfer } from '../support/transfer-client.js';
 import { openOneCopy } from '../support/two-copies.js';
@@ -39,6 +40,11 @@ const LARGE = parseName('large.test.');
 const SMALL = parseName('small.test.');
 const KEY: TsigKey = { name: parseName('k.test.'), algorithm: 'hmac-sha256', secret: new Uint8Array(32).fill(5) };
 const PYTHON = '/usr/bin/python3';
+
+/** Octets of records that are alone in their messages: with room for OPT and a signature, for the signature alone, without. */
+const ROOM = 65_535 - 12 - 16 - 10;
+const SIGNED_ROOM = ROOM - tsigLength(KEY);
+const GIANTS = [60_000, SIGNED_ROOM - 11, SIGNED_ROOM - 10, SIGNED_ROOM, SIGNED_ROOM + 1, ROOM, ROOM, 20_000];
 
 interface World {
   readonly ctx: Context;
@@ -63,12 +69,23 @@ async function start(t: Test, { allowed = ['127.0.0.0/8'], records = 100 }: Opti
   const lines = Array.from({ length: records }, (_, i) => `t${i} 300 IN TXT "${filler}"`);
   await importZone(ctx, { source: { text: zoneFile('large.test', lines) } });
   await importZone(ctx, { source: { text: zoneFile('small.test', ['www 300 IN A 192.0.2.1']) } });
+  const giants = GIANTS.map((_, i) => `g${i} 300 IN TYPE65400 \\# 1 a5`);
+  await importZone(ctx, { source: { text: zoneFile('giants.test', [...giants, 'www 300 IN A 192.0.2.1']) } });
+  // As they come by transfer; imports take no more than 65,000 octets.
+  const { seq } = findZoneByName(ctx.store, 'giants.test')!;
+  const rows = [...recordsOfType(ctx.store, seq, 65_400)];
+  await ctx.store.write(() => {
+    for (const row of rows) {
+      const rdata = new Uint8Array(GIANTS[Number(row.name[1])]!).fill(0xa5);
+      updateRecord(ctx.store, row, { ...row, rdata });
+    }
+  });
   const vault = await testVault(ctx.store, ctx.random);
   const account = toHex(chooseAccount(ctx, undefined).id);
   const secret = Buffer.from(KEY.secret).toString('base64');
   const key = await createTsig(ctx, { vault }, account, { name: 'k.test.', algo: 'hmac-sha256', secret });
   const peer = await createPeer(ctx, account, { name: 'ns2', tsig_id: key.id });
-  for (const name of ['large.test', 'small.test']) {
+  for (const name of ['large.test', 'small.test', 'giants.test']) {
     const id = toHex(findZoneByName(ctx.store, name)!.id);
     await createOutgoing(ctx, id, { name, peers: [peer.id] });
     await enableOutgoing(ctx, id, true);
@@ -323,6 +340,32 @@ except Exception as error:
 const hasPython = existsSync('/usr/lib/python3/dist-packages/dns/xfr.py');
 const skip = !hasPython && process.env['CI'] !== 'true' ? 'not installed: python3-dnspython' : false;
 
+t.test('records as large as messages', async (t) => {
+  const { port, clock } = await start(t);
+  const time = Math.floor(clock.nowMs() / 1000);
+  const giants = parseName('giants.test.');
+  const octetsOf = (records: readonly DecodedRR[]): number[] =>
+    records.filter(({ type }) => type === 65_400).map(({ rdata }) => rdata.length / 2);
+  const lengths: number[][] = [];
+  for (const options of [{}, { edns: 1232 }, { key: KEY, time }, { key: KEY, time, edns: 1232 }]) {
+    const { rcode, records, messages } = await transfer(port, giants, options);
+    t.strictSame([rcode, records.length], [0, GIANTS.length + 4]);
+    t.strictSame(octetsOf(records), GIANTS);
+    lengths.push(messages.slice(1, -1).map(({ length }) => length));
+  }
+  const alone = GIANTS.map((octets) => octets + 38);
+  const signed = (length: number): number => length + tsigLength(KEY);
+  const fitting = (room: number) => (length: number) => (length + room <= 65_535 ? length + room : length);
+  t.strictSame(lengths[0], alone);
+  t.strictSame(lengths[1], alone.map(fitting(11)));
+  t.strictSame(lengths[2], alone.map(fitting(tsigLength(KEY))));
+  const both = alone.map((length) => fitting(11 + tsigLength(KEY))(length));
+  t.strictSame(
+    lengths[3],
+    both.map((length, i) => (length === alone[i] && signed(length) <= 65_535 ? signed(length) : length)),
+  );
+});
+
 t.test('dnspython checks every message', { skip }, async (t) => {
   const { port, clock } = await start(t, { allowed: [], records: 5000 });
   const now = Math.floor(clock.nowMs() / 1000);
@@ -332,6 +375,7 @@ t.test('dnspython checks every message', { skip }, async (t) => {
   };
   t.equal(await run('large.test.', now), '5002', 'many messages');
   t.equal(await run('small.test.', now + 290), '3');
+  t.equal(await run('giants.test.', now), String(GIANTS.length + 3), 'messages without room for a signature');
   t.equal(await run('small.test.', now + 400), 'PeerBadTime');
   t.equal(await run('small.test.', now, new Uint8Array(32).fill(6)), 'PeerBadSignature');
   t.equal(await run('else.test.', now), 'TransferError');

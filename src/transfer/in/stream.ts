@@ -11,7 +11,7 @@ import { Rcode } from '../../dns/codes.js';
 import { frameOf, lengthAt } from '../../dns/frames.js';
 import { type ReadMessage, readLaterMessage, readMessage, TRUNCATED } from '../../dns/message.js';
 import { nameEquals } from '../../dns/name.js';
-import { findTsig, signMessage, type TsigKey, type TsigRecord } from '../../dns/tsig.js';
+import { findTsig, MOST_UNSIGNED, signMessage, type TsigKey, type TsigRecord } from '../../dns/tsig.js';
 import { nowSeconds } from '../keys.js';
 import { rcodeText, signatureFault } from '../peer-answer.js';
 import { TransferFailed } from './failure.js';
@@ -41,8 +41,6 @@ const CONNECT_MS = 10_000;
 const IDLE_MS = 30_000;
 const WHOLE_MS = 7_200_000;
 const MOST_OCTETS = 2 ** 31;
-/** Messages without a signature between two that have one (RFC 8945 §5.3.1). */
-const MOST_UNSIGNED = 99;
 const HEADER_LENGTH = 12;
 const QR = 0x8000;
 const OPCODE_MASK = 0x7800;

@@ -20,9 +20,8 @@ import { findZone } from '../../store/zones/zones.js';
 const ANSWER_FLAGS = 0x8400;
 /** Octets of a usual message: pointers reach no further. */
 const USUAL = 16_384;
-/** Octets that are left for OPT and TSIG. */
+/** Octets of a usual message that are left for OPT and TSIG. A single large record may leave no room for them. */
 const RESERVE = 400;
-const LONGEST = 65_535;
 /** A difference with more records than this part of the zone is not sent: the zone itself is shorter. */
 const LARGEST_PART = 0.5;
 /** Differences up to this many records are always sent. */
@@ -35,7 +34,7 @@ interface Record {
   readonly rdata: Uint8Array;
 }
 
-/** A record that fits into no message beside a signature. */
+/** A record that fits into no message. */
 class RecordTooLong extends Error {}
 
 /** The whole zone. Read it inside one `snapshot`. */
@@ -123,7 +122,7 @@ function* messagesOf({ facts: { apex } }: ServingZone, records: Iterable<Record>
 
 /** Fills messages one after the other. */
 class Messages {
-  private readonly writer = new MessageWriter(USUAL - RESERVE, LONGEST - RESERVE);
+  private readonly writer = new MessageWriter(USUAL - RESERVE);
   private whole: Uint8Array[] = [];
 
   /** The question is only in the first message (RFC 5936 §2.2.1). */

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.js';
 import { Type } from '../../dns/codes.js';
 import { lengthAt, writeLength } from '../../dns/frames.js';
 import type { ReadMessage } from '../../dns/message.js';
+import { LONGEST_MESSAGE } from '../../dns/message-writer.js';
 import { createStreamSigner, type TsigKey, type TsigRecord, tsigLength } from '../../dns/tsig.js';
 import { nowSeconds } from '../keys.js';
 
@@ -33,7 +34,8 @@ export async function* framesFor(
   const question = request.subarray(12, 12 + message.question.name.length + 4);
   const hasOpt = message.payload !== undefined;
   const sign = signed && createStreamSigner(signed.key, signed.tsig.mac, () => nowSeconds(clock));
-  const added = (hasOpt ? OPT.length : 0) + (signed ? tsigLength(signed.key) : 0);
+  const signature = signed ? tsigLength(signed.key) : 0;
+  const added = (hasOpt ? OPT.length : 0) + signature;
   let copy: Uint8Array = new Uint8Array(0);
   for await (const block of blocks) {
     let frames = 0;
@@ -50,7 +52,9 @@ export async function* framesFor(
     let end = 0;
     for (let at = 0; at < block.length; at += 2 + lengthAt(block, at)) {
       const start = end;
-      end = copyFrame(block, at, copy, start, hasOpt);
+      // A record that leaves no room goes without OPT (RFC 5936 §2.2.5) and, if need be, without a signature.
+      const hasRoom = lengthAt(block, at) + added <= LONGEST_MESSAGE;
+      end = copyFrame(block, at, copy, start, hasOpt && hasRoom);
       if (!sign) continue;
       const whole = sign(copy.subarray(start + 2, end));
       end = start + 2 + whole.length;
