@@ -11,7 +11,6 @@ import { commit, type Draft } from '../control/write/commit.js';
 import type { Context } from '../control/write/context.js';
 import { zonesAtOrAbove } from '../control/zones/write.js';
 import { schedule } from '../jobs/schedule.js';
-import { findFallbackOrigin } from '../store/hostnames/fallback-origins.js';
 import {
   findHostname,
   type HostnameChange,
@@ -23,7 +22,7 @@ import { findAllowance } from '../store/hostnames/issuance.js';
 import { findZone, type ZoneRow } from '../store/zones/zones.js';
 import { type ActivationEvent, nextState } from './activation.js';
 import type { HostnameContext } from './context.js';
-import { fallbackStatus, isOrigin } from './fallback-origin.js';
+import { originFaults } from './fallback-origin.js';
 import { certificateOwner } from './item.js';
 import { withoutWildcard } from './name.js';
 import { type Findings, findOut, uniqueTarget } from './ownership.js';
@@ -36,16 +35,7 @@ import {
   MOVED_KEPT_MS,
   RECHECK_MS,
 } from './schedule.js';
-import {
-  customOriginMissing,
-  fallbackOriginStatus,
-  HELD,
-  NO_FALLBACK_ORIGIN,
-  NO_OWN_ADDRESS,
-  NOT_POINTED,
-  notPointedTo,
-  unresolved,
-} from './texts.js';
+import { HELD, NO_OWN_ADDRESS, NOT_POINTED, notPointedTo, unresolved } from './texts.js';
 
 export interface CheckOptions {
   /** A check of the schedule, which counts; others are made because something changed. */
@@ -93,7 +83,7 @@ function settlePending(ctx: HostnameContext, draft: Draft, judged: Judged): void
     return;
   }
   const proof = proofOf(ctx, judged);
-  const errors = [...(proof === undefined ? [faultOf(judged)] : []), ...originFaults(ctx, row, zone)];
+  const errors = [...(proof === undefined ? [faultOf(judged)] : []), ...originFaults(ctx.store, zone, row.origin)];
   if (proof !== undefined && errors.length === 0) {
     activate(ctx, draft, judged, proof);
     return;
@@ -124,15 +114,6 @@ function faultOf({ row, zone, findings: { pointing }, byAddress }: Judged): stri
   if (pointing.kind === 'unsure') return unresolved(row.hostname, pointing.why);
   if (zone.unique_targets === 1) return notPointedTo(uniqueTarget(row, zone.name));
   return byAddress ? NO_OWN_ADDRESS : NOT_POINTED;
-}
-
-/** The reasons why traffic cannot be sent to an origin. */
-function originFaults({ store }: HostnameContext, { origin }: HostnameRow, zone: ZoneRow): readonly string[] {
-  if (origin !== null) return isOrigin(store, zone, origin) ? [] : [customOriginMissing(origin)];
-  const fallback = findFallbackOrigin(store, zone.seq);
-  if (!fallback) return [NO_FALLBACK_ORIGIN];
-  const status = fallbackStatus(store, zone, fallback.origin);
-  return status === 'active' ? [] : [fallbackOriginStatus(status)];
 }
 
 function isHeld(ctx: HostnameContext, hostname: string, account: number, now: number): boolean {

@@ -22,7 +22,13 @@ import { type RecordRow, recordsOfOwner } from '../store/records/records.js';
 import type { ZoneRow } from '../store/zones/zones.js';
 import { hostnameFailure } from './errors.js';
 import { parseOrigin } from './origin-input.js';
-import { FALLBACK_ORIGIN, FALLBACK_RECORD_MISSING } from './texts.js';
+import {
+  customOriginMissing,
+  FALLBACK_ORIGIN,
+  FALLBACK_RECORD_MISSING,
+  fallbackOriginStatus,
+  NO_FALLBACK_ORIGIN,
+} from './texts.js';
 
 export interface FallbackOriginItem {
   readonly origin: string;
@@ -95,6 +101,15 @@ function itemOf(store: Store, zone: ZoneRow, row: FallbackOriginRow): FallbackOr
 /** Active while the zone has a proxied A, AAAA or CNAME record of that name. */
 export function fallbackStatus(store: Store, zone: ZoneRow, origin: string): 'initializing' | 'active' {
   return originRecords(store, zone, origin).some(({ proxied }) => proxied === 1) ? 'active' : 'initializing';
+}
+
+/** The reasons why requests for a hostname cannot be sent to an origin. `origin`: its own one; null: that of the zone. */
+export function originFaults(store: Store, zone: ZoneRow, origin: string | null): readonly string[] {
+  if (origin !== null) return isOrigin(store, zone, origin) ? [] : [customOriginMissing(origin)];
+  const fallback = findFallbackOrigin(store, zone.seq);
+  if (!fallback) return [NO_FALLBACK_ORIGIN];
+  const status = fallbackStatus(store, zone, fallback.origin);
+  return status === 'active' ? [] : [fallbackOriginStatus(status)];
 }
 
 /** Identifiers of hostnames that were pending for want of a fallback origin, now that their zone has one. */

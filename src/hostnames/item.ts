@@ -7,8 +7,9 @@ import type { Store } from '../store/driver.js';
 import { findFallbackOrigin } from '../store/hostnames/fallback-origins.js';
 import type { HostnameRow } from '../store/hostnames/hostnames.js';
 import type { ZoneRow } from '../store/zones/zones.js';
+import { originFaults } from './fallback-origin.js';
 import { withoutWildcard } from './name.js';
-import { nextStep } from './next-step.js';
+import { isProven, nextStep } from './next-step.js';
 import { HTTP_TOKEN_PATH, txtTokenName, uniqueTarget } from './ownership.js';
 import { type ReportedStatus, reportedSslStatus, reportedStatus } from './reported.js';
 import type { SslWish } from './ssl-input.js';
@@ -36,6 +37,9 @@ export interface HostnameItem {
   readonly http: { readonly url: string; readonly body: string };
   /** The name it must lead to; null: any name of the zone will do. */
   readonly target: string | null;
+  /** Whether it is known to be meant for the zone, and whether it was ever seen to lead here. */
+  readonly proven: boolean;
+  readonly pointed: boolean;
   readonly metadata: Readonly<Record<string, string>> | null;
   readonly origin: string | null;
   readonly originSni: string | null;
@@ -59,6 +63,9 @@ export function hostnameItem(
   const txtName = txtTokenName(row.hostname);
   const target = zone.unique_targets === 1 ? uniqueTarget(row, zone.name) : null;
   const redeploying = isRedeploying(store, row);
+  const pointed = row.pointed_at !== null;
+  // What the records of the zone say at this moment: an active hostname keeps none.
+  const faults = row.state === 'active' ? originFaults(store, zone, row.origin) : errors;
   return {
     id: row.id,
     hostname: row.hostname,
@@ -73,6 +80,8 @@ export function hostnameItem(
     txt: { name: txtName, value: row.txt_token },
     http: { url: `http://${host}${HTTP_TOKEN_PATH}${row.id}`, body: row.http_token },
     target,
+    proven: isProven({ state: row.state, errors }),
+    pointed,
     metadata: row.metadata === null ? null : JSON.parse(row.metadata),
     origin: row.origin,
     originSni: row.origin_sni,
@@ -80,7 +89,7 @@ export function hostnameItem(
     nextCheckAt: row.next_check_ms === null ? null : row.next_check_ms * 1000,
     nextStep: nextStep({
       ...{ state: row.state, hostname: row.hostname, origin: row.origin, zone: zone.name },
-      ...{ errors, txtName, target, redeploying, pointed: row.pointed_at !== null },
+      ...{ errors: faults, txtName, target, redeploying, pointed },
       fallbackOrigin: findFallbackOrigin(store, zone.seq)?.origin ?? null,
       certificate: wish && state,
     }),

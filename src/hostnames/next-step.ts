@@ -6,7 +6,7 @@ import type { CertificateState } from '../certs/certificate-state.js';
 import type { CertificateError } from '../certs/certificates.js';
 import { lookupError } from '../certs/issuance/problems.js';
 import type { HostnameState } from '../store/hostnames/hostnames.js';
-import { customOriginMissing, fallbackOriginStatus, NO_FALLBACK_ORIGIN, unresolved } from './texts.js';
+import { customOriginMissing, fallbackOriginStatus, isOriginFault, NO_FALLBACK_ORIGIN, unresolved } from './texts.js';
 
 export interface HostnameFacts {
   /** As activation.ts keeps it: what is reported may say something about the certificate instead. */
@@ -14,7 +14,7 @@ export interface HostnameFacts {
   readonly hostname: string;
   /** Of the zone that serves it. */
   readonly zone: string;
-  /** What the last check found, in the words of texts.ts. */
+  /** What the last check found, in the words of texts.ts; of one that is active: why its requests have no origin now. */
   readonly errors: readonly string[];
   /** Name of the TXT record that proves it. */
   readonly txtName: string;
@@ -30,6 +30,8 @@ export interface HostnameFacts {
   readonly certificate: CertificateState | null | undefined;
 }
 
+/** Characters of a name without final dot. */
+const LONGEST_NAME = 253;
 const NOTHING = 'Nothing has to be done: ';
 
 /** One sentence, or two or three where several people must act. */
@@ -43,19 +45,33 @@ export function nextStep(facts: HostnameFacts): string {
     case 'pending':
       return [...steps(facts), ...forCustomer(facts)].join(' ');
     case 'active':
+      if (facts.errors.length > 0)
+        return `${ownSteps(facts).join(' ')} Until then, requests for ${facts.hostname} fail.`;
       if (certificate === null) return `${NOTHING}it works, over HTTP only, because no certificate was asked for.`;
       return stepOfCertificate(facts)?.text ?? NOTHING + whatWorks(facts);
   }
 }
 
-function whatWorks({ redeploying }: HostnameFacts): string {
-  return redeploying ? 'it works, and the edge takes over the last edit.' : 'it works.';
+function whatWorks(facts: HostnameFacts): string {
+  const { redeploying, pointed, hostname } = facts;
+  if (redeploying) return 'it works, and the edge takes over the last edit.';
+  return pointed ? 'it works.' : `it works as soon as ${hostname} leads here, by a CNAME record to ${targetOf(facts)}.`;
+}
+
+/** Whether it is known that the hostname is meant for the zone, whatever else is missing. */
+export function isProven({ state, errors }: Pick<HostnameFacts, 'state' | 'errors'>): boolean {
+  return state === 'active' || (state === 'pending' && errors.length > 0 && errors.every(isOriginFault));
 }
 
 /** What is missing before the hostname can be active. */
 function steps(facts: HostnameFacts): string[] {
-  const { hostname, zone, errors, fallbackOrigin, origin } = facts;
-  const own = [
+  const own = ownSteps(facts);
+  return isProven(facts) ? [...own, `${facts.hostname} is proven already.`] : [...own, pointing(facts)];
+}
+
+/** What is missing in the zone itself. */
+function ownSteps({ zone, errors, fallbackOrigin, origin }: HostnameFacts): string[] {
+  return [
     ...(errors.includes(NO_FALLBACK_ORIGIN)
       ? [`You must choose the fallback origin of ${zone}: the proxied record whose server gets the requests.`]
       : []),
@@ -66,9 +82,6 @@ function steps(facts: HostnameFacts): string[] {
       ? [`You must add an A, AAAA or CNAME record for ${origin}, which gets the requests.`]
       : []),
   ];
-  const isProven = own.length > 0 && own.length === errors.length;
-  if (isProven) return [...own, `${hostname} is proven already.`];
-  return [...own, pointing(facts)];
 }
 
 /** Why the last check could not look the hostname up. */
@@ -76,14 +89,24 @@ function failureOf({ hostname, errors }: HostnameFacts): 'servfail' | 'timeout' 
   return (['servfail', 'timeout'] as const).find((why) => errors.includes(unresolved(hostname, why)));
 }
 
+/** Where the hostname is to lead. */
+function targetOf({ zone, target, fallbackOrigin }: HostnameFacts): string {
+  return target ?? fallbackOrigin ?? `a proxied name of ${zone}`;
+}
+
 function pointing(facts: HostnameFacts): string {
-  const { hostname, zone, txtName, target, fallbackOrigin } = facts;
+  const { hostname, txtName } = facts;
   const failure = failureOf(facts);
-  const to = target ?? fallbackOrigin ?? `a proxied name of ${zone}`;
-  const act = `Your customer must add a CNAME record from ${hostname} to ${to}, or the TXT record ${txtName}`;
+  const txt = isTooLong(txtName) ? '' : `, or the TXT record ${txtName}`;
+  const act = `Your customer must add a CNAME record from ${hostname} to ${targetOf(facts)}${txt}`;
   if (failure === undefined) return `${act}.`;
   const found = failure === 'servfail' ? 'its name servers fail (SERVFAIL)' : 'its name servers do not answer';
   return `${act}. The last look-up failed: ${found}, or this server does not reach them.`;
+}
+
+/** No record can have such a name (RFC 1035 §2.3.4). */
+function isTooLong(name: string): boolean {
+  return name.length > LONGEST_NAME;
 }
 
 interface CertificateStep {
@@ -179,6 +202,9 @@ function proofOf({ hostname, pointed }: HostnameFacts, { method, records }: Cert
     'txtName' in record && record.status === 'pending' ? [record.txtName] : [],
   );
   const [name] = names;
+  if (name !== undefined && isTooLong(name)) {
+    return wait(`${hostname} is too long for the TXT record of the authority: you must choose the method http.`);
+  }
   if (name !== undefined || method === 'txt') {
     const at = name === undefined ? 'the TXT record of the authority' : `the TXT record ${name}`;
     return wait(`For the certificate, your customer must add ${at}, or delegate it here by a CNAME record, once.`);

@@ -11,6 +11,8 @@ export const NO_OWN_ADDRESS =
 export const FALLBACK_RECORD_MISSING =
   'DNS records are not setup correctly. Origin should be a proxied A/AAAA/CNAME dns record';
 
+const CUSTOM_ORIGIN = 'custom origin server ';
+
 /** Where each hostname must lead to a name of its own. */
 export function notPointedTo(target: string): string {
   return `custom hostname does not CNAME to ${target}.`;
@@ -21,7 +23,16 @@ export function fallbackOriginStatus(status: string): string {
 }
 
 export function customOriginMissing(origin: string): string {
-  return `custom origin server ${origin} is not a record of this zone.`;
+  return `${CUSTOM_ORIGIN}${origin} is not a record of this zone.`;
+}
+
+/** Whether a text is about the server that gets the requests, not about the name. */
+export function isOriginFault(text: string): boolean {
+  return (
+    text === NO_FALLBACK_ORIGIN ||
+    text.startsWith(fallbackOriginStatus('').slice(0, -1)) ||
+    text.startsWith(CUSTOM_ORIGIN)
+  );
 }
 
 export function unresolved(hostname: string, why: 'servfail' | 'timeout'): string {

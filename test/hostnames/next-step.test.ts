@@ -59,6 +59,15 @@ t.test('hostnames that are not active', async (t) => {
     /^You must add an A, AAAA or CNAME record for own\.example\.com,/,
   );
 
+  const long = `${'a'.repeat(63)}.`.repeat(3) + 'b'.repeat(61);
+  const named = { hostname: long, txtName: `_cf-custom-hostname.${long}` };
+  t.equal(say(named), `Your customer must add a CNAME record from ${long} to origin.example.com.`, 'no such name');
+  const record = { ...TXT, txtName: `_acme-challenge.${long}` };
+  t.match(
+    say({ ...named, certificate: certificate('pending_validation', { method: 'txt', records: [record] }) }),
+    /is too long for the TXT record of the authority: you must choose the method http\.$/,
+  );
+
   t.match(say({ state: 'blocked', errors: [HELD] }), /^The owner of the domain must end the hold on it\. Then have it/);
   const moved = say({ state: 'moved', errors: [NOT_POINTED] });
   t.match(moved, `${CNAME} origin.example.com`);
@@ -89,6 +98,17 @@ t.test('active hostnames', async (t) => {
     say(certificate(name, more));
   t.equal(status('active'), 'Nothing has to be done: it works.');
   t.match(say(null), /^Nothing has to be done: it works, over HTTP only/);
+  const lacks = say(certificate('active'), { fallbackOrigin: null, errors: [NO_FALLBACK_ORIGIN] });
+  t.match(lacks, /^You must choose the fallback origin .* Until then, requests for shop\.customer\.net fail\.$/);
+  t.match(
+    say(certificate('active'), { errors: [fallbackOriginStatus('initializing')] }),
+    /^You must add a proxied A, AAAA or CNAME record for origin\.example\.com\. Until then/,
+  );
+  t.equal(
+    say(certificate('active'), { pointed: false }),
+    `Nothing has to be done: it works as soon as ${HOST} leads here, by a CNAME record to origin.example.com.`,
+    'active by a token',
+  );
   t.match(say(certificate('active'), { redeploying: true }), /^Nothing .*: it works, and the edge takes over/);
   t.match(say(undefined), /This server orders the certificate; nobody/);
   t.match(status('initializing'), /This server orders the certificate; nobody/);

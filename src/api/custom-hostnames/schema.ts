@@ -135,6 +135,8 @@ export const customHostname = z
       .object({ cname: z.string(), cname_target: z.string() })
       .optional()
       .describe('Where the zone setting `unique_targets` is on: the one name that proves it by CNAME'),
+    proven: z.boolean().describe('Whether a proof of ownership is found (ours)'),
+    pointed: z.boolean().describe('Whether it was ever seen to lead here (ours)'),
     custom_metadata: z.record(z.string(), z.string()).optional(),
     custom_origin_server: z.string().optional(),
     custom_origin_sni: z.string().optional(),

@@ -17,6 +17,7 @@ export function hostnameView(item: HostnameItem): CustomHostname {
     ownership_verification: { type: 'txt', name: txt.name, value: txt.value },
     ownership_verification_http: { http_url: http.url, http_body: http.body },
     ...(target !== null && { ownership_verification_cname: { cname: hostname, cname_target: target } }),
+    ...{ proven: item.proven, pointed: item.pointed },
     ...(metadata && { custom_metadata: { ...metadata } }),
     ...(origin !== null && { custom_origin_server: origin }),
     ...(originSni !== null && { custom_origin_sni: originSni }),

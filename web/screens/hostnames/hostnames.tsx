@@ -1,21 +1,24 @@
 /** Custom hostnames of a zone: which work, what is missing for the others, and who must do it. */
 import { Fragment } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
-import { Copyable, Curl } from '../../parts/curl.js';
-import { Facts, Panel } from '../../parts/facts.js';
+import { Curl } from '../../parts/curl.js';
+import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Search } from '../../parts/search.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
+import { asciiName } from '../../parts/zone.js';
 import { go, Link, useIsHere, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { CustomHostname, FallbackOrigin as Fallback } from '../../types.js';
+import { Certificates, Records } from './details.js';
 import { FallbackOrigin, fallbackPath } from './fallback.js';
+import { OwnCertificate } from './own-certificate.js';
 import { certificateInWords, hostnameInWords, toneOf } from './words.js';
 
 const PER_PAGE = 50;
@@ -136,7 +139,7 @@ function NewHostname({ base, onMade }: { readonly base: string; readonly onMade:
   const [method, setMethod] = useState<'http' | 'txt'>('http');
   const sending = useSending();
   const isHere = useIsHere();
-  const body = { hostname: name.trim(), ssl: { method, type: 'dv' } };
+  const body = { hostname: asciiName({ name: name.trim() }), ssl: { method, type: 'dv' } };
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const done = await sending.run(async () => {
@@ -184,7 +187,14 @@ interface OneProps {
 function One({ path, origin, writes, onChange }: OneProps) {
   const { answer, error, reload } = useLoad<CustomHostname>(path, { everyMs: REFRESH_MS });
   const sending = useSending();
+  const [checked, setChecked] = useState(false);
   const isHere = useIsHere();
+  const place = useRef<HTMLDivElement>(null);
+  const isLoaded = answer !== undefined;
+  // A new one may stand far below the form that made it.
+  useEffect(() => {
+    if (isLoaded) place.current?.scrollIntoView({ block: 'nearest' });
+  }, [isLoaded]);
   if (error) return <ErrorNote error={error} onRetry={reload} />;
   if (!answer) return <Loading what="the hostname" />;
   const hostname = answer.result;
@@ -193,7 +203,9 @@ function One({ path, origin, writes, onChange }: OneProps) {
   const again = ssl ? { ssl: { method: ssl.method, type: ssl.type } } : {};
   const check = (): void =>
     void sending.run(async () => {
+      setChecked(false);
       await call('PATCH', path, { body: again });
+      setChecked(true);
       reload();
       onChange();
     });
@@ -204,30 +216,47 @@ function One({ path, origin, writes, onChange }: OneProps) {
       onChange();
     });
   return (
-    <Panel
-      title={hostname.hostname}
-      aside={
-        writes && (
-          <span class="actions">
-            <button type="button" disabled={sending.busy} onClick={check}>
-              Check now
-            </button>
-            <Confirm what={hostname.hostname} busy={sending.busy} onConfirm={remove} />
-          </span>
-        )
-      }
-    >
-      {sending.error && <ErrorNote error={sending.error} />}
-      <p class="lead">
-        {hostname.next_step} <NextCheck hostname={hostname} />
-      </p>
-      <Records hostname={hostname} origin={origin} />
-      <Certificates hostname={hostname} />
-      <Curl
-        request={{ method: 'PATCH', path, body: again }}
-        {...(writes && { others: { 'Delete it': { method: 'DELETE', path } } })}
-      />
-    </Panel>
+    <div class="opened" ref={place}>
+      <Panel
+        title={hostname.hostname}
+        aside={
+          writes && (
+            <span class="actions">
+              <button type="button" disabled={sending.busy} onClick={check}>
+                {sending.busy ? 'At work…' : 'Check now'}
+              </button>
+              <Confirm what={hostname.hostname} busy={sending.busy} onConfirm={remove} />
+            </span>
+          )
+        }
+      >
+        {sending.error && <ErrorNote error={sending.error} />}
+        {checked && (
+          <p class="hint" role="status">
+            It was checked just now. This is what was found:
+          </p>
+        )}
+        <p class="lead">
+          {hostname.next_step} <NextCheck hostname={hostname} />
+        </p>
+        <Records hostname={hostname} origin={origin} />
+        <Certificates hostname={hostname} />
+        {writes && ssl && (
+          <OwnCertificate
+            path={path}
+            ssl={ssl}
+            onDone={() => {
+              reload();
+              onChange();
+            }}
+          />
+        )}
+        <Curl
+          request={{ method: 'PATCH', path, body: again }}
+          {...(writes && { others: { 'Delete it': { method: 'DELETE', path } } })}
+        />
+      </Panel>
+    </div>
   );
 }
 
@@ -235,91 +264,11 @@ function One({ path, origin, writes, onChange }: OneProps) {
 function NextCheck({ hostname: { next_check_at: at, status } }: { readonly hostname: CustomHostname }) {
   // One that is active is looked at now and then; nobody waits for that.
   if (at === undefined || status.startsWith('active')) return null;
+  const what = status === 'moved' ? 'Otherwise it is deleted' : 'Checked again';
+  const isDue = Date.parse(at) <= Date.now();
   return (
     <span class="muted">
-      {status === 'moved' ? 'Otherwise it is deleted' : 'Checked again'} <Time at={at} />.
+      {what} {isDue ? 'in a moment' : <Time at={at} />}.
     </span>
-  );
-}
-
-interface RecordsProps {
-  readonly hostname: CustomHostname;
-  readonly origin: string | undefined;
-}
-
-/** What the customer may have to copy. */
-function Records({ hostname, origin }: RecordsProps) {
-  const { ownership_verification: txt, ownership_verification_http: http, ssl } = hostname;
-  const target = hostname.ownership_verification_cname?.cname_target ?? origin;
-  const records = ssl?.validation_records ?? [];
-  const challenges = records.flatMap(({ txt_name: name, txt_value: value }) =>
-    name && value ? [`${name}. TXT "${value}"`] : [],
-  );
-  const files = records.flatMap(({ http_url: url, http_body: body }) => (url && body ? [`${url}\n${body}`] : []));
-  const delegations = (ssl?.dcv_delegation_records ?? []).map(
-    ({ cname, cname_target: to }) => `${cname}. CNAME ${to}.`,
-  );
-  const isProven = hostname.status.startsWith('active');
-  return (
-    <>
-      {!isProven && (
-        <>
-          <h3>For your customer: one of these proves the name</h3>
-          {target !== undefined && (
-            <>
-              <p class="hint">The record that also brings the requests here:</p>
-              <Copyable text={`${hostname.hostname}. CNAME ${target}.`} label="CNAME record" />
-            </>
-          )}
-          <p class="hint">{target === undefined ? 'A' : 'Or a'} TXT record, before anything leads here:</p>
-          <Copyable text={`${txt.name}. TXT "${txt.value}"`} label="TXT record" />
-          <p class="hint">Or this text at this address:</p>
-          <Copyable text={`${http.http_url}\n${http.http_body}`} label="address and text" />
-        </>
-      )}
-      {ssl && ssl.status !== 'active' && challenges.length > 0 && (
-        <>
-          <h3>For the certificate</h3>
-          <Copyable text={challenges.join('\n')} label="records" />
-        </>
-      )}
-      {ssl && ssl.status !== 'active' && !isProven && files.length > 0 && (
-        <>
-          <h3>For the certificate, before the name leads here</h3>
-          <p class="hint">This text at this address. Once the name leads here, nothing has to be done for that.</p>
-          <Copyable text={files.join('\n')} label="address and text" />
-        </>
-      )}
-      {delegations.length > 0 && (
-        <>
-          <h3>To leave later certificates to this server</h3>
-          <Copyable text={delegations.join('\n')} label="record" />
-        </>
-      )}
-    </>
-  );
-}
-
-function Certificates({ hostname }: { readonly hostname: CustomHostname }) {
-  const list = hostname.ssl?.certificates ?? [];
-  if (list.length === 0) return null;
-  return (
-    <>
-      <h3>{list.length === 1 ? 'Certificate' : 'Certificates'}</h3>
-      {list.map((certificate) => (
-        <Facts
-          key={certificate.id}
-          facts={[
-            { name: 'Issued by', value: certificate.issuer },
-            { name: 'Names', value: (hostname.ssl?.hosts ?? []).join(', ') },
-            { name: 'Valid since', value: <Time at={certificate.issued_on} exact /> },
-            { name: 'Ends', value: <Time at={certificate.expires_on} exact /> },
-            { name: 'Signature', value: certificate.signature },
-            { name: 'Serial number', value: <code>{certificate.serial_number}</code> },
-            { name: 'SHA-256', value: <code>{certificate.fingerprint_sha256}</code> },
-          ]}
-        />
-      ))}
-    </>
   );
 }

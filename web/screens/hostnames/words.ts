@@ -10,8 +10,8 @@ export function toneOf(status: string): Tone {
 }
 
 const HOSTNAME: Readonly<Record<string, string>> = {
-  active: 'Works',
-  active_redeploying: 'Works, being changed',
+  active: 'Active',
+  active_redeploying: 'Active, being changed',
   pending: 'Not active yet',
   moved: 'Given up',
   blocked: 'Held',
