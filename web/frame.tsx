@@ -5,7 +5,7 @@ import { fetchScreen, LoadedScreen } from './loaded-screen.js';
 import { Empty } from './parts/notes.js';
 import { decodePart, go, Link, matchPath } from './router.js';
 import { FIRST, SCREENS, type Screen, ZONE_SCREENS } from './screens.js';
-import { mayRead, usePermissions } from './session.js';
+import { mayRead, tellTabs, usePermissions } from './session.js';
 import ZoneFrame, { readFirst } from './zone-frame.js';
 
 const ZONE: Screen = {
@@ -147,6 +147,7 @@ function AccountMenu({ email }: { readonly email: string }) {
   const signOut = async (): Promise<void> => {
     // A session that is over already is what was wanted.
     await call('DELETE', '/user/sessions/current').catch(() => {});
+    tellTabs();
     // A new page: nothing of this person stays in memory.
     location.assign('/sign-in');
   };

@@ -1,14 +1,14 @@
 /** Starts the dashboard: asks who is signed in, then draws the screen of the address. */
 import { render } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, whenSignedOut } from './api.js';
+import { ApiError, call, whenSignedOut } from './api.js';
 import { applyTheme, Frame, fetchPlace, storedTheme } from './frame.js';
 import { read, readAgain, readAhead } from './load.js';
 import { ErrorNote, Loading } from './parts/notes.js';
 import { go, usePlace } from './router.js';
-import { SignIn, SignInAgain } from './screens/sign-in.js';
+import { OtherPerson, SignIn, SignInAgain } from './screens/sign-in.js';
 import { FIRST } from './screens.js';
-import { PermissionContext } from './session.js';
+import { PermissionContext, tellTabs, whenTabsTell } from './session.js';
 import type { Permissions } from './types.js';
 
 const PERMISSIONS = '/user/permissions';
@@ -18,7 +18,25 @@ function App() {
   const [permissions, setPermissions] = useState<Permissions>();
   const [error, setError] = useState<ApiError>();
   const [hasEnded, setEnded] = useState(false);
+  const [other, setOther] = useState<string>();
   const known = useRef<Permissions>(undefined);
+  /** Another tab signed in or out: this one shows what its session may do now. */
+  const follow = async (): Promise<void> => {
+    if (!known.current) return;
+    try {
+      const next = (await call<Permissions>('GET', PERMISSIONS)).result;
+      const isOther = known.current.email !== next.email;
+      setOther(isOther ? next.email : undefined);
+      setEnded(false);
+      if (isOther) return;
+      known.current = next;
+      setPermissions(next);
+      readAgain();
+    } catch (caught) {
+      // A session that has ended is heard of by `whenSignedOut`; one that cannot be asked for is asked with the next request.
+      if (!(caught instanceof ApiError)) throw caught;
+    }
+  };
   const enter = async (): Promise<void> => {
     try {
       const next = (await read<Permissions>(PERMISSIONS)).result;
@@ -37,6 +55,7 @@ function App() {
   useLayoutEffect(() => {
     // A screen with what somebody typed stays, under the form for signing in.
     whenSignedOut(() => (known.current ? setEnded(true) : leave()));
+    whenTabsTell(() => void follow());
     if (location.pathname !== '/sign-in') void enter();
   }, []);
   if (path === '/sign-in') {
@@ -44,7 +63,13 @@ function App() {
     const target = to !== null && /^\/(?![/\\])/.test(to) ? to : FIRST;
     return (
       <main id="main">
-        <SignIn onSignedIn={() => enter().then(() => go(target, { replace: true }))} />
+        <SignIn
+          onSignedIn={() =>
+            enter()
+              .then(tellTabs)
+              .then(() => go(target, { replace: true }))
+          }
+        />
       </main>
     );
   }
@@ -53,7 +78,8 @@ function App() {
   return (
     <PermissionContext.Provider value={permissions}>
       <Frame path={path} />
-      {hasEnded && <SignInAgain onSignedIn={() => enter().then(readAgain)} />}
+      {other !== undefined && <OtherPerson email={other} />}
+      {hasEnded && other === undefined && <SignInAgain onSignedIn={() => enter().then(tellTabs).then(readAgain)} />}
     </PermissionContext.Provider>
   );
 }

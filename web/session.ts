@@ -19,3 +19,15 @@ export function mayRead({ areas }: Permissions, area: Area): boolean {
 export function mayWrite({ areas }: Permissions, area: Area): boolean {
   return areas[area] === 'write';
 }
+
+/** Tells the other tabs of this browser, which share its session, that it is another one now. */
+const tabs = new BroadcastChannel('zoneplane-session');
+
+export function tellTabs(): void {
+  tabs.postMessage('changed');
+}
+
+/** Calls `run` when another tab has begun or ended the session. */
+export function whenTabsTell(run: () => void): void {
+  tabs.onmessage = run;
+}

@@ -52,7 +52,8 @@ export default function ZoneFrame({ params }: ScreenProps) {
   const named = params['zone']!;
   const rest = params['rest'] ?? '';
   const { answer, error, reload } = useLoad<Zone | Zone[]>(zonePath(named));
-  if (error) return <ErrorNote error={error} onRetry={reload} />;
+  // A screen with what somebody typed stays while the server is away.
+  if (error && (!answer || error.status !== 0)) return <ErrorNote error={error} onRetry={reload} />;
   if (!answer) return <Loading what={`the zone ${named}`} />;
   const zone = chosen(answer);
   if (!zone) {

@@ -1,5 +1,5 @@
 /** Which buckets an actor may use. */
-import { chooseAccount } from '../control/access/access.js';
+import { chooseAccount, mayUseBuckets } from '../control/access/access.js';
 import { accountFailure } from '../control/access/errors.js';
 import type { Context } from '../control/write/context.js';
 import type { AccountRow } from '../store/access/accounts.js';
@@ -10,7 +10,7 @@ import { bucketFailure } from './errors.js';
 /** The account, if the actor may use its buckets. A credential for zones may not. */
 export function requireBucketAccount(ctx: Context, accountId: string | undefined): AccountRow {
   const account = chooseAccount(ctx, accountId);
-  if (!ctx.actor.policies && ctx.actor.zoneIds !== undefined) throw accountFailure('outOfScope');
+  if (!mayUseBuckets(ctx.actor)) throw accountFailure('outOfScope');
   return account;
 }
 

@@ -211,10 +211,41 @@ t.test('a narrow token', async (t) => {
   const { areas, records, administrator } = (await call('GET', `/user/permissions?zone_id=${zone}`)).json.result;
   t.strictSame([areas.dns, areas.zone, areas.userTokens, administrator], ['write', null, null, false]);
   t.strictSame(records, [{ names: ['_acme-challenge.*'], types: ['TXT'] }]);
-  t.equal((await call('GET', '/user/permissions')).json.result.areas.dns, 'write', 'somewhere');
+  const everywhere = (await call('GET', '/user/permissions')).json.result;
+  t.equal(everywhere.areas.dns, 'write', 'somewhere');
+  t.equal(everywhere.creates_zones, false);
   const { headers } = await installation.call('GET', '/user/permissions');
   t.equal(headers['set-cookie'], undefined);
   t.strictSame(installation.misfits, []);
+});
+
+t.test('what a credential may do is what it is told', async (t) => {
+  const installation = await install(t);
+  const zone = await installation.createZone('example.com');
+  const account = (await installation.call('GET', '/accounts')).json.result[0].id;
+  const policy = (group: string, resource: string) => ({
+    policies: [{ effect: 'allow' as const, permission_groups: [{ id: group }], resources: { [resource]: '*' } }],
+  });
+  const zoneWrite = 'e6d2666161e84845a636613608cee8d5';
+  const kinds = {
+    'for one zone': { zoneIds: [zone] },
+    'for one account': { accountId: account },
+    'that only reads': { readOnly: true },
+    'with policies for one zone': policy(zoneWrite, `com.cloudflare.api.account.zone.${zone}`),
+    'with policies for all zones': policy(zoneWrite, 'com.cloudflare.api.account.zone.*'),
+  };
+  for (const [what, limits] of Object.entries(kinds)) {
+    const credential = await installation.token(limits);
+    const call = as(installation, await signIn(installation, credential));
+    const { areas, creates_zones: creates } = (await call('GET', '/user/permissions')).json.result;
+    const isDone = async (method: 'GET' | 'POST', path: string, body?: object): Promise<boolean> =>
+      (await call(method, path, body)).status !== 403;
+    t.equal(creates, await isDone('POST', '/zones', { name: `${what.replaceAll(' ', '-')}.example` }), `zones ${what}`);
+    const victim = { policies: [{ effect: 'allow', permission_groups: [{ id: zoneWrite }], resources: {} }] };
+    const makes = await isDone('POST', '/user/tokens', { name: what, ...victim });
+    t.equal(areas.userTokens === 'write', makes, `tokens ${what}`);
+    t.equal(areas.buckets !== null, await isDone('GET', `/accounts/${account}/r2/buckets`), `buckets ${what}`);
+  }
 });
 
 t.test('a token that may only read', async (t) => {

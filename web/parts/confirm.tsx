@@ -1,5 +1,6 @@
 /** A button for what cannot be undone: the second press does it; leaving the button takes the first one back. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { WORKING } from './notes.js';
 
 interface ConfirmProps {
   /** Begins with a capital letter. */
@@ -14,12 +15,19 @@ interface ConfirmProps {
 
 export function Confirm({ verb = 'Delete', what, busy, quiet = false, onConfirm }: ConfirmProps) {
   const [asked, setAsked] = useState(false);
-  const text = asked ? `Really ${verb.charAt(0).toLowerCase()}${verb.slice(1)}` : verb;
+  // Of several buttons that wait for the same answer, this one was pressed.
+  const [sent, setSent] = useState(false);
+  useEffect(() => {
+    if (!busy) setSent(false);
+  }, [busy]);
+  const text = sent ? WORKING : asked ? `Really ${verb.charAt(0).toLowerCase()}${verb.slice(1)}` : verb;
   const press = (event: MouseEvent): void => {
     // The second click of a double click does not confirm.
     if (event.detail > 1) return;
     setAsked(!asked);
-    if (asked) onConfirm();
+    if (!asked) return;
+    setSent(true);
+    onConfirm();
   };
   return (
     <button

@@ -10,6 +10,9 @@ export function Loading({ what }: { readonly what: string }) {
   );
 }
 
+/** On a button whose request is on its way. */
+export const WORKING = 'Working…';
+
 /** The API's text for what a credential may not do. */
 const FORBIDDEN = 'Authentication error';
 

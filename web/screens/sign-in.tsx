@@ -16,6 +16,11 @@ interface SignInProps {
   readonly onSignedIn: () => Promise<void>;
 }
 
+/** Escape must not reach the form under the dialog, which would throw away what was typed there. */
+function keepOpen(event: KeyboardEvent): void {
+  if (event.key === 'Escape') event.preventDefault();
+}
+
 /** Over a screen whose session has ended: nothing that was typed is lost. */
 export function SignInAgain({ onSignedIn }: SignInProps) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -30,12 +35,60 @@ export function SignInAgain({ onSignedIn }: SignInProps) {
     };
   }, []);
   return (
-    // A second Escape closes any dialog: this one has nothing behind it to go back to.
-    <dialog ref={dialog} class="again" aria-labelledby="sign-in-title" onClose={() => dialog.current?.showModal()}>
+    <dialog
+      ref={dialog}
+      class="again"
+      aria-labelledby="sign-in-title"
+      onKeyDown={keepOpen}
+      onClose={() => dialog.current?.showModal()}
+    >
       <SignIn
         onSignedIn={onSignedIn}
         notice="Your session has ended. Sign in again to go on: what you typed is kept."
       />
+    </dialog>
+  );
+}
+
+/** Over a screen of one person after another has signed in, in another tab: the browser has one session for all of them. */
+export function OtherPerson({ email }: { readonly email: string }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class="again"
+      aria-labelledby="other-title"
+      onKeyDown={keepOpen}
+      onClose={() => dialog.current?.showModal()}
+    >
+      <div class="sign-in">
+        <div class="brand">
+          <Mark />
+          Zoneplane
+        </div>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            location.reload();
+          }}
+        >
+          <h1 id="other-title">Somebody else has signed in</h1>
+          <p>
+            In another tab of this browser, {email} has signed in. What you typed here is kept until you go on: it is
+            there again when you sign in as yourself in that tab.
+          </p>
+          <button type="submit" class="primary">
+            Go on as {email}
+          </button>
+        </form>
+      </div>
     </dialog>
   );
 }

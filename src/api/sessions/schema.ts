@@ -50,6 +50,7 @@ export const permissions = z
         userTokens: level,
       })
       .describe('What it may read or write'),
+    creates_zones: z.boolean().describe('Whether it may add zones'),
     records: z
       .array(z.object({ names: z.array(z.string()).optional(), types: z.array(z.string()).optional() }))
       .nullable()

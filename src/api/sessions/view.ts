@@ -18,11 +18,12 @@ export function sessionView(item: SessionItem, current: string | undefined): Ses
   };
 }
 
-export function permissionsView({ administrator, email, areas, records }: Reach): Permissions {
+export function permissionsView({ administrator, email, areas, createsZones, records }: Reach): Permissions {
   return {
     administrator,
     email,
     areas: { ...areas },
+    creates_zones: createsZones,
     records:
       records?.map(({ names, types }) => ({
         ...(names && { names: [...names] }),

@@ -62,6 +62,18 @@ export function requireRecord({ recordScopes }: Actor, name: string, type: strin
   if (recordScopes && !inRecordScopes(recordScopes, name, type)) throw accountFailure('outOfScope');
 }
 
+/** Whether the actor may add zones to an account. A credential for certain zones cannot add others. */
+export function mayAddZones(actor: Actor, accountId: string): boolean {
+  if (!actor.policies) return actor.zoneIds === undefined;
+  const decision = decide(actor.policies, 'zone', 'write', { account: accountId, zone: '*' });
+  return decision.allowed && !decision.records;
+}
+
+/** Whether buckets of accounts are the actor's business at all: a credential for zones has none. */
+export function mayUseBuckets({ policies, zoneIds }: Actor): boolean {
+  return policies !== undefined || zoneIds === undefined;
+}
+
 /** Throws unless the actor may change anything at all. */
 export function requireWriter(actor: Actor): void {
   if (actor.readOnly) throw accountFailure('readOnly');

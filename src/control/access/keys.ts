@@ -110,10 +110,15 @@ export function readKeyName(text: string): string {
 }
 
 /** A credential that is restricted to an account or zones must not create an unrestricted one or revoke others. */
-export function refuseLimited({ store, actor }: Context): void {
+export function refuseLimited(ctx: Context): void {
+  if (isLimited(ctx)) throw accountFailure('foreign');
+}
+
+/** Whether the credential is for one account or certain zones only. */
+export function isLimited({ store, actor }: Context): boolean {
   const id = actor.keyId === undefined ? undefined : parseId(actor.keyId);
   const row = id && findKeyById(store, id);
-  if (row && (row.account !== null || row.zones !== null)) throw accountFailure('foreign');
+  return row ? row.account !== null || row.zones !== null : false;
 }
 
 function chooseUser(ctx: Context, draft: Draft, { email, accountId }: KeyInput): UserRow {

@@ -1,6 +1,7 @@
 /** What an actor may do, area by area, so that clients need not try. The checks themselves are in access.ts. */
-import type { Context } from '../write/context.js';
-import { accountIdOf, requireZone } from './access.js';
+import type { Actor, Context } from '../write/context.js';
+import { accountIdOf, mayAddZones, mayUseBuckets, requireZone } from './access.js';
+import { isLimited } from './keys.js';
 import { AREAS, type Area, decide, decideAnywhere, type Level, type RecordScope } from './permissions.js';
 
 export interface Reach {
@@ -8,6 +9,8 @@ export interface Reach {
   readonly email: string;
   /** The highest level for each area; null for none. */
   readonly areas: Readonly<Record<Area, Level | null>>;
+  /** Whether it may add zones to an account of its own. */
+  readonly createsZones: boolean;
   /** The records to which `dns` is restricted; undefined for all. */
   readonly records?: readonly RecordScope[];
 }
@@ -18,8 +21,9 @@ export async function reachOf(ctx: Context, zoneId: string | undefined): Promise
   const zone = zoneId === undefined ? undefined : requireZone(ctx, zoneId);
   const target = zone && { zone: zoneId!, account: accountIdOf(store, zone) };
   const { policies } = actor;
+  const limited = isLimited(ctx);
   const decisionOf = (area: Area, level: Level) => {
-    if (!policies) return { allowed: level === 'read' || !actor.readOnly } as const;
+    if (!policies) return { allowed: mayWithoutPolicies(actor, limited, area, level) };
     return target ? decide(policies, area, level, target) : decideAnywhere(policies, area, level);
   };
   const levelOf = (area: Area): Level | null =>
@@ -27,5 +31,15 @@ export async function reachOf(ctx: Context, zoneId: string | undefined): Promise
   const areas = Object.fromEntries(AREAS.map((area) => [area, levelOf(area)])) as Record<Area, Level | null>;
   const dns = decisionOf('dns', areas.dns ?? 'read');
   const records = 'records' in dns ? dns.records : undefined;
-  return { administrator: actor.superAdministrator, email: actor.email, areas, ...(records && { records }) };
+  const createsZones =
+    !actor.readOnly && (actor.superAdministrator || actor.accountIds.some((account) => mayAddZones(actor, account)));
+  const { superAdministrator: administrator, email } = actor;
+  return { administrator, email, areas, createsZones, ...(records && { records }) };
+}
+
+/** `limited`: to one account or certain zones. Such a credential makes and deletes no tokens, and one for zones has no buckets. */
+function mayWithoutPolicies(actor: Actor, limited: boolean, area: Area, level: Level): boolean {
+  if ((area === 'buckets' || area === 'objects') && !mayUseBuckets(actor)) return false;
+  const makesTokens = area === 'userTokens' || area === 'accountTokens';
+  return level === 'read' || (!actor.readOnly && !(makesTokens && limited));
 }

@@ -17,7 +17,8 @@ import {
   type ZoneType,
   zonesOfName,
 } from '../../store/zones/zones.js';
-import { requirePermission, requireZone } from '../access/access.js';
+import { mayAddZones, requireZone } from '../access/access.js';
+import { accountFailure } from '../access/errors.js';
 import { isHeldFrom, type WantedName } from '../rules/hold.js';
 import { isPublicSuffix } from '../rules/public-suffix.js';
 import { commitAndRead, type Draft } from '../write/commit.js';
@@ -38,11 +39,9 @@ export interface NewZone {
 /** Adds a zone after checking the rules about names of other accounts; inside a commit. */
 export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   const { name, apex, account, type } = zone;
-  // A credential for certain zones cannot add others.
-  if (ctx.actor.policies) {
-    const accountId = toHex(findAccount(ctx.store, account)!.id);
-    requirePermission(ctx.actor, 'zone', 'write', { account: accountId, zone: '*' });
-  } else if (ctx.actor.zoneIds !== undefined) throw zoneFailure('foreign');
+  if (!mayAddZones(ctx.actor, toHex(findAccount(ctx.store, account)!.id))) {
+    throw ctx.actor.policies ? accountFailure('outOfScope') : zoneFailure('foreign');
+  }
   const sameName = zonesOfName(ctx.store, name);
   const exists = sameName.some((other) => other.account === account);
   const trusted = ctx.settings.activation === 'trust';

@@ -5,7 +5,7 @@ import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
-import { ErrorNote, Loading } from '../../parts/notes.js';
+import { ErrorNote, Loading, WORKING } from '../../parts/notes.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import type { ZoneScreenProps } from '../../screens.js';
@@ -60,7 +60,7 @@ export default function Dnssec({ zone }: ZoneScreenProps) {
       <Said dnssec={dnssec} status={status.answer?.result} keys={keys.answer?.result ?? []}>
         {writes && next === 'active' && (
           <button type="button" class="primary" disabled={sending.busy} onClick={() => change(next)}>
-            Sign this zone
+            {sending.busy ? WORKING : 'Sign this zone'}
           </button>
         )}
         {writes && next === 'disabled' && (

@@ -1,5 +1,5 @@
 /** Where requests for custom hostnames go: the fallback origin of the zone. Without one, no hostname becomes active. */
-import { useId, useState } from 'preact/hooks';
+import { useId, useRef, useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
 import { type Loaded, useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
@@ -27,8 +27,12 @@ interface FallbackProps {
 export function FallbackOrigin({ zone, base, screens, loaded, writes, onChange }: FallbackProps) {
   const [changing, setChanging] = useState(false);
   const { answer, error, reload } = loaded;
-  const isMissing = error?.status === NOT_FOUND;
-  if (error && !isMissing) return <ErrorNote error={error} onRetry={reload} />;
+  const known = useRef<boolean>(undefined);
+  if (error?.status === NOT_FOUND) known.current = false;
+  else if (answer && !error) known.current = true;
+  const isMissing = known.current === false;
+  // What was known, and what somebody types, stays while the server is away.
+  if (error && known.current === undefined) return <ErrorNote error={error} onRetry={reload} />;
   if (!answer && !isMissing) return null;
   const origin = isMissing ? undefined : answer?.result.origin;
   const works = !isMissing && answer?.result.status === 'active';

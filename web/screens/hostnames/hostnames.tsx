@@ -6,7 +6,7 @@ import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
-import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
+import { Empty, ErrorNote, Loading, WORKING } from '../../parts/notes.js';
 import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Search } from '../../parts/search.js';
 import { Columns, TableFrame } from '../../parts/table.js';
@@ -24,6 +24,7 @@ import { certificateInWords, hostnameInWords, toneOf } from './words.js';
 const PER_PAGE = 50;
 const EXAMPLE = { hostname: 'shop.customer.example', ssl: { method: 'http', type: 'dv' } };
 const REFRESH_MS = 10_000;
+const NOT_FOUND = 404;
 
 export default function Hostnames({ zone, base: screens }: ZoneScreenProps) {
   const { query } = usePlace();
@@ -195,7 +196,8 @@ function One({ path, origin, writes, onChange }: OneProps) {
   useEffect(() => {
     if (isLoaded) place.current?.scrollIntoView({ block: 'nearest' });
   }, [isLoaded]);
-  if (error) return <ErrorNote error={error} onRetry={reload} />;
+  // What somebody types stays while the server is away.
+  if (error && (!answer || error.status === NOT_FOUND)) return <ErrorNote error={error} onRetry={reload} />;
   if (!answer) return <Loading what="the hostname" />;
   const hostname = answer.result;
   const { ssl } = hostname;
@@ -223,13 +225,14 @@ function One({ path, origin, writes, onChange }: OneProps) {
           writes && (
             <span class="actions">
               <button type="button" disabled={sending.busy} onClick={check}>
-                {sending.busy ? 'At work…' : 'Check now'}
+                {sending.busy ? WORKING : 'Check now'}
               </button>
               <Confirm what={hostname.hostname} busy={sending.busy} onConfirm={remove} />
             </span>
           )
         }
       >
+        {error && <ErrorNote error={error} onRetry={reload} />}
         {sending.error && <ErrorNote error={sending.error} />}
         {checked && (
           <p class="hint" role="status">

@@ -10,7 +10,7 @@ import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading, WithFlags } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
 import { Link } from '../../router.js';
-import { mayRead, mayWrite, usePermissions } from '../../session.js';
+import { mayRead, usePermissions } from '../../session.js';
 import type { Activity, AuditLog, Cluster, Overview as OverviewAnswer, Zone } from '../../types.js';
 import { Nodes, useCluster } from './nodes.js';
 
@@ -140,7 +140,7 @@ function useBegins(activity: Activity | undefined): boolean {
   const isQuiet = activity?.zones.length === 0;
   const { answer } = useLoad<Zone[]>(isQuiet ? '/zones?per_page=5' : undefined);
   const permissions = usePermissions();
-  const creates = mayWrite(permissions, 'zone') && permissions.records === null;
+  const creates = permissions.creates_zones;
   return isQuiet && answer?.info?.total_count === 0 && creates;
 }
 

@@ -1,6 +1,7 @@
 /** The form of a record: its fields come from the type. Problems are shown at the field that has them. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../api.js';
+import { ErrorNote } from '../../parts/notes.js';
 import { isTyping } from '../../parts/search.js';
 import type { RecordType } from '../../types.js';
 import type { Drafts } from './drafts.js';
@@ -152,15 +153,7 @@ export function Editor({ types, values: initial, drafts, form: key, apex, onKeep
           </label>
         )}
       </div>
-      {general.length > 0 && (
-        <div class="note note-error" role="alert">
-          <p dir="auto">
-            {general
-              .map(({ message, error_chain: chain = [] }) => [message, ...chain.map((item) => item.message)].join(' '))
-              .join(' ')}
-          </p>
-        </div>
-      )}
+      {error && general.length > 0 && <ErrorNote error={new ApiError(error.status, general)} />}
       <div class="editor-actions">
         <button type="submit" class="primary" disabled={busy}>
           {busy ? 'Checking…' : initial ? 'Keep the edit' : 'Add the record'}

@@ -4,7 +4,7 @@ import { BASE, call } from '../../api.js';
 import { readAgain, readAhead, useLoad, useSending } from '../../load.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
-import { ErrorNote } from '../../parts/notes.js';
+import { ErrorNote, WORKING } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
 import { asciiName, shownName } from '../../parts/zone.js';
 import { go, useIsHere } from '../../router.js';
@@ -85,7 +85,7 @@ function Pause({ zone, writes }: PartProps) {
       </p>
       {writes && (
         <button type="button" disabled={sending.busy} onClick={change}>
-          {zone.paused ? 'Proxy again' : 'Pause proxying'}
+          {sending.busy ? WORKING : zone.paused ? 'Proxy again' : 'Pause proxying'}
         </button>
       )}
       {sending.error && <ErrorNote error={sending.error} />}
@@ -98,8 +98,7 @@ function Hold({ zone, writes }: PartProps) {
   const path = holdPath(zone);
   const { answer, error, reload } = useLoad<ZoneHold>(path);
   const sending = useSending();
-  if (error) return <ErrorNote error={error} onRetry={reload} />;
-  if (!answer) return null;
+  if (!answer) return error ? <ErrorNote error={error} onRetry={reload} /> : null;
   const { hold, hold_after: after, include_subdomains: below } = answer.result;
   const send = (method: 'POST' | 'DELETE' | 'PATCH', body?: object): void =>
     void sending.run(async () => {
@@ -121,7 +120,7 @@ function Hold({ zone, writes }: PartProps) {
       )}
       {writes && (
         <button type="button" disabled={sending.busy} onClick={() => send(hold ? 'DELETE' : 'POST')}>
-          {hold ? 'End the hold' : 'Hold this name'}
+          {sending.busy ? WORKING : hold ? 'End the hold' : 'Hold this name'}
         </button>
       )}
       {writes && hold && (

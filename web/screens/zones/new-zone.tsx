@@ -75,7 +75,7 @@ function ByName({ onClose, onFile }: ByNameProps) {
       {sending.error && <ErrorNote error={sending.error} />}
       <div class="dialog-actions">
         <button type="submit" class="primary" disabled={sending.busy}>
-          Create the zone
+          {sending.busy ? 'Creating…' : 'Create the zone'}
         </button>
         <FileButton onFile={onFile} />
       </div>

@@ -13,7 +13,7 @@ import { TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Status, servedName, shownName } from '../../parts/zone.js';
 import { go, Link, usePlace, withQuery } from '../../router.js';
-import { mayWrite, usePermissions } from '../../session.js';
+import { usePermissions } from '../../session.js';
 import type { ResultInfo, Zone } from '../../types.js';
 import { DropPlace } from './drop-place.js';
 import { NewZone } from './new-zone.js';
@@ -53,7 +53,7 @@ export default function Zones() {
     if (query.has('new')) go(withQuery({ new: undefined }), { replace: true });
   };
   const permissions = usePermissions();
-  const creatable = mayWrite(permissions, 'zone') && permissions.records === null;
+  const creatable = permissions.creates_zones;
   return (
     <>
       <div class="head">
