@@ -99,7 +99,7 @@ function itemOf(store: Store, zone: ZoneRow, row: FallbackOriginRow): FallbackOr
 }
 
 /** Active while the zone has a proxied A, AAAA or CNAME record of that name. */
-export function fallbackStatus(store: Store, zone: ZoneRow, origin: string): 'initializing' | 'active' {
+function fallbackStatus(store: Store, zone: ZoneRow, origin: string): 'initializing' | 'active' {
   return originRecords(store, zone, origin).some(({ proxied }) => proxied === 1) ? 'active' : 'initializing';
 }
 
