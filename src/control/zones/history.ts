@@ -197,8 +197,11 @@ function* recordsAt({ store }: Context, zone: ZoneRow, seq: number): Generator<u
   // Newest first, so that the row before the oldest edit of a record remains.
   const past = new Map<string, EditedRecord>();
   for (const part of partsOfRecordsEditedAfter(store, zone.seq, seq)) {
-    for (const record of part) past.set(toHex(record.id), record);
-    yield;
+    for (const record of part) {
+      past.set(toHex(record.id), record);
+      // A part of records takes as long as very many other steps, between which nobody would look at the clock.
+      yield;
+    }
   }
   return [...past.values()];
 }

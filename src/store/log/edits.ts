@@ -130,7 +130,9 @@ const statements = perStore((store) => ({
     [ord: number, id: Uint8Array, was: string | null]
   >('SELECT ord, id, was FROM edited_records WHERE edit = ? AND ord < ? ORDER BY ord DESC LIMIT ?'),
   countRecordsAfter: store.prepareTuples<[zone: number, seq: number], [number]>(
-    `SELECT count(*) FROM edited_records WHERE edit IN (SELECT seq FROM zone_edits WHERE zone = ? AND seq > ?)`,
+    // Records of an edit are numbered from 0 on; counting them would read them all.
+    `SELECT coalesce(sum((SELECT max(ord) + 1 FROM edited_records WHERE edit = e.seq)), 0) FROM zone_edits e
+     WHERE e.zone = ? AND e.seq > ?`,
   ),
   keptFrom: store.prepareTuples<[], [number]>("SELECT value FROM meta WHERE name = 'history_from'"),
 }));

@@ -17,6 +17,7 @@ import { openStore } from '../../../src/store/driver.js';
 import { LogUnavailable } from '../../../src/store/failures.js';
 import { nextJobAt } from '../../../src/store/jobs.js';
 import { lastChange } from '../../../src/store/log/changes.js';
+import { countRecordsEditedAfter, editsOfZone, recordsEditedAfter } from '../../../src/store/log/edits.js';
 import { recordsOfZone } from '../../../src/store/records/records.js';
 import { findZoneByName } from '../../../src/store/zones/zones.js';
 import { checkLog, type FollowedZone, served } from '../../support/followed-zone.js';
@@ -134,6 +135,12 @@ t.test('a planned batch does what a short one does, and can be undone', async (t
     await restoreZone(ctx, planned.zoneId, `version:${version + 1}`);
     t.same(rowsOf(ctx, planned.seq).sort(), after, 'and back');
   }
+  const counted = editsOfZone(ctx.store, planned.seq, 100, 0).map(({ seq }) => [
+    countRecordsEditedAfter(ctx.store, planned.seq, seq),
+    [...recordsEditedAfter(ctx.store, planned.seq, seq)].length,
+  ]);
+  t.ok(counted.length > 7);
+  for (const [count, length] of counted) t.equal(count, length);
   t.equal(leftovers(ctx), 0);
 });
 
