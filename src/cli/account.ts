@@ -31,7 +31,10 @@ export function addAccountCommands(program: Command, { terminal, environment }: 
       createAccount(context, { name, type, ...(member === undefined ? {} : { members: member }) }),
     );
     if (json) terminal.json(viewAccount(made));
-    else terminal.print(`created account '${made.name}' (${made.id})`);
+    else {
+      terminal.print(`created account '${made.name}' (${made.id})`);
+      terminal.complain(`Zones go into it with \`zoneplane zone create NAME --account ${made.id}\`.`);
+    }
   });
 
   const list = account
@@ -65,7 +68,10 @@ export function addAccountCommands(program: Command, { terminal, environment }: 
       deleteAccount(context, await accountIdOf(context, text)),
     );
     if (json) terminal.json(viewAccount(deleted));
-    else terminal.print(`deleted account '${deleted.name}' (${deleted.id})`);
+    else {
+      terminal.print(`deleted account '${deleted.name}' (${deleted.id})`);
+      terminal.complain('See the others with `zoneplane account list`.');
+    }
   });
 }
 

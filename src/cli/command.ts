@@ -11,6 +11,8 @@ export interface CommandContext {
   readonly version: string;
   /** Standard output is a terminal. */
   readonly isTerminal: boolean;
+  /** Columns of that terminal, or what is usual. */
+  readonly width: number;
 }
 
 /** The example that ends each command's help. */

@@ -4,6 +4,7 @@
  */
 import type { Command } from 'commander';
 import type { CommandContext } from './command.js';
+import { complainUnknown } from './suggestion.js';
 
 type AddCommand = (program: Command, context: CommandContext) => void;
 
@@ -218,14 +219,33 @@ async function addCommand(program: Command, context: CommandContext, name: strin
   program.commands.find((command) => command.name() === name)!.description(listed.description);
 }
 
-/** Adds the command that a command line is about. When there is none, adds all names, for the help and for suggestions. */
+/**
+ * Adds the command that a command line is about. When it names none, adds all names, for the help; when it names an unknown one,
+ * all commands, for a suggestion.
+ */
 export async function addCommands(program: Command, context: CommandContext, typed: readonly string[]): Promise<void> {
   const name = nameOf(typed);
   const named = COMMANDS.get(name);
-  if (named) return addCommand(program, context, name, named);
-  for (const [other, { description, isHidden }] of COMMANDS) {
-    if (!isHidden) program.command(other).description(description);
+  if (named) await addCommand(program, context, name, named);
+  else if (name !== '' && !name.startsWith('-')) await addAllCommands(program, context);
+  else {
+    for (const [other, { description, isHidden }] of COMMANDS) {
+      if (!isHidden) program.command(other).description(description);
+    }
   }
+  explainUnknownCommands(program);
+  if (typed[0] === 'help' && named === undefined && name !== '') refuseUnknown(program, [name]);
+}
+
+/** Below a group of commands, and at the top, words that are no command get a suggestion. */
+function explainUnknownCommands(group: Command): void {
+  if (group.commands.length === 0) return;
+  group.on('command:*', (words: readonly string[]) => refuseUnknown(group, words));
+  for (const child of group.commands) explainUnknownCommands(child);
+}
+
+function refuseUnknown(group: Command, words: readonly string[]): never {
+  return group.error(complainUnknown(group, words), { exitCode: 2, code: 'commander.unknownCommand' });
 }
 
 async function addAllCommands(program: Command, context: CommandContext): Promise<void> {

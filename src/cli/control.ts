@@ -8,7 +8,9 @@ import { systemRandom } from '../base/random.js';
 import type { LoadedSettings } from '../config/load.js';
 import { nearMatch } from '../config/near-match.js';
 import type { Settings } from '../config/schema.js';
+import { parseZoneName } from '../control/rules/names.js';
 import { type Context, OPERATOR } from '../control/write/context.js';
+import { zoneFailure } from '../control/zones/errors.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { lastServingSettings } from '../control/zones/serving-settings.js';
 import { findZoneByName, getZone, listZones } from '../control/zones/zones.js';
@@ -64,11 +66,16 @@ export async function withControl<Result>(
   }
 }
 
-/** The zone of a name or identifier. Throws a UserError that names the nearest zone when there is none. */
+/**
+ * The zone of a name or identifier. Throws a UserError that names the nearest zone when there is none, and the refusal of
+ * `zone create` for a text that no zone can have as its name.
+ */
 export async function requireZoneNamed(context: Context, text: string): Promise<ZoneItem> {
   if (/^[0-9a-f]{32}$/.test(text)) return getZone(context, text);
   const zone = await findZoneByName(context, text);
   if (zone) return zone;
+  const parsed = parseZoneName(text);
+  if ('reason' in parsed) throw zoneFailure('badName', parsed);
   const { items } = await listZones(context, { perPage: 1000 });
   const near = nearMatch(
     text,

@@ -8,6 +8,8 @@ import { type AllowanceChange, setAllowance } from '../hostnames/allowance.js';
 import type { HostnameInput } from '../hostnames/hostnames.js';
 import type { HostnameItem } from '../hostnames/item.js';
 import { listHostnames } from '../hostnames/list.js';
+import { parseHostname } from '../hostnames/name.js';
+import { REPORTED_STATUSES } from '../hostnames/reported.js';
 import { wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
@@ -33,7 +35,7 @@ function addList(hostname: Command, { terminal, environment }: CommandContext): 
     .command('list')
     .description('list the custom hostnames of a zone')
     .argument('<zone>', 'name of the zone')
-    .option('--status <status>', 'only those: pending, active, blocked, moved or caa_error')
+    .addOption(new Option('--status <status>', 'only those in this state').choices(REPORTED_STATUSES))
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane hostname list example.com', 'zoneplane hostname list example.com --json'));
   addSettingOptions(list, DATA_SETTINGS).action(
@@ -180,7 +182,10 @@ function addDelete(hostname: Command, { terminal, environment }: CommandContext)
       return found;
     });
     if (json) terminal.json({ id: item.id, hostname: item.hostname });
-    else terminal.print(`deleted ${item.hostname}`);
+    else {
+      terminal.print(`deleted ${item.hostname}`);
+      terminal.complain(`See the others with \`zoneplane hostname list ${zoneName}\`.`);
+    }
   });
 }
 
@@ -240,7 +245,8 @@ async function find(
   name: string,
 ): Promise<{ readonly zoneId: string; readonly item: HostnameItem }> {
   const zone = await requireZoneNamed(context, zoneName);
-  const { items } = await listHostnames(context, zone.id, { hostname: name.toLowerCase(), perPage: 1 });
+  const hostname = parseHostname(name, { publicNames: false });
+  const { items } = await listHostnames(context, zone.id, { hostname, perPage: 1 });
   const [item] = items;
   if (!item) {
     throw new UserError(

@@ -78,6 +78,9 @@ function addCreate(key: Command, { terminal, environment }: CommandContext): voi
     }
     terminal.print(made.secret);
     terminal.complain(`The secret of ${options.kind} '${name}' (${made.key.id}) is shown once; only its hash is kept.`);
+    const use =
+      options.kind === 'key' ? `X-Auth-Key, with X-Auth-Email: ${made.key.userEmail}` : 'Authorization: Bearer …';
+    terminal.complain(`Clients send it as \`${use}\`. Revoke it with \`zoneplane key revoke ${made.key.id}\`.`);
   });
 }
 
@@ -141,7 +144,10 @@ function addRevoke(key: Command, { terminal, environment }: CommandContext): voi
   addSettingOptions(revoke, DATA_SETTINGS).action(async (id: string, { json }: { json?: boolean }) => {
     const revoked = await withControl(revoke, environment, (context) => revokeKey(context, id));
     if (json) terminal.json(viewKey(revoked));
-    else terminal.print(`revoked ${revoked.kind} '${revoked.name}' of ${revoked.userEmail}`);
+    else {
+      terminal.print(`revoked ${revoked.kind} '${revoked.name}' of ${revoked.userEmail}`);
+      terminal.complain('Requests with it are refused now. See the others with `zoneplane key list`.');
+    }
   });
 }
 

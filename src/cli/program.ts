@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { AppError, UserError } from '../base/errors.js';
 import { type CommandContext, readVersion } from './command.js';
 import { addCommands } from './commands.js';
+import { HELP_LAYOUT } from './help.js';
 import { createTerminal, type OutputStream, type Terminal } from './terminal.js';
 
 export interface CommandLine {
@@ -28,6 +29,7 @@ export async function runCommandLine(line: CommandLine): Promise<number> {
     program: line.program,
     version: readVersion(),
     isTerminal: stdout.isTTY === true,
+    width: (stdout.isTTY && stdout.columns) || 80,
   };
   try {
     const program = await createProgram(context, line.arguments);
@@ -45,7 +47,9 @@ async function createProgram(context: CommandContext, typed: readonly string[]):
     .version(version, '-V, --version', 'print the version')
     .showSuggestionAfterError(true)
     .showHelpAfterError('Add --help for usage and an example.')
+    .configureHelp(HELP_LAYOUT)
     .configureOutput({
+      getOutHelpWidth: () => context.width,
       writeOut: (text) => terminal.write(text),
       writeErr: (text) => terminal.complain(text.trimEnd()),
     })

@@ -1,6 +1,7 @@
 /** `zoneplane record`: the daily edits of one zone. */
 import { type Command, Option } from 'commander';
 import { UserError } from '../base/errors.js';
+import { recordFailure } from '../control/records/errors.js';
 import type { RecordItem } from '../control/records/item.js';
 import {
   applyBatch,
@@ -11,8 +12,10 @@ import {
   listRecords,
   type RecordInput,
 } from '../control/records/records.js';
+import { recordNameIn } from '../control/rules/names.js';
 import type { Context } from '../control/write/context.js';
 import type { ZoneItem } from '../control/zones/item.js';
+import { NameError, parseName } from '../dns/name.js';
 import { typeByMnemonic } from '../dns/rr/registry.js';
 import { gather, limitOption, ttlOption, wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
@@ -55,9 +58,9 @@ function addList(record: Command, { terminal, environment }: CommandContext): vo
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane record list example.com --type MX'));
   addSettingOptions(list, DATA_SETTINGS).action(async (zoneName: string, { name, type, limit, json }: ListOptions) => {
-    const records = await withControl(list, environment, async (context) => {
+    const { zone, records } = await withControl(list, environment, async (context) => {
       const zone = await requireZoneNamed(context, zoneName);
-      return findRecords(context, zone, name, type, limit);
+      return { zone, records: await findRecords(context, zone, name, type, limit) };
     });
     if (json) {
       terminal.json(records.map(viewRecord));
@@ -73,7 +76,7 @@ function addList(record: Command, { terminal, environment }: CommandContext): vo
         entry.proxied ? 'yes' : 'no',
         contentOf(entry),
       ]),
-      'There are no such records.',
+      `There are no such records${name === undefined ? '' : ` at ${fullName(zone, name)}`}.`,
     );
   });
 }
@@ -269,11 +272,29 @@ async function findRecords(
   return collectPages(list, limit);
 }
 
-/** `@`, relative or whole → whole, as the list filter wants it. */
+/**
+ * The whole name that `@`, a relative or a whole name stands for. Throws the refusal of `record add` for what no record of the
+ * zone can have as its name. Zone files have names that cannot be added singly; they are given in zone file form (RFC 1035 §5.1).
+ */
 function fullName(zone: ZoneItem, name: string): string {
+  const place = { name: zone.asciiName, apex: parseName(`${zone.asciiName}.`) };
+  const known = recordNameIn(name, place);
+  if (known) return known.name;
   const bare = name.toLowerCase().replace(/\.$/, '');
-  if (bare === '@' || bare === zone.asciiName || name.endsWith('.')) return bare === '@' ? zone.asciiName : bare;
-  return bare.endsWith(`.${zone.asciiName}`) ? bare : `${bare}.${zone.asciiName}`;
+  const full = name.endsWith('.') || bare.endsWith(`.${zone.asciiName}`) ? bare : `${bare}.${zone.asciiName}`;
+  if (!isNameBelow(full, zone.asciiName)) throw recordFailure('badName');
+  return full;
+}
+
+function isNameBelow(name: string, zone: string): boolean {
+  if (!/^[!-~]+$/.test(name) || !name.endsWith(`.${zone}`)) return false;
+  try {
+    parseName(`${name}.`);
+    return true;
+  } catch (error) {
+    if (error instanceof NameError) return false;
+    throw error;
+  }
 }
 
 /** What options say beside the data; absent ones say nothing. */

@@ -28,7 +28,10 @@ function addPut(secret: Command, { terminal, environment }: CommandContext): voi
     const value = process.stdin.isTTY ? await askUnseen(`Value of ${name}: `) : await readPiped();
     await withControl(put, environment, (context) => putSecret(context, name, value), 'initialise');
     if (json) terminal.json({ name });
-    else terminal.print(`set ${name}; only its hash is kept`);
+    else {
+      terminal.print(`set ${name}; only its hash is kept`);
+      terminal.complain('Requests that change objects send it as `X-Custom-Auth-Key: …`.');
+    }
     if (environment[name]) {
       terminal.complain(`${name} is also set in this environment. A server that has it there goes by that value.`);
     }
@@ -65,7 +68,10 @@ function addDelete(secret: Command, { terminal, environment }: CommandContext): 
   addSettingOptions(remove, DATA_SETTINGS).action(async (name: string, { json }: { json?: boolean }) => {
     await withControl(remove, environment, (context) => deleteSecret(context, name));
     if (json) terminal.json({ name });
-    else terminal.print(`deleted ${name}`);
+    else {
+      terminal.print(`deleted ${name}`);
+      terminal.complain(`Changes are refused until there is another: \`zoneplane secret put ${name}\`.`);
+    }
   });
 }
 

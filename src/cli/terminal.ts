@@ -51,6 +51,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
   const styled = (style: Style, text: string): string =>
     colours ? styleText(style, text, { validateStream: false }) : text;
   const print = (text: string): void => void stdout.write(`${text}\n`);
+  const width = (stdout.isTTY && stdout.columns) || Number.POSITIVE_INFINITY;
   return {
     print,
     styled,
@@ -59,26 +60,61 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     json: (value) => print(JSON.stringify(value, undefined, 2)),
     table(headers, rows, nothing) {
       if (rows.length === 0) print(nothing);
-      else for (const line of layOut(headers, rows, (header) => styled('bold', header))) print(line);
+      else for (const line of layOut(headers, rows, width, (header) => styled('bold', header))) print(line);
     },
     progress: () => (stderr.isTTY ? drawProgress(stderr) : { step: () => {}, end: () => {} }),
     exitCode: 0,
   };
 }
 
-/** Lines of a table; the last column is not padded. */
+const BETWEEN_COLUMNS = '  ';
+/** In front of the lines of a row behind the first. */
+const CONTINUED = '    ';
+/** What the last column gets at least where it stays on the line of others; the terminal wraps what is longer. */
+const ROOM_FOR_LAST = 20;
+
+/**
+ * Lines of a table; the last column is not padded. Where a row is wider than the terminal, all rows are broken between the same
+ * columns, so that columns stay below their headers.
+ */
 function layOut(
   headers: readonly string[],
   rows: readonly (readonly string[])[],
+  width: number,
   emphasise: (header: string) => string,
 ): string[] {
   const clean = rows.map((row) => row.map(showControls));
   const widths = headers.map((header, column) =>
     clean.reduce((widest, row) => Math.max(widest, (row[column] ?? '').length), header.length),
   );
-  const pad = (cells: readonly string[]): string =>
-    cells.map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column]!))).join('  ');
-  return [emphasise(pad(headers)), ...clean.map(pad)];
+  const parts = breakColumns(widths, width);
+  const lay = (cells: readonly string[]): string[] =>
+    parts.map(([first, behind], part) => {
+      const padded = cells
+        .slice(first, behind)
+        .map((cell, at) => (first + at === behind - 1 ? cell : cell.padEnd(widths[first + at]!)));
+      return (part === 0 ? '' : CONTINUED) + padded.join(BETWEEN_COLUMNS);
+    });
+  return [...lay(headers).map(emphasise), ...clean.flatMap(lay)];
+}
+
+/** The columns of each line, as first and the one behind the last. A line has at least one. */
+function breakColumns(widths: readonly number[], width: number): [number, number][] {
+  const parts: [number, number][] = [];
+  let used = 0;
+  for (const [column, widest] of widths.entries()) {
+    const own = column === widths.length - 1 ? Math.min(widest, ROOM_FOR_LAST) : widest;
+    const last = parts.at(-1);
+    const needed = used + BETWEEN_COLUMNS.length + own;
+    if (last && needed <= width) {
+      last[1] = column + 1;
+      used = needed;
+    } else {
+      parts.push([column, column + 1]);
+      used = (last ? CONTINUED.length : 0) + own;
+    }
+  }
+  return parts;
 }
 
 /** Stored text must not be able to steer the terminal. */

@@ -204,7 +204,10 @@ function addDelete(zone: Command, { terminal, environment, isTerminal }: Command
         return item;
       });
       if (json) terminal.json({ id: deleted.id, name: deleted.asciiName });
-      else terminal.print(`deleted zone ${deleted.name} and its ${deleted.recordCount} records`);
+      else {
+        terminal.print(`deleted zone ${deleted.name} and its ${deleted.recordCount} records`);
+        terminal.complain('Its parent should not delegate it to this server any more: change that at the registrar.');
+      }
     },
   );
 }

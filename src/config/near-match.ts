@@ -5,7 +5,8 @@ import { distance } from 'fastest-levenshtein';
 export function nearMatch(typed: string, candidates: readonly string[]): string | undefined {
   const wanted = fold(typed);
   let best: string | undefined;
-  let least = Math.max(2, Math.floor(wanted.length / 3)) + 1;
+  // More than half of a short word is another word.
+  let least = Math.min(Math.max(2, Math.floor(wanted.length / 3)), Math.floor(wanted.length / 2)) + 1;
   for (const candidate of candidates) {
     const edits = distance(wanted, fold(candidate));
     if (edits < least) {

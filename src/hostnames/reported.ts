@@ -1,9 +1,11 @@
 /** What is reported of a hostname: one rule for all that show it (edge specification §3.3). */
 import type { CertificateState } from '../certs/certificate-state.js';
 import type { CertificateStatus } from '../certs/certificates.js';
-import type { HostnameState } from '../store/hostnames/hostnames.js';
+import { HOSTNAME_STATES, type HostnameState } from '../store/hostnames/hostnames.js';
 
-export type ReportedStatus = HostnameState | 'active_redeploying' | 'caa_error';
+export const REPORTED_STATUSES = [...HOSTNAME_STATES, 'active_redeploying', 'caa_error'] as const;
+
+export type ReportedStatus = (typeof REPORTED_STATUSES)[number];
 
 /**
  * The activation state, or `caa_error` if CAA forbids the first certificate. A hostname with a forbidden renewal still

@@ -1,5 +1,6 @@
 /** Tables, colours and the progress bar, for a terminal and for a pipe. */
 import t from 'tap';
+import { runCommandLine } from '../../src/cli/program.js';
 import { createTerminal, type OutputStream } from '../../src/cli/terminal.js';
 
 interface Captured extends OutputStream {
@@ -26,6 +27,44 @@ t.test('tables are aligned, the last column is not padded', async (t) => {
   stdout.text = '';
   terminal.table(['name'], [], 'There is nothing.');
   t.equal(stdout.text, 'There is nothing.\n');
+});
+
+t.test('a table that is wider than the terminal is broken between columns', async (t) => {
+  const lay = (columns: number, isTTY = true): readonly string[] => {
+    const stdout = capture(isTTY, columns);
+    const rows = [
+      ['a'.repeat(12), 'A', '192.0.2.1'],
+      ['b', 'TXT', 'x'.repeat(60)],
+    ];
+    const terminal = createTerminal({ stdout, stderr: capture(false), environment: { NO_COLOR: '1' } });
+    terminal.table(['name', 'type', 'content'], rows, 'none');
+    return stdout.text.split('\n').slice(0, -1);
+  };
+  const wide = [
+    'name          type  content',
+    `${'a'.repeat(12)}  A     192.0.2.1`,
+    `b             TXT   ${'x'.repeat(60)}`,
+  ];
+  t.same(lay(40), wide, 'the last column has room; the terminal wraps what is longer');
+  t.same(lay(30, false), wide, 'not in a pipe');
+  const broken = ['name          type', '    content', `${'a'.repeat(12)}  A`, '    192.0.2.1'];
+  t.same(lay(30).slice(0, 4), broken);
+  t.same(lay(5).slice(0, 3), ['name', '    type', '    content'], 'a line has one column at least');
+});
+
+t.test('help: where there is little room, descriptions stand below their terms', async (t) => {
+  const help = async (columns: number, ...args: readonly string[]): Promise<string> => {
+    const stdout = capture(true, columns);
+    const line = { arguments: [...args, '--help'], program: '', environment: {}, stdout, stderr: capture(true) };
+    t.equal(await runCommandLine(line), 0);
+    return stdout.text;
+  };
+  t.match(await help(80), /\n {2}zone {12}import, check, transfer/, 'beside them in the overview');
+  t.match(await help(40), /\n {2}zone\n {8}import, check, transfer, export,\n {8}list, create/);
+  const record = await help(80, 'record');
+  t.match(record, /\n {2}update \[options\] <zone> <id or name> \[data\.\.\.\]\n {8}change a record/);
+  const long = record.split('\n').filter((line) => line.length > 80);
+  t.same(long, [], 'no line is wider than the terminal');
 });
 
 t.test('stored text cannot steer the terminal', async (t) => {

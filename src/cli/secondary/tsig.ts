@@ -61,8 +61,20 @@ function addCreate(tsig: Command, { terminal, environment }: CommandContext): vo
       return createTsig(context, services, accountOf(context, options), input);
     });
     if (options.json) terminal.json(made);
-    else terminal.print(made.secret);
+    else {
+      terminal.print(made.secret);
+      terminal.complain(`The secret of TSIG key '${made.name}' is shown once; it is kept sealed.`);
+      terminal.complain(nextStep(made, options));
+    }
   });
+}
+
+/** A key is for updates, or for a server that transfers. */
+function nextStep({ name, algo }: TsigItem, { zone }: CreateOptions): string {
+  const plain = name.replace(/\.$/, '');
+  return zone
+    ? `Send updates with it: nsupdate -y ${algo.replace(/\.$/, '')}:${plain}:SECRET`
+    : `Let a server transfer zones with it: zoneplane secondary add NAME --address ADDRESS --tsig ${plain}`;
 }
 
 /** What the key may update, as clients of the API write it. */
@@ -135,7 +147,10 @@ function addDelete(tsig: Command, { terminal, environment }: CommandContext): vo
       return key;
     });
     if (options.json) terminal.json({ id: deleted.id });
-    else terminal.print(`deleted TSIG key ${deleted.name}`);
+    else {
+      terminal.print(`deleted TSIG key ${deleted.name}`);
+      terminal.complain('See the others with `zoneplane tsig list`.');
+    }
   });
 }
 

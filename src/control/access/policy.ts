@@ -22,7 +22,7 @@ import {
 const MOST_PATTERNS = 100;
 const MOST_RESOURCES = 1000;
 /** Lower-case FQDN in which `*` stands for any characters. */
-const NAME_PATTERN = /^[!->@\\^-~]{1,255}$/;
+const NAME_PATTERN = /^(?!\.|.*\.\.)[!->@\\^-~]{1,255}$/;
 
 /** A policy as a client sends it; null means that a member is absent. */
 export interface PolicyInput {

@@ -104,6 +104,82 @@ t.test('mistakes are named, with what to do', async (t) => {
   t.match(await run('zone', 'delete', 'named.example'), { code: 0 });
 });
 
+t.test('a name that nothing can have is an error, in the words of the command that would create it', async (t) => {
+  const impossible = ['x..y', 'a b', `${'a'.repeat(64)}`, 'www.example.org.'];
+  for (const name of impossible) {
+    const refusal = { code: 1, out: '', err: 'zoneplane: DNS name is invalid.\n' };
+    t.same(await run('record', 'add', 'example.com', name, 'A', '192.0.2.1'), refusal, `add ${name}`);
+    t.same(await run('record', 'list', 'example.com', '--name', name), refusal, `list ${name}`);
+    t.same(await run('record', 'list', 'example.com', '--json', '--name', name), refusal, `list ${name} as JSON`);
+    t.same(await run('record', 'update', 'example.com', name, 'A', '192.0.2.1'), refusal, `update ${name}`);
+    t.same(await run('record', 'delete', 'example.com', name, 'A'), refusal, `delete ${name}`);
+  }
+  const free = await run('record', 'list', 'example.com', '--name', 'www.example.org');
+  t.match(
+    free,
+    { code: 0, out: 'There are no such records at www.example.org.example.com.\n' },
+    'says what it looked for',
+  );
+  const invalid = 'zoneplane: Invalid domain name: it has an empty label.\n';
+  for (const command of ['create', 'export', 'delete']) {
+    t.match(await run('zone', command, 'x..y'), { code: 1, err: invalid }, `zone ${command}`);
+  }
+  t.match(await run('record', 'list', 'x..y'), { code: 1, err: invalid });
+  t.match(await run('dnssec', 'status', 'x..y'), { code: 1, err: invalid });
+  for (const command of ['show', 'create', 'refresh', 'delete']) {
+    const refused = await run('hostname', command, 'example.com', 'a..b');
+    t.match(refused, { code: 1, err: /Invalid custom hostname: it has an empty label/ }, `hostname ${command}`);
+  }
+  t.match(await run('hostname', 'list', 'example.com', '--status', 'gone'), {
+    code: 2,
+    err: /Allowed choices are pending/,
+  });
+  t.match(await run('key', 'create', 'ci', '--record', 'a..b'), { code: 1, err: /'a\.\.b' is not a name pattern/ });
+});
+
+t.test('names of a zone file that cannot be added singly are found', async (t) => {
+  const file = join(directory, 'odd.example.zone');
+  writeFileSync(file, '$TTL 300\n@ SOA a. b. 1 2 3 4 5\n@ NS a.\nA\\032b A 192.0.2.1\nb\\.c A 192.0.2.2\n');
+  t.match(await run('zone', 'import', file), { code: 0 });
+  for (const name of ['a\\032b', 'A\\032B.odd.example.', 'b\\.c']) {
+    const found = JSON.parse((await run('record', 'list', 'odd.example', '--name', name, '--json')).out);
+    t.equal(found.length, 1, name);
+  }
+  t.match(await run('zone', 'delete', 'odd.example'), { code: 0 });
+});
+
+t.test('what is made or taken away says what comes next; with --json there is nothing else', async (t) => {
+  const next = async (expected: RegExp, ...args: readonly string[]): Promise<string> => {
+    const done = await run(...args);
+    t.match(done, { code: 0, err: expected }, args.join(' '));
+    return done.out;
+  };
+  await next(/`Authorization: Bearer …`\. Revoke it with `zoneplane key revoke [0-9a-f]{32}`/, 'key', 'create', 'ci');
+  await next(/X-Auth-Email: admin@localhost/, 'key', 'create', 'old', '--kind', 'key');
+  const keys = JSON.parse((await run('key', 'list', '--json')).out) as { id: string; name: string }[];
+  await next(/zoneplane key list/, 'key', 'revoke', keys.find(({ name }) => name === 'ci')!.id);
+  await next(/zone create NAME --account [0-9a-f]{32}/, 'account', 'create', 'Next');
+  await next(/zoneplane account list/, 'account', 'delete', 'Next');
+  t.match((await run('bucket', 'create', 'next')).out, /zoneplane bucket bind next/);
+  await next(/secret put AUTH_KEY_SECRET/, 'bucket', 'bind', 'next', '--binding', 'NEXT');
+  await next(/bind another bucket[\s\S]*zoneplane bucket list/, 'bucket', 'delete', 'next');
+  t.match(await next(/secondary add NAME .*--tsig k1/, 'tsig', 'create', 'k1'), /^[0-9A-Za-z+/=]+\n$/);
+  await next(/nsupdate -y hmac-sha256:k2:SECRET/, 'tsig', 'create', 'k2', '--zone', 'example.com');
+  await next(/zoneplane tsig list/, 'tsig', 'delete', 'k1');
+  await run('zone', 'create', 'next.example');
+  await next(/at the registrar/, 'zone', 'delete', 'next.example');
+  for (const args of [
+    ['key', 'create', 'j'],
+    ['bucket', 'create', 'jjj'],
+    ['account', 'create', 'j'],
+    ['tsig', 'create', 'j'],
+  ]) {
+    const { code, out, err } = await run(...args, '--json');
+    t.equal(typeof JSON.parse(out), 'object', args.join(' '));
+    t.same({ code, err }, { code: 0, err: '' }, args.join(' '));
+  }
+});
+
 t.test('limits of lists', async (t) => {
   t.equal(JSON.parse((await run('record', 'list', 'example.com', '--limit', '2', '--json')).out).length, 2);
   t.equal(JSON.parse((await run('zone', 'list', '--limit', '1', '--json')).out).length, 1);

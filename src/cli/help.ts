@@ -1,0 +1,20 @@
+/** How help is laid out: as commander does it where there is room, otherwise each description below its term. */
+import { Help } from 'commander';
+
+const INDENT = 2;
+const BETWEEN = 2;
+/** Of descriptions below their terms. */
+const BELOW = 8;
+/** Narrower text is wrapped by the terminal. */
+const LEAST_WIDTH = 24;
+
+/** An argument, option or command with its description. `widest`: the length of the longest term of this help. */
+function formatItem(term: string, widest: number, description: string, helper: Help): string {
+  const width = helper.helpWidth ?? 80;
+  const room = width - widest - INDENT - BETWEEN;
+  if (room >= helper.minWidthToWrap) return Help.prototype.formatItem.call(helper, term, widest, description, helper);
+  const lines = helper.boxWrap(description, Math.max(width - BELOW, LEAST_WIDTH)).split('\n');
+  return [' '.repeat(INDENT) + term, ...lines.map((line) => ' '.repeat(BELOW) + line)].join('\n');
+}
+
+export const HELP_LAYOUT = { formatItem };
