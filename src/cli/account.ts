@@ -33,7 +33,7 @@ export function addAccountCommands(program: Command, { terminal, environment }: 
     if (json) terminal.json(viewAccount(made));
     else {
       terminal.print(`created account '${made.name}' (${made.id})`);
-      terminal.complain(`Zones go into it with \`zoneplane zone create NAME --account ${made.id}\`.`);
+      terminal.print(`Zones go into it with \`zoneplane zone create NAME --account ${made.id}\`.`);
     }
   });
 
@@ -70,7 +70,7 @@ export function addAccountCommands(program: Command, { terminal, environment }: 
     if (json) terminal.json(viewAccount(deleted));
     else {
       terminal.print(`deleted account '${deleted.name}' (${deleted.id})`);
-      terminal.complain('See the others with `zoneplane account list`.');
+      terminal.print('See the others with `zoneplane account list`.');
     }
   });
 }

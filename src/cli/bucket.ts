@@ -163,7 +163,7 @@ function addDelete(bucket: Command, { terminal, environment }: CommandContext): 
         `It was bound to ${deleted.bindings.join(', ')}: bind another bucket for the application to serve.`,
       );
     }
-    if (!options.json) terminal.complain('See the others with `zoneplane bucket list`.');
+    if (!options.json) terminal.print('See the others with `zoneplane bucket list`.');
   });
 }
 
@@ -184,7 +184,7 @@ function addBind(bucket: Command, { terminal, environment }: CommandContext): vo
       if (options.json) terminal.json(viewBucket(bound));
       else {
         terminal.print(`bound bucket ${describe(bound)} to ${options.binding}; the application serves it`);
-        terminal.complain('Changes need a secret: `zoneplane secret put AUTH_KEY_SECRET`.');
+        terminal.print('Changes need a secret: `zoneplane secret put AUTH_KEY_SECRET`.');
       }
     },
   );

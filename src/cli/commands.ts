@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander';
 import type { CommandContext } from './command.js';
-import { complainUnknown } from './suggestion.js';
+import { commandsToLoad, complainUnknown } from './usage/suggestion.js';
 
 type AddCommand = (program: Command, context: CommandContext) => void;
 
@@ -221,16 +221,24 @@ async function addCommand(program: Command, context: CommandContext, name: strin
 
 /**
  * Adds the command that a command line is about. When it names none, adds all names, for the help; when it names an unknown one,
- * all commands, for a suggestion.
+ * also what a suggestion needs.
  */
 export async function addCommands(program: Command, context: CommandContext, typed: readonly string[]): Promise<void> {
   const name = nameOf(typed);
   const named = COMMANDS.get(name);
   if (named) await addCommand(program, context, name, named);
-  else if (name !== '' && !name.startsWith('-')) await addAllCommands(program, context);
   else {
-    for (const [other, { description, isHidden }] of COMMANDS) {
-      if (!isHidden) program.command(other).description(description);
+    const visible = [...COMMANDS].filter(([, { isHidden }]) => !isHidden);
+    const whole =
+      name === ''
+        ? []
+        : commandsToLoad(
+            name,
+            visible.map(([other]) => other),
+          );
+    for (const [other, listed] of visible) {
+      if (whole.includes(other)) await addCommand(program, context, other, listed);
+      else program.command(other).description(listed.description);
     }
   }
   explainUnknownCommands(program);

@@ -12,6 +12,7 @@ import { type CommandContext, example } from './command.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 
 const DEFAULT_TIMEOUT_MS = 3000;
+const ADDRESS_SETTINGS = ['adminHost', 'adminPort', 'dnsHost', 'dnsPort'] as const;
 
 export function addHealthcheckCommand(program: Command, { terminal, environment }: CommandContext): void {
   const healthcheck = program
@@ -23,10 +24,11 @@ export function addHealthcheckCommand(program: Command, { terminal, environment 
     )
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane healthcheck --timeout 1000'));
-  addSettingOptions(healthcheck, ['dataDir', 'adminHost', 'adminPort', 'dnsHost', 'dnsPort']).action(
+  addSettingOptions(healthcheck, ['dataDir', ...ADDRESS_SETTINGS]).action(
     async ({ timeout, json }: { timeout: number; json?: boolean }) => {
-      const { settings } = loadCommandSettings(healthcheck, environment);
-      const findings = await checkHealth(healthTarget(settings), new SystemClock(), timeout);
+      const { settings, origins } = loadCommandSettings(healthcheck, environment);
+      const named = ADDRESS_SETTINGS.some((key) => origins[key].kind === 'flag');
+      const findings = await checkHealth(healthTarget(settings, named), new SystemClock(), timeout);
       if (json) terminal.json(findings);
       else for (const { what, ok, text } of findings) terminal.print(`${ok ? 'ok' : 'FAIL'}  ${what}  ${text}`);
       terminal.exitCode = findings.every(({ ok }) => ok) ? 0 : 1;
@@ -34,9 +36,9 @@ export function addHealthcheckCommand(program: Command, { terminal, environment 
   );
 }
 
-/** Where the server of a data directory is: as it says itself, else as the settings say. */
-export function healthTarget(settings: Settings): HealthTarget {
-  const running = readRunning(settings.dataDir);
+/** Where the server of a data directory is: as it says itself, else as the settings say; `named`: as the settings say. */
+export function healthTarget(settings: Settings, named = false): HealthTarget {
+  const running = named ? undefined : readRunning(settings.dataDir);
   const listener = running?.dns.find(({ protocol }) => protocol === 'udp');
   const adminHost = reachableHost(settings.adminHost);
   const adminUrl = `http://${adminHost.includes(':') ? `[${adminHost}]` : adminHost}:${settings.adminPort}`;

@@ -184,7 +184,7 @@ function addDelete(hostname: Command, { terminal, environment }: CommandContext)
     if (json) terminal.json({ id: item.id, hostname: item.hostname });
     else {
       terminal.print(`deleted ${item.hostname}`);
-      terminal.complain(`See the others with \`zoneplane hostname list ${zoneName}\`.`);
+      terminal.print(`See the others with \`zoneplane hostname list ${zoneName}\`.`);
     }
   });
 }

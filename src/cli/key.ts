@@ -146,7 +146,7 @@ function addRevoke(key: Command, { terminal, environment }: CommandContext): voi
     if (json) terminal.json(viewKey(revoked));
     else {
       terminal.print(`revoked ${revoked.kind} '${revoked.name}' of ${revoked.userEmail}`);
-      terminal.complain('Requests with it are refused now. See the others with `zoneplane key list`.');
+      terminal.print('Requests with it are refused now. See the others with `zoneplane key list`.');
     }
   });
 }

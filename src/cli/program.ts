@@ -3,8 +3,8 @@ import { Command, CommanderError } from 'commander';
 import { AppError, UserError } from '../base/errors.js';
 import { type CommandContext, readVersion } from './command.js';
 import { addCommands } from './commands.js';
-import { HELP_LAYOUT } from './help.js';
 import { createTerminal, type OutputStream, type Terminal } from './terminal.js';
+import { HELP_LAYOUT } from './usage/help.js';
 
 export interface CommandLine {
   /** Without interpreter and program. */

@@ -30,7 +30,7 @@ function addPut(secret: Command, { terminal, environment }: CommandContext): voi
     if (json) terminal.json({ name });
     else {
       terminal.print(`set ${name}; only its hash is kept`);
-      terminal.complain('Requests that change objects send it as `X-Custom-Auth-Key: …`.');
+      terminal.print('Requests that change objects send it as `X-Custom-Auth-Key: …`.');
     }
     if (environment[name]) {
       terminal.complain(`${name} is also set in this environment. A server that has it there goes by that value.`);
@@ -70,7 +70,7 @@ function addDelete(secret: Command, { terminal, environment }: CommandContext): 
     if (json) terminal.json({ name });
     else {
       terminal.print(`deleted ${name}`);
-      terminal.complain(`Changes are refused until there is another: \`zoneplane secret put ${name}\`.`);
+      terminal.print(`Changes are refused until there is another: \`zoneplane secret put ${name}\`.`);
     }
   });
 }

@@ -50,14 +50,14 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
   const colours = stdout.isTTY === true && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
   const styled = (style: Style, text: string): string =>
     colours ? styleText(style, text, { validateStream: false }) : text;
-  const print = (text: string): void => void stdout.write(`${text}\n`);
+  const print = (text: string): void => void stdout.write(`${showSteering(text)}\n`);
   const width = (stdout.isTTY && stdout.columns) || Number.POSITIVE_INFINITY;
   return {
     print,
     styled,
     write: (text) => void stdout.write(text),
-    complain: (text) => void stderr.write(`${text}\n`),
-    json: (value) => print(JSON.stringify(value, undefined, 2)),
+    complain: (text) => void stderr.write(`${showSteering(text)}\n`),
+    json: (value) => void stdout.write(`${JSON.stringify(value, undefined, 2)}\n`),
     table(headers, rows, nothing) {
       if (rows.length === 0) print(nothing);
       else for (const line of layOut(headers, rows, width, (header) => styled('bold', header))) print(line);
@@ -123,6 +123,12 @@ export function showControls(text: string): string {
     /[\u0000-\u001f\u007f-\u009f]/g,
     (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`,
   );
+}
+
+/** The same for lines that may have breaks, tabs and styles of ours: colours steer nothing. */
+function showSteering(text: string): string {
+  const pieces = text.split(/(\u001b\[\d{1,2}m|[\t\n])/);
+  return pieces.map((piece, index) => (index % 2 === 1 ? piece : showControls(piece))).join('');
 }
 
 function drawProgress(stream: OutputStream): Progress {

@@ -206,7 +206,7 @@ function addDelete(zone: Command, { terminal, environment, isTerminal }: Command
       if (json) terminal.json({ id: deleted.id, name: deleted.asciiName });
       else {
         terminal.print(`deleted zone ${deleted.name} and its ${deleted.recordCount} records`);
-        terminal.complain('Its parent should not delegate it to this server any more: change that at the registrar.');
+        terminal.print('Its parent should not delegate it to this server any more: change that at the registrar.');
       }
     },
   );

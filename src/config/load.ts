@@ -234,6 +234,9 @@ function unknownEntries(entries: Readonly<Record<string, unknown>>, path = ''): 
 
 /** `unknown setting X, did you mean Y?` */
 function unknownName(name: string, known: readonly string[]): string {
-  const near = nearMatch(name, known);
+  // What all variables begin with makes none of them similar.
+  const plain = (text: string): string => text.replace(/^ZONEPLANE_/, '');
+  const nearest = nearMatch(plain(name), known.map(plain));
+  const near = known.find((other) => nearest !== undefined && plain(other) === nearest);
   return `unknown setting ${name}${near === undefined ? '' : `, did you mean ${near}?`}`;
 }

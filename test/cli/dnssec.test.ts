@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -11,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Writable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { toHex } from '../../src/base/bytes.js';
@@ -196,6 +197,15 @@ t.test('keys are exported, and another installation signs with them', async (t) 
   t.match(exported, { code: 0, out: /Kexample\.test\.\+013\+\d{5}\.private\n.*\.private\n$/s });
   for (const name of readdirSync(keys)) t.equal(statSync(join(keys, name)).mode & 0o777, 0o600, name);
   t.match(await run('dnssec', 'export', 'example.test', keys), { code: 1, err: /exists already/ });
+  // A file in the way of the last one: none is written.
+  const blocked = join(directory, 'blocked');
+  mkdirSync(blocked);
+  const last = basename(exported.out.trim().split('\n').at(-1)!);
+  writeFileSync(join(blocked, last), '');
+  t.match(await run('dnssec', 'export', 'example.test', blocked), { code: 1, err: /exists already/ });
+  t.strictSame(readdirSync(blocked), [last], 'nothing half done');
+  const json = await run('dnssec', 'export', 'example.test', join(directory, 'as-json'), '--json');
+  t.equal((JSON.parse(json.out) as { files: string[] }).files.length, 2);
   const other = await startWorld(t);
   const files = exported.out.trim().split('\n');
   t.match(await other.run('dnssec', 'import', 'example.test', files[1]!), { code: 1, err: /flags 257/ });

@@ -176,6 +176,8 @@ t.test('the lifetime of serve', async (t) => {
     }, 'the record in the DNS');
     const health = await run(server, 'healthcheck');
     t.match(health, { code: 0, text: /ok {2}http .*\nok {2}dns .*example\.com SOA answered/ });
+    const elsewhere = await run(server, 'healthcheck', '--admin-port', '1');
+    t.match(elsewhere, { code: 1, text: /FAIL {2}http {2}http:\/\/127\.0\.0\.1:1\// }, 'a flag counts');
   });
 
   await t.test('a killed DNS process is started again and answers', async (t) => {

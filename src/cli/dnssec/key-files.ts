@@ -1,9 +1,10 @@
 /** `zoneplane dnssec export|import`: keys as the files that BIND, Knot, NSD, ldns and PowerDNS read and write. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { makeDirectories } from '../../base/directories.js';
 import { UserError } from '../../base/errors.js';
+import { explainFileFailure } from '../../base/file-failure.js';
 import { getDnssec } from '../../control/dnssec/delegation.js';
 import { type ExportedKey, exportKeys, importKeys } from '../../control/dnssec/key-files.js';
 import type { OfferedKey } from '../../control/imports/signatures.js';
@@ -31,35 +32,63 @@ function addExport(dnssec: Command, { terminal, environment }: CommandContext): 
     .description("write the keys of a zone, private keys included, as files of BIND's format")
     .argument('<zone>', 'name or identifier of the zone')
     .argument('[directory]', 'where the files are written, mode 0600; existing ones are not overwritten', '.')
+    .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane dnssec export example.com keys'));
-  addSettingOptions(command, DATA_SETTINGS).action(async (name: string, directory: string) => {
-    await withControl(command, environment, async (ctx, _, unlock) => {
+  addSettingOptions(command, DATA_SETTINGS).action(async (name: string, directory: string, { json }: JsonOption) => {
+    const files = await withControl(command, environment, async (ctx, _, unlock) => {
       await unlock();
       const zone = await requireZoneNamed(ctx, name);
-      const keys = await exportKeys(ctx, zone.id);
-      makeDirectories(directory, 0o700);
-      for (const key of keys) terminal.print(writeKey(directory, zone.asciiName, key));
+      return (await exportKeys(ctx, zone.id)).map((key) => keyFiles(directory, zone.asciiName, key));
     });
+    writeAll(directory, files.flat());
+    const written = files.map(([{ path }]) => path);
+    if (json) terminal.json({ files: written });
+    else for (const path of written) terminal.print(path);
   });
 }
 
-/** Returns the path of the private key. */
-function writeKey(directory: string, zone: string, { tag, algorithm, dnskey, privateKey }: ExportedKey): string {
+interface JsonOption {
+  readonly json?: boolean;
+}
+
+interface KeyFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The private key, then the public one. */
+function keyFiles(
+  directory: string,
+  zone: string,
+  { tag, algorithm, dnskey, privateKey }: ExportedKey,
+): [KeyFile, KeyFile] {
   const pad = (value: number, digits: number): string => String(value).padStart(digits, '0');
   const base = join(directory, `K${zone}.+${pad(algorithm, 3)}+${pad(tag, 5)}`);
   const owner = parseName(`${zone}.`, ROOT);
   const line = printRecord({ owner, type: Type.dnskey, ttl: KEY_TTL, rdata: dnskey });
-  write(`${base}.private`, privateKey);
-  write(`${base}.key`, `${line}\n`);
-  return `${base}.private`;
+  return [
+    { path: `${base}.private`, text: privateKey },
+    { path: `${base}.key`, text: `${line}\n` },
+  ];
 }
 
-function write(path: string, text: string): void {
-  try {
-    writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new UserError(code === 'EEXIST' ? `${path} exists already` : `${path} cannot be written (${code})`);
+/** Writes all files or leaves none. Throws a UserError. */
+function writeAll(directory: string, files: readonly KeyFile[]): void {
+  makeDirectories(directory, 0o700);
+  const written: string[] = [];
+  for (const { path, text } of files) {
+    try {
+      const descriptor = openSync(path, 'wx', 0o600);
+      written.push(path);
+      try {
+        writeFileSync(descriptor, text);
+      } finally {
+        closeSync(descriptor);
+      }
+    } catch (error) {
+      for (const done of written) rmSync(done, { force: true });
+      throw explainFileFailure(error, path);
+    }
   }
 }
 
@@ -72,21 +101,28 @@ function addImport(dnssec: Command, { terminal, environment }: CommandContext): 
       '<files...>',
       "private keys in BIND's format or PEM; the DNSKEY is in a file beside each, with the ending .key",
     )
+    .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane dnssec import example.com Kexample.com.+013+*.private'));
-  addSettingOptions(command, DATA_SETTINGS).action(async (name: string, files: readonly string[]) => {
-    await withControl(command, environment, async (ctx, _, unlock) => {
-      await unlock();
-      const zone = await requireZoneNamed(ctx, name);
-      await importKeys(
-        ctx,
-        zone.id,
-        files.map((file) => readKey(file).key),
-      );
-      const { status, key } = await getDnssec(ctx, zone.id);
-      terminal.print(`${zone.asciiName}: ${status}, signed with ${files.length} imported keys.`);
-      if (key?.ds) terminal.print(`  ${key.ds.line}`);
-    });
-  });
+  addSettingOptions(command, DATA_SETTINGS).action(
+    async (name: string, files: readonly string[], options: JsonOption) => {
+      await withControl(command, environment, async (ctx, _, unlock) => {
+        await unlock();
+        const zone = await requireZoneNamed(ctx, name);
+        await importKeys(
+          ctx,
+          zone.id,
+          files.map((file) => readKey(file).key),
+        );
+        const { status, key } = await getDnssec(ctx, zone.id);
+        if (options.json) {
+          terminal.json({ zone: zone.asciiName, status, imported: files.length, ds: key?.ds?.line ?? null });
+          return;
+        }
+        terminal.print(`${zone.asciiName}: ${status}, signed with ${files.length} imported keys.`);
+        if (key?.ds) terminal.print(`  ${key.ds.line}`);
+      });
+    },
+  );
 }
 
 /** The keys of all `.private` files of a directory, for the zones that their DNSKEY records name. */

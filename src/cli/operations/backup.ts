@@ -76,11 +76,14 @@ interface BackupOptions {
 /** Nothing stays of a backup that fails. Objects that come while it is made are in it when the database has them. */
 async function writeBackup(store: Store, source: Blobs, file: string): Promise<BodyCount> {
   const target = bodiesBeside(file);
+  const place = dirname(resolve(file));
+  if (!existsSync(place))
+    throw new UserError(`the directory ${place} does not exist`, 'Make it, or choose another one.');
   for (const path of [file, target]) {
     if (existsSync(path))
       throw new UserError(`${path} exists already.`, 'Choose a new file name; backups never overwrite.');
   }
-  const draft = join(dirname(resolve(file)), `${basename(file)}.bodies-partial`);
+  const draft = join(place, `${basename(file)}.bodies-partial`);
   rmSync(draft, { recursive: true, force: true });
   const copies = createBlobs(draft, systemRandom);
   try {

@@ -1,5 +1,6 @@
 /** `zoneplane dashboard`: signing in to the dashboard without typing a key. */
 import type { Command } from 'commander';
+import { UserError } from '../../base/errors.js';
 import { createLoginLink, LINK_MINUTES } from '../../control/access/sessions.js';
 import { reachableHost } from '../../roles/announce.js';
 import { readRunning } from '../../roles/data-directory.js';
@@ -33,6 +34,9 @@ export function addDashboardCommands(program: Command, { terminal, environment }
       example('zoneplane dashboard link', 'zoneplane dashboard link --url https://dns.example.org'),
     );
   addSettingOptions(link, SETTINGS).action(async ({ email, url, json }: LinkOptions) => {
+    if (url !== undefined && !/^https?:\/\/[^/]/.test(URL.canParse(url) ? url : '')) {
+      throw new UserError(`--url=${url}: expected an address such as https://dns.example.org`, undefined, 2);
+    }
     const made = await withControl(link, environment, async (context, settings) => {
       const secret = await createLoginLink(context, email);
       return loginLink((url ?? addressOf(settings)).replace(/\/+$/, ''), secret);

@@ -53,6 +53,7 @@ master.key from it: secrets in the database can be read with the master key of t
     );
   addSettingOptions(restore, ['dataDir', 'objects']).action(async (file: string, { json }: { json?: boolean }) => {
     const { settings } = loadCommandSettings(restore, environment);
+    const isMade = !existsSync(settings.dataDir);
     const { path: directory } = prepareDataDirectory(settings.dataDir);
     const lock = lockDataDirectory(directory, 'serveLock');
     try {
@@ -81,6 +82,8 @@ master.key from it: secrets in the database can be read with the master key of t
       }
     } finally {
       lock.release();
+      // A directory that was made for a backup that is none.
+      if (isMade && !hasDatabase(directory)) rmSync(directory, { recursive: true, force: true });
     }
   });
 }

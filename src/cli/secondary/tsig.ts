@@ -149,7 +149,7 @@ function addDelete(tsig: Command, { terminal, environment }: CommandContext): vo
     if (options.json) terminal.json({ id: deleted.id });
     else {
       terminal.print(`deleted TSIG key ${deleted.name}`);
-      terminal.complain('See the others with `zoneplane tsig list`.');
+      terminal.print('See the others with `zoneplane tsig list`.');
     }
   });
 }

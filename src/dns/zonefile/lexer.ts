@@ -56,15 +56,48 @@ for (const octet of [TAB, NEWLINE, RETURN, SPACE, QUOTE, OPEN, CLOSE, SEMICOLON]
 const CONTINUES = new Uint8Array(256);
 for (const octet of [TAB, NEWLINE, RETURN, SPACE, QUOTE, OPEN, CLOSE, SEMICOLON]) CONTINUES[octet] = 1;
 
+/** Octets that are examined to detect what is no text. */
+const OCTETS_FOR_FORMAT = 512;
 /** How often the lexer may go back to an unclosed parenthesis; each time an entry is read again. */
 const MAX_RECOVERIES = 20;
 /** Characters of invalid text that messages show. */
 const SHOWN = 40;
 
 export function createLexer(keepComments: boolean): Lexer {
+  const readEntries = createReader(keepComments);
   let kept: Buffer = Buffer.alloc(0);
+  /** What is no text of single octets is refused: nothing of it is read. */
+  let state: 'beginning' | 'reading' | 'refused' = 'beginning';
+
+  function read(octets: Buffer, last: boolean): Entry[] {
+    if (state === 'refused') return [];
+    const buffer = state === 'beginning' ? skipByteOrderMark(octets) : octets;
+    const fault = state === 'beginning' ? foreignText(octets) : undefined;
+    state = fault === undefined ? 'reading' : 'refused';
+    if (fault !== undefined) return [broken(fault, 1)];
+    const { entries, rest } = readEntries(buffer, last);
+    // The caller may reuse its buffer.
+    kept = Buffer.from(rest);
+    return entries;
+  }
+
+  return {
+    feed(chunk) {
+      const octets = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+      const buffer = kept.length === 0 ? octets : Buffer.concat([kept, octets]);
+      if (state !== 'beginning' || buffer.length >= OCTETS_FOR_FORMAT) return read(buffer, false);
+      kept = Buffer.from(buffer);
+      return [];
+    },
+    end: () => read(kept, true),
+  };
+}
+
+/** Reads the entries that a buffer completes; the rest of it comes again in front of the next one. */
+type EntryReader = (buffer: Buffer, last: boolean) => { readonly entries: Entry[]; readonly rest: Buffer };
+
+function createReader(keepComments: boolean): EntryReader {
   let line = 1;
-  let started = false;
   /** The rest of a line that was too long is skipped. */
   let skipping = false;
   let recoveries = 0;
@@ -80,7 +113,7 @@ export function createLexer(keepComments: boolean): Lexer {
     return { entry: reading.entry, ...next };
   }
 
-  function run(buffer: Buffer, last: boolean): Entry[] {
+  return (buffer, last) => {
     const entries: Entry[] = [];
     let at = 0;
     while (at < buffer.length) {
@@ -106,38 +139,24 @@ export function createLexer(keepComments: boolean): Lexer {
       at = reading.at;
       line = reading.line;
     }
-    kept = buffer.subarray(at);
-    return entries;
-  }
-
-  return {
-    feed(chunk) {
-      const octets = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-      let buffer = kept.length === 0 ? octets : Buffer.concat([kept, octets]);
-      if (!started) {
-        if (buffer.length < 3) {
-          kept = Buffer.from(buffer);
-          return [];
-        }
-        started = true;
-        buffer = skipByteOrderMark(buffer);
-      }
-      const entries = run(buffer, false);
-      // The caller may reuse its buffer.
-      kept = Buffer.from(kept);
-      return entries;
-    },
-    end() {
-      const buffer = started ? kept : skipByteOrderMark(kept);
-      started = true;
-      return run(buffer, true);
-    },
+    return { entries, rest: buffer.subarray(at) };
   };
 }
 
-function overlong(line: number): Entry {
-  const fault = { message: `entry longer than ${MAX_ENTRY_LENGTH} octets`, line, column: 1 };
-  return { tokens: [], leadingBlank: false, line, comment: undefined, fault };
+const overlong = (line: number): Entry => broken(`entry longer than ${MAX_ENTRY_LENGTH} octets`, line);
+
+function broken(message: string, line: number): Entry {
+  return { tokens: [], leadingBlank: false, line, comment: undefined, fault: { message, line, column: 1 } };
+}
+
+/** Why the beginning of an input shows that it is no zone file at all. */
+function foreignText(buffer: Buffer): string | undefined {
+  const mark = buffer.length < 2 ? 0 : buffer.readUInt16BE(0);
+  if (mark === 0xfeff || mark === 0xfffe) {
+    return 'the text is in UTF-16; convert it, such as with `iconv -f UTF-16 -t UTF-8`';
+  }
+  // Text has no NUL, which begins most binary formats; a record has it as \000.
+  return buffer.subarray(0, OCTETS_FOR_FORMAT).includes(0) ? 'this is not a zone file: it has NUL octets' : undefined;
 }
 
 /** Skips a byte order mark, which some editors write; it has no meaning in a zone file. */

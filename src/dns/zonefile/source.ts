@@ -5,6 +5,7 @@
 import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { basename, isAbsolute, resolve, sep } from 'node:path';
 import { messageOf, UserError } from '../../base/errors.js';
+import { explainFileFailure } from '../../base/file-failure.js';
 import { parseName, printName } from '../name.js';
 import { PresentationError, type Token } from '../presentation.js';
 import { createLexer, type Entry } from './lexer.js';
@@ -81,7 +82,9 @@ function read(descriptor: number, buffer: Buffer, file: string): number {
 }
 
 function unreadable(file: string, error: unknown): UserError {
-  return new UserError(`The zone file ${file} cannot be read: ${messageOf(error)}`, 'Check the path and its mode.');
+  const known = explainFileFailure(error, file);
+  if (!(known instanceof UserError)) throw error;
+  return new UserError(`The zone file ${known.message}`, known.remedy);
 }
 
 /** Resolves the file of an $INCLUDE. Throws PresentationError when it may not be read. */

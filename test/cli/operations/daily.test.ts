@@ -151,7 +151,7 @@ t.test('names of a zone file that cannot be added singly are found', async (t) =
 t.test('what is made or taken away says what comes next; with --json there is nothing else', async (t) => {
   const next = async (expected: RegExp, ...args: readonly string[]): Promise<string> => {
     const done = await run(...args);
-    t.match(done, { code: 0, err: expected }, args.join(' '));
+    t.match({ ...done, said: done.out + done.err }, { code: 0, said: expected }, args.join(' '));
     return done.out;
   };
   await next(/`Authorization: Bearer …`\. Revoke it with `zoneplane key revoke [0-9a-f]{32}`/, 'key', 'create', 'ci');
@@ -162,7 +162,7 @@ t.test('what is made or taken away says what comes next; with --json there is no
   await next(/zoneplane account list/, 'account', 'delete', 'Next');
   t.match((await run('bucket', 'create', 'next')).out, /zoneplane bucket bind next/);
   await next(/secret put AUTH_KEY_SECRET/, 'bucket', 'bind', 'next', '--binding', 'NEXT');
-  await next(/bind another bucket[\s\S]*zoneplane bucket list/, 'bucket', 'delete', 'next');
+  await next(/zoneplane bucket list[\s\S]*bind another bucket/, 'bucket', 'delete', 'next');
   t.match(await next(/secondary add NAME .*--tsig k1/, 'tsig', 'create', 'k1'), /^[0-9A-Za-z+/=]+\n$/);
   await next(/nsupdate -y hmac-sha256:k2:SECRET/, 'tsig', 'create', 'k2', '--zone', 'example.com');
   await next(/zoneplane tsig list/, 'tsig', 'delete', 'k1');
@@ -178,6 +178,56 @@ t.test('what is made or taken away says what comes next; with --json there is no
     t.equal(typeof JSON.parse(out), 'object', args.join(' '));
     t.same({ code, err }, { code: 0, err: '' }, args.join(' '));
   }
+});
+
+t.test('files that are no zone files, and places that are none', async (t) => {
+  const write = (name: string, octets: Buffer): string => {
+    const path = join(directory, name);
+    writeFileSync(path, octets);
+    return path;
+  };
+  const text = Buffer.from('@ 300 IN SOA a. b. 1 2 3 4 5\r\n@ NS a.\r\n');
+  const utf16 = write('utf16.zone', Buffer.from('\ufeff@ 300 IN SOA a. b. 1 2 3 4 5\n', 'utf16le'));
+  const binary = write('binary.zone', Buffer.concat([text, Buffer.from([0, 1, 2, 0x1b, 0x5b, 0x32, 0x4a])]));
+  const hostile = write('hostile.zone', Buffer.concat([text, Buffer.from('\u001b[2J\u009b2J\n', 'latin1')]));
+  const marked = write('marked.zone', Buffer.concat([Buffer.from('\ufeff'), text]));
+  const origin = ['--origin', 'file.example'];
+  for (const command of ['check', 'import']) {
+    const said = async (file: string): Promise<string> => {
+      const { code, out, err } = await run('zone', command, file, ...origin);
+      t.equal(code, 1, `${command} ${file}`);
+      return out + err;
+    };
+    t.match(await said(utf16), /utf16\.zone:1:1: error: the text is in UTF-16; convert it, such as with `iconv/);
+    t.match(await said(binary), /binary\.zone:1:1: error: this is not a zone file: it has NUL octets\n/);
+    const shown = await said(hostile);
+    t.match(shown, /\\x1b\[2J/, 'control characters of files are shown');
+    t.notMatch(shown, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/, 'and steer no terminal');
+    t.match(await said(directory), /cannot be used: it is a directory \(EISDIR\)/);
+    t.match(await said(join(directory, 'gone.zone')), /cannot be used: it does not exist \(ENOENT\)/);
+  }
+  t.match(await run('zone', 'check', marked, ...origin), { code: 0 }, 'a byte order mark and CRLF do no harm');
+  t.match(await run('zone', 'list'), { out: /^(?!.*file\.example)/s }, 'nothing was imported');
+
+  const fresh = join(directory, 'fresh');
+  for (const file of [binary, directory, join(directory, 'gone.db')]) {
+    t.match(await run('restore', file, '--data-dir', fresh), { code: 1 });
+    t.notOk(existsSync(fresh), 'no directory stays of a restoration that failed');
+  }
+  const nowhere = join(directory, 'gone', 'b.db');
+  t.match(await run('backup', nowhere), { code: 1, err: /the directory .*gone does not exist\n/ });
+  t.match(await run('dashboard', 'link', '--url', 'dns.example.org'), {
+    code: 2,
+    err: /--url=dns\.example\.org: expected/,
+  });
+});
+
+t.test('settings that resemble others only in what all begin with get no guess', async (t) => {
+  const data = { ZONEPLANE_DATA_DIR: DATA };
+  const foreign = await runCommand({ ...data, ZONEPLANE_FOO: '1' }, 'zone', 'list');
+  t.match(foreign, { code: 2, err: /unknown setting ZONEPLANE_FOO\n/ });
+  const misspelt = await runCommand({ ...data, ZONEPLANE_DNS_PROT: '1' }, 'zone', 'list');
+  t.match(misspelt, { code: 2, err: /unknown setting ZONEPLANE_DNS_PROT, did you mean ZONEPLANE_DNS_PORT\?\n/ });
 });
 
 t.test('limits of lists', async (t) => {

@@ -1,9 +1,9 @@
 /** Words that are no command, and what every command has: help with an example, JSON, an exit code for wrong usage. */
 import { Command } from 'commander';
 import t from 'tap';
-import { addCommands } from '../../src/cli/commands.js';
-import { createTerminal } from '../../src/cli/terminal.js';
-import { PROGRAM, runCommand } from '../support/commands.js';
+import { addCommands } from '../../../src/cli/commands.js';
+import { createTerminal } from '../../../src/cli/terminal.js';
+import { PROGRAM, runCommand } from '../../support/commands.js';
 
 const run = (...args: readonly string[]): ReturnType<typeof runCommand> => runCommand({}, ...args);
 
@@ -62,6 +62,7 @@ const WITHOUT_JSON: ReadonlySet<string> = new Set([
   'config reference',
   'completion',
   'ca root',
+  'secondary print',
 ]);
 
 t.test('every command has help with an example, JSON, and exit code 2 for wrong usage', async (t) => {
@@ -69,7 +70,7 @@ t.test('every command has help with an example, JSON, and exit code 2 for wrong 
   const silent = { write: () => true };
   const terminal = createTerminal({ stdout: silent, stderr: silent, environment: {} });
   const context = { terminal, environment: {}, program: PROGRAM, version: '0', isTerminal: false, width: 80 };
-  await addCommands(program, context, ['all-of-them']);
+  await addCommands(program, context, ['list']);
   const leaves = leavesOf(program, []);
   t.ok(leaves.length > 60, `${leaves.length} commands`);
   for (const { path, command } of leaves) {

@@ -5,6 +5,8 @@ const INDENT = 2;
 const BETWEEN = 2;
 /** Of descriptions below their terms. */
 const BELOW = 8;
+/** Descriptions beside their terms have so much room at least. */
+const LEAST_BESIDE = 40;
 /** Narrower text is wrapped by the terminal. */
 const LEAST_WIDTH = 24;
 
@@ -12,9 +14,9 @@ const LEAST_WIDTH = 24;
 function formatItem(term: string, widest: number, description: string, helper: Help): string {
   const width = helper.helpWidth ?? 80;
   const room = width - widest - INDENT - BETWEEN;
-  if (room >= helper.minWidthToWrap) return Help.prototype.formatItem.call(helper, term, widest, description, helper);
+  if (room >= LEAST_BESIDE) return Help.prototype.formatItem.call(helper, term, widest, description, helper);
   const lines = helper.boxWrap(description, Math.max(width - BELOW, LEAST_WIDTH)).split('\n');
   return [' '.repeat(INDENT) + term, ...lines.map((line) => ' '.repeat(BELOW) + line)].join('\n');
 }
 
-export const HELP_LAYOUT = { formatItem };
+export const HELP_LAYOUT = { formatItem, minWidthToWrap: LEAST_WIDTH };

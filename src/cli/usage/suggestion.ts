@@ -1,6 +1,6 @@
 /** What somebody means who types a command that does not exist: our word for it, from the words of other systems and from typing errors. */
 import type { Command } from 'commander';
-import { nearMatch } from '../config/near-match.js';
+import { nearMatch } from '../../config/near-match.js';
 
 /** What other name servers, clouds and their tools call what a command here is about. */
 const OTHER_NAMES: readonly (readonly [commands: readonly string[], names: string])[] = [
@@ -52,13 +52,13 @@ const MOST_DESCRIBED = 3;
  */
 export function complainUnknown(group: Command, words: readonly string[]): string {
   const meant = findMeant(group, words);
-  const names = meant.map((command) => pathOf(command).slice(pathOf(group).length));
+  const names = meant.map((command) => placeOf(command).slice(placeOf(group).length));
   const texts = names.map((path) => path.join(' '));
   const lines = [`error: unknown command '${words[0]}'`];
   if (texts.length === 1) lines.push(`(Did you mean ${texts[0]}?)`);
   if (texts.length > 1) lines.push(`(Did you mean one of ${texts.join(', ')}?)`);
   if (meant.length <= MOST_DESCRIBED) {
-    for (const command of meant) lines.push(`  ${pathOf(command).join(' ')}: ${command.description()}`);
+    for (const command of meant) lines.push(`  ${placeOf(command).join(' ')}: ${command.description()}`);
   }
   return lines.join('\n');
 }
@@ -76,16 +76,29 @@ function findMeant(group: Command, [word, ...rest]: readonly string[]): readonly
   return group.parent === null ? group.commands.flatMap((child) => withVerb(child, word)) : sameVerb(group, word);
 }
 
+/**
+ * The commands that must be loaded to say what an unknown word means, of those with these names: those that others call so, or all if
+ * it is a verb. A typing error needs none.
+ */
+export function commandsToLoad(word: string, names: readonly string[]): readonly string[] {
+  if (VERBS.some((row) => row.includes(word.toLowerCase()))) return names;
+  return pathsOf(word).map((path) => path.split(' ')[0]!);
+}
+
 /** What other systems call by this word; and what has it as a verb, as `status`. */
 function otherNamed(group: Command, word: string): readonly Command[] {
+  const named = pathsOf(word).flatMap((path) => below(group, path.split(' ')));
+  if (named.length === 0) return [];
+  return [...named, ...group.commands.flatMap((child) => child.commands.filter((verb) => verb.name() === word))];
+}
+
+function pathsOf(word: string): readonly string[] {
   const typed = fold(word);
   const rows = OTHER_NAMES.filter(([, names]) => {
     const known = names.split(' ');
     return known.includes(typed) || known.includes(typed.replace(/s$/, ''));
   });
-  const named = rows.flatMap(([paths]) => paths.flatMap((path) => below(group, path.split(' '))));
-  if (named.length === 0) return [];
-  return [...named, ...group.commands.flatMap((child) => child.commands.filter((verb) => verb.name() === typed))];
+  return rows.flatMap(([paths]) => paths);
 }
 
 /** The command below `command` that the next word means: `token create` means `key create`, and `domain add` `zone create`. */
@@ -111,8 +124,8 @@ function below(group: Command, path: readonly string[]): readonly Command[] {
   return group.commands.filter((child) => child.name() === name).flatMap((child) => below(child, rest));
 }
 
-function pathOf(command: Command): readonly string[] {
-  return command.parent === null ? [command.name()] : [...pathOf(command.parent), command.name()];
+function placeOf(command: Command): readonly string[] {
+  return command.parent === null ? [command.name()] : [...placeOf(command.parent), command.name()];
 }
 
 /** `API-Tokens` and `api_tokens` are one word. */
