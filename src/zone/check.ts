@@ -71,6 +71,7 @@ class Checker implements ZoneChecker {
   private soa: Uint8Array | undefined;
   private hasCuts = false;
   private hasAliases = false;
+  private hasOutside = false;
   private lastOwner: Uint8Array | undefined;
   private current = APEX;
   /** The consecutive records of one owner: TTL by type, and the first few records. */
@@ -124,6 +125,7 @@ class Checker implements ZoneChecker {
     const { owner } = record;
     const outside = owner.length - this.apex.length;
     if (!isAtOrBelow(owner, this.apex)) {
+      this.hasOutside = true;
       this.report('warning', 'outside-zone', `${printName(owner)} is outside the zone and was left out`, record);
       return false;
     }
@@ -212,7 +214,12 @@ class Checker implements ZoneChecker {
   }
 
   private checkApex(): void {
-    if (!this.options.selfContained) return;
+    if (!this.options.selfContained) {
+      // The file of another zone must not replace this one with nothing.
+      const message = `nothing in the file is in ${printName(this.apex)}`;
+      if (this.hasOutside && this.lastOwner === undefined) this.report('error', 'nothing-in-zone', message, {});
+      return;
+    }
     if (!this.soa) this.report('error', 'no-soa', `no SOA at ${printName(this.apex)}`, {});
     if (!(this.owners.has[APEX]! & Has.ns))
       this.report('warning', 'no-apex-ns', `no NS at ${printName(this.apex)}`, {});

@@ -84,7 +84,7 @@ function read(descriptor: number, buffer: Buffer, file: string): number {
 function unreadable(file: string, error: unknown): UserError {
   const known = explainFileFailure(error, file);
   if (!(known instanceof UserError)) throw error;
-  return new UserError(`The zone file ${known.message}`, known.remedy);
+  return new UserError(`The zone file ${known.message}`, 'Check the path and its mode.');
 }
 
 /** Resolves the file of an $INCLUDE. Throws PresentationError when it may not be read. */

@@ -139,6 +139,10 @@ t.test('the service provides SOA and NS', async (t) => {
     'not the link-local AAAA',
   );
   t.match(await importText(ctx, FILE, { automaticSoa: true, replace: true }), { serial: made.serial! + 1 });
+  const foreign = { automaticSoa: true, replace: true, origin: 'foreign.example' };
+  const none = await importText(ctx, FILE, foreign);
+  t.match(none, { imported: false }, 'the file of another zone replaces nothing with nothing');
+  t.equal(none.issues[0]?.message, 'nothing in the file is in foreign.example.');
   const bare = await importText(ctx, 'www A 192.0.2.1\n', { origin: 'Bare.Example.', automaticSoa: true });
   t.match(bare, { imported: true, name: 'bare.example', records: 1 });
   t.match(await recordsOf(ctx, bare.zoneId!), ['www.bare.example 1 A 192.0.2.1'], 'no TTL anywhere is automatic');

@@ -1,0 +1,132 @@
+/** Commands in documents and in help exist as they are written: names, options, choices and numbers of arguments. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import t from 'tap';
+import { addCommands } from '../../../src/cli/commands.js';
+import { createTerminal } from '../../../src/cli/terminal.js';
+
+/** A command line as it is written, without the program; `isMention`: it may lack arguments, as in «see `zoneplane explain`». */
+interface Written {
+  readonly place: string;
+  readonly words: readonly string[];
+  readonly isMention: boolean;
+}
+
+/** Every command, with actions that do nothing. */
+async function inertProgram(): Promise<Command> {
+  const silent = { write: () => true };
+  const terminal = createTerminal({ stdout: silent, stderr: silent, environment: {} });
+  const context = { terminal, environment: {}, program: '', version: '0', isTerminal: false, width: 80 };
+  const program = new Command('zoneplane').exitOverride().configureOutput({ writeOut: () => {}, writeErr: () => {} });
+  await addCommands(program, context, ['list']);
+  disarm(program);
+  return program;
+}
+
+function disarm(command: Command): void {
+  if (command.commands.length === 0) command.action(() => {});
+  for (const child of command.commands) disarm(child);
+}
+
+/** The words of the first command of a line, as a shell splits it. */
+function split(line: string): string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote = '';
+  for (const char of line) {
+    if (quote !== '') {
+      if (char === quote) quote = '';
+      else word = (word ?? '') + char;
+    } else if (char === '"' || char === "'") {
+      quote = char;
+      word ??= '';
+    } else if (/\s/.test(char)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else if (/[|><&;)]/.test(char) || (char === '#' && word === undefined)) break;
+    else word = (word ?? '') + char;
+  }
+  if (word !== undefined) words.push(word);
+  return words;
+}
+
+/** `zoneplane` as a word of its own; it is also the name of users and databases. */
+const COMMAND = /^(?!createdb|createuser)(?:.*?[\s(`/])??zoneplane ((?:-|[a-z]).*)$/;
+
+function commandsOf(file: string, text: string): Written[] {
+  const found: Written[] = [];
+  let isFenced = false;
+  const lines = text.replace(/\\\n\s*/g, ' ').split('\n');
+  for (const [index, line] of lines.entries()) {
+    const place = `${file}:${index + 1}`;
+    if (/^\s*(?:> )?```/.test(line)) isFenced = !isFenced;
+    else if (isFenced) {
+      const command = COMMAND.exec(line.split(/&&|;/).find((part) => COMMAND.test(part)) ?? '')?.[1];
+      if (command !== undefined) found.push({ place, words: split(command), isMention: false });
+    } else {
+      for (const [, span] of line.matchAll(/`((?:npx )?zoneplane [^`]+)`/g)) {
+        const command = COMMAND.exec(span!)![1]!;
+        if (!command.includes('[')) found.push({ place, words: split(command), isMention: true });
+      }
+    }
+  }
+  return found;
+}
+
+/** What commander finds wrong with a command line; undefined when its action would run. */
+async function faultOf(program: Command, { words, isMention }: Written): Promise<string | undefined> {
+  try {
+    await program.parseAsync([...words], { from: 'user' });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    const isShort = /missingArgument|missingMandatory|\.help$/.test(error.code);
+    return (isMention && isShort) || error.code === 'commander.helpDisplayed' ? undefined : error.message;
+  }
+}
+
+t.test('commands in documents', async (t) => {
+  const program = await inertProgram();
+  const documents = [
+    'README.md',
+    'SECURITY.md',
+    'CONTRIBUTING.md',
+    ...readdirSync('docs').map((name) => `docs/${name}`),
+  ];
+  const texts = documents
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => [name, readFileSync(name, 'utf8')] as const);
+  const written = texts.flatMap(([name, text]) => commandsOf(name, text));
+  t.ok(written.length > 100, `${written.length} commands`);
+  for (const command of written) {
+    // A picture of the processes, with what each of them is.
+    if (/architecture\.md/.test(command.place) && !command.isMention) continue;
+    t.equal(await faultOf(program, command), undefined, `${command.place}: zoneplane ${command.words.join(' ')}`);
+  }
+});
+
+t.test('examples of help', async (t) => {
+  const program = await inertProgram();
+  const texts = await helpTexts(program);
+  const examples = texts.flatMap(([place, text]) =>
+    [...text.matchAll(/^ {2}\$ (.*)$/gm)].map(([, line]) => ({ place, line: line! })),
+  );
+  t.ok(examples.length > 90, `${examples.length} examples`);
+  for (const { place, line } of examples) {
+    const command = COMMAND.exec(line)?.[1];
+    const written = { place, words: split(command ?? ''), isMention: false };
+    t.equal(await faultOf(program, written), undefined, `${place}: ${line}`);
+  }
+});
+
+/** The help of each command that does something, by its path. */
+async function helpTexts(command: Command, path: readonly string[] = []): Promise<[string, string][]> {
+  if (command.commands.length > 0) {
+    const below = await Promise.all(command.commands.map((child) => helpTexts(child, [...path, child.name()])));
+    return below.flat();
+  }
+  let text = '';
+  command.configureOutput({ writeOut: (piece) => void (text += piece) });
+  command.outputHelp();
+  return [[path.join(' '), text]];
+}
