@@ -15,11 +15,12 @@ import { catchUp, createLogWriter } from '../store/log-writer.js';
 import { findMeta } from '../store/meta.js';
 import { requireSchema, SCHEMA_VERSION, schemaVersion } from '../store/migrate.js';
 import { migrationTo } from '../store/recording.js';
-import { explainPostgres } from './connection.js';
+import { explainPostgres } from './postgres-failures.js';
 import { type ClusterLog, openPostgresLog, type PostgresLogOptions } from './postgres-log.js';
+import { forgetServers, knownServers } from './servers.js';
 import { fetchSnapshot, listSnapshots } from './snapshots.js';
 
-export interface CopyOptions extends PostgresLogOptions {
+export interface CopyOptions extends Omit<PostgresLogOptions, 'servers'> {
   readonly dataDir: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -48,7 +49,9 @@ const UNCHANGED: CopyState = { wasReplaced: false, lostEntries: false, refusal: 
 
 /** Throws a UserError when the copy cannot be used, or there is none and PostgreSQL is away. */
 export async function openCopy(options: CopyOptions): Promise<OpenCopy> {
-  const log = openPostgresLog(options);
+  // What a copy has seen ends with it.
+  if (!hasCopy(options.dataDir)) forgetServers(options.dataDir);
+  const log = openPostgresLog({ ...options, servers: knownServers(options.dataDir, options.logger) });
   try {
     return await openWith(options, log);
   } catch (error) {
@@ -91,7 +94,7 @@ async function clusterIdIfReachable(log: ClusterLog, logger: Logger): Promise<st
     return await log.clusterId();
   } catch (error) {
     if (!(error instanceof LogUnavailable)) throw error;
-    logger.warn({ reason: error.message }, 'PostgreSQL cannot be reached: this node goes on with the copy that it has');
+    logger.warn({ reason: error.message }, 'PostgreSQL is away: this node goes on with the copy that it has');
     return undefined;
   }
 }

@@ -9,22 +9,16 @@ import { EntryRefused, LogUnavailable, notWritten, OutcomeUnknown } from '../sto
 import type { EntryLog, Patience, Stretch } from '../store/log-writer.js';
 import type { Entry } from '../store/recording.js';
 import type { Position } from '../store/replay.js';
-import {
-  type Connection,
-  createConnection,
-  isLockTimeout,
-  isMissing,
-  isRefused,
-  type QueryLimits,
-  type Row,
-} from './connection.js';
+import type { QueryLimits, Row } from './ask.js';
+import { type Connection, createConnection } from './connection.js';
+import { isLockTimeout, isMissing, isRefused } from './postgres-failures.js';
+import type { KnownServers } from './servers.js';
 import {
   ADD_FIRST_ENTRY,
   ADD_PART,
   APPEND,
   CONFIRM,
   DELETE_PARTS,
-  END_TURN,
   FIND_CLUSTER,
   FIND_ENTRY,
   LAYOUT,
@@ -34,9 +28,8 @@ import {
   prepareWriter,
   READ,
   READ_PART,
-  SERVER_FACTS,
-  TAKE_TURN,
 } from './statements.js';
+import { createTurn } from './turn.js';
 
 export interface ClusterLog extends EntryLog {
   /** Connection for reading, which also hears notifications. */
@@ -51,6 +44,8 @@ export interface ClusterLog extends EntryLog {
   findClusterId(): Promise<string | undefined>;
   /** The number of the last entry. */
   head(): Promise<number>;
+  /** A connection for nothing else, such as a transaction; who asks for it closes it. */
+  connect(purpose: string): Connection;
   close(): Promise<void>;
 }
 
@@ -58,6 +53,8 @@ export interface PostgresLogOptions {
   readonly url: string;
   readonly node: string;
   readonly clock: Clock;
+  /** Absent: whatever server accepts writes is used. */
+  readonly servers?: KnownServers;
   /** How long an append waits for a server that is away, milliseconds. */
   readonly patienceMs: number;
   /**
@@ -84,29 +81,29 @@ const LEAST_MS = 1000;
 const OCTETS_PER_MS = 256;
 /** Another node's turn is waited for less long than an answer, so that the server says that nothing was appended. */
 const TURN_WAIT = 0.8;
-/** A turn that was taken lasts so long while there is something to append. */
-const TURN_MS = 200;
 
 /** Begins the notification of an entry. */
 const ENTRY = /^entry /;
 
 export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
-  const { url, node, clock, onNews = () => {}, onDown } = options;
+  const { url, node, clock, servers, onNews = () => {}, onDown } = options;
+  const to = { url, clock, ...(servers && { servers }) };
   const reader = createConnection({
-    url,
+    ...to,
     name: `zoneplane ${node}`,
-    clock,
     prepare: [LISTEN],
-    onNotice: (payload, backend) => onNews(backend === writer.backend() ? payload.replace(ENTRY, 'own ') : payload),
+    onNotice: (payload, backend) =>
+      onNews(backend === writer.connected()?.backend ? payload.replace(ENTRY, 'own ') : payload),
     onUp: () => onNews('up'),
     ...(onDown && { onDown }),
   });
   const answerMs = answerLimitMs(options.patienceMs);
   const writer = createConnection({
-    ...{ url, name: `zoneplane ${node} writes`, clock },
+    ...to,
+    name: `zoneplane ${node} writes`,
     prepare: [prepareWriter(Math.min(LOCK_TIMEOUT_MS, Math.round(answerMs * TURN_WAIT)))],
   });
-  const teller = createConnection({ url, name: `zoneplane ${node} nodes`, clock });
+  const teller = createConnection({ ...to, name: `zoneplane ${node} nodes` });
   const turn = createTurn(writer, clock, answerMs);
   const patiently = createWaiting(clock, answerMs);
   const patience = (mostMs = options.patienceMs, waitedMs = 0): Patience => ({
@@ -127,19 +124,24 @@ export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
       const [row] = await reader.query(LOOK, [0]);
       return Number(row!['last'] ?? 0);
     },
+    connect: (purpose) => createConnection({ ...to, name: `zoneplane ${node} ${purpose}` }),
     patience,
     async append(entry, granted = patience()) {
       const ended = turn.append();
       try {
-        return await patiently(granted, (limits, wasLost) => appendOnce(writer, entry, node, limits, wasLost));
+        return await patiently(granted, async (limits, wasLost) => {
+          const isAdded = await appendOnce(writer, entry, node, limits, wasLost);
+          if (isAdded) noteServer(writer, servers);
+          return isAdded;
+        });
       } finally {
         ended();
       }
     },
     read: (behind, limit, granted) =>
       granted
-        ? patiently(granted, (limits) => notAppended(readBehind(reader, behind, limit, limits)))
-        : readBehind(reader, behind, limit),
+        ? patiently(granted, (limits) => notAppended(readBehind(reader, servers, behind, limit, limits)))
+        : readBehind(reader, servers, behind, limit),
     takeTurn: () => turn.take(),
     async close() {
       await Promise.all([reader.close(), teller.close(), writer.close()]);
@@ -261,8 +263,15 @@ async function appendOnce(
   return false;
 }
 
+/** The server that has just answered holds the log of this copy: it has the entry at its position. */
+function noteServer(connection: Connection, servers: KnownServers | undefined): void {
+  const connected = connection.connected();
+  if (connected) servers?.note(connected.server);
+}
+
 async function readBehind(
   reader: Connection,
+  servers: KnownServers | undefined,
   behind: Position,
   limit: number,
   limits: QueryLimits = {},
@@ -273,6 +282,7 @@ async function readBehind(
   });
   const rows = found.filter(({ number }) => Number(number) > behind.number);
   if (!isNextOf(rows[0], behind) && !isAt(found[0], behind)) throw await otherHistory(reader, behind);
+  noteServer(reader, servers);
   const entries: Entry[] = [];
   for (const row of rows) entries.push(await entryOf(reader, row));
   return { entries, isEnd: Number(found[0]!['last']) === behind.number + entries.length };
@@ -316,78 +326,5 @@ async function entryOf(reader: Connection, row: Row): Promise<Entry> {
     after: String(row['after']),
     schema: Number(row['schema']),
     body: parts.length > 0 ? Buffer.concat(parts) : (row['body'] as Uint8Array),
-  };
-}
-
-interface Turn {
-  /** Resolves when no other node appends any more, with the function that ends the turn. */
-  take(): Promise<() => void>;
-  /** An append begins; the returned function says that it has ended. */
-  append(): () => void;
-}
-
-/**
- * A node that was beaten keeps others from appending for a moment, so that it is not beaten again and again. The turn ends when
- * nothing is appended any more, or after its time. It belongs to a connection: with that it is lost.
- */
-function createTurn(writer: Connection, clock: Clock, answerMs: number): Turn {
-  let heldIn: number | undefined;
-  let sinceMs = 0;
-  let appending = 0;
-
-  const end = (): void => {
-    if (heldIn === undefined) return;
-    const isSame = heldIn === writer.generation();
-    heldIn = undefined;
-    if (isSame) writer.query(END_TURN).catch(() => {});
-  };
-  const look = (): void => {
-    if (heldIn === undefined || (appending > 0 && steadyMs(clock) - sinceMs < TURN_MS)) return;
-    end();
-  };
-
-  return {
-    async take() {
-      if (heldIn === undefined || heldIn !== writer.generation()) {
-        try {
-          await writer.query(TAKE_TURN, [], { answerMs, allMs: answerMs });
-          heldIn = writer.generation();
-          sinceMs = steadyMs(clock);
-        } catch (error) {
-          // Another node has it for long, or the server is away: the next append says so.
-          if (!isLockTimeout(error) && !(error instanceof LogUnavailable) && !(error instanceof UserError)) throw error;
-        }
-      }
-      // What is written next in this process usually begins within the same turn of the event loop.
-      return () => void setImmediate(() => setImmediate(look));
-    },
-    append() {
-      appending++;
-      return () => {
-        appending--;
-        setImmediate(() => setImmediate(look));
-      };
-    },
-  };
-}
-
-/** What an operator has to know about a server: above all, what decides whether an acknowledged write can be lost. */
-export interface ServerFacts {
-  /** Its clock, milliseconds since 1970. */
-  readonly nowMs: number;
-  /** Whether it syncs to disk. */
-  readonly syncs: boolean;
-  /** Connected standbys. */
-  readonly standbys: number;
-  readonly waitsForStandby: boolean;
-}
-
-export async function readServerFacts(reader: Connection): Promise<ServerFacts> {
-  const [row] = await reader.query(SERVER_FACTS);
-  return {
-    nowMs: Number(row!['now_ms']),
-    syncs: row!['fsync'] === 'on',
-    standbys: Number(row!['standbys']),
-    waitsForStandby: row!['names'] !== '',
   };
 }

@@ -48,7 +48,11 @@ export const ADD_CLUSTER = 'INSERT INTO zoneplane.cluster (id, layout) VALUES ($
 
 export const FIND_CLUSTER = 'SELECT id::text, layout FROM zoneplane.cluster';
 
-export const IS_STANDBY = 'SELECT pg_is_in_recovery() AS standby';
+/** The first question to a server. `backend`: its process for this connection. */
+export const MEET = 'SELECT pg_is_in_recovery() AS standby, pg_backend_pid() AS backend';
+export const FIND_SYSTEM = 'SELECT system_identifier::text AS value FROM pg_control_system()';
+/** In hexadecimal digits. That of pg_control_checkpoint() would be the former one until minutes after a promotion. */
+export const FIND_TIMELINE = 'SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) AS value';
 
 /** An append waits for the turn of another node no longer than that. */
 export const LOCK_TIMEOUT_MS = 5000;

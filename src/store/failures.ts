@@ -22,7 +22,11 @@ export class StoreBusy extends Error {
 
 /** The log that all copies follow does not answer, or takes no entry. Nothing was written, so the caller may retry. */
 export class LogUnavailable extends StoreBusy {
-  constructor(message: string) {
+  /** `remedy`: what the operator can do about it, if it is not to wait. */
+  constructor(
+    message: string,
+    readonly remedy?: string,
+  ) {
     super(message);
     this.name = 'LogUnavailable';
   }

@@ -3,15 +3,18 @@
  *
  * Seen failing on 2026-11-22 with the handling taken out: both kills without the look-up of the entry by its identifier; the
  * standbys where a standby is taken for a primary; the one that lacks entries where nobody asks whether the log has the entry
- * of the copy; the holder of the turn where appends do not wait for the turn.
+ * of the copy; the holder of the turn where appends do not wait for the turn. On 2026-11-23: the former primary where
+ * what a node has seen is not asked, and where not all hosts are compared; PgBouncer where nobody looks whether sessions are kept.
  */
 import { join } from 'node:path';
 import pg from 'pg';
 import t, { type Test } from 'tap';
 import { sleep, steadyMs } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
+import { examineCluster } from '../../src/cli/cluster/examine.js';
 import { isToBeReplaced, type OpenCopy } from '../../src/cluster/open-copy.js';
 import { followLog } from '../../src/cluster/replica.js';
+import { loadSettings } from '../../src/config/load.js';
 import { openStore } from '../../src/store/driver.js';
 import { catchUp } from '../../src/store/log-writer.js';
 import { putMeta } from '../../src/store/meta.js';
@@ -19,7 +22,8 @@ import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../supp
 import { runCommand } from '../support/commands.js';
 import { count, increase } from '../support/counter.js';
 import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.js';
-import { addSynchronousStandby, skipWithoutPostgres, startPostgres } from '../support/postgres.js';
+import { skipWithoutPgbouncer, startPgbouncer } from '../support/pgbouncer.js';
+import { addSynchronousStandby, type Postgres, skipWithoutPostgres, startPostgres } from '../support/postgres.js';
 import { until } from '../support/until.js';
 
 /** A write whose answer came: the value that it gave the counter. */
@@ -217,6 +221,112 @@ t.test('trouble with PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
       t.equal(await increase(again.store), kept + 1, 'what the standby had is there, and nothing else');
     },
   );
+
+  t.test('a former primary that comes back beside its promoted standby is not used', async (t) => {
+    const former = await startPostgres(t);
+    const dataDir = await beginCluster(t, former.url);
+    const promoted = await former.addStandby();
+    const both = former.url.replace(/@[^/]*/, `@127.0.0.1:${former.port},127.0.0.1:${promoted.port}`);
+    const lastOn = async (postgres: Postgres): Promise<number> => {
+      const [row] = await postgres.query('SELECT max(number) AS last FROM zoneplane.entries');
+      return Number(row!['last']);
+    };
+    const reason = `127.0.0.1:${former.port}: it is a former primary: it accepts writes on timeline 1, but the log has gone on with timeline 2`;
+    const { store, log } = await openNode(t, both, { node: 'a', dataDir, patienceMs: 2000 });
+    await increase(store);
+    await until(async () => (await lastOn(promoted)) === store.position().number);
+    await former.signal('SIGKILL');
+    promoted.promote();
+    await until(async () => (await increase(store).catch(() => 0)) > 0);
+    await former.start();
+    const formerLast = await lastOn(former);
+    // The former primary is the first host of the address.
+    await promoted.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
+    await until(async () => (await increase(store).catch(() => 0)) > 0);
+    await catchUp(store, log);
+    t.strictSame(log.reader.connected()?.passedOver, [reason]);
+    t.strictSame([await lastOn(promoted), await lastOn(former)], [store.position().number, formerLast]);
+
+    const joined = await openNode(t, both, { node: 'joined' });
+    t.equal(count(joined.store), count(store), 'a node that has seen neither finds the one that was promoted');
+    t.strictSame(joined.log.reader.connected()?.passedOver, [reason]);
+    const findings = async (url: string) => {
+      const environment = { ZONEPLANE_DATA_DIR: dataDir, ZONEPLANE_CLUSTER: url };
+      return (await examineCluster(loadSettings({ environment, flags: {} }), clock)).map(
+        ({ verdict, text }) => `${verdict} ${text}`,
+      );
+    };
+    const second = `warn a second PostgreSQL server accepts writes, and is not used: ${reason}`;
+    t.ok((await findings(both)).includes(second));
+
+    await promoted.signal('SIGKILL');
+    await until(() =>
+      catchUp(store, log).then(
+        () => false,
+        ({ remedy = '' }) => remedy.startsWith('Start the server that was promoted'),
+      ),
+    );
+    // The write may have been sent before this process noticed that the server is gone.
+    await t.rejects(increase(store), { name: /^(?:LogUnavailable|OutcomeUnknown)$/, message: new RegExp(reason) });
+    await log.close();
+    store.close();
+    // As an address that wanders to the server that is there.
+    const again = await openNode(t, former.url, { node: 'a', dataDir, patienceMs: 500 });
+    t.notOk(again.wasReplaced, 'after a restart it goes on with its copy');
+    await t.rejects(increase(again.store), {
+      name: 'LogUnavailable',
+      message: `PostgreSQL cannot be used: ${reason}`,
+    });
+    t.strictSame(await findings(former.url), [`fail PostgreSQL cannot be used: ${reason}`]);
+    t.equal(await lastOn(former), formerLast, 'nothing was written to it');
+    await again.log.close();
+    again.store.close();
+    await promoted.start();
+    const last = await openNode(t, both, { node: 'a', dataDir });
+    t.notOk(last.wasReplaced);
+    t.equal(await increase(last.store), count(joined.store) + 1);
+  });
+
+  t.test('a server that does not tell which one it is', async (t) => {
+    await postgres.query('CREATE ROLE plain LOGIN');
+    await postgres.query('GRANT pg_read_all_data, pg_write_all_data TO plain');
+    const functions = 'FUNCTION pg_walfile_name(pg_lsn), pg_control_system()';
+    await postgres.query(`REVOKE EXECUTE ON ${functions} FROM PUBLIC`);
+    const url = postgres.url.replace('zoneplane@', 'plain@');
+    const { store, log } = await openNode(t, url, { node: 'plain', dataDir: first });
+    t.ok(await increase(store));
+    t.strictSame(log.writer.connected()?.server, {});
+    const environment = { ZONEPLANE_DATA_DIR: first, ZONEPLANE_CLUSTER: url };
+    const findings = await examineCluster(loadSettings({ environment, flags: {} }), clock);
+    t.match(
+      findings.find(({ text }) => text.includes('does not tell its system identifier and timeline')),
+      { verdict: 'warn', remedy: /^Let the user of ZONEPLANE_CLUSTER run them: GRANT EXECUTE/ },
+    );
+    await postgres.query(`GRANT EXECUTE ON ${functions} TO PUBLIC`);
+    await postgres.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
+    await until(async () => (await increase(store).catch(() => 0)) > 0);
+    t.match(log.writer.connected()?.server, { system: /^\d+$/, timeline: 1 });
+  });
+
+  t.test('PgBouncer', { skip: skipWithoutPgbouncer }, async (t) => {
+    const pooled = await startPgbouncer(t, postgres, 'transaction');
+    await t.rejects(openNode(t, pooled, { node: 'a', dataDir: first }), {
+      name: 'UserError',
+      message: /^transaction pooling is not supported: /,
+      remedy: /^Set pool_mode = session/,
+    });
+    const url = await startPgbouncer(t, postgres, 'session');
+    const news: string[] = [];
+    const a = await openNode(t, url, { node: 'a', dataDir: first, onNews: (told) => news.push(told) });
+    const b = await openNode(t, url, { node: 'b' });
+    const values = await Promise.all([a, b, a, b].map(({ store }) => increase(store)));
+    t.equal(new Set(values).size, 4);
+    for (const { store, log } of [a, b]) await catchUp(store, log);
+    t.equal(count(a.store), count(b.store));
+    const { number } = a.store.position();
+    t.equal(await increase(a.store), count(b.store) + 1);
+    await until(async () => news.includes(`own ${number + 1}`));
+  });
 
   t.test('tables that are gone are as a server that is away', async (t) => {
     const { store, log } = await openNode(t, postgres.url, { node: 'a', patienceMs: 500 });

@@ -1,7 +1,8 @@
 /** What nodes tell each other: a change counts as served when all nodes that live serve it. */
 import t, { type Test } from 'tap';
 import { createLifecycle } from '../../src/base/lifecycle.js';
-import type { Connection, Row } from '../../src/cluster/connection.js';
+import type { Row } from '../../src/cluster/ask.js';
+import type { Connection } from '../../src/cluster/connection.js';
 import { LIST_NODES } from '../../src/cluster/statements.js';
 import { loadSettings } from '../../src/config/load.js';
 import { type ContextBase, OPERATOR } from '../../src/control/write/context.js';

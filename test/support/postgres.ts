@@ -54,7 +54,8 @@ function run(program: string, ...args: readonly string[]): void {
   execFileSync(path, all, { stdio: 'pipe', cwd: '/' });
 }
 
-function makeDirectory(t: Test): string {
+/** A directory of the user as whom servers run. */
+export function makeServerDirectory(t: Test): string {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-postgres-'));
   if (process.getuid?.() === 0) {
     const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'postgres'])));
@@ -66,7 +67,7 @@ function makeDirectory(t: Test): string {
 
 /** Starts a new server; it ends with the test. */
 export async function startPostgres(t: Test): Promise<Postgres> {
-  const directory = makeDirectory(t);
+  const directory = makeServerDirectory(t);
   run(
     'initdb',
     '-D',
@@ -127,7 +128,7 @@ async function serve(t: Test, directory: string): Promise<Postgres> {
       }
     },
     async addStandby() {
-      const second = makeDirectory(t);
+      const second = makeServerDirectory(t);
       const target = join(second, 'data');
       run('pg_basebackup', '-d', postgres.url, '-D', target, '-R', '--no-sync', '-c', 'fast');
       appendFileSync(

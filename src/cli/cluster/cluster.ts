@@ -10,6 +10,7 @@ import { withoutPassword } from '../../cluster/address.js';
 import { allowFollower, initCluster } from '../../cluster/init.js';
 import { removeNode } from '../../cluster/nodes.js';
 import { otherCluster } from '../../cluster/open-copy.js';
+import { forgetServers } from '../../cluster/servers.js';
 import { listSnapshots, makeSnapshot } from '../../cluster/snapshots.js';
 import type { LoadedSettings } from '../../config/load.js';
 import type { Settings } from '../../config/schema.js';
@@ -224,6 +225,7 @@ The server must not run meanwhile. The database stays whole; it can be served wi
       if (findMeta(store, 'cluster') === undefined) throw new UserError('this data directory belongs to no cluster');
       await store.write(() => leaveCluster(store));
       requireNoCluster(store);
+      forgetServers(directory);
       const node = nodeName(settings);
       const isTold = settings.cluster !== undefined && (await forget(settings, node));
       if (json) terminal.json({ node, told: isTold });

@@ -1,8 +1,11 @@
 /** The connections of the commands of a cluster. */
 import type { Clock } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
-import { type Connection, createConnection, explainPostgres } from '../../cluster/connection.js';
+import { silentLogger } from '../../base/log.js';
+import type { Connection } from '../../cluster/connection.js';
+import { explainPostgres } from '../../cluster/postgres-failures.js';
 import { type ClusterLog, openPostgresLog } from '../../cluster/postgres-log.js';
+import { knownServers } from '../../cluster/servers.js';
 import type { Settings } from '../../config/schema.js';
 import { nodeName } from '../../roles/cluster/standalone.js';
 
@@ -30,8 +33,9 @@ export async function withLog<Result>(
 ): Promise<Result> {
   const url = requireClusterUrl(settings);
   const node = nodeName(settings);
-  const log = openPostgresLog({ url, node, clock, patienceMs: PATIENCE_MS });
-  const own = createConnection({ url, name: `zoneplane ${node} command`, clock });
+  const servers = knownServers(settings.dataDir, silentLogger());
+  const log = openPostgresLog({ url, node, clock, servers, patienceMs: PATIENCE_MS });
+  const own = log.connect('command');
   try {
     return await work(log, own, url);
   } catch (error) {

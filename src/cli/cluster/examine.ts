@@ -2,13 +2,15 @@
 import { noticesOfNodes } from '../../api/cluster/notices.js';
 import type { Clock } from '../../base/clock.js';
 import { messageOf, UserError } from '../../base/errors.js';
+import type { Connection } from '../../cluster/connection.js';
 import { listNodes } from '../../cluster/nodes.js';
-import { readServerFacts, type ServerFacts } from '../../cluster/postgres-log.js';
+import { readServerFacts, type ServerFacts } from '../../cluster/server-facts.js';
 import { listSnapshots } from '../../cluster/snapshots.js';
 import type { LoadedSettings } from '../../config/load.js';
 import { SERVING_REMEDY, servingDifferences } from '../../roles/cluster/serving.js';
 import { viewOfNode } from '../../roles/cluster/view.js';
 import { openStore } from '../../store/driver.js';
+import { LogUnavailable } from '../../store/failures.js';
 import { clusterOf } from '../../store/meta.js';
 import type { Finding } from '../operations/finding.js';
 import { withLog } from './connect.js';
@@ -47,12 +49,13 @@ export async function examineCluster(loaded: LoadedSettings, clock: Clock): Prom
         ),
         ...examineServing(loaded),
         ...examineServer(await readServerFacts(log.reader), clock),
+        ...examineOthers(log.reader),
         ...examineSnapshots(await listSnapshots(log.reader), clock),
       ];
     });
   } catch (error) {
-    const remedy =
-      error instanceof UserError && error.remedy ? error.remedy : 'DNS and reads go on; writes wait for it.';
+    const known = error instanceof UserError || error instanceof LogUnavailable ? error.remedy : undefined;
+    const remedy = known ?? 'DNS and reads go on; writes wait for it.';
     return [{ what, verdict: 'fail', text: messageOf(error), remedy }];
   }
 }
@@ -91,6 +94,26 @@ function examineServer({ nowMs, syncs, standbys, waitsForStandby }: ServerFacts,
   if (standbys > 0 && !waitsForStandby) {
     const text = 'PostgreSQL does not wait for its standby: a failover loses the last writes';
     findings.push({ what, verdict: 'warn', text, remedy: 'Set synchronous_standby_names there.' });
+  }
+  return findings;
+}
+
+/** Servers that must not be used although they accept writes, and what is needed to tell them from the one with the log. */
+function examineOthers(reader: Connection): Finding[] {
+  const connected = reader.connected();
+  const findings = (connected?.passedOver ?? []).map(
+    (text): Finding => ({
+      ...{ what, verdict: 'warn', text: `a second PostgreSQL server accepts writes, and is not used: ${text}` },
+      remedy: 'Stop it, or make it a standby of the server that was promoted, such as with pg_rewind.',
+    }),
+  );
+  const { system, timeline } = connected?.server ?? {};
+  if (system === undefined || timeline === undefined) {
+    const text =
+      'PostgreSQL does not tell its system identifier and timeline: a former primary that came back beside its promoted standby would not be noticed';
+    const remedy =
+      'Let the user of ZONEPLANE_CLUSTER run them: GRANT EXECUTE ON FUNCTION pg_control_system(), pg_walfile_name(pg_lsn), pg_current_wal_lsn() TO ….';
+    findings.push({ what, verdict: 'warn', text, remedy });
   }
   return findings;
 }

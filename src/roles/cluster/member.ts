@@ -102,7 +102,11 @@ export async function joinCluster(options: MemberOptions, url: string): Promise<
   });
   listeners.push((news) => {
     if (news === 'up' || isNewEntry(news, store)) replica.wake();
-    if (news === 'up') claimAgain(log, name, logger);
+    if (news === 'up') {
+      claimAgain(log, name, logger);
+      for (const reason of log.reader.connected()?.passedOver ?? [])
+        logger.error({ reason }, 'a second PostgreSQL server accepts writes; it is not used');
+    }
   });
   return {
     name,
