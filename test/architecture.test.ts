@@ -74,7 +74,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'pino-pretty': ['base/log.ts'],
   zod: ['dns/', 'config/', 'certs/', 'api/'],
   'better-sqlite3': ['store/'],
-  pg: ['cluster/connection.ts'],
+  pg: ['cluster/primary.ts'],
   dns2: ['resolver/upstream.ts'],
   koffi: ['server/syscalls.ts'],
   yaml: ['config/load.ts'],

@@ -7,6 +7,7 @@
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { Clock } from '../base/clock.js';
 import type { Random } from '../base/random.js';
 import { StoreFull } from '../store/driver.js';
 
@@ -50,7 +51,12 @@ export interface Blobs {
   /** Undefined when the body is gone. */
   open(name: string): Promise<BlobReader | undefined>;
   remove(name: string): Promise<void>;
-  /** Names of bodies that are too old to belong to an upload in progress; also removes abandoned drafts. */
+  /**
+   * The time where bodies are, milliseconds since 1970: their age is measured by the clock that dates them. `clock`: that of this
+   * machine.
+   */
+  nowMs(clock: Clock): Promise<number>;
+  /** Names of bodies that are too old to belong to an upload in progress; also removes abandoned drafts. `nowMs`: from {@link nowMs}. */
   list(nowMs: number): AsyncIterable<string>;
   close(): Promise<void>;
 }
@@ -80,6 +86,7 @@ export function createBlobs(dataDirectory: string, random: Random): FileBlobs {
       return file && createReader(file);
     },
     close: async () => {},
+    nowMs: async (clock) => clock.nowMs(),
     remove: (name) => rm(placeOf(name), { force: true }),
     async *list(nowMs) {
       // Anything else is not ours, such as the `lost+found` of a file system of its own.

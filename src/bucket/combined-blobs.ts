@@ -17,6 +17,7 @@ export function combineBlobs(files: FileBlobs, shared: Blobs): Blobs {
       await files.remove(name);
       await shared.remove(name);
     },
+    nowMs: shared.nowMs,
     async *list(nowMs) {
       yield* files.list(nowMs);
       yield* shared.list(nowMs);

@@ -241,7 +241,7 @@ async function deleteObjects(
 }
 
 async function sweep({ store, blobs, clock }: LocalStore): Promise<void> {
-  const nowMs = clock.nowMs();
+  const nowMs = await blobs.nowMs(clock);
   await store.write(() => noteGarbage(store, nowMs));
   for (;;) {
     const noted = garbageBlobs(store, nowMs - blobs.removalDelayMs, GARBAGE_BATCH);

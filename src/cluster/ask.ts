@@ -1,11 +1,21 @@
 /** One statement on a connection, with limits for the time that it may take. */
-import type pg from 'pg';
 import { type Clock, steadyMs } from '../base/clock.js';
 import { withLimit } from '../base/lifecycle.js';
 import { OutcomeUnknown } from '../store/failures.js';
 
 export type Row = Readonly<Record<string, unknown>>;
 export type Value = string | number | Uint8Array;
+
+/** Of a connection, what is needed here. */
+export interface Client {
+  query(
+    asked: string | { readonly name: string; readonly text: string; readonly values: (string | number | Buffer)[] },
+  ): Promise<Answer | readonly Answer[]>;
+}
+
+interface Answer {
+  readonly rows: readonly Row[];
+}
 
 export interface QueryLimits {
   readonly answerMs?: number;
@@ -22,11 +32,11 @@ function nameOf(text: string): string {
 }
 
 /** One statement at a time; the time of those before it does not count. */
-const lastAsked = new WeakMap<pg.Client, Promise<unknown>>();
+const lastAsked = new WeakMap<Client, Promise<unknown>>();
 
 /** Rows of the last statement of the text. Throws an {@link OutcomeUnknown} when there is no answer in time. */
 export async function ask(
-  client: pg.Client,
+  client: Client,
   clock: Clock,
   { text, values }: { readonly text: string; readonly values: readonly Value[] },
   { answerMs, allMs }: Required<QueryLimits>,
@@ -52,8 +62,7 @@ export async function ask(
   const limitMs = Math.min(answerMs, Math.max(0, endMs - steadyMs(clock)));
   const result = await withLimit(clock, limitMs, asked);
   if (result === undefined) throw new OutcomeUnknown(noAnswer(limitMs));
-  const last = Array.isArray(result) ? (result as pg.QueryResult[]).at(-1)! : result;
-  return last.rows as Row[];
+  return 'rows' in result ? result.rows : result.at(-1)!.rows;
 }
 
 /** {@link withLimit} for a limit that may be infinite. */

@@ -3,7 +3,6 @@
  * server that does not answer is given up; what is asked then is refused at once for a while, so that nobody waits for a server
  * that is away.
  */
-import type pg from 'pg';
 import { type Clock, steadyMs } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import { withLimit } from '../base/lifecycle.js';
@@ -54,12 +53,12 @@ const REST_MS = 250;
 export function createConnection(options: ConnectionOptions): Connection {
   const { clock, onDown = () => {} } = options;
   let primary: Primary | undefined;
-  let connecting: Promise<pg.Client> | undefined;
+  let connecting: Promise<Primary['client']> | undefined;
   let generation = 0;
   let failed: { readonly error: unknown; readonly atMs: number } | undefined;
   let closed = false;
 
-  const drop = (lost: pg.Client): void => {
+  const drop = (lost: Primary['client']): void => {
     if (primary?.client === lost) {
       primary = undefined;
       onDown();
@@ -67,7 +66,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     end(lost);
   };
 
-  async function connect(): Promise<pg.Client> {
+  async function connect(): Promise<Primary['client']> {
     const fresh = await openPrimary(options, drop);
     if (closed) {
       end(fresh.client);
@@ -80,7 +79,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     return fresh.client;
   }
 
-  function use(): Promise<pg.Client> | pg.Client {
+  function use(): Promise<Primary['client']> | Primary['client'] {
     // Another connection may have found the server that was promoted.
     if (primary && options.servers?.refusal(primary.server) !== undefined) drop(primary.client);
     if (primary) return primary.client;
@@ -127,7 +126,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 }
 
 /** Throws a {@link LogUnavailable}, or a UserError when the server refuses for good. */
-async function openPrimary(options: ConnectionOptions, drop: (lost: pg.Client) => void): Promise<Primary> {
+async function openPrimary(options: ConnectionOptions, drop: (lost: Primary['client']) => void): Promise<Primary> {
   const { clock, onNotice, prepare = [] } = options;
   const found = await connectToPrimary({ ...options, onEnd: drop });
   const { client } = found;

@@ -12,13 +12,14 @@ import {
   readSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { makeDirectories } from '../base/directories.js';
 import { UserError } from '../base/errors.js';
+import { explainFileFailure } from '../base/file-failure.js';
 import { DATABASE_FILE, openStore, type Store } from '../store/driver.js';
 import { schemaVersion } from '../store/migrate.js';
 import { replaceContent } from '../store/replace.js';
@@ -120,7 +121,7 @@ async function upload(path: string, about: Pick<Snapshot, 'number' | 'schema' | 
 
 /**
  * Fetches the newest snapshot as the database of a data directory; the content of one that is there is replaced. Throws a
- * UserError when there is no snapshot.
+ * UserError when there is no snapshot, or no room for it.
  */
 export async function fetchSnapshot(reader: Connection, dataDir: string, newestSchema: number): Promise<Snapshot> {
   const snapshots = await listSnapshots(reader);
@@ -143,6 +144,8 @@ export async function fetchSnapshot(reader: Connection, dataDir: string, newestS
     const path = join(dataDir, DATABASE_FILE);
     if (existsSync(path)) await replaceContent(path, join(draft, DATABASE_FILE));
     else renameSync(join(draft, DATABASE_FILE), path);
+  } catch (error) {
+    throw explainFileFailure(error, draft);
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
@@ -157,7 +160,8 @@ async function download(reader: Connection, { number, pieces, octets }: Snapshot
       const [found] = await reader.query(READ_PIECE, [number, piece], PIECE_LIMITS);
       if (!found) throw new UserError(`snapshot ${number} was removed while it was fetched`, 'Try again.');
       const body = await inflate(found['body'] as Uint8Array, { maxOutputLength: PIECE_OCTETS });
-      writeSync(file, body);
+      // All of it, or an error: a single write stores less where the disk becomes full.
+      writeFileSync(file, body);
       written += body.length;
     }
     if (written !== octets) throw new UserError(`snapshot ${number} is not whole`, 'Make another one.');

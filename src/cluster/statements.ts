@@ -82,8 +82,18 @@ export const FIND_ENTRY = 'SELECT id FROM zoneplane.entries WHERE number = $1';
 /** Resolves only when everything before it is on the standby, too, if there must be one. */
 export const CONFIRM = 'UPDATE zoneplane.cluster SET confirmed_at = clock_timestamp()';
 
-export const TAKE_TURN = `SELECT pg_advisory_lock(${TURN})`;
-export const END_TURN = `SELECT pg_advisory_unlock(${TURN})`;
+/**
+ * A process that stands still (SIGSTOP, a frozen container) answers keepalives: the server ends its session, so that it does not
+ * keep the turn. Servers before version 14 do not know that limit.
+ */
+const limitIdleness = (value: string): string =>
+  `SELECT set_config('idle_session_timeout', ${value}, false) WHERE current_setting('idle_session_timeout', true) IS NOT NULL`;
+/** Milliseconds; shorter than another node waits for the turn. */
+const MOST_IDLE_IN_TURN = 3000;
+
+/** The limit stays only if the turn was taken: both are one transaction. */
+export const TAKE_TURN = `${limitIdleness(`'${MOST_IDLE_IN_TURN}'`)}; SELECT pg_advisory_lock(${TURN})`;
+export const END_TURN = `SELECT pg_advisory_unlock(${TURN}); ${limitIdleness('NULL')}`;
 
 /**
  * The entry at a position, without its body, and some of those after it, no more octets than $3 unless the first alone is

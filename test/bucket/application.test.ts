@@ -2,12 +2,10 @@
  * The bucket application over real sockets: the brief's table octet by octet, keys, conditions, ranges, refusals, limits.
  * Everything runs twice: with large bodies as files, and on S3.
  */
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
@@ -28,6 +26,7 @@ import { insertAccount } from '../../src/store/access/accounts.js';
 import type { Store } from '../../src/store/driver.js';
 import { insertBucket } from '../../src/store/objects/buckets.js';
 import { startS3 } from '../support/s3.js';
+import { mountSmall, skipWithoutMounts, unmount } from '../support/small-disk.js';
 import { openTwoCopies } from '../support/two-copies.js';
 import { until } from '../support/until.js';
 
@@ -435,20 +434,6 @@ test('a wrong secret is refused at once, whatever the size of the body', async (
   t.notOk(existsSync(join(directory, 'blobs')), 'nothing was written');
 });
 
-/** Mounts a file system of one mebibyte; false where this process may mount nothing. */
-function mountSmall(path: string): boolean {
-  mkdirSync(path, { recursive: true });
-  return spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', path]).status === 0;
-}
-
-function mayMount(): boolean {
-  const path = mkdtempSync(join(tmpdir(), 'zoneplane-mount-'));
-  const mounted = mountSmall(path);
-  if (mounted) spawnSync('umount', [path]);
-  rmSync(path, { recursive: true, force: true });
-  return mounted;
-}
-
 test('two Host fields are no request', async (t) => {
   const { port } = await serve(t, { allow: ['a'] });
   const request = 'GET /a HTTP/1.1\r\nhost: one\r\nhost: two\r\nconnection: close\r\n\r\n';
@@ -509,11 +494,11 @@ t.test('open bodies are limited for a client and for all', async (t) => {
   bodies.take('d');
 });
 
-t.test('a full disk', { skip: mayMount() ? false : 'this process may mount nothing' }, async (t) => {
+t.test('a full disk', { skip: skipWithoutMounts }, async (t) => {
   const { send, directory } = await serve(t, { allow: ['a', 'b'] });
   const blobs = join(directory, 'blobs');
-  t.ok(mountSmall(blobs));
-  t.teardown(() => spawnSync('umount', [blobs]));
+  t.ok(mountSmall(blobs, 1));
+  t.teardown(() => unmount(blobs));
   const large = Buffer.alloc(600_000, 'x');
   t.equal((await send('PUT', '/a', AUTH, large)).status, 200);
   t.same(short(await send('PUT', '/a', AUTH, Buffer.alloc(900_000, 'y'))), plain(507, 'Insufficient Storage'));

@@ -40,7 +40,8 @@ interface Room {
   get(key: string): Promise<Buffer>;
 }
 
-async function makeRoom(t: Test, now = clock, limits = LIMITS): Promise<Room> {
+/** `timeOfS3`: what S3 says when it is asked; absent: it is asked. */
+async function makeRoom(t: Test, now = clock, limits = LIMITS, timeOfS3?: () => number): Promise<Room> {
   const s3 = await startS3(t);
   const { store, directory, close } = openTwoCopies('s3', clock, systemRandom);
   await store.write(() => {
@@ -48,7 +49,8 @@ async function makeRoom(t: Test, now = clock, limits = LIMITS): Promise<Room> {
     const about = { jurisdiction: 'default', name: 'abc', location: null, storage_class: 'Standard' } as const;
     insertBucket(store, { account, created_at: 1, ...about });
   });
-  const blobs = createS3Blobs({ address: s3.address, random: systemRandom, log: silentLogger(), limits });
+  const real = createS3Blobs({ address: s3.address, random: systemRandom, log: silentLogger(), limits });
+  const blobs = { ...real, ...(timeOfS3 && { nowMs: async () => timeOfS3() }) };
   const isShared = true;
   const objects = createLocalStore({ store, clock: now, random: systemRandom, log: silentLogger(), isShared, blobs });
   t.teardown(async () => {
@@ -247,9 +249,10 @@ t.test('S3 does not answer at all', async (t) => {
 });
 
 t.test('a replaced body stays for an hour, and what crashes left for a day', async (t) => {
+  // The clock of this node is days ahead: only that of S3 counts.
+  const ahead = Object.assign(Object.create(clock) as SystemClock, { nowMs: () => clock.nowMs() + 3 * 86_400_000 });
   let nowMs = clock.nowMs();
-  const moving = Object.assign(Object.create(clock) as SystemClock, { nowMs: () => nowMs });
-  const { s3, put, get, objects } = await makeRoom(t, moving);
+  const { s3, put, get, objects } = await makeRoom(t, ahead, LIMITS, () => nowMs);
   await put('a', body(5000));
   const opened = await objects.open(1, 'a', 'test');
   await put('a', body(6000));
@@ -276,6 +279,11 @@ t.test('a replaced body stays for an hour, and what crashes left for a day', asy
   await objects.sweep();
   t.equal(s3.bodies().length, 1);
   t.equal((await get('a')).length, 6000);
+  const later = Date.UTC(2030, 0, 1);
+  s3.setTime(later);
+  t.equal(await blobs.nowMs(clock), later, 'S3 is asked for the time');
+  s3.setTime(undefined);
+  await t.rejects(blobs.nowMs(clock), away, 'without a time nothing is old');
 });
 
 t.test('abandoned uploads are aborted, on all pages of the list, also when one is gone already', async (t) => {

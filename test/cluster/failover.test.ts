@@ -14,6 +14,7 @@ import { silentLogger } from '../../src/base/log.js';
 import { examineCluster } from '../../src/cli/cluster/examine.js';
 import { isToBeReplaced, type OpenCopy } from '../../src/cluster/open-copy.js';
 import { followLog } from '../../src/cluster/replica.js';
+import { END_TURN, TAKE_TURN } from '../../src/cluster/statements.js';
 import { loadSettings } from '../../src/config/load.js';
 import { openStore } from '../../src/store/driver.js';
 import { catchUp } from '../../src/store/log-writer.js';
@@ -183,6 +184,26 @@ t.test('trouble with PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     t.notOk(isWritten, 'who has no turn waits');
     await postgres.query(`SELECT pg_terminate_backend(${pid})`);
     t.ok(await writing);
+  });
+
+  t.test('the holder of the turn stands still', async (t) => {
+    const { store } = await openNode(t, postgres.url, { node: 'a', dataDir: first });
+    const before = await increase(store);
+    const holder = new pg.Client(postgres.url);
+    let end = '';
+    holder.on('error', ({ message }) => (end = message));
+    await holder.connect();
+    await holder.query(TAKE_TURN);
+    t.equal(await increase(store), before + 1);
+    await until(() => end !== '');
+    t.match(end, /idle-session timeout/);
+    const quiet = new pg.Client(postgres.url);
+    await quiet.connect();
+    await quiet.query(TAKE_TURN);
+    await quiet.query(END_TURN);
+    const { rows } = await quiet.query('SHOW idle_session_timeout');
+    t.strictSame(rows, [{ idle_session_timeout: '0' }], 'without the turn it may be idle');
+    await quiet.end();
   });
 
   t.test(

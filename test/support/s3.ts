@@ -23,6 +23,8 @@ export interface TestS3 {
   bodies(): readonly string[];
   /** `choose` says what happens to each request from now on. */
   setFaults(choose: (method: string, url: string) => Fault | undefined): void;
+  /** The time that it tells who asks about the bucket, milliseconds since 1970; undefined: it tells none. */
+  setTime(nowMs: number | undefined): void;
   /** Requests up to now, such as `PUT /bodies/…`. */
   readonly requests: readonly string[];
   stop(): Promise<void>;
@@ -46,7 +48,11 @@ export async function startS3(t: Pick<Test, 'teardown'>): Promise<TestS3> {
   const handle = s3.callback();
   const requests: string[] = [];
   let choose: (method: string, url: string) => Fault | undefined = () => undefined;
+  let time: { readonly nowMs: number | undefined } | undefined;
   const server = createServer((request, response) => {
+    const isAboutBucket = request.method === 'HEAD' && /^\/bodies\/?(?:\?|$)/.test(request.url!);
+    if (time && isAboutBucket) response.sendDate = false;
+    if (time?.nowMs !== undefined && isAboutBucket) response.setHeader('date', new Date(time.nowMs).toUTCString());
     requests.push(`${request.method} ${request.url}`);
     const fault = choose(request.method!, request.url!);
     if (typeof fault === 'object') {
@@ -83,6 +89,7 @@ export async function startS3(t: Pick<Test, 'teardown'>): Promise<TestS3> {
     setFaults(next) {
       choose = next;
     },
+    setTime: (nowMs) => void (time = { nowMs }),
     requests,
     stop,
   };

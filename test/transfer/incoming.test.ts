@@ -11,6 +11,7 @@ import { createZoneKeys } from '../../src/control/dnssec/zone-keys.js';
 import { createRecord, deleteRecord, listRecords } from '../../src/control/records/records.js';
 import { createIncoming, forceTransfer, getIncomingStatus } from '../../src/control/secondary/incoming.js';
 import { createPeer } from '../../src/control/secondary/peers.js';
+import { expireZone } from '../../src/control/secondary/transferred.js';
 import { createTsig } from '../../src/control/secondary/tsigs.js';
 import { type Context, DEFAULT_LIMITS, OPERATOR } from '../../src/control/write/context.js';
 import { editDnsSettings } from '../../src/control/zones/dns-settings.js';
@@ -421,6 +422,30 @@ t.test('a zone whose primaries are away expires, and comes back', async (t) => {
   t.equal(explained.answer.rcode, 'SERVFAIL');
   t.match(explained.steps, [{ step: 'zone', detail: /its copy, serial 10, expired at 1970-01-01T.*last check: p0: / }]);
   t.equal(explained.steps.length, 1, 'the records that are stored do not matter');
+});
+
+t.test('a node that stood still in a transfer changes nothing when another has taken over meanwhile', async (t) => {
+  const { ctx, primary, check, records, seq } = await start(t, { ixfr: false });
+  const { store } = ctx;
+  primary.script.serial = 10;
+  primary.script.transfer = whole(10, BASE);
+  await check();
+  primary.script.serial = 11;
+  primary.script.transfer = async (asked, say) => {
+    primary.script.serial = 12;
+    primary.script.transfer = whole(12, [...BASE, HOST('newest', 12)]);
+    t.match(await check(), { serial: 12 });
+    await whole(11, [...BASE, HOST('older', 11)])(asked, say);
+  };
+  await check();
+  t.equal(findIncoming(store, seq)!.serial, 12);
+  const names = (await records()).join('\n');
+  t.match(names, /newest/);
+  t.notMatch(names, /older/);
+  t.equal(findZoneByName(store, ZONE)!.expired, 0);
+  // It could not reach a primary, and finds the copy expired, which the other node has renewed before it writes.
+  await expireZone(ctx, seq);
+  t.equal(findZoneByName(store, ZONE)!.expired, 0);
 });
 
 /** The clock of the world, which the test moves on; timers stay as they are. */

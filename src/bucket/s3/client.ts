@@ -1,5 +1,5 @@
 /** Requests to S3. Whatever goes wrong there is one failure for clients, and a line in the log for the operator. */
-import { S3Client, S3ServiceException } from '@aws-sdk/client-s3';
+import { HeadBucketCommand, S3Client, S3ServiceException } from '@aws-sdk/client-s3';
 import { AppError, messageOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import { objectFailure } from '../errors.js';
@@ -57,4 +57,27 @@ export function storageFailure(error: unknown, what: string, log: Logger): AppEr
   if (error instanceof AppError) return error;
   log.error({ reason: `${(error as Error).name}: ${messageOf(error)}` }, `${what} failed on S3`);
   return objectFailure('storageAway');
+}
+
+/**
+ * The time of the server that dates the objects, milliseconds since 1970, in whole seconds (RFC 9110 §6.6.1). The clock of this
+ * machine may be a day ahead; by that, everything would be old.
+ */
+export async function timeOf(client: S3Client, bucket: string): Promise<number> {
+  const command = new HeadBucketCommand({ Bucket: bucket });
+  let date: string | undefined;
+  command.middlewareStack.add(
+    (next) => async (request) => {
+      const result = await next(request);
+      const { headers } = result.response as { readonly headers?: Readonly<Record<string, string>> };
+      date = headers?.['date'];
+      return result;
+    },
+    { step: 'deserialize' },
+  );
+  await client.send(command);
+  const nowMs = Date.parse(date ?? '');
+  if (Number.isNaN(nowMs))
+    throw new Error(`the response has no date by which the age of bodies could be told (${date})`);
+  return nowMs;
 }

@@ -25,7 +25,15 @@ import type { Logger } from '../../base/log.js';
 import type { Random } from '../../base/random.js';
 import { BLOB_NAME, type BlobDraft, type BlobReader, type Blobs, newBlobName } from '../blobs.js';
 import { parseS3Address, type S3Address } from './address.js';
-import { createS3Client, isUnknownRequest, S3_LIMITS, type S3Limits, storageFailure, unlessMissing } from './client.js';
+import {
+  createS3Client,
+  isUnknownRequest,
+  S3_LIMITS,
+  type S3Limits,
+  storageFailure,
+  timeOf,
+  unlessMissing,
+} from './client.js';
 
 export interface S3Options {
   readonly address: string;
@@ -53,8 +61,9 @@ interface S3 extends Required<S3Options> {
 export function createS3Blobs(options: S3Options): Blobs {
   const at = parseS3Address(options.address);
   const limits = options.limits ?? S3_LIMITS;
+  const client = createS3Client(at, limits);
   const s3: S3 = {
-    ...{ ...options, at, limits, client: createS3Client(at, limits) },
+    ...{ ...options, at, limits, client },
     keyOf: (name) => `${at.prefix}${name.slice(0, 2)}/${name}`,
   };
   return {
@@ -70,6 +79,7 @@ export function createS3Blobs(options: S3Options): Blobs {
         s3.client.send(new DeleteObjectCommand({ Bucket: at.bucket, Key: s3.keyOf(name) })),
       );
     },
+    nowMs: () => guarded(s3, 'asking for the time', () => timeOf(client, at.bucket)),
     list: (nowMs) => list(s3, nowMs),
     close: async () => s3.client.destroy(),
   };

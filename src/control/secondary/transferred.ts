@@ -128,13 +128,16 @@ function edit(ctx: Context, draft: Draft, zone: ZoneRow, { before, after }: Edit
 export interface StagedVersion extends Version {
   readonly set: number;
   readonly records: number;
+  /** The serial that was stored when the transfer began. */
+  readonly over: number | null;
   /** All records of a version that its primary has signed. */
   readonly signed?: readonly PlacedRR[] | undefined;
 }
 
 /**
  * Makes the zone what a staged set says. Few differences are applied to the records of the zone; with many it gets the set. In
- * both cases the set is used up afterwards. False as above; then the caller gives the set up.
+ * both cases the set is used up afterwards. False as above, and when another version came meanwhile: another node has taken
+ * over from one that stood still. Then the caller gives the set up.
  */
 export async function applyVersion(ctx: Context, seq: number, staged: StagedVersion): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
@@ -164,6 +167,7 @@ async function switchTo(
   const { value } = await commitAlone(ctx, (draft) => {
     const current = zoneToWrite(ctx, seq);
     if (!current) return 'gone';
+    if (findIncoming(ctx.store, seq)!.serial !== staged.over) return 'gone';
     // Somebody wrote meanwhile.
     if (current.version !== version || current.record_set !== set) return 'stale';
     if (replacement && !mayReplace(ctx, rowWith(current, staged), replacement)) return 'stale';
@@ -252,11 +256,16 @@ function zoneToWrite({ store }: Context, seq: number): ZoneRow | undefined {
   return zone?.type === 'secondary' && findIncoming(store, seq) ? zone : undefined;
 }
 
-/** No primary was reached for too long, or no version can be used: the zone is not answered any more (RFC 1035 §3.3.13). */
+/**
+ * No primary was reached for too long: the zone is not answered any more (RFC 1035 §3.3.13). Another node may have reached one
+ * while this one stood still; then nothing happens.
+ */
 export async function expireZone(ctx: Context, seq: number): Promise<void> {
   await commitAlone(ctx, (draft) => {
     const zone = zoneToWrite(ctx, seq);
     if (!zone || zone.expired === 1) return;
+    const expiresAt = findIncoming(ctx.store, seq)!.expires_at;
+    if (expiresAt === null || expiresAt > ctx.clock.nowUs()) return;
     draft.setZone(seq, { expired: 1, serial: zone.serial });
     draft.noteZone(seq, 'zone-replaced');
     draft.audit({ action: 'zone.expire', zone: zone.id, object: zone.id });

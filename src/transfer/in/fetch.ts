@@ -20,6 +20,8 @@ export interface FetchOrder {
   readonly primary: Primary;
   /** The SOA of the stored version; undefined: the whole zone is wanted. */
   readonly from: { readonly serial: number; readonly rdata: Uint8Array; readonly ttl: number } | undefined;
+  /** The serial of the stored version; null: there is none. */
+  readonly stored: number | null;
   /** What is noted with a version, in the commit that stores it. */
   readonly noted: (soa: Soa, notice: string | null) => IncomingChange;
 }
@@ -80,7 +82,7 @@ async function storeOrRefuse(...parts: Parameters<typeof store>): Promise<Fetche
 }
 
 async function store(ctx: Context, order: FetchOrder, end: TransferEnd, collection: Collection): Promise<Fetched> {
-  const { zone, from, noted } = order;
+  const { zone, from, stored: over, noted } = order;
   const { soa, kind } = end;
   if (kind === 'current') return { soa, kind, records: 0 };
   const version = (notice: string | null) => ({ soa: soa.record, noted: noted(soa, notice) });
@@ -89,7 +91,9 @@ async function store(ctx: Context, order: FetchOrder, end: TransferEnd, collecti
     const notice = end.outside === 0 ? null : `${end.outside} records outside the zone were left out`;
     const isSigned = proofs.length > 0;
     const signed = isSigned ? await readSignedVersion(ctx, zone, set, [soa.record, ...proofs]) : undefined;
-    if (await applyVersion(ctx, zone.seq, { set, records, signed, ...version(notice) })) collection.keep();
+    const isApplied = await applyVersion(ctx, zone.seq, { set, records, over, signed, ...version(notice) });
+    if (!isApplied) return { soa, kind: 'current', records: 0 };
+    collection.keep();
     return { soa, kind, records: records + proofs.length };
   }
   if (end.steps.some(({ removed, added }) => [...removed, ...added].some(isProof))) {

@@ -132,7 +132,7 @@ async function visit(
     const ended = { serial: newer.serial, forced: 0, checked_at: now, transferred_at: now, expires_at: expiresAt };
     return { ...ended, failures: 0, error: null, notice };
   };
-  const fetched = await fetchZone(ctx, context, { zone, primary, from, noted });
+  const fetched = await fetchZone(ctx, context, { zone, primary, from, stored: serial, noted });
   parts.counts.transferred(fetched.kind, fetched.records);
   const { kind, records } = fetched;
   log.info(
