@@ -8,6 +8,7 @@ import { Empty, ErrorNote, Loading } from './parts/notes.js';
 import { Tabs } from './parts/tabs.js';
 import { Status, servedName, shownName } from './parts/zone.js';
 import { go, Link } from './router.js';
+import { notSaved, REVIEW, usePending } from './screens/records/pending.js';
 import { type ScreenProps, ZONE_SCREENS } from './screens.js';
 import { mayRead, mayWrite, PermissionContext, usePermissions } from './session.js';
 import type { Permissions, Zone } from './types.js';
@@ -112,11 +113,34 @@ function OneZone({ zone, rest, base }: OneZoneProps) {
           params={{}}
         />
       )}
+      {answer && rest !== RECORDS && <EditsElsewhere zone={zone} base={base} />}
       {answer && !screen && rest !== '' && (
         <Empty title="There is nothing here">
           <p>No screen has this address, or your credential may not see it.</p>
         </Empty>
       )}
     </PermissionContext.Provider>
+  );
+}
+
+/** Where these edits are made and shown. */
+const RECORDS = 'records';
+
+/** Edits of records concern other screens, too: what these show is without them. */
+function EditsElsewhere({ zone, base }: { readonly zone: Zone; readonly base: string }) {
+  const { edits } = usePending(zone.id);
+  if (edits.size === 0) return null;
+  return (
+    <section class="pending" aria-label="Edits that are not saved">
+      <strong role="status">{notSaved(edits)}</strong>
+      <span class="actions">
+        <Link class="button" href={`${base}/${RECORDS}`}>
+          Show the records
+        </Link>
+        <Link class="button primary" href={`${base}/${RECORDS}?${REVIEW}=1`}>
+          Review and save
+        </Link>
+      </span>
+    </section>
   );
 }

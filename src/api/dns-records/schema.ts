@@ -7,7 +7,7 @@ import type { DataMember } from '../../dns/rr/type.js';
 import { refusedWith } from '../body-schema.js';
 import { diff, direction, identifier, match, message, onlyId, pageQuery, time } from '../schema.js';
 
-export const RECORD_ORDERS = ['type', 'name', 'content', 'ttl', 'proxied'] as const;
+export const RECORD_ORDERS = ['type', 'name', 'content', 'ttl', 'proxied', 'canonical'] as const;
 
 export const recordParams = z.object({ zone_id: identifier('zone'), dns_record_id: identifier('record') });
 
@@ -256,7 +256,12 @@ export const recordQuery = z.object({
   shadowing_name: z.string().optional().describe('NS records at a name and above it'),
   as_of: asOf,
   search: z.string().optional().describe('Words that occur in name, type, content, comment or a tag'),
-  order: z.enum(RECORD_ORDERS).optional(),
+  order: z
+    .enum(RECORD_ORDERS)
+    .optional()
+    .describe(
+      '`name` compares names as text. `canonical` (ours) is the order of names in RFC 4034 §6.1: the apex first, then each name before the names below it. Default: by name as text; in a zone with more than 20 000 records, canonical',
+    ),
   direction,
   ...pageQuery,
 });

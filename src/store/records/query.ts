@@ -14,7 +14,8 @@ import { perStore, type SqlValue, type Store } from '../driver.js';
 import { byOwner, isShadowed } from './owner-index.js';
 import { COLUMNS_OF_ZONE, type RecordRow, SET_OF_ZONE, typesOfZone } from './records.js';
 
-export type RecordOrder = 'type' | 'name' | 'content' | 'ttl' | 'proxied';
+/** `canonical`: by owner as RFC 4034 §6.1 has it, the apex first; `name` compares names as text. */
+export type RecordOrder = 'type' | 'name' | 'canonical' | 'content' | 'ttl' | 'proxied';
 
 export interface RecordSelection {
   /** Store number. */
@@ -95,7 +96,7 @@ function inOrder(
 
 /** Whether the index of owners has the order. */
 function followsIndex({ order, zoneCount }: Pick<RecordSelection, 'order' | 'zoneCount'>): boolean {
-  return order === undefined && zoneCount > SORTED_BY_TEXT;
+  return order === 'canonical' || (order === undefined && zoneCount > SORTED_BY_TEXT);
 }
 
 function sorted(
@@ -113,7 +114,8 @@ function sorted(
 
 function orderIn(store: Store, selection: RecordSelection): string {
   const { order, zone } = selection;
-  return orderOf(selection, order === undefined || order === 'content' ? [] : typesOfZone(store, zone));
+  const needsTypes = order !== undefined && order !== 'canonical' && order !== 'content';
+  return orderOf(selection, needsTypes ? typesOfZone(store, zone) : []);
 }
 
 /** Matches the records of a zone. */
@@ -133,6 +135,7 @@ function orderOf(selection: RecordSelection, types: readonly number[]): string {
   const { order, direction, mnemonic } = selection;
   const byType = `CASE type ${types.map((type) => `WHEN ${type} THEN '${mnemonic(type)}'`).join(' ')} ELSE '' END`;
   const ties = types.length > 0 ? `name, ${byType}, id` : 'name, type, id';
+  if (followsIndex(selection)) return `owner_key ${direction}, type ${direction}, rdata_key ${direction}`;
   switch (order) {
     case 'name':
       return `name ${direction}, ${types.length > 0 ? byType : 'type'}, id`;
@@ -142,9 +145,8 @@ function orderOf(selection: RecordSelection, types: readonly number[]): string {
     case 'ttl':
     case 'proxied':
       return `${order} ${direction}, ${ties}`;
-    case undefined:
-      if (!followsIndex(selection)) return `name ${direction}, type, id`;
-      return `owner_key ${direction}, type ${direction}, rdata_key ${direction}`;
+    default:
+      return `name ${direction}, type, id`;
   }
 }
 

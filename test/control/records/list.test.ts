@@ -134,6 +134,20 @@ t.test('orders and pages', async (t) => {
   ];
   t.same(await list({ order: 'name' }), byName);
   t.same(names(await list({})), names(byName));
+  // RFC 4034 §6.1
+  const canonical = [
+    'example.com A',
+    'example.com MX',
+    'example.com CAA',
+    '_sip._tcp.example.com SRV',
+    'txt.example.com TXT',
+    'txt.example.com TXT',
+    'v6.example.com AAAA',
+    'www.example.com CNAME',
+  ];
+  t.same(await list({ order: 'canonical' }), canonical);
+  t.same(await list({ order: 'canonical', direction: 'desc' }), canonical.toReversed());
+  t.same(names(await list({ order: 'canonical', search: 'e' })), names(canonical), 'also when some are sought');
   t.equal((await list({ direction: 'desc' }))[0], byName.at(-1));
   t.same(types(await list({ order: 'type' })), ['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'SRV', 'TXT', 'TXT']);
   t.equal((await list({ order: 'type', direction: 'desc' })).at(-1), 'example.com A');

@@ -109,7 +109,7 @@ t.test('a zone in the dashboard', { skip: noBrowser, timeout: 300_000 }, async (
       '/record_types',
       '/user/permissions',
       `/user/permissions?zone_id=${id}`,
-      `/zones/${id}/dns_records?direction=asc&per_page=100`,
+      `/zones/${id}/dns_records?order=canonical&direction=asc&per_page=100`,
       '/zones?name=shop.example',
     ]);
     await fresh.context().close();
@@ -142,11 +142,17 @@ t.test('a zone in the dashboard', { skip: noBrowser, timeout: 300_000 }, async (
     t.equal(await dig(dashboard, 'www.shop.example', 'A'), '192.0.2.1', 'nothing is saved yet');
     await page.getByRole('link', { name: 'History' }).click();
     await page.getByText('The zone was added').waitFor();
-    await page.goBack();
+    const elsewhere = page.getByRole('region', { name: 'Edits that are not saved' });
+    await elsewhere.getByText('3 edits are not saved').waitFor();
+    await inspect(page, 'pending-elsewhere');
+    await elsewhere.getByRole('link', { name: 'Review and save' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('to be removed').waitFor();
+    await page.keyboard.press('Escape');
     await page.getByText('3 edits are not saved').waitFor();
+    t.equal(page.url(), `${dashboard.program.api}/zones/shop.example/records`, 'the review is closed');
     await inspect(page, 'records-pending');
     await page.getByRole('button', { name: 'Review and save' }).click();
-    const dialog = page.getByRole('dialog');
     for (const line of [
       'www.shop.example.  3600  IN  A  192.0.2.1',
       '192.0.2.11',
@@ -164,6 +170,9 @@ t.test('a zone in the dashboard', { skip: noBrowser, timeout: 300_000 }, async (
     const [zone] = await call('GET', '/zones?name=shop.example');
     const history = await call('GET', `/zones/${zone.id}/history`);
     t.strictSame(history.length, 2, 'one change');
+    // In the order of zone files: as text, the apex would be between ns1 and www.
+    const names = page.locator('.row-name');
+    await until(async () => (await names.allTextContents()).join(' ') === '@ @ mail ns1 www');
   });
 
   await t.test('a conflict shows both sides', async (t) => {

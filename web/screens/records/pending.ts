@@ -3,6 +3,7 @@
  * undone. Saving sends all of them in one request.
  */
 import { useLayoutEffect, useState } from 'preact/hooks';
+import { count } from '../../parts/count.js';
 import type { DnsRecord } from '../../types.js';
 
 /** What is sent for a record. */
@@ -88,6 +89,14 @@ export function usePending(zoneId: string): Pending {
     clear: () => put(zoneId, NONE),
     rebase: (edits, etag) => put(zoneId, { edits, past: [], etag }),
   };
+}
+
+/** Member of the query of a zone's records with which the review is open. */
+export const REVIEW = 'review';
+
+/** Says how many edits there are. */
+export function notSaved({ size }: Edits): string {
+  return `${size === 1 ? '1 edit is' : `${count(size)} edits are`} not saved`;
 }
 
 let created = 0;

@@ -5,7 +5,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, ApiError, call, pathWith } from '../../api.js';
 import { readAhead, useLoad } from '../../load.js';
-import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
 import { isPastEnd, Paging } from '../../parts/paging.js';
@@ -13,7 +12,7 @@ import { Receipt, type Saved } from '../../parts/receipt.js';
 import { RECORD_TYPES } from '../../parts/record.js';
 import { sortOf } from '../../parts/sort.js';
 import { asciiName } from '../../parts/zone.js';
-import { usePlace } from '../../router.js';
+import { go, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { DnsRecord, RecordType, Zone } from '../../types.js';
@@ -22,12 +21,26 @@ import { draftsOf } from './drafts.js';
 import { Editor, isCommand } from './editor.js';
 import { Filters } from './filters.js';
 import { valuesOf } from './form-values.js';
+import { answersInOrder } from './in-order.js';
 import { NoRecords } from './no-records.js';
-import { batchOf, changeOf, type Edit, type Edits, editAt, newKey, type RecordBody, usePending } from './pending.js';
+import {
+  batchOf,
+  changeOf,
+  type Edit,
+  type Edits,
+  editAt,
+  newKey,
+  notSaved,
+  REVIEW,
+  type RecordBody,
+  usePending,
+} from './pending.js';
 import { Review } from './review.js';
 import { ORDERS, RecordTable } from './table.js';
 
 const PER_PAGE = 100;
+/** Records of a page when all of them are read. */
+const READ_AT_ONCE = 2000;
 /** Edits that are checked together with a new one; above, only the new one is. */
 const MOST_CHECKED = 300;
 
@@ -36,8 +49,8 @@ function listPath(zone: Zone, query: URLSearchParams): string {
   const { order, direction } = sortOf(query, ORDERS, 'name');
   return pathWith(`/zones/${zone.id}/dns_records`, {
     ...filterOf(query),
-    // By name is the server's own order. In a large zone it then follows its index instead of sorting all records.
-    order: order === 'name' ? undefined : order,
+    // As text, the apex would stand in the middle of the list.
+    order: order === 'name' ? 'canonical' : order,
     direction,
     page: query.get('page') ?? undefined,
     per_page: PER_PAGE,
@@ -61,7 +74,14 @@ export default function Records({ zone, base }: ZoneScreenProps) {
   const drafts = draftsOf(zone.id);
   const [open, setOpen] = useState<string>();
   const [selected, setSelected] = useState<ReadonlyMap<string, DnsRecord>>(new Map());
-  const [isReviewing, setReviewing] = useState(false);
+  // Other screens of the zone lead to the review, too.
+  const isReviewing = query.has(REVIEW) && pending.edits.size > 0;
+  const setReviewing = (wanted: boolean): void =>
+    go(withQuery({ [REVIEW]: wanted ? '1' : undefined }), { replace: true });
+  // The next edit must not open it.
+  useEffect(() => {
+    if (query.has(REVIEW) && pending.edits.size === 0) setReviewing(false);
+  });
   const [saved, setSaved] = useState<Saved>();
   const [refused, setRefused] = useState<ApiError>();
   const apex = asciiName(zone);
@@ -204,9 +224,7 @@ export default function Records({ zone, base }: ZoneScreenProps) {
       )}
       {pending.edits.size > 0 && selected.size === 0 && (
         <section class="pending" aria-label="Edits that are not saved">
-          <strong role="status">
-            {pending.edits.size === 1 ? '1 edit is' : `${count(pending.edits.size)} edits are`} not saved
-          </strong>
+          <strong role="status">{notSaved(pending.edits)}</strong>
           <span class="actions">
             {pending.past.length > 0 && (
               <button type="button" aria-keyshortcuts="Control+Z" onClick={pending.undo}>
@@ -276,9 +294,6 @@ function filterOf(query: URLSearchParams): Readonly<Record<string, string | unde
   };
 }
 
-/** Pages that are asked for before the present one has come. */
-const ASKED_AHEAD = 2;
-
 /** Reads all records that the filter matches. */
 async function readAll(
   zone: Zone,
@@ -286,23 +301,17 @@ async function readAll(
   onProgress: (read: number) => void,
 ): Promise<Map<string, DnsRecord>> {
   const all = new Map<string, DnsRecord>();
-  const ask = (page: number): Promise<Answer<DnsRecord[]>> => {
-    const path = pathWith(`/zones/${zone.id}/dns_records`, { ...filter, page, per_page: 2000 });
-    const answer = call<DnsRecord[]>('GET', path);
-    // The loop below throws the first failure. Later pages are not needed then.
-    answer.catch(() => {});
-    return answer;
-  };
-  const asked = [ask(1)];
-  for (let page = 1; asked.length > 0; page++) {
-    const { result, info } = await asked.shift()!;
-    // The server makes the next ones while these are taken over.
-    while (asked.length < ASKED_AHEAD && page + asked.length < (info?.total_pages ?? 1)) {
-      asked.push(ask(page + asked.length + 1));
-    }
+  const ask = (page: number): Promise<Answer<DnsRecord[]>> =>
+    call('GET', pathWith(`/zones/${zone.id}/dns_records`, { ...filter, page, per_page: READ_AT_ONCE }));
+  const take = ({ result }: Answer<DnsRecord[]>): void => {
     for (const record of result) all.set(record.id, record);
     onProgress(all.size);
-  }
+  };
+  // The first page says how many there are.
+  const first = await ask(1);
+  const others = Array.from({ length: Math.max(0, (first.info?.total_pages ?? 1) - 1) }, (_, i) => i + 2);
+  take(first);
+  for await (const [, answer] of answersInOrder(others, ask)) take(answer);
   return all;
 }
 

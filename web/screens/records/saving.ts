@@ -5,6 +5,7 @@
 import { type Answer, ApiError, call } from '../../api.js';
 import type { Saved } from '../../parts/receipt.js';
 import type { Diff } from '../../types.js';
+import { answersInOrder } from './in-order.js';
 import { batchOf, type Edit, type Edits, editAt } from './pending.js';
 
 /** What the server takes in one change. */
@@ -61,9 +62,6 @@ function explained(error: unknown, edits: Edits): unknown {
   return new ApiError(error.status, errors);
 }
 
-/** Parts that are asked for before the answer to the present one has come: the server works while it is read. */
-const ASKED_AHEAD = 1;
-
 export interface CheckingOptions extends Pick<SavingOptions, 'path' | 'parts' | 'etag'> {
   readonly signal: AbortSignal;
   readonly onPart: (checked: Edits) => void;
@@ -71,17 +69,9 @@ export interface CheckingOptions extends Pick<SavingOptions, 'path' | 'parts' | 
 
 /** What resolvers would see of each part. Throws the refusal of the first part that would be refused. */
 export async function checkParts({ path, parts, etag, signal, onPart }: CheckingOptions): Promise<Diff[]> {
-  const ask = (part: Edits): Promise<Answer<unknown>> => {
-    const answer = sendPart(`${path}?dry_run=true`, part, etag, signal);
-    // The loop below throws the refusal of the first part. Answers to later parts are not needed then.
-    answer.catch(() => {});
-    return answer;
-  };
   const diffs: Diff[] = [];
-  const asked: Promise<Answer<unknown>>[] = [];
-  for (const [index, part] of parts.entries()) {
-    for (const next of parts.slice(index + asked.length, index + ASKED_AHEAD + 1)) asked.push(ask(next));
-    const { diff } = await asked.shift()!;
+  const ask = (part: Edits): Promise<Answer<unknown>> => sendPart(`${path}?dry_run=true`, part, etag, signal);
+  for await (const [part, { diff }] of answersInOrder(parts, ask)) {
     if (diff) diffs.push(diff);
     onPart(part);
   }
