@@ -120,6 +120,7 @@ function activationMessage({ name, status, nameServers }: ZoneItem): Message {
 /** The filters of a list of zones (v4: §3.3). */
 function filterOf(query: Query): ZoneQuery {
   const name = textValue(query, 'name');
+  const encloses = textValue(query, 'encloses');
   const accountId = textValue(query, 'account.id');
   const accountName = textValue(query, 'account.name');
   const statuses = choiceValues(query, 'status', ZONE_STATUSES);
@@ -129,6 +130,7 @@ function filterOf(query: Query): ZoneQuery {
   const direction = choiceValue(query, 'direction', ['asc', 'desc']);
   return {
     ...(name === undefined ? {} : { name: nameFilter(name) }),
+    ...(encloses === undefined ? {} : { encloses }),
     ...(accountId === undefined ? {} : { accountId }),
     ...(accountName === undefined ? {} : { accountName: nameFilter(accountName) }),
     ...(statuses.length === 0 ? {} : { statuses }),

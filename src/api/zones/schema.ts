@@ -85,6 +85,10 @@ export type Zone = z.output<typeof zone>;
 
 export const zoneQuery = z.object({
   name: z.string().optional().describe('A name, or `operator:text` such as `contains:shop`'),
+  encloses: z
+    .string()
+    .optional()
+    .describe('A domain name: the zones in which it may lie, which have its name or the end of it (ours)'),
   'account.id': z.string().optional(),
   'account.name': z.string().optional().describe('A name, or `operator:text`'),
   status: z.enum(ZONE_STATUSES).optional().describe('One or more, separated by commas'),

@@ -8,6 +8,7 @@ import {
   matchAccount,
   matchName,
   matchStatuses,
+  matchZoneNames,
   type NameOperator,
   selectZones,
   type ZoneOrder,
@@ -42,6 +43,8 @@ export interface NameFilter {
 
 export interface ZoneQuery extends PageQuery {
   readonly name?: NameFilter;
+  /** A name at or below the zones' names. */
+  readonly encloses?: string;
   readonly accountId?: string;
   readonly accountName?: NameFilter;
   readonly statuses?: readonly ZoneStatus[];
@@ -97,6 +100,7 @@ function conditionsOf(query: ZoneQuery): Condition[] {
     const text = value.trim().replace(/\.$/, '');
     conditions.push(matchName('zone', operator, domainToAscii(text) ?? text));
   }
+  if (query.encloses !== undefined) conditions.push(matchEnclosing(query.encloses));
   if (query.accountId) {
     const id = parseId(query.accountId);
     conditions.push(id ? matchAccount(id) : matchNothing());
@@ -104,6 +108,14 @@ function conditionsOf(query: ZoneQuery): Condition[] {
   if (query.accountName) conditions.push(matchName('account', query.accountName.operator, query.accountName.value));
   if (query.statuses && query.statuses.length > 0) conditions.push(matchStatuses(query.statuses));
   return conditions;
+}
+
+/** Zones in which a name may lie. */
+function matchEnclosing(text: string): Condition {
+  const parsed = parseZoneName(text);
+  if ('reason' in parsed) return matchNothing();
+  const labels = parsed.name.split('.');
+  return matchZoneNames(labels.map((_, first) => labels.slice(first).join('.')));
 }
 
 /** Throws 404/1001 when there is none, 403/10000 when it is another account's. */

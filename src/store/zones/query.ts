@@ -82,6 +82,11 @@ export function matchName(subject: 'zone' | 'account', operator: NameOperator, v
     : inAccounts(matchColumn('accounts.name', operator, value));
 }
 
+/** Matches zones with one of these names, which are lower-case ASCII. */
+export function matchZoneNames(names: readonly string[]): Condition {
+  return matchAnyOf('z.name', names);
+}
+
 function matchColumn(column: string, operator: NameOperator, value: string): Condition {
   switch (operator) {
     case 'equal':

@@ -63,9 +63,12 @@ t.test('odd data', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
 
   await t.test('a bucket gets a public name, loses it, and is deleted when it is empty', async (t) => {
     const page = await enter('/buckets/victim');
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
     await page.getByLabel('Name in one of your zones').fill('assets.nowhere.example');
     await page.getByRole('button', { name: 'Attach' }).click();
     await page.getByText('No zone that you may see contains the name assets.nowhere.example').waitFor();
+    t.equal(asked.filter((path) => path === '/client/v4/zones').length, 1, 'one question for all zones above the name');
     await page.getByLabel('Name in one of your zones').fill(' Assets.Shop.Example. ');
     await page.getByRole('button', { name: 'Attach' }).click();
     await page.getByRole('link', { name: 'assets.shop.example' }).waitFor();

@@ -1,6 +1,6 @@
 /** The names of zones at which everybody may read a bucket. */
 import { useState } from 'preact/hooks';
-import { ApiError, call } from '../../api.js';
+import { ApiError, call, pathWith } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
@@ -106,12 +106,12 @@ function Attach({ path, onDone }: { readonly path: string; readonly onDone: () =
 
 /** The zone that a name belongs to: that with the longest name. Throws an {@link ApiError} when there is none. */
 async function zoneOf(domain: string): Promise<Zone> {
-  const labels = domain.split('.');
-  for (let first = 0; first < labels.length; first++) {
-    const name = labels.slice(first).join('.');
-    const { result } = await call<Zone[]>('GET', `/zones?name=${encodeURIComponent(name)}`);
-    const zone = result.find(({ status }) => status === 'active') ?? result[0];
-    if (zone) return zone;
-  }
+  const { result } = await call<Zone[]>('GET', pathWith('/zones', { encloses: domain, per_page: MOST_ZONES }));
+  const isActive = ({ status }: Zone): number => (status === 'active' ? 1 : 0);
+  const [zone] = result.toSorted((a, b) => asciiName(b).length - asciiName(a).length || isActive(b) - isActive(a));
+  if (zone) return zone;
   throw new ApiError(0, [{ code: 0, message: `No zone that you may see contains the name ${domain}.` }]);
 }
+
+/** More than there are above one another. */
+const MOST_ZONES = 50;
