@@ -314,7 +314,7 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions, assets: Asset
     await scope.register(authorityRootRoutes, options);
     await scope.register(challengeRoutes, options);
     scope.get('/openapi.json', { config: { access: 'local' }, schema: { hide: true } }, async () => app.swagger());
-    await scope.register(dashboardRoutes, { assets });
+    await scope.register(dashboardRoutes, { base: options.base, assets });
     refuseOtherMethods(scope, declared, local ? 'local' : undefined);
   });
   app.register(swaggerUi, docsOptions());

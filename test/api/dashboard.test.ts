@@ -44,6 +44,19 @@ t.test('the page', async (t) => {
   t.equal((await app.inject({ method: 'POST', url: '/zones' })).statusCode, 400);
 });
 
+t.test('a browser without a session is sent to the form for signing in', async (t) => {
+  const { app } = await install(t, { host: '0.0.0.0' });
+  const visit = async (url: string, site: string): Promise<readonly [number, string | undefined]> => {
+    const headers = { 'sec-fetch-dest': 'document', 'sec-fetch-site': site };
+    const { statusCode, headers: answered } = await app.inject({ url, headers });
+    return [statusCode, answered.location];
+  };
+  t.strictSame(await visit('/', 'none'), [302, '/sign-in']);
+  t.strictSame(await visit('/zones/a?b=c&d', 'same-origin'), [302, '/sign-in?to=%2Fzones%2Fa%3Fb%3Dc%26d']);
+  t.strictSame(await visit('/sign-in?to=%2F', 'none'), [200, undefined]);
+  t.strictSame(await visit('/zones', 'cross-site'), [200, undefined], 'its cookie may not have been sent');
+});
+
 t.test('a browser gets the page where nothing is; a program gets JSON', async (t) => {
   const { app } = await install(t, { host: '0.0.0.0' });
   const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };

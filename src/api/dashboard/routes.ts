@@ -1,11 +1,15 @@
 /**
  * The dashboard: `/` and the paths of its screens are answered with one page, whose scripts draw the screen. It is public,
- * because it contains no data; everything it shows comes from the API with a session.
+ * because it contains no data; everything it shows comes from the API with a session. Whoever has none is sent to the form for
+ * signing in before the scripts ask for anything.
  */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { authenticateSession } from '../../control/access/authentication.js';
+import type { ContextBase } from '../../control/write/context.js';
 import { judgeRead } from '../../http/conditions.js';
 import { failure, pathOf } from '../errors.js';
 import { DOCS_PATH } from '../openapi/document.js';
+import { readSessionCookie } from '../sessions/cookie.js';
 import type { Asset, Assets, Coding } from './assets.js';
 import { PAGES, screenAt } from './pages.js';
 
@@ -25,18 +29,21 @@ const FOREVER = 'public, max-age=31536000, immutable';
 const PUBLIC = { config: { access: 'public' }, schema: { hide: true } } as const;
 
 export interface DashboardOptions {
+  readonly base: ContextBase;
   /** Undefined: the program was built without the dashboard. */
   readonly assets: Assets | undefined;
 }
 
-export const dashboardRoutes: FastifyPluginAsync<DashboardOptions> = async (app, { assets }) => {
-  app.get('/', PUBLIC, async (request, reply) =>
-    assets ? sendPage(assets, request, reply) : reply.redirect(DOCS_PATH),
-  );
+export const dashboardRoutes: FastifyPluginAsync<DashboardOptions> = async (app, { base, assets }) => {
+  app.get('/', PUBLIC, async (request, reply) => {
+    if (!assets) return reply.redirect(DOCS_PATH);
+    return (await isSignedOut(base, request)) ? leadToSignIn(request, reply) : sendPage(assets, request, reply);
+  });
   for (const page of PAGES) {
     for (const url of [`/${page}`, `/${page}/*`]) {
       app.get(url, PUBLIC, async (request, reply) => {
         if (!assets) throw failure('unroutable', { path: pathOf(request) });
+        if (page !== SIGN_IN && (await isSignedOut(base, request))) return leadToSignIn(request, reply);
         return sendPage(assets, request, reply);
       });
     }
@@ -49,6 +56,26 @@ export const dashboardRoutes: FastifyPluginAsync<DashboardOptions> = async (app,
     return send(asset, request, reply);
   });
 };
+
+const SIGN_IN = 'sign-in';
+
+/**
+ * Whether a browser opens a page without a session that counts. One that comes from a page of another site cannot be told: its
+ * cookie is not sent then (SameSite=Strict), and the page finds out by itself. The same holds for browsers that do not say where
+ * they come from (Fetch Metadata Request Headers §2).
+ */
+async function isSignedOut(base: ContextBase, request: FastifyRequest): Promise<boolean> {
+  const { 'sec-fetch-dest': destination, 'sec-fetch-site': site = 'cross-site' } = request.headers;
+  if (destination !== 'document' || site === 'cross-site') return false;
+  const secret = readSessionCookie(base.store, request);
+  return secret === undefined || !(await authenticateSession(base, secret, request.clientAddress)).ok;
+}
+
+/** As the page does it (web/main.tsx): after signing in, it goes where the browser was going. */
+function leadToSignIn({ url }: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.header('cache-control', 'no-store');
+  return reply.redirect(url === '/' ? `/${SIGN_IN}` : `/${SIGN_IN}?to=${encodeURIComponent(url)}`);
+}
 
 /** Paths that programs use: their refusals are JSON, whoever asks. */
 const FOR_PROGRAMS = /^\/(?:client|v4|assets|docs)(?:\/|$)/;

@@ -2,10 +2,17 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { noBrowser, startDashboard } from '../../support/browser.js';
 
 const run = promisify(execFile);
+
+/** On a page of another site, from which the browser sends no cookie along. */
+async function followLink(page: Page, to: string): Promise<void> {
+  await page.goto(`data:text/html,<a href="${to}">There</a>`);
+  await page.getByRole('link', { name: 'There' }).click();
+}
 
 t.test('signing in', { skip: noBrowser, timeout: 180_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
@@ -47,9 +54,37 @@ t.test('signing in', { skip: noBrowser, timeout: 180_000 }, async (t: Test) => {
     await page.addInitScript(() => {
       Object.assign(globalThis, { requestAnimationFrame: () => 0 });
     });
-    await page.goto(`${program.api}/zones?search=example`);
+    await followLink(page, `${program.api}/zones?search=example`);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor({ timeout: 15_000 });
     t.equal(page.url(), `${program.api}/sign-in?to=${encodeURIComponent('/zones?search=example')}`);
+    await page.context().close();
+  });
+
+  await t.test('a visitor without a session causes no request that is refused', async (t) => {
+    const page = await dashboard.open('/sign-in');
+    const said: string[] = [];
+    const asked: string[] = [];
+    page.on('console', (message) => said.push(message.text()));
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    for (const path of ['/', '/zones/example.com/records?type=A', '/overview']) {
+      await page.goto(program.api + path);
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      t.equal(page.url(), `${program.api}/sign-in${path === '/' ? '' : `?to=${encodeURIComponent(path)}`}`);
+    }
+    t.strictSame(said, []);
+    t.strictSame(
+      asked.filter((path) => path.startsWith('/client/')),
+      [],
+    );
+    await page.context().close();
+  });
+
+  await t.test('who follows a link on another site is still signed in', async () => {
+    const page = await dashboard.enter('/zones');
+    await page.getByRole('link', { name: 'example.com' }).waitFor();
+    await followLink(page, `${program.api}/overview`);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.context().close();
   });
 
   await t.test('with a link, once', async (t) => {
