@@ -48,6 +48,7 @@ import { compactDenial } from './migrations/0088-compact-denial.js';
 import { removedZones } from './migrations/0090-removed-zones.js';
 import { parentalAgents } from './migrations/0097-parental-agents.js';
 import { recordIdentifiers } from './migrations/0141-record-identifiers.js';
+import { editEvents } from './migrations/0191-edit-events.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -97,6 +98,7 @@ const MIGRATIONS: readonly Migration[] = [
   removedZones,
   parentalAgents,
   recordIdentifiers,
+  editEvents,
 ];
 
 /** The schema version after all migrations. */

@@ -107,7 +107,7 @@ t.test('keys, rollover, status', async (t) => {
     due: 0,
     failure: null,
     signals: [],
-    parent: { checked_on: null, servers: [], taken_by: null },
+    parent: { checked_on: null, servers: [], taken_by: null, could_take: null },
   });
   for (const [body, pointer] of [
     [{ status: 'on' }, '/status'],

@@ -252,3 +252,17 @@ t.test('readers of the zone see its history, and writers restore it', async (t) 
     json: { result: { records_removed: 1 } },
   });
 });
+
+t.test('what happened to the zone as a whole', async (t) => {
+  const { call, createZone } = await install(t);
+  const zone = await createZone('example.com');
+  const done = async (method: string, path: string, body?: unknown): Promise<Json> => {
+    const { status, text } = await call(method, `/zones/${zone}${path}`, body);
+    if (status !== 200) throw new Error(text);
+    const { json } = await call('GET', `/zones/${zone}/history?per_page=1`);
+    return [json.result[0].kind, json.result[0].event];
+  };
+  t.same(await done('POST', '/dns_records', { type: 'A', name: 'www', content: '192.0.2.1' }), ['records', null]);
+  t.same(await done('PATCH', '/dnssec', { status: 'active' }), ['settings', 'signed']);
+  t.same(await done('PATCH', '', { paused: true }), ['settings', null], 'no record was edited');
+});

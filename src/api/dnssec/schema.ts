@@ -144,6 +144,12 @@ export const dnssecStatus = z
           .string()
           .nullable()
           .describe('The parent zone that is served here and takes the DS records by itself (`dnssec_parental_agent`)'),
+        could_take: z
+          .object({ name: z.string(), signed: z.boolean().describe('Whether it is signed, which it must be') })
+          .nullable()
+          .describe(
+            'The parent zone that is served here and does not take the DS records by itself, but would with `dnssec_parental_agent`',
+          ),
       })
       .describe('What the servers of the parent had when they were last asked'),
   })

@@ -95,6 +95,7 @@ export function dnssecStatusView(status: SigningStatus): DnssecStatus {
       checked_on: printOptionalTime(status.parent.checkedAt),
       servers: status.parent.servers.map(({ server, ds }) => ({ server, ds: ds ? [...ds] : null })),
       taken_by: status.parent.takenBy ?? null,
+      could_take: status.parent.couldTake ?? null,
     },
   };
 }

@@ -15,6 +15,12 @@ export const zoneEdit = z
     change: z.int().nullable().describe('Null when nothing changed for resolvers'),
     version: z.int().describe('Version of the zone after the change'),
     kind: z.enum(['added', 'records', 'settings', 'replaced']),
+    event: z
+      .enum(['served', 'withdrawn', 'signing', 'signed', 'unsigned'])
+      .nullable()
+      .describe(
+        'What happened to the zone as a whole, if anything: it is answered from then on (`served`), or no longer (`withdrawn`); DNSSEC is switched on, and its signatures are being made (`signing`) or served (`signed`); it is served without signatures again (`unsigned`)',
+      ),
     created_on: time,
     actor: z.object({ email: z.string(), type: z.string() }),
     source: z.string(),

@@ -10,6 +10,7 @@ export function zoneEditView(item: EditItem): ZoneEdit {
     change: item.change,
     version: item.version,
     kind: item.kind,
+    event: item.event,
     created_on: printTime(item.at),
     actor: { email: item.actor.email, type: item.actor.kind },
     source: item.source,

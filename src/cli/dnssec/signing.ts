@@ -166,6 +166,7 @@ async function tellStatus(
       signals,
       parent: parent.servers,
       taken_by: parent.takenBy ?? null,
+      could_take: parent.couldTake ?? null,
     });
     return;
   }
@@ -205,6 +206,11 @@ function statusLines(
   if (signals.length > 0) lines.push(`registries find its keys also at ${signals.join(', ')} (RFC 9615)`);
   if (item.status.startsWith('pending') && parent.checkedAt === null) {
     lines.push('the servers of the parent have not been asked yet; a running server asks them every minute');
+  }
+  if (parent.couldTake) {
+    lines.push(
+      `its parent ${parent.couldTake.name} is served here, too, and could take its DS records by itself: zoneplane dnssec enable ${parent.couldTake.name} --parental-agent on`,
+    );
   }
   for (const { server, ds } of parent.servers) {
     const has =

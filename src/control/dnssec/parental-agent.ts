@@ -71,12 +71,32 @@ export function delegationHere({ store, settings }: Served, { apex }: ZoneRow): 
   return { parent, ds: records.filter(({ type }) => type === Type.ds) };
 }
 
-/** The same if the parent takes its DS records from the zone, which needs them to belong to one account. */
-export function delegationTaken(ctx: Served, zone: ZoneRow): DelegationHere | undefined {
+/** The same if the parent may take its DS records from the zone, which needs them to belong to one account. */
+function delegationAllowed(ctx: Served, zone: ZoneRow): DelegationHere | undefined {
   const here = delegationHere(ctx, zone);
-  if (!here || here.parent.account !== zone.account || here.parent.type === 'secondary') return undefined;
-  const row = findDnssecZone(ctx.store, here.parent.seq);
+  return here?.parent.account === zone.account && here.parent.type !== 'secondary' ? here : undefined;
+}
+
+/** The same if the parent does take them. */
+export function delegationTaken(ctx: Served, zone: ZoneRow): DelegationHere | undefined {
+  const here = delegationAllowed(ctx, zone);
+  const row = here && findDnssecZone(ctx.store, here.parent.seq);
   return row?.parental_agent === 1 && row.phase === 'signed' && row.presigned === 0 ? here : undefined;
+}
+
+/** A parent zone that would take the DS records of a zone, if it were allowed to. */
+export interface WillingParent {
+  readonly name: string;
+  /** Only signed zones take DS records. */
+  readonly signed: boolean;
+}
+
+/** Undefined when no parent here may take them, and when one does. */
+export function willingParent(ctx: Served, zone: ZoneRow): WillingParent | undefined {
+  const parent = delegationAllowed(ctx, zone)?.parent;
+  const row = parent && findDnssecZone(ctx.store, parent.seq);
+  if (!parent || row?.presigned === 1 || row?.parental_agent === 1) return undefined;
+  return { name: parent.name, signed: row?.phase === 'signed' };
 }
 
 /**

@@ -11,7 +11,7 @@ import { getDnssec } from './delegation.js';
 import { isEntryPoint } from './ds.js';
 import type { DnssecItem } from './item.js';
 import { agreedDs, parentOf } from './parent.js';
-import { delegationTaken } from './parental-agent.js';
+import { delegationTaken, type WillingParent, willingParent } from './parental-agent.js';
 import { signalNames } from './signals.js';
 import { refreshSpanOfZone, stateOfSigning } from './state.js';
 
@@ -34,6 +34,8 @@ export interface SigningStatus {
     readonly servers: readonly ParentServerDs[];
     /** The parent zone that is served here and takes the DS records by itself. */
     readonly takenBy: string | undefined;
+    /** One that is served here, and does not. */
+    readonly couldTake: WillingParent | undefined;
   };
 }
 
@@ -71,6 +73,7 @@ export async function signingStatus(ctx: Context, zoneId: string): Promise<Signi
         checkedAt: parent.checked_at,
         servers: JSON.parse(parent.servers) as ParentServerDs[],
         takenBy: state && delegationTaken(ctx, zone)?.parent.name,
+        couldTake: state?.row.presigned === 0 ? willingParent(ctx, zone) : undefined,
       },
     };
   });

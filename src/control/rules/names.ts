@@ -1,6 +1,7 @@
 /** Turns clients' record names into names inside a zone (v4: §5.6). Pure. */
 import { domainToAscii } from '../../dns/idna.js';
 import { MAX_LABEL_LENGTH, NameError, ownerKeyOf, parseName } from '../../dns/name.js';
+import { reverseZoneInstead } from './reverse-zone.js';
 
 /** The parts of a zone that rules about names need. */
 export interface ZoneName {
@@ -75,8 +76,10 @@ export function parseZoneName(
   }
 }
 
-/** The name of a zone that a client creates; as {@link parseZoneName}. */
+/** The name of a zone that a client creates; as {@link parseZoneName}. For a network, the reason names its reverse zone. */
 export function parseNewZoneName(input: string): ReturnType<typeof parseZoneName> {
+  const instead = reverseZoneInstead(input.trim());
+  if (instead !== undefined) return { reason: instead };
   const parsed = parseZoneName(input);
   return 'name' in parsed && parsed.name.includes('*') ? badLabel('*') : parsed;
 }

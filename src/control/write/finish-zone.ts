@@ -60,7 +60,7 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
   const most = signed ? MOST_CHANGED_SIGNED_RRS : MOST_CHANGED_RRS;
   const logged = difference && rrs.length <= most ? { complete: true, rrs } : { complete: false, rrs: [] };
   const change = kind && logChange(ctx, now, { zone: row.seq, kind, ...serials, ...soas, ...logged });
-  if (!derived) logEdit(ctx, now, touched, { version, change, ...serials });
+  if (!derived) logEdit(ctx, now, touched, row, { version, change, ...serials });
   const known = {
     rrs: [...soaChange(0, soas.soaFrom), ...soaChange(1, soas.soaTo), ...rrs],
     complete: difference !== undefined,
@@ -92,7 +92,7 @@ function finishFixed(
   const serials = { serialFrom: before.serial, serial };
   const kind = isSwitched ? touched.kind : undefined;
   const change = kind && logChange(ctx, now, { zone: row.seq, kind, ...serials, complete: false, rrs: [] });
-  if (!touched.derived) logEdit(ctx, now, touched, { version, change, ...serials });
+  if (!touched.derived) logEdit(ctx, now, touched, row, { version, change, ...serials });
   return {
     zone: row.seq,
     id: toHex(row.id),

@@ -1,7 +1,8 @@
 /** The log rows of a write: the change log for followers, the journal for undoing, the audit log for people. */
 import { appendAudit } from '../../store/access/audit.js';
 import { appendChange, type ChangedRR, type ChangeKind, type SoaRR } from '../../store/log/changes.js';
-import { appendEdit, type EditKind, finishEdit } from '../../store/log/edits.js';
+import { appendEdit, type EditEvent, type EditKind, finishEdit } from '../../store/log/edits.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
 import type { TouchedZone } from './touched-zone.js';
 
@@ -35,14 +36,15 @@ interface LoggedEdit extends Serials {
   readonly change: number | undefined;
 }
 
-export function logEdit(ctx: Context, now: number, touched: TouchedZone, edit: LoggedEdit): void {
+/** `row`: of the zone after the edit. */
+export function logEdit(ctx: Context, now: number, touched: TouchedZone, row: ZoneRow, edit: LoggedEdit): void {
   const { actor, requestId, source, store } = ctx;
-  const { before, kind, undoable, edited } = touched;
-  const row = {
+  const { before, undoable, edited } = touched;
+  const logged = {
     zone: before.seq,
     version: edit.version,
     at_us: now,
-    kind: EDIT_KINDS[kind ?? 'rrs'],
+    kind: kindOf(touched),
     complete: undoable ? 1 : 0,
     change: edit.change ?? null,
     serial_from: edit.serialFrom ?? null,
@@ -51,10 +53,28 @@ export function logEdit(ctx: Context, now: number, touched: TouchedZone, edit: L
     actor_kind: actor.kind,
     source,
     request_id: requestId,
+    event: eventOf(before, row),
   };
-  if (touched.stagedEdit === undefined) appendEdit(store, row, undoable ? edited : []);
-  else finishEdit(store, touched.stagedEdit, row);
+  if (touched.stagedEdit === undefined) appendEdit(store, logged, undoable ? edited : []);
+  else finishEdit(store, touched.stagedEdit, logged);
 }
+
+function kindOf({ kind = 'rrs', edited, undoable, stagedEdit }: TouchedZone): EditKind {
+  const hasRecords = edited.length > 0 || !undoable || stagedEdit !== undefined;
+  return kind === 'rrs' && !hasRecords ? 'settings' : EDIT_KINDS[kind];
+}
+
+function eventOf(before: ZoneRow, after: ZoneRow): EditEvent | null {
+  if (before.served !== after.served) return after.served === 1 ? 'served' : 'withdrawn';
+  if (before.signed === after.signed) return null;
+  if (after.signed === SIGNED) return 'signed';
+  if (before.signed === SIGNED) return 'unsigned';
+  return after.signed === UNDER_WAY ? 'signing' : null;
+}
+
+/** `signed` of a zone. */
+const SIGNED = 1;
+const UNDER_WAY = 2;
 
 const EDIT_KINDS: Readonly<Record<ChangeKind, EditKind>> = {
   'zone-added': 'added',

@@ -152,7 +152,7 @@ async function copyKept(ctx: Context, zone: ZoneRow, set: number, gone: Readonly
 }
 
 function emptyEdit({ actor, requestId, source }: Context, now: number): Parameters<typeof stageEdit>[1] {
-  const none = { version: 0, complete: 0, change: null, serial_from: null, serial_to: 0 };
+  const none = { version: 0, complete: 0, change: null, serial_from: null, serial_to: 0, event: null };
   const by = { actor: actor.email, actor_kind: actor.kind, source, request_id: requestId };
   return { ...none, ...by, at_us: now, kind: 'records' };
 }

@@ -34,6 +34,7 @@ export interface EditItem {
   readonly change: number | null;
   readonly version: number;
   readonly kind: EditRow['kind'];
+  readonly event: EditRow['event'];
   /** Microseconds since 1970. */
   readonly at: number;
   readonly actor: { readonly email: string; readonly kind: string };
@@ -87,6 +88,7 @@ function editItem(ctx: Context, zone: ZoneRow, edit: EditRow): EditItem {
     change: edit.change,
     version: edit.version,
     kind: edit.kind,
+    event: edit.event,
     at: edit.at_us,
     actor: { email: edit.actor, kind: edit.actor_kind },
     source: edit.source,

@@ -8,6 +8,11 @@ import type { NewRecordRow } from '../records/records.js';
 
 export type EditKind = 'added' | 'records' | 'settings' | 'replaced';
 
+/**
+ * What happened to a zone as a whole: it is answered, or no longer; signatures are being made, or are served, or no longer.
+ */
+export type EditEvent = 'served' | 'withdrawn' | 'signing' | 'signed' | 'unsigned';
+
 export interface EditRow {
   readonly seq: number;
   /** Store number of the zone, which may be deleted. */
@@ -27,6 +32,7 @@ export interface EditRow {
   readonly actor_kind: string;
   readonly source: string;
   readonly request_id: string;
+  readonly event: EditEvent | null;
 }
 
 /** A record that an edit touched, and its previous row; null when it was new. */
@@ -42,7 +48,7 @@ const KEPT_EDITS = 200_000;
 const KEPT_RECORDS = 2_000_000;
 const PRUNE_EVERY = 500;
 
-const COLUMNS = `zone, version, at_us, kind, complete, change, serial_from, serial_to, actor, actor_kind, source, request_id`;
+const COLUMNS = `zone, version, at_us, kind, complete, change, serial_from, serial_to, actor, actor_kind, source, request_id, event`;
 
 const writes = perStore((store) => ({
   insert: store.prepare<
@@ -59,10 +65,11 @@ const writes = perStore((store) => ({
       string,
       string,
       string,
+      EditEvent | null,
       number,
     ]
   >(
-    `INSERT INTO zone_edits (${COLUMNS}, records_total) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+    `INSERT INTO zone_edits (${COLUMNS}, records_total) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
        ? + coalesce((SELECT records_total FROM zone_edits ORDER BY seq DESC LIMIT 1), 0))`,
   ),
   insertRecord: store.prepare<[edit: number, ord: number, id: Uint8Array, was: string | null]>(
@@ -77,11 +84,12 @@ const writes = perStore((store) => ({
       change: number | null,
       serialFrom: number | null,
       serialTo: number,
+      event: EditEvent | null,
       seq: number,
     ]
   >(
-    `UPDATE zone_edits SET zone = ?, version = ?, at_us = ?, complete = ?, change = ?, serial_from = ?, serial_to = ?
-     WHERE seq = ?`,
+    `UPDATE zone_edits SET zone = ?, version = ?, at_us = ?, complete = ?, change = ?, serial_from = ?, serial_to = ?,
+       event = ? WHERE seq = ?`,
   ),
   removeRecords: store.prepare<[edit: number, ofEdit: number, limit: number]>(
     `DELETE FROM edited_records WHERE edit = ? AND ord IN (SELECT ord FROM edited_records WHERE edit = ? ORDER BY ord LIMIT ?)`,
@@ -165,6 +173,7 @@ function insertEdit(store: Store, edit: NewEdit, records: number): number {
     edit.actor_kind,
     edit.source,
     edit.request_id,
+    edit.event,
     records,
   );
   return lastInsertRowid;
@@ -180,8 +189,8 @@ export function stageEdit(store: Store, edit: Omit<NewEdit, 'zone'>, records: nu
 
 /** Makes a staged edit one of its zone. Only the commit function calls it, inside its transaction. */
 export function finishEdit(store: Store, seq: number, edit: NewEdit): void {
-  const { zone, version, at_us: at, complete, change, serial_from: from, serial_to: to } = edit;
-  writes(store).finish.run(zone, version, at, complete, change, from, to, seq);
+  const { zone, version, at_us: at, complete, change, serial_from: from, serial_to: to, event } = edit;
+  writes(store).finish.run(zone, version, at, complete, change, from, to, event, seq);
 }
 
 /** Removes some records of a staged edit that does not happen, and in the end the edit; false when nothing is left. */

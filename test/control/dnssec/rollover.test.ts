@@ -12,6 +12,7 @@ import { confirmDs, parentJob } from '../../../src/control/dnssec/watch.js';
 import { createRecord } from '../../../src/control/records/records.js';
 import { commit } from '../../../src/control/write/commit.js';
 import type { Context } from '../../../src/control/write/context.js';
+import { listHistory } from '../../../src/control/zones/history.js';
 import { createZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
 import { typeByCode } from '../../../src/dns/rr/registry.js';
@@ -181,6 +182,11 @@ t.test('on, delegated, ZSK, KSK, algorithm, off', { timeout: 120_000 }, async (t
   world.parent = [];
   for (let hours = 0; has(Type.dnskey) && hours < 10; hours++) await pass(HOUR);
   for (const type of [Type.rrsig, Type.nsec, Type.dnskey, Type.cds]) t.notOk(has(type), `type ${type}`);
+  const { items } = await listHistory(ctx, zoneId, {});
+  t.same(
+    items.flatMap(({ event }) => event ?? []),
+    ['unsigned', 'signed'],
+  );
 });
 
 function DS({ key }: Awaited<ReturnType<typeof getDnssec>>): string {

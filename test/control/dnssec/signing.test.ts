@@ -21,6 +21,7 @@ import type { JobContext } from '../../../src/jobs/kind.js';
 import { hasHashed } from '../../../src/store/dnssec/hashed.js';
 import { keysOfZone } from '../../../src/store/dnssec/keys.js';
 import { type DenialKind, findDnssecZone } from '../../../src/store/dnssec/zones.js';
+import { editsOfZone } from '../../../src/store/log/edits.js';
 import { findZone, type ZoneRow } from '../../../src/store/zones/zones.js';
 import { checkLog, type FollowedZone, followAnew, followZone } from '../../support/followed-zone.js';
 import { applyStep, type ChangedZone, step } from '../../support/random-changes.js';
@@ -296,6 +297,8 @@ t.test('a large zone is signed a part at a time, while it changes, and is served
   t.notOk(servedRecords(world).some(({ type }) => type === Type.rrsig || type === Type.dnskey));
   await runJobs(world, signing.clock);
   t.equal(findDnssecZone(ctx.store, world.seq), undefined);
+  const events = editsOfZone(ctx.store, seq, 10_000, 0).flatMap(({ event }) => event ?? []);
+  t.same(events, ['unsigned', 'signed', 'signing'], 'the newest first');
 });
 
 /** The ends of all signatures that are served, seconds since 1970. */

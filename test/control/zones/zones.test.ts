@@ -106,6 +106,10 @@ t.test('list', async (t) => {
   t.same(await byName('contains_case_sensitive', 'THE'), []);
   t.same(await byName('starts_with_case_sensitive', 'example.n'), ['example.net']);
   t.same(await byName('ends_with_case_sensitive', '.com'), ['example.com']);
+  t.same(await find({ encloses: 'Assets.Shop.Example.com.' }), ['example.com']);
+  t.same(await find({ encloses: 'www.bücher.example' }), ['bücher.example']);
+  t.same(await find({ encloses: 'ample.com' }), [], 'labels are whole');
+  t.same(await find({ encloses: 'a..com' }), []);
   t.same(await find({ types: ['partial'] }), ['partial.org']);
   t.same(await find({ types: ['internal'] }), []);
   t.equal((await find({ statuses: ['active'] })).length, 5);
@@ -421,4 +425,35 @@ t.test('the number of a deleted account is not used again', async (t) => {
   t.match(await getAccount(ctx, next.id), { name: 'next' });
   const [made] = latestAudit(ctx.store, 1);
   t.ok(made!.account! > deleted!.account!, 'its audit log is not shown to others');
+});
+
+t.test('a network is no name of a zone: the refusal says which reverse zone it has', async (t) => {
+  const { ctx } = await startControl(t);
+  const refused = async (name: string): Promise<string> => {
+    const { status, message } = await refusal(createZone(ctx, { name }));
+    t.equal(status, 400, name);
+    return message;
+  };
+  const ends: Readonly<Record<string, string>> = {
+    '192.0.2.0/24': 'Its reverse zone is 2.0.192.in-addr.arpa.',
+    ' 192.0.2.77/24 ': '192.0.2.0/24 is a network. Its reverse zone is 2.0.192.in-addr.arpa.',
+    '10.0.0.0/8': 'Its reverse zone is 10.in-addr.arpa.',
+    '192.0.2.7': 'Its PTR record stands in the reverse zone 2.0.192.in-addr.arpa.',
+    '2001:db8::/32': 'Its reverse zone is 8.b.d.0.1.0.0.2.ip6.arpa.',
+    '2001:DB8::1': 'the reverse zone 0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa.',
+    '192.0.15.0/20':
+      '192.0.0.0/20 is a network without a reverse zone of its own, because the prefix of one is /8, /16 or /24. It has 16 zones of /24, the first of which is 0.0.192.in-addr.arpa.',
+    '2001:db8::/33': 'It has 8 zones of /36, the first of which is 0.8.b.d.0.1.0.0.2.ip6.arpa.',
+    '192.0.2.200/25':
+      '192.0.2.128/25 is a part of the reverse zone 2.0.192.in-addr.arpa. It can be delegated from there with CNAME records (RFC 2317), for example to the zone 128/25.2.0.192.in-addr.arpa.',
+    '192.0.2.0/33': 'its prefix is longer than 32 bits.',
+    '0.0.0.0/0': 'no reverse zone is as large.',
+  };
+  for (const [name, end] of Object.entries(ends)) {
+    const message = await refused(name);
+    t.ok(message.endsWith(end), message);
+  }
+  const names = Object.values(ends).flatMap((end) => /(\S+\.arpa)\.$/.exec(end)?.[1] ?? []);
+  t.equal(names.length, 9);
+  for (const name of new Set(names)) t.equal((await createZone(ctx, { name })).name, name);
 });

@@ -20,6 +20,18 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     await page.getByRole('link', { name: 'Create the first zone' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name of the domain').waitFor();
+    for (const [network, words, zone] of [
+      ['192.0.2.0/24', 'Its reverse zone is', '2.0.192.in-addr.arpa'],
+      ['2001:db8::/33', 'It has 8 zones of /36', '0.8.b.d.0.1.0.0.2.ip6.arpa'],
+    ] as const) {
+      await dialog.getByLabel('Name of the domain').fill(network);
+      await dialog.getByRole('button', { name: 'Create the zone' }).click();
+      await dialog.getByText(words).waitFor();
+      await dialog.getByRole('button', { name: `Use ${zone}` }).click();
+      t.equal(await dialog.getByLabel('Name of the domain').inputValue(), zone);
+      await dialog.getByRole('alert').waitFor({ state: 'detached' });
+    }
+    t.strictSame(await call('GET', '/zones'), []);
     await page.keyboard.press('Escape');
     t.equal(page.url(), `${program.api}/zones`);
     await page.getByRole('button', { name: 'Create the first zone' }).click();
@@ -72,6 +84,11 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
       await page.getByLabel('Absence is proven by').selectOption(denial);
       await until(async () => (await call('GET', `/zones/${zone.id}/dnssec/status`)).denial === denial);
     }
+    await page.getByRole('link', { name: 'History' }).click();
+    await page.getByRole('heading', { name: 'DNSSEC: the zone is served with signatures' }).waitFor();
+    t.equal(await page.getByText(/Records changed|not all listed/).count(), 0);
+    await dashboard.inspect(page, 'history-dnssec');
+    await page.goBack();
     await page.getByRole('button', { name: 'Stop signing' }).dblclick();
     await page.getByRole('button', { name: 'Really stop signing' }).waitFor();
     t.equal((await call('GET', `/zones/${zone.id}/dnssec`)).status, 'pending', 'a double click is no answer');
@@ -89,9 +106,11 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     const takes = async () => (await call('GET', `/zones/${parent.id}/dnssec`)).dnssec_parental_agent;
     const page = await enter('/zones/child.parent.example/dnssec');
     const byItself = page.getByText('takes the DS record by itself: there is nothing for you to do');
-    await page.getByText('Give the DS record below to your registrar').waitFor();
+    await page.getByText('add the DS record below to it, or let it take the DS record by itself').waitFor();
     t.equal(await byItself.count(), 0);
-    await page.goto(`${program.api}/zones/parent.example/dnssec`);
+    await dashboard.inspect(page, 'dnssec-child');
+    await page.getByRole('link', { name: 'Let parent.example take the DS record by itself' }).click();
+    await page.getByRole('heading', { name: 'parent.example', exact: true }).waitFor();
     const panel = page.getByRole('region', { name: 'Zones below this one' });
     const choice = panel.getByLabel('Take the DS records of zones below it');
     await panel.getByText('Added by hand').waitFor();

@@ -8,6 +8,7 @@ import { Facts, Panel } from '../../parts/facts.js';
 import { ErrorNote, Loading, WORKING } from '../../parts/notes.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
+import { Link } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { DnssecKey, Dnssec as DnssecState, DnssecStatus } from '../../types.js';
@@ -135,6 +136,14 @@ const BY_ITSELF: Readonly<Partial<Record<DnssecState['status'], string>>> = {
     'The parent zone is served here and removes the DS record by itself. Signatures stay until no server of the parent has it, so that the zone never fails.',
 };
 
+/** The same where the parent is served here and would take it, too. */
+const BY_THE_PARENT: Readonly<Partial<Record<DnssecState['status'], string>>> = {
+  pending:
+    'All answers have signatures. The parent zone is served here, too: add the DS record below to it, or let it take the DS record by itself. Resolvers begin to check when every server of the parent has it.',
+  'pending-disabled':
+    'Remove the DS record from the parent zone, which is served here, too. Signatures stay until no server of the parent has it, so that the zone never fails.',
+};
+
 interface SaidProps {
   readonly dnssec: DnssecState;
   readonly status: DnssecStatus | undefined;
@@ -144,7 +153,9 @@ interface SaidProps {
 
 function Said({ dnssec, status, keys, children }: SaidProps) {
   const [title, usual, tone] = WORDS[dnssec.status];
-  const text = (status?.parent.taken_by != null && BY_ITSELF[dnssec.status]) || usual;
+  const { taken_by: taker = null, could_take: willing = null } = status?.parent ?? {};
+  const words = taker !== null ? BY_ITSELF : willing !== null ? BY_THE_PARENT : {};
+  const text = words[dnssec.status] ?? usual;
   // Until then resolvers may have answers without signatures, which they would reject.
   const early = keys.find(({ ds, state, until }) => ds !== null && state === 'published' && until !== null)?.until;
   return (
@@ -154,17 +165,30 @@ function Said({ dnssec, status, keys, children }: SaidProps) {
         <p>{text}</p>
         {dnssec.status === 'pending' && early != null && (
           <p>
-            {status?.parent.taken_by == null ? 'Wait until ' : 'That happens after '}
+            {taker === null ? 'Wait until ' : 'That happens after '}
             <Time at={early} exact />
-            {status?.parent.taken_by == null ? ' with that' : ''}: some resolvers still remember answers without
-            signatures.
+            {taker === null ? ' with that' : ''}: some resolvers still remember answers without signatures.
           </p>
         )}
+        {willing && <Willing {...willing} />}
         {status?.progress != null && <p>Signing: {Math.floor(status.progress * 100)} % of the zone is done.</p>}
         {status?.failure != null && <p class="problem">Nothing can be signed at present: {status.failure}</p>}
       </div>
       {children}
     </section>
+  );
+}
+
+function Willing({ name, signed }: NonNullable<DnssecStatus['parent']['could_take']>) {
+  return (
+    <p>
+      <Link href={`/zones/${encodeURIComponent(name)}/dnssec`}>
+        {signed ? `Let ${name} take the DS record by itself` : `Sign ${name}`}
+      </Link>
+      {signed
+        ? ', now and whenever keys change: “Zones below this one” on its DNSSEC screen.'
+        : ' first: resolvers check this zone only if the parent is signed, and only then can the parent take the DS record by itself.'}
+    </p>
   );
 }
 

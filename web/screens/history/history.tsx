@@ -24,6 +24,19 @@ const KINDS: Readonly<Record<ZoneEdit['kind'], string>> = {
   replaced: 'All records were replaced',
 };
 
+const EVENTS: Readonly<Record<NonNullable<ZoneEdit['event']>, string>> = {
+  served: 'The zone went into service',
+  withdrawn: 'The zone went out of service',
+  signing: 'DNSSEC was switched on: signatures are being made',
+  signed: 'DNSSEC: the zone is served with signatures',
+  unsigned: 'DNSSEC: the zone is served without signatures',
+};
+
+/** What somebody did, in words. */
+function wordsOf({ kind, event }: ZoneEdit): string {
+  return kind === 'added' || event === null ? KINDS[kind] : EVENTS[event];
+}
+
 export default function History({ zone }: ZoneScreenProps) {
   const { query } = usePlace();
   const path = pathWith(`/zones/${zone.id}/history`, { page: query.get('page') ?? undefined, per_page: PER_PAGE });
@@ -49,7 +62,7 @@ export default function History({ zone }: ZoneScreenProps) {
           <li key={edit.id}>
             <article class="panel">
               <div class="change-head">
-                <h2>{KINDS[edit.kind]}</h2>
+                <h2>{wordsOf(edit)}</h2>
                 <span class="muted">
                   <Time at={edit.created_on} /> by <bdi>{edit.actor.email}</bdi> · {edit.source} · serial{' '}
                   {edit.serial_to}
@@ -65,17 +78,17 @@ export default function History({ zone }: ZoneScreenProps) {
                   )}
                 </span>
               </div>
-              {edit.diff.added.length + edit.diff.removed.length === 0 ? (
+              {isListed(edit) ? (
+                <details open={edit.diff.added.length + edit.diff.removed.length <= 12}>
+                  <summary>{sizeOf(edit.diff)}</summary>
+                  <DiffLines diff={edit.diff} />
+                </details>
+              ) : (
                 <p class="muted">
                   {edit.diff.complete
                     ? 'Nothing changed for resolvers.'
                     : 'The whole zone: its records are not listed here.'}
                 </p>
-              ) : (
-                <details open={edit.diff.added.length + edit.diff.removed.length <= 12}>
-                  <summary>{sizeOf(edit.diff)}</summary>
-                  <DiffLines diff={edit.diff} />
-                </details>
               )}
             </article>
           </li>
@@ -97,6 +110,11 @@ export default function History({ zone }: ZoneScreenProps) {
       <Curl request={{ method: 'GET', path }} />
     </>
   );
+}
+
+/** Of what concerns the whole zone, nothing but the SOA record may be known. */
+function isListed({ event, diff: { added, removed, complete } }: ZoneEdit): boolean {
+  return added.length + removed.length > 0 && (event === null || complete);
 }
 
 function sizeOf({ added, removed, complete }: Pick<Diff, 'added' | 'removed' | 'complete'>): string {

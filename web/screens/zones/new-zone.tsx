@@ -50,6 +50,8 @@ function ByName({ onClose, onFile }: ByNameProps) {
       go(`/zones/${zone}/${isCopy ? 'transfers' : 'records'}`);
     });
   };
+  // The refusal of a network ends with the name of its reverse zone.
+  const reverseZone = /(\S+\.(?:in-addr|ip6)\.arpa)\.$/.exec(sending.error?.message ?? '')?.[1];
   return (
     <form class="stack" onSubmit={create}>
       <label class="field">
@@ -73,6 +75,17 @@ function ByName({ onClose, onFile }: ByNameProps) {
         </span>
       </label>
       {sending.error && <ErrorNote error={sending.error} />}
+      {reverseZone !== undefined && (
+        <button
+          type="button"
+          onClick={() => {
+            setName(reverseZone);
+            sending.clear();
+          }}
+        >
+          Use <span class="mono">{reverseZone}</span>
+        </button>
+      )}
       <div class="dialog-actions">
         <button type="submit" class="primary" disabled={sending.busy}>
           {sending.busy ? 'Creating…' : 'Create the zone'}
