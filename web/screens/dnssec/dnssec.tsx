@@ -8,11 +8,11 @@ import { Facts, Panel } from '../../parts/facts.js';
 import { ErrorNote, Loading, WORKING } from '../../parts/notes.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
-import { Link } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { DnssecKey, Dnssec as DnssecState, DnssecStatus } from '../../types.js';
 import { SaidByHand } from './said-by-hand.js';
+import { Willing } from './willing.js';
 
 const REFRESH_MS = 10_000;
 
@@ -176,19 +176,6 @@ function Said({ dnssec, status, keys, children }: SaidProps) {
       </div>
       {children}
     </section>
-  );
-}
-
-function Willing({ name, signed }: NonNullable<DnssecStatus['parent']['could_take']>) {
-  return (
-    <p>
-      <Link href={`/zones/${encodeURIComponent(name)}/dnssec`}>
-        {signed ? `Let ${name} take the DS record by itself` : `Sign ${name}`}
-      </Link>
-      {signed
-        ? ', now and whenever keys change: “Zones below this one” on its DNSSEC screen.'
-        : ' first: resolvers check this zone only if the parent is signed, and only then can the parent take the DS record by itself.'}
-    </p>
   );
 }
 
