@@ -7,6 +7,7 @@ import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
+import { Who } from '../../parts/who.js';
 import { go, usePlace, withQuery } from '../../router.js';
 import type { AuditLog } from '../../types.js';
 
@@ -54,7 +55,9 @@ export function AuditLogs() {
                 <td class="muted">
                   <Time at={entry.when} />
                 </td>
-                <th scope="row">{entry.actor.email}</th>
+                <th scope="row">
+                  <Who email={entry.actor.email} />
+                </th>
                 <td class="mono">{entry.action.type}</td>
                 <td class="long">{entry.metadata.zone_name ?? <span class="muted">{entry.resource.type}</span>}</td>
                 <td class="muted" data-name="From">

@@ -11,6 +11,7 @@ import { Receipt, type Saved } from '../../parts/receipt.js';
 import { contentText, printTtl } from '../../parts/record.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
+import { Who } from '../../parts/who.js';
 import { go, Link, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
@@ -64,7 +65,7 @@ export default function History({ zone }: ZoneScreenProps) {
               <div class="change-head">
                 <h2>{wordsOf(edit)}</h2>
                 <span class="muted">
-                  <Time at={edit.created_on} /> by <bdi>{edit.actor.email}</bdi> · {edit.source} · serial{' '}
+                  <Time at={edit.created_on} /> by <Who email={edit.actor.email} /> · {edit.source} · serial{' '}
                   {edit.serial_to}
                 </span>
                 <span class="actions">
@@ -212,7 +213,7 @@ function Moment({ zone, at }: { readonly zone: Zone; readonly at: string }) {
           The records as they were right after {edit ? 'the change of ' : 'a change'}
           {edit && (
             <>
-              <Time at={edit.created_on} exact /> by <bdi>{edit.actor.email}</bdi>, serial {edit.serial_to}
+              <Time at={edit.created_on} exact /> by <Who email={edit.actor.email} />, serial {edit.serial_to}
             </>
           )}
           .

@@ -9,6 +9,7 @@ import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading, WithFlags } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
+import { Who } from '../../parts/who.js';
 import { Link } from '../../router.js';
 import { mayRead, usePermissions } from '../../session.js';
 import type { Activity, AuditLog, Cluster, Overview as OverviewAnswer, Zone } from '../../types.js';
@@ -328,7 +329,7 @@ function LastChanges({ account }: { readonly account: string }) {
               {actionInWords(entry.action.type)} <span class="muted">{entry.metadata.zone_name ?? ''}</span>
             </span>
             <span class="muted">
-              {entry.actor.email}, <Time at={entry.when} />
+              <Who email={entry.actor.email} />, <Time at={entry.when} />
             </span>
           </li>
         ))}
