@@ -42,8 +42,8 @@ export function Frame({ path }: { readonly path: string }) {
     if (path === '/') go(FIRST, { replace: true });
   }, [path]);
   const found = findScreen(path);
-  const isPermitted = !found?.screen.needs || mayRead(permissions, found.screen.needs);
-  const listed = SCREENS.filter(({ listed, needs }) => listed && (!needs || mayRead(permissions, needs)));
+  const isPermitted = !found?.screen.needs || mayRead(permissions, ...found.screen.needs);
+  const listed = SCREENS.filter(({ listed, needs }) => listed && (!needs || mayRead(permissions, ...needs)));
   return (
     <>
       <a class="skip" href="#main">

@@ -29,8 +29,8 @@ export interface Screen<Props = ScreenProps> {
   readonly title: string;
   /** Whether it stands in the navigation. */
   readonly listed: boolean;
-  /** What the credential must be able to read. */
-  readonly needs?: Area;
+  /** The credential must be able to read something of one of these. */
+  readonly needs?: readonly Area[];
   /** Whether it also works for credentials that are restricted to certain records. */
   readonly narrowable?: boolean;
   readonly load: () => Promise<ScreenFile<Props>>;
@@ -47,7 +47,7 @@ export const SCREENS: readonly Screen[] = [
     path: '/buckets',
     title: 'Buckets',
     listed: true,
-    needs: 'buckets',
+    needs: ['buckets'],
     load: () => import('./screens/buckets/buckets.js'),
   },
   { path: '/buckets/:bucket', title: 'Bucket', listed: false, load: () => import('./screens/buckets/bucket.js') },
@@ -55,14 +55,14 @@ export const SCREENS: readonly Screen[] = [
     path: '/servers',
     title: 'Servers',
     listed: true,
-    needs: 'account',
+    needs: ['account'],
     load: () => import('./screens/servers/servers.js'),
   },
   {
     path: '/servers/:part',
     title: 'Servers',
     listed: false,
-    needs: 'account',
+    needs: ['account'],
     load: () => import('./screens/servers/servers.js'),
   },
   { path: '/access', title: 'Access', listed: true, load: () => import('./screens/access/access.js') },
@@ -75,34 +75,53 @@ export const ZONE_SCREENS: readonly Screen<ZoneScreenProps>[] = [
     path: 'records',
     title: 'Records',
     listed: true,
-    needs: 'dns',
+    needs: ['dns'],
     narrowable: true,
     load: () => import('./screens/records/records.js'),
     reads: [RECORD_TYPES],
   },
-  { path: 'history', title: 'History', listed: true, needs: 'dns', load: () => import('./screens/history/history.js') },
-  { path: 'explain', title: 'Explain', listed: true, needs: 'dns', load: () => import('./screens/explain/explain.js') },
-  { path: 'dnssec', title: 'DNSSEC', listed: true, needs: 'dns', load: () => import('./screens/dnssec/dnssec.js') },
+  {
+    path: 'history',
+    title: 'History',
+    listed: true,
+    needs: ['dns'],
+    load: () => import('./screens/history/history.js'),
+  },
+  {
+    path: 'explain',
+    title: 'Explain',
+    listed: true,
+    needs: ['dns'],
+    load: () => import('./screens/explain/explain.js'),
+  },
+  { path: 'dnssec', title: 'DNSSEC', listed: true, needs: ['dns'], load: () => import('./screens/dnssec/dnssec.js') },
   {
     path: 'transfers',
     title: 'Transfers',
     listed: true,
-    needs: 'dns',
+    needs: ['dns'],
     load: () => import('./screens/transfers/transfers.js'),
+  },
+  {
+    path: 'edge',
+    title: 'Edge',
+    listed: true,
+    needs: ['zoneSettings', 'cachePurge'],
+    load: () => import('./screens/edge/edge.js'),
   },
   {
     path: 'hostnames',
     title: 'Custom hostnames',
     listed: true,
-    needs: 'certificates',
+    needs: ['certificates'],
     load: () => import('./screens/hostnames/hostnames.js'),
   },
-  { path: 'live', title: 'Live', listed: true, needs: 'dns', load: () => import('./screens/live/live.js') },
+  { path: 'live', title: 'Live', listed: true, needs: ['dns'], load: () => import('./screens/live/live.js') },
   {
     path: 'settings',
     title: 'Settings',
     listed: true,
-    needs: 'zone',
+    needs: ['zone'],
     load: () => import('./screens/settings/settings.js'),
   },
 ];

@@ -12,8 +12,9 @@ export function usePermissions(): Permissions {
   return useContext(PermissionContext)!;
 }
 
-export function mayRead({ areas }: Permissions, area: Area): boolean {
-  return areas[area] !== null;
+/** Whether the credential may read something of one of these. */
+export function mayRead({ areas }: Permissions, ...wanted: readonly Area[]): boolean {
+  return wanted.some((area) => areas[area] !== null);
 }
 
 export function mayWrite({ areas }: Permissions, area: Area): boolean {

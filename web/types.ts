@@ -36,4 +36,5 @@ export type { ZoneChange } from '../src/api/zone-changes/schema.js';
 export type { ZoneFileResult } from '../src/api/zone-files/schema.js';
 export type { ZoneEdit, ZoneRestore } from '../src/api/zone-history/schema.js';
 export type { ZoneHold } from '../src/api/zone-hold/schema.js';
+export type { ZoneSetting } from '../src/api/zone-settings/schema.js';
 export type { Zone } from '../src/api/zones/schema.js';

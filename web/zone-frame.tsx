@@ -82,7 +82,8 @@ function OneZone({ zone, rest, base }: OneZoneProps) {
   const { answer } = useLoad<Permissions>(permissionsPath(zone));
   const permissions = answer?.result ?? everywhere;
   const usable = ZONE_SCREENS.filter(
-    ({ needs, narrowable }) => (!needs || mayRead(permissions, needs)) && (narrowable || permissions.records === null),
+    ({ needs, narrowable }) =>
+      (!needs || mayRead(permissions, ...needs)) && (narrowable || permissions.records === null),
   );
   const tabs = usable.filter(({ listed }) => listed);
   const screen = usable.find(({ path }) => path === rest);

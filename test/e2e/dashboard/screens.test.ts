@@ -26,6 +26,7 @@ const VISITS: readonly Visit[] = [
   { name: 'transfers', path: '/zones/signed.example/transfers', shows: 'Does not answer' },
   { name: 'transfers-none', path: '/zones/example.com/transfers', shows: 'No other server has this zone' },
   { name: 'hostnames', path: '/zones/example.com/hostnames', shows: 'shop.customer.example' },
+  { name: 'edge', path: '/zones/example.com/edge', shows: 'Development mode' },
   { name: 'settings', path: '/zones/example.com/settings', shows: 'Delete this zone' },
   { name: 'buckets', path: '/buckets', shows: 'assets' },
   { name: 'bucket', path: '/buckets/assets', shows: 'readme.txt' },
