@@ -110,6 +110,13 @@ export const ZONE_SCREENS: readonly Screen<ZoneScreenProps>[] = [
     load: () => import('./screens/edge/edge.js'),
   },
   {
+    path: 'certificates',
+    title: 'Certificates',
+    listed: true,
+    needs: ['certificates'],
+    load: () => import('./screens/certificates/certificates.js'),
+  },
+  {
     path: 'hostnames',
     title: 'Custom hostnames',
     listed: true,

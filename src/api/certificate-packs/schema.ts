@@ -74,6 +74,8 @@ export const packEdit = z
 
 export const packQuota = z.object({ advanced: z.object({ allocated: z.int(), used: z.int() }) });
 
+export type PackQuota = z.output<typeof packQuota>;
+
 export const verification = z
   .object({
     certificate_status: z.enum(['initializing', 'authorizing', 'issuing', 'active', 'expired', 'timing_out']),

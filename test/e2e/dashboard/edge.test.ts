@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { connect } from 'node:tls';
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { type Dashboard, noBrowser, startDashboard } from '../../support/browser.js';
@@ -21,11 +22,14 @@ interface World {
   /** Path of the zone. */
   readonly zone: string;
   readonly get: (path: string) => Promise<Answered>;
+  /** The names in the certificate that a host gets; undefined: there is no connection. */
+  readonly certifiedAs: (host: string) => Promise<string | undefined>;
+  readonly originPort: number;
 }
 
 /** The program with its edge, a zone, and a web server that answers everything. */
-async function setUp(t: Test): Promise<World & { readonly originPort: number }> {
-  const httpPort = await freePort();
+async function setUp(t: Test): Promise<World> {
+  const [httpPort, httpsPort] = [await freePort(), await freePort()];
   const origin = createServer((_request, response) => void response.setHeader('cache-tag', 'all').end('hello'));
   origin.listen(0, '127.0.0.1');
   await once(origin, 'listening');
@@ -37,7 +41,7 @@ async function setUp(t: Test): Promise<World & { readonly originPort: number }> 
     ZONEPLANE_EDGE: 'on',
     ZONEPLANE_EDGE_HOST: '127.0.0.1',
     ZONEPLANE_EDGE_HTTP_PORT: String(httpPort),
-    ZONEPLANE_EDGE_HTTPS_PORT: String(await freePort()),
+    ZONEPLANE_EDGE_HTTPS_PORT: String(httpsPort),
     ZONEPLANE_EDGE_ALLOW_ORIGIN_CIDRS: '127.0.0.0/8',
     ZONEPLANE_EDGE_ADDRESSES: '203.0.113.80',
   });
@@ -52,10 +56,18 @@ async function setUp(t: Test): Promise<World & { readonly originPort: number }> 
       sent.on('error', reject);
       sent.end();
     });
-  return { dashboard, zone: `/zones/${id}`, get, originPort: (origin.address() as AddressInfo).port };
+  const certifiedAs: World['certifiedAs'] = (servername) =>
+    new Promise((resolve) => {
+      const socket = connect({ host: '127.0.0.1', port: httpsPort, servername, rejectUnauthorized: false }, () => {
+        resolve(socket.getPeerCertificate().subjectaltname);
+        socket.destroy();
+      });
+      socket.on('error', () => resolve(undefined));
+    });
+  return { dashboard, zone: `/zones/${id}`, get, certifiedAs, originPort: (origin.address() as AddressInfo).port };
 }
 
-t.test('the edge of a zone', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+t.test('the edge of a zone', { skip: noBrowser, timeout: 900_000 }, async (t: Test) => {
   const world = await setUp(t);
   const { dashboard, zone, get, originPort } = world;
   const { call, enter } = dashboard;
@@ -234,4 +246,71 @@ t.test('the edge of a zone', { skip: noBrowser, timeout: 300_000 }, async (t: Te
     await other.context().close();
   });
   await page.context().close();
+  await certificates(t, world);
 });
+
+async function certificates(t: Test, { dashboard, zone, certifiedAs }: World): Promise<void> {
+  const { call, enter } = dashboard;
+  const page = await enter('/zones/shop.example/certificates');
+  const panel = page.getByRole('region', { name: 'Order a certificate' });
+  const order = async (...names: string[]): Promise<void> => {
+    await panel.getByLabel('Names, one a line').fill(names.join('\n'));
+    await panel.getByRole('button', { name: 'Order', exact: true }).click();
+  };
+
+  await t.test('a certificate is ordered, and the edge has it', async (t) => {
+    const proxied = { type: 'A', name: 'a.b', content: '192.0.2.10', proxied: true };
+    await call('POST', `${zone}/dns_records`, proxied);
+    t.equal(await certifiedAs('a.b.shop.example'), undefined);
+    await order('a.b.shop.example');
+    await panel.getByText('hosts must contain the name of the zone, shop.example').waitFor();
+    t.equal(await panel.getByLabel('Names, one a line').inputValue(), 'a.b.shop.example', 'what was typed is kept');
+    await order('shop.example', 'a.b.shop.example');
+    const made = page.getByRole('region', { name: 'shop.example, a.b.shop.example' });
+    await made.getByText('Issued by').waitFor();
+    await panel.getByText('This zone has 1 of at most 100').waitFor();
+    await until(async () => /a\.b\.shop\.example/.test((await certifiedAs('a.b.shop.example')) ?? ''));
+    await dashboard.inspect(page, 'certificate');
+    await page.setViewportSize({ width: 360, height: 740 });
+    t.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= 360, 'what is opened fits, too');
+    await page.setViewportSize({ width: 1280, height: 860 });
+    await made.getByRole('button', { name: 'Delete' }).click();
+    await made.getByRole('button', { name: 'Really delete' }).click();
+    await made.waitFor({ state: 'detached' });
+    await until(async () => (await certifiedAs('a.b.shop.example')) === undefined, 'the certificate is gone');
+  });
+
+  await t.test('a certificate that cannot be issued says who must act, and begins again', async () => {
+    const caa = { type: 'CAA', name: 'held', data: { flags: 0, tag: 'issue', value: 'elsewhere.example' } };
+    const { id } = await call('POST', `${zone}/dns_records`, caa);
+    await order('shop.example', 'held.shop.example');
+    const made = page.getByRole('region', { name: 'shop.example, held.shop.example' });
+    await made.getByText('You must act:').waitFor();
+    await page.getByText('Forbidden by CAA').waitFor();
+    await dashboard.inspect(page, 'certificate-caa');
+    await call('DELETE', `${zone}/dns_records/${id}`);
+    await made.getByRole('button', { name: 'Begin again' }).click();
+    await made.getByText('Issued by').waitFor();
+    await made.getByLabel('Its names are proven by').selectOption('http');
+    const [pack] = (await call('GET', `${zone}/ssl/certificate_packs?status=all`)).filter(
+      ({ hosts }: { hosts: string[] }) => hosts.includes('held.shop.example'),
+    );
+    const method = async () => (await call('GET', `${zone}/ssl/certificate_packs/${pack.id}`)).validation_method;
+    await until(async () => (await method()) === 'http');
+  });
+
+  await t.test('the automatic certificate is switched off and on', async () => {
+    const automatic = page.getByRole('region', { name: 'Automatic certificate' });
+    await until(async () => /\*\.shop\.example/.test((await certifiedAs('www.shop.example')) ?? ''));
+    await automatic.getByRole('button', { name: 'Revoke it and switch it off' }).click();
+    await automatic.getByRole('button', { name: 'Really revoke it and switch it off' }).click();
+    await automatic.getByText('Off', { exact: true }).waitFor();
+    await until(async () => (await certifiedAs('www.shop.example')) === undefined);
+    await automatic.getByRole('button', { name: 'Switch it on' }).click();
+    await automatic.getByLabel('Issued by').selectOption('ssl_com');
+    const settings = async () => call('GET', `${zone}/ssl/universal/settings`);
+    await until(async () => (await settings()).certificate_authority === 'ssl_com');
+    await until(async () => /\*\.shop\.example/.test((await certifiedAs('www.shop.example')) ?? ''));
+  });
+  await page.context().close();
+}

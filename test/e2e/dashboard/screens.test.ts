@@ -27,6 +27,7 @@ const VISITS: readonly Visit[] = [
   { name: 'transfers-none', path: '/zones/example.com/transfers', shows: 'No other server has this zone' },
   { name: 'hostnames', path: '/zones/example.com/hostnames', shows: 'shop.customer.example' },
   { name: 'edge', path: '/zones/example.com/edge', shows: 'Development mode' },
+  { name: 'certificates', path: '/zones/example.com/certificates', shows: 'There are no certificates yet' },
   { name: 'settings', path: '/zones/example.com/settings', shows: 'Delete this zone' },
   { name: 'buckets', path: '/buckets', shows: 'assets' },
   { name: 'bucket', path: '/buckets/assets', shows: 'readme.txt' },

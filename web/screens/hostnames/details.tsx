@@ -1,11 +1,7 @@
 /** What a customer may have to copy for a custom hostname, and the certificates that it has. */
+import { challengeFilesOf, challengesOf, Delegations, fits, IssuedFacts } from '../../parts/certificate.js';
 import { Copyable } from '../../parts/curl.js';
-import { Facts } from '../../parts/facts.js';
-import { Time } from '../../parts/time.js';
 import type { CustomHostname } from '../../types.js';
-
-/** No name is longer, so that nobody can add such a record (RFC 1035 §2.3.4). */
-const LONGEST_NAME = 253;
 
 interface RecordsProps {
   readonly hostname: CustomHostname;
@@ -15,18 +11,11 @@ interface RecordsProps {
 /** What the customer may have to copy. */
 export function Records({ hostname, origin }: RecordsProps) {
   const { ownership_verification: txt, ownership_verification_http: http, ssl } = hostname;
-  const fits = (name: string): boolean => name.length <= LONGEST_NAME;
   const target = hostname.ownership_verification_cname?.cname_target ?? origin;
-  const records = ssl?.validation_records ?? [];
-  const challenges = records.flatMap(({ txt_name: name, txt_value: value }) =>
-    name && value && fits(name) ? [`${name}. TXT "${value}"`] : [],
-  );
-  const files = records.flatMap(({ http_url: url, http_body: body }) => (url && body ? [`${url}\n${body}`] : []));
+  const challenges = ssl ? challengesOf(ssl) : [];
+  const files = ssl ? challengeFilesOf(ssl) : [];
   // What leads here proves itself over HTTP each time.
   const proves = ssl?.method === 'http' && hostname.pointed;
-  const delegations = (proves ? [] : (ssl?.dcv_delegation_records ?? []))
-    .filter(({ cname, cname_target: to }) => fits(cname) && fits(to))
-    .map(({ cname, cname_target: to }) => `${cname}. CNAME ${to}.`);
   // A hold comes before any proof.
   const isProven = hostname.proven || hostname.status === 'blocked';
   return (
@@ -69,12 +58,7 @@ export function Records({ hostname, origin }: RecordsProps) {
           <Copyable text={files.join('\n')} label="address and text" />
         </>
       )}
-      {delegations.length > 0 && (
-        <>
-          <h3>To leave later certificates to this server</h3>
-          <Copyable text={delegations.join('\n')} label="record" />
-        </>
-      )}
+      {ssl && !proves && <Delegations {...ssl} />}
     </>
   );
 }
@@ -86,17 +70,11 @@ export function Certificates({ hostname }: { readonly hostname: CustomHostname }
     <>
       <h3>{list.length === 1 ? 'Certificate' : 'Certificates'}</h3>
       {list.map((certificate) => (
-        <Facts
+        <IssuedFacts
           key={certificate.id}
-          facts={[
-            { name: 'Issued by', value: certificate.issuer },
-            { name: 'Names', value: (hostname.ssl?.hosts ?? []).join(', ') },
-            { name: 'Valid since', value: <Time at={certificate.issued_on} exact /> },
-            { name: 'Ends', value: <Time at={certificate.expires_on} exact /> },
-            { name: 'Signature', value: certificate.signature },
-            { name: 'Serial number', value: <code>{certificate.serial_number}</code> },
-            { name: 'SHA-256', value: <code>{certificate.fingerprint_sha256}</code> },
-          ]}
+          issued={certificate}
+          names={hostname.ssl?.hosts ?? []}
+          since={certificate.issued_on}
         />
       ))}
     </>

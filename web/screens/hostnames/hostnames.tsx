@@ -3,6 +3,7 @@ import { Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
+import { certificateInWords, toneOf } from '../../parts/certificate.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
@@ -19,7 +20,7 @@ import type { CustomHostname, FallbackOrigin as Fallback } from '../../types.js'
 import { Certificates, Records } from './details.js';
 import { FallbackOrigin, fallbackPath } from './fallback.js';
 import { OwnCertificate } from './own-certificate.js';
-import { certificateInWords, hostnameInWords, toneOf } from './words.js';
+import { hostnameInWords } from './words.js';
 
 const PER_PAGE = 50;
 const EXAMPLE = { hostname: 'shop.customer.example', ssl: { method: 'http', type: 'dv' } };

@@ -1,0 +1,108 @@
+/** Ordering a certificate for names of the zone. */
+import { useState } from 'preact/hooks';
+import { call } from '../../api.js';
+import { useLoad, useSending } from '../../load.js';
+import { AUTHORITIES } from '../../parts/certificate.js';
+import { Curl } from '../../parts/curl.js';
+import { Panel } from '../../parts/facts.js';
+import { ErrorNote } from '../../parts/notes.js';
+import { asciiName } from '../../parts/zone.js';
+import { go, useIsHere, withQuery } from '../../router.js';
+import type { Pack, PackQuota, Zone } from '../../types.js';
+
+const DAYS = [90, 30, 14] as const;
+
+interface OrderProps {
+  readonly zone: Zone;
+  /** Path of the certificate packs. */
+  readonly base: string;
+  readonly onMade: () => void;
+}
+
+export function Order({ zone, base, onMade }: OrderProps) {
+  const name = asciiName(zone);
+  const [hosts, setHosts] = useState(`${name}\n`);
+  const [method, setMethod] = useState('txt');
+  const [days, setDays] = useState(90);
+  const [authority, setAuthority] = useState('google');
+  const quota = useLoad<PackQuota>(`${base}/quota`);
+  const sending = useSending();
+  const isHere = useIsHere();
+  const path = `${base}/order`;
+  const body = {
+    type: 'advanced',
+    hosts: hosts.split(/\s+/).filter((host) => host !== ''),
+    validation_method: method,
+    validity_days: days,
+    certificate_authority: authority,
+  };
+  const submit = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    const done = await sending.run(async () => {
+      const { result } = await call<Pack>('POST', path, { body });
+      if (isHere()) go(withQuery({ show: result.id, page: undefined }));
+      onMade();
+      quota.reload();
+    });
+    if (done) setHosts(`${name}\n`);
+  };
+  const { used, allocated } = quota.answer?.result.advanced ?? {};
+  return (
+    <Panel title="Order a certificate">
+      <p class="muted">
+        For names further below, such as <code>a.b.{name}</code>, another lifetime or another authority. It is renewed
+        without you. {used !== undefined && `This zone has ${used} of at most ${allocated} that are ordered.`}
+      </p>
+      <form class="form" onSubmit={(event) => void submit(event)}>
+        <label class="field">
+          <span>Names, one a line</span>
+          <textarea
+            required
+            rows={3}
+            value={hosts}
+            spellcheck={false}
+            autocapitalize="none"
+            onInput={(event) => setHosts(event.currentTarget.value)}
+          />
+          <span class="hint">
+            {name} must be among them. <code>*.shop.{name}</code> is for all names one label below shop.{name}.
+          </span>
+        </label>
+        <label class="field">
+          <span>Proven by</span>
+          <select value={method} onChange={(event) => setMethod(event.currentTarget.value)}>
+            <option value="txt">TXT record</option>
+            <option value="http">HTTP: the names lead here</option>
+          </select>
+        </label>
+        <label class="field">
+          <span>Authority</span>
+          <select value={authority} onChange={(event) => setAuthority(event.currentTarget.value)}>
+            {Object.entries(AUTHORITIES).map(([id, words]) => (
+              <option key={id} value={id}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="field">
+          <span>Valid for</span>
+          <select value={String(days)} onChange={(event) => setDays(Number(event.currentTarget.value))}>
+            {DAYS.map((length) => (
+              <option key={length} value={String(length)}>
+                {length} days
+              </option>
+            ))}
+          </select>
+        </label>
+        <span class="actions">
+          <button type="submit" class="primary" disabled={sending.busy}>
+            {sending.busy ? 'Ordering…' : 'Order'}
+          </button>
+        </span>
+      </form>
+      {sending.error && <ErrorNote error={sending.error} />}
+      <Curl request={{ method: 'POST', path, body }} />
+    </Panel>
+  );
+}
