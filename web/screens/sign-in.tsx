@@ -4,6 +4,7 @@ import { call } from '../api.js';
 import { Mark } from '../frame.js';
 import { useSending } from '../load.js';
 import { ErrorNote, Loading } from '../parts/notes.js';
+import { oneWord } from '../parts/typed.js';
 
 type Kind = 'token' | 'key';
 
@@ -125,14 +126,14 @@ export function SignIn({ onSignedIn, notice }: SignInProps & { readonly notice?:
   }, []);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    const text = secret.trim();
+    const text = oneWord(secret);
     const link = linkIn(text);
     if (link !== undefined) {
       enterByLink(link);
       return;
     }
     void exchange(
-      kind === 'token' ? { authorization: `Bearer ${text}` } : { 'x-auth-email': email.trim(), 'x-auth-key': text },
+      kind === 'token' ? { authorization: `Bearer ${text}` } : { 'x-auth-email': oneWord(email), 'x-auth-key': text },
     );
   };
   return (

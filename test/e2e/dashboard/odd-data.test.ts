@@ -188,6 +188,56 @@ t.test('odd data', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
     await page.context().close();
   });
 
+  await t.test('what is pasted loses what stands around it by accident; texts stay as they are', async (t) => {
+    const page = await dashboard.open('/sign-in');
+    await page.getByLabel('Key', { exact: true }).fill(`\u00a0"${key}"\u200b`);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.goto(`${program.api}/zones`);
+    await page.getByRole('button', { name: 'New zone' }).click();
+    await page.getByLabel('Name of the domain').fill('\ufeff“pasted.example.” ');
+    await page.getByRole('button', { name: 'Create the zone' }).click();
+    await page.waitForURL('**/zones/pasted.example/records');
+    const form = page.getByRole('form', { name: 'New record' });
+    const text = '"“quoted”\u200b"';
+    for (const [type, name, label, value] of [
+      ['A', '\u200bwww', 'IPv4 address', '"192.0.2.7"\u200b'],
+      ['TXT', ' @ ', 'Content', text],
+    ] as const) {
+      await page.getByRole('button', { name: 'New record' }).click();
+      await form.getByRole('combobox', { name: 'Type' }).selectOption(type);
+      await form.getByLabel('Name', { exact: true }).fill(name);
+      await form.getByLabel(label, { exact: true }).fill(value);
+      await form.getByRole('button', { name: 'Add the record' }).click();
+      await form.waitFor({ state: 'detached' });
+    }
+    await page.getByRole('button', { name: 'Review and save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('served everywhere').waitFor();
+    const [pasted] = await call('GET', '/zones?name=pasted.example');
+    const made = await call('GET', `/zones/${pasted.id}/dns_records?order=type`);
+    const contents = made.map((record: Readonly<Record<string, string>>) => [record['name'], record['content']]);
+    t.strictSame(contents, [
+      ['www.pasted.example', '192.0.2.7'],
+      ['pasted.example', text],
+    ]);
+    await page.context().close();
+  });
+
+  await t.test('the longest name of a zone widens no screen', async (t) => {
+    const name = `${'x'.repeat(63)}.${'y'.repeat(63)}.${'z'.repeat(63)}.${'w'.repeat(50)}.example`;
+    const { id } = await call('POST', '/zones', { name });
+    const page = await enter(`/zones/${id}/settings`);
+    await page.getByRole('button', { name: 'Delete the zone' }).waitFor();
+    await page.getByText('Other accounts may add').waitFor();
+    for (const width of [1920, 640, 360]) {
+      await page.setViewportSize({ width, height: 860 });
+      t.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= width, `${width} pixels`);
+    }
+    await page.context().close();
+    await call('DELETE', `/zones/${id}`);
+  });
+
   await t.test('a token for one of more zones than a list shows, to the end of its last day', async (t) => {
     for (let i = 0; i < 60; i++) await call('POST', '/zones', { name: `z${i}.example` });
     const [last] = await call('GET', '/zones?name=z9.example');

@@ -288,5 +288,5 @@ function bytes(size: number): string {
     value /= 1000;
     unit += 1;
   }
-  return `${count(value)} ${UNITS[unit]}`;
+  return size === 1 ? '1 byte' : `${count(value)} ${UNITS[unit]}`;
 }

@@ -7,6 +7,7 @@ import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
+import { oneWord } from '../../parts/typed.js';
 import { Link } from '../../router.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { Bucket } from '../../types.js';
@@ -74,7 +75,7 @@ function NewBucket({ base, onMade }: { readonly base: string; readonly onMade: (
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const done = await sending.run(async () => {
-      await call('POST', base, { body: { name: name.trim() } });
+      await call('POST', base, { body: { name: oneWord(name) } });
       onMade();
     });
     if (done) setName('');

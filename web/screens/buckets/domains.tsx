@@ -6,6 +6,7 @@ import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
+import { oneWord } from '../../parts/typed.js';
 import { asciiName } from '../../parts/zone.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { BucketDomain, Zone } from '../../types.js';
@@ -65,7 +66,7 @@ function State({ enabled, status }: BucketDomain) {
 function Attach({ path, onDone }: { readonly path: string; readonly onDone: () => void }) {
   const [name, setName] = useState('');
   const sending = useSending();
-  const domain = asciiName({ name: name.trim().replace(/\.$/, '') }).toLowerCase();
+  const domain = asciiName({ name: oneWord(name).replace(/\.$/, '') }).toLowerCase();
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void sending.run(async () => {

@@ -8,6 +8,7 @@ import { Curl } from '../../parts/curl.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
 import { RECORD_TYPES } from '../../parts/record.js';
 import { Columns, TableFrame } from '../../parts/table.js';
+import { oneWord } from '../../parts/typed.js';
 import { asciiName } from '../../parts/zone.js';
 import { go, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
@@ -49,7 +50,7 @@ export default function Explain({ zone }: ZoneScreenProps) {
   const { answer, error, busy } = useLoad<Explanation>(path);
   const ask = (event: SubmitEvent): void => {
     event.preventDefault();
-    go(withQuery({ name: name.trim() || apex, type, subnet: subnet.trim() }));
+    go(withQuery({ name: oneWord(name) || apex, type, subnet: oneWord(subnet) }));
   };
   const offered = [...new Set([...types, 'SOA', 'DNSKEY', 'ANY', type])];
   return (

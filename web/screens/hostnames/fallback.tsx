@@ -5,6 +5,8 @@ import { type Loaded, useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
+import { oneWord } from '../../parts/typed.js';
+import { asciiName } from '../../parts/zone.js';
 import { Link } from '../../router.js';
 import type { DnsRecord, FallbackOrigin as Fallback, Zone } from '../../types.js';
 
@@ -92,7 +94,7 @@ function Choice({ zone, path, screens, onDone }: ChoiceProps) {
   const list = useId();
   const proxied = useLoad<DnsRecord[]>(pathWith(`/zones/${zone.id}/dns_records`, { proxied: 'true', per_page: 100 }));
   const names = [...new Set((proxied.answer?.result ?? []).map(({ name }) => name))];
-  const body = { origin: origin.trim() };
+  const body = { origin: asciiName({ name: oneWord(origin) }) };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void sending.run(async () => {

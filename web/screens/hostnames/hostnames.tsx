@@ -12,6 +12,7 @@ import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Search } from '../../parts/search.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
+import { oneWord } from '../../parts/typed.js';
 import { asciiName } from '../../parts/zone.js';
 import { go, Link, useIsHere, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
@@ -141,7 +142,7 @@ function NewHostname({ base, onMade }: { readonly base: string; readonly onMade:
   const [method, setMethod] = useState<'http' | 'txt'>('http');
   const sending = useSending();
   const isHere = useIsHere();
-  const body = { hostname: asciiName({ name: name.trim() }), ssl: { method, type: 'dv' } };
+  const body = { hostname: asciiName({ name: oneWord(name) }), ssl: { method, type: 'dv' } };
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const done = await sending.run(async () => {

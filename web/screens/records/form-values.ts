@@ -1,5 +1,6 @@
 /** Between what people type into the form of a record and what is sent. */
 import { printTtl, TTLS } from '../../parts/record.js';
+import { oneWord } from '../../parts/typed.js';
 import { asciiName } from '../../parts/zone.js';
 import type { DnsRecord, RecordType } from '../../types.js';
 import type { RecordBody } from './pending.js';
@@ -49,13 +50,13 @@ export function bodyOfValues(values: FormValues, type: RecordType, apex: string)
   const data = Object.fromEntries(
     at('data')
       .filter((member) => member.required || members[member.name])
-      .map((member) => [member.name, typedValue(member.kind, members[member.name] ?? '')]),
+      .map((member) => [member.name, typedValue(member.kind, pastedValue(type, members[member.name] ?? ''))]),
   );
   const priority = at('priority')[0];
   return {
     type: type.type,
-    name: name === '@' || name === '' ? apex : absoluteName(name, apex),
-    ...(at('content').length > 0 && { content: members['content'] ?? '' }),
+    name: ['@', ''].includes(oneWord(name)) ? apex : absoluteName(name, apex),
+    ...(at('content').length > 0 && { content: pastedValue(type, members['content'] ?? '') }),
     ...(Object.keys(data).length > 0 && { data }),
     ...(priority && { priority: typedValue('integer', members[priority.name] ?? '') as number }),
     ttl,
@@ -69,7 +70,7 @@ export function bodyOfValues(values: FormValues, type: RecordType, apex: string)
 }
 
 function absoluteName(name: string, apex: string): string {
-  const plain = name.trim().replace(/\.$/, '');
+  const plain = oneWord(name).replace(/\.$/, '');
   return isWithin(plain, apex) ? plain : `${plain}.${apex}`;
 }
 
@@ -81,9 +82,16 @@ function isWithin(name: string, apex: string): boolean {
 
 /** Why a name cannot be meant as it was typed: a final dot says that it is complete (RFC 1035 §5.1). */
 export function nameProblem(typed: string, apex: string): string | undefined {
-  const name = typed.trim();
+  const name = oneWord(typed);
   if (!/[^.\\]\.$/.test(name) || isWithin(name.slice(0, -1), apex)) return undefined;
   return `${name} is not in this zone. Without the final dot it is ${absoluteName(name, apex)}.`;
+}
+
+/** Types whose values are texts: every character of theirs may be meant. */
+const TEXTS = new Set(['TXT', 'SPF', 'HINFO', 'CAA', 'URI', 'NAPTR']);
+
+function pastedValue({ type }: RecordType, text: string): string {
+  return TEXTS.has(type) ? text : oneWord(text);
 }
 
 function typedValue(kind: string, text: string): unknown {

@@ -5,6 +5,7 @@ import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
+import { oneWord } from '../../parts/typed.js';
 import type { AddedSecondary, Peer, Zone } from '../../types.js';
 
 interface AddSecondaryProps {
@@ -25,7 +26,7 @@ export function AddSecondary({ zone, linked, onDone, onCancel }: AddSecondaryPro
   const path = `/zones/${zone.id}/secondary_dns/secondaries`;
   const others = (peers.answer?.result ?? []).filter(({ id }) => !linked.includes(id));
   const { name, ip, port, signed } = values;
-  const own = { name: name.trim(), ip: ip.trim(), port: Number(port), ...(linked.length === 0 && { signed }) };
+  const own = { name: name.trim(), ip: oneWord(ip), port: Number(port), ...(linked.length === 0 && { signed }) };
   const body = server === NEW ? own : { peer_id: server };
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();

@@ -7,6 +7,7 @@ import { count } from '../../parts/count.js';
 import { Curl, type Request } from '../../parts/curl.js';
 import { Dialog } from '../../parts/dialog.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
+import { oneWord } from '../../parts/typed.js';
 import { go, useIsHere } from '../../router.js';
 import type { Zone, ZoneFileResult } from '../../types.js';
 
@@ -39,7 +40,7 @@ function ByName({ onClose, onFile }: ByNameProps) {
   const [isCopy, setCopy] = useState(false);
   const sending = useSending();
   const isHere = useIsHere();
-  const body = { name: name.trim(), ...(isCopy && { type: 'secondary' }) };
+  const body = { name: oneWord(name), ...(isCopy && { type: 'secondary' }) };
   const create = (event: SubmitEvent): void => {
     event.preventDefault();
     void sending.run(async () => {
@@ -124,7 +125,7 @@ function FromFile({ file, onClose }: { readonly file: File; readonly onClose: ()
   const saving = useSending();
   const isHere = useIsHere();
   const path = pathWith('/zones/import', {
-    name: name.trim(),
+    name: oneWord(name),
     ...Object.fromEntries(Object.entries(options).map(([option, on]) => [option, on ? 'true' : undefined])),
   });
   useEffect(() => {
