@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import t, { type Test } from 'tap';
 import { noBrowser, startDashboard } from '../../support/browser.js';
 
-t.test('odd data', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+t.test('odd data', { skip: noBrowser, timeout: 600_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
   const { call, enter, key, program } = dashboard;
   const [account] = await call('GET', '/accounts');
@@ -202,7 +202,7 @@ t.test('odd data', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
     const text = '"“quoted”\u200b"';
     for (const [type, name, label, value] of [
       ['A', '\u200bwww', 'IPv4 address', '"192.0.2.7"\u200b'],
-      ['TXT', ' @ ', 'Content', text],
+      ['TXT', ' @ ', 'Text', text],
     ] as const) {
       await page.getByRole('button', { name: 'New record' }).click();
       await form.getByRole('combobox', { name: 'Type' }).selectOption(type);
