@@ -94,16 +94,28 @@ interface IssuedProps {
 /** What is in a certificate. */
 export function IssuedFacts({ issued, names, since }: IssuedProps) {
   return (
-    <Facts
-      facts={[
-        { name: 'Issued by', value: issued.issuer },
-        { name: 'Names', value: names.join(', ') },
-        { name: 'Valid since', value: <Time at={since} exact /> },
-        { name: 'Ends', value: <Time at={issued.expires_on} exact /> },
-        { name: 'Signature', value: issued.signature },
-        { name: 'Serial number', value: <code>{issued.serial_number}</code> },
-        { name: 'SHA-256', value: <code>{issued.fingerprint_sha256}</code> },
-      ]}
-    />
+    <>
+      <Facts
+        facts={[
+          { name: 'Issued by', value: issued.issuer },
+          { name: 'Names', value: names.join(', ') },
+          { name: 'Valid since', value: <Time at={since} exact /> },
+          { name: 'Ends', value: <Time at={issued.expires_on} exact /> },
+          { name: 'Signature', value: issued.signature },
+          { name: 'Serial number', value: <code>{issued.serial_number}</code> },
+          { name: 'SHA-256', value: <code>{issued.fingerprint_sha256}</code> },
+        ]}
+      />
+      {BUILT_IN.test(issued.issuer) && (
+        <p class="hint">
+          It was signed by the authority that is built into this server. Browsers trust it only where its{' '}
+          <a href="/ca.pem">root certificate</a> was imported. For certificates that everybody trusts, set the directory
+          of an authority, for example <code class="flag">--ca-lets-encrypt-directory</code>.
+        </p>
+      )}
+    </>
   );
 }
+
+/** The subject of its intermediate certificates. */
+const BUILT_IN = /\bO=Zoneplane$/;

@@ -88,6 +88,53 @@ t.test('custom hostnames', { skip: noBrowser, timeout: 300_000 }, async (t: Test
     await page.context().close();
   });
 
+  await t.test('what can be chosen for one, when it is made and later', async (t) => {
+    const other = { type: 'A', name: 'second', content: '192.0.2.11', proxied: true };
+    await call('POST', `/zones/${zone.id}/dns_records`, other);
+    const page = await enter('/zones/saas.example/hostnames');
+    await page.getByLabel('New hostname').fill('chosen.customer.example');
+    await page.getByText('More settings').click();
+    await page.getByLabel('Certificate authority').selectOption('lets_encrypt');
+    await page.getByLabel('Oldest version of TLS').selectOption('1.3');
+    await page.getByLabel(/^Also cover all names/).check();
+    t.equal(await page.getByLabel('Prove the certificate by').inputValue(), 'txt', 'a wildcard needs the record');
+    await page.getByLabel(/^Origin server/).fill('elsewhere.example');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByRole('alert').waitFor();
+    t.equal(await page.getByLabel('New hostname').inputValue(), 'chosen.customer.example', 'what was typed is kept');
+    await page.getByLabel(/^Origin server/).fill('second.saas.example');
+    await inspect(page, 'hostname-more');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByRole('heading', { name: 'chosen.customer.example' }).waitFor();
+    const [chosen] = await call('GET', `${list}?hostname=chosen.customer.example`);
+    t.match(chosen, {
+      custom_origin_server: 'second.saas.example',
+      ssl: {
+        method: 'txt',
+        wildcard: true,
+        certificate_authority: 'lets_encrypt',
+        settings: { min_tls_version: '1.3' },
+      },
+    });
+    const opened = page.locator('.shown-row');
+    await opened.getByRole('button', { name: 'Change its settings' }).click();
+    t.ok(await opened.getByRole('button', { name: 'Save' }).isDisabled(), 'nothing is changed yet');
+    await opened.getByLabel(/^Origin server/).fill('');
+    await opened.getByLabel(/^Metadata/).fill('customer: 4711\nplan: a: b');
+    await opened.getByLabel(/^Also cover all names/).uncheck();
+    await opened.getByLabel('Prove the certificate by').selectOption('http');
+    await opened.getByRole('button', { name: 'Save' }).click();
+    await opened.getByRole('button', { name: 'Change its settings' }).waitFor();
+    const changed = await call('GET', `${list}/${chosen.id}`);
+    t.match(changed, { ssl: { method: 'http', wildcard: false, settings: { min_tls_version: '1.3' } } });
+    t.notOk('custom_origin_server' in changed, 'the fallback origin again');
+    t.strictSame(changed.custom_metadata, { customer: '4711', plan: 'a: b' });
+    await opened.getByRole('button', { name: 'Change its settings' }).click();
+    t.equal(await opened.getByLabel(/^Metadata/).inputValue(), 'customer: 4711\nplan: a: b');
+    await opened.getByRole('button', { name: 'Cancel' }).click();
+    await page.context().close();
+  });
+
   await t.test('a certificate is brought, and the key does not stay on the screen', async (t) => {
     const own = await add('own.customer.example');
     const page = await open(own);

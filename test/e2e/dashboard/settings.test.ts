@@ -120,6 +120,7 @@ t.test('what waits for others', { skip: noBrowser, timeout: 300_000 }, async (t:
     await page.getByRole('heading', { name: 'Signed and checked by resolvers' }).waitFor();
     t.equal((await call('GET', `/zones/${zone.id}/dnssec`)).status, 'active');
     await call('PATCH', `/zones/${zone.id}/dnssec`, { status: 'disabled' });
+    await page.reload();
     await page.getByRole('heading', { name: 'Being switched off' }).waitFor();
     await parent.getByRole('button', { name: /^The parent has none/ }).click();
     await parent.getByRole('button', { name: /^Really the parent has none/ }).click();

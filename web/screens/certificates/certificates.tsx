@@ -125,7 +125,7 @@ function Universal({ zone, writes, onChange }: UniversalProps) {
         )}
       </p>
       {writes && enabled && (
-        <label class="field form">
+        <label class="field narrow">
           <span>Issued by</span>
           <select
             value={authority}

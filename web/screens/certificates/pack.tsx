@@ -86,7 +86,7 @@ export function OnePack({ zone, base, pack, writes, onChange }: OnePackProps) {
       {sending.error && <ErrorNote error={sending.error} />}
       <p class="lead">{nextOf(pack)}</p>
       {changes && isOrdered && (
-        <label class="field form">
+        <label class="field narrow">
           <span>Its names are proven by</span>
           <select
             value={pack.validation_method}

@@ -19,7 +19,9 @@ import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { CustomHostname, FallbackOrigin as Fallback } from '../../types.js';
 import { Certificates, Records } from './details.js';
+import { Edit } from './edit.js';
 import { FallbackOrigin, fallbackPath } from './fallback.js';
+import { changeOf, MethodField, NO_OPTIONS, OptionFields } from './options.js';
 import { OwnCertificate } from './own-certificate.js';
 import { hostnameInWords } from './words.js';
 
@@ -139,10 +141,11 @@ function Row({ hostname, isShown }: { readonly hostname: CustomHostname; readonl
 
 function NewHostname({ base, onMade }: { readonly base: string; readonly onMade: () => void }) {
   const [name, setName] = useState('');
-  const [method, setMethod] = useState<'http' | 'txt'>('http');
+  const [options, setOptions] = useState(NO_OPTIONS);
   const sending = useSending();
   const isHere = useIsHere();
-  const body = { hostname: asciiName({ name: oneWord(name) }), ssl: { method, type: 'dv' } };
+  const ssl = { method: options.method, type: 'dv' };
+  const body = { hostname: asciiName({ name: oneWord(name) }), ssl, ...changeOf(NO_OPTIONS, options) };
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const done = await sending.run(async () => {
@@ -150,31 +153,33 @@ function NewHostname({ base, onMade }: { readonly base: string; readonly onMade:
       if (isHere()) go(withQuery({ show: result.id }));
       onMade();
     });
-    if (done) setName('');
+    if (!done) return;
+    setName('');
+    setOptions(NO_OPTIONS);
   };
   return (
-    <form class="line-form" onSubmit={(event) => void submit(event)}>
-      <label class="field">
-        <span>New hostname</span>
-        <input
-          required
-          value={name}
-          placeholder="shop.customer.example"
-          autocapitalize="none"
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-      </label>
-      <label class="field">
-        <span>Prove the certificate by</span>
-        <select value={method} onChange={(event) => setMethod(event.currentTarget.value as 'http' | 'txt')}>
-          <option value="http">HTTP: the name leads here</option>
-          <option value="txt">TXT record</option>
-        </select>
-      </label>
-      <button type="submit" class="primary" disabled={sending.busy}>
-        {sending.busy ? 'Adding…' : 'Add'}
-      </button>
-      {sending.error && <ErrorNote error={sending.error} />}
+    <form onSubmit={(event) => void submit(event)}>
+      <div class="line-form">
+        <label class="field">
+          <span>New hostname</span>
+          <input
+            required
+            value={name}
+            placeholder="shop.customer.example"
+            autocapitalize="none"
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+        </label>
+        <MethodField options={options} onChange={setOptions} />
+        <button type="submit" class="primary" disabled={sending.busy}>
+          {sending.busy ? 'Adding…' : 'Add'}
+        </button>
+        {sending.error && <ErrorNote error={sending.error} />}
+      </div>
+      <details class="more">
+        <summary>More settings</summary>
+        <OptionFields options={options} hasCertificate isTlsChosen={false} onChange={setOptions} />
+      </details>
     </form>
   );
 }
@@ -205,6 +210,10 @@ function One({ path, origin, writes, onChange }: OneProps) {
   const { ssl } = hostname;
   // Naming what is wanted already also begins a certificate again that was given up.
   const again = ssl ? { ssl: { method: ssl.method, type: ssl.type } } : {};
+  const changed = (): void => {
+    reload();
+    onChange();
+  };
   const check = (): void =>
     void sending.run(async () => {
       setChecked(false);
@@ -246,16 +255,8 @@ function One({ path, origin, writes, onChange }: OneProps) {
         </p>
         <Records hostname={hostname} origin={origin} />
         <Certificates hostname={hostname} />
-        {writes && ssl && (
-          <OwnCertificate
-            path={path}
-            ssl={ssl}
-            onDone={() => {
-              reload();
-              onChange();
-            }}
-          />
-        )}
+        {writes && <Edit path={path} hostname={hostname} onDone={changed} />}
+        {writes && ssl && <OwnCertificate path={path} ssl={ssl} onDone={changed} />}
         <Curl
           request={{ method: 'PATCH', path, body: again }}
           {...(writes && { others: { 'Delete it': { method: 'DELETE', path } } })}

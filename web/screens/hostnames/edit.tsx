@@ -1,0 +1,66 @@
+/** Changes what was chosen for a custom hostname. */
+import { useState } from 'preact/hooks';
+import { call } from '../../api.js';
+import { useSending } from '../../load.js';
+import { Curl } from '../../parts/curl.js';
+import { ErrorNote } from '../../parts/notes.js';
+import type { CustomHostname } from '../../types.js';
+import { changeOf, MethodField, OptionFields, optionsOf } from './options.js';
+
+interface EditProps {
+  /** Path of the hostname. */
+  readonly path: string;
+  readonly hostname: CustomHostname;
+  readonly onDone: () => void;
+}
+
+export function Edit({ path, hostname, onDone }: EditProps) {
+  const [before, setBefore] = useState<ReturnType<typeof optionsOf>>();
+  const [options, setOptions] = useState(() => optionsOf(hostname));
+  const sending = useSending();
+  if (!before) {
+    const open = (): void => {
+      setOptions(optionsOf(hostname));
+      setBefore(optionsOf(hostname));
+    };
+    return (
+      <p class="actions">
+        <button type="button" onClick={open}>
+          Change its settings
+        </button>
+      </p>
+    );
+  }
+  const body = changeOf(before, options);
+  const isSame = Object.keys(body).length === 0;
+  const submit = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    const done = await sending.run(async () => {
+      await call('PATCH', path, { body });
+      onDone();
+    });
+    if (done) setBefore(undefined);
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      <h3>Settings of this hostname</h3>
+      {hostname.ssl && <MethodField options={options} onChange={setOptions} />}
+      <OptionFields
+        options={options}
+        hasCertificate={hostname.ssl !== null}
+        isTlsChosen={before.minimumTls !== ''}
+        onChange={setOptions}
+      />
+      {sending.error && <ErrorNote error={sending.error} />}
+      <div class="actions">
+        <button type="submit" class="primary" disabled={sending.busy || isSame}>
+          {sending.busy ? 'Saving…' : 'Save'}
+        </button>
+        <button type="button" onClick={() => setBefore(undefined)}>
+          Cancel
+        </button>
+      </div>
+      <Curl request={{ method: 'PATCH', path, body }} />
+    </form>
+  );
+}
