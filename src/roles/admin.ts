@@ -47,7 +47,6 @@ import { listenFor } from './listen.js';
 import { lockDataDirectory } from './lock.js';
 import { createReadiness, heldZoneNames, type ReadinessGate } from './readiness.js';
 import type { RoleContext, RunningRole } from './role.js';
-import { closeStore, keepLogShort } from './services/checkpoints.js';
 import { startHostnames } from './services/hostnames.js';
 import { createIncoming } from './services/incoming.js';
 import { watchForLostChanges } from './services/lost-changes.js';
@@ -224,7 +223,7 @@ async function hearProcesses(
   const transfers = startNotifications({ base, vault, propagation, masterKeys: masterKeysOf(options) });
   lifecycle.own('notifications', transfers, (part) => part.close());
   const ownChanges = lifecycle.own('hostname watch', watchOwnChanges(base), (part) => part.close());
-  const wakes = [refresher.wake, ownChanges.wake, runner.wake, keepLogShort(base.store, options, lifecycle)];
+  const wakes = [refresher.wake, ownChanges.wake, runner.wake];
   const afterCommit = [...wakes, edges.noteChanges, transfers.wake, edge.look, lookAtServing];
   const observed = (line: string): void => {
     const report = parseReport(line);
@@ -377,6 +376,16 @@ function createListener(api: ReturnType<typeof buildApi>, credentials: PemPair, 
 function drain(gate: ReadinessGate, stop: () => Promise<boolean>): Promise<boolean> {
   gate.close();
   return stop();
+}
+
+/** Without free disk space, changes stay in the write-ahead log, where they are safe until the next start. */
+function closeStore(store: Store, log: Logger): void {
+  try {
+    store.checkpoint();
+  } catch (error) {
+    log.warn({ reason: messageOf(error) }, 'the write-ahead log was not moved into the database');
+  }
+  store.close();
 }
 
 interface Measured {

@@ -4,24 +4,15 @@
  */
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type Database from 'better-sqlite3';
+import Database from 'better-sqlite3';
+import { makeDirectories } from '../base/directories.js';
 import { invariant, UserError } from '../base/errors.js';
-import { type HandleOptions, openDatabase, preparePath } from './open-database.js';
 import { whenFree } from './patience.js';
 import { type Entry, startRecording } from './recording.js';
 import { type Position, Replayer } from './replay.js';
 import type { SqlValue } from './sql-value.js';
-import { guard } from './sqlite-failure.js';
+import { guard, openFailure } from './sqlite-failure.js';
 import { type Activity, plannedOnce, readingStatement, type Statement, wrapStatement } from './statement.js';
-import {
-  type Checkpoint,
-  type CheckpointMode,
-  logIsFull,
-  makeCheckpoint,
-  prepareLook,
-  setCheckpointsInCommits,
-  type WriteAheadLog,
-} from './write-ahead-log.js';
 
 export { StoreBusy, StoreCorrupt, StoreFull } from './failures.js';
 export type { SqlValue } from './sql-value.js';
@@ -85,15 +76,8 @@ export interface Store {
   snapshot<T>(read: () => T): T;
   /** A number that changes whenever another connection commits (`PRAGMA data_version`). */
   dataVersion(): number;
-  /** How much is in the write-ahead log; nothing for a store in memory. */
-  writeAheadLog(): WriteAheadLog;
-  /**
-   * Copies the write-ahead log into the database file, as far as readers allow; default: and shortens it. `timeoutMs`: for how
-   * long it waits for readers, if its mode does.
-   */
-  checkpoint(mode?: CheckpointMode, timeoutMs?: number): Checkpoint;
-  /** Whether commits of this handle make checkpoints themselves (as they do at first), or somebody else does. */
-  makeCheckpointsInCommits(on: boolean): void;
+  /** Copies the write-ahead log into the database file and shortens it, as far as readers allow. */
+  checkpoint(): void;
   /** Copies the database consistently into a new file. Throws a UserError when the file exists. */
   backup(path: string): Promise<void>;
   close(): void;
@@ -104,7 +88,8 @@ export interface Rehearsal<T> {
   readonly written: Uint8Array | undefined;
 }
 
-export interface OpenOptions extends HandleOptions {
+export interface OpenOptions {
+  readonly readonly?: boolean;
   /**
    * Creates the replacement for {@link Store.write}, such as {@link createLogWriter} of log-writer.ts; default: a local
    * transaction.
@@ -114,23 +99,75 @@ export interface OpenOptions extends HandleOptions {
   readonly onCommit?: () => void;
   /** Milliseconds that a statement waits for another process's write lock. */
   readonly busyTimeoutMs?: number;
-  /** Pages of the write-ahead log from which on writes throw {@link StoreBusy} as long as it cannot begin anew. */
-  readonly mostLogPages?: number;
+  /** Kibibytes of the page cache; a reader of whole zones needs few. */
+  readonly cacheKib?: number;
+  /** Whether another place keeps what is written here, so that a power failure may take back the last writes. */
+  readonly isCopy?: boolean;
 }
 
 const BUSY_TIMEOUT_MS = 5000;
-/** Pages of the write-ahead log from which on nothing is written until it can begin anew: 1 GiB. */
-const MOST_LOG_PAGES = 262_144;
+/** Page caches of a writer and of a reader, in KiB. A bulk import fits into memory until it is large. */
+const WRITER_CACHE_KIB = 64 * 1024;
+const READER_CACHE_KIB = 16 * 1024;
+const MMAP_BYTES = 1 << 30;
+/** The write-ahead log is cut back to this size after a checkpoint, in octets. */
+const JOURNAL_LIMIT_BYTES = 64 << 20;
 
 /**
  * Opens the database of a data directory. Creates both when they are missing, unless read-only. Throws a UserError when
  * the directory or file cannot be used.
  */
 export function openStore(dataDir: string, options: OpenOptions = {}): Store {
+  const readonly = options.readonly ?? false;
   const path = dataDir === IN_MEMORY ? IN_MEMORY : join(dataDir, DATABASE_FILE);
-  if (path !== IN_MEMORY) preparePath(dataDir, path, options.readonly ?? false);
+  if (path !== IN_MEMORY) preparePath(dataDir, path, readonly);
   const timeoutMs = options.busyTimeoutMs ?? BUSY_TIMEOUT_MS;
-  return new SqliteStore(openDatabase(path, timeoutMs, options), path, timeoutMs, options);
+  let database: Database.Database;
+  try {
+    database = new Database(path, { readonly, timeout: timeoutMs });
+    setPragmas(database, readonly, options);
+  } catch (error) {
+    throw openFailure(error, path);
+  }
+  return new SqliteStore(database, path, readonly, timeoutMs, options);
+}
+
+function preparePath(dataDir: string, path: string, readonly: boolean): void {
+  try {
+    if (existsSync(path)) return;
+    if (readonly) {
+      throw new UserError(
+        `There is no database in ${dataDir}.`,
+        'Start `zoneplane serve` once, or check the data directory.',
+      );
+    }
+    makeDirectories(dataDir, 0o700);
+    // Created here so that no other user can read it; SQLite gives its side files the same mode.
+    closeSync(openSync(path, 'a', 0o600));
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    throw new UserError(
+      `The data directory ${dataDir} cannot be used: ${(error as Error).message}`,
+      'Check that it is a directory and that this user may write to it.',
+    );
+  }
+}
+
+function setPragmas(database: Database.Database, readonly: boolean, { isCopy, cacheKib }: OpenOptions): void {
+  if (!readonly) {
+    database.pragma('journal_mode = WAL');
+    // An acknowledged change survives a power failure.
+    database.pragma(`synchronous = ${isCopy ? 'NORMAL' : 'FULL'}`);
+    database.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
+  }
+  database.pragma('foreign_keys = ON');
+  database.pragma(`cache_size = -${cacheKib ?? (readonly ? READER_CACHE_KIB : WRITER_CACHE_KIB)}`);
+  // A reader reads the file once; mapped pages would stay in its memory.
+  database.pragma(`mmap_size = ${readonly ? 0 : MMAP_BYTES}`);
+  database.pragma('temp_store = MEMORY');
+  database.pragma('trusted_schema = OFF');
+  // Also checks that the file is a database.
+  database.pragma('schema_version');
 }
 
 class SqliteStore implements Store {
@@ -146,21 +183,15 @@ class SqliteStore implements Store {
   private readonly release: Statement<[], unknown>;
   private readonly rollbackPart: Statement<[], unknown>;
   private readonly version: Database.Statement<[], number>;
-  readonly readonly: boolean;
-  readonly writeAheadLog: Store['writeAheadLog'];
-  private readonly mostLogPages: number;
-  private checkpointsInCommits = true;
 
   constructor(
     private readonly database: Database.Database,
     readonly path: string,
+    readonly readonly: boolean,
     private readonly busyTimeoutMs: number,
-    { readonly = false, writer, onCommit, mostLogPages = MOST_LOG_PAGES }: OpenOptions,
+    { writer, onCommit }: OpenOptions,
   ) {
-    this.readonly = readonly;
     this.onCommit = onCommit;
-    this.mostLogPages = mostLogPages;
-    this.writeAheadLog = prepareLook(database);
     const bracket = (sql: string): Statement<[], unknown> => readingStatement(database.prepare(sql));
     this.begin = bracket('BEGIN IMMEDIATE');
     this.beginRead = bracket('BEGIN');
@@ -266,23 +297,10 @@ class SqliteStore implements Store {
   }
 
   private beginWithin(timeoutMs: number = this.busyTimeoutMs): void {
-    this.makeRoomInLog(timeoutMs);
-    this.waitingFor(timeoutMs, () => this.begin.run());
-  }
-
-  /** Where others make the checkpoints, a log that is not copied is left to them. */
-  private makeRoomInLog(timeoutMs: number): void {
-    const { pages, copied } = this.writeAheadLog();
-    if (pages < this.mostLogPages) return;
-    if (copied === pages || this.checkpointsInCommits) this.checkpoint('truncate', timeoutMs);
-    if (this.writeAheadLog().pages >= this.mostLogPages) throw logIsFull(this.mostLogPages);
-  }
-
-  private waitingFor<T>(timeoutMs: number, work: () => T): T {
-    if (timeoutMs === this.busyTimeoutMs) return work();
+    if (timeoutMs === this.busyTimeoutMs) return void this.begin.run();
     this.database.pragma(`busy_timeout = ${timeoutMs}`);
     try {
-      return work();
+      this.begin.run();
     } finally {
       this.database.pragma(`busy_timeout = ${this.busyTimeoutMs}`);
     }
@@ -335,13 +353,8 @@ class SqliteStore implements Store {
     return this.version.get() as number;
   }
 
-  checkpoint(mode: CheckpointMode = 'truncate', timeoutMs = this.busyTimeoutMs): Checkpoint {
-    return this.waitingFor(timeoutMs, () => guard(() => makeCheckpoint(this.database, mode)));
-  }
-
-  makeCheckpointsInCommits(on: boolean): void {
-    this.checkpointsInCommits = on;
-    setCheckpointsInCommits(this.database, on);
+  checkpoint(): void {
+    if (this.path !== IN_MEMORY && !this.readonly) guard(() => this.database.pragma('wal_checkpoint(TRUNCATE)'));
   }
 
   async backup(path: string): Promise<void> {
