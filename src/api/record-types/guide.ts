@@ -28,9 +28,12 @@ const ALGORITHM: MemberGuide = {
     ['16', 'Ed448'],
   ],
 };
+/** Clients of v4 send targets in full: a single label is not completed with the zone. */
+const IN_FULL = 'The whole name, with its domain.';
+
 const host = (label: string, hint?: string, example = 'host.example.net'): MemberGuide => ({
   label,
-  ...(hint !== undefined && { hint }),
+  hint: hint === undefined ? IN_FULL : `${IN_FULL} ${hint}`,
   example,
 });
 
