@@ -47,6 +47,15 @@ export const AUTHORITIES: Readonly<Record<Pack['certificate_authority'], string>
   digicert: 'DigiCert',
 };
 
+/** All of them, to choose one. */
+export function AuthorityOptions() {
+  return Object.entries(AUTHORITIES).map(([id, words]) => (
+    <option key={id} value={id}>
+      {words}
+    </option>
+  ));
+}
+
 /** No name is longer, so that nobody can add such a record (RFC 1035 §2.3.4). */
 const LONGEST_NAME = 253;
 

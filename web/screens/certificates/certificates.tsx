@@ -2,7 +2,7 @@
 import { Fragment } from 'preact';
 import { call, pathWith } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
-import { AUTHORITIES, certificateInWords, toneOf } from '../../parts/certificate.js';
+import { AUTHORITIES, AuthorityOptions, certificateInWords, toneOf } from '../../parts/certificate.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
@@ -133,11 +133,7 @@ function Universal({ zone, writes, onChange }: UniversalProps) {
             onChange={(event) => send({ certificate_authority: event.currentTarget.value })}
           >
             <option value="">The server chooses</option>
-            {Object.entries(AUTHORITIES).map(([id, words]) => (
-              <option key={id} value={id}>
-                {words}
-              </option>
-            ))}
+            <AuthorityOptions />
           </select>
         </label>
       )}

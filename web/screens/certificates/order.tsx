@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
-import { AUTHORITIES } from '../../parts/certificate.js';
+import { AuthorityOptions } from '../../parts/certificate.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
@@ -78,11 +78,7 @@ export function Order({ zone, base, onMade }: OrderProps) {
         <label class="field">
           <span>Authority</span>
           <select value={authority} onChange={(event) => setAuthority(event.currentTarget.value)}>
-            {Object.entries(AUTHORITIES).map(([id, words]) => (
-              <option key={id} value={id}>
-                {words}
-              </option>
-            ))}
+            <AuthorityOptions />
           </select>
         </label>
         <label class="field">

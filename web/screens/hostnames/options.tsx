@@ -1,5 +1,5 @@
 /** What can be chosen for a custom hostname: its certificate, and where its requests go. */
-import { AUTHORITIES } from '../../parts/certificate.js';
+import { AuthorityOptions } from '../../parts/certificate.js';
 import { oneWord } from '../../parts/typed.js';
 import type { CustomHostname } from '../../types.js';
 
@@ -156,11 +156,7 @@ function CertificateFields({ options, isTlsChosen, onChange }: CertificateFields
           <span>Certificate authority</span>
           <select value={options.authority} onChange={(event) => onChange({ authority: event.currentTarget.value })}>
             <option value="">chosen by the service</option>
-            {Object.entries(AUTHORITIES).map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
+            <AuthorityOptions />
           </select>
         </label>
         <label class="field">
