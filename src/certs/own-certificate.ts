@@ -6,7 +6,7 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import type { Context } from '../control/write/context.js';
 import { parseName } from '../dns/name.js';
-import { findActiveZone } from '../resolver/own-zones.js';
+import { findZoneFor } from '../serving/name-owner.js';
 import { issuedFor } from '../store/certs/issued.js';
 import { findRequest } from '../store/certs/requests.js';
 import type { Store } from '../store/driver.js';
@@ -58,7 +58,7 @@ function requestFor(
   names: readonly string[],
 ): CertificateRequest | undefined {
   if (!defaultOrder.some((name) => authorities.isOutside(name))) return undefined;
-  const zones = names.map((name) => findActiveZone(store, parseName(`${name}.`)));
+  const zones = names.map((name) => findZoneFor(store, parseName(`${name}.`), undefined));
   const [first] = zones;
   const own = first !== undefined && zones.every((zone) => zone !== undefined);
   return { names, method: own ? 'txt' : 'http', authority: '', zone: own ? first.seq : NO_ZONE };

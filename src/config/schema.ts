@@ -273,13 +273,13 @@ export const settingsSchema = z.strictObject({
     summary: 'Private addresses in answers for flattened names: `allow`, or `refuse` (against DNS rebinding)',
   }),
   zoneActivation: z
-    .enum(['trust', 'delegation'], { error: 'expected trust or delegation' })
-    .default('trust')
+    .enum(['auto', 'trust', 'delegation'], { error: 'expected auto, trust or delegation' })
+    .default('auto')
     .register(about, {
       group: 'Outside world',
       value: 'mode',
       summary:
-        'New zones become active at once (`trust`), or when the parent delegates to `nameservers` (`delegation`)',
+        'When new zones become active: at once (`trust`), when it is proven whose their names are (`delegation`), or at once while there is one account and when proven from the second account on (`auto`)',
     }),
   privateSuffixes: z
     .enum(['allow', 'refuse'], { error: 'expected allow or refuse' })

@@ -2,18 +2,21 @@
  * What our own active zones say about a name: the stored records, without the edge addresses and flattened answers that
  * replace them in DNS answers. This is the only reader of zones that bypasses these replacements.
  *
- * A pending zone is not authoritative yet, so its names are looked up outside; so are names below a delegation. The
- * account of the zone does not matter, because the zone is served to everyone.
+ * A pending zone is not authoritative yet, so its names are looked up outside; so are names below a delegation. Zones that nobody
+ * has proven say something to their own account only (serving/name-owner.ts). Other accounts hear of a proxied name what DNS
+ * answers, which is the addresses of the edge.
  */
 import { concatBytes } from '../base/bytes.js';
+import { printIP } from '../base/ip.js';
 import { Type } from '../dns/codes.js';
 import { MAX_NAME_LENGTH, nameOfOwnerKey, parseName, ROOT, toFqdn } from '../dns/name.js';
 import type { RRset } from '../dns/rr.js';
-import { findZoneAbove, locate } from '../serving/look-up.js';
+import { AUTOMATIC_TTL } from '../dns/ttl.js';
+import { locate } from '../serving/look-up.js';
+import { findZoneFor } from '../serving/name-owner.js';
 import { type StandingOwner, writtenAtOwner } from '../serving/owner.js';
 import { type ServingSettings, type ServingZone, servingZone } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
-import type { ZoneRow } from '../store/zones/zones.js';
 import { contentOf, TYPE_CODES, type UpstreamType } from './types.js';
 
 interface Traffic {
@@ -35,28 +38,26 @@ export type OwnAnswer =
 const OUTSIDE: OwnAnswer = { kind: 'outside' };
 
 export interface OwnZones {
-  /** `name`: lower case, wire form. The whole answer comes from one database snapshot. */
-  ask(name: Uint8Array, type: UpstreamType): OwnAnswer;
+  /**
+   * `name`: lower case, wire form. `asker`: store number of the account that asks; undefined: nobody in particular. The whole
+   * answer comes from one database snapshot.
+   */
+  ask(name: Uint8Array, type: UpstreamType, asker: number | undefined): OwnAnswer;
 }
 
 export function createOwnZones(store: Store, settings: ServingSettings): OwnZones {
   return {
-    ask: (name, type) =>
+    ask: (name, type, asker) =>
       store.snapshot(() => {
-        const zone = findActiveZone(store, name);
-        return zone ? askZone(store, servingZone(store, zone, settings), name, type) : OUTSIDE;
+        const row = findZoneFor(store, name, asker);
+        if (!row) return OUTSIDE;
+        const zone = servingZone(store, row, settings);
+        return askZone(store, zone, name, type, row.account === asker);
       }),
   };
 }
 
-/** The active zone with the longest apex at or above the name. */
-export function findActiveZone(store: Store, name: Uint8Array): ZoneRow | undefined {
-  return findZoneAbove(store, name, ({ served, status, expired }) => {
-    return served === 1 && status === 'active' && expired === 0;
-  });
-}
-
-function askZone(store: Store, zone: ServingZone, name: Uint8Array, type: UpstreamType): OwnAnswer {
+function askZone(store: Store, zone: ServingZone, name: Uint8Array, type: UpstreamType, isOwn: boolean): OwnAnswer {
   const located = locate(store, zone, name, TYPE_CODES[type]);
   switch (located.kind) {
     case 'cut':
@@ -65,9 +66,28 @@ function askZone(store: Store, zone: ServingZone, name: Uint8Array, type: Upstre
       return substitute(zone, located, name);
     case 'nowhere':
       return { kind: 'nxdomain', ttl: negativeTtl(zone) };
-    default:
-      return { ...answerAt(zone, located, type), ...(isProxied(zone, located) && { proxied: true }) };
+    default: {
+      if (!isProxied(zone, located)) return answerAt(zone, located, type);
+      const answer = isOwn ? answerAt(zone, located, type) : shownAt(zone, located, type);
+      return answer.kind === 'outside' || answer.kind === 'failure' ? answer : { ...answer, proxied: true };
+    }
   }
+}
+
+/** What everybody sees of a proxied name. */
+function shownAt(zone: ServingZone, owner: StandingOwner, type: UpstreamType): OwnAnswer {
+  const { ipv4, ipv6 } = zone.edge;
+  const addresses = type === 'A' ? ipv4 : type === 'AAAA' ? ipv6 : [];
+  if (addresses.length > 0) {
+    return {
+      kind: 'records',
+      records: addresses.map((address) => ({ content: printIP(address), ttl: AUTOMATIC_TTL })),
+    };
+  }
+  const answer = answerAt(zone, owner, type);
+  return answer.kind === 'link' || type === 'A' || type === 'AAAA'
+    ? { kind: 'nodata', ttl: negativeTtl(zone) }
+    : answer;
 }
 
 function negativeTtl({ facts: { soa } }: ServingZone): number {

@@ -5,10 +5,10 @@
 import { Type } from '../dns/codes.js';
 import { ownerKeyOf, parentName, parseName } from '../dns/name.js';
 import { servedTtl } from '../dns/ttl.js';
+import { findZoneFor } from '../serving/name-owner.js';
 import { recordsAtOwner } from '../serving/owner.js';
 import { type ServingSettings, servingZone } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
-import { findActiveZone } from './own-zones.js';
 import { openParentServer, type ParentOptions, parentQueryName, parentServerNames } from './parent.js';
 import { contentOf } from './types.js';
 
@@ -37,15 +37,16 @@ export interface ParentDsOptions extends ParentOptions {
 
 /**
  * What each server of the parent has; empty when there is no parent that could be asked. Undefined when its servers
- * could not be found out.
+ * could not be found out. `account`: store number of the account of the zone, whose own zones above it count before they are
+ * proven.
  */
-export type FindParentDs = (name: string) => Promise<readonly ParentServerDs[] | undefined>;
+export type FindParentDs = (name: string, account: number) => Promise<readonly ParentServerDs[] | undefined>;
 
 export function createParentDsFinder(options: ParentDsOptions): FindParentDs {
   const { store, settings } = options.own;
-  return async (text) => {
+  return async (text, account) => {
     const name = parentQueryName(text);
-    const own = store.snapshot(() => ownParentDs(store, settings, name));
+    const own = store.snapshot(() => ownParentDs(store, settings, name, account));
     if (own) return [own];
     if (options.isOffline) return [];
     const servers = await parentServerNames(options, name);
@@ -54,9 +55,14 @@ export function createParentDsFinder(options: ParentDsOptions): FindParentDs {
 }
 
 /** The same of a parent zone that is served here; undefined when there is none. */
-function ownParentDs(store: Store, settings: ServingSettings, name: string): ParentServerDs | undefined {
+function ownParentDs(
+  store: Store,
+  settings: ServingSettings,
+  name: string,
+  account: number,
+): ParentServerDs | undefined {
   const apex = parseName(`${name}.`);
-  const parent = findActiveZone(store, parentName(apex));
+  const parent = findZoneFor(store, parentName(apex), account);
   if (!parent) return undefined;
   const key = ownerKeyOf(apex, parent.apex);
   const found = recordsAtOwner(store, servingZone(store, parent, settings), key).filter(({ type }) => type === Type.ds);

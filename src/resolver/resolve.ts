@@ -29,6 +29,11 @@ export type { Resolution } from './resolution.js';
 export interface ResolveOptions {
   /** Asks even when an answer is cached; the new answer is cached. */
   readonly bypassCache?: boolean;
+  /**
+   * Store number of the account that asks, which also hears what its unproven zones say and what its proxied names hide. Without
+   * one, the answer is what everybody may know.
+   */
+  readonly account?: number | undefined;
 }
 
 export interface Resolver {
@@ -83,7 +88,8 @@ export function createResolver(options: ResolverOptions): Resolver {
     limits,
   };
   return {
-    resolve: (name, type, { bypassCache = false } = {}) => follow(sources, { name: fqdnOf(name), type, bypassCache }),
+    resolve: (name, type, { bypassCache = false, account } = {}) =>
+      follow(sources, { name: fqdnOf(name), type, bypassCache, account }),
   };
 }
 
@@ -99,6 +105,7 @@ interface Asked {
   readonly name: string;
   readonly type: UpstreamType;
   readonly bypassCache: boolean;
+  readonly account: number | undefined;
 }
 
 function fqdnOf(name: string): string {
@@ -124,7 +131,7 @@ async function follow(sources: Sources, asked: Asked): Promise<Resolution> {
   for (;;) {
     if (seen.has(name)) return fail(`the chain loops back to ${name}`);
     seen.add(name);
-    let step = askOwn(sources, name, asked.type);
+    let step = askOwn(sources, name, asked);
     if (step === undefined) {
       if (!outside || !covers(outside, name)) {
         if (steadyMs(clock) > endMs) return fail('the chain took too long to follow', 'timeout');
@@ -146,8 +153,8 @@ async function follow(sources: Sources, asked: Asked): Promise<Resolution> {
 }
 
 /** Undefined when no own zone answers the name, so that it must be looked up outside. */
-function askOwn({ own, metrics, limits }: Sources, name: string, type: UpstreamType): Step | undefined {
-  const answer = askByText(own, name, type);
+function askOwn({ own, metrics, limits }: Sources, name: string, asked: Asked): Step | undefined {
+  const answer = askByText(own, name, asked);
   if (answer.kind === 'outside') return undefined;
   metrics.countOwn();
   const traffic = 'proxied' in answer && answer.proxied ? { proxied: true } : {};
@@ -163,9 +170,9 @@ function askOwn({ own, metrics, limits }: Sources, name: string, type: UpstreamT
   }
 }
 
-function askByText(own: OwnZones, name: string, type: UpstreamType): OwnAnswer {
+function askByText(own: OwnZones, name: string, { type, account }: Asked): OwnAnswer {
   try {
-    return own.ask(wireOf(name), type);
+    return own.ask(wireOf(name), type, account);
   } catch (error) {
     if (error instanceof NameError) return { kind: 'failure', reason: `${name}: ${error.message}` };
     throw error;

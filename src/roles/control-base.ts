@@ -83,6 +83,7 @@ export function createControlBase(
       // A record for `localhost` may also contain loopback addresses, so only configured addresses are reserved.
       ownAddresses: settings.edgeAddresses === undefined ? [] : serving.edgeAddresses,
       activation: settings.zoneActivation,
+      hostNames: settings.tlsNames ?? [],
       privateSuffixes: settings.privateSuffixes,
       limits: {
         ...DEFAULT_LIMITS,

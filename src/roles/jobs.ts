@@ -23,6 +23,8 @@ import { planNewerSerials, RESTORED_ZONE_JOB, restoredZoneJob } from '../control
 import type { ContextBase } from '../control/write/context.js';
 import { ACCOUNT_ZONES_JOB, accountZonesJob } from '../control/zones/account-dns-settings.js';
 import { DEVELOPMENT_MODE_JOB, developmentModeJobs } from '../control/zones/development-mode.js';
+import { proofJob } from '../control/zones/proof-job.js';
+import { PROOF_JOB } from '../control/zones/proof-schedule.js';
 import type { HostnameServices } from '../hostnames/context.js';
 import { hostnameJobs } from '../hostnames/job.js';
 import type { JobKinds } from '../jobs/kind.js';
@@ -68,6 +70,7 @@ function jobKinds(parts: JobParts): JobKinds {
     [CERTIFIED_NAMES_JOB]: certifiedNamesJobs(hostnames.certificates),
     [UNUSED_RECORDS_JOB]: unusedRecordsJobs,
     [DEVELOPMENT_MODE_JOB]: developmentModeJobs(base),
+    [PROOF_JOB]: proofJob(base),
     [SIGNING_JOB]: signingJob(base),
     [PARENT_JOB]: parentJob(base),
     [CATALOG_JOB]: catalogJob(base),

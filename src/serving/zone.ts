@@ -7,6 +7,7 @@ import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../store/zones/zones.js';
 import { edgeAddressesOf, zoneFactsOf } from '../zone/derive/facts.js';
 import { hostKeys } from '../zone/derive/hosts.js';
 import type { EdgeAddresses, ZoneFacts } from '../zone/derive/owner.js';
+import { provingNameServers } from './name-servers.js';
 import { isPresigned, signingOf, type ZoneSigning } from './signed.js';
 
 /** The settings of the installation that affect answers. */
@@ -65,7 +66,8 @@ export function signedZone(zone: ServingZone, signing: ZoneSigning | undefined):
 
 /** The zone without signatures, even if it is signed. */
 export function unsignedZone(row: ZoneRow, settings: ServingSettings): ServingZone {
-  const { nameServers, nameServerAddresses: hostAddresses, edgeAddresses } = settings;
+  const { nameServerAddresses: hostAddresses, edgeAddresses } = settings;
+  const nameServers = provingNameServers(row, settings.nameServers);
   const facts = zoneFactsOf(row, soaOfZone(row, nameServers), nsTtlOfZone(row), nameServers);
   const hosts = hostAddresses.length === 0 ? [] : withoutRepeats(hostKeys(facts));
   const zone = { seq: row.seq, facts, edge: edgeAddressesOf(edgeAddresses), hosts, hostAddresses };

@@ -49,6 +49,7 @@ import { removedZones } from './migrations/0090-removed-zones.js';
 import { parentalAgents } from './migrations/0097-parental-agents.js';
 import { recordIdentifiers } from './migrations/0141-record-identifiers.js';
 import { editEvents } from './migrations/0191-edit-events.js';
+import { nameProofs } from './migrations/0192-name-proofs.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -99,6 +100,7 @@ const MIGRATIONS: readonly Migration[] = [
   parentalAgents,
   recordIdentifiers,
   editEvents,
+  nameProofs,
 ];
 
 /** The schema version after all migrations. */

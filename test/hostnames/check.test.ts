@@ -253,13 +253,13 @@ t.test('a hold blocks the hostnames of others only where the name is proven', as
   if (!result.ok) throw new Error(result.reason);
   const tenant = { ...ctx, actor: result.actor };
   const elsewhere = { account: { id: account.id } };
-  // In trust mode anybody may create it, and it is served at once.
+  // In trust mode anybody may create it, and it is served at once, but says nothing to other accounts.
   const grabbed = await createZone(tenant, { name: 'outside.test', ...elsewhere });
   t.equal(grabbed.status, 'active');
   await createZoneHold(tenant, grabbed.id, true);
   await createRecord(tenant, grabbed.id, { type: 'CNAME', name: 'app', content: 'origin.saas.test', ttl: 60 });
   const mine = await createHostname(hctx, zoneId, bare(HOST));
-  t.equal(mine.status, 'active', 'whoever grabs a name blocks nobody');
+  t.equal(mine.status, 'pending', 'whoever grabs a name blocks nobody, and proves nothing to others');
   const theirs = await createZone(tenant, { name: 'tenant.test', ...elsewhere });
   await createRecord(tenant, theirs.id, { type: 'A', name: 'origin', content: '192.0.2.1', ttl: 1, proxied: true });
   await putFallback(tenant, theirs.id, 'origin.tenant.test');
@@ -269,5 +269,5 @@ t.test('a hold blocks the hostnames of others only where the name is proven', as
   const later = await createHostname(hctx, zoneId, bare('later.outside.test'));
   t.match(later, { status: 'blocked', errors: [HELD] }, 'an administrator has vouched for the name');
   await plannedCheck(mine.id);
-  t.equal(state(mine.id), 'active', 'what is active stays so');
+  t.equal(state(mine.id), 'blocked', 'now the hold is that of the name’s owner');
 });

@@ -39,19 +39,19 @@ t.test('DS records with their TTL, none, and servers that do not answer', async 
   const { options, parent } = await startParents(t, () => reply);
   const find = createParentDsFinder(options);
   const digest = 'ab'.repeat(32);
-  t.match(await find('Zone.test.'), [{ server: 'a.nic.test', ttl: 3600 }]);
+  t.match(await find('Zone.test.', 1), [{ server: 'a.nic.test', ttl: 3600 }]);
   t.same(
-    (await find('zone.test'))![0]!.ds?.map((content) => content.toLowerCase()),
+    (await find('zone.test', 1))![0]!.ds?.map((content) => content.toLowerCase()),
     [`10 13 2 ${digest}`, `2 13 2 ${digest}`],
   );
   t.ok(parent.asked.every(({ name, type }) => name === 'zone.test' && type === 'DS'));
   reply = { authority: [SOA] };
-  t.same(await find('zone.test'), [{ server: 'a.nic.test', ds: [], ttl: 600 }]);
+  t.same(await find('zone.test', 1), [{ server: 'a.nic.test', ds: [], ttl: 600 }]);
   reply = { rcode: 3, authority: [SOA] };
-  t.same(await find('zone.test'), [{ server: 'a.nic.test', ds: [], ttl: 600 }]);
+  t.same(await find('zone.test', 1), [{ server: 'a.nic.test', ds: [], ttl: 600 }]);
   for (const rcode of [2, 5]) {
     reply = { rcode };
-    t.same(await find('zone.test'), [{ server: 'a.nic.test', ds: undefined, ttl: undefined }], `RCODE ${rcode}`);
+    t.same(await find('zone.test', 1), [{ server: 'a.nic.test', ds: undefined, ttl: undefined }], `RCODE ${rcode}`);
   }
 });
 
@@ -61,7 +61,7 @@ t.test('every server is asked; one that is silent is unknown, not empty', async 
     () => ({ answer: [DS(7)] }),
     () => undefined,
   );
-  t.match(await createParentDsFinder(options)('zone.test'), [
+  t.match(await createParentDsFinder(options)('zone.test', 1), [
     { server: 'a.nic.test', ds: [/^7 13 2 /] },
     { server: 'b.nic.test', ds: undefined },
   ]);
@@ -69,7 +69,7 @@ t.test('every server is asked; one that is silent is unknown, not empty', async 
 
 t.test('a parent that cannot be found', async (t) => {
   const { options } = await startParents(t, () => undefined);
-  t.same(await createParentDsFinder(options)('zone.other'), []);
+  t.same(await createParentDsFinder(options)('zone.other', 1), []);
   t.equal(await createDelegationFinder(options)('zone.other'), undefined);
 });
 
@@ -77,8 +77,8 @@ t.test('a resolver that fails: unknown, not empty; without resolvers nobody is a
   const { options } = await startParents(t, () => undefined);
   const { server } = await startScriptedUpstream(t, () => ({ rcode: 2 }));
   const upstream = createUpstream({ servers: [server], clock: options.clock, timeoutMs: 500 });
-  t.equal(await createParentDsFinder({ ...options, upstream })('zone.test'), undefined);
-  t.same(await createParentDsFinder({ ...options, upstream, isOffline: true })('zone.test'), []);
+  t.equal(await createParentDsFinder({ ...options, upstream })('zone.test', 1), undefined);
+  t.same(await createParentDsFinder({ ...options, upstream, isOffline: true })('zone.test', 1), []);
 });
 
 t.test('a delegation comes from the referral', async (t) => {
@@ -103,7 +103,7 @@ plain 600 NS ns.signed
   await importZone(ctx, { source: { text } });
   const find = createParentDsFinder(options);
   const server = 'example.test (served here)';
-  t.match(await find('signed.example.test'), [{ server, ds: [/^10 13 2 /], ttl: 900 }]);
-  t.match(await find('plain.example.test'), [{ server, ds: [] }]);
+  t.match(await find('signed.example.test', 1), [{ server, ds: [/^10 13 2 /], ttl: 900 }]);
+  t.match(await find('plain.example.test', 1), [{ server, ds: [] }]);
   t.same([...parent.asked, ...resolver.asked], []);
 });

@@ -56,6 +56,17 @@ export const zone = z
       custom_certificate_quota: z.int(),
       page_rule_quota: z.int(),
       phishing_detected: z.boolean(),
+      proven_by: z
+        .enum(['operator', 'delegation', 'txt', 'trust'])
+        .nullable()
+        .describe(
+          'What shows that the name is the account’s (ours); `trust`: nothing, but who comes first is believed',
+        ),
+      proven_at: time.nullable(),
+      contested: z.boolean().describe('Whether another account claims the name, or one above or below it (ours)'),
+      proof_record: z
+        .object({ type: z.literal('TXT'), name: z.string(), content: z.string() })
+        .describe('A record that proves the name outside, beside its delegation to `name_servers` (ours)'),
     }),
     owner: z.object({
       id: z.string().nullable(),

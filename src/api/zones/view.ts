@@ -43,7 +43,13 @@ export function zoneView(item: ZoneItem, permissions: string[], state?: ZoneStat
     modified_on: printTime(item.modifiedAt),
     created_on: printTime(item.createdAt),
     activated_on: printOptionalTime(item.activatedAt),
-    meta: { step: 2, custom_certificate_quota: 0, page_rule_quota: 3, phishing_detected: false },
+    meta: {
+      step: 2,
+      custom_certificate_quota: 0,
+      page_rule_quota: 3,
+      phishing_detected: false,
+      ...proofView(item.proof),
+    },
     owner: { id: null, type: 'user', email: null },
     account: { id: item.account.id, name: item.account.name },
     tenant: { id: null, name: null },
@@ -52,6 +58,16 @@ export function zoneView(item: ZoneItem, permissions: string[], state?: ZoneStat
     plan: PLAN,
     ...(item.verificationKey === null ? {} : { verification_key: item.verificationKey }),
     ...(state && { state: stateView(state) }),
+  };
+}
+
+/** Ours. */
+function proofView({ by, at, contested, record }: ZoneItem['proof']) {
+  return {
+    proven_by: by,
+    proven_at: printOptionalTime(at),
+    contested,
+    proof_record: { ...record, type: 'TXT' as const },
   };
 }
 

@@ -4,8 +4,8 @@ import { commit, type Draft } from '../../control/write/commit.js';
 import { type Context, OPERATOR } from '../../control/write/context.js';
 import { Type } from '../../dns/codes.js';
 import { lowerName, NameError, ownerKeyOf, parentName, parseName } from '../../dns/name.js';
-import { findActiveZone } from '../../resolver/own-zones.js';
 import { locate } from '../../serving/look-up.js';
+import { findZoneFor } from '../../serving/name-owner.js';
 import { servingZone } from '../../serving/zone.js';
 import {
   type ChallengePlace,
@@ -75,7 +75,7 @@ function placeAt(
   account: number,
   name: Uint8Array,
 ): ChallengePlace | undefined {
-  const holder = findActiveZone(store, name);
+  const holder = findZoneFor(store, name, account);
   if (holder?.account !== account) return undefined;
   const located = locate(store, servingZone(store, holder, settings), parentName(name), Type.txt);
   if (located.kind !== 'wildcard') return { zone: holder.seq, ownerKey: ownerKeyOf(name, holder.apex) };
@@ -83,7 +83,7 @@ function placeAt(
   // (RFC 4592 §2.2.2). The wildcard answers for the challenge, too: where it is an alias, the record belongs at its target.
   const alias = located.records.find(({ type, proxied }) => type === Type.cname && !proxied);
   const target = alias && lowerName(alias.rdata);
-  const targetZone = target && findActiveZone(store, target);
+  const targetZone = target && findZoneFor(store, target, account);
   if (!target || targetZone?.account !== account) return undefined;
   return { zone: targetZone.seq, ownerKey: ownerKeyOf(target, targetZone.apex) };
 }

@@ -22,7 +22,7 @@ import { secondaryFailure } from '../secondary/errors.js';
 import { NOTIFIED_JOB, REFRESH_JOB, refreshSoon } from '../secondary/refresh-soon.js';
 import { commit, type Draft } from '../write/commit.js';
 import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
-import { serveAsRuled } from '../zones/write.js';
+import { settleZone } from '../zones/claims.js';
 import { dropZone } from '../zones/zones.js';
 
 /** Deletes a zone whose time is over. The subject is its store number. */
@@ -63,7 +63,7 @@ export function keepUnserved(
   };
   insertRemovedZone(store, row);
   for (const kind of [REFRESH_JOB, NOTIFIED_JOB]) removeJob(store, kind, String(zone.seq));
-  serveAsRuled(ctx, draft, zone);
+  settleZone(ctx, draft, zone.seq);
   const nowMs = clock.nowMs();
   schedule(store, { kind: REMOVED_ZONE_JOB, subject: String(zone.seq), runAtMs: row.kept_until / 1000 }, nowMs);
   draft.audit({ action: 'zone.suspend', zone: zone.id, object: zone.id, before: itemOf(store, row) });
@@ -75,7 +75,7 @@ export function bringBack(ctx: Context, draft: Draft, zone: ZoneRow, row: Remove
   const item = itemOf(store, row);
   forgetRemovedZone(store, zone.seq);
   removeJob(store, REMOVED_ZONE_JOB, String(zone.seq));
-  serveAsRuled(ctx, draft, zone);
+  settleZone(ctx, draft, zone.seq);
   refreshSoon(ctx, zone.seq);
   draft.audit({ action: 'zone.resume', zone: zone.id, object: zone.id, after: item });
 }

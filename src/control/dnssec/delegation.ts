@@ -170,9 +170,9 @@ export async function deleteDnssec(ctx: Context, zoneId: string): Promise<void> 
 /** Asks the servers of the parent of a signed zone, see FindParentDs. */
 export async function askParent(
   { store, findParentDs }: Context,
-  { seq, name }: ZoneRow,
+  { seq, name, account }: ZoneRow,
 ): Promise<readonly ParentServerDs[] | undefined> {
-  return findParentDs && findDnssecZone(store, seq) ? findParentDs(name) : [];
+  return findParentDs && findDnssecZone(store, seq) ? findParentDs(name, account) : [];
 }
 
 function dnssecItem({ store, clock }: Context, zone: ZoneRow): DnssecItem {

@@ -8,8 +8,8 @@ import { Type } from '../../dns/codes.js';
 import { ownerKeyOf, parentName } from '../../dns/name.js';
 import { typeByCode } from '../../dns/rr/registry.js';
 import { schedule } from '../../jobs/schedule.js';
-import { findActiveZone } from '../../resolver/own-zones.js';
 import { locate } from '../../serving/look-up.js';
+import { findZoneFor } from '../../serving/name-owner.js';
 import { servedAtOwner } from '../../serving/owner.js';
 import { type ServingSettings, servingZone } from '../../serving/zone.js';
 import { allDnssecZones, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
@@ -61,8 +61,8 @@ export interface DelegationHere {
 }
 
 /** Undefined when no zone here delegates it. */
-export function delegationHere({ store, settings }: Served, { apex }: ZoneRow): DelegationHere | undefined {
-  const parent = findActiveZone(store, parentName(apex));
+export function delegationHere({ store, settings }: Served, { apex, account }: ZoneRow): DelegationHere | undefined {
+  const parent = findZoneFor(store, parentName(apex), account);
   if (!parent) return undefined;
   // Below another delegation, the zone is none of this parent's.
   const located = locate(store, servingZone(store, parent, settings), apex, Type.ds);

@@ -3,8 +3,8 @@ import { compareBytes } from '../../base/bytes.js';
 import { isRoutable, parseIP } from '../../base/ip.js';
 import { parseName } from '../../dns/name.js';
 import { AUTOMATIC_TTL } from '../../dns/ttl.js';
-import { findActiveZone } from '../../resolver/own-zones.js';
 import type { Resolution } from '../../resolver/resolve.js';
+import { findZoneFor } from '../../serving/name-owner.js';
 import type { Store } from '../../store/driver.js';
 import type { FlattenTargetRow } from '../../store/flatten/targets.js';
 
@@ -163,5 +163,5 @@ function chainOf({ ipv4 }: Heard): string {
 export function ownNamesOf(store: Store, resolutions: readonly Resolution[], target: Uint8Array): Uint8Array[] {
   const names = new Set(resolutions.flatMap(({ chain }) => chain.map((link) => link.target)));
   const wires = [...names].map((name) => parseName(`${name}.`));
-  return [target, ...wires].filter((name) => findActiveZone(store, name) !== undefined);
+  return [target, ...wires].filter((name) => findZoneFor(store, name, undefined) !== undefined);
 }

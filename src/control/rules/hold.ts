@@ -1,4 +1,5 @@
 /** What a zone's hold forbids other accounts (v4: §4). */
+import { isProofLost, isProven } from '../../serving/name-owner.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 
 /** A name that an account wants to add or to serve. */
@@ -15,11 +16,11 @@ export function isOn({ hold_after: after }: Pick<ZoneRow, 'hold_after'>, now: nu
 }
 
 /**
- * Whether the hold of a zone at or above the name forbids it. An account's own holds never do; nor do holds of zones
- * that any account could have created, because the name must be proven to belong to the account.
+ * Whether the hold of a zone at or above the name forbids it. An account's own holds never do; nor do holds of zones whose names
+ * are not proven to be their accounts'.
  */
 export function isHeldFrom(zone: ZoneRow, { name, account }: WantedName, now: number): boolean {
-  const holds = zone.proven === 1 && isOn(zone, now);
+  const holds = isProven(zone) && !isProofLost(zone, now) && zone.status !== 'moved' && isOn(zone, now);
   return zone.account !== account && holds && (zone.name === name || zone.hold_include_subdomains === 1);
 }
 
@@ -30,5 +31,5 @@ export function isHeldFrom(zone: ZoneRow, { name, account }: WantedName, now: nu
  */
 export function holdsHostnames(zone: ZoneRow, account: number, now: number): boolean {
   if (zone.status !== 'active' || !isOn(zone, now) || zone.hold_include_subdomains === 0) return false;
-  return zone.proven === 1 || zone.account === account;
+  return zone.account === account || (isProven(zone) && !isProofLost(zone, now));
 }

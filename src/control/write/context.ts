@@ -72,8 +72,13 @@ export const DEFAULT_LIMITS: ControlLimits = {
 export interface ControlSettings extends ServingSettings {
   /** The service's own addresses, which A and AAAA records must not contain (v4: §5.10). */
   readonly ownAddresses: readonly Uint8Array[];
-  /** Whether a new zone is active at once or waits for its delegation. */
-  readonly activation: 'trust' | 'delegation';
+  /**
+   * Whether a new zone is active at once or waits for a proof of whose its name is. 'auto': at once while there is one account. With
+   * 'delegation' it waits even if an administrator makes it.
+   */
+  readonly activation: 'auto' | 'trust' | 'delegation';
+  /** Further host names of this installation, lower case, without final dots: nobody but administrators adds zones at them. */
+  readonly hostNames?: readonly string[];
   /** Whether only administrators may add suffixes that companies run, as for those of registries. */
   readonly privateSuffixes: 'allow' | 'refuse';
   readonly limits: ControlLimits;

@@ -19,6 +19,7 @@ import {
 import { findZone, findZoneById, updateZone, type ZoneChange, type ZoneRow } from '../../store/zones/zones.js';
 import { isOverride } from '../rules/of-primary.js';
 import { transferAnew } from '../secondary/refresh-soon.js';
+import { settleBelow } from '../zones/claims.js';
 import type { Context } from './context.js';
 import { finishZone } from './finish-zone.js';
 import { type AuditEntry, logAudit } from './log-rows.js';
@@ -110,7 +111,7 @@ export function openDraft(ctx: Context): OpenDraft {
 
   const accountOf = accountsOfZones(store, zones);
 
-  return {
+  const draft: OpenDraft = {
     now,
     signer: ctx,
     zone: (seq) => findZone(store, seq),
@@ -153,11 +154,13 @@ export function openDraft(ctx: Context): OpenDraft {
       entries.push({ ...entry, account });
     },
     finish() {
+      for (const seq of [...zones.keys()]) settleBelow(ctx, draft, seq);
       const outcomes = [...zones.values()].map((touched) => finishZone(ctx, now, touched));
       for (const entry of entries) logAudit(ctx, now, entry);
       return outcomes;
     },
   };
+  return draft;
 }
 
 /** The edits of single rows. */

@@ -1,78 +1,128 @@
-/** When a zone becomes active, and when its name counts as proven for its account (v4: §3.2). */
+/** When a zone becomes active, and what is looked at to know whose its name is (v4: §3.2, docs/tenants.md). */
+
 import { Type } from '../../dns/codes.js';
-import { ownerKeyOf, toFqdn } from '../../dns/name.js';
+import { ownerKeyOf, parseName } from '../../dns/name.js';
+import { cutBetween, isProven, leadsTo, nearestProvenAbove } from '../../serving/name-owner.js';
 import type { Store } from '../../store/driver.js';
 import { recordsOfOwner } from '../../store/records/records.js';
-import { assignedNameServers, type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
+import { findZone, type NameProof, type ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
-import { commit } from '../write/commit.js';
+import { commitAndRead, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
+import { activate, activationRule, proofAtHand, prove, settleClaims, settleZone } from './claims.js';
 import { type ZoneItem, zoneItem } from './item.js';
-import { changeZone, isBelowForeign, refuseHeld, servedZoneAbove } from './write.js';
+import { proofRecord } from './proof-record.js';
+import { refuseHeld, servedZoneAbove } from './write.js';
+
+/** What a look for proofs found; `unknown`: nobody could be asked, which says nothing. */
+export type Evidence = NameProof | 'none' | 'unknown';
 
 /**
- * Checks the delegation again and activates the zone when it is right; returns the zone. A zone with the same name in
- * another account that was served until then is marked as moved (v4: §3.2). A name that another account holds is
- * refused (v4: §4). With activation 'trust', a request by an administrator proves the name.
+ * Looks for a proof again and activates the zone when there is one; returns the zone. A zone with the same name in another
+ * account whose proof is weaker is marked as moved (v4: §3.2). A name that another account holds is refused (v4: §4). A
+ * request by an administrator proves the name, except with activation 'delegation'.
  */
 export async function checkActivation(ctx: Context, zoneId: string): Promise<ZoneItem> {
   const zone = requireZone(ctx, zoneId);
   if (zone.status !== 'active') refuseHeld(ctx, ctx.clock.nowUs(), zone);
-  if (zone.status === 'active' && zone.proven === 1) return zoneItem(ctx, zone);
-  if (zone.status !== 'active' && staysElsewhere(ctx, zone)) return zoneItem(ctx, zone);
-  const free = zone.status !== 'active' && ctx.settings.activation === 'trust' && !isBelowForeign(ctx.store, zone);
-  const proven = isVouchedFor(ctx) || (!free && (await isDelegated(ctx, zone)));
-  if (zone.status === 'active') return zoneItem(ctx, proven ? await prove(ctx, zoneId) : zone);
-  if (!proven && !free) return zoneItem(ctx, zone);
-  const activated = await changeZone(ctx, zoneId, 'zone.activate', (current, draft) => {
-    refuseHeld(ctx, draft.now, current);
-    for (const other of zonesOfName(ctx.store, current.name)) {
-      if (other.seq === current.seq || other.served === 0) continue;
-      draft.setZone(other.seq, { status: 'moved', served: 0 });
-      draft.noteZone(other.seq, 'zone-replaced');
-      draft.audit({ action: 'zone.move', zone: other.id, object: other.id });
-    }
-    return { status: 'active', activated_at: draft.now, proven: proven ? 1 : 0 };
-  });
-  return zoneItem(ctx, activated);
+  if (zone.status === 'active' && isProven(zone)) return zoneItem(ctx, zone);
+  const isBelieved = ctx.settings.activation !== 'delegation' && proofAtHand(ctx, zone) !== undefined;
+  const evidence = isBelieved ? proofAtHand(ctx, zone)! : await lookForProof(ctx, zone);
+  return zoneItem(ctx, await judge(ctx, zone, evidence));
 }
 
-/** Not part of the DNS data: the serial stays. */
-async function prove(ctx: Context, zoneId: string): Promise<ZoneRow> {
-  const { value } = await commit(ctx, (draft) => {
-    const zone = requireZone(ctx, zoneId);
-    draft.setZone(zone.seq, { proven: 1 });
-    draft.audit({ action: 'zone.prove', zone: zone.id, object: zone.id });
-    return requireZone(ctx, zoneId);
-  });
-  return value;
-}
-
-function isVouchedFor({ actor, settings }: Context): boolean {
-  return actor.superAdministrator && settings.activation === 'trust';
-}
-
-/** With activation 'trust', a name that another account serves stays there. */
-function staysElsewhere({ store, settings }: Context, zone: ZoneRow): boolean {
-  if (settings.activation !== 'trust') return false;
-  return zonesOfName(store, zone.name).some((other) => other.seq !== zone.seq && other.served === 1);
-}
-
-/** Whether the parent, here or outside, delegates the name to the zone's assigned name servers. */
-async function isDelegated(ctx: Context, zone: ZoneRow): Promise<boolean> {
-  const assigned = assignedNameServers(zone, ctx.settings.nameServers);
-  const holdsAll = (names: readonly string[]): boolean => {
-    const found = new Set(names.map((name) => name.toLowerCase().replace(/\.$/, '')));
-    return assigned.every((name) => found.has(name));
+/** Stores what a look found, in a commit of its own; returns the zone. `guard`: called inside; throws if it must not happen. */
+export async function judge(
+  ctx: Context,
+  { id, seq }: ZoneRow,
+  evidence: Evidence,
+  guard?: () => void,
+): Promise<ZoneRow> {
+  const work = (draft: Draft): number => {
+    guard?.();
+    const zone = findZone(ctx.store, seq);
+    if (zone && Buffer.compare(zone.id, id) === 0) weigh(ctx, draft, zone, evidence);
+    return seq;
   };
-  if (holdsAll(delegationHere(ctx.store, zone))) return true;
-  return holdsAll((await ctx.findDelegation?.(zone.name)) ?? []);
+  return (await commitAndRead(ctx, work, (number) => findZone(ctx.store, number)!)).value;
+}
+
+function weigh(ctx: Context, draft: Draft, zone: ZoneRow, evidence: Evidence): void {
+  if (zone.status !== 'active') refuseHeld(ctx, draft.now, zone);
+  if (evidence === 'none' || evidence === 'unknown') {
+    if (!isProven(zone)) believe(ctx, draft, zone);
+    else if (evidence === 'none') noteLoss(draft, zone);
+    return;
+  }
+  if (!prove(ctx, draft, zone, evidence)) return;
+  activate(draft, zone);
+  settleZone(ctx, draft, zone.seq);
+  settleClaims(ctx, draft, zone);
+}
+
+/** A proof that was found before is not there any more. */
+function noteLoss(draft: Draft, zone: ZoneRow): void {
+  if (zone.proven_by === 'operator' || zone.proof_lost_at !== null) return;
+  draft.setZone(zone.seq, { proof_lost_at: draft.now });
+}
+
+/** Who comes first is believed, if the installation wants that and no other account speaks against it. */
+function believe(ctx: Context, draft: Draft, zone: ZoneRow): void {
+  if (zone.status === 'active' || activationRule(ctx) !== 'first come') return;
+  if (!prove(ctx, draft, zone, 'trust')) return;
+  settleZone(ctx, draft, zone.seq);
+  const claimed = findZone(ctx.store, zone.seq)!;
+  if (claimed.proven_by === null) return;
+  activate(draft, claimed);
+  settleClaims(ctx, draft, claimed);
+}
+
+/** Asks the parent, here or outside, and then for the TXT record. */
+export async function lookForProof(ctx: Context, zone: ZoneRow): Promise<Evidence> {
+  const pool = ctx.settings.nameServers;
+  // Whose name it is has been said; with activation 'delegation', the parent outside is asked all the same.
+  const above = zone.proven_by === 'operator' ? undefined : nearestProvenAbove(ctx.store, zone);
+  const cut = above && cutBetween(ctx.store, above, zone);
+  // A name that the zone above has given away between them is delegated by others.
+  if (above && (!cut || cut.isAtName)) {
+    const isOwn = cut ? leadsTo(zone, cut.names, pool) : above.account === zone.account;
+    return isOwn ? 'delegation' : hasTxt(ctx.store, above, zone) ? 'txt' : 'none';
+  }
+  if (!ctx.findDelegation) return 'unknown';
+  const delegation = await ctx.findDelegation(zone.name);
+  if (delegation && leadsTo(zone, delegation, pool)) return 'delegation';
+  if (!ctx.askOutside) return 'none';
+  // What our own servers say about the name is what the account wrote itself.
+  if (delegation && (await leadsHere(ctx, delegation))) return 'none';
+  const { name, content } = proofRecord(zone);
+  const answer = await ctx.askOutside(name, 'TXT');
+  if (answer.records.some((record) => record.type === 'TXT' && record.content === content)) return 'txt';
+  const isUncertain = answer.status === 'servfail' || answer.status === 'timeout';
+  return isUncertain && !delegation ? 'unknown' : 'none';
+}
+
+/** Whether any of these name servers is one of the installation, by its name or by its addresses. */
+async function leadsHere({ settings, askOutside }: Context, delegation: readonly string[]): Promise<boolean> {
+  const names = delegation.map((name) => name.toLowerCase().replace(/\.$/, ''));
+  if (names.some((name) => settings.nameServers.includes(name))) return true;
+  const addressesOf = async (hosts: readonly string[]): Promise<string[]> => {
+    const asked = hosts.flatMap((host) => [askOutside!(host, 'A'), askOutside!(host, 'AAAA')]);
+    return (await Promise.all(asked)).flatMap(({ records }) => records.map(({ content }) => content));
+  };
+  const ours = new Set(await addressesOf(settings.nameServers));
+  return (await addressesOf(names)).some((address) => ours.has(address));
+}
+
+function hasTxt(store: Store, above: ZoneRow, zone: ZoneRow): boolean {
+  const { name, content } = proofRecord(zone);
+  const rows = recordsOfOwner(store, above.seq, ownerKeyOf(parseName(`${name}.`), above.apex));
+  const rdata = Buffer.concat([Buffer.of(content.length), Buffer.from(content)]);
+  return rows.some((row) => row.type === Type.txt && Buffer.compare(row.rdata, rdata) === 0);
 }
 
 /** The NS records at the zone's name in its parent zone, if that is served here. */
-export function delegationHere(store: Store, zone: ZoneRow): string[] {
+export function delegationHere(store: Store, zone: ZoneRow): readonly string[] {
   const parent = servedZoneAbove(store, zone.name);
-  if (!parent) return [];
-  const rows = recordsOfOwner(store, parent.seq, ownerKeyOf(zone.apex, parent.apex));
-  return rows.filter(({ type }) => type === Type.ns).map(({ rdata }) => toFqdn(rdata));
+  const cut = parent && cutBetween(store, parent, zone);
+  return cut?.isAtName ? cut.names : [];
 }

@@ -16,6 +16,11 @@ export const zoneFailure = defineErrors('zones', {
     code: 1097,
     text: '{name} is a public suffix: others register their names under it. Only an administrator can add it.',
   },
+  reserved: {
+    status: 400,
+    code: 1097,
+    text: '{name} is at or above a name of this installation. Only an administrator can add it.',
+  },
   stale: { status: 412, code: 10412, text: 'The zone is not in the required state. Its entity tag is {tag}.' },
   changeMissing: { status: 404, code: 10404, text: 'The zone has no change {change}, or it is no longer kept.' },
   badAsOf: {

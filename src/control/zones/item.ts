@@ -4,11 +4,13 @@
  */
 import { toHex } from '../../base/bytes.js';
 import { domainToUnicode } from '../../dns/idna.js';
+import { isContested, isProven } from '../../serving/name-owner.js';
+import { assignedNameServers, provingNameServers } from '../../serving/name-servers.js';
 import { findAccount } from '../../store/access/accounts.js';
 import type { ZoneDefaultsRow } from '../../store/access/dns-settings.js';
 import {
-  assignedNameServers,
   defaultMailbox,
+  type NameProof,
   type NameServerMode,
   soaOfZone,
   ZONE_DEFAULTS,
@@ -20,6 +22,7 @@ import {
 } from '../../store/zones/zones.js';
 import type { Context } from '../write/context.js';
 import { developmentModeSeconds } from './development-mode.js';
+import { type ProofRecord, proofRecord } from './proof-record.js';
 
 export interface ZoneItem {
   readonly id: string;
@@ -46,6 +49,18 @@ export interface ZoneItem {
   readonly version: number;
   readonly soa: ZoneSoa;
   readonly nameServerMode: NameServerMode;
+  readonly proof: ZoneProof;
+}
+
+/** Whose the zone's name is (docs/tenants.md). */
+export interface ZoneProof {
+  /** What shows that the name is the account's; null: nothing does yet. */
+  readonly by: NameProof | null;
+  readonly at: number | null;
+  /** Whether another account claims the name, or one above or below it; said only while nothing proves whose it is. */
+  readonly contested: boolean;
+  /** What would prove it outside, beside its delegation to {@link ZoneItem.nameServers}. */
+  readonly record: ProofRecord;
 }
 
 /** `dns_settings` of a zone, or the defaults of an account for its new zones (v4: §8); complete. */
@@ -89,8 +104,14 @@ export function zoneItem(ctx: Context, zone: ZoneRow): ZoneItem {
     activatedAt: zone.activated_at,
     recordCount: zone.record_count,
     version: zone.version,
-    soa: soaOfZone(zone, nameServers),
+    soa: soaOfZone(zone, provingNameServers(zone, nameServers)),
     nameServerMode: zone.name_server_mode,
+    proof: {
+      by: zone.proven_by,
+      at: zone.proven_at,
+      contested: !isProven(zone) && isContested(ctx.store, zone),
+      record: proofRecord(zone),
+    },
   };
 }
 

@@ -4,6 +4,8 @@
 import { toHex } from '../../base/bytes.js';
 import { type FailureOptions, invariant } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
+import { isProven, mayAnswer, zonesOfOthersAt } from '../../serving/name-owner.js';
+import { chooseNameServers, provingNameServers } from '../../serving/name-servers.js';
 import { findAccount } from '../../store/access/accounts.js';
 import { settingsOfNewZones } from '../../store/access/dns-settings.js';
 import type { Store } from '../../store/driver.js';
@@ -23,7 +25,9 @@ import { isHeldFrom, type WantedName } from '../rules/hold.js';
 import { isPublicSuffix } from '../rules/public-suffix.js';
 import { commitAndRead, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
+import { firstProof, isSingleAccount, moveOthersAway, settleClaims, settleZone } from './claims.js';
 import { zoneFailure } from './errors.js';
+import { lookForProofSoon } from './proof-schedule.js';
 
 export interface NewZone {
   /** Lower-case ASCII, without the final dot. */
@@ -36,39 +40,45 @@ export interface NewZone {
   readonly nameServerMode?: 'service' | 'records';
 }
 
+/** The claim of a zone that is not stored yet: it comes after all others. */
+const UNSTORED = {
+  seq: Number.MAX_SAFE_INTEGER,
+  status: 'pending',
+  proven_by: null,
+  proof_lost_at: null,
+  vanity_name_servers: null,
+} as const;
+
 /** Adds a zone after checking the rules about names of other accounts; inside a commit. */
 export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   const { name, apex, account, type } = zone;
   if (!mayAddZones(ctx.actor, toHex(findAccount(ctx.store, account)!.id))) {
     throw ctx.actor.policies ? accountFailure('outOfScope') : zoneFailure('foreign');
   }
-  const sameName = zonesOfName(ctx.store, name);
-  const exists = sameName.some((other) => other.account === account);
-  const trusted = ctx.settings.activation === 'trust';
-  const left = sameName.find((other) => other.account === account && findRemovedZone(ctx.store, other.seq));
+  const own = zonesOfName(ctx.store, name).filter((other) => other.account === account);
+  const left = own.find((other) => findRemovedZone(ctx.store, other.seq));
   if (left) throw zoneFailure('left', { name }, { pointer: '/name' });
-  // Without proof of delegation, the first account that adds a name keeps it (ours).
-  if (exists || (trusted && sameName.length > 0)) throw zoneFailure('exists', { name }, { pointer: '/name' });
+  if (own.length > 0) throw zoneFailure('exists', { name }, { pointer: '/name' });
   refuseHeld(ctx, draft.now, zone, { pointer: '/name' });
-  const { superAdministrator } = ctx.actor;
-  if (!superAdministrator && isPublicSuffix(name, ctx.settings.privateSuffixes === 'refuse')) {
-    throw zoneFailure('publicSuffix', { name }, { pointer: '/name' });
-  }
-  const contested = !superAdministrator && isBelowForeign(ctx.store, zone);
-  const active = trusted && !contested;
-  const served = isServedType(type) && !contested && sameName.every((other) => other.served === 0) ? 1 : 0;
+  refuseReserved(ctx, name);
+  const claim = { ...UNSTORED, ...zone, name_servers: nameServersOf(ctx, zone) };
+  const proof = firstProof(ctx, claim, draft.now);
+  // With activation 'delegation', a zone is active when it is delegated, whoever made it.
+  const active = proof !== null && ctx.settings.activation !== 'delegation';
   const seq = insertZone(ctx.store, {
     id: makeId(ctx.clock.nowUs(), ctx.random),
     account,
     name,
     apex,
     status: active ? 'active' : 'pending',
-    served,
+    served: mayAnswer(ctx.store, { ...claim, proven_by: proof }, ctx.settings.nameServers) ? 1 : 0,
     type,
     serial: zone.serial ?? Math.floor(ctx.clock.nowMs() / 1000) >>> 0,
     name_server_mode: zone.nameServerMode ?? 'service',
     verification_key: type === 'partial' ? verificationKey(ctx) : null,
-    proven: superAdministrator ? 1 : 0,
+    proven_by: proof,
+    proven_at: proof === null ? null : draft.now,
+    name_servers: claim.name_servers,
     created_at: draft.now,
     modified_at: draft.now,
     activated_at: active ? draft.now : null,
@@ -79,22 +89,34 @@ export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   draft.noteZone(seq, 'zone-added');
   const row = draft.zone(seq);
   invariant(row, 'a zone just added is there');
+  if (proof !== null) moveOthersAway(ctx, draft, row);
+  settleClaims(ctx, draft, row);
+  if (!isProven(row) || row.status !== 'active') lookForProofSoon(ctx, row);
   return row;
+}
+
+/** The JSON list of the name servers that a new zone is given; null: all of the installation. */
+function nameServersOf({ store, settings: { nameServers: pool } }: Context, { name, account }: NewZone): string | null {
+  const taken = zonesOfOthersAt(store, { name, account }).map((other) => provingNameServers(other, pool));
+  const chosen = chooseNameServers(findAccount(store, account)!.id, pool, taken);
+  return chosen === undefined ? null : JSON.stringify(chosen);
+}
+
+/** Names that everybody relies on, and suffixes under which others register names, are for administrators. */
+function refuseReserved({ actor, settings, store }: Context, name: string): void {
+  if (actor.superAdministrator) return;
+  if (isPublicSuffix(name, settings.privateSuffixes === 'refuse')) {
+    throw zoneFailure('publicSuffix', { name }, { pointer: '/name' });
+  }
+  const isAbove = (host: string): boolean => host === name || host.endsWith(`.${name}`);
+  const reserved = [...settings.nameServers, ...(settings.hostNames ?? [])];
+  if (!isSingleAccount(store) && reserved.some(isAbove)) throw zoneFailure('reserved', { name }, { pointer: '/name' });
 }
 
 /** Throws when a hold at or above the name denies it to the account (v4: §4). `now`: microseconds since 1970. */
 export function refuseHeld(ctx: Context, now: number, wanted: WantedName, options: FailureOptions = {}): void {
   const held = zonesAtOrAbove(ctx.store, wanted.name).some((zone) => isHeldFrom(zone, wanted, now));
   if (held) throw zoneFailure('held', { name: wanted.name }, options);
-}
-
-/**
- * Whether another account's zone above the name is served. A zone at the name would take over some of its answers, so
- * it is served only when the name is proven to belong to its account.
- */
-export function isBelowForeign(store: Store, { name, account }: WantedName): boolean {
-  const above = servedZoneAbove(store, name);
-  return above !== undefined && above.account !== account;
 }
 
 /** The served zone that answers for a name without a zone of its own: the one with the longest name above it. */
@@ -145,34 +167,11 @@ export function applyChange(
   const change = changeOf(zone, draft);
   const columns = Object.keys(change) as (keyof ZoneChange)[];
   if (columns.every((column) => zone[column] === change[column])) return zone.seq;
-  const served = servedAfter(ctx, { ...zone, ...change });
-  draft.setZone(zone.seq, { ...change, served });
-  draft.noteZone(zone.seq, served === zone.served ? 'settings' : 'zone-replaced');
+  draft.setZone(zone.seq, change);
+  draft.noteZone(zone.seq, 'settings');
+  settleZone(ctx, draft, zone.seq);
+  if (change.type !== undefined) settleClaims(ctx, draft, zone);
   const before = Object.fromEntries(columns.map((column) => [column, zone[column]]));
   draft.audit({ action, zone: zone.id, object: zone.id, before, after: change });
   return zone.seq;
-}
-
-/** Serves a zone as it must be after a change of what decides that; inside a commit. */
-export function serveAsRuled(ctx: Context, draft: Draft, zone: ZoneRow): void {
-  const served = servedAfter(ctx, zone);
-  if (served === zone.served) return;
-  draft.setZone(zone.seq, { served });
-  draft.noteZone(zone.seq, 'zone-replaced');
-}
-
-/** Whether this service answers for zones of this type. */
-function isServedType(type: ZoneType): boolean {
-  return type === 'full' || type === 'secondary';
-}
-
-/**
- * A full or secondary zone is served unless it is moved, not proven yet, has left the catalog that it came from, or
- * another account's zone with its name is served.
- */
-function servedAfter(ctx: Context, zone: ZoneRow): number {
-  if (!isServedType(zone.type) || zone.status === 'moved' || findRemovedZone(ctx.store, zone.seq)) return 0;
-  if (zone.status !== 'active' && zone.served === 0 && isBelowForeign(ctx.store, zone)) return 0;
-  const others = zonesOfName(ctx.store, zone.name);
-  return others.some((other) => other.seq !== zone.seq && other.served === 1) ? 0 : 1;
 }

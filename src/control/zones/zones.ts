@@ -30,6 +30,7 @@ import { parseHostName, parseNewZoneName, parseZoneName } from '../rules/names.j
 import { dropIncoming } from '../secondary/incoming.js';
 import { commit, commitAndRead, type Draft } from '../write/commit.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
+import { settleClaims } from './claims.js';
 import { zoneFailure } from './errors.js';
 import { type ZoneItem, zoneItem } from './item.js';
 import { addZone, changeZone } from './write.js';
@@ -214,4 +215,5 @@ export function dropZone(ctx: Context, draft: Draft, zone: ZoneRow): void {
   // What other zones tell of it goes, too.
   if (signalsOfChild(ctx.store, zone.id).length > 0) lookAtParentSoon(ctx, zone);
   if (!removeZone(ctx.store, zone.seq)) planRemoval(ctx);
+  settleClaims(ctx, draft, zone);
 }

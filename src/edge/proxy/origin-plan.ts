@@ -73,7 +73,7 @@ export function createOriginPlanner({ resolver, guard, clock }: PlannerOptions):
     const found = await Promise.all(
       route.places.map(async (place) => {
         if (place.kind === 'address') return [place];
-        const resolved = await resolve(place.name);
+        const resolved = await resolve(place.name, route.zone.account);
         untilMs = Math.min(untilMs, resolved.untilMs);
         return resolved.addresses.map((address) => ({ address, port: place.port }));
       }),
@@ -81,16 +81,15 @@ export function createOriginPlanner({ resolver, guard, clock }: PlannerOptions):
     return { found: found.flat(), untilMs };
   }
 
-  async function resolve(name: string): Promise<Resolved> {
+  async function resolve(name: string, account: number): Promise<Resolved> {
     const nowMs = steadyMs(clock);
-    const known = names.get(name);
+    // What our own zones say depends on who asks.
+    const key = `${account} ${name}`;
+    const known = names.get(key);
     if (known && nowMs < known.untilMs) return known;
-    const answers = await Promise.all([resolver.resolve(name, 'A'), resolver.resolve(name, 'AAAA')]);
-    const addresses = answers.flatMap(({ records }) => records.map(({ content }) => content));
-    const ttlMs = Math.min(...answers.map(({ ttl }) => ttl * 1000), LONGEST_USE_MS);
-    const useMs = addresses.length > 0 ? ttlMs : Math.min(ttlMs, FAILURE_USE_MS);
+    const { addresses, useMs } = await lookUp(resolver, name, account);
     const resolved = { addresses, untilMs: nowMs + useMs };
-    names.set(name, resolved);
+    names.set(key, resolved);
     return resolved;
   }
 
@@ -119,6 +118,17 @@ export function createOriginPlanner({ resolver, guard, clock }: PlannerOptions):
       plans = new WeakMap();
     },
   };
+}
+
+/** The addresses of a name, and for how many milliseconds they may be used. */
+async function lookUp(resolver: Resolver, name: string, account: number) {
+  const answers = await Promise.all([
+    resolver.resolve(name, 'A', { account }),
+    resolver.resolve(name, 'AAAA', { account }),
+  ]);
+  const addresses = answers.flatMap(({ records }) => records.map(({ content }) => content));
+  const ttlMs = Math.min(...answers.map(({ ttl }) => ttl * 1000), LONGEST_USE_MS);
+  return { addresses, useMs: addresses.length > 0 ? ttlMs : Math.min(ttlMs, FAILURE_USE_MS) };
 }
 
 /** The plan of a route and a scheme, which is the same for many requests. */

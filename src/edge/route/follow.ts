@@ -15,6 +15,8 @@ const SETTLE_MS = 4;
 /** Changes read at once. */
 const BATCH = 1000;
 
+const WHOLE: ReadonlySet<string> = new Set(['zone-added', 'zone-removed', 'zone-replaced']);
+
 export interface Dependents {
   readonly table: RoutingTable;
   /** Forgets addresses of origins that came from our own zones. */
@@ -69,8 +71,8 @@ export function followStore({ store, clock, log, dependents, onRead }: FollowOpt
     }
     const changes = changesAfter(store, zones, BATCH);
     for (const { zone, kind } of changes) {
-      // A new or deleted zone changes which zone decides about its names.
-      if (kind === 'zone-added' || kind === 'zone-removed' || !findZone(store, zone)) dependents.table.forgetAll();
+      // Zones that come, go, or begin to be served change which zone decides about their names.
+      if (WHOLE.has(kind) || !findZone(store, zone)) dependents.table.forgetAll();
       dependents.table.forgetZone(zone);
     }
     if (changes.length > 0) dependents.forgetAddresses();

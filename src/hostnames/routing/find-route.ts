@@ -5,19 +5,20 @@
  * The order: an active custom hostname with exactly this name; a proxied record (of an origin, or of a bucket to which the name
  * is attached) or proxied wildcard record in the zone that the name belongs to; an active wildcard hostname one label above,
  * unless the name belongs to a zone other than the hostname's. Such a zone takes precedence even if it has no record for the
- * name.
+ * name. Hostnames count only where they may decide (serving/name-owner.ts): one that is not active explains why nothing is there,
+ * and hides nothing.
  */
 import { toHex } from '../../base/bytes.js';
 import { NameError, parseName } from '../../dns/name.js';
-import { findActiveZone } from '../../resolver/own-zones.js';
 import { locate } from '../../serving/look-up.js';
+import { decidesFor, findRoutingZone } from '../../serving/name-owner.js';
 import { type ServingSettings, type ServingZone, servingZone } from '../../serving/zone.js';
 import { type ZoneSettings, zoneSettings } from '../../serving/zone-settings.js';
 import type { Store } from '../../store/driver.js';
 import { findFallbackOrigin } from '../../store/hostnames/fallback-origins.js';
 import { type HostnameRow, hostnamesOfName } from '../../store/hostnames/hostnames.js';
 import { findBucketDomain, type NamedBucketDomainRow } from '../../store/objects/domains.js';
-import { findServedZone, type ZoneRow } from '../../store/zones/zones.js';
+import { findServedZone, findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { certificateOwner, sslWishOf } from '../item.js';
 import type { SslSettings } from '../ssl-input.js';
 import { isProxiedOwner, type OriginPlace, originPlaces, recordsAtName } from './origin.js';
@@ -35,10 +36,18 @@ export interface CertificateHolder {
   readonly tls: SslSettings;
 }
 
+export interface RoutedZone {
+  /** Store numbers. */
+  readonly seq: number;
+  readonly account: number;
+  readonly id: string;
+  readonly name: string;
+}
+
 interface RouteBase {
   readonly host: string;
   /** The zone whose settings apply; undefined if the host is unknown. */
-  readonly zone: { readonly seq: number; readonly id: string; readonly name: string } | undefined;
+  readonly zone: RoutedZone | undefined;
   readonly settings: ZoneSettings | undefined;
   /** The custom hostname that was found, whatever its state. */
   readonly hostname: { readonly id: string; readonly hostname: string } | undefined;
@@ -90,9 +99,13 @@ interface Place {
 
 class Search {
   private readonly read = new Set<number>();
+  /** The host in wire form. */
+  private readonly name: Uint8Array | undefined;
   private readonly exact: HostnameRow | undefined;
   private readonly own: Place | undefined;
   private readonly wildcard: HostnameRow | undefined;
+  /** Those that would decide if they were active. */
+  private readonly inactive: Readonly<Record<'exact' | 'wildcard', HostnameRow | undefined>>;
   /** The bucket to which the name belongs in its zone. */
   private readonly domain: NamedBucketDomainRow | undefined;
 
@@ -101,31 +114,46 @@ class Search {
     private readonly serving: ServingSettings,
     private readonly host: string,
   ) {
-    this.exact = hostnamesOfName(store, host)[0];
-    this.own = this.placeAbove(host);
-    this.wildcard = wildcardAbove(store, host);
+    this.name = wireName(host);
+    this.own = this.placeAbove();
+    const [exact, wildcards] = [hostnamesOfName(store, host), wildcardsAbove(store, host)];
+    this.exact = exact.find((row) => this.decides(row));
+    this.wildcard = wildcards.find((row) => this.decides(row));
+    this.inactive = { exact: exact.find(isInactive), wildcard: wildcards.find(isInactive) };
     const domain = findBucketDomain(store, host);
     this.domain = domain?.zone === this.own?.row.seq ? domain : undefined;
   }
 
   run(): Route {
-    if (this.exact?.state === 'active') return this.byHostname(this.exact, 'hostname');
+    if (this.exact) return this.byHostname(this.exact, 'hostname');
     const record = this.byRecord();
     if (record) return record;
-    if (this.exact) return this.failure('ownership', this.exact);
-    const { wildcard } = this;
-    if (!wildcard) return this.unknown();
-    const isStandalone = this.own !== undefined && this.own.row.seq !== wildcard.zone;
-    // Anybody may claim names of others: what is not verified says nothing about names of other zones.
-    if (wildcard.state !== 'active') return isStandalone ? this.unknown() : this.failure('ownership', wildcard);
-    return isStandalone ? this.failure('standalone_zone', wildcard) : this.byHostname(wildcard, 'wildcard-hostname');
+    const { wildcard, own } = this;
+    const isStandalone = own !== undefined && own.row.seq !== wildcard?.zone;
+    if (wildcard && !isStandalone) return this.byHostname(wildcard, 'wildcard-hostname');
+    const inactive = this.inactiveClaim(own);
+    if (inactive) return this.failure('ownership', inactive);
+    return wildcard ? this.failure('standalone_zone', wildcard) : this.unknown();
+  }
+
+  /** Anybody may claim names of others: what is not verified says nothing about names of other accounts' zones. */
+  private inactiveClaim(own: Place | undefined): HostnameRow | undefined {
+    const { exact, wildcard } = this.inactive;
+    if (!own) return exact ?? wildcard;
+    if (exact && findZone(this.store, exact.zone)?.account === own.row.account) return exact;
+    return wildcard?.zone === own.row.seq ? wildcard : undefined;
+  }
+
+  private decides(row: HostnameRow): boolean {
+    const zone = findZone(this.store, row.zone);
+    return zone !== undefined && this.name !== undefined && decidesFor(this.store, row, zone.account, this.name);
   }
 
   /** The proxied record of the name, or the proxied wildcard that stands for it. */
   private byRecord(): Route | undefined {
     if (!this.own) return undefined;
     const { row, zone } = this.own;
-    const located = locate(this.store, zone, parseName(`${this.host}.`), 0);
+    const located = locate(this.store, zone, this.name!, 0);
     if (located.kind !== 'name' && located.kind !== 'wildcard') return undefined;
     if (!isProxiedOwner(zone, located.records)) return undefined;
     if (this.domain && located.kind === 'name') return this.byDomain(row, this.domain);
@@ -201,7 +229,8 @@ class Search {
 
   private describe(row: ZoneRow) {
     this.read.add(row.seq);
-    return { id: { seq: row.seq, id: toHex(row.id), name: row.name }, settings: zoneSettings(this.store, row) };
+    const id = { seq: row.seq, account: row.account, id: toHex(row.id), name: row.name };
+    return { id, settings: zoneSettings(this.store, row) };
   }
 
   /** Prefers the certificate of the exact name, then that of its zone, then that of a wildcard. */
@@ -213,19 +242,25 @@ class Search {
     };
     add(this.exact);
     if (this.own) holders.push({ kind: 'zone', id: toHex(this.own.row.id), tls: tlsOfDomain(this.domain) });
-    if (this.wildcard?.state === 'active') add(this.wildcard);
+    add(this.wildcard);
     return holders;
   }
 
-  private placeAbove(name: string): Place | undefined {
-    try {
-      const row = findActiveZone(this.store, parseName(`${name}.`));
-      if (row) this.read.add(row.seq);
-      return row && { row, zone: servingZone(this.store, row, this.serving) };
-    } catch (error) {
-      if (error instanceof NameError) return undefined;
-      throw error;
-    }
+  private placeAbove(): Place | undefined {
+    const row = this.name && findRoutingZone(this.store, this.name);
+    if (!row) return undefined;
+    this.read.add(row.seq);
+    return { row, zone: servingZone(this.store, row, this.serving) };
+  }
+}
+
+/** Undefined for a text that is no name. */
+function wireName(text: string): Uint8Array | undefined {
+  try {
+    return parseName(`${text}.`);
+  } catch (error) {
+    if (error instanceof NameError) return undefined;
+    throw error;
   }
 }
 
@@ -239,16 +274,17 @@ function tlsOfDomain(domain: NamedBucketDomainRow | undefined): SslSettings {
   };
 }
 
-/**
- * The hostname that covers all names one label below: `*.x`, or `x` with a certificate for `*.x`. An active one goes before
- * others.
- */
-function wildcardAbove(store: Store, host: string): HostnameRow | undefined {
+/** The hostnames that cover all names one label below: `*.x`, and `x` with a certificate for `*.x`. Active ones go before others. */
+function wildcardsAbove(store: Store, host: string): readonly HostnameRow[] {
   const dot = host.indexOf('.');
-  if (dot < 0) return undefined;
+  if (dot < 0) return [];
   const parent = host.slice(dot + 1);
   const rows = [...hostnamesOfName(store, `*.${parent}`), ...hostnamesOfName(store, parent).filter(isWildcard)];
-  return rows.find(({ state }) => state === 'active') ?? rows[0];
+  return rows.sort((a, b) => Number(b.state === 'active') - Number(a.state === 'active'));
+}
+
+function isInactive({ state }: HostnameRow): boolean {
+  return state !== 'active';
 }
 
 function isWildcard(row: HostnameRow): boolean {

@@ -1,5 +1,6 @@
 /** Rows of custom hostnames. Times ending in `_ms` are milliseconds since 1970, the others microseconds. */
 import { perStore, type SqlValue, type Statement, type Store } from '../driver.js';
+import { afterReversed, reversedName } from '../zones/zones.js';
 
 export const HOSTNAME_STATES = ['pending', 'active', 'blocked', 'moved'] as const;
 export type HostnameState = (typeof HOSTNAME_STATES)[number];
@@ -34,6 +35,10 @@ export interface HostnameRow {
   readonly pointed_at: number | null;
   readonly activated_at: number | null;
   readonly activated_by: string | null;
+  /** Store number of the zone here whose records proved it; null: it was proven outside. */
+  readonly proof_zone: number | null;
+  /** Labels in reverse without `*`, each followed by a dot. */
+  readonly reversed_name: string;
   readonly moved_at: number | null;
   readonly created_at: number;
   readonly modified_at: number;
@@ -57,7 +62,10 @@ export type NewHostnameRow = Pick<
 
 /** The columns that a use case may set. */
 export type HostnameChange = Partial<
-  Omit<HostnameRow, 'seq' | 'id' | 'zone' | 'hostname' | 'txt_token' | 'http_token' | 'created_at' | 'version'>
+  Omit<
+    HostnameRow,
+    'seq' | 'id' | 'zone' | 'hostname' | 'reversed_name' | 'txt_token' | 'http_token' | 'created_at' | 'version'
+  >
 >;
 
 const statements = perStore((store) => ({
@@ -71,9 +79,18 @@ const statements = perStore((store) => ({
   ofName: store.prepare<[hostname: string], HostnameRow>(
     `SELECT * FROM custom_hostnames WHERE hostname = ? ORDER BY state = 'active' DESC, seq`,
   ),
-  atOrBelow: store.prepareTuples<[name: string, below: string, below: string], [id: string]>(
+  atOrBelow: store.prepareTuples<[from: string, to: string], [id: string]>(
     `SELECT id FROM custom_hostnames
-     WHERE state IN ('pending', 'active') AND (hostname = ? OR substr(hostname, -length(?)) = ?) ORDER BY seq`,
+     WHERE state IN ('pending', 'active') AND reversed_name >= ? AND reversed_name < ? ORDER BY seq`,
+  ),
+  activeAtOrBelow: store.prepare<[from: string, to: string, account: number], HostnameRow>(
+    `SELECT custom_hostnames.* FROM custom_hostnames JOIN zones ON zones.seq = custom_hostnames.zone
+     WHERE custom_hostnames.reversed_name >= ? AND custom_hostnames.reversed_name < ? AND state = 'active' AND zones.account <> ?
+     ORDER BY custom_hostnames.seq`,
+  ),
+  activeAt: store.prepare<[reversed: string, account: number], HostnameRow>(
+    `SELECT custom_hostnames.* FROM custom_hostnames JOIN zones ON zones.seq = custom_hostnames.zone
+     WHERE custom_hostnames.reversed_name = ? AND state = 'active' AND zones.account <> ? ORDER BY custom_hostnames.seq`,
   ),
   pendingWith: store.prepareTuples<[zone: number, text: string], [id: string]>(
     `SELECT id FROM custom_hostnames
@@ -99,11 +116,12 @@ const statements = perStore((store) => ({
       nextCheckMs: number | null,
       createdAt: number,
       modifiedAt: number,
+      reversedName: string,
     ]
   >(
     `INSERT INTO custom_hostnames (id, zone, hostname, state, txt_token, http_token, errors, ssl, metadata, origin,
-       origin_sni, check_number, next_check_ms, elsewhere_count, created_at, modified_at, version)
-     VALUES (?, ?, ?, 'pending', ?, ?, '[]', ?, ?, ?, ?, 0, ?, 0, ?, ?, 1)`,
+       origin_sni, check_number, next_check_ms, elsewhere_count, created_at, modified_at, reversed_name, version)
+     VALUES (?, ?, ?, 'pending', ?, ?, '[]', ?, ?, ?, ?, 0, ?, 0, ?, ?, ?, 1)`,
   ),
   remove: store.prepare<[seq: number]>('DELETE FROM custom_hostnames WHERE seq = ?'),
   noLater: store.prepare<[jobKind: string, jobKind: string]>(
@@ -133,10 +151,24 @@ export function hostnamesOfName(store: Store, hostname: string): HostnameRow[] {
 
 /** Identifiers of the hostnames at or below a name that are still checked. */
 export function checkedHostnamesUnder(store: Store, name: string): string[] {
-  const below = `.${name}`;
   return statements(store)
-    .atOrBelow.all(name, below, below)
+    .atOrBelow.all(...rangeOf(name))
     .map(([id]) => id);
+}
+
+/** Bounds of the reversed names at and below a name; the root is `.`. */
+function rangeOf(name: string): [from: string, to: string] {
+  if (name === '.') return ['', '\u{10ffff}'];
+  const reversed = reversedName(name);
+  return [reversed, afterReversed(reversed)];
+}
+
+/** Active hostnames in zones of other accounts at, above and below a name; a wildcard is at the name below which it stands. */
+export function rivalHostnames(store: Store, name: string, account: number): HostnameRow[] {
+  const { activeAt, activeAtOrBelow } = statements(store);
+  const labels = name.split('.');
+  const above = labels.slice(1).flatMap((_, i) => activeAt.all(reversedName(labels.slice(i + 1).join('.')), account));
+  return [...above, ...activeAtOrBelow.all(...rangeOf(name), account)];
 }
 
 /** Identifiers of the hostnames of a zone that are pending with an error that contains `text`; the first 10,000. */
@@ -171,6 +203,7 @@ export function insertHostname(store: Store, row: NewHostnameRow): void {
     row.next_check_ms,
     row.created_at,
     row.created_at,
+    reversedName(row.hostname),
   );
 }
 

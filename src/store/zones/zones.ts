@@ -12,6 +12,12 @@ export type ZoneMode = 'standard' | 'cdn_only' | 'dns_only';
  */
 export type NameServerMode = 'service' | 'records';
 
+/**
+ * What shows that a name is an account's: the operator's word, the delegation, a TXT record. With 'trust' nothing does, but the
+ * installation believes who comes first.
+ */
+export type NameProof = 'operator' | 'delegation' | 'txt' | 'trust';
+
 export interface ZoneRow {
   readonly seq: number;
   readonly id: Uint8Array;
@@ -64,8 +70,15 @@ export interface ZoneRow {
   readonly vanity_name_servers: string | null;
   readonly original_name_servers: string | null;
   readonly verification_key: string | null;
-  /** The parent delegated the name here, or an administrator vouched for it. */
-  readonly proven: number;
+  /** What proved that the name is the account's; null: nothing did. */
+  readonly proven_by: NameProof | null;
+  readonly proven_at: number | null;
+  /** Since when a proof that was found before is no longer found; null: it was there when it was last looked for. */
+  readonly proof_lost_at: number | null;
+  /** JSON list of the installation's name servers to which the zone is to be delegated; null = all of them. */
+  readonly name_servers: string | null;
+  /** Labels in reverse, each followed by a dot: the names below begin with it. */
+  readonly reversed_name: string;
   readonly hold_after: number | null;
   readonly hold_include_subdomains: number;
   /** Whether there was ever a hold. */
@@ -93,14 +106,16 @@ export type NewZoneRow = Pick<
   | 'serial'
   | 'name_server_mode'
   | 'verification_key'
-  | 'proven'
+  | 'proven_by'
+  | 'proven_at'
+  | 'name_servers'
   | 'created_at'
   | 'modified_at'
   | 'activated_at'
 >;
 
 /** The columns that a use case may set. */
-export type ZoneChange = Partial<Omit<ZoneRow, 'seq' | 'id' | 'name' | 'apex' | 'created_at'>>;
+export type ZoneChange = Partial<Omit<ZoneRow, 'seq' | 'id' | 'name' | 'apex' | 'reversed_name' | 'created_at'>>;
 
 /** The defaults for NULL in a zone's settings, in seconds (v4: §8). */
 export const ZONE_DEFAULTS = {
@@ -145,15 +160,6 @@ export function soaOfZone(zone: ZoneRow, nameServers: readonly string[]): ZoneSo
   };
 }
 
-/**
- * The name servers to which a zone must be delegated, without final dots: its vanity name servers, otherwise the
- * service's.
- */
-export function assignedNameServers(zone: ZoneRow, nameServers: readonly string[]): readonly string[] {
-  const vanity = zone.vanity_name_servers === null ? [] : (JSON.parse(zone.vanity_name_servers) as string[]);
-  return vanity.length > 0 ? vanity : nameServers;
-}
-
 /** TTL of the NS records that the service adds, in seconds. */
 export function nsTtlOfZone(zone: ZoneRow): number {
   return zone.ns_ttl ?? ZONE_DEFAULTS.nsTtl;
@@ -191,7 +197,10 @@ const statements = perStore((store) => ({
       serial: number,
       nameServerMode: NameServerMode,
       verificationKey: string | null,
-      proven: number,
+      provenBy: NameProof | null,
+      provenAt: number | null,
+      nameServers: string | null,
+      reversedName: string,
       createdAt: number,
       modifiedAt: number,
       activatedAt: number | null,
@@ -199,11 +208,32 @@ const statements = perStore((store) => ({
     ]
   >(
     `INSERT INTO zones (id, account, name, apex, status, served, type, serial, name_server_mode, verification_key,
-       proven, created_at, modified_at, activated_at, record_set)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       proven_by, proven_at, name_servers, reversed_name, created_at, modified_at, activated_at, record_set)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   remove: store.prepare<[seq: number]>('DELETE FROM zones WHERE seq = ?'),
+  belowOfOthers: store.prepare<[from: string, to: string, account: number], ZoneRow>(
+    'SELECT * FROM zones WHERE reversed_name > ? AND reversed_name < ? AND account <> ? ORDER BY seq',
+  ),
 }));
+
+/** A name with its labels in reverse, each followed by a dot, without a leading `*.`. */
+export function reversedName(name: string): string {
+  const labels = name.split('.').reverse();
+  if (labels.at(-1) === '*') labels.pop();
+  return `${labels.join('.')}.`;
+}
+
+/** What comes after all names that begin with a reversed name: the dot at its end, and the octet after the dot. */
+export function afterReversed(reversed: string): string {
+  return `${reversed.slice(0, -1)}/`;
+}
+
+/** The zones of other accounts below a name in lower-case ASCII. */
+export function zonesOfOthersBelow(store: Store, name: string, account: number): ZoneRow[] {
+  const reversed = reversedName(name);
+  return statements(store).belowOfOthers.all(reversed, afterReversed(reversed), account);
+}
 
 /** Names of zones that begin with a text in lower case, in the order of their octets. */
 export function zoneNamesFrom(store: Store, beginning: string, most: number): string[] {
@@ -261,7 +291,10 @@ export function insertZone(store: Store, row: NewZoneRow): number {
     row.serial,
     row.name_server_mode,
     row.verification_key,
-    row.proven,
+    row.proven_by,
+    row.proven_at,
+    row.name_servers,
+    reversedName(row.name),
     row.created_at,
     row.modified_at,
     row.activated_at,

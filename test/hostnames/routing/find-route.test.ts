@@ -218,10 +218,11 @@ t.test('every combination of wildcard, exact hostname, zone and record', async (
             if (exact === 'active') return 'hostname';
             if (counts && record === 'proxied') return 'record';
             if (counts && record === 'proxied wildcard') return 'wildcard-record';
+            if (wildcard === 'active' && !isStandalone) return 'wildcard-hostname';
             if (exact === 'pending') return 'ownership';
             if (wildcard === undefined) return 'unknown';
             if (wildcard === 'pending') return isStandalone ? 'unknown' : 'ownership';
-            return isStandalone ? 'standalone_zone' : 'wildcard-hostname';
+            return 'standalone_zone';
           })();
           const what = `${place}, record ${record}, wildcard ${wildcard ?? 'none'}, exact ${exact ?? 'none'}`;
           t.equal(lead(`x.${base}`).split(' ')[0], expected, what);

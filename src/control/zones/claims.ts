@@ -1,0 +1,180 @@
+/**
+ * What follows from claims of names: which zones are answered, whose zone takes the place of another's (docs/tenants.md). The
+ * rule itself is in serving/name-owner.ts. Everything here is done inside a commit.
+ */
+
+import {
+  type ClaimedName,
+  encloses,
+  isProofLost,
+  isProven,
+  mayAnswer,
+  nearestProvenAbove,
+  rivalZones,
+  strengthOf,
+  type ZoneClaim,
+  zonesOfOthersAt,
+} from '../../serving/name-owner.js';
+import { isSameSet, provingNameServers } from '../../serving/name-servers.js';
+import { allAccounts } from '../../store/access/accounts.js';
+import type { Store } from '../../store/driver.js';
+import { findRemovedZone } from '../../store/secondary/removed-zones.js';
+import {
+  findZone,
+  type NameProof,
+  type ZoneChange,
+  type ZoneRow,
+  zonesOfOthersBelow,
+} from '../../store/zones/zones.js';
+import type { Context } from '../write/context.js';
+import type { AuditEntry } from '../write/log-rows.js';
+
+/** What of a draft is needed here. */
+export interface ClaimDraft {
+  readonly now: number;
+  setZone(seq: number, change: ZoneChange): void;
+  noteZone(seq: number, kind: 'zone-replaced'): void;
+  audit(entry: AuditEntry): void;
+}
+
+/** Whether names are only ever claimed by one account, so that nobody can take another's. */
+export function isSingleAccount(store: Store): boolean {
+  return allAccounts(store).length === 1;
+}
+
+/**
+ * How new zones become active. 'believed': at once, their names being the account's. 'first come': at once, unless another account
+ * was there before. 'proven': when something shows whose the name is.
+ */
+export type ActivationRule = 'believed' | 'first come' | 'proven';
+
+export function activationRule({ store, settings: { activation } }: Context): ActivationRule {
+  if (activation === 'delegation') return 'proven';
+  if (isSingleAccount(store)) return 'believed';
+  return activation === 'trust' ? 'first come' : 'proven';
+}
+
+/** The proof that a zone has without anybody looking: the operator's word, or the account's own proven zone above it. */
+export function proofAtHand(ctx: Context, zone: ZoneClaim): NameProof | undefined {
+  if (ctx.actor.superAdministrator || activationRule(ctx) === 'believed') return 'operator';
+  return isWithinOwn(ctx, zone) ? 'delegation' : undefined;
+}
+
+/** Whether a name lies in a proven zone of the same account that has not delegated it to others. */
+function isWithinOwn({ store, settings: { nameServers } }: Context, zone: ZoneClaim): boolean {
+  const above = nearestProvenAbove(store, zone);
+  return above?.account === zone.account && encloses(store, above, zone, nameServers);
+}
+
+/** Gives a zone a proof, if no other account's is as strong; says whether it has it now. Others that it beats are moved away. */
+export function prove(ctx: Context, draft: ClaimDraft, zone: ZoneRow, proof: NameProof): boolean {
+  if (!isFree(ctx, zone, proof, draft.now)) return false;
+  moveOthersAway(ctx, draft, zone);
+  if (strengthOf(zone) < strengthOf({ proven_by: proof })) {
+    draft.setZone(zone.seq, { proven_by: proof, proven_at: draft.now, proof_lost_at: null });
+    const after = { proven_by: proof };
+    draft.audit({ action: 'zone.prove', zone: zone.id, object: zone.id, before: { proven_by: zone.proven_by }, after });
+  } else if (zone.proof_lost_at !== null) {
+    draft.setZone(zone.seq, { proof_lost_at: null });
+  }
+  return true;
+}
+
+/** Whether no other account has a proof of the name that is as strong. `now`: microseconds since 1970. */
+function isFree(ctx: Context, zone: ZoneClaim, proof: NameProof, now: number): boolean {
+  const strength = strengthOf({ proven_by: proof });
+  const holds = (other: ZoneRow): boolean => {
+    const isOver = other.proven_by !== 'operator' && isProofLost(other, now);
+    return !isOver && strengthOf(other) >= strength;
+  };
+  if (othersOf(ctx.store, zone).some(holds)) return false;
+  return proof !== 'delegation' || tellsApart(ctx, zone);
+}
+
+function othersOf(store: Store, zone: ZoneClaim): ZoneRow[] {
+  return zonesOfOthersAt(store, zone).filter(({ status }) => status !== 'moved');
+}
+
+/** Zones of the same name that were active in other accounts become `moved`. */
+export function moveOthersAway({ store }: Context, draft: ClaimDraft, zone: ZoneClaim): void {
+  for (const other of othersOf(store, zone)) if (other.status === 'active') moveAway(draft, other);
+}
+
+/** What a zone that is to be made has without anybody looking for a proof; null: nothing. */
+export function firstProof(ctx: Context, zone: ZoneClaim, now: number): NameProof | null {
+  const proof = proofAtHand(ctx, zone) ?? (activationRule(ctx) === 'first come' ? 'trust' : undefined);
+  if (proof === undefined || !isFree(ctx, zone, proof, now)) return null;
+  if (proof !== 'trust' || (zone.type !== 'full' && zone.type !== 'secondary')) return proof;
+  return mayAnswer(ctx.store, { ...zone, proven_by: proof }, ctx.settings.nameServers) ? proof : null;
+}
+
+/** Whether a delegation tells whose zone it means: no other claim of the name has the same name servers. */
+function tellsApart({ store, settings: { nameServers: pool } }: Context, zone: ZoneClaim): boolean {
+  const own = provingNameServers(zone, pool);
+  return zonesOfOthersAt(store, zone).every((other) => !isSameSet(own, provingNameServers(other, pool)));
+}
+
+function moveAway(draft: ClaimDraft, zone: ZoneRow): void {
+  draft.setZone(zone.seq, { status: 'moved', served: 0, proven_by: null, proven_at: null, proof_lost_at: null });
+  draft.noteZone(zone.seq, 'zone-replaced');
+  draft.audit({ action: 'zone.move', zone: zone.id, object: zone.id });
+}
+
+/** Makes a zone active. */
+export function activate(draft: ClaimDraft, zone: ZoneRow): void {
+  if (zone.status === 'active') return;
+  draft.setZone(zone.seq, { status: 'active', activated_at: draft.now });
+  draft.noteZone(zone.seq, 'zone-replaced');
+  const [before, after] = [{ status: zone.status }, { status: 'active' }];
+  draft.audit({ action: 'zone.activate', zone: zone.id, object: zone.id, before, after });
+}
+
+/**
+ * Decides again which zones are answered, after something changed about who claims or has proven a name: the zones of that name,
+ * and those of other accounts above and below it.
+ */
+export function settleClaims(ctx: Context, draft: ClaimDraft, claimed: ClaimedName): void {
+  const { store } = ctx;
+  const rivals = isSingleAccount(store) ? [] : rivalZones(store, claimed);
+  // A zone above decides about those below it.
+  rivals.sort((a, b) => a.name.length - b.name.length);
+  for (const { seq } of rivals) {
+    if (!settleZone(ctx, draft, seq)) continue;
+    const { id, served } = findZone(store, seq)!;
+    const action = served === 1 ? 'zone.serve' : 'zone.withhold';
+    draft.audit({ action, zone: id, object: id, before: { served: 1 - served }, after: { served } });
+  }
+}
+
+/**
+ * The same for the zones of other accounts below one whose records may have changed: they are answered only as long as it delegates
+ * them.
+ */
+export function settleBelow(ctx: Context, draft: ClaimDraft, seq: number): void {
+  const { store } = ctx;
+  const zone = findZone(store, seq);
+  if (!zone || !isProven(zone) || isSingleAccount(store)) return;
+  for (const below of zonesOfOthersBelow(store, zone.name, zone.account)) {
+    if (isProven(below) && below.proven_by !== 'operator') settleZone(ctx, draft, below.seq);
+  }
+}
+
+/** The same for one zone; says whether something changed. */
+export function settleZone(ctx: Context, draft: ClaimDraft, seq: number): boolean {
+  const zone = findZone(ctx.store, seq);
+  if (!zone) return false;
+  const served = mayAnswer(ctx.store, zone, ctx.settings.nameServers) ? 1 : 0;
+  if (served === zone.served) return unbelieve(ctx, draft, zone);
+  draft.setZone(seq, { served });
+  draft.noteZone(seq, 'zone-replaced');
+  unbelieve(ctx, draft, { ...zone, served });
+  return true;
+}
+
+/** Who came first is believed only while nobody shows more. */
+function unbelieve({ store }: Context, draft: ClaimDraft, { seq, type, served, proven_by: by }: ZoneRow): boolean {
+  const isAnswered = served === 1 || (type !== 'full' && type !== 'secondary');
+  if (by !== 'trust' || isAnswered || findRemovedZone(store, seq)) return false;
+  draft.setZone(seq, { status: 'pending', proven_by: null, proven_at: null });
+  return true;
+}

@@ -1,0 +1,210 @@
+/**
+ * Whose name is it: the one rule for everything that answers for a name, connects to it, or lets somebody act for it.
+ *
+ * A *claim* is a row that names a name: a zone, a custom hostname. It is *proven* when the operator, the delegation or a TXT
+ * record shows that the name is the account's. An unproven claim has no effect on another account. Two claims are *rivals*
+ * when they belong to different accounts and one name is at, above or below the other. Stronger proofs win; of equal ones,
+ * the earlier. See docs/tenants.md.
+ */
+import { Type } from '../dns/codes.js';
+import { ownerKeyOf, ownerKeysDownTo, toFqdn } from '../dns/name.js';
+import type { Store } from '../store/driver.js';
+import { type HostnameRow, rivalHostnames } from '../store/hostnames/hostnames.js';
+import { recordsOfOwner } from '../store/records/records.js';
+import { findRemovedZone } from '../store/secondary/removed-zones.js';
+import { findZone, type NameProof, type ZoneRow, zonesOfName, zonesOfOthersBelow } from '../store/zones/zones.js';
+import { findZoneAbove } from './look-up.js';
+import { assignedNameServers, provingNameServers } from './name-servers.js';
+
+/** How strong each proof is; 0 is none. Only what is above {@link TRUSTED} is a proof. */
+const STRENGTHS: Readonly<Record<NameProof, number>> = { trust: 1, txt: 2, delegation: 3, operator: 4 };
+const TRUSTED = STRENGTHS.trust;
+
+/** A proof counts for this long after it was seen for the last time, microseconds. */
+const LOST_PROOF_KEPT_US = 7 * 86_400_000_000;
+
+type Proven = Pick<ZoneRow, 'proven_by'>;
+
+/** Whether the zone's name is known to be its account's. */
+export function isProven(zone: Proven): boolean {
+  return strengthOf(zone) > TRUSTED;
+}
+
+export function strengthOf({ proven_by: by }: Proven): number {
+  return by === null ? 0 : STRENGTHS[by];
+}
+
+/** Whether a proof was not found for so long that it protects no more from another account's. `now`: microseconds. */
+export function isProofLost({ proof_lost_at: lostAt }: Pick<ZoneRow, 'proof_lost_at'>, now: number): boolean {
+  return lostAt !== null && now - lostAt >= LOST_PROOF_KEPT_US;
+}
+
+/** What of a zone decides about its claim, also before it is stored. */
+export type ZoneClaim = Pick<
+  ZoneRow,
+  | 'seq'
+  | 'account'
+  | 'name'
+  | 'apex'
+  | 'type'
+  | 'status'
+  | 'proven_by'
+  | 'proof_lost_at'
+  | 'name_servers'
+  | 'vanity_name_servers'
+>;
+
+/** A name that an account claims. */
+export interface ClaimedName {
+  /** Lower-case ASCII, without the final dot. */
+  readonly name: string;
+  /** Store number. */
+  readonly account: number;
+}
+
+/**
+ * The zone of ours that says what is at a name, for an account that asks, or for nobody in particular: the one with the longest
+ * apex at or above it that is served, active, and proven or the account's own. `name`: lower-case wire form.
+ */
+export function findZoneFor(store: Store, name: Uint8Array, asker: number | undefined): ZoneRow | undefined {
+  return findZoneAbove(store, name, (zone) => {
+    const { served, status, expired, account } = zone;
+    return served === 1 && status === 'active' && expired === 0 && (account === asker || isProven(zone));
+  });
+}
+
+/** The active zone that routes a name at the edge, proven or not: the rule for DNS has made sure that nobody proved otherwise. */
+export function findRoutingZone(store: Store, name: Uint8Array): ZoneRow | undefined {
+  return findZoneAbove(store, name, ({ served, status, expired }) => {
+    return served === 1 && status === 'active' && expired === 0;
+  });
+}
+
+/** Zones of other accounts that claim the name itself, those that were moved away too. */
+export function zonesOfOthersAt(store: Store, { name, account }: ClaimedName): ZoneRow[] {
+  return zonesOfName(store, name).filter((zone) => zone.account !== account && zone.type !== 'internal');
+}
+
+/** Zones of other accounts whose claims the name contests: at, above and below it. */
+export function rivalZones(store: Store, claimed: ClaimedName): ZoneRow[] {
+  const { name, account } = claimed;
+  return [
+    ...zonesOfOthersAt(store, claimed),
+    ...namesAbove(name).flatMap((above) => zonesOfOthersAt(store, { name: above, account })),
+    ...zonesOfOthersBelow(store, name, account).filter(({ type }) => type !== 'internal'),
+  ].filter(({ status }) => status !== 'moved');
+}
+
+/** The names above a name, the nearest first. */
+function namesAbove(name: string): string[] {
+  const labels = name.split('.');
+  return labels.slice(1).map((_, i) => labels.slice(i + 1).join('.'));
+}
+
+/** Whether another account claims the zone's name, or one above or below it. */
+export function isContested(store: Store, zone: ZoneClaim): boolean {
+  return rivalZones(store, zone).length > 0 || provenHostnamesAgainst(store, zone).length > 0;
+}
+
+/** Active custom hostnames of other accounts at, above or below a name, of which something outside the account is the proof. */
+function provenHostnamesAgainst(store: Store, claimed: ClaimedName): HostnameRow[] {
+  return rivalHostnames(store, claimed.name, claimed.account).filter((row) => isProvenHostname(store, row));
+}
+
+/** Whether more than an unproven zone of its own account shows that an active hostname is the account's to serve. */
+function isProvenHostname(store: Store, { state, proof_zone: seq }: HostnameRow): boolean {
+  if (state !== 'active') return false;
+  const zone = seq === null ? undefined : findZone(store, seq);
+  return seq === null || (zone !== undefined && zone.served === 1 && isProven(zone));
+}
+
+/**
+ * Whether a zone is answered in DNS. One that is not proven is answered only while nothing of another account speaks against
+ * it. A proven one is; below a proven zone of another account only if that one delegates it. `pool`: the name servers of the
+ * installation.
+ */
+export function mayAnswer(store: Store, zone: ZoneClaim, pool: readonly string[]): boolean {
+  if (zone.type !== 'full' && zone.type !== 'secondary') return false;
+  if (zone.status === 'moved' || findRemovedZone(store, zone.seq)) return false;
+  const rivals = rivalZones(store, zone);
+  if (!isProven(zone)) {
+    const speaksAgainst = (rival: ZoneRow): boolean =>
+      outranks(rival, zone) && !isDelegatedBy(store, rival, zone, pool);
+    return !rivals.some(speaksAgainst) && provenHostnamesAgainst(store, zone).length === 0;
+  }
+  if (rivals.some((rival) => rival.name === zone.name && isProven(rival) && outranks(rival, zone))) return false;
+  if (zone.proven_by === 'operator') return true;
+  const above = nearestProvenAbove(store, zone);
+  return above === undefined || above.account === zone.account || givesAway(store, above, zone, pool);
+}
+
+/** Two claims of one name that nobody has proven are equal: neither is answered, since either could be the other's. */
+function outranks(rival: ZoneClaim, zone: ZoneClaim): boolean {
+  const [theirs, ours] = [strengthOf(rival), strengthOf(zone)];
+  if (theirs !== ours) return theirs > ours;
+  return rival.seq < zone.seq || (theirs === 0 && rival.name === zone.name);
+}
+
+function isDelegatedBy(store: Store, rival: ZoneRow, zone: ZoneClaim, pool: readonly string[]): boolean {
+  return zone.name.endsWith(`.${rival.name}`) && rival.served === 1 && givesAway(store, rival, zone, pool);
+}
+
+/** The proven zone with the longest name above a zone, whose servers answer for the zone's name without it. */
+export function nearestProvenAbove(store: Store, { name }: Pick<ZoneRow, 'name'>): ZoneRow | undefined {
+  for (const above of namesAbove(name)) {
+    const zone = zonesOfName(store, above).find((row) => row.served === 1 && isProven(row));
+    if (zone) return zone;
+  }
+  return undefined;
+}
+
+/** Whether a proven zone above delegates a zone to the name servers that the zone was given, or delegates a name between them. */
+function givesAway(store: Store, above: ZoneRow, zone: ZoneClaim, pool: readonly string[]): boolean {
+  const cut = cutBetween(store, above, zone);
+  return cut !== undefined && (!cut.isAtName || leadsTo(zone, cut.names, pool));
+}
+
+/** Whether a zone above answers for the names of a zone, or delegates just these to it. */
+export function encloses(store: Store, above: ZoneRow, zone: ZoneClaim, pool: readonly string[]): boolean {
+  const cut = cutBetween(store, above, zone);
+  return cut === undefined || (cut.isAtName && leadsTo(zone, cut.names, pool));
+}
+
+/** The topmost delegation in a zone at or above the name of another; `names`: where it leads, in presentation form. */
+export function cutBetween(
+  store: Store,
+  above: ZoneRow,
+  { apex }: Pick<ZoneRow, 'apex'>,
+): { readonly isAtName: boolean; readonly names: readonly string[] } | undefined {
+  const key = ownerKeyOf(apex, above.apex);
+  for (const owner of ownerKeysDownTo(key)) {
+    const found = recordsOfOwner(store, above.seq, owner).filter(({ type }) => type === Type.ns);
+    if (found.length > 0) {
+      return { isAtName: owner.length === key.length, names: found.map(({ rdata }) => toFqdn(rdata)) };
+    }
+  }
+  return undefined;
+}
+
+/** Whether a delegation leads to a zone: of the installation's name servers it has those that the zone was given, no others. */
+export function leadsTo(zone: ZoneClaim, delegation: readonly string[], pool: readonly string[]): boolean {
+  const found = new Set(delegation.map((name) => name.toLowerCase().replace(/\.$/, '')));
+  const isExactly = (set: readonly string[]): boolean =>
+    set.every((name) => found.has(name)) && pool.every((name) => set.includes(name) || !found.has(name));
+  const given = provingNameServers(zone, pool);
+  return isExactly(given) || (isProven(zone) && isExactly(assignedNameServers(zone, pool)));
+}
+
+/**
+ * Whether an active custom hostname decides about a host, rather than the zone that the host lies in: a proven zone of another
+ * account comes first, unless its own records proved the hostname.
+ */
+export function decidesFor(store: Store, hostname: HostnameRow, account: number, host: Uint8Array): boolean {
+  if (hostname.state !== 'active') return false;
+  if (hostname.proof_zone !== null) {
+    const proof = findZone(store, hostname.proof_zone);
+    if (proof?.served !== 1 || (proof.account !== account && !isProven(proof))) return false;
+  }
+  const zone = findZoneFor(store, host, account);
+  return zone === undefined || zone.account === account || zone.seq === hostname.proof_zone;
+}
