@@ -46,7 +46,7 @@ t.test('defaults', async (t) => {
     adminEmail: 'admin@localhost',
     nameservers: ['ns1.zoneplane.test', 'ns2.zoneplane.test'],
     edge: 'auto',
-    zoneActivation: 'trust',
+    zoneActivation: 'auto',
     zonesDir: './zones',
     logLevel: 'info',
   });
@@ -123,7 +123,7 @@ t.test('each invalid value is reported with its place', async (t) => {
     ['ZONEPLANE_ADMIN_EMAIL', 'nobody', /expected an e-mail address/],
     ['ZONEPLANE_NAMESERVERS', 'ns1.example.com,-bad-', /found '-bad-'/],
     ['ZONEPLANE_RESOLVER_UPSTREAMS', '192.0.2.1:99999', /found '192\.0\.2\.1:99999'/],
-    ['ZONEPLANE_ZONE_ACTIVATION', 'maybe', /expected trust or delegation/],
+    ['ZONEPLANE_ZONE_ACTIVATION', 'maybe', /expected auto, trust or delegation/],
     ['ZONEPLANE_LOG_LEVEL', 'loud', /expected trace/],
   ];
   for (const [name, value, expected] of cases) t.match(refusal({ environment: { [name]: value } }), expected, name);

@@ -6,15 +6,17 @@ import type { Migration } from './migration.js';
 
 /** SQL of a name with its labels in reverse, each followed by a dot, without a leading `*.`: `example.com` is `com.example.`. */
 const reversed = (table: string, name: string): string => `
-WITH RECURSIVE labels (seq, rest, done) AS (
-  SELECT seq, CASE WHEN ${name} LIKE '*.%' THEN substr(${name}, 3) ELSE ${name} END, '' FROM ${table}
-  UNION ALL
-  SELECT seq,
-    CASE instr(rest, '.') WHEN 0 THEN '' ELSE substr(rest, instr(rest, '.') + 1) END,
-    CASE instr(rest, '.') WHEN 0 THEN rest ELSE substr(rest, 1, instr(rest, '.') - 1) END || '.' || done
-  FROM labels WHERE rest <> ''
-)
-UPDATE ${table} SET reversed_name = (SELECT done FROM labels WHERE labels.seq = ${table}.seq AND rest = '');
+UPDATE ${table} SET reversed_name = (
+  WITH RECURSIVE labels (rest, done) AS (
+    SELECT CASE WHEN ${table}.${name} LIKE '*.%' THEN substr(${table}.${name}, 3) ELSE ${table}.${name} END, ''
+    UNION ALL
+    SELECT
+      CASE instr(rest, '.') WHEN 0 THEN '' ELSE substr(rest, instr(rest, '.') + 1) END,
+      CASE instr(rest, '.') WHEN 0 THEN rest ELSE substr(rest, 1, instr(rest, '.') - 1) END || '.' || done
+    FROM labels WHERE rest <> ''
+  )
+  SELECT done FROM labels WHERE rest = ''
+);
 `;
 
 export const nameProofs: Migration = {
