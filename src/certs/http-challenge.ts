@@ -1,9 +1,13 @@
 /** Answers to HTTP challenges (RFC 8555 §8.3), the same on every listener. */
 import { equalBytes } from '../base/bytes.js';
 import { parseIP } from '../base/ip.js';
+import { isSingleAccount } from '../control/zones/claims.js';
+import { parseName } from '../dns/name.js';
 import type { Resolver } from '../resolver/resolve.js';
+import { accountServing } from '../serving/hostname-proof.js';
 import { findHttpChallenge } from '../store/certs/orders.js';
 import type { Store } from '../store/driver.js';
+import { findZone } from '../store/zones/zones.js';
 
 /** The path before the token; authorities that look for their own file type use the second. */
 export const CHALLENGE_PATH = '/.well-known/acme-challenge/';
@@ -40,7 +44,7 @@ export interface ChallengeFetchOptions {
  */
 export function createChallengeFetch({ store, resolver, edgeAddresses, fetch }: ChallengeFetchOptions): FetchToken {
   return async (host, token) => {
-    const known = findHttpChallenge(store, nameOf(host), token);
+    const known = heldAnswer(store, nameOf(host), token);
     if (known !== undefined && edgeAddresses.length > 0 && (await leadsToEdge(resolver, host, edgeAddresses)))
       return known;
     return fetch(host, `${CHALLENGE_PATH}${token}`);
@@ -66,7 +70,20 @@ const PATH =
 export function answerHttpChallenge(store: Store, host: string, path: string): string | undefined {
   const [, token, file] = PATH.exec(path) ?? [];
   const wanted = token ?? file;
-  return wanted === undefined ? undefined : findHttpChallenge(store, nameOf(host), wanted);
+  return wanted === undefined ? undefined : heldAnswer(store, nameOf(host), wanted);
+}
+
+/**
+ * The answer to a challenge, for the orders of the account that decides what is served at the name: an order for somebody else's name
+ * must not be proven by the edge that both share. Where nobody decides, this is for the only account there is.
+ */
+function heldAnswer(store: Store, host: string, token: string): string | undefined {
+  const found = findHttpChallenge(store, host, token);
+  if (!found || found.owner_kind === 'service') return found?.value;
+  const account = findZone(store, found.zone)?.account;
+  const holder = accountServing(store, host, parseName(`${host}.`));
+  const isHeld = holder === undefined ? isSingleAccount(store) : holder === account;
+  return isHeld ? found.value : undefined;
 }
 
 /** The form of order identifiers: lower case, no port, no final dot. */

@@ -4,13 +4,16 @@
  */
 
 import { uuidOctets } from '../base/bytes.js';
-import { suspendCertificate } from '../certs/certificates.js';
+import { refreshCertificate, suspendCertificate } from '../certs/certificates.js';
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
+import { orderTimeMs } from '../control/certificates/issuance-limit.js';
 import { holdsHostnames } from '../control/rules/hold.js';
 import { commit, type Draft } from '../control/write/commit.js';
 import type { Context } from '../control/write/context.js';
 import { zonesAtOrAbove } from '../control/zones/write.js';
 import { schedule } from '../jobs/schedule.js';
+import { type HostnameProof, isProofStanding } from '../serving/hostname-proof.js';
+import { isProven } from '../serving/name-owner.js';
 import {
   findHostname,
   type HostnameChange,
@@ -21,6 +24,7 @@ import {
 import { findAllowance } from '../store/hostnames/issuance.js';
 import { findZone, type ZoneRow } from '../store/zones/zones.js';
 import { type ActivationEvent, nextState } from './activation.js';
+import { bestProof, type Rival, rivalsOf, winsAgainst } from './contest.js';
 import type { HostnameContext } from './context.js';
 import { originFaults } from './fallback-origin.js';
 import { certificateOwner } from './item.js';
@@ -35,7 +39,7 @@ import {
   MOVED_KEPT_MS,
   RECHECK_MS,
 } from './schedule.js';
-import { HELD, NO_OWN_ADDRESS, NOT_POINTED, notPointedTo, unresolved } from './texts.js';
+import { HELD, NO_OWN_ADDRESS, NOT_POINTED, NOT_PROVEN, notPointedTo, TAKEN, unresolved } from './texts.js';
 
 export interface CheckOptions {
   /** A check of the schedule, which counts; others are made because something changed. */
@@ -52,25 +56,44 @@ export async function checkHostname(ctx: HostnameContext, id: string, options: C
   const zone = row && findZone(ctx.store, row.zone);
   if (!zone || (row.state !== 'pending' && row.state !== 'active')) return;
   const { resolver, fetchToken } = ctx.hostnames;
-  const addresses = findAllowance(ctx.store, zone.account)?.apex_addresses === 1 ? ctx.settings.edgeAddresses : [];
-  const unique = zone.unique_targets === 1;
-  const question = { row, zone: zone.name, addresses, unique, fresh: options.fresh };
-  const findings = await findOut(resolver, fetchToken, question);
+  const addresses = addressesFor(ctx, zone);
+  const anew = !isProofStanding(ctx.store, row, zone.account);
+  const findings = await findOut(resolver, fetchToken, { row, zone, addresses, fresh: options.fresh, anew });
+  const rivals = bestProof(ctx.store, row, zone, findings) ? await lookAtRivals(ctx, row, zone) : [];
   await commit(ctx, (draft) => {
     options.guard?.();
     const current = findHostname(ctx.store, id);
     const home = current && findZone(ctx.store, current.zone);
     if (!home) return;
-    const judged = { row: current, zone: home, findings, byAddress: addresses.length > 0, planned: options.planned };
+    const byAddress = addresses.length > 0;
+    const judged = { row: current, zone: home, findings, rivals, byAddress, planned: options.planned };
     if (current.state === 'pending') settlePending(ctx, draft, judged);
     else if (current.state === 'active') settleActive(ctx, draft, judged);
   });
+}
+
+/** Addresses that prove hostnames of a zone; none unless its account may have that. */
+function addressesFor({ store, settings }: HostnameContext, { account }: ZoneRow): readonly Uint8Array[] {
+  return findAllowance(store, account)?.apex_addresses === 1 ? settings.edgeAddresses : [];
+}
+
+/** Nobody has a name for good: whether others still prove it is looked at when somebody else does. */
+async function lookAtRivals(ctx: HostnameContext, row: HostnameRow, home: ZoneRow): Promise<readonly Rival[]> {
+  const { resolver, fetchToken } = ctx.hostnames;
+  const looks = rivalsOf(ctx.store, row, home.account).map(async ({ row: rival, zone }) => {
+    const addresses = addressesFor(ctx, zone);
+    const findings = await findOut(resolver, fetchToken, { row: rival, zone, addresses, fresh: true, anew: true });
+    return { id: rival.id, findings };
+  });
+  return Promise.all(looks);
 }
 
 interface Judged {
   readonly row: HostnameRow;
   readonly zone: ZoneRow;
   readonly findings: Findings;
+  /** What was found of other accounts' hostnames of the same name. */
+  readonly rivals: readonly Rival[];
   /** The account may prove hostnames by addresses alone. */
   readonly byAddress: boolean;
   readonly planned: boolean;
@@ -82,8 +105,11 @@ function settlePending(ctx: HostnameContext, draft: Draft, judged: Judged): void
     moveTo(ctx, draft, judged, 'held', { errors: JSON.stringify([HELD]), next_check_ms: null });
     return;
   }
-  const proof = proofOf(ctx, judged);
-  const errors = [...(proof === undefined ? [faultOf(judged)] : []), ...originFaults(ctx.store, zone, row.origin)];
+  const shown = bestProof(ctx.store, row, zone, findings);
+  const isTaken = shown && !winsAgainst(ctx.store, shown, rivalsOf(ctx.store, row, zone.account), judged.rivals);
+  const proof = isTaken ? undefined : shown;
+  const fault = proof ? [] : [isTaken ? TAKEN : faultOf(judged)];
+  const errors = [...fault, ...originFaults(ctx.store, zone, row.origin)];
   if (proof !== undefined && errors.length === 0) {
     activate(ctx, draft, judged, proof);
     return;
@@ -101,17 +127,9 @@ function settlePending(ctx: HostnameContext, draft: Draft, judged: Judged): void
   moveTo(ctx, draft, judged, event, { ...change, check_number: done, next_check_ms: nextMs });
 }
 
-/** The proof that the hostname is meant for the zone. */
-function proofOf(ctx: HostnameContext, { row, findings: { pointing, token } }: Judged): string | undefined {
-  if (pointing.kind === 'here' && pointing.by === 'cname') return 'cname';
-  if (token) return token;
-  // All accounts share the edge addresses, so an address alone takes no name from another zone.
-  const free = otherActiveHostnames(ctx.store, row).length === 0;
-  return pointing.kind === 'here' && free ? 'address' : undefined;
-}
-
 function faultOf({ row, zone, findings: { pointing }, byAddress }: Judged): string {
   if (pointing.kind === 'unsure') return unresolved(row.hostname, pointing.why);
+  if (pointing.kind === 'here' && !isProven(zone)) return NOT_PROVEN;
   if (zone.unique_targets === 1) return notPointedTo(uniqueTarget(row, zone.name));
   return byAddress ? NO_OWN_ADDRESS : NOT_POINTED;
 }
@@ -121,18 +139,22 @@ function isHeld(ctx: HostnameContext, hostname: string, account: number, now: nu
   return above.some((zone) => holdsHostnames(zone, account, now));
 }
 
-/** The zone that verified a name last keeps it; in other zones it becomes `moved`. */
-function activate(ctx: HostnameContext, draft: Draft, judged: Judged, proof: string): void {
+/** It has won against other accounts. Of its own account's, the zone that verified a name last keeps it. Others become `moved`. */
+function activate(ctx: HostnameContext, draft: Draft, judged: Judged, proof: HostnameProof): void {
   const { row, findings } = judged;
   moveTo(ctx, draft, judged, 'verified', {
     errors: '[]',
     activated_at: draft.now,
-    activated_by: proof,
+    activated_by: proof.by,
+    proof_zone: proof.zone,
     elsewhere_count: 0,
     elsewhere_ms: null,
     next_check_ms: ctx.clock.nowMs() + RECHECK_MS,
     ...(findings.pointing.kind === 'here' && { pointed_at: draft.now }),
   });
+  // While it was pending, its certificate may have waited.
+  const { account } = judged.zone;
+  refreshCertificate(ctx, certificateOwner(row.id), orderTimeMs(ctx.store, account, ctx.clock.nowMs()));
   for (const other of otherActiveHostnames(ctx.store, row)) {
     const zone = findZone(ctx.store, other.zone)!;
     moveAway(ctx, draft, { ...judged, row: other, zone }, 'displaced');
@@ -144,9 +166,15 @@ function settleActive(ctx: HostnameContext, draft: Draft, judged: Judged): void 
   const { pointing } = findings;
   const nowMs = ctx.clock.nowMs();
   const later = { next_check_ms: nowMs + RECHECK_MS };
-  if (pointing.kind === 'here') {
-    const change = { ...later, pointed_at: draft.now, elsewhere_count: 0, elsewhere_ms: null };
-    moveTo(ctx, draft, judged, 'verified', change);
+  const proof = bestProof(ctx.store, row, judged.zone, findings);
+  if (proof) {
+    const seen = pointing.kind === 'here' ? { pointed_at: draft.now, elsewhere_count: 0, elsewhere_ms: null } : {};
+    moveTo(ctx, draft, judged, 'verified', { ...later, ...seen, proof_zone: proof.zone });
+    return;
+  }
+  // What it was proven by was a zone here, which says so no more: its account deleted it, or never proved that it was its own.
+  if (pointing.kind !== 'unsure' && !isProofStanding(ctx.store, row, judged.zone.account)) {
+    moveAway(ctx, draft, judged, 'elsewhere');
     return;
   }
   // A hostname that was verified by a token and never led here stays active. Uncertainty changes nothing.
@@ -156,7 +184,7 @@ function settleActive(ctx: HostnameContext, draft: Draft, judged: Judged): void 
   }
   const since = row.elsewhere_ms ?? nowMs;
   const count = row.elsewhere_count + 1;
-  if (pointing.own || (count >= ELSEWHERE_CHECKS && nowMs - since >= ELSEWHERE_MS)) {
+  if ((pointing.kind === 'elsewhere' && pointing.own) || (count >= ELSEWHERE_CHECKS && nowMs - since >= ELSEWHERE_MS)) {
     moveAway(ctx, draft, judged, 'elsewhere');
     return;
   }

@@ -255,11 +255,12 @@ function auditView({ hostname, ssl, metadata, origin, origin_sni }: HostnameRow)
 /** Does the first check and the first steps of the certificate, within the time that a request may take. */
 async function beginAndGet(ctx: HostnameContext, id: string): Promise<HostnameItem> {
   const { store, clock, log } = ctx;
+  const advance = () => advanceCertificate(ctx.hostnames.certificates, certificateOwner(id), BUDGET_MS);
   const check = checkHostname(ctx, id, { planned: false, fresh: true }).catch((error: unknown) => {
     log.error({ err: error, hostname: id }, 'the first check of a hostname failed; it is checked again later');
   });
-  const advance = advanceCertificate(ctx.hostnames.certificates, certificateOwner(id), BUDGET_MS);
-  await Promise.all([withLimit(clock, BUDGET_MS, check), advance]);
+  // The certificate of one that is not verified may have to wait for that.
+  await Promise.all([withLimit(clock, BUDGET_MS, check.then(advance)), advance()]);
   await whenDeployed(store);
   return store.snapshot(() => {
     const row = findHostname(store, id);

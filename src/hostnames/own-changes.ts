@@ -6,9 +6,9 @@ import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import type { ContextBase } from '../control/write/context.js';
 import { schedule } from '../jobs/schedule.js';
 import type { Store } from '../store/driver.js';
-import { checkedHostnamesUnder } from '../store/hostnames/hostnames.js';
+import { checkedHostnamesUnder, hostnamesProvedBy } from '../store/hostnames/hostnames.js';
 import { changesAfter, lastChange } from '../store/log/changes.js';
-import { findZone, type ZoneRow } from '../store/zones/zones.js';
+import { findZone } from '../store/zones/zones.js';
 import { hostnamesAwaitingFallback } from './fallback-origin.js';
 
 /** Milliseconds from a commit to the look that follows it, so that one look serves many commits. */
@@ -25,12 +25,14 @@ export interface OwnChangesWatch {
 }
 
 /**
- * The names in a zone, and the names of customers that its fallback origin was missing for. `zone`: undefined when it was
- * deleted.
+ * The names in a zone, and the names of customers that its fallback origin was missing for. `seq`: the zone's store
+ * number.
  */
-function affectedHostnames(store: Store, zone: ZoneRow | undefined): string[] {
-  if (!zone) return checkedHostnamesUnder(store, '.');
-  return [...checkedHostnamesUnder(store, zone.name), ...hostnamesAwaitingFallback(store, zone)];
+function affectedHostnames(store: Store, seq: number): string[] {
+  const zone = findZone(store, seq);
+  const proved = hostnamesProvedBy(store, seq);
+  if (!zone) return [...proved, ...checkedHostnamesUnder(store, '.')];
+  return [...proved, ...checkedHostnamesUnder(store, zone.name), ...hostnamesAwaitingFallback(store, zone)];
 }
 
 /** The schedule finds changes that were made while no process ran. */
@@ -44,7 +46,7 @@ export function watchOwnChanges({ store, clock, log }: ContextBase): OwnChangesW
     if (!last) return;
     seen = last.seq;
     const zones = new Set(changes.map(({ zone }) => zone));
-    const ids = new Set([...zones].flatMap((zone) => affectedHostnames(store, findZone(store, zone))));
+    const ids = new Set([...zones].flatMap((zone) => affectedHostnames(store, zone)));
     if (ids.size === 0) return;
     const nowMs = clock.nowMs();
     const plan = (): void => {

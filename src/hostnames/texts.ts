@@ -3,6 +3,10 @@
 export const HELD =
   'The hostname is associated with a held zone. Please contact the owner of this domain to have the hold removed.';
 export const NOT_POINTED = 'custom hostname does not CNAME to this zone.';
+export const TAKEN =
+  'custom hostname is verified for another zone, and what proves that is still there. A CNAME that leads only to this zone moves it here.';
+export const NOT_PROVEN =
+  'custom hostname leads to this zone, but nothing shows yet that the name of this zone is its own.';
 export const NO_FALLBACK_ORIGIN = 'zone does not have a fallback origin set.';
 /** What the texts about a missing fallback origin have in common. */
 export const FALLBACK_ORIGIN = 'fallback origin';

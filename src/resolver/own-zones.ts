@@ -24,7 +24,12 @@ interface Traffic {
   readonly proxied?: boolean;
 }
 
+/** `zone`: store number of the zone that says it. */
 export type OwnAnswer =
+  | { readonly kind: 'outside' }
+  | (Exclude<Said, { kind: 'outside' }> & { readonly zone?: number });
+
+type Said =
   | { readonly kind: 'outside' }
   | (Traffic & { readonly kind: 'link'; readonly target: string; readonly ttl: number })
   | (Traffic & {
@@ -52,16 +57,17 @@ export function createOwnZones(store: Store, settings: ServingSettings): OwnZone
         const row = findZoneFor(store, name, asker);
         if (!row) return OUTSIDE;
         const zone = servingZone(store, row, settings);
-        return askZone(store, zone, name, type, row.account === asker);
+        const said = askZone(store, zone, name, type, row.account === asker);
+        return said.kind === 'outside' ? OUTSIDE : { ...said, zone: row.seq };
       }),
   };
 }
 
-function askZone(store: Store, zone: ServingZone, name: Uint8Array, type: UpstreamType, isOwn: boolean): OwnAnswer {
+function askZone(store: Store, zone: ServingZone, name: Uint8Array, type: UpstreamType, isOwn: boolean): Said {
   const located = locate(store, zone, name, TYPE_CODES[type]);
   switch (located.kind) {
     case 'cut':
-      return OUTSIDE;
+      return { kind: 'outside' };
     case 'dname':
       return substitute(zone, located, name);
     case 'nowhere':
@@ -75,7 +81,7 @@ function askZone(store: Store, zone: ServingZone, name: Uint8Array, type: Upstre
 }
 
 /** What everybody sees of a proxied name. */
-function shownAt(zone: ServingZone, owner: StandingOwner, type: UpstreamType): OwnAnswer {
+function shownAt(zone: ServingZone, owner: StandingOwner, type: UpstreamType): Said {
   const { ipv4, ipv6 } = zone.edge;
   const addresses = type === 'A' ? ipv4 : type === 'AAAA' ? ipv6 : [];
   if (addresses.length > 0) {
@@ -98,7 +104,7 @@ function isProxied({ facts }: ServingZone, { records }: StandingOwner): boolean 
   return !facts.dnsOnly && records.some(({ proxied }) => proxied);
 }
 
-function answerAt(zone: ServingZone, owner: StandingOwner, type: UpstreamType): OwnAnswer {
+function answerAt(zone: ServingZone, owner: StandingOwner, type: UpstreamType): Said {
   const written = writtenAtOwner(zone, owner);
   const rrsetOf = (code: number): RRset | undefined => written.find((rrset) => rrset.type === code);
   const rrset = rrsetOf(TYPE_CODES[type]);
@@ -112,7 +118,7 @@ function answerAt(zone: ServingZone, owner: StandingOwner, type: UpstreamType): 
 }
 
 /** The name with its DNAME owner replaced by the DNAME's target (RFC 6672 §2.2). */
-function substitute(zone: ServingZone, located: StandingOwner, name: Uint8Array): OwnAnswer {
+function substitute(zone: ServingZone, located: StandingOwner, name: Uint8Array): Said {
   const { ttl, rdatas } = writtenAtOwner(zone, located).find((rrset) => rrset.type === Type.dname)!;
   const owner = nameOfOwnerKey(located.ownerKey, zone.facts.apex);
   const prefix = name.subarray(0, name.length - owner.length);

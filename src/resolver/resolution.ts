@@ -12,6 +12,8 @@ export interface ResolutionLink {
   /** Remaining seconds. */
   readonly ttl: number;
   readonly source: ResolutionOrigin;
+  /** Store number of our zone that says so; absent: an outside resolver says it. */
+  readonly zone?: number;
 }
 
 export interface ResolvedRecord {
@@ -35,6 +37,8 @@ export interface Resolution {
    */
   readonly ttl: number;
   readonly source: ResolutionOrigin | 'mixed';
+  /** Store number of our zone that says what is at `end`; absent: an outside resolver does, or nothing is known. */
+  readonly zone?: number;
   /** A name of the chain, or its end, is one of our proxied names: DNS answers the edge's addresses for it. */
   readonly proxied?: boolean;
   /** For `servfail` and `timeout`: the reason, as text for people. */
@@ -49,8 +53,15 @@ export type Step =
       readonly ttl: number;
       readonly source: ResolutionOrigin;
       readonly proxied?: boolean;
+      readonly zone?: number;
     }
-  | { readonly kind: 'end'; readonly found: Found; readonly source: ResolutionOrigin; readonly proxied?: boolean };
+  | {
+      readonly kind: 'end';
+      readonly found: Found;
+      readonly source: ResolutionOrigin;
+      readonly proxied?: boolean;
+      readonly zone?: number;
+    };
 
 /** The result at the end of a chain. */
 export interface Found {

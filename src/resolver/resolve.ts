@@ -144,10 +144,12 @@ async function follow(sources: Sources, asked: Asked): Promise<Resolution> {
     proxied ||= step.proxied === true;
     if (step.kind === 'end') {
       const resolution = conclude(limits, asked, chain, step.found, step.source);
-      return proxied ? { ...resolution, proxied } : resolution;
+      const { zone } = step;
+      return { ...resolution, ...(proxied && { proxied }), ...(zone !== undefined && { zone }) };
     }
     if (chain.length === MAX_LINKS) return fail(`the chain has more than ${MAX_LINKS} links`);
-    chain.push({ name, target: step.target, ttl: step.ttl, source: step.source });
+    const { target, ttl, source, zone } = step;
+    chain.push({ name, target, ttl, source, ...(zone !== undefined && { zone }) });
     name = step.target;
   }
 }
@@ -157,7 +159,8 @@ function askOwn({ own, metrics, limits }: Sources, name: string, asked: Asked): 
   const answer = askByText(own, name, asked);
   if (answer.kind === 'outside') return undefined;
   metrics.countOwn();
-  const traffic = 'proxied' in answer && answer.proxied ? { proxied: true } : {};
+  const zone = answer.zone === undefined ? {} : { zone: answer.zone };
+  const traffic = { ...zone, ...('proxied' in answer && answer.proxied ? { proxied: true } : {}) };
   switch (answer.kind) {
     case 'link':
       return { kind: 'link', target: answer.target, ttl: answer.ttl, source: 'own', ...traffic };

@@ -107,12 +107,15 @@ export function isContested(store: Store, zone: ZoneClaim): boolean {
 }
 
 /** Active custom hostnames of other accounts at, above or below a name, of which something outside the account is the proof. */
-function provenHostnamesAgainst(store: Store, claimed: ClaimedName): HostnameRow[] {
+export function provenHostnamesAgainst(store: Store, claimed: ClaimedName): HostnameRow[] {
   return rivalHostnames(store, claimed.name, claimed.account).filter((row) => isProvenHostname(store, row));
 }
 
-/** Whether more than an unproven zone of its own account shows that an active hostname is the account's to serve. */
-function isProvenHostname(store: Store, { state, proof_zone: seq }: HostnameRow): boolean {
+/**
+ * Whether an active custom hostname is proven by more than an unproven zone of its own account: outside, or by a zone here that is
+ * proven and answered.
+ */
+export function isProvenHostname(store: Store, { state, proof_zone: seq }: HostnameRow): boolean {
   if (state !== 'active') return false;
   const zone = seq === null ? undefined : findZone(store, seq);
   return seq === null || (zone !== undefined && zone.served === 1 && isProven(zone));
@@ -193,18 +196,4 @@ export function leadsTo(zone: ZoneClaim, delegation: readonly string[], pool: re
     set.every((name) => found.has(name)) && pool.every((name) => set.includes(name) || !found.has(name));
   const given = provingNameServers(zone, pool);
   return isExactly(given) || (isProven(zone) && isExactly(assignedNameServers(zone, pool)));
-}
-
-/**
- * Whether an active custom hostname decides about a host, rather than the zone that the host lies in: a proven zone of another
- * account comes first, unless its own records proved the hostname.
- */
-export function decidesFor(store: Store, hostname: HostnameRow, account: number, host: Uint8Array): boolean {
-  if (hostname.state !== 'active') return false;
-  if (hostname.proof_zone !== null) {
-    const proof = findZone(store, hostname.proof_zone);
-    if (proof?.served !== 1 || (proof.account !== account && !isProven(proof))) return false;
-  }
-  const zone = findZoneFor(store, host, account);
-  return zone === undefined || zone.account === account || zone.seq === hostname.proof_zone;
 }

@@ -124,6 +124,7 @@ t.test('our own zones', async (t) => {
     records: www.records,
     ttl: 50,
     source: 'own',
+    zone: 1,
   });
   t.same(contents(www.records), ['192.0.2.2', '192.0.2.3']);
   t.match(await resolver.resolve('alias.own.test', 'A'), {

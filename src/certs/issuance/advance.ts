@@ -15,6 +15,7 @@ import { ChainError } from '../chain.js';
 import { beginOrder, derOf, findBegunOrder } from './begin.js';
 import { chooseFor } from './choose.js';
 import type { CertificateContext } from './context.js';
+import { mayOrder } from './may-order.js';
 import { discardOrder, note, noteMeaning } from './notes.js';
 import { continueOrder, keepTokens } from './order-steps.js';
 import { caaErrors, lookupError, meaningOf } from './problems.js';
@@ -25,6 +26,8 @@ const MOST_STEPS = 60;
 const BUG_WAIT_MS = 60_000;
 /** A client waits two seconds for the tokens of its order, milliseconds. */
 const LOOKUP_PATIENCE_MS = 1_200;
+/** Whoever proves a name has its certificate looked at; this is a safety net. */
+const UNPROVEN_WAIT_MS = 3_600_000;
 const RENEWAL_LOOK_MS = 6 * 3_600_000;
 
 const underWay = perStore(() => new Map<string, Promise<void>>());
@@ -90,6 +93,7 @@ async function takeStep(ctx: CertificateContext, row: RequestRow): Promise<void>
     if (order && order.version !== row.version) return await discardOrder(ctx, row, order, {});
     if (row.uploaded === 1) return await note(ctx, row, { next_at: null });
     if (!order && row.status === 'active' && row.renewal === 0) return await considerRenewal(ctx, row);
+    if (!mayOrder(store, row)) return await note(ctx, row, { next_at: clock.nowMs() + UNPROVEN_WAIT_MS });
     if (order && clock.nowMs() < order.expires_at && (await keepTokens(ctx, row, order))) return;
     // A first order, which is made while a client waits for its tokens, does not wait for slow resolvers.
     const choice = await chooseFor(ctx, row, !order && row.failures === 0 ? LOOKUP_PATIENCE_MS : undefined);

@@ -8,6 +8,7 @@ import { updateCertifiedNames } from '../../control/certificates/certified-names
 import type { Draft } from '../../control/write/commit.js';
 import type { Context } from '../../control/write/context.js';
 import { changeZone } from '../../control/zones/write.js';
+import { isProven } from '../../serving/name-owner.js';
 import { findRequest } from '../../store/certs/requests.js';
 import { proxiedOwners } from '../../store/records/records.js';
 import { findZoneById, type ZoneRow } from '../../store/zones/zones.js';
@@ -66,8 +67,8 @@ export function keepUniversal(
   // The certificate stays when the last proxied record is deleted, because the next one would need it again.
   // No certificate covers names below a zone whose own name has the label `*` (RFC 6125 §6.4.3).
   const covered = !zone.name.includes('*');
-  const needed =
-    covered && enabled && zone.status === 'active' && (has || proxiedOwners(ctx.store, zone.seq, 1).length > 0);
+  const isOwn = zone.status === 'active' && isProven(zone);
+  const needed = covered && enabled && isOwn && (has || proxiedOwners(ctx.store, zone.seq, 1).length > 0);
   if (!needed) {
     dropCertificateRequest(ctx, owner);
     updateCertifiedNames(ctx, draft, zone.seq);

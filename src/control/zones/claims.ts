@@ -16,7 +16,7 @@ import {
   zonesOfOthersAt,
 } from '../../serving/name-owner.js';
 import { isSameSet, provingNameServers } from '../../serving/name-servers.js';
-import { allAccounts } from '../../store/access/accounts.js';
+import { isOnlyAccount } from '../../store/access/accounts.js';
 import type { Store } from '../../store/driver.js';
 import { findRemovedZone } from '../../store/secondary/removed-zones.js';
 import {
@@ -39,7 +39,7 @@ export interface ClaimDraft {
 
 /** Whether names are only ever claimed by one account, so that nobody can take another's. */
 export function isSingleAccount(store: Store): boolean {
-  return allAccounts(store).length === 1;
+  return isOnlyAccount(store);
 }
 
 /**
@@ -72,6 +72,8 @@ export function prove(ctx: Context, draft: ClaimDraft, zone: ZoneRow, proof: Nam
   moveOthersAway(ctx, draft, zone);
   if (strengthOf(zone) < strengthOf({ proven_by: proof })) {
     draft.setZone(zone.seq, { proven_by: proof, proven_at: draft.now, proof_lost_at: null });
+    // Its certificate may have waited for this.
+    if (!isProven(zone)) draft.noteZone(zone.seq, 'zone-replaced');
     const after = { proven_by: proof };
     draft.audit({ action: 'zone.prove', zone: zone.id, object: zone.id, before: { proven_by: zone.proven_by }, after });
   } else if (zone.proof_lost_at !== null) {

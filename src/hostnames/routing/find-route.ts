@@ -10,8 +10,9 @@
  */
 import { toHex } from '../../base/bytes.js';
 import { NameError, parseName } from '../../dns/name.js';
+import { decidesFor } from '../../serving/hostname-proof.js';
 import { locate } from '../../serving/look-up.js';
-import { decidesFor, findRoutingZone } from '../../serving/name-owner.js';
+import { findRoutingZone } from '../../serving/name-owner.js';
 import { type ServingSettings, type ServingZone, servingZone } from '../../serving/zone.js';
 import { type ZoneSettings, zoneSettings } from '../../serving/zone-settings.js';
 import type { Store } from '../../store/driver.js';

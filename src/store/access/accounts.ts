@@ -16,6 +16,7 @@ const statements = perStore((store) => ({
   byId: store.prepare<[id: Uint8Array], AccountRow>('SELECT * FROM accounts WHERE id = ?'),
   bySeq: store.prepare<[seq: number], AccountRow>('SELECT * FROM accounts WHERE seq = ?'),
   all: store.prepare<[], AccountRow>('SELECT * FROM accounts ORDER BY seq'),
+  two: store.prepareTuples<[], [seq: number]>('SELECT seq FROM accounts ORDER BY seq LIMIT 2'),
   insert: store.prepare<[seq: number | null, id: Uint8Array, name: string, type: string, createdAt: number]>(
     'INSERT INTO accounts (seq, id, name, type, created_at) VALUES (?, ?, ?, ?, ?)',
   ),
@@ -46,4 +47,9 @@ export function insertAccount(store: Store, { id, name, type, created_at }: NewA
 export function removeAccount(store: Store, seq: number): void {
   putMeta(store, 'last_account', Math.max(...allAccounts(store).map((row) => row.seq)));
   statements(store).remove.run(seq);
+}
+
+/** Whether there is one account and no other. */
+export function isOnlyAccount(store: Store): boolean {
+  return statements(store).two.all().length === 1;
 }

@@ -1,5 +1,6 @@
 /** Rows of pending orders and their challenges. Times are milliseconds since 1970. */
 import { perStore, type Store } from '../driver.js';
+import type { RequestRow } from './requests.js';
 
 export interface OrderUnderWay {
   readonly seq: number;
@@ -35,6 +36,11 @@ export interface StoredChallengeRow {
 
 export type NewOrderUnderWay = Omit<OrderUnderWay, 'seq' | 'private_key' | 'csr'>;
 export type NewChallengeRow = Omit<StoredChallengeRow, 'seq' | 'status'>;
+
+export interface HttpChallengeRow extends Pick<RequestRow, 'zone' | 'owner_kind'> {
+  /** The key authorization (RFC 8555 §8.1). */
+  readonly value: string;
+}
 
 /** An owner in one of our zones. */
 export interface ChallengePlace {
@@ -76,8 +82,11 @@ const statements = perStore((store) => ({
     `INSERT INTO challenges (order_seq, authorization_url, url, type, identifier, wildcard, token, value)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
-  httpValue: store.prepareTuples<[token: string, identifier: string], [value: string]>(
-    `SELECT value FROM challenges WHERE token = ? AND identifier = ? AND type = 'http-01'`,
+  http: store.prepare<[token: string, identifier: string], HttpChallengeRow>(
+    `SELECT value, zone, owner_kind FROM challenges
+       JOIN certificate_orders ON certificate_orders.seq = order_seq
+       JOIN certificate_requests ON certificate_requests.seq = request
+     WHERE token = ? AND identifier = ? AND type = 'http-01' ORDER BY challenges.seq`,
   ),
   setStatus: store.prepare<[status: string, seq: number]>('UPDATE challenges SET status = ? WHERE seq = ?'),
   settle: store.prepare<[authorizationUrl: string]>(
@@ -137,9 +146,9 @@ export function challengesOfOrder(store: Store, order: number): readonly StoredC
   return statements(store).challenges.all(order);
 }
 
-/** The key authorization of a token for http-01, where an order for this name waits for it. `identifier`: lower case. */
-export function findHttpChallenge(store: Store, identifier: string, token: string): string | undefined {
-  return statements(store).httpValue.get(token, identifier)?.[0];
+/** The challenge of a token for http-01, where an order for this name waits for it. `identifier`: lower case. */
+export function findHttpChallenge(store: Store, identifier: string, token: string): HttpChallengeRow | undefined {
+  return statements(store).http.get(token, identifier);
 }
 
 /** Returns its number. Call inside a write. */

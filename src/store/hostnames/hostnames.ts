@@ -83,6 +83,9 @@ const statements = perStore((store) => ({
     `SELECT id FROM custom_hostnames
      WHERE state IN ('pending', 'active') AND reversed_name >= ? AND reversed_name < ? ORDER BY seq`,
   ),
+  provedBy: store.prepareTuples<[zone: number], [id: string]>(
+    'SELECT id FROM custom_hostnames WHERE proof_zone = ? ORDER BY seq',
+  ),
   activeAtOrBelow: store.prepare<[from: string, to: string, account: number], HostnameRow>(
     `SELECT custom_hostnames.* FROM custom_hostnames JOIN zones ON zones.seq = custom_hostnames.zone
      WHERE custom_hostnames.reversed_name >= ? AND custom_hostnames.reversed_name < ? AND state = 'active' AND zones.account <> ?
@@ -153,6 +156,13 @@ export function hostnamesOfName(store: Store, hostname: string): HostnameRow[] {
 export function checkedHostnamesUnder(store: Store, name: string): string[] {
   return statements(store)
     .atOrBelow.all(...rangeOf(name))
+    .map(([id]) => id);
+}
+
+/** Identifiers of the hostnames whose proof depends on a zone here. `zone`: store number. */
+export function hostnamesProvedBy(store: Store, zone: number): string[] {
+  return statements(store)
+    .provedBy.all(zone)
     .map(([id]) => id);
 }
 

@@ -39,6 +39,7 @@ CREATE INDEX zones_by_reversed_name ON zones (reversed_name, account);
 
 -- The zone here whose records proved it; null: it was proven outside.
 ALTER TABLE custom_hostnames ADD COLUMN proof_zone INTEGER;
+CREATE INDEX custom_hostnames_by_proof_zone ON custom_hostnames (proof_zone) WHERE proof_zone IS NOT NULL;
 ALTER TABLE custom_hostnames ADD COLUMN reversed_name TEXT NOT NULL DEFAULT '';
 ${reversed('custom_hostnames', 'hostname')}
 CREATE INDEX custom_hostnames_by_reversed_name ON custom_hostnames (reversed_name);
