@@ -89,6 +89,7 @@ t.test('a proxied CNAME of A shows nobody else where it leads', async (t) => {
   const { a, b, makeZone, check, servedBy } = await startWorld(t);
   const home = await makeZone(a, 'victim.test');
   const theirs = await makeZone(b, 'evil.test');
+  await checkActivation(a, theirs);
   await createRecord(a, home, { type: 'CNAME', name: 'www', content: 'origin.evil.test', ttl: 1, proxied: true });
   const { id, status } = await createHostname(b, theirs, named('www.victim.test'));
   t.equal(status, 'pending');
