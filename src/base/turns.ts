@@ -1,0 +1,241 @@
+/**
+ * Turns at what all share. Whoever asks names classes, the widest first (account, then zone or key). A place that becomes free
+ * goes to the class that holds fewest, and among those to the one that has waited longest since its last turn; so it is at every
+ * level. No class holds more places, and no more of it wait, than its level allows; nobody waits longer than a limit. No place stays
+ * empty while somebody waits who may have it.
+ */
+import { type Clock, steadyMs } from './clock.js';
+import type { MetricSample } from './metrics.js';
+
+export interface TurnBounds {
+  /** Places that may be held at once. */
+  readonly places: number;
+  /** How many may wait. */
+  readonly waiting: number;
+}
+
+export interface TurnLimits {
+  readonly all: TurnBounds;
+  /** Of one class, at each level. */
+  readonly each: readonly TurnBounds[];
+  /** The longest wait, in milliseconds. */
+  readonly waitMs: number;
+}
+
+/** Why there is no place: too many wait, none became free in time, or whoever asked has gone. */
+export type NoTurn = 'full' | 'late' | 'gone';
+
+/** Frees the place. Further calls do nothing. */
+export type Leave = () => void;
+
+export interface Turns {
+  /** `classes`: one name for each level. `signal` ends the wait. Never rejects. */
+  enter(classes: readonly string[], signal?: AbortSignal): Promise<Leave | NoTurn>;
+  /** Places that are held, and how many wait. */
+  readonly held: number;
+  readonly waiting: number;
+  /** `kind`: what the places are, for the label. */
+  samples(kind: string): MetricSample[];
+}
+
+/** A class, or what all are in: whoever waits in it, or the classes into which it is divided. */
+class TurnClass<Item> {
+  held = 0;
+  waiting = 0;
+  /** When it had its last turn: greater is later. */
+  turn = 0;
+  readonly inside = new Map<string, TurnClass<Item>>();
+  /** In the order in which they came. Only classes of the last level have any. */
+  readonly items = new Set<Item>();
+
+  constructor(
+    readonly name: string,
+    readonly bounds: TurnBounds,
+    readonly outer: TurnClass<Item> | undefined,
+  ) {}
+
+  /** This class and those around it. */
+  *path(): Generator<TurnClass<Item>> {
+    for (let at: TurnClass<Item> | undefined = this; at; at = at.outer) yield at;
+  }
+
+  hasPlace(): boolean {
+    return this.held < this.bounds.places && (this.outer?.hasPlace() ?? true);
+  }
+
+  hasWaitingRoom(): boolean {
+    return this.waiting < this.bounds.waiting && (this.outer?.hasWaitingRoom() ?? true);
+  }
+
+  /** The class of the last level whose turn it is; undefined when nobody waits who may have a place. */
+  next(): TurnClass<Item> | undefined {
+    if (this.waiting === 0 || this.held >= this.bounds.places) return undefined;
+    if (this.items.size > 0) return this;
+    const able = [...this.inside.values()].filter(({ waiting, held, bounds }) => waiting > 0 && held < bounds.places);
+    for (const one of able.sort((a, b) => a.held - b.held || a.turn - b.turn)) {
+      const found = one.next();
+      if (found) return found;
+    }
+    return undefined;
+  }
+}
+
+/** Items that wait, in a queue for each class. */
+class ClassedQueue<Item> {
+  readonly root: TurnClass<Item>;
+  private turn = 0;
+
+  constructor(
+    all: TurnBounds,
+    private readonly each: readonly TurnBounds[],
+  ) {
+    this.root = new TurnClass('', all, undefined);
+  }
+
+  /** The class of the last level. It is forgotten by {@link forget} when nothing is in it. */
+  classOf(names: readonly string[]): TurnClass<Item> {
+    return this.each.reduce((outer, bounds, level) => {
+      const name = names[level] ?? '';
+      let inner = outer.inside.get(name);
+      if (!inner) {
+        inner = new TurnClass(name, bounds, outer);
+        outer.inside.set(name, inner);
+      }
+      return inner;
+    }, this.root);
+  }
+
+  add(at: TurnClass<Item>, item: Item): void {
+    at.items.add(item);
+    for (const one of at.path()) one.waiting++;
+  }
+
+  remove(at: TurnClass<Item>, item: Item): void {
+    if (!at.items.delete(item)) return;
+    for (const one of at.path()) one.waiting--;
+  }
+
+  hold(at: TurnClass<Item>): void {
+    this.turn++;
+    for (const one of at.path()) {
+      one.held++;
+      one.turn = this.turn;
+    }
+  }
+
+  release(at: TurnClass<Item>): void {
+    for (const one of at.path()) one.held--;
+  }
+
+  forget(at: TurnClass<Item>): void {
+    for (const one of at.path()) if (one.held + one.waiting === 0) one.outer?.inside.delete(one.name);
+  }
+}
+
+interface Waiting {
+  readonly sinceMs: number;
+  readonly end: (turn: Leave | NoTurn) => void;
+}
+
+export function createTurns({ all, each, waitMs }: TurnLimits, clock: Clock): Turns {
+  const queue = new ClassedQueue<Waiting>(all, each);
+  const { root } = queue;
+  const refused: Record<NoTurn, number> = { full: 0, late: 0, gone: 0 };
+  let waitedMs = 0;
+
+  const take = (at: TurnClass<Waiting>): Leave => {
+    queue.hold(at);
+    let isFree = false;
+    return () => {
+      if (isFree) return;
+      isFree = true;
+      queue.release(at);
+      queue.forget(at);
+      admit();
+    };
+  };
+
+  const admit = (): void => {
+    for (let at = root.next(); at; at = root.next()) {
+      const [first] = at.items;
+      queue.remove(at, first!);
+      first!.end(take(at));
+    }
+  };
+
+  const refuse = (why: NoTurn): NoTurn => {
+    refused[why]++;
+    return why;
+  };
+
+  const wait = (at: TurnClass<Waiting>, signal: AbortSignal | undefined): Promise<Leave | NoTurn> =>
+    new Promise((resolve) => {
+      const giveUp = (why: NoTurn): void => {
+        queue.remove(at, waiting);
+        queue.forget(at);
+        waiting.end(refuse(why));
+      };
+      const leaveQueue = (): void => giveUp('gone');
+      const cancel = clock.after(waitMs, () => giveUp('late'));
+      const waiting: Waiting = {
+        sinceMs: steadyMs(clock),
+        end(turn) {
+          cancel();
+          signal?.removeEventListener('abort', leaveQueue);
+          waitedMs += steadyMs(clock) - waiting.sinceMs;
+          resolve(turn);
+        },
+      };
+      signal?.addEventListener('abort', leaveQueue, { once: true });
+      queue.add(at, waiting);
+    });
+
+  return {
+    async enter(classes, signal) {
+      if (signal?.aborted) return refuse('gone');
+      const at = queue.classOf(classes);
+      if (at.hasPlace()) return take(at);
+      if (at.hasWaitingRoom()) return wait(at, signal);
+      queue.forget(at);
+      return refuse('full');
+    },
+    get held() {
+      return root.held;
+    },
+    get waiting() {
+      return root.waiting;
+    },
+    samples: (kind) => samplesOf(kind, { held: root.held, waiting: root.waiting, waitedMs, refused }),
+  };
+}
+
+interface Counts {
+  readonly held: number;
+  readonly waiting: number;
+  readonly waitedMs: number;
+  readonly refused: Readonly<Record<NoTurn, number>>;
+}
+
+function samplesOf(kind: string, { held, waiting, waitedMs, refused }: Counts): MetricSample[] {
+  const labels = { kind };
+  return [
+    { name: 'turns_held', type: 'gauge', help: 'Places held of those that accounts share', labels, value: held },
+    { name: 'turns_waiting', type: 'gauge', help: 'How many wait for such a place', labels, value: waiting },
+    {
+      name: 'turns_waited_seconds_total',
+      type: 'counter',
+      help: 'Time that was waited for such places',
+      labels,
+      value: waitedMs / 1000,
+    },
+    ...Object.entries(refused).map(
+      ([reason, value]): MetricSample => ({
+        name: 'turns_refused_total',
+        type: 'counter',
+        help: 'Who got no such place: too many waited, none was free in time, or the client had gone',
+        labels: { kind, reason },
+        value,
+      }),
+    ),
+  ];
+}

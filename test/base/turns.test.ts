@@ -1,0 +1,162 @@
+/** Places that accounts share: directed cases, and random sequences beside a simple model. */
+import t from 'tap';
+import { createTurns, type Leave, type NoTurn, type TurnLimits, type Turns } from '../../src/base/turns.js';
+import { throwDice } from '../support/dice.js';
+import { TestClock } from '../support/test-clock.js';
+
+const LIMITS: TurnLimits = {
+  all: { places: 4, waiting: 6 },
+  each: [
+    { places: 3, waiting: 4 },
+    { places: 2, waiting: 3 },
+  ],
+  waitMs: 1000,
+};
+
+interface Asked {
+  readonly classes: readonly string[];
+  result: Leave | NoTurn | undefined;
+}
+
+function ask(turns: Turns, classes: readonly string[], signal?: AbortSignal): Asked {
+  const asked: Asked = { classes, result: undefined };
+  void turns.enter(classes, signal).then((result) => (asked.result = result));
+  return asked;
+}
+
+const settled = (): Promise<void> => new Promise(setImmediate);
+const has = ({ result }: Asked): boolean => typeof result === 'function';
+const leave = ({ result }: Asked): void => (result as Leave)();
+
+t.test('a class never holds more than its places, and others go ahead of those of it that wait', async (t) => {
+  const turns = createTurns(LIMITS, new TestClock());
+  const b = [1, 2, 3, 4].map((zone) => ask(turns, ['b', String(zone)]));
+  const a = ask(turns, ['a', '1']);
+  await settled();
+  t.strictSame(b.map(has), [true, true, true, false]);
+  t.ok(has(a), 'the fourth place is left for another account');
+  leave(a);
+  await settled();
+  t.notOk(has(b[3]!));
+  leave(b[0]!);
+  leave(b[0]!);
+  await settled();
+  t.ok(has(b[3]!));
+  t.equal(turns.held, 3, 'a place is freed once');
+});
+
+t.test('a place that becomes free goes to who holds fewest', async (t) => {
+  const turns = createTurns({ ...LIMITS, all: { places: 2, waiting: 20 } }, new TestClock());
+  const first = [ask(turns, ['b', '1']), ask(turns, ['b', '2'])];
+  const later = [ask(turns, ['b', '3']), ask(turns, ['b', '4'])];
+  const a = ask(turns, ['a', '1']);
+  const c = ask(turns, ['c', '1']);
+  await settled();
+  leave(first[0]!);
+  await settled();
+  t.ok(has(a));
+  leave(first[1]!);
+  await settled();
+  t.ok(has(c));
+  t.strictSame(later.map(has), [false, false]);
+});
+
+t.test('waiting has a limit in number and in time', async (t) => {
+  const clock = new TestClock();
+  const turns = createTurns(LIMITS, clock);
+  const b = Array.from({ length: 8 }, () => ask(turns, ['b', '1']));
+  await settled();
+  t.strictSame(b.map(has), [true, true, false, false, false, false, false, false]);
+  t.strictSame(
+    b.map(({ result }) => result === 'full'),
+    [false, false, false, false, false, true, true, true],
+  );
+  clock.advance(1000);
+  await settled();
+  t.strictSame(
+    b.slice(2, 5).map(({ result }) => result),
+    ['late', 'late', 'late'],
+  );
+  t.equal(turns.waiting, 0);
+  t.match(
+    turns.samples('test').find(({ labels }) => labels.reason === 'late'),
+    { name: 'turns_refused_total', value: 3 },
+  );
+});
+
+t.test('whoever has gone leaves the queue', async (t) => {
+  const turns = createTurns({ ...LIMITS, all: { places: 1, waiting: 9 } }, new TestClock());
+  const first = ask(turns, ['a', '1']);
+  const gone = new AbortController();
+  const second = ask(turns, ['a', '1'], gone.signal);
+  const third = ask(turns, ['a', '1']);
+  gone.abort();
+  await settled();
+  t.equal(second.result, 'gone');
+  leave(first);
+  await settled();
+  t.ok(has(third));
+  t.equal(ask(turns, ['a', '1'], gone.signal).result, undefined);
+  await settled();
+  t.equal(turns.waiting, 0);
+});
+
+t.test('random sequences keep what is promised', async (t) => {
+  for (let seed = 1; seed <= 200; seed++) {
+    const fault = await walk(seed);
+    if (fault) return t.fail(`seed ${seed}: ${fault}`);
+  }
+  t.pass();
+});
+
+/** What is wrong after a random sequence of entering, leaving, giving up and time that passes. */
+async function walk(seed: number): Promise<string | undefined> {
+  const { below } = throwDice(seed);
+  const clock = new TestClock();
+  const turns = createTurns(LIMITS, clock);
+  const all: (Asked & { readonly controller: AbortController; isOver: boolean })[] = [];
+  for (let step = 0; step < 60; step++) {
+    const act = below(10);
+    const [one] = all
+      .filter((asked) => !asked.isOver && (act < 8 ? has(asked) : asked.result === undefined))
+      .slice(below(3));
+    if (act < 5) {
+      const controller = new AbortController();
+      const classes = ['abc'[below(3)]!, '12'[below(2)]!];
+      all.push(Object.assign(ask(turns, classes, controller.signal), { controller, isOver: false }));
+    } else if (act === 9) clock.advance(below(400));
+    else if (one && act === 8) one.controller.abort();
+    else if (one) {
+      one.isOver = true;
+      leave(one);
+    }
+    await settled();
+    const fault = faultOf(turns, all);
+    if (fault) return `step ${step}: ${fault}`;
+  }
+  return undefined;
+}
+
+/** The model: who holds and who waits, counted from outside. */
+function faultOf(turns: Turns, all: readonly (Asked & { readonly isOver: boolean })[]): string | undefined {
+  const held = all.filter((asked) => !asked.isOver && has(asked));
+  const waiting = all.filter(({ result }) => result === undefined);
+  if (turns.held !== held.length) return `${held.length} are held, not ${turns.held}`;
+  if (turns.waiting !== waiting.length) return `${waiting.length} wait, not ${turns.waiting}`;
+  const inClass = (list: readonly Asked[], classes: readonly string[]): number =>
+    list.filter((asked) => classes.every((name, level) => asked.classes[level] === name)).length;
+  for (const { classes } of [...held, ...waiting]) {
+    const paths = [[], classes.slice(0, 1), classes];
+    const bounds = [LIMITS.all, ...LIMITS.each];
+    for (const [level, path] of paths.entries()) {
+      if (inClass(held, path) > bounds[level]!.places) return `${path} holds more than it may`;
+      if (inClass(waiting, path) > bounds[level]!.waiting) return `more of ${path} wait than may`;
+    }
+  }
+  const able = waiting.find(({ classes }) =>
+    [[], classes.slice(0, 1), classes].every(
+      (path, level) => inClass(held, path) < [LIMITS.all, ...LIMITS.each][level]!.places,
+    ),
+  );
+  return able && `${able.classes} waits though there is a place`;
+}
