@@ -34,6 +34,8 @@ export interface StreamPeer {
   readonly transport: TransportCode;
   /** False for TLS that RFC 9103 does not allow for transfers: it needs version 1.3 and the protocol `dot` (§7.1, §7.2). */
   readonly mayTransfer: boolean;
+  /** Ends the connection at once. */
+  readonly cut: () => void;
 }
 
 /**
@@ -100,7 +102,13 @@ export class StreamConnection {
   ) {
     this.times = { activeAtMs: steadyMs(context.clock), partialSinceMs: 0, blockedSinceMs: 0, closingSinceMs: 0 };
     const mayTransfer = transport !== Transport.tls || isDot(socket as TLSSocket);
-    this.peer = { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0, transport, mayTransfer };
+    this.peer = {
+      address: socket.remoteAddress ?? '',
+      port: socket.remotePort ?? 0,
+      transport,
+      mayTransfer,
+      cut: () => void socket.destroy(),
+    };
     const own = parsePeerAddress(socket.localAddress ?? '');
     setAddresses(this.client, parsePeerAddress(this.peer.address), this.peer.port, own);
     socket.on('data', (chunk: Buffer) => this.read(chunk));

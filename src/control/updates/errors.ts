@@ -12,6 +12,5 @@ export const updateFailure = defineErrors('updates', {
   noPolicy: { status: 403, code: 10000, text: 'the key may not update {name} {type}' },
   proxied: { status: 400, code: 1004, text: '{name} is proxied: its addresses are changed by API only' },
   notHere: { status: 400, code: 1004, text: '{type} records are made by the service' },
-  tooMany: { status: 429, code: 1004, text: 'a key, and an address, may send {most} updates a second' },
   unusable: { status: 400, code: 1004, text: '{name} {type}: {reason}' },
 });

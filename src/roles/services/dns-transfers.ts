@@ -74,7 +74,7 @@ export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
     keyNames,
     secondaryNames,
     answer: transfers.answer,
-    samples: updates.samples,
+    samples: () => [...updates.samples(), ...transfers.samples()],
     answerDeferred: (compact) => (request, transport, address, port) => {
       const opcode = opcodeOf(request);
       if (opcode === Opcode.update) return updates.answer(request, address);

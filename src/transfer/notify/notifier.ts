@@ -2,16 +2,16 @@
  * Notifies the peers of zones of new serials once the DNS processes serve them, repeats this until the peers
  * acknowledge it, and asks what they serve. The stored serials of zones and peers suffice to begin again after a restart.
  */
+import { createTurns, type Turns } from '../../base/turns.js';
 import type { Propagation } from '../../control/write/propagation.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { changesAfter, lastChange } from '../../store/log/changes.js';
 import type { LinkedPeerRow } from '../../store/secondary/linked-peers.js';
 import { enabledOutgoing, findOutgoing, outgoingModifiedAfter, peersOfZone } from '../../store/secondary/outgoing.js';
 import { findServedZone } from '../../store/zones/zones.js';
-import { createTurnstile, type Turnstile } from '../turnstile.js';
 import { createPeerTalk, type PeerTalk, type TalkOptions } from './peer-talk.js';
 
-export interface NotifierOptions extends Omit<TalkOptions, 'turnstile' | 'propagation'> {
+export interface NotifierOptions extends Omit<TalkOptions, 'turns' | 'propagation'> {
   readonly propagation: Propagation;
 }
 
@@ -30,8 +30,18 @@ const SERVED_LIMIT_MS = 60_000;
 /** A zone with more changes in a second is busy: with n of them, its peers are told every n milliseconds. */
 const BUSY_CHANGES = 20;
 const SECOND_MS = 1000;
-/** Messages under way. A place is kept for a time, which makes 500 a second in all and 50 for each peer. */
-const LIMITS = { inAll: 80, ofOne: 8, waitMs: 3_600_000 } as const;
+/**
+ * Messages under way; the levels are accounts and peers. A place is kept for a time, which makes 500 a second in all, 400 for an
+ * account and 50 for a peer. As many wait as there are zones with peers.
+ */
+const LIMITS = {
+  all: { places: 80, waiting: Number.POSITIVE_INFINITY },
+  each: [
+    { places: 64, waiting: Number.POSITIVE_INFINITY },
+    { places: 8, waiting: Number.POSITIVE_INFINITY },
+  ],
+  waitMs: 3_600_000,
+} as const;
 
 interface ZoneState {
   /** The newest change that peers must hear of. */
@@ -54,7 +64,7 @@ interface State extends NotifierOptions {
   readonly zones: Map<number, ZoneState>;
   /** By zone and peer. */
   readonly talks: Map<string, PeerTalk>;
-  readonly turnstile: Turnstile;
+  readonly turns: Turns;
   seenChange: number;
   /** Microseconds since 1970. */
   seenModified: number;
@@ -68,7 +78,7 @@ export function startNotifier(options: NotifierOptions): Notifier {
     ...options,
     zones: new Map(),
     talks: new Map(),
-    turnstile: createTurnstile(LIMITS, clock),
+    turns: createTurns(LIMITS, clock),
     seenChange: lastChange(store),
     seenModified: 0,
     closed: false,

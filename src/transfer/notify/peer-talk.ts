@@ -4,6 +4,7 @@ import { equalBytes } from '../../base/bytes.js';
 import { messageOf } from '../../base/errors.js';
 import { parseIP, parsePeerAddress } from '../../base/ip.js';
 import type { Logger } from '../../base/log.js';
+import type { Turns } from '../../base/turns.js';
 import type { Propagation } from '../../control/write/propagation.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { soaOf } from '../../serving/difference.js';
@@ -15,7 +16,6 @@ import { findTsigKey } from '../../store/secondary/tsig-keys.js';
 import { findServedZone, ZONE_DEFAULTS, type ZoneRow } from '../../store/zones/zones.js';
 import type { Vault } from '../../vault/vault.js';
 import { openKey } from '../keys.js';
-import type { Turnstile } from '../turnstile.js';
 import { askSerial, notifyPeer, type Peer, type PeerContext } from './ask-peer.js';
 
 export interface PeerTalk {
@@ -40,7 +40,7 @@ const LOADING_LOOKS = [10, 100, 400, 1000, 5000];
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const TIMEOUT_MS = 3000;
-/** How long a place of the turnstile is kept, milliseconds. */
+/** How long a place at a peer is kept, milliseconds. */
 const PLACE_MS = 160;
 
 export interface TalkOptions extends PeerContext {
@@ -48,7 +48,7 @@ export interface TalkOptions extends PeerContext {
   readonly vault: Vault;
   readonly serving: ServingSettings;
   readonly log: Logger;
-  readonly turnstile: Turnstile;
+  readonly turns: Turns;
   /** Hears when a peer has answered something new. */
   readonly propagation: Pick<Propagation, 'noteSecondary'>;
 }
@@ -155,7 +155,7 @@ async function tellPeer(context: TalkOptions, row: ZoneRow, seq: number): Promis
   if (!found) return undefined;
   const { peer, of } = found;
   const soa = soaOf(servingZone(context.store, row, context.serving));
-  const failure = await paced(context, peer, () => notifyPeer(context, peer, row.apex, soa, TIMEOUT_MS));
+  const failure = await paced(context, row.account, peer, () => notifyPeer(context, peer, row.apex, soa, TIMEOUT_MS));
   if (failure) await note(context, of, failure);
   return failure === undefined;
 }
@@ -171,7 +171,7 @@ async function lookAtPeer(context: TalkOptions, row: ZoneRow, seq: number): Prom
   const found = findPeer(context, row.seq, seq);
   if (!found) return undefined;
   const { peer, of } = found;
-  const sight = await paced(context, peer, () => askSerial(context, peer, row.apex, TIMEOUT_MS));
+  const sight = await paced(context, row.account, peer, () => askSerial(context, peer, row.apex, TIMEOUT_MS));
   await note(context, of, sight);
   return !('serial' in sight) || serialIsAfter(row.serial, sight.serial);
 }
@@ -195,12 +195,13 @@ function findPeer({ store, vault }: TalkOptions, zone: number, seq: number): Fou
 }
 
 async function paced<Result>(
-  { turnstile, clock }: TalkOptions,
+  { turns, clock }: TalkOptions,
+  account: number,
   { address, port }: Peer,
   run: () => Promise<Result>,
 ): Promise<Result> {
-  const leave = await turnstile.enter(`${address} ${port}`);
-  if (leave) clock.after(PLACE_MS, leave);
+  const leave = await turns.enter([String(account), `${address} ${port}`]);
+  if (typeof leave === 'function') clock.after(PLACE_MS, leave);
   return run();
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import { type CidrSet, parsePeerAddress } from '../../base/ip.js';
 import type { Logger } from '../../base/log.js';
+import type { MetricSample } from '../../base/metrics.js';
 import { Class, Rcode, Type } from '../../dns/codes.js';
 import { frameOf } from '../../dns/frames.js';
 import { type ReadMessage, readMessage } from '../../dns/message.js';
@@ -14,15 +15,14 @@ import { findZoneByName, type ZoneRow } from '../../store/zones/zones.js';
 import type { Vault } from '../../vault/vault.js';
 import { type AccountKey, type Checked, checkRequest, nowSeconds } from '../keys.js';
 import { replyTo, replyToBadSignature, signReply } from '../reply.js';
-import { createTurnstile } from '../turnstile.js';
 import { framesFor } from './frames-for.js';
 import { transferRefusal } from './may-transfer.js';
+import { createTransferPlaces } from './places.js';
 import { createSpooler } from './spooler.js';
 
 /** Milliseconds that a signed query waits for the keys of secrets, and between two looks. */
 const UNLOCK_LIMIT_MS = 5000;
 const UNLOCK_REST_MS = 50;
-const LIMITS = { inAll: 50, ofOne: 4, waitMs: 30_000 } as const;
 
 export interface TransferOptions {
   readonly store: Store;
@@ -41,6 +41,8 @@ export interface TransferClient {
   readonly address: string;
   /** Whether the connection may carry transfers: TCP, or TLS as RFC 9103 demands. */
   readonly mayTransfer: boolean;
+  /** Ends the connection at once. */
+  readonly cut: () => void;
 }
 
 export interface Transfers {
@@ -49,6 +51,7 @@ export interface Transfers {
    * query to the engine, which refuses it.
    */
   answer(request: Uint8Array, client: TransferClient): AsyncIterable<Uint8Array> | Iterable<Uint8Array> | undefined;
+  samples(): MetricSample[];
   close(): Promise<void>;
 }
 
@@ -66,12 +69,12 @@ interface Granted {
 export function createTransfers(options: TransferOptions): Transfers {
   const { clock, log, onTransferred } = options;
   const spooler = createSpooler(options);
-  const turnstile = createTurnstile(LIMITS, clock);
+  const places = createTransferPlaces(clock);
 
   async function* send(granted: Granted): AsyncGenerator<Uint8Array> {
     const { zone, message, from, client, signed } = granted;
-    const leave = await turnstile.enter(client.address);
-    if (!leave) {
+    const place = await places.enter(zone.account, client.address, client.cut);
+    if (!place) {
       log.warn(
         { zone: zone.name, peer: client.address },
         'a zone transfer was refused: too many transfers are running',
@@ -85,6 +88,7 @@ export function createTransfers(options: TransferOptions): Transfers {
       for await (const frames of framesFor(granted, spool.blocks(), clock)) {
         octets += frames.length;
         yield frames;
+        place.sent(frames.length);
       }
       if (octets === 0) {
         yield frameOf(signReply(replyTo(message, Rcode.servFail), signed, clock));
@@ -93,7 +97,7 @@ export function createTransfers(options: TransferOptions): Transfers {
       log.info({ zone: zone.name, serial: zone.serial, from, peer: client.address, octets }, 'a zone was transferred');
       onTransferred?.(zone.seq, client.address);
     } finally {
-      leave();
+      place.leave();
     }
   }
 
@@ -118,6 +122,7 @@ export function createTransfers(options: TransferOptions): Transfers {
       if (verdict === undefined) return undefined;
       return 'reply' in verdict ? [frameOf(verdict.reply)] : send(verdict);
     },
+    samples: places.samples,
     close: () => spooler.close(),
   };
 }

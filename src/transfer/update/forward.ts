@@ -11,6 +11,7 @@ import { TsigError } from '../../dns/tsig.js';
 import { nowSeconds } from '../keys.js';
 import { replyTo, replyToBadSignature, signReply } from '../reply.js';
 import { type SignatureOptions, verifySigned } from '../signed-query.js';
+import { createUpdateAdmission } from './admission.js';
 import { createPace } from './pace.js';
 
 export interface ForwarderOptions extends SignatureOptions {
@@ -35,12 +36,13 @@ const ERRORS: Readonly<Record<number, string>> = {
 export function createForwarder(options: ForwarderOptions): Forwarder {
   const { relay, log, clock } = options;
   const logged = createPace(1, 10, clock);
+  const admission = createUpdateAdmission(clock);
   const counts = new Map<string, number>();
 
   const forward = async (request: Uint8Array, address: string): Promise<Uint8Array | undefined> => {
     const signed = verifySigned(options, request);
     if (!signed) return undefined;
-    const { head, tsig, checked } = signed;
+    const { head, tsig, checked, zone } = signed;
     if (checked.error !== TsigError.none) {
       const error = ERRORS[Number(checked.error)] ?? 'FORMERR';
       counts.set(error, (counts.get(error) ?? 0) + 1);
@@ -51,9 +53,21 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       }
       return replyToBadSignature(head, tsig, checked, clock);
     }
+    const key = checked.key!;
+    const refuse = (rcode: number): Uint8Array => signReply(replyTo(head, rcode), { key, tsig }, clock);
+    const leave = await admission.enter(zone!.account, key.seq);
+    if (typeof leave === 'string') {
+      if (logged.take('')) {
+        const line = { zone: toFqdn(head.question.name), address, keyName: toFqdn(tsig.keyName), reason: leave };
+        log.warn(line, 'a dynamic update was refused: its key, or the account of the key, sends too many');
+      }
+      return refuse(leave === 'pace' ? Rcode.refused : Rcode.servFail);
+    }
+    // Never rejects.
     const answer = await relay(request, address);
+    leave(answer !== 'away');
     if (answer === 'unknown') return undefined;
-    return answer === 'away' ? signReply(replyTo(head, Rcode.servFail), { key: checked.key!, tsig }, clock) : answer;
+    return answer === 'away' ? refuse(Rcode.servFail) : answer;
   };
 
   return {
@@ -66,13 +80,17 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
         return undefined;
       }
     },
-    samples: () =>
-      [...counts].map(([error, value]) => ({
-        name: 'update_signature_errors_total',
-        type: 'counter',
-        help: 'Dynamic updates whose signature was not accepted, by the error of TSIG',
-        labels: { error },
-        value,
-      })),
+    samples: () => [
+      ...admission.samples(),
+      ...[...counts].map(
+        ([error, value]): MetricSample => ({
+          name: 'update_signature_errors_total',
+          type: 'counter',
+          help: 'Dynamic updates whose signature was not accepted, by the error of TSIG',
+          labels: { error },
+          value,
+        }),
+      ),
+    ],
   };
 }

@@ -4,6 +4,8 @@ import { type Clock, steadyMs } from '../../base/clock.js';
 export interface Pace {
   /** Takes one of the times that the name has left; false when there is none. */
   take(name: string): boolean;
+  /** Gives one back that was taken for nothing. */
+  giveBack(name: string): void;
 }
 
 /** Names that are remembered; with more, the oldest begins anew. */
@@ -21,6 +23,10 @@ export function createPace(perSecond: number, burst: number, clock: Clock): Pace
       known.set(name, { left: now >= 1 ? now - 1 : now, atMs: nowMs });
       if (known.size > MOST_NAMES) known.delete(known.keys().next().value!);
       return now >= 1;
+    },
+    giveBack(name) {
+      const entry = known.get(name);
+      if (entry) entry.left = Math.min(burst, entry.left + 1);
     },
   };
 }

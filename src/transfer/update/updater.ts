@@ -21,7 +21,6 @@ import type { AccountKey } from '../keys.js';
 import { replyTo, replyToBadSignature, signReply } from '../reply.js';
 import { verifySigned } from '../signed-query.js';
 import { createAnswers } from './answers.js';
-import { createPace, type Pace } from './pace.js';
 import { rcodeOf } from './rcodes.js';
 
 export interface UpdaterOptions {
@@ -33,15 +32,6 @@ export interface Updater {
   /** Answers an update from this address; undefined: there is no answer. Never rejects. */
   answer(request: Uint8Array, address: string): Promise<Uint8Array | undefined>;
   samples(): MetricSample[];
-}
-
-/** Updates of one key, and from one address. */
-const PER_SECOND = 50;
-const BURST = 200;
-
-interface State extends UpdaterOptions {
-  readonly ofKey: Pace;
-  readonly ofAddress: Pace;
 }
 
 /** An update whose signature is right. */
@@ -56,21 +46,16 @@ interface SignedRequest {
 
 export function createUpdater(options: UpdaterOptions): Updater {
   const { clock, log } = options.base;
-  const state: State = {
-    ...options,
-    ofKey: createPace(PER_SECOND, BURST, clock),
-    ofAddress: createPace(PER_SECOND, BURST, clock),
-  };
   const answers = createAnswers(clock);
   const counts = new Map<number, number>();
 
   const respond = async (request: Uint8Array, address: string): Promise<Uint8Array | undefined> => {
-    const judged = judge(state, request, address);
+    const judged = judge(options, request, address);
     if (judged === undefined || judged instanceof Uint8Array) return judged;
     const { key, tsig, head } = judged;
     const signed = { key: key.seq, mac: tsig.mac, expiresAt: tsig.time + tsig.fudge };
     const rcode = await answers.once(signed, async () => {
-      const done = await run(state, judged, signed);
+      const done = await run(options, judged, signed);
       counts.set(done, (counts.get(done) ?? 0) + 1);
       return done;
     });
@@ -101,7 +86,11 @@ export function createUpdater(options: UpdaterOptions): Updater {
 }
 
 /** Checks the signature; undefined: it is not signed at all. */
-function judge({ base, vault }: State, request: Uint8Array, address: string): SignedRequest | Uint8Array | undefined {
+function judge(
+  { base, vault }: UpdaterOptions,
+  request: Uint8Array,
+  address: string,
+): SignedRequest | Uint8Array | undefined {
   const { store, clock } = base;
   const signed = verifySigned({ store, vault, clock }, request);
   if (!signed) return undefined;
@@ -113,13 +102,13 @@ function judge({ base, vault }: State, request: Uint8Array, address: string): Si
 type Signed = Parameters<ReturnType<typeof createAnswers>['once']>[0];
 
 /** Applies the update; returns the response code. */
-async function run(state: State, judged: SignedRequest, signed: Signed): Promise<number> {
+async function run(state: UpdaterOptions, judged: SignedRequest, signed: Signed): Promise<number> {
   const { log } = state.base;
   const { zone, key, address } = judged;
   const ctx = contextOf(state, judged);
   const line = { zone: zone.name, actor: ctx.actor.email, address, requestId: ctx.requestId };
   try {
-    const { repeated, ...done } = await applyUpdate(ctx, toHex(zone.id), { ...readRequest(state, judged), signed });
+    const { repeated, ...done } = await applyUpdate(ctx, toHex(zone.id), { ...readRequest(judged), signed });
     if (repeated) log.debug(line, 'a dynamic update came again and was not applied again');
     else log.info({ ...line, ...done }, 'dynamic update');
     return Rcode.noError;
@@ -132,11 +121,8 @@ async function run(state: State, judged: SignedRequest, signed: Signed): Promise
   }
 }
 
-function readRequest(state: State, { request, head, zone, key, address }: SignedRequest) {
+function readRequest({ request, head, zone }: SignedRequest) {
   const { question } = head;
-  if (!state.ofKey.take(String(key.seq)) || !state.ofAddress.take(address)) {
-    throw updateFailure('tooMany', { most: PER_SECOND });
-  }
   const update = readUpdate(request);
   if (!update || question.type !== Type.soa) {
     throw updateFailure('malformed', { reason: 'the message cannot be read as an update of one zone' });
@@ -147,7 +133,7 @@ function readRequest(state: State, { request, head, zone, key, address }: Signed
   return update;
 }
 
-function contextOf({ base }: State, { zone, key, address }: SignedRequest): Context {
+function contextOf({ base }: UpdaterOptions, { zone, key, address }: SignedRequest): Context {
   const { store, random } = base;
   const row = findTsigKey(store, key.seq)!;
   const actor: Actor = {

@@ -1,0 +1,103 @@
+/** What accounts share in transfers and dynamic updates: who floods or reads slowly leaves room for the others. */
+import t from 'tap';
+import { silentLogger } from '../../src/base/log.js';
+import { createAccount } from '../../src/control/access/accounts.js';
+import { createTsig } from '../../src/control/secondary/tsigs.js';
+import { createZone } from '../../src/control/zones/zones.js';
+import { MessageWriter } from '../../src/dns/message-writer.js';
+import { parseName } from '../../src/dns/name.js';
+import { signMessage } from '../../src/dns/tsig.js';
+import { createTransferPlaces, type TransferPlace } from '../../src/transfer/out/places.js';
+import { createForwarder } from '../../src/transfer/update/forward.js';
+import { startZone } from '../control/fixture.js';
+import { TestClock } from '../support/test-clock.js';
+import { testVault } from '../support/zone-keys.js';
+
+const SECRET = new Uint8Array(32).fill(3);
+const REFUSED = 5;
+const SERVFAIL = 2;
+
+const settled = (): Promise<void> => new Promise(setImmediate);
+
+/** An update of a zone; `number` makes it another message. */
+function updateOf(zone: string, key: string, number: number, seconds: number): Uint8Array {
+  const writer = new MessageWriter(1024);
+  const apex = parseName(`${zone}.`);
+  writer.begin(number & 0xffff, 0x2800, { name: apex, type: 6, class: 1 });
+  writer.add('authority', apex, 16, 60, Uint8Array.of(1, number & 255));
+  const signer = { name: parseName(`${key}.`), algorithm: 'hmac-sha256', secret: SECRET } as const;
+  return signMessage(writer.finish(), signer, { time: seconds }).message;
+}
+
+t.test('a flood of updates with one account’s key leaves those of another their places', async (t) => {
+  const { ctx, clock } = await startZone(t);
+  const { store } = ctx;
+  const vault = await testVault(store, ctx.random);
+  const names = ['flood.test', 'quiet.test'];
+  for (const name of names) {
+    const account = (await createAccount(ctx, { name })).id;
+    await createZone(ctx, { name, account });
+    const secret = Buffer.from(SECRET).toString('base64');
+    await createTsig(ctx, { vault }, account, { name: `key.${name}.`, algo: 'hmac-sha256', secret });
+  }
+  const relayed: { readonly request: Uint8Array; readonly answer: (answer: Uint8Array) => void }[] = [];
+  const forwarder = createForwarder({
+    store,
+    vault,
+    clock,
+    log: silentLogger(),
+    relay: (request) => new Promise((resolve) => relayed.push({ request, answer: resolve })),
+  });
+  const rcodes = new Map<string, number[]>(names.map((name) => [name, []]));
+  const send = (zone: string, number: number): void => {
+    const request = updateOf(zone, `key.${zone}`, number, Math.floor(clock.nowMs() / 1000));
+    void forwarder.answer(request, '127.0.0.1').then((answer) => rcodes.get(zone)!.push(answer![3]! & 15));
+  };
+  for (let number = 0; number < 300; number++) send('flood.test', number);
+  await settled();
+  t.equal(relayed.length, 8, 'one key has eight places');
+  t.equal(rcodes.get('flood.test')!.filter((rcode) => rcode === REFUSED).length, 100, 'and sends 200 at once');
+  send('quiet.test', 1);
+  await settled();
+  t.equal(relayed.length, 9, 'another account’s update goes through beside them, from the same address');
+  relayed.at(-1)!.answer(Uint8Array.of(0, 0, 0, 0));
+  await settled();
+  t.strictSame(rcodes.get('quiet.test'), [0]);
+  relayed[0]!.answer(Uint8Array.of(0, 0, 0, 0));
+  await settled();
+  t.equal(relayed.length, 10, 'the next one follows');
+  clock.advance(3000);
+  await settled();
+  const left = rcodes.get('flood.test')!;
+  t.equal(left.filter((rcode) => rcode === SERVFAIL).length, 191, 'nobody waits for longer than three seconds');
+});
+
+t.test('slow readers give their places up for those who wait', async (t) => {
+  const clock = new TestClock();
+  const places = createTransferPlaces(clock);
+  const cut: string[] = [];
+  const inside: TransferPlace[] = [];
+  for (let i = 0; i < 25; i++) {
+    const address = `192.0.2.${i}`;
+    const place = await places.enter(2, address, () => void cut.push(address));
+    inside.push(place!);
+  }
+  let late: TransferPlace | undefined;
+  void places.enter(2, '198.51.100.1', () => {}).then((place) => (late = place));
+  const other = await places.enter(1, '192.0.2.1', () => {});
+  t.ok(other, 'another account has places left');
+  clock.advance(9000);
+  for (const [i, place] of inside.entries()) place.sent(i === 7 ? 1000 : 10_000_000);
+  t.strictSame(cut, [], 'ten seconds are everybody’s');
+  clock.advance(2000);
+  t.strictSame(cut, ['192.0.2.7']);
+  inside[7]!.leave();
+  await settled();
+  t.ok(late);
+  clock.advance(60_000);
+  t.equal(cut.length, 1, 'nobody is cut while nobody waits');
+  t.match(
+    places.samples().find(({ name }) => name === 'transfers_cut_total'),
+    { value: 1 },
+  );
+});
