@@ -5,10 +5,11 @@
  * Nothing is visible before it is durable, and a failure at any step leaves nothing behind.
  *
  * Writes requested in the same turn of the event loop share a transaction, because syncing the disk takes most of the
- * time and then happens once for all of them. Each can be undone separately.
+ * time and then happens once for all of them. Each can be undone separately. Accounts take turns.
  */
 import { steadyMs } from '../../base/clock.js';
 import { AppError } from '../../base/errors.js';
+import { createTurnQueue, type TurnQueue } from '../../base/turn-queue.js';
 import { perStore, type Store } from '../../store/driver.js';
 import { LogUnavailable, OutcomeUnknown } from '../../store/failures.js';
 import { requireWriter } from '../access/access.js';
@@ -45,12 +46,18 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
+/** Accounts take turns, so that the many writes of one do not keep those of another waiting. */
 interface Queue {
-  readonly jobs: Job[];
+  readonly jobs: TurnQueue<Job>;
   draining: boolean;
 }
 
-const queues = perStore((): Queue => ({ jobs: [], draining: false }));
+const queues = perStore((): Queue => ({ jobs: createTurnQueue(({ ctx }) => accountOf(ctx)), draining: false }));
+
+/** The account for which an actor writes; the service itself is one of its own. */
+function accountOf({ actor: { accountIds, kind } }: Context): string {
+  return accountIds[0] ?? kind;
+}
 
 /**
  * Runs one write; see the head of this file. Resolves when it is durable. Throws the errors of `work`, or 503 when the
@@ -96,7 +103,7 @@ async function untilSigned<T>(ctx: Context, write: (ctx: Context) => Promise<T>)
 function enqueue<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
   return new Promise((resolve, reject) => {
     const queue = queues(ctx.store);
-    queue.jobs.push({ ctx, sinceMs: steadyMs(ctx.clock), run, resolve: resolve as Job['resolve'], reject });
+    queue.jobs.add({ ctx, sinceMs: steadyMs(ctx.clock), run, resolve: resolve as Job['resolve'], reject });
     if (queue.draining) return;
     queue.draining = true;
     setImmediate(() => void drain(ctx.store, queue));
@@ -127,46 +134,52 @@ export async function commitAlone<T>(ctx: Context, work: (draft: Draft) => T): P
 }
 
 async function drain(store: Store, queue: Queue): Promise<void> {
-  while (queue.jobs.length > 0) {
-    const jobs = queue.jobs.slice(0, MOST_TOGETHER);
-    queue.jobs.splice(0, jobs.length > 1 ? await runTogether(store, jobs) : await runOne(jobs[0]!));
+  for (let jobs = queue.jobs.take(MOST_TOGETHER); jobs.length > 0; jobs = queue.jobs.take(MOST_TOGETHER)) {
+    if (jobs.length > 1) queue.jobs.putBack(await runTogether(store, jobs));
+    else await runOne(jobs[0]!);
   }
   queue.draining = false;
 }
 
-/** Runs one job, settles it and returns 1; never throws. */
-async function runOne(job: Job): Promise<number> {
+/** Runs one job and settles it; never throws. */
+async function runOne(job: Job): Promise<void> {
   const { ctx, run, resolve, reject } = job;
   await runJob(ctx, run, waitedMs(job)).then((committed) => resolve(committed as Committed<never>), reject);
-  return 1;
 }
 
 /**
- * Runs and settles as many of the first jobs as one transaction takes in time, and returns their number; never throws.
+ * Runs and settles as many of the first jobs as one transaction takes in time, and returns the others; never throws.
  */
-async function runTogether(store: Store, jobs: readonly Job[]): Promise<number> {
+async function runTogether(store: Store, jobs: readonly Job[]): Promise<readonly Job[]> {
   const first = jobs[0]!;
+  const oldest = jobs.reduce((a, b) => (b.sinceMs < a.sinceMs ? b : a));
   let ran: (() => void)[] = [];
   try {
     const work = (): void => void (ran = runParts(store, jobs));
-    await store.write(work, undefined, waitedMs(first));
+    await store.write(work, undefined, waitedMs(oldest));
     for (const settle of ran) settle();
-    return ran.length;
+    return jobs.slice(ran.length);
   } catch (error) {
     const told = unavailable(first.ctx, error);
-    // Nothing was written: a job failed, and will fail again when it runs alone.
-    if (!told) return runOne(first);
-    const refused = error instanceof OutcomeUnknown ? jobs.slice(0, ran.length) : withoutPatience(jobs, error);
-    for (const { reject } of refused) reject(told);
-    return refused.length;
+    if (!told) {
+      // Nothing was written: a job failed, and will fail again when it runs alone.
+      await runOne(first);
+      return jobs.slice(1);
+    }
+    const isRefused =
+      error instanceof OutcomeUnknown ? isAmong(jobs.slice(0, ran.length)) : isWithoutPatience(oldest, error);
+    for (const job of jobs) if (isRefused(job)) job.reject(told);
+    return jobs.filter((job) => !isRefused(job));
   }
 }
 
-/** The writes that the log has let wait as long as the first one. Nothing of them was stored; the others still have time. */
-function withoutPatience(jobs: readonly Job[], error: unknown): readonly Job[] {
-  if (!(error instanceof LogUnavailable)) return jobs;
-  const later = jobs.findIndex(({ sinceMs }) => sinceMs > jobs[0]!.sinceMs + AT_ONCE_MS);
-  return later < 0 ? jobs : jobs.slice(0, later);
+function isAmong(jobs: readonly Job[]): (job: Job) => boolean {
+  return (job) => jobs.includes(job);
+}
+
+/** The writes that the log has let wait as long as the oldest one. Nothing of them was stored; the others still have time. */
+function isWithoutPatience(oldest: Job, error: unknown): (job: Job) => boolean {
+  return ({ sinceMs }) => !(error instanceof LogUnavailable) || sinceMs <= oldest.sinceMs + AT_ONCE_MS;
 }
 
 const waitedMs = ({ ctx, sinceMs }: Job): number => steadyMs(ctx.clock) - sinceMs;

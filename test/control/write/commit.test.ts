@@ -115,6 +115,18 @@ t.test('writes that share a transaction', async (t) => {
   t.equal(latestAudit(ctx.store, 1000).filter(({ action }) => action === 'record.create').length, 254);
 });
 
+t.test('the writes of one account do not keep those of another waiting', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const as = (account: string) => ({ ...ctx, actor: { ...ctx.actor, accountIds: [account] } });
+  const settled: string[] = [];
+  const create = (account: string, name: string): Promise<unknown> =>
+    createRecord(as(account), zoneId, { type: 'A', name, content: '192.0.2.1' }).then(() => settled.push(account));
+  const writing = Array.from({ length: 150 }, (_, i) => create('b', `b${i}`));
+  writing.push(create('a', 'a1'), create('a', 'a2'));
+  await Promise.all(writing);
+  t.strictSame(settled.slice(0, 5), ['b', 'a', 'b', 'a', 'b']);
+});
+
 t.test('waiting for a writer', async (t) => {
   const { ctx, zoneId, directory } = await startZone(t);
   const other = new Database(join(directory, DATABASE_FILE));
