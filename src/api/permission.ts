@@ -1,10 +1,15 @@
 /** Whether the credential of a request permits its route. Every route must name its area. */
 import type { FastifyRequest, RouteOptions } from 'fastify';
-import { fromHex } from '../base/bytes.js';
-import { accountIdOf, permitted, requirePermission } from '../control/access/access.js';
+import {
+  accountIdOf,
+  findVisibleZone,
+  permitted,
+  requireInScope,
+  requireMayAddZones,
+  requirePermission,
+} from '../control/access/access.js';
 import type { Level, Target } from '../control/access/permissions.js';
 import type { ContextBase } from '../control/write/context.js';
-import { findZoneById } from '../store/zones/zones.js';
 import type { Caller } from './request.js';
 
 /** Throws at start-up for a route that needs a credential but names no area. */
@@ -15,7 +20,8 @@ export function requireArea({ url, method, config }: RouteOptions): void {
 
 /** Checks the policies of a token against the route; returns the caller with its restrictions. Throws 403/10000. */
 export function permit(base: ContextBase, request: FastifyRequest, caller: Caller): Caller {
-  const { area, narrowable } = request.routeOptions.config;
+  const { area, narrowable, addsZones } = request.routeOptions.config;
+  if (addsZones) requireMayAddZones(caller.actor);
   if (!caller.actor.policies || area === undefined || area === 'any') return caller;
   const level: Level = request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write';
   const target = targetOf(base, request, caller);
@@ -25,13 +31,13 @@ export function permit(base: ContextBase, request: FastifyRequest, caller: Calle
   return caller;
 }
 
-/** The target named by the path. Undefined for a missing zone, which the use case reports. */
+/** The target named by the path. Undefined for a zone that the caller does not see, which the use case reports. */
 function targetOf({ store }: ContextBase, request: FastifyRequest, { actor }: Caller): Target | undefined {
   const params = (request.params ?? {}) as Readonly<Record<string, string | undefined>>;
   const { zone_id: zoneId, account_id: accountId, bucket_name: bucketName } = params;
   if (zoneId !== undefined) {
-    const octets = fromHex(zoneId);
-    const zone = octets && findZoneById(store, octets);
+    requireInScope(actor, zoneId);
+    const zone = findVisibleZone({ store, actor }, zoneId);
     return zone && { zone: zoneId, account: accountIdOf(store, zone) };
   }
   if (accountId === undefined) return { user: actor.userId };

@@ -37,6 +37,8 @@ declare module 'fastify' {
      * Whether the use case applies restrictions to certain records; other routes refuse tokens with such restrictions.
      */
     narrowable?: boolean;
+    /** Adds zones: a credential that may add none is refused before its request is read. */
+    addsZones?: boolean;
     /**
      * `read`: shows a zone's state with its entity tag. `write`: changes it if the precondition holds, and supports dry
      * runs.

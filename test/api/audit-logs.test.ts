@@ -97,7 +97,7 @@ t.test('filters find actions, in pages', async (t) => {
 
 t.test('everyone sees only their own entries, and no secrets', async (t) => {
   const { call, createZone, token, operator, store, misfits } = await install(t);
-  const zone = await createZone('example.com');
+  await createZone('example.com');
   const other = await createZone('example.net');
   const home = (await call('GET', '/accounts')).json.result[0].id;
   const tenant = await createAccount(operator, { name: 'tenant', members: ['tenant@example.org'] });
@@ -117,12 +117,9 @@ t.test('everyone sees only their own entries, and no secrets', async (t) => {
     json: { errors: [{ code: 7003 }] },
   });
   const limited = { headers: await token({ zoneIds: [other] }) };
-  const seen = await call('GET', `/accounts/${home}/audit_logs`, undefined, limited);
-  t.strictSame(
-    seen.json.result.map(({ metadata }: { metadata: { zone_id: string } }) => metadata.zone_id),
-    [other],
-  );
-  t.notMatch((await call('GET', `/accounts/${home}/logs/audit`, undefined, limited)).text, zone);
+  for (const path of [`/accounts/${home}/audit_logs`, `/accounts/${home}/logs/audit`, '/user/audit_logs']) {
+    t.match(await call('GET', path, undefined, limited), { status: 403, json: { result: null } }, path);
+  }
   const secrets = [tenantHeaders, limited].map(({ headers }) => headers.authorization.slice('Bearer '.length));
   const log = JSON.stringify(store.prepare('SELECT * FROM audit').all());
   for (const secret of [...secrets, 'k0123456789abcdef0123456789abcdef0123']) t.notOk(log.includes(secret));

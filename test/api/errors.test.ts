@@ -106,10 +106,18 @@ t.test('credentials', async (t) => {
     const other = await createAccount(operator, { name: 'Other', members: ['other@localhost'] });
     const foreign = await token({ email: 'other@localhost' });
     t.strictSame((await call('GET', '/zones', undefined, { headers: foreign })).json.result, [], 'lists stay silent');
-    const direct = await call('GET', `/zones/${zone}`, undefined, { headers: foreign });
-    t.strictSame([direct.status, direct.text], [403, refused([10000, 'Authentication error'])]);
-    const records = await call('GET', `/zones/${zone}/dns_records`, undefined, { headers: foreign });
-    t.strictSame([records.status, records.json.errors[0].code], [403, 10000]);
+    for (const path of ['', '/dns_records', '/settings', '/custom_hostnames', '/dns_records/export']) {
+      const direct = await call('GET', `/zones/${zone}${path}`, undefined, { headers: foreign });
+      t.strictSame([direct.status, direct.text], [404, refused([1001, 'Invalid zone identifier'])]);
+      const absent = await call('GET', `/zones/${'0'.repeat(32)}${path}`, undefined, { headers: foreign });
+      t.equal(absent.text, direct.text, 'nobody can ask which identifiers exist');
+    }
+    const one = { headers: await token({ zoneIds: [zone] }) };
+    const others = [(await call('POST', '/zones', { name: 'beside.test' })).json.result.id, '0'.repeat(32)];
+    for (const id of others) {
+      const beside = await call('GET', `/zones/${id}`, undefined, one);
+      t.strictSame([beside.status, beside.text], [403, refused([10000, 'Authentication error'])]);
+    }
     const own = await call('POST', '/zones', { name: 'own.test' }, { headers: foreign });
     t.equal(own.json.result.account.id, other.id);
     t.strictSame(

@@ -18,7 +18,7 @@ export const zoneFileRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
     '/zones/import',
     {
       bodyLimit: FILE_LIMIT_BYTES,
-      config: { area: 'any', zoneState: 'write', rawBody: true },
+      config: { area: 'any', addsZones: true, zoneState: 'write', rawBody: true },
       schema: {
         tags: ['Zones'],
         summary: 'Create a zone from a zone file, which is the body',

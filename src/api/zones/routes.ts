@@ -56,7 +56,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
   app.post(
     '/zones',
     {
-      config: { area: 'any', zoneState: 'write', oneCommit: true },
+      config: { area: 'any', addsZones: true, zoneState: 'write', oneCommit: true },
       schema: { tags, summary: 'Create a zone', body: zoneCreation, response: answersOne(zone) },
     },
     async (request) => {

@@ -1,6 +1,6 @@
 /**
- * What an actor may see and change. Lists omit objects of other accounts; a direct request for another account's zone
- * is refused (v4: Appendix B no. 5).
+ * What an actor may see and change. Lists omit objects of other accounts, and a direct request for one is answered as if there were
+ * none, so that nobody can ask which identifiers exist.
  */
 import { fromHex, toHex } from '../../base/bytes.js';
 import { type AccountRow, allAccounts, findAccount, findAccountById } from '../../store/access/accounts.js';
@@ -69,6 +69,11 @@ export function mayAddZones(actor: Actor, accountId: string): boolean {
   return decision.allowed && !decision.records;
 }
 
+/** Throws 403 unless the actor may add zones to one of its accounts at least. */
+export function requireMayAddZones(actor: Actor): void {
+  if (actor.policies && !actor.accountIds.some((id) => mayAddZones(actor, id))) throw accountFailure('outOfScope');
+}
+
 /** Whether buckets of accounts are the actor's business at all: a credential for zones has none. */
 export function mayUseBuckets({ policies, zoneIds }: Actor): boolean {
   return policies !== undefined || zoneIds === undefined;
@@ -79,24 +84,41 @@ export function requireWriter(actor: Actor): void {
   if (actor.readOnly) throw accountFailure('readOnly');
 }
 
-/** The zone, if it exists, the actor may see it, and it is in the state that the request requires. */
+/**
+ * The zone, if it exists, the actor may see it, and it is in the state that the request requires. A credential for certain zones gets
+ * 403 for every other identifier, and any other credential 404 for every zone that is none of its own.
+ */
 export function requireZone(ctx: Context, zoneId: string): ZoneRow {
-  const id = parseId(zoneId);
-  const zone = id && findZoneById(ctx.store, id);
+  requireInScope(ctx.actor, zoneId);
+  const zone = findVisibleZone(ctx, zoneId);
   if (!zone) throw zoneFailure('missing');
-  const account = findAccount(ctx.store, zone.account)!;
-  if (!maySeeZone(ctx.actor, toHex(zone.id), toHex(account.id))) throw zoneFailure('foreign');
   if (ctx.precondition) requireState(zone, ctx.precondition);
   return zone;
 }
 
-/** The account, if it exists and the actor may see it. */
+/** Throws 403 when the actor is one for certain zones, and not for this one, whether there is such a zone or not. */
+export function requireInScope({ zoneIds }: Actor, zoneId: string): void {
+  if (zoneIds && !zoneIds.includes(zoneId)) throw zoneFailure('foreign');
+}
+
+/** The zone with this identifier, if the actor may see it. */
+export function findVisibleZone(
+  { actor, store }: Pick<Context, 'actor' | 'store'>,
+  zoneId: string,
+): ZoneRow | undefined {
+  const id = parseId(zoneId);
+  const zone = id && findZoneById(store, id);
+  return zone && maySeeZone(actor, zoneId, accountIdOf(store, zone)) ? zone : undefined;
+}
+
+/** The account, if it exists and the actor may see it. Only who sees all accounts learns that there is none. */
 export function requireAccount(ctx: Context, accountId: string): AccountRow {
   const id = parseId(accountId);
   const account = id && findAccountById(ctx.store, id);
-  if (!account) throw accountFailure('missing', { id: accountId.slice(0, 64) });
-  if (!maySeeAccount(ctx.actor, toHex(account.id))) throw accountFailure('foreign');
-  return account;
+  if (account && maySeeAccount(ctx.actor, toHex(account.id))) return account;
+  throw ctx.actor.superAdministrator || !id
+    ? accountFailure('missing', { id: accountId.slice(0, 64) })
+    : accountFailure('foreign');
 }
 
 /** The named account. The default is the actor's first account, for the operator the oldest. */

@@ -14,7 +14,14 @@ import { accountIdOf, parseId } from './access.js';
 import type { KeyItem } from './item.js';
 import { hashSecret, keyItem } from './keys.js';
 import { isWithin } from './networks.js';
-import { findPermissionGroup, type Policy, type Resource, resourcesOf, showsZone } from './permissions.js';
+import {
+  findPermissionGroup,
+  type Policy,
+  policiesForZones,
+  type Resource,
+  resourcesOf,
+  showsZone,
+} from './permissions.js';
 
 export type Authentication =
   | { readonly ok: true; readonly actor: Actor; readonly key: KeyItem }
@@ -116,9 +123,18 @@ async function admit(base: ContextBase, row: KeyRow, user: UserRow, address: str
     keyId: key.id,
   };
   const accountIds = accountsOf(base.store, user, key);
-  if (key.policies) return { ok: true, key, actor: { ...common, ...reachOf(base.store, key.policies, accountIds) } };
-  const zones = key.zoneIds === null ? {} : { zoneIds: key.zoneIds };
-  return { ok: true, key, actor: { ...common, accountIds, ...zones, readOnly: key.readOnly } };
+  const policies = policiesOf(key);
+  if (!policies) return { ok: true, key, actor: { ...common, accountIds, readOnly: key.readOnly } };
+  const reach = reachOf(base.store, policies, accountIds);
+  return { ok: true, key, actor: { ...common, ...reach, readOnly: key.readOnly || reach.readOnly } };
+}
+
+/**
+ * The policies of a credential, wherever it was made; undefined: it has all permissions of its user. One for certain zones has
+ * nothing of their accounts.
+ */
+function policiesOf({ policies, zoneIds, readOnly }: KeyItem): readonly Policy[] | undefined {
+  return policies ?? (zoneIds === null ? undefined : policiesForZones(zoneIds, readOnly));
 }
 
 /** Accounts of a credential, the default one first; its policies may restrict them further. */
@@ -171,7 +187,7 @@ function zoneOf(store: Store, zoneId: string): { readonly id: string; readonly a
 function zonesOf(store: Store, policies: readonly Policy[], accountIds: readonly string[]): Pick<Actor, 'zoneIds'> {
   const whole = accountIds.filter((account) => showsZone(policies, { account, zone: '*' }));
   const denies = policies.some(({ effect }) => effect === 'deny');
-  if (whole.length === accountIds.length && !denies) return {};
+  if (whole.length > 0 && whole.length === accountIds.length && !denies) return {};
   if (whole.length === 0 && !denies) {
     const named = policies.flatMap(resourcesOf).filter(({ scope, id }) => scope === 'zone' && id !== '*');
     const ids = [...new Set(named.map(({ id }) => id))];

@@ -198,6 +198,16 @@ function denies(denied: Level, asked: Level): boolean {
   return denied === 'read' || asked === 'write';
 }
 
+/**
+ * What a credential for certain zones may do, as policies: everything in them, and nothing beside them. `readOnly`: only what reads.
+ */
+export function policiesForZones(zoneIds: readonly string[], readOnly: boolean): readonly Policy[] {
+  const fits = ({ scope, level }: PermissionGroup): boolean => scope === 'zone' && (level === 'read' || !readOnly);
+  const groups = PERMISSION_GROUPS.filter(fits).map(({ id }) => id);
+  const resources = Object.fromEntries(zoneIds.map((id) => [`${PREFIXES.zone}${id}`, '*']));
+  return [{ id: '', effect: 'allow', groups, resources }];
+}
+
 const ZONE_AREAS = ['zone', 'dns', 'zoneSettings', 'cachePurge', 'certificates'] as const satisfies readonly Area[];
 
 /** Whether policies allow anything on a zone: it then appears in lists, and the zone object itself may be read. */

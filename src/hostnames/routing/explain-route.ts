@@ -1,9 +1,14 @@
 /** Explains to people what the edge does with a request for a host, and why. */
+import { toHex } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
+import { accountIdOf, maySeeZone } from '../../control/access/access.js';
+import type { Actor } from '../../control/write/context.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { ZoneSettings } from '../../serving/zone-settings.js';
 import type { IssuedRow } from '../../store/certs/issued.js';
 import type { Store } from '../../store/driver.js';
+import { findHostname } from '../../store/hostnames/hostnames.js';
+import { findZone } from '../../store/zones/zones.js';
 import { certificatesFor } from './certificates-for.js';
 import { type BucketRoute, findRoute, type Route, type RouteCause, type RouteSource } from './find-route.js';
 import type { OriginPlace } from './origin.js';
@@ -39,12 +44,19 @@ export interface ExplainedStore {
   readonly store: Store;
   readonly settings: ServingSettings;
   readonly clock: Clock;
+  /** For whom it is explained. */
+  readonly actor: Actor;
 }
 
-/** Undefined if the edge does not know the name. `name`: lower case, without final dot. */
-export function explainRoute({ store, settings, clock }: ExplainedStore, name: string): RouteExplanation | undefined {
+/**
+ * Undefined if the edge does not know the name. `name`: lower case, without final dot. Of a name that is served for a zone which the
+ * actor does not see, nothing is said but that.
+ */
+export function explainRoute(ctx: ExplainedStore, name: string): RouteExplanation | undefined {
+  const { store, settings, clock } = ctx;
   const route = findRoute(store, settings, name);
   if (route.kind === 'unknown') return undefined;
+  if (!isSeen(ctx, route)) return OF_OTHERS;
   const tls = describeTls(store, route, clock.nowMs());
   if (route.kind === 'failure') {
     const detail = `the edge answers error 1016: ${CAUSES[route.cause]}`;
@@ -59,6 +71,21 @@ export function explainRoute({ store, settings, clock }: ExplainedStore, name: s
   const origins = route.places.map(printPlace);
   const steps = [...common, describeCache(zone), ORIGIN_TLS[zone.ssl], ...describeRest(zone)];
   return { by: route.by, cause: null, origins, detail: describeOrigin(route, origins), steps };
+}
+
+const OF_OTHERS: RouteExplanation = {
+  by: null,
+  cause: null,
+  origins: [],
+  detail: 'the edge answers for this name on behalf of a zone that this credential does not see',
+  steps: [],
+};
+
+/** Whether the actor sees the zone whose record or custom hostname decides. */
+function isSeen({ store, actor }: ExplainedStore, { zone, hostname }: Route): boolean {
+  const seq = zone?.seq ?? (hostname && findHostname(store, hostname.id)?.zone);
+  const row = seq === undefined ? undefined : findZone(store, seq);
+  return row !== undefined && maySeeZone(actor, toHex(row.id), accountIdOf(store, row));
 }
 
 function describeTls(store: Store, route: Route, nowMs: number): string {

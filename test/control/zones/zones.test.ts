@@ -211,9 +211,9 @@ t.test('tenants', async (t) => {
   const zone = await createZone(ctx, { name: 'example.com' });
   const tenant = await asTenant(ctx, 'tenant');
   t.equal((await listZones(tenant, {})).totalCount, 0, 'lists leave foreign zones out');
-  t.match(await refusal(getZone(tenant, zone.id)), { status: 403, code: 10000, message: 'Authentication error' });
-  t.match(await refusal(editZone(tenant, zone.id, { paused: true })), { status: 403, code: 10000 });
-  t.match(await refusal(deleteZone(tenant, zone.id)), { status: 403, code: 10000 });
+  t.match(await refusal(getZone(tenant, zone.id)), { status: 404, code: 1001 });
+  t.match(await refusal(editZone(tenant, zone.id, { paused: true })), { status: 404, code: 1001 });
+  t.match(await refusal(deleteZone(tenant, zone.id)), { status: 404, code: 1001 });
   t.match(await refusal(createZone(ctx, { name: 'example.com' })), { code: 1061 });
   t.match(await createZone(tenant, { name: 'example.com' }), { status: 'pending' }, 'first come, first served');
   await deleteZone(tenant, (await findZoneByName(tenant, 'example.com'))!.id);
@@ -231,6 +231,7 @@ t.test('tenants', async (t) => {
   );
   t.match(await getAccount(tenant, tenant.accountId), { name: 'tenant' });
   t.match(await refusal(getAccount(tenant, zone.account.id)), { status: 403, code: 9109 });
+  t.match(await refusal(getAccount(tenant, '0'.repeat(32))), { status: 403, code: 9109 }, 'as if there were one');
   t.match(await refusal(getAccount(tenant, 'x')), { status: 404 });
   t.match(await refusal(createAccount(tenant, { name: 'mine' })), { status: 403, code: 1002 });
   t.match(await getUser(tenant), { email: 'tenant@example.org', superAdministrator: false });

@@ -1,5 +1,8 @@
 /** What people are told of a name at the edge: each setting that changes what happens says so. */
 import t from 'tap';
+import { createAccount } from '../../../src/control/access/accounts.js';
+import { authenticateToken } from '../../../src/control/access/authentication.js';
+import { createKey } from '../../../src/control/access/keys.js';
 import { createRecord } from '../../../src/control/records/records.js';
 import { editZoneSetting } from '../../../src/control/zones/settings.js';
 import { createZone } from '../../../src/control/zones/zones.js';
@@ -79,4 +82,23 @@ t.test('the way of a request', async (t) => {
   }
   clock.advance(86_400_000);
   t.match(steps(), /which expired at/);
+});
+
+t.test('another account is told nothing of where a name leads', async (t) => {
+  const { ctx } = await startControl(t);
+  const { id } = await createZone(ctx, { name: 'victim.test' });
+  await createRecord(ctx, id, { type: 'A', name: 'www', content: '192.0.2.77', proxied: true });
+  await createRecord(ctx, id, { type: 'CNAME', name: 'app', content: 'hidden.origin.test', proxied: true });
+  const account = await createAccount(ctx, { name: 'B', members: ['b@example.org'] });
+  const { secret } = await createKey(ctx, { kind: 'token', name: 'B', email: 'b@example.org' });
+  const signedIn = await authenticateToken(ctx, secret, '127.0.0.1');
+  if (!signedIn.ok) throw new Error(signedIn.reason);
+  const b = { ...ctx, actor: signedIn.actor };
+  t.match(await createZone(b, { name: 'www.victim.test', account: { id: account.id } }), { status: 'pending' });
+  for (const host of ['www.victim.test', 'app.victim.test']) {
+    const told = explainRoute(b, host)!;
+    t.notMatch(JSON.stringify(told), /192\.0\.2\.77|hidden|ssl|certificate/);
+    t.match(told, { by: null, cause: null, origins: [], steps: [] });
+    t.not(explainRoute(ctx, host)!.origins.length, 0, 'its own account is');
+  }
 });
