@@ -5,6 +5,7 @@ import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import type { MetricSample } from '../base/metrics.js';
 import type { Random } from '../base/random.js';
+import { residentOctets } from '../base/resident-memory.js';
 import type { Blobs } from '../bucket/blobs.js';
 import { createLocalStore } from '../bucket/local-store.js';
 import { storedRootsPem } from '../certs/embedded/issuers.js';
@@ -96,6 +97,7 @@ const DRAIN_LOOK_MS = 50;
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { store, serving, clock, places } = options;
   const lifecycle = createLifecycle(clock, options.log);
+  const onFault = (err: unknown): void => options.log.error({ err }, 'a request could not be answered');
   const metrics = createEdgeMetrics();
   const connections = createConnections({
     clock,
@@ -110,7 +112,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     onSecure: (socket, certificate) => front.onSecure(socket, certificate),
     onFailed: () => metrics.countRefusedHandshake('failed'),
   });
-  const origins = createOrigins(options, metrics.countOriginLatency);
+  const origins = createOrigins(options, metrics.countOriginLatency, onFault);
   lifecycle.own('connections to origins', origins.pools, (part) => part.close());
   const served = eitherStage(origins.stage, createBuckets(options));
   const cached = createCached(options, served, metrics.countCacheResult);
@@ -126,8 +128,9 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const front: Front = createFront({
     ...options,
     answer: createAnswer({ ...places, store, clock, table, loopId, stage: cached.stage }),
-    webSockets: createWebSockets({ table, upgrader: origins.upgrader, loopId, details: options.details }),
+    webSockets: createWebSockets({ table, upgrader: origins.upgrader, loopId, details: options.details, onFault }),
     connections,
+    onFault,
     findTls: (host) => contexts.find(table.find(host)),
     ...reporting(metrics, createAccessLog(options.log, clock, options.logEvery)),
   });
@@ -145,7 +148,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         edge_hosts: table.size(),
         edge_behind: follower.isBehind() ? 1 : 0,
         ...cached.gauges(),
-        edge_resident_memory_bytes: process.memoryUsage.rss(),
+        edge_resident_memory_bytes: residentOctets(),
       }),
     async drain(limitMs) {
       const closed = listeners.close();
@@ -222,7 +225,7 @@ function createCached(options: EdgeOptions, origin: Stage, onResult: (result: Ca
 }
 
 /** The parts that connect to origins, for requests and for WebSockets. */
-function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void) {
+function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void, onFault: (error: unknown) => void) {
   const { store, resolver, serving, places, clock, allowedOrigins, readCaBundle = () => undefined } = options;
   const { httpPort, httpsPort } = places;
   const guard = createOriginGuard({
@@ -241,7 +244,7 @@ function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void) {
     planner,
     pools,
     loopId,
-    stage: createOriginStage({ planner, pools, loopId, onLatency }),
+    stage: createOriginStage({ planner, pools, loopId, onLatency, onFault }),
     upgrader: createUpgrader({ planner, loopId, trustedRoots, clock }),
   };
 }

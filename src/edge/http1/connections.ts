@@ -80,7 +80,6 @@ class PlainConnection {
     socket.on('data', this.onData);
     socket.on('drain', this.onDrain);
     socket.on('close', this.onClose);
-    socket.on('error', this.onError);
   }
 
   checkTime(nowMs: number): void {
@@ -113,10 +112,6 @@ class PlainConnection {
   private readonly onClose = (): void => {
     this.detach();
     this.current?.closed();
-  };
-
-  private readonly onError = (): void => {
-    this.socket.destroy();
   };
 
   private wait(octets: Buffer): void {
@@ -153,7 +148,6 @@ class PlainConnection {
     this.current = undefined;
     if (isLast) {
       this.detach();
-      this.socket.on('error', this.onError);
       this.socket.destroySoon();
       return;
     }
@@ -184,7 +178,6 @@ class PlainConnection {
     socket.off('data', this.onData);
     socket.off('drain', this.onDrain);
     socket.off('close', this.onClose);
-    socket.off('error', this.onError);
     this.leave();
   }
 }

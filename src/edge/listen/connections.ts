@@ -54,6 +54,8 @@ export function createConnections({ clock, mostOfOne, penaltyMs }: ConnectionLim
       flooders.set(client, { floods: before + 1, lastMs: nowMs });
     },
     add(socket) {
+      // From now until its end, whoever else listens: an error of a connection that nobody hears would end the process.
+      socket.on('error', ignored);
       const client = networkOf(clientAddress(socket));
       const number = (byClient.get(client) ?? 0) + 1;
       if (number > mostOfOne || isRefused(client)) {
@@ -78,6 +80,9 @@ export function createConnections({ clock, mostOfOne, penaltyMs }: ConnectionLim
     },
   };
 }
+
+/** The connection closes after it. */
+function ignored(): void {}
 
 /** Counts IPv4 clients of a dual-stack socket under their IPv4 addresses. */
 export function clientAddress({ remoteAddress = '' }: { readonly remoteAddress?: string | undefined }): string {

@@ -6,6 +6,7 @@ import { isCovered } from '../../dns/certified.js';
 import { failureOf } from '../error-pages/failures.js';
 import { type AnswerPlain, createPlainConnections, type PlainConnections } from '../http1/connections.js';
 import type { Answer } from '../proxy/answer.js';
+import { bounded } from '../proxy/boundary.js';
 import type { ServedCertificate } from '../tls/certificates.js';
 import type { HostTls, OnSecure } from '../tls/contexts.js';
 import type { ClientResponse } from './client-response.js';
@@ -47,6 +48,8 @@ export interface FrontOptions {
   readonly onBadInput: (status: number) => void;
   /** Called when Node's server takes over a connection of HTTP/1.1 because of a request that is not plain. */
   readonly onHandedOver: () => void;
+  /** A fault of this program ended an exchange. */
+  readonly onFault: (error: unknown) => void;
 }
 
 export interface Front {
@@ -122,9 +125,77 @@ type Lines = WeakMap<object, Line>;
 
 /** Answers requests of both HTTP versions in the same way. */
 function createProtocols(options: FrontOptions, lines: Lines) {
-  const { answer, webSockets, bodyLimit, clock } = options;
-  const nextRay = rays(options.random);
+  const { webSockets, clock, onFault } = options;
   const bodyDeadline = { clock, ms: (options.limits ?? HTTP_LIMITS).requestTimeoutMs };
+  const { factsOf, reporter, handle } = createHandling(options);
+  /** What goes wrong before there is a reply ends the stream, or the connection that has no others. */
+  const guarded = (side: { destroy(): unknown }, work: () => void): void =>
+    bounded((error) => {
+      onFault(error);
+      side.destroy();
+    }, work);
+
+  const http1 = createHttp1Server(
+    {
+      onRequest(message, response, askForBody) {
+        guarded(message.socket, () => {
+          const line = lines.get(message.socket)!;
+          const facts = { ...factsOf(line), askForBody };
+          handle(readHttp1(message, facts), facts, line, message.httpVersion, http1Response(response));
+        });
+      },
+      onUpgrade(message, socket, head) {
+        guarded(socket, () => {
+          const line = lines.get(message.socket)!;
+          const facts = factsOf(line);
+          const request = directed(readHttp1(message, facts), line, options.findTls);
+          webSockets.overHttp1(request, socket, head, reporter(request, facts, line, message.httpVersion));
+        });
+      },
+      onBadInput: options.onBadInput,
+    },
+    options.limits,
+  );
+  const http2 = createHttp2Listener(
+    {
+      onRequest(message, response, askForBody) {
+        guarded(message.stream, () => {
+          const line = lines.get(message.stream.session!)!;
+          const facts = { ...factsOf(line), bodyDeadline, askForBody };
+          handle(readHttp2(message, facts), facts, line, '2.0', http2Response(response));
+        });
+      },
+      onFlood: (session) => options.connections.noteFlood(lines.get(session)?.client ?? ''),
+      onConnect(message, response) {
+        guarded(message.stream, () => {
+          const line = lines.get(message.stream.session!)!;
+          const facts = factsOf(line);
+          const request = directed(readHttp2(message, facts), line, options.findTls);
+          webSockets.overHttp2(request, message, response, reporter(request, facts, line, '2.0'));
+        });
+      },
+    },
+    { clock, prefaceMs: options.handshakeMs },
+  );
+  const plain = createPlain(options, (socket) => {
+    options.onHandedOver();
+    http1.emit('connection', socket);
+  });
+  const answerPlain =
+    (line: Line): AnswerPlain =>
+    (head, response) => {
+      const facts = factsOf(line);
+      const read = readPlain(head, facts);
+      if ('failure' in read) return false;
+      handle(read, facts, line, head.httpVersion, response);
+      return true;
+    };
+  return { http1, http2, plain, answerPlain };
+}
+
+function createHandling(options: FrontOptions) {
+  const { answer, bodyLimit, clock, details, onFault } = options;
+  const nextRay = rays(options.random);
 
   const factsOf = (line: Line): RequestFacts => ({
     scheme: line.tls ? 'https' : 'http',
@@ -144,56 +215,15 @@ function createProtocols(options: FrontOptions, lines: Lines) {
     const request = directed(read, line, options.findTls);
     const accept = (): string | undefined => ('failure' in request ? request.accept : acceptOf(request.headers));
     const onEnd = reporter(request, facts, line, version);
-    const reply = new Reply(response, { ray: facts.ray, host: request.host, accept, details: options.details, onEnd });
-    if ('failure' in request) reply.onFailure(request.failure);
-    else answer(request, reply);
+    const reply = new Reply(response, { ray: facts.ray, host: request.host, accept, details, onEnd, onFault });
+    try {
+      if ('failure' in request) reply.onFailure(request.failure);
+      else answer(request, reply);
+    } catch (error) {
+      reply.onFault(error);
+    }
   }
-
-  const http1 = createHttp1Server(
-    {
-      onRequest(message, response, askForBody) {
-        const line = lines.get(message.socket)!;
-        const facts = { ...factsOf(line), askForBody };
-        handle(readHttp1(message, facts), facts, line, message.httpVersion, http1Response(response));
-      },
-      onUpgrade(message, socket, head) {
-        const line = lines.get(message.socket)!;
-        const facts = factsOf(line);
-        const request = directed(readHttp1(message, facts), line, options.findTls);
-        webSockets.overHttp1(request, socket, head, reporter(request, facts, line, message.httpVersion));
-      },
-      onBadInput: options.onBadInput,
-    },
-    options.limits,
-  );
-  const http2 = createHttp2Listener({
-    onRequest(message, response, askForBody) {
-      const line = lines.get(message.stream.session!)!;
-      const facts = { ...factsOf(line), bodyDeadline, askForBody };
-      handle(readHttp2(message, facts), facts, line, '2.0', http2Response(response));
-    },
-    onFlood: (session) => options.connections.noteFlood(lines.get(session)?.client ?? ''),
-    onConnect(message, response) {
-      const line = lines.get(message.stream.session!)!;
-      const facts = factsOf(line);
-      const request = directed(readHttp2(message, facts), line, options.findTls);
-      webSockets.overHttp2(request, message, response, reporter(request, facts, line, '2.0'));
-    },
-  });
-  const plain = createPlain(options, (socket) => {
-    options.onHandedOver();
-    http1.emit('connection', socket);
-  });
-  const answerPlain =
-    (line: Line): AnswerPlain =>
-    (head, response) => {
-      const facts = factsOf(line);
-      const read = readPlain(head, facts);
-      if ('failure' in read) return false;
-      handle(read, facts, line, head.httpVersion, response);
-      return true;
-    };
-  return { http1, http2, plain, answerPlain };
+  return { factsOf, reporter, handle };
 }
 
 function createPlain(options: FrontOptions, handOver: (socket: Socket) => void): PlainConnections {

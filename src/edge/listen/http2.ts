@@ -8,6 +8,7 @@ import {
   type ServerOptions,
 } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import type { Clock } from '../../base/clock.js';
 
 export interface Http2Handlers {
   /** `askForBody`: the client sends the body only after it (RFC 9110 §10.1.1). */
@@ -19,6 +20,9 @@ export interface Http2Handlers {
 }
 
 const IDLE_MS = 60_000;
+/** Milliseconds that a session may stay after it was asked to close, and until the client's settings have come. */
+const LINGER_MS = 2000;
+const PREFACE_MS = 5000;
 const MOST_STREAMS = 100;
 const MOST_HEADER_OCTETS = 16_384;
 /** Pseudo-header fields are counted in addition to the others. */
@@ -29,6 +33,12 @@ const RESETS_A_SECOND = 33;
 /** From this many resets of a connection on, requests are looked at twice. */
 const SUSPECT_RESETS = 4;
 
+export interface Http2Times {
+  readonly clock: Clock;
+  /** Until the client's settings have come. */
+  readonly prefaceMs?: number | undefined;
+}
+
 export interface Http2Listener {
   /** Undefined if the connection is already closed. */
   accept(socket: Duplex): ServerHttp2Session | undefined;
@@ -36,7 +46,10 @@ export interface Http2Listener {
   close(): void;
 }
 
-export function createHttp2Listener(handlers: Http2Handlers): Http2Listener {
+export function createHttp2Listener(
+  handlers: Http2Handlers,
+  { clock, prefaceMs = PREFACE_MS }: Http2Times,
+): Http2Listener {
   const options: ServerOptions = {
     settings: {
       maxConcurrentStreams: MOST_STREAMS,
@@ -55,8 +68,7 @@ export function createHttp2Listener(handlers: Http2Handlers): Http2Listener {
   };
   const server: Http2Server = createServer(options);
   Object.assign(server, { timeout: IDLE_MS });
-  server.on('timeout', (session: unknown) => (session as ServerHttp2Session).close());
-  const sessions = new Set<ServerHttp2Session>();
+  const sessions = new Map<ServerHttp2Session, Duplex>();
   const { sift, resetsOf } = siftRequests();
   server.on('request', (message, response) => sift(message, () => handlers.onRequest(message, response)));
   server.on('connect', ((message: Http2ServerRequest, response: Http2ServerResponse) =>
@@ -67,10 +79,8 @@ export function createHttp2Listener(handlers: Http2Handlers): Http2Listener {
   let latest: ServerHttp2Session | undefined;
   server.on('session', (session) => {
     latest = session;
-    sessions.add(session);
     let isBroken = false;
     session.once('close', () => {
-      sessions.delete(session);
       if (isBroken || resetsOf(session) >= RESET_BURST) handlers.onFlood(session);
     });
     session.on('error', (error: NodeJS.ErrnoException) => {
@@ -84,12 +94,41 @@ export function createHttp2Listener(handlers: Http2Handlers): Http2Listener {
       latest = undefined;
       // Node creates the session before this call returns.
       server.emit('connection', socket);
-      return latest;
+      const session = latest as ServerHttp2Session | undefined;
+      if (!session) return undefined;
+      sessions.set(session, socket);
+      session.once('close', () => sessions.delete(session));
+      session.once('timeout', () => letGo(session, socket, clock));
+      // A client begins with its settings (RFC 9113 §3.4). Where they do not come, nobody may be there: of a reset that comes
+      // right after the handshake, Node tells nothing.
+      endAfter(prefaceMs, ['remoteSettings', 'close'], session, socket, clock);
+      return session;
     },
     close() {
-      for (const session of sessions) session.close();
+      for (const session of sessions.keys()) session.close();
     },
   };
+}
+
+/** A session is asked first, so that its client loses no request. */
+function letGo(session: ServerHttp2Session, socket: Duplex, clock: Clock): void {
+  session.close();
+  endAfter(LINGER_MS, ['close'], session, socket, clock);
+}
+
+/** Ends a connection unless one of these events comes in time. A session alone would wait for what it still has to write. */
+function endAfter(
+  ms: number,
+  events: readonly ('remoteSettings' | 'close')[],
+  session: ServerHttp2Session,
+  socket: Duplex,
+  clock: Clock,
+): void {
+  const cancel = clock.after(ms, () => {
+    session.destroy();
+    socket.destroy();
+  });
+  for (const event of events) session.once(event, cancel);
 }
 
 /**

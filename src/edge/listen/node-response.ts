@@ -1,8 +1,9 @@
 /** Sends responses through the HTTP servers of Node. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { constants, type Http2ServerResponse, type OutgoingHttpHeaders } from 'node:http2';
-import type { HeaderList } from '../proxy/exchange.js';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { constants, type Http2ServerResponse } from 'node:http2';
+import { type HeaderList, headerFields } from '../proxy/exchange.js';
 import { type ClientEvents, type ClientResponse, endsConnection } from './client-response.js';
+import { http2Fields } from './http2-fields.js';
 
 function watch(response: ServerResponse | Http2ServerResponse, events: ClientEvents): void {
   response.on('drain', () => events.drained());
@@ -24,7 +25,7 @@ export function http1Response(response: ServerResponse): ClientResponse {
       if (status !== 103) return;
       // Node accepts only links that it can parse.
       try {
-        response.writeEarlyHints(headerObject(headers) as Record<string, string>);
+        response.writeEarlyHints(headerFields(headers) as Record<string, string>);
       } catch {
         return;
       }
@@ -32,7 +33,7 @@ export function http1Response(response: ServerResponse): ClientResponse {
     head: (status, headers, more) => head(status, [...headers, ...more]),
     write: (chunk) => response.write(chunk),
     end(chunk, trailers) {
-      if (trailers.length > 0) response.addTrailers(headerObject(trailers));
+      if (trailers.length > 0) response.addTrailers(headerFields(trailers) as OutgoingHttpHeaders);
       response.end(chunk);
     },
     whole(status, headers, body) {
@@ -71,35 +72,22 @@ export function http2Response(response: Http2ServerResponse): ClientResponse {
     watch: (events) => watch(response, events),
     inform(status, headers) {
       if (stream.destroyed || response.headersSent) return;
-      stream.additionalHeaders({ ...headerObject(headers), ':status': status });
+      stream.additionalHeaders({ ...http2Fields(headers), ':status': status });
     },
-    head: (status, headers, more) => void response.writeHead(status, headerObject([...headers, ...more])),
+    head: (status, headers, more) => void response.writeHead(status, http2Fields([...headers, ...more])),
     write: (chunk) => response.write(chunk),
     end(chunk, trailers) {
-      if (trailers.length > 0) response.addTrailers(headerObject(trailers));
+      if (trailers.length > 0) response.addTrailers(http2Fields(trailers));
       // Trailers are sent after the stream has finished.
       stopRequest(trailers.length > 0 ? 'wantTrailers' : 'finish');
       if (chunk) response.end(chunk);
       else response.end();
     },
     whole(status, headers, body) {
-      response.writeHead(status, headerObject(headers));
+      response.writeHead(status, http2Fields(headers));
       stopRequest('finish');
       response.end(body);
     },
     cut: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
   };
-}
-
-function headerObject(headers: HeaderList): OutgoingHttpHeaders {
-  const object: Record<string, string | string[]> = {};
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i]!;
-    const value = headers[i + 1]!;
-    const known = object[name];
-    if (known === undefined) object[name] = value;
-    else if (typeof known === 'string') object[name] = [known, value];
-    else known.push(value);
-  }
-  return object;
 }

@@ -22,6 +22,8 @@ export interface ReplyOptions {
   /** Whether failures show cause and remedy. */
   readonly details: boolean;
   readonly onEnd: (outcome: Outcome) => void;
+  /** A fault of this program ended the exchange. */
+  readonly onFault: (error: unknown) => void;
 }
 
 const NONE: HeaderList = [];
@@ -67,14 +69,27 @@ export class Reply implements ResponseSink, ClientEvents {
   }
 
   onInformation(status: number, headers: HeaderList): void {
-    if (this.status === 0 && !this.over) this.response.inform(status, headers);
+    if (this.status !== 0 || this.over) return;
+    try {
+      this.response.inform(status, headers);
+    } catch (error) {
+      this.onFault(error);
+    }
   }
 
   onHead(status: number, headers: HeaderList, flow: ResponseFlow): void {
+    if (this.over) {
+      flow.abort();
+      return;
+    }
     this.flow = flow;
     this.status = status;
     if (this.response.endsAtLength) this.promised = contentLengthOf(headers);
-    this.response.head(status, headers, [...this.extra, 'cf-ray', this.options.ray]);
+    try {
+      this.response.head(status, headers, [...this.extra, 'cf-ray', this.options.ray]);
+    } catch (error) {
+      this.onFault(error);
+    }
   }
 
   onData(chunk: Buffer): void {
@@ -84,18 +99,28 @@ export class Reply implements ResponseSink, ClientEvents {
       this.promised -= chunk.length;
       // One write less for most responses.
       if (this.promised === 0) {
-        this.over = true;
-        this.response.end(chunk, NONE);
+        this.finish(chunk, NONE);
         return;
       }
     }
-    if (!this.response.write(chunk)) this.flow?.pause();
+    try {
+      if (!this.response.write(chunk)) this.flow?.pause();
+    } catch (error) {
+      this.onFault(error);
+    }
   }
 
   onEnd(trailers: HeaderList): void {
-    if (this.over) return;
+    if (!this.over) this.finish(undefined, trailers);
+  }
+
+  private finish(chunk: Buffer | undefined, trailers: HeaderList): void {
     this.over = true;
-    this.response.end(undefined, trailers);
+    try {
+      this.response.end(chunk, trailers);
+    } catch (error) {
+      this.onFault(error);
+    }
   }
 
   /** A started response cannot be replaced. It is cut off, so that the client notices that it is incomplete. */
@@ -117,7 +142,20 @@ export class Reply implements ResponseSink, ClientEvents {
     this.status = status;
     this.octets = body.length;
     this.over = true;
-    this.response.whole(status, headers, body);
+    try {
+      this.response.whole(status, headers, body);
+    } catch (error) {
+      this.onFault(error);
+    }
+  }
+
+  /** Ends this exchange, and no other, because of a bug. */
+  onFault(error: unknown): void {
+    this.options.onFault(error);
+    const isBegun = this.over;
+    this.over = true;
+    if (!isBegun) this.abortOrigin?.();
+    this.response.cut();
   }
 }
 

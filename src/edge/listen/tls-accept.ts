@@ -36,7 +36,6 @@ export function createTlsAcceptor(options: TlsAcceptOptions): (socket: Socket) =
       else socket.destroy();
     };
     const cancel = clock.after(helloMs, () => refuse('too-slow'));
-    socket.on('error', () => socket.destroy());
     socket.once('close', cancel);
     readFirst(socket, (octets) => {
       const hello = readClientHello(octets);

@@ -2,13 +2,16 @@
 import { randomBytes } from 'node:crypto';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
 import { checkRoute } from '../proxy/answer.js';
 import type { EdgeRequest, HeaderList } from '../proxy/exchange.js';
 import { tunnel, type UpgradeOutcome, type Upgrader, webSocketRoute } from '../proxy/upgrade.js';
 import type { RoutingTable } from '../route/table.js';
+import { http2Fields } from './http2-fields.js';
 import type { Outcome } from './reply.js';
 import type { ReadRequest } from './request.js';
 
@@ -17,6 +20,8 @@ export interface WebSocketOptions {
   readonly upgrader: Upgrader;
   readonly loopId: string;
   readonly details: boolean;
+  /** A fault of this program ended an exchange. */
+  readonly onFault: (error: unknown) => void;
 }
 
 /** How to answer the client that asked. */
@@ -24,6 +29,8 @@ interface Client {
   readonly upgraded: (headers: HeaderList, origin: Duplex, head: Buffer) => void;
   readonly answered: (status: number, headers: HeaderList, body: Buffer | IncomingMessage) => void;
   readonly onClose: (run: () => void) => void;
+  /** Ends the connection, or its stream, so that the client notices. */
+  readonly cut: () => void;
 }
 
 type OnEnd = (outcome: Outcome) => void;
@@ -37,7 +44,6 @@ export interface WebSockets {
 export function createWebSockets(options: WebSocketOptions): WebSockets {
   return {
     overHttp1(request, socket, head, onEnd) {
-      socket.on('error', () => socket.destroy());
       // The octets after the request belong to the origin.
       if (head.length > 0) socket.unshift(head);
       open(options, request, [], http1Client(socket, onEnd), onEnd);
@@ -54,7 +60,7 @@ export function createWebSockets(options: WebSocketOptions): WebSockets {
 }
 
 function open(
-  { table, upgrader, loopId, details }: WebSocketOptions,
+  { table, upgrader, loopId, details, onFault }: WebSocketOptions,
   request: ReadRequest,
   extra: HeaderList,
   client: Client,
@@ -75,9 +81,15 @@ function open(
     onUpgraded: client.upgraded,
     onAnswered(status, headers, body) {
       client.answered(status, headers, body);
-      onEnd({ status, octets: 0, failure: undefined, complete: true });
+      let octets = 0;
+      body.on('data', (piece: Buffer) => (octets += piece.length));
+      body.once('close', () => onEnd({ status, octets, failure: undefined, complete: body.complete }));
     },
     onFailure: fail,
+    onFault(error) {
+      onFault(error);
+      client.cut();
+    },
   };
   client.onClose(upgrader(asGet(request), checked.route, extra, outcome));
 }
@@ -100,6 +112,11 @@ function http1Client(socket: Duplex, onEnd: OnEnd): Client {
     for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
     return `${lines.join('\r\n')}\r\n\r\n`;
   };
+  // A body without a length would end well with its connection.
+  const cut = (): void => {
+    if (socket instanceof Socket && !(socket instanceof TLSSocket)) socket.resetAndDestroy();
+    else socket.destroy();
+  };
   return {
     upgraded(headers, origin, first) {
       if (socket.destroyed) {
@@ -113,36 +130,46 @@ function http1Client(socket: Duplex, onEnd: OnEnd): Client {
     answered(status, headers, body) {
       socket.write(head(status, [...headers, 'connection', 'close']), 'latin1');
       if (Buffer.isBuffer(body)) socket.end(body);
-      else body.pipe(socket);
+      else passOn(body, socket, cut);
     },
     onClose: (run) => void socket.once('close', run),
+    cut,
   };
 }
 
 function http2Client({ stream }: Http2ServerResponse, onEnd: OnEnd): Client {
   stream.on('error', () => {});
-  const object = (headers: HeaderList): Record<string, string> => {
-    const fields: Record<string, string> = {};
-    for (let i = 0; i < headers.length; i += 2) fields[headers[i]!] = headers[i + 1]!;
-    return fields;
-  };
+  const cut = (): void => stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   return {
     upgraded(headers, origin, first) {
       if (stream.destroyed) {
         origin.destroy();
         return;
       }
-      const { 'sec-websocket-accept': _, ...fields } = object(headers);
+      const { 'sec-websocket-accept': _, ...fields } = http2Fields(headers);
       stream.respond({ ...fields, [constants.HTTP2_HEADER_STATUS]: 200 });
       if (first.length > 0) stream.write(first);
       tunnel(stream, origin, () => onEnd({ status: 200, octets: 0, failure: undefined, complete: true }));
     },
     answered(status, headers, body) {
-      if (stream.destroyed) return;
-      stream.respond({ ...object(headers), [constants.HTTP2_HEADER_STATUS]: status });
+      if (stream.destroyed) {
+        if (!Buffer.isBuffer(body)) body.destroy();
+        return;
+      }
+      stream.respond({ ...http2Fields(headers), [constants.HTTP2_HEADER_STATUS]: status });
       if (Buffer.isBuffer(body)) stream.end(body);
-      else body.pipe(stream);
+      else passOn(body, stream, cut);
     },
     onClose: (run) => void stream.once('close', run),
+    cut,
   };
+}
+
+/** Passes a body on. One that ends early ends the client's side so that the client notices. */
+function passOn(body: IncomingMessage, to: Duplex, cut: () => void): void {
+  body.once('close', () => {
+    if (!body.complete) cut();
+  });
+  to.once('close', () => void body.destroy());
+  body.pipe(to);
 }

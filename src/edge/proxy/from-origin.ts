@@ -2,6 +2,7 @@
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import { BODY_TOO_LARGE, BODY_TOO_SLOW } from '../listen/body.js';
+import { bounded, boundedEvents } from './boundary.js';
 import type {
   EdgeRequest,
   HeaderList,
@@ -23,6 +24,8 @@ export interface FromOriginOptions {
   readonly loopId: string;
   /** Called with milliseconds from the request to the first octet of its response. */
   readonly onLatency: (ms: number) => void;
+  /** A fault of this program ended an exchange. */
+  readonly onFault: (error: unknown) => void;
 }
 
 /** Idempotent methods (RFC 9110 §9.2.2). */
@@ -32,7 +35,7 @@ export function createOriginStage(options: FromOriginOptions): Stage<OriginRoute
   return (request, route, sink) => {
     const attempt = new Attempt(options, request, sink);
     const planned = options.planner.planFor(route, request.scheme);
-    if (planned instanceof Promise) void planned.then((result) => attempt.begin(result));
+    if (planned instanceof Promise) void planned.then((result) => attempt.begin(result)).catch(attempt.onFault);
     else attempt.begin(planned);
     return () => attempt.abort();
   };
@@ -47,12 +50,15 @@ class Attempt implements OriginEvents, ResponseFlow {
   private hasHead = false;
   private over = false;
   private startedMs = 0;
+  private readonly events: OriginEvents;
 
   constructor(
     private readonly options: FromOriginOptions,
     private readonly request: EdgeRequest,
     private readonly sink: ResponseSink,
-  ) {}
+  ) {
+    this.events = boundedEvents(this, this.onFault);
+  }
 
   begin(planned: Planned): void {
     if (this.over) return;
@@ -76,7 +82,7 @@ class Attempt implements OriginEvents, ResponseFlow {
     // A body without a length is sent in chunks, however the client sent it.
     if (body && bodyLength !== undefined) headers.push('content-length', String(bodyLength));
     try {
-      this.control = pools.send(plan, endpoint, { method, target, headers, body }, isFresh, this);
+      this.control = pools.send(plan, endpoint, { method, target, headers, body }, isFresh, this.events);
     } catch (error) {
       this.onError(error as Error);
     }
@@ -127,6 +133,14 @@ class Attempt implements OriginEvents, ResponseFlow {
     const { method, body } = this.request;
     return this.tries === 1 && !this.hasHead && body === undefined && IDEMPOTENT.has(method) && mayBeRepeated(error);
   }
+
+  /** Ends the exchange because of a bug, perhaps one of the sink itself. */
+  readonly onFault = (error: unknown): void => {
+    this.options.onFault(error);
+    this.abort();
+    this.over = true;
+    bounded(this.options.onFault, () => this.sink.onFailure(failureOf('fault')));
+  };
 
   pause(): void {
     this.control?.pause();

@@ -41,12 +41,12 @@ export function originFailure(error: Error): Failure {
   return failureOf('unreadable', cause);
 }
 
-/** HTTP has no statuses above it, and clients differ in what they make of them (RFC 9110 §15). */
-const LAST_STATUS = 599;
+/** HTTP has no others, and clients differ in what they make of them (RFC 9110 §15). */
+const [FIRST_STATUS, LAST_STATUS] = [100, 599];
 
 /** The failure to answer with instead of a response that has no status of HTTP. */
 export function statusFailure(status: number): Failure | undefined {
-  if (status <= LAST_STATUS) return undefined;
+  if (status >= FIRST_STATUS && status <= LAST_STATUS) return undefined;
   return failureOf('unreadable', `the origin answered with the status ${status}`, 'HTTP has statuses from 100 to 599.');
 }
 

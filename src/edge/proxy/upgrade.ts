@@ -4,10 +4,12 @@
  */
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.js';
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
+import { bounded } from './boundary.js';
 import type { EdgeRequest, HeaderList, ServedRoute } from './exchange.js';
 import { endToEndHeaders, originHeaders } from './headers.js';
 import { originFailure, statusFailure } from './origin-failure.js';
@@ -21,6 +23,8 @@ export interface UpgradeOutcome {
   /** The origin sent another response. */
   readonly onAnswered: (status: number, headers: HeaderList, body: IncomingMessage) => void;
   readonly onFailure: (failure: Failure) => void;
+  /** A fault of this program ended the attempt. */
+  readonly onFault: (error: unknown) => void;
 }
 
 export interface UpgraderOptions {
@@ -42,14 +46,16 @@ export function createUpgrader({ planner, loopId, trustedRoots, clock }: Upgrade
   return (request, route, extra, outcome) => {
     let abort = (): void => {};
     let gone = false;
-    void Promise.resolve(planner.planFor(route, request.scheme)).then((planned) => {
-      if (gone) return;
-      if ('failure' in planned) outcome.onFailure(planned.failure);
-      else {
-        const headers = [...originHeaders(request, loopId), ...extra];
-        abort = ask(planned.plan, request, headers, { trustedRoots, clock }, outcome);
-      }
-    });
+    void Promise.resolve(planner.planFor(route, request.scheme))
+      .then((planned) => {
+        if (gone) return;
+        if ('failure' in planned) outcome.onFailure(planned.failure);
+        else {
+          const headers = [...originHeaders(request, loopId), ...extra];
+          abort = ask(planned.plan, request, headers, { trustedRoots, clock }, outcome);
+        }
+      })
+      .catch(outcome.onFault);
     return () => {
       gone = true;
       abort();
@@ -59,14 +65,17 @@ export function createUpgrader({ planner, loopId, trustedRoots, clock }: Upgrade
 
 /** The time limit from the connection to the origin's response, milliseconds. */
 const ANSWER_MS = 15_000;
+/** The time limit between two parts of another answer's body, milliseconds. */
+const BODY_WAIT_MS = 100_000;
 
 function ask(
   { scheme, verified, sni, endpoints }: OriginPlan,
   { target, method }: EdgeRequest,
   headers: readonly string[],
   { trustedRoots, clock }: Pick<UpgraderOptions, 'trustedRoots' | 'clock'>,
-  { onUpgraded, onAnswered, onFailure }: UpgradeOutcome,
+  outcome: UpgradeOutcome,
 ): () => void {
+  const { onUpgraded, onAnswered, onFailure } = outcome;
   const { address, port } = endpoints[0]!;
   const tls = { servername: sni, rejectUnauthorized: verified, ...(verified && { ca: trustedRoots().pem }) };
   const send = scheme === 'https' ? requestHttps : requestHttp;
@@ -75,21 +84,36 @@ function ask(
     headers: [...headers, 'connection', 'Upgrade', 'upgrade', 'websocket'] as never,
     ...(scheme === 'https' && tls),
   });
+  let isSettled = false;
+  /** Whatever comes first is what becomes of the request; what follows is no second answer. */
+  const settle = (): boolean => {
+    if (isSettled) return false;
+    isSettled = true;
+    cancel();
+    return true;
+  };
   const cancel = clock.after(ANSWER_MS, () => {
     asked.destroy(Object.assign(new Error('no answer'), { code: 'UND_ERR_CONNECT_TIMEOUT' }));
   });
-  asked.once('close', cancel);
-  asked.once('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
-    cancel();
-    onUpgraded(originFields(message), socket, head);
+  asked.on('close', cancel);
+  asked.on('error', (error: Error) => {
+    if (settle()) onFailure(originFailure(error));
+  });
+  asked.once('upgrade', (message: IncomingMessage, socket: Socket, head: Buffer) => {
+    socket.on('error', () => socket.destroy());
+    if (!settle()) socket.destroy();
+    else bounded(outcome.onFault, () => onUpgraded(originFields(message), socket, head));
   });
   asked.once('response', (message) => {
+    message.on('error', () => {});
     const failure = statusFailure(message.statusCode!);
-    if (failure) message.on('error', () => {}).destroy();
-    if (failure) onFailure(failure);
-    else onAnswered(message.statusCode!, originFields(message), message);
+    if (failure || !settle()) message.destroy();
+    else {
+      message.socket.setTimeout(BODY_WAIT_MS, () => message.destroy());
+      bounded(outcome.onFault, () => onAnswered(message.statusCode!, originFields(message), message));
+    }
+    if (failure && settle()) onFailure(failure);
   });
-  asked.on('error', (error: Error) => onFailure(originFailure(error)));
   asked.end();
   return () => asked.destroy();
 }

@@ -1,6 +1,7 @@
 /** Metrics of the admin process itself and of its database. */
 import type { MetricSample } from '../../base/metrics.js';
 import { countOpenFiles, openFileLimit } from '../../base/open-files.js';
+import { residentOctets } from '../../base/resident-memory.js';
 import type { ObjectStore } from '../../bucket/object-store.js';
 import { dnssecSamples } from '../../control/dnssec/samples.js';
 import { peerSamples } from '../../control/secondary/status.js';
@@ -21,7 +22,7 @@ export function ownSamples(store: Store, version: string, objects: ObjectStore):
     ...openFileSamples(),
     ...dnssecSamples(store),
     ...peerSamples(store),
-    gauge('admin_resident_memory_bytes', 'Memory of the admin process', process.memoryUsage.rss()),
+    gauge('admin_resident_memory_bytes', 'Memory of the admin process', residentOctets()),
   ];
 }
 
