@@ -109,13 +109,24 @@ function ask(
     const failure = statusFailure(message.statusCode!);
     if (failure || !settle()) message.destroy();
     else {
-      message.socket.setTimeout(BODY_WAIT_MS, () => message.destroy());
+      endWhenStill(message, clock);
       bounded(outcome.onFault, () => onAnswered(message.statusCode!, originFields(message), message));
     }
     if (failure && settle()) onFailure(failure);
   });
   asked.end();
   return () => asked.destroy();
+}
+
+/** A body of which nothing comes any more, or that the client does not take, is not waited for. */
+function endWhenStill(message: IncomingMessage, clock: Clock): void {
+  const wait = (): (() => void) => clock.after(BODY_WAIT_MS, () => message.destroy());
+  let cancel = wait();
+  message.on('data', () => {
+    cancel();
+    cancel = wait();
+  });
+  message.once('close', () => cancel());
 }
 
 function originFields({ rawHeaders }: IncomingMessage): string[] {
