@@ -12,7 +12,7 @@ import { editDnssec } from '../src/control/dnssec/delegation.js';
 import { signingJob } from '../src/control/dnssec/job.js';
 import { createZoneKeys } from '../src/control/dnssec/zone-keys.js';
 import { importZone } from '../src/control/imports/zone.js';
-import { type Context, DEFAULT_LIMITS, OPERATOR } from '../src/control/write/context.js';
+import { type Context, DEFAULT_LIMITS, OPERATOR } from '../src/control/kernel/context.js';
 import { openStore } from '../src/store/driver.js';
 import { migrate } from '../src/store/migrate.js';
 import { testVault } from '../test/support/zone-keys.js';

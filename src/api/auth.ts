@@ -9,7 +9,7 @@ import {
   authenticateSession,
   authenticateToken,
 } from '../control/access/authentication.js';
-import type { ContextBase } from '../control/write/context.js';
+import type { ContextBase } from '../control/kernel/context.js';
 import { failure } from './errors.js';
 import type { Caller } from './request.js';
 import { readSessionCookie, requireOwnPage } from './sessions/cookie.js';

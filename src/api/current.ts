@@ -1,11 +1,11 @@
 /**
  * Requests in a cluster read what all nodes have: before anything is read, the copy gets what others have appended to the log.
  * A write that is one commit begins without that look, unless other nodes have written just now; see
- * control/write/read-point.ts.
+ * control/kernel/read-point.ts.
  */
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify';
 import { AppError } from '../base/errors.js';
-import { isConfirmed, isOutdated, Outdated, openReadPoint, type ReadPoint } from '../control/write/read-point.js';
+import { isConfirmed, isOutdated, Outdated, openReadPoint, type ReadPoint } from '../control/kernel/read-point.js';
 import type { Store } from '../store/driver.js';
 
 declare module 'fastify' {

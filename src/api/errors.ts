@@ -1,7 +1,7 @@
 /** The only place that writes `errors[]`, the status and the retry headers of refusals (v4: §1.2, §15). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, defineErrors, messageOf } from '../base/errors.js';
-import { temporaryFailure } from '../control/write/errors.js';
+import { temporaryFailure } from '../control/kernel/errors.js';
 import { StoreFull } from '../store/failures.js';
 import { type Failure, type Message, refusal } from './envelope.js';
 

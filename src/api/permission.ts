@@ -9,7 +9,7 @@ import {
   requirePermission,
 } from '../control/access/access.js';
 import type { Level, Target } from '../control/access/permissions.js';
-import type { ContextBase } from '../control/write/context.js';
+import type { ContextBase } from '../control/kernel/context.js';
 import type { Caller } from './request.js';
 
 /** Throws at start-up for a route that needs a credential but names no area. */

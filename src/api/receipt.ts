@@ -4,10 +4,10 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fromHex } from '../base/bytes.js';
+import { zoneTag } from '../control/kernel/precondition.js';
+import { isHeld, type Propagation } from '../control/kernel/propagation.js';
+import { printDiff, type ZoneOutcome } from '../control/kernel/zone-outcome.js';
 import { type PeerProgress, peerProgress } from '../control/secondary/progress.js';
-import { zoneTag } from '../control/write/precondition.js';
-import { isHeld, type Propagation } from '../control/write/propagation.js';
-import { printDiff, type ZoneOutcome } from '../control/write/zone-outcome.js';
 import type { Store } from '../store/driver.js';
 import { findZoneById } from '../store/zones/zones.js';
 import type { Message, Success } from './envelope.js';

@@ -3,8 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { KeyItem } from '../control/access/item.js';
 import type { Area } from '../control/access/permissions.js';
-import type { Actor, Context, ContextBase } from '../control/write/context.js';
-import type { WriteOutcome } from '../control/write/zone-outcome.js';
+import type { Actor, Context, ContextBase } from '../control/kernel/context.js';
+import type { WriteOutcome } from '../control/kernel/zone-outcome.js';
 import { preconditionOf } from './conditions.js';
 import { type Query, switchValue } from './query.js';
 

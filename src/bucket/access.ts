@@ -1,7 +1,7 @@
 /** Which buckets an actor may use. */
 import { chooseAccount, mayUseBuckets } from '../control/access/access.js';
 import { accountFailure } from '../control/access/errors.js';
-import type { Context } from '../control/write/context.js';
+import type { Context } from '../control/kernel/context.js';
 import type { AccountRow } from '../store/access/accounts.js';
 import { type BucketRow, findBucketByName, type Jurisdiction } from '../store/objects/buckets.js';
 import { isBucketName } from './bucket-name.js';

@@ -18,7 +18,7 @@ import type { CidrSet } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import type { Random } from '../base/random.js';
 import { cutStalledConnections } from '../base/stalled-connections.js';
-import { temporaryFailure } from '../control/write/errors.js';
+import { temporaryFailure } from '../control/kernel/errors.js';
 import { clientAddress } from '../http/forwarded.js';
 import type { BucketMetrics } from './application-metrics.js';
 import type { Authorize } from './authorization.js';

@@ -5,8 +5,8 @@
 import { toHex } from '../base/bytes.js';
 import { requirePermission } from '../control/access/access.js';
 import { accountFailure } from '../control/access/errors.js';
-import { commit } from '../control/write/commit.js';
-import type { Context } from '../control/write/context.js';
+import { commit } from '../control/kernel/commit.js';
+import type { Context } from '../control/kernel/context.js';
 import { findAccount } from '../store/access/accounts.js';
 import {
   allBuckets,

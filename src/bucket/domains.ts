@@ -5,12 +5,12 @@
  */
 import { toHex } from '../base/bytes.js';
 import { permitted, requireZone } from '../control/access/access.js';
+import { commit, type Draft } from '../control/kernel/commit.js';
+import type { Context } from '../control/kernel/context.js';
 import { recordFailure } from '../control/records/errors.js';
 import { createRow, deleteRow } from '../control/records/write.js';
 import { type RecordName, recordNameIn } from '../control/rules/names.js';
 import { isProxiableType, NOWHERE } from '../control/rules/proxiable.js';
-import { commit, type Draft } from '../control/write/commit.js';
-import type { Context } from '../control/write/context.js';
 import { findAccount } from '../store/access/accounts.js';
 import { insertPurge } from '../store/edge/purges.js';
 import type { BucketRow, Jurisdiction } from '../store/objects/buckets.js';

@@ -1,8 +1,8 @@
 /** Use cases of the bucket application's secrets. A value is stored as a hash and never shown again. */
 
 import { accountFailure } from '../control/access/errors.js';
-import { commit } from '../control/write/commit.js';
-import type { Context } from '../control/write/context.js';
+import { commit } from '../control/kernel/commit.js';
+import type { Context } from '../control/kernel/context.js';
 import { authKeySecretSetAt, deleteAuthKeySecret, putAuthKeySecret } from '../store/objects/auth-key-secret.js';
 
 /** The secret that write requests to the bucket application must contain. */

@@ -4,8 +4,8 @@
  */
 import { invariant } from '../base/errors.js';
 import { dropRequest, STEP_JOB } from '../control/certificates/drop.js';
-import type { Draft } from '../control/write/commit.js';
-import type { Context } from '../control/write/context.js';
+import type { Draft } from '../control/kernel/commit.js';
+import type { Context } from '../control/kernel/context.js';
 import { schedule } from '../jobs/schedule.js';
 import { insertIssued, issuedFor, type NewIssued, removeIssued } from '../store/certs/issued.js';
 import { findOrderUnderWay } from '../store/certs/orders.js';

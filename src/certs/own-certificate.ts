@@ -4,7 +4,7 @@
  * that trust its root trust this machine. That certificate also covers addresses.
  */
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import type { Context } from '../control/write/context.js';
+import type { Context } from '../control/kernel/context.js';
 import { parseName } from '../dns/name.js';
 import { findZoneFor } from '../serving/name-owner.js';
 import { issuedFor } from '../store/certs/issued.js';

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { UserError } from '../base/errors.js';
 import { createAccount, deleteAccount, listAccounts } from '../control/access/accounts.js';
 import type { AccountItem } from '../control/access/item.js';
-import type { Context } from '../control/write/context.js';
+import type { Context } from '../control/kernel/context.js';
 import { gather } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, withControl } from './control.js';

@@ -10,7 +10,7 @@ import {
   getBucket,
   listEveryBucket,
 } from '../bucket/buckets.js';
-import type { Context } from '../control/write/context.js';
+import type { Context } from '../control/kernel/context.js';
 import {
   JURISDICTIONS,
   type Jurisdiction,

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { UserError } from '../base/errors.js';
 import type { AuthorityName } from '../certs/authority.js';
 import { AUTHORITY_NAMES } from '../config/authority-settings.js';
-import type { Context } from '../control/write/context.js';
+import type { Context } from '../control/kernel/context.js';
 import { type AllowanceChange, setAllowance } from '../hostnames/allowance.js';
 import type { HostnameInput } from '../hostnames/hostnames.js';
 import type { HostnameItem } from '../hostnames/item.js';

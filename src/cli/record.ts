@@ -1,6 +1,7 @@
 /** `zoneplane record`: the daily edits of one zone. */
 import { type Command, Option } from 'commander';
 import { UserError } from '../base/errors.js';
+import type { Context } from '../control/kernel/context.js';
 import { recordFailure } from '../control/records/errors.js';
 import type { RecordItem } from '../control/records/item.js';
 import {
@@ -13,7 +14,6 @@ import {
   type RecordInput,
 } from '../control/records/records.js';
 import { recordNameIn } from '../control/rules/names.js';
-import type { Context } from '../control/write/context.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { NameError, parseName } from '../dns/name.js';
 import { typeByMnemonic } from '../dns/rr/registry.js';

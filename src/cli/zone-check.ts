@@ -12,7 +12,7 @@ import { formatIssue, type Issue } from '../base/result.js';
 import { loadSettings } from '../config/load.js';
 import { ensureFirstAdministrator } from '../control/access/keys.js';
 import { type ImportResult, importZone } from '../control/imports/zone.js';
-import { type Context, OPERATOR } from '../control/write/context.js';
+import { type Context, OPERATOR } from '../control/kernel/context.js';
 import type { ZoneText } from '../dns/zonefile/source.js';
 import { createControlBase } from '../roles/control-base.js';
 import { IN_MEMORY, openStore } from '../store/driver.js';

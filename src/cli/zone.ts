@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { makeDirectories } from '../base/directories.js';
 import { UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
-import type { Context } from '../control/write/context.js';
+import type { Context } from '../control/kernel/context.js';
 import { exportZone } from '../control/zones/export.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { testNameServers } from '../control/zones/notices.js';

@@ -6,7 +6,7 @@ import type { TracedName } from '../answer/trace.js';
 import { toHex } from '../base/bytes.js';
 import { parseId } from '../control/access/access.js';
 import { accountFailure } from '../control/access/errors.js';
-import type { Context } from '../control/write/context.js';
+import type { Context } from '../control/kernel/context.js';
 import { RCODE_MNEMONICS, Type } from '../dns/codes.js';
 import type { ReadMessage, ReadRecord } from '../dns/message.js';
 import {

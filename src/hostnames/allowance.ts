@@ -1,7 +1,7 @@
 /** What an account may have instead of what all have: the operator grants it. */
 import { requireAccount } from '../control/access/access.js';
-import { commit } from '../control/write/commit.js';
-import type { Context } from '../control/write/context.js';
+import { commit } from '../control/kernel/commit.js';
+import type { Context } from '../control/kernel/context.js';
 import { findAllowance, putAllowance } from '../store/hostnames/issuance.js';
 
 /** Members that are absent stay as they are; null: as all have it. */

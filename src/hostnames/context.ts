@@ -1,6 +1,6 @@
 /** What use cases of custom hostnames are given beside the context all have. */
 import type { CertificateContext } from '../certs/issuance/context.js';
-import type { Context } from '../control/write/context.js';
+import type { Context } from '../control/kernel/context.js';
 import type { Resolver } from '../resolver/resolve.js';
 import type { TokenFetch } from './token-fetch.js';
 

@@ -5,9 +5,9 @@
 
 import { requireZone } from '../control/access/access.js';
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
+import { commit } from '../control/kernel/commit.js';
+import type { Context } from '../control/kernel/context.js';
 import { isProxiableType } from '../control/rules/proxiable.js';
-import { commit } from '../control/write/commit.js';
-import type { Context } from '../control/write/context.js';
 import { NameError, ownerKeyOf, parseName } from '../dns/name.js';
 import { schedule } from '../jobs/schedule.js';
 import type { Store } from '../store/driver.js';

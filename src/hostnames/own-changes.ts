@@ -3,7 +3,7 @@
  * CNAME sees the hostname become active at once, and so does an operator who makes the record of the fallback origin.
  */
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
-import type { ContextBase } from '../control/write/context.js';
+import type { ContextBase } from '../control/kernel/context.js';
 import { schedule } from '../jobs/schedule.js';
 import type { Store } from '../store/driver.js';
 import { checkedHostnamesUnder, hostnamesProvedBy } from '../store/hostnames/hostnames.js';

@@ -21,7 +21,7 @@ import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { EdgeReports } from '../certs/deployment.js';
-import type { Propagation, UnpublishedZone } from '../control/write/propagation.js';
+import type { Propagation, UnpublishedZone } from '../control/kernel/propagation.js';
 import { createRelay, parseRelayed, printAnswer, type Relayed, type RelayedAnswer } from './services/relay.js';
 
 const SOCKET_FILE = 'changes.sock';

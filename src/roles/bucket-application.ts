@@ -11,7 +11,7 @@ import { bindBucket, createBucket } from '../bucket/buckets.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import { allowedKeys } from '../bucket/request-key.js';
 import type { Settings } from '../config/schema.js';
-import { type Context, type ContextBase, OPERATOR } from '../control/write/context.js';
+import { type Context, type ContextBase, OPERATOR } from '../control/kernel/context.js';
 import type { Store } from '../store/driver.js';
 import { isAuthKeySecret } from '../store/objects/auth-key-secret.js';
 import { allBuckets, lastBoundBucket } from '../store/objects/buckets.js';

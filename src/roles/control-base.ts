@@ -8,7 +8,7 @@ import { systemRandom } from '../base/random.js';
 import type { LoadedSettings } from '../config/load.js';
 import { parseHostPort, type Settings } from '../config/schema.js';
 import { createZoneKeys, type ZoneKeys } from '../control/dnssec/zone-keys.js';
-import { type ContextBase, DEFAULT_LIMITS } from '../control/write/context.js';
+import { type ContextBase, DEFAULT_LIMITS } from '../control/kernel/context.js';
 import { lastServingSettings } from '../control/zones/serving-settings.js';
 import { createDelegationFinder } from '../resolver/delegation.js';
 import { createParentDsFinder } from '../resolver/parent-ds.js';

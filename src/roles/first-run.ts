@@ -8,7 +8,7 @@ import type { Settings } from '../config/schema.js';
 import { ensureFirstAdministrator } from '../control/access/keys.js';
 import { createLoginLink } from '../control/access/sessions.js';
 import { importZone } from '../control/imports/zone.js';
-import { type Context, type ContextBase, OPERATOR } from '../control/write/context.js';
+import { type Context, type ContextBase, OPERATOR } from '../control/kernel/context.js';
 import { allKeys } from '../store/access/keys.js';
 import { hasUsers } from '../store/access/users.js';
 import { findMeta, putMeta } from '../store/meta.js';

@@ -18,9 +18,9 @@ import { ZONE_CERTIFICATE_JOB } from '../control/certificates/zone-certificate.j
 import { signingJob } from '../control/dnssec/job.js';
 import { PARENT_JOB, SIGNING_JOB } from '../control/dnssec/schedule.js';
 import { parentJob } from '../control/dnssec/watch.js';
+import type { ContextBase } from '../control/kernel/context.js';
 import { UNUSED_RECORDS_JOB, unusedRecordsJobs } from '../control/records/unused-records.js';
 import { planNewerSerials, RESTORED_ZONE_JOB, restoredZoneJob } from '../control/secondary/newer-serial.js';
-import type { ContextBase } from '../control/write/context.js';
 import { ACCOUNT_ZONES_JOB, accountZonesJob } from '../control/zones/account-dns-settings.js';
 import { DEVELOPMENT_MODE_JOB, developmentModeJobs } from '../control/zones/development-mode.js';
 import { proofJob } from '../control/zones/proof-job.js';

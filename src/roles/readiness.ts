@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.js';
 import type { MetricSample } from '../base/metrics.js';
 import type { ReplicaStatus } from '../cluster/replica.js';
-import type { Propagation } from '../control/write/propagation.js';
+import type { Propagation } from '../control/kernel/propagation.js';
 import type { Store } from '../store/driver.js';
 import { findZone } from '../store/zones/zones.js';
 import type { DnsStatus } from './ipc.js';

@@ -14,7 +14,7 @@ import {
   type ControlLimits,
   DEFAULT_LIMITS,
   OPERATOR,
-} from '../../src/control/write/context.js';
+} from '../../src/control/kernel/context.js';
 import type { HostnameServices } from '../../src/hostnames/context.js';
 import { type Activity, createActivity } from '../../src/observe/activity.js';
 import type { Store } from '../../src/store/driver.js';

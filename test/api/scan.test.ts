@@ -2,7 +2,7 @@
 import Cloudflare from 'cloudflare';
 import t, { type Test } from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
-import type { AskOutside } from '../../src/control/write/context.js';
+import type { AskOutside } from '../../src/control/kernel/context.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import { countRunningScans } from '../../src/store/records/scans.js';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.js';

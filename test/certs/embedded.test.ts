@@ -33,8 +33,8 @@ import {
   X509ChainBuilder,
 } from '../../src/certs/x509.js';
 import { importZone } from '../../src/control/imports/zone.js';
+import type { Context } from '../../src/control/kernel/context.js';
 import { createRecord } from '../../src/control/records/records.js';
-import type { Context } from '../../src/control/write/context.js';
 import { createResolver } from '../../src/resolver/resolve.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import { issuersOf } from '../../src/store/certs/authority.js';

@@ -27,8 +27,8 @@ import type { Authorities, CertificateContext } from '../../src/certs/issuance/c
 import { removeDropped } from '../../src/certs/issuance/dropped.js';
 import { checkDelayMs } from '../../src/certs/issuance/schedule.js';
 import { importZone } from '../../src/control/imports/zone.js';
+import type { Context } from '../../src/control/kernel/context.js';
 import { createRecord } from '../../src/control/records/records.js';
-import type { Context } from '../../src/control/write/context.js';
 import { parseName } from '../../src/dns/name.js';
 import { createTokenFetch } from '../../src/hostnames/token-fetch.js';
 import { createResolver, type Resolution, type Resolver } from '../../src/resolver/resolve.js';

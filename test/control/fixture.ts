@@ -4,7 +4,7 @@ import type { AppError } from '../../src/base/errors.js';
 import { parseIP } from '../../src/base/ip.js';
 import { silentLogger } from '../../src/base/log.js';
 import { ensureFirstAdministrator } from '../../src/control/access/keys.js';
-import { type Context, type ControlSettings, DEFAULT_LIMITS, OPERATOR } from '../../src/control/write/context.js';
+import { type Context, type ControlSettings, DEFAULT_LIMITS, OPERATOR } from '../../src/control/kernel/context.js';
 import { createZone } from '../../src/control/zones/zones.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';

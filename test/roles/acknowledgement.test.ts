@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import type { EdgeReports } from '../../src/certs/deployment.js';
-import { createPropagation, isHeld, type Propagation } from '../../src/control/write/propagation.js';
+import { createPropagation, isHeld, type Propagation } from '../../src/control/kernel/propagation.js';
 import {
   hearAcknowledgements,
   type ProcessListeners,

@@ -8,7 +8,7 @@ import { buildApi } from '../../src/api/server.js';
 import { silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { ensureFirstAdministrator } from '../../src/control/access/keys.js';
-import { type ContextBase, DEFAULT_LIMITS } from '../../src/control/write/context.js';
+import { type ContextBase, DEFAULT_LIMITS } from '../../src/control/kernel/context.js';
 import type { Store } from '../../src/store/driver.js';
 import { hostnameServices } from './hostname-services.js';
 import { seededRandom } from './seeded-random.js';

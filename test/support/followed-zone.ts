@@ -1,6 +1,6 @@
 /** A copy of what a zone serves that only the change log keeps up to date, as a secondary would. */
 import { toHex } from '../../src/base/bytes.js';
-import type { Context } from '../../src/control/write/context.js';
+import type { Context } from '../../src/control/kernel/context.js';
 import { Type } from '../../src/dns/codes.js';
 import { copyServed, soaOf } from '../../src/serving/difference.js';
 import { servedAtOwner } from '../../src/serving/owner.js';

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { createAuthorities } from '../../src/certs/authorities.js';
 import { createChallengeFetch } from '../../src/certs/http-challenge.js';
-import type { ContextBase } from '../../src/control/write/context.js';
+import type { ContextBase } from '../../src/control/kernel/context.js';
 import type { HostnameServices } from '../../src/hostnames/context.js';
 import { createTokenFetch } from '../../src/hostnames/token-fetch.js';
 import { createResolver } from '../../src/resolver/resolve.js';

@@ -2,7 +2,7 @@
 import type { Test } from 'tap';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { SystemClock } from '../../src/base/clock.js';
-import type { Context } from '../../src/control/write/context.js';
+import type { Context } from '../../src/control/kernel/context.js';
 import { type Publisher, startPublisher } from '../../src/publish/publisher.js';
 import { createZoneSource } from '../../src/publish/source.js';
 import { startDnsServers } from '../../src/server/start.js';

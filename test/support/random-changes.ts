@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { AppError } from '../../src/base/errors.js';
 import { importZone } from '../../src/control/imports/zone.js';
+import { commit } from '../../src/control/kernel/commit.js';
+import type { Context } from '../../src/control/kernel/context.js';
 import { createRecord, deleteRecord, editRecord, listRecords } from '../../src/control/records/records.js';
-import { commit } from '../../src/control/write/commit.js';
-import type { Context } from '../../src/control/write/context.js';
 import { editDnsSettings } from '../../src/control/zones/dns-settings.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
 import { editZone } from '../../src/control/zones/zones.js';

@@ -2,8 +2,8 @@
 import { makeId } from '../../src/base/random.js';
 import { requireZone } from '../../src/control/access/access.js';
 import { beginSigning, type EnableOptions, endSigning } from '../../src/control/dnssec/enable.js';
-import { commit } from '../../src/control/write/commit.js';
-import type { Context } from '../../src/control/write/context.js';
+import { commit } from '../../src/control/kernel/commit.js';
+import type { Context } from '../../src/control/kernel/context.js';
 import { ownerKeyOf, parseName, toFqdn } from '../../src/dns/name.js';
 import { parseRdata, typeByMnemonic } from '../../src/dns/rr/registry.js';
 import { findDnssecZone } from '../../src/store/dnssec/zones.js';

@@ -2,7 +2,7 @@
 
 import { toHex } from '../../base/bytes.js';
 import { accountIdOf, maySeeZone, readsAllRecords } from '../../control/access/access.js';
-import type { Context } from '../../control/write/context.js';
+import type { Context } from '../../control/kernel/context.js';
 import { findZoneByName } from '../../store/zones/zones.js';
 
 /** Identifiers of zones by their names, for those that the caller may see; looked up once for each name. */

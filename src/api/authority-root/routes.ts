@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { storedRootsPem } from '../../certs/embedded/issuers.js';
-import type { ContextBase } from '../../control/write/context.js';
+import type { ContextBase } from '../../control/kernel/context.js';
 
 export const authorityRootRoutes: FastifyPluginAsyncZod<{ base: ContextBase }> = async (app, { base }) => {
   app.get(

@@ -7,7 +7,7 @@ import {
   CHALLENGE_PATH,
   VALIDATION_PATH,
 } from '../../certs/http-challenge.js';
-import type { ContextBase } from '../../control/write/context.js';
+import type { ContextBase } from '../../control/kernel/context.js';
 import { failure, pathOf } from '../errors.js';
 
 export const challengeRoutes: FastifyPluginAsyncZod<{ base: ContextBase }> = async (app, { base }) => {

@@ -5,7 +5,7 @@
  */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { authenticateSession } from '../../control/access/authentication.js';
-import type { ContextBase } from '../../control/write/context.js';
+import type { ContextBase } from '../../control/kernel/context.js';
 import { judgeRead } from '../../http/conditions.js';
 import { failure, pathOf } from '../errors.js';
 import { DOCS_PATH } from '../openapi/document.js';

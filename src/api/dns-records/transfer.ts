@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Logger } from '../../base/log.js';
 import { readAhead } from '../../base/read-ahead.js';
 import type { RecordImportResult } from '../../control/imports/records.js';
-import type { Context } from '../../control/write/context.js';
+import type { Context } from '../../control/kernel/context.js';
 import { exportZone } from '../../control/zones/export.js';
 import { IN_MEMORY } from '../../store/driver.js';
 import { bodyFailure } from '../body.js';

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { AppError } from '../../base/errors.js';
 import { findChoice } from '../../bucket/bucket-name.js';
 import { type BucketUsage, bucketUsage } from '../../bucket/buckets.js';
-import type { Context } from '../../control/write/context.js';
+import type { Context } from '../../control/kernel/context.js';
 import { JURISDICTIONS } from '../../store/objects/buckets.js';
 import type { ContextOf } from '../request.js';
 import { answers } from '../schema.js';

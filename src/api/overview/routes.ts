@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { toHex } from '../../base/bytes.js';
 import { stateOf } from '../../certs/certificate-state.js';
-import type { Context } from '../../control/write/context.js';
+import type { Context } from '../../control/kernel/context.js';
 import { noticesOfInstallation } from '../../control/zones/notices.js';
 import { listRequests } from '../../store/certs/requests.js';
 import { earliestExpiry } from '../../store/dnssec/signatures.js';

@@ -1,7 +1,7 @@
 /** `/accounts/{account_id}/r2/buckets/{bucket_name}/application`: what the bucket application does with a bucket (ours). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { bindBucket, getBucket, isServedBucket } from '../../bucket/buckets.js';
-import type { Context } from '../../control/write/context.js';
+import type { Context } from '../../control/kernel/context.js';
 import type { Jurisdiction } from '../../store/objects/buckets.js';
 import { success } from '../envelope.js';
 import { jurisdictionOf } from '../r2-buckets/request.js';

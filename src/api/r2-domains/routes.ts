@@ -14,7 +14,7 @@ import {
   listBucketDomains,
 } from '../../bucket/domains.js';
 import { bucketFailure } from '../../bucket/errors.js';
-import type { Context } from '../../control/write/context.js';
+import type { Context } from '../../control/kernel/context.js';
 import { certificateCoverage } from '../../hostnames/routing/certificate-status.js';
 import { success } from '../envelope.js';
 import { jurisdictionOf } from '../r2-buckets/request.js';

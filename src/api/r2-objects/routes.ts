@@ -5,8 +5,8 @@ import { requireBucket } from '../../bucket/access.js';
 import { objectFailure } from '../../bucket/errors.js';
 import { type BeforeWrite, isObjectKey, type ObjectStore } from '../../bucket/object-store.js';
 import { requireWriter } from '../../control/access/access.js';
-import type { Context } from '../../control/write/context.js';
-import { requireCurrent } from '../../control/write/read-point.js';
+import type { Context } from '../../control/kernel/context.js';
+import { requireCurrent } from '../../control/kernel/read-point.js';
 import { bodyFailure } from '../body.js';
 import { success } from '../envelope.js';
 import { OBJECT_PAGES, pageOf } from '../paging.js';
@@ -91,7 +91,7 @@ export const objectListRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
   });
 };
 
-/** A write that begins without a look at the log; see control/write/read-point.ts. */
+/** A write that begins without a look at the log; see control/kernel/read-point.ts. */
 export function stillCurrent({ store, readPoint }: Context): BeforeWrite | undefined {
   return readPoint && (() => requireCurrent(store, readPoint));
 }

@@ -1,5 +1,5 @@
 /** The context for issuing certificates. */
-import type { ContextBase } from '../../control/write/context.js';
+import type { ContextBase } from '../../control/kernel/context.js';
 import type { Resolver } from '../../resolver/resolve.js';
 import type { Vault } from '../../vault/vault.js';
 import type { Authority, AuthorityName } from '../authority.js';

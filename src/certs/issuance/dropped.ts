@@ -1,6 +1,6 @@
 /** Removes dropped requests: certificates are revoked, then everything about them is deleted, keys first. */
 import { messageOf } from '../../base/errors.js';
-import { commit } from '../../control/write/commit.js';
+import { commit } from '../../control/kernel/commit.js';
 import { issuedFor } from '../../store/certs/issued.js';
 import { findOrderUnderWay } from '../../store/certs/orders.js';
 import { findRequestById, type RequestRow, removeRequest } from '../../store/certs/requests.js';

@@ -1,5 +1,5 @@
 /** Stores the result of a step. */
-import { commit } from '../../control/write/commit.js';
+import { commit } from '../../control/kernel/commit.js';
 import type { OrderUnderWay } from '../../store/certs/orders.js';
 import { findRequestById, type RequestChange, type RequestRow, updateRequest } from '../../store/certs/requests.js';
 import { removeOrder, serviceContext } from './challenge-places.js';

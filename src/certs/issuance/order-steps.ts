@@ -1,7 +1,7 @@
 /** The steps of an existing order: its challenges, proof of control, the CSR, and the certificate. */
 import { createPrivateKey } from 'node:crypto';
 import { planCertifiedNames } from '../../control/certificates/certified-names.js';
-import { commit } from '../../control/write/commit.js';
+import { commit } from '../../control/kernel/commit.js';
 import { schedule } from '../../jobs/schedule.js';
 import { insertIssued, removeIssued } from '../../store/certs/issued.js';
 import {

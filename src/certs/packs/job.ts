@@ -1,7 +1,7 @@
 /** The jobs of a zone's certificates: whether it has the one it needs, and which names they cover. */
 import { fromHex } from '../../base/bytes.js';
 import { updateCertifiedNames } from '../../control/certificates/certified-names.js';
-import { commit } from '../../control/write/commit.js';
+import { commit } from '../../control/kernel/commit.js';
 import type { JobKind } from '../../jobs/kind.js';
 import { lastingRequests } from '../../serving/certified-names.js';
 import { findZoneById } from '../../store/zones/zones.js';

@@ -1,6 +1,7 @@
 /** Parses a client's order of a certificate pack. Pure. */
+
+import { badBody } from '../../control/kernel/errors.js';
 import { parseHostName } from '../../control/rules/names.js';
-import { badBody } from '../../control/write/errors.js';
 import type { AuthorityName } from '../authority.js';
 import { USUAL_DAYS } from '../certificates.js';
 

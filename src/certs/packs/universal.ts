@@ -5,8 +5,8 @@
 import { toHex } from '../../base/bytes.js';
 import { requireZone } from '../../control/access/access.js';
 import { updateCertifiedNames } from '../../control/certificates/certified-names.js';
-import type { Draft } from '../../control/write/commit.js';
-import type { Context } from '../../control/write/context.js';
+import type { Draft } from '../../control/kernel/commit.js';
+import type { Context } from '../../control/kernel/context.js';
 import { changeZone } from '../../control/zones/write.js';
 import { isProven } from '../../serving/name-owner.js';
 import { findRequest } from '../../store/certs/requests.js';

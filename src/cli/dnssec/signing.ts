@@ -5,7 +5,7 @@ import type { DnssecItem, KeyItem } from '../../control/dnssec/item.js';
 import { startRollover } from '../../control/dnssec/rollover.js';
 import { type SigningStatus, signingStatus } from '../../control/dnssec/status.js';
 import { confirmDs } from '../../control/dnssec/watch.js';
-import type { Context } from '../../control/write/context.js';
+import type { Context } from '../../control/kernel/context.js';
 import { Type } from '../../dns/codes.js';
 import { typeByCode } from '../../dns/rr/registry.js';
 import { type CommandContext, example } from '../command.js';

@@ -1,11 +1,11 @@
 /** `zoneplane secondary add`: a key, a peer, and zones that are transferred to it. */
 import type { Command } from 'commander';
 import { UserError } from '../../base/errors.js';
+import type { Context } from '../../control/kernel/context.js';
 import { addServer, type ServerInput } from '../../control/secondary/add-secondary.js';
 import { transferableZones } from '../../control/secondary/outgoing.js';
 import { listPeers, type PeerItem } from '../../control/secondary/peers.js';
 import { listTsigs, type SecondaryServices } from '../../control/secondary/tsigs.js';
-import type { Context } from '../../control/write/context.js';
 import type { ZoneItem } from '../../control/zones/item.js';
 import { listZones } from '../../control/zones/zones.js';
 import { gather, wholeNumber } from '../arguments.js';

@@ -10,8 +10,8 @@ import {
   listMembers,
   type MemberEdit,
 } from '../../control/catalogs/catalogs.js';
+import type { Context } from '../../control/kernel/context.js';
 import { listPeers } from '../../control/secondary/peers.js';
-import type { Context } from '../../control/write/context.js';
 import { gather } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
 import { DATA_SETTINGS, requireZoneNamed, withControl } from '../control.js';

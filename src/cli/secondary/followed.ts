@@ -9,7 +9,7 @@ import {
   listConsumed,
   listConsumedMembers,
 } from '../../control/catalog-consumer/consumer.js';
-import type { Context } from '../../control/write/context.js';
+import type { Context } from '../../control/kernel/context.js';
 import { gather } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
 import { DATA_SETTINGS, printInstant, withControl } from '../control.js';

@@ -1,9 +1,9 @@
 /** `zoneplane zone create --primary`: a zone that is transferred from other servers. */
 import { toBase64 } from '../../base/bytes.js';
+import type { Context } from '../../control/kernel/context.js';
 import { createIncoming } from '../../control/secondary/incoming.js';
 import { createPeer, listPeers } from '../../control/secondary/peers.js';
 import { createTsig, listTsigs, type SecondaryServices } from '../../control/secondary/tsigs.js';
-import type { Context } from '../../control/write/context.js';
 import type { ZoneItem } from '../../control/zones/item.js';
 import { createZone, deleteZone } from '../../control/zones/zones.js';
 import { type PrimaryOptions, readKeyOption, readServer } from './primary-options.js';

@@ -1,8 +1,8 @@
 /** What commands need to read and write TSIG keys: the vault, with the keys of this purpose. */
 import type { Command } from 'commander';
 import { systemRandom } from '../../base/random.js';
+import type { Context } from '../../control/kernel/context.js';
 import type { SecondaryServices } from '../../control/secondary/tsigs.js';
-import type { Context } from '../../control/write/context.js';
 import { masterKeysOf } from '../../roles/control-base.js';
 import { unlockVault } from '../../vault/unlock.js';
 import { loadCommandSettings } from '../settings.js';

@@ -18,8 +18,8 @@ import {
 } from '../../store/access/users.js';
 import { countBuckets } from '../../store/objects/buckets.js';
 import { countRecordsOfAccount, zoneIdsOfAccount } from '../../store/zones/zones.js';
-import { commit, type Draft } from '../write/commit.js';
-import type { Context, Page, PageQuery } from '../write/context.js';
+import { commit, type Draft } from '../kernel/commit.js';
+import type { Context, Page, PageQuery } from '../kernel/context.js';
 import { maySeeAccount, parseId, requireAccount } from './access.js';
 import { accountFailure } from './errors.js';
 import type { AccountItem, MembershipItem, UserItem } from './item.js';

@@ -9,7 +9,7 @@ import { accountIdsOfUser, findUser, type UserRow } from '../../store/access/use
 import { perStore, type Store } from '../../store/driver.js';
 import { StoreBusy, StoreFull } from '../../store/failures.js';
 import { findZoneById, zoneIdsOfAccount } from '../../store/zones/zones.js';
-import type { Actor, ContextBase } from '../write/context.js';
+import type { Actor, ContextBase } from '../kernel/context.js';
 import { accountIdOf, parseId } from './access.js';
 import type { KeyItem } from './item.js';
 import { hashSecret, keyItem } from './keys.js';

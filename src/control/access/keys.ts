@@ -20,8 +20,8 @@ import {
 import { findUser, findUserByEmail, findUserById, hasUsers, type UserRow } from '../../store/access/users.js';
 import type { Store } from '../../store/driver.js';
 import { credentialPepper } from '../../store/meta.js';
-import { commit, type Draft } from '../write/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
+import { commit, type Draft } from '../kernel/commit.js';
+import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
 import { parseId, requireAccount, requireZone } from './access.js';
 import { addAccount, findOrAddUser, joinAccount } from './accounts.js';
 import { accountFailure } from './errors.js';

@@ -1,6 +1,6 @@
 /** The condition of a token: the networks from which it may be used (v4: §12). */
 import { parseCidrSet, parseIP, parseNetwork, storedCidrSet } from '../../base/ip.js';
-import { badBody } from '../write/errors.js';
+import { badBody } from '../kernel/errors.js';
 
 /** Networks as CIDR texts: the address must be in one of `in`, if there are any, and in none of `notIn`. */
 export interface Networks {

@@ -2,8 +2,8 @@
 import { makeId } from '../../base/random.js';
 import { typeByMnemonic } from '../../dns/rr/registry.js';
 import { findZoneById } from '../../store/zones/zones.js';
-import type { Context } from '../write/context.js';
-import { badBody } from '../write/errors.js';
+import type { Context } from '../kernel/context.js';
+import { badBody } from '../kernel/errors.js';
 import { accountIdOf, parseId, requireAccount, requirePermission, requireZone } from './access.js';
 import { accountFailure } from './errors.js';
 import { requireFew } from './networks.js';

@@ -1,5 +1,5 @@
 /** What an actor may do, area by area, so that clients need not try. The checks themselves are in access.ts. */
-import type { Actor, Context } from '../write/context.js';
+import type { Actor, Context } from '../kernel/context.js';
 import { accountIdOf, mayAddZones, mayUseBuckets, requireZone } from './access.js';
 import { isLimited } from './keys.js';
 import { AREAS, type Area, decide, decideAnywhere, type Level, type RecordScope } from './permissions.js';

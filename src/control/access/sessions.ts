@@ -18,8 +18,8 @@ import {
   sessionsOfCredential,
 } from '../../store/access/sessions.js';
 import { findUser } from '../../store/access/users.js';
-import { commit } from '../write/commit.js';
-import type { Context } from '../write/context.js';
+import { commit } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
 import { parseId } from './access.js';
 import { isSessionOver, SESSION_IDLE_US } from './authentication.js';
 import { accountFailure } from './errors.js';

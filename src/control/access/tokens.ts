@@ -11,10 +11,10 @@ import {
   updateKey,
 } from '../../store/access/keys.js';
 import { findUserById } from '../../store/access/users.js';
+import { commit } from '../kernel/commit.js';
+import type { Context, Page, PageQuery } from '../kernel/context.js';
+import { badBody } from '../kernel/errors.js';
 import { parseInstant } from '../rules/instant.js';
-import { commit } from '../write/commit.js';
-import type { Context, Page, PageQuery } from '../write/context.js';
-import { badBody } from '../write/errors.js';
 import { parseId, requireAccount } from './access.js';
 import { accountFailure } from './errors.js';
 import type { KeyItem } from './item.js';

@@ -16,12 +16,12 @@ import { findIncoming, primariesOfZone } from '../../store/secondary/incoming.js
 import { countRemovedZones } from '../../store/secondary/removed-zones.js';
 import { findZone } from '../../store/zones/zones.js';
 import { parseId, requireAccount } from '../access/access.js';
+import { commit } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
+import { badBody } from '../kernel/errors.js';
 import { parseNewZoneName } from '../rules/names.js';
 import { secondaryFailure } from '../secondary/errors.js';
 import { addIncoming, type IncomingInput } from '../secondary/incoming.js';
-import { commit } from '../write/commit.js';
-import type { Context } from '../write/context.js';
-import { badBody } from '../write/errors.js';
 import { zoneFailure } from '../zones/errors.js';
 import { addZone } from '../zones/write.js';
 import { dropZone } from '../zones/zones.js';

@@ -16,10 +16,10 @@ import {
 import { findIncoming, insertIncoming, setPrimariesOfZone } from '../../store/secondary/incoming.js';
 import { findRemovedZone, type RemovedZoneRow } from '../../store/secondary/removed-zones.js';
 import { findZone, type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
+import type { Draft } from '../kernel/commit.js';
+import type { Actor, Context, ContextBase } from '../kernel/context.js';
 import { parseNewZoneName } from '../rules/names.js';
 import { refreshSoon } from '../secondary/refresh-soon.js';
-import type { Draft } from '../write/commit.js';
-import type { Actor, Context, ContextBase } from '../write/context.js';
 import { addZone } from '../zones/write.js';
 import { dropZone } from '../zones/zones.js';
 import type { Step } from './compare.js';

@@ -3,8 +3,8 @@ import { fromHex } from '../../base/bytes.js';
 import { sleep } from '../../base/clock.js';
 import type { JobContext, JobKind, JobOutcome } from '../../jobs/kind.js';
 import { countConsumedMembers, findConsumedCatalogById } from '../../store/secondary/consumed-catalogs.js';
-import { commitAlone } from '../write/commit.js';
-import type { ContextBase } from '../write/context.js';
+import { commitAlone } from '../kernel/commit.js';
+import type { ContextBase } from '../kernel/context.js';
 import { contextOf, followPart, type Progress } from './follow.js';
 import { readVersion } from './version.js';
 

@@ -2,7 +2,7 @@
 import { toHex } from '../../base/bytes.js';
 import { schedule } from '../../jobs/schedule.js';
 import { findConsumedCatalogOfZone } from '../../store/secondary/consumed-catalogs.js';
-import type { Context } from '../write/context.js';
+import type { Context } from '../kernel/context.js';
 
 /** Makes the members of a catalog zones here. The subject is the identifier of the catalog. */
 export const CONSUMER_JOB = 'catalog_consumer';

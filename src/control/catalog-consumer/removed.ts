@@ -18,10 +18,10 @@ import {
 } from '../../store/secondary/removed-zones.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { requireAccount, requireZone } from '../access/access.js';
+import { commit, type Draft } from '../kernel/commit.js';
+import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
 import { secondaryFailure } from '../secondary/errors.js';
 import { NOTIFIED_JOB, REFRESH_JOB, refreshSoon } from '../secondary/refresh-soon.js';
-import { commit, type Draft } from '../write/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
 import { settleZone } from '../zones/claims.js';
 import { dropZone } from '../zones/zones.js';
 

@@ -5,8 +5,8 @@ import { rowsOfSet } from '../../store/records/compare.js';
 import { type ConsumedCatalogRow, consumedMembers } from '../../store/secondary/consumed-catalogs.js';
 import { findIncoming, primariesOfZone } from '../../store/secondary/incoming.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
-import type { Context } from '../write/context.js';
-import { inSlices } from '../write/staged-edits.js';
+import type { Context } from '../kernel/context.js';
+import { inSlices } from '../kernel/staged-edits.js';
 import { compareMembers, removalsToConfirm, type Step, stepsOf } from './compare.js';
 import { readCatalog } from './content.js';
 

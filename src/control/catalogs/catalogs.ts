@@ -15,12 +15,12 @@ import {
 import { insertOutgoing, peersOfZone, setOutgoing, setPeersOfZone } from '../../store/secondary/outgoing.js';
 import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireAccount } from '../access/access.js';
+import { commit, type Draft } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
+import { badBody } from '../kernel/errors.js';
 import { parseNewZoneName } from '../rules/names.js';
 import { secondaryFailure } from '../secondary/errors.js';
 import { requireOneKey, requirePeer } from '../secondary/peers.js';
-import { commit, type Draft } from '../write/commit.js';
-import type { Context } from '../write/context.js';
-import { badBody } from '../write/errors.js';
 import { zoneFailure } from '../zones/errors.js';
 import { addZone } from '../zones/write.js';
 import { deleteZone } from '../zones/zones.js';

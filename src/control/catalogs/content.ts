@@ -7,7 +7,7 @@ import type { ImportedRow } from '../../store/records/import.js';
 import type { MemberRow } from '../../store/secondary/catalogs.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { createRowMaker } from '../imports/row.js';
-import type { ControlLimits } from '../write/context.js';
+import type { ControlLimits } from '../kernel/context.js';
 
 /** Of a catalog nobody but its consumers makes use, so nothing is cached. */
 const TTL = 0;

@@ -2,8 +2,8 @@
 import { fromHex } from '../../base/bytes.js';
 import type { JobKind, JobOutcome } from '../../jobs/kind.js';
 import { findCatalogById } from '../../store/secondary/catalogs.js';
-import { commit } from '../write/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
+import { commit } from '../kernel/commit.js';
+import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
 import { updateCatalog } from './update.js';
 
 const DONE: JobOutcome = { done: true };

@@ -2,7 +2,7 @@
 import { toHex } from '../../base/bytes.js';
 import { schedule } from '../../jobs/schedule.js';
 import { catalogsOfAccount } from '../../store/secondary/catalogs.js';
-import type { Context } from '../write/context.js';
+import type { Context } from '../kernel/context.js';
 
 /** Brings a catalog in line with the zones of its account. The subject is the catalog's identifier. */
 export const CATALOG_JOB = 'catalog';

@@ -23,8 +23,8 @@ import {
 } from '../../store/secondary/outgoing.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { isCompactZone } from '../dnssec/switch-denial.js';
-import type { Draft } from '../write/commit.js';
-import type { Context } from '../write/context.js';
+import type { Draft } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
 import { catalogRecords, type Member } from './content.js';
 
 /** Zones that one commit adds. */

@@ -6,8 +6,8 @@ import { toHex } from '../../base/bytes.js';
 import { schedule } from '../../jobs/schedule.js';
 import { certifiedNames } from '../../serving/certified-names.js';
 import { findZone } from '../../store/zones/zones.js';
-import type { Draft } from '../write/commit.js';
-import type { Context } from '../write/context.js';
+import type { Draft } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
 
 /** Looks at the certificates of a zone again. The subject is the zone's identifier. */
 export const CERTIFIED_NAMES_JOB = 'certified_names';

@@ -3,7 +3,7 @@ import { schedule } from '../../jobs/schedule.js';
 import { type RequestRow, requestsOfZone, updateRequest } from '../../store/certs/requests.js';
 import { hostnameIdsOfZone } from '../../store/hostnames/hostnames.js';
 import { removeJob } from '../../store/jobs.js';
-import type { Context } from '../write/context.js';
+import type { Context } from '../kernel/context.js';
 
 /** The next step of a certificate. The subject is `kind:id` of its owner. */
 export const STEP_JOB = 'certificate';

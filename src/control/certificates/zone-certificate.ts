@@ -4,8 +4,8 @@ import { schedule } from '../../jobs/schedule.js';
 import { findRequest } from '../../store/certs/requests.js';
 import { proxiedOwners } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import type { Context } from '../write/context.js';
-import type { TouchedZone } from '../write/touched-zone.js';
+import type { Context } from '../kernel/context.js';
+import type { TouchedZone } from '../kernel/touched-zone.js';
 
 /** Checks whether a zone has the certificate it needs. The subject is the zone's identifier. */
 export const ZONE_CERTIFICATE_JOB = 'zone_certificate';

@@ -6,8 +6,8 @@ import { type DenialKind, type DnssecState, findDnssecZone, updateDnssecZone } f
 import type { Store } from '../../store/driver.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
-import { commit, type Draft } from '../write/commit.js';
-import type { Context } from '../write/context.js';
+import { commit, type Draft } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
 import { beginSigning, endSigning } from './enable.js';
 import { dnssecFailure } from './errors.js';
 import type { DnssecItem, KeyItem } from './item.js';

@@ -12,9 +12,9 @@ import { dueSignatures, removeSomeSignatures, signedOwnersAfter } from '../../st
 import { type DnssecZoneRow, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import { findZone, findZoneById, type ZoneRow } from '../../store/zones/zones.js';
 import { parseId } from '../access/access.js';
-import { commit, type Draft } from '../write/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
-import type { SigningWish } from '../write/touched-zone.js';
+import { commit, type Draft } from '../kernel/commit.js';
+import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
+import type { SigningWish } from '../kernel/touched-zone.js';
 import { removeSigning } from './enable.js';
 import { type AheadSigner, type PreparedPart, signAhead } from './sign-ahead.js';
 import { APEX } from './signing/chain.js';

@@ -17,8 +17,8 @@ import { type DnssecKeyChange, type DnssecKeyRow, keysOfZone, updateDnssecKey } 
 import type { DnssecZoneRow } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import type { Context } from '../write/context.js';
-import type { Draft } from '../write/draft.js';
+import type { Context } from '../kernel/context.js';
+import type { Draft } from '../kernel/draft.js';
 import { dsItem, isEntryPoint } from './ds.js';
 import { resignSoon } from './enable.js';
 import type { KeyItem } from './item.js';

@@ -19,8 +19,8 @@ import {
 } from '../../store/dnssec/keys.js';
 import { findDnssecZone } from '../../store/dnssec/zones.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import type { Context } from '../write/context.js';
-import type { Draft } from '../write/draft.js';
+import type { Context } from '../kernel/context.js';
+import type { Draft } from '../kernel/draft.js';
 import { dnssecFailure } from './errors.js';
 import { APEX } from './signing/chain.js';
 

@@ -9,7 +9,7 @@ import { findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import { type RecordRow, recordsOfOwner } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import type { Draft } from '../write/draft.js';
+import type { Draft } from '../kernel/draft.js';
 import { dnssecFailure } from './errors.js';
 
 const APEX = new Uint8Array(0);

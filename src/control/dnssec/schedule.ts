@@ -2,7 +2,7 @@
 import { toHex } from '../../base/bytes.js';
 import { schedule } from '../../jobs/schedule.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import type { Context } from '../write/context.js';
+import type { Context } from '../kernel/context.js';
 
 /** The job that signs, refreshes and unsigns a zone; its subject is the zone's identifier. */
 export const SIGNING_JOB = 'dnssec';

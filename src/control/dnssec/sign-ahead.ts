@@ -9,7 +9,7 @@ import { type DnssecKeyRow, keysOfZone } from '../../store/dnssec/keys.js';
 import type { DnssecZoneRow } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
-import type { Context } from '../write/context.js';
+import type { Context } from '../kernel/context.js';
 import { type PartEnd, signData } from './signing/sign-whole.js';
 import { planRows, rowsOfZone } from './signing/signed-rows.js';
 import { openSigningZone, type SigningZone } from './signing/signing-zone.js';

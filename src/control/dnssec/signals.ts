@@ -29,8 +29,8 @@ import {
 } from '../../store/dnssec/signals.js';
 import { allDnssecZones, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
-import type { Context } from '../write/context.js';
-import type { Draft } from '../write/draft.js';
+import type { Context } from '../kernel/context.js';
+import type { Draft } from '../kernel/draft.js';
 import { dnssecFailure } from './errors.js';
 import { PARENT_JOB } from './schedule.js';
 import { APEX } from './signing/chain.js';

@@ -6,7 +6,7 @@ import { keysOfZone } from '../../store/dnssec/keys.js';
 import { countDueSignatures } from '../../store/dnssec/signatures.js';
 import type { DenialKind } from '../../store/dnssec/zones.js';
 import { requireZone } from '../access/access.js';
-import type { Context } from '../write/context.js';
+import type { Context } from '../kernel/context.js';
 import { getDnssec } from './delegation.js';
 import { isEntryPoint } from './ds.js';
 import type { DnssecItem } from './item.js';

@@ -10,7 +10,7 @@ import { isFlattenedOwner, putFlattenedOwner, putFlattenedZone } from '../../sto
 import { hasOwnSources, refreshTargetsFrom, refreshTargetsFromOwn } from '../../store/flatten/targets.js';
 import type { ChangeKind } from '../../store/log/changes.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import type { OwnerAfter, TouchedZone } from '../write/touched-zone.js';
+import type { OwnerAfter, TouchedZone } from '../kernel/touched-zone.js';
 
 /** Settings of a zone that decide which CNAMEs are flattened; other settings do not change the index. */
 const DECIDING = [

@@ -25,8 +25,8 @@ import {
 } from '../../store/flatten/targets.js';
 import { findMeta, putMeta } from '../../store/meta.js';
 import { findZone } from '../../store/zones/zones.js';
-import { commit } from '../write/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
+import { commit } from '../kernel/commit.js';
+import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
 import { indexFlattened } from './index.js';
 import { judgeTarget, ownNamesOf, type TargetPolicy } from './target.js';
 

@@ -13,7 +13,7 @@ import type { ImportedRow } from '../../store/records/import.js';
 import type { ZoneChange } from '../../store/zones/zones.js';
 import { createZoneChecker } from '../../zone/check.js';
 import { createSignedZone } from '../../zone/signed.js';
-import type { ControlLimits } from '../write/context.js';
+import type { ControlLimits } from '../kernel/context.js';
 import { createRowMaker, isApexAuthority } from './row.js';
 
 export interface ImportOrder {

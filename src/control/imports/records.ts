@@ -9,13 +9,13 @@ import { type ParsedRecord, readZone } from '../../dns/zonefile/parser.js';
 import type { NewRecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
+import type { Context } from '../kernel/context.js';
+import { commitEdits } from '../kernel/planned-edits.js';
+import type { RecordEdits } from '../kernel/record-edits.js';
+import { inSlices } from '../kernel/staged-edits.js';
 import { recordFailure } from '../records/errors.js';
 import { checkCreation, checkNewRow, isDuplicate, ttlOutOfRange } from '../records/write.js';
 import { AUTOMATIC } from '../rules/ttl.js';
-import type { Context } from '../write/context.js';
-import { commitEdits } from '../write/planned-edits.js';
-import type { RecordEdits } from '../write/record-edits.js';
-import { inSlices } from '../write/staged-edits.js';
 import { createRowMaker, isApexAuthority, type RowMaker } from './row.js';
 
 /** A record of the file that was not added, or what of it was not kept. */

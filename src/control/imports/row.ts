@@ -9,10 +9,10 @@ import type { ParsedRecord } from '../../dns/zonefile/parser.js';
 import { NO_ATTRIBUTES, parseAttributes, type RecordAttributes } from '../../dns/zonefile/writer.js';
 import type { ImportedRow } from '../../store/records/import.js';
 import { type RecordSettings, rdataKeyOf } from '../../store/records/records.js';
+import type { ControlLimits } from '../kernel/context.js';
 import { isProxiable, isProxiableType } from '../rules/proxiable.js';
 import { commentLength, hasLineBreak, readTags } from '../rules/tags.js';
 import { AUTOMATIC } from '../rules/ttl.js';
-import type { ControlLimits } from '../write/context.js';
 
 export interface RowMaker {
   rowOf(record: ParsedRecord): ImportedRow;

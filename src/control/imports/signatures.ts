@@ -12,8 +12,8 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import { signWithKeys } from '../dnssec/key-files.js';
 import { dropPresigned, takePresigned } from '../dnssec/presigned/take.js';
 import { verifyPresigned } from '../dnssec/presigned/verify.js';
-import type { Draft } from '../write/commit.js';
-import type { Context } from '../write/context.js';
+import type { Draft } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
 import { zoneFailure } from '../zones/errors.js';
 
 /** A key from a file, for the zone that its DNSKEY record names. */

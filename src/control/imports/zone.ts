@@ -13,12 +13,12 @@ import { dropRecordSet, useRecordSet } from '../../store/records/record-sets.js'
 import { proxiedOwners } from '../../store/records/records.js';
 import { type ZoneChange, type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
 import { chooseAccount, requireZone } from '../access/access.js';
+import { commitAlone, type Draft } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
+import { giveUpReplacement, mayReplace, planReplacement } from '../kernel/replacement.js';
+import type { Replacement } from '../kernel/touched-zone.js';
 import { planRemoval } from '../records/unused-records.js';
 import { parseZoneName } from '../rules/names.js';
-import { commitAlone, type Draft } from '../write/commit.js';
-import type { Context } from '../write/context.js';
-import { giveUpReplacement, mayReplace, planReplacement } from '../write/replacement.js';
-import type { Replacement } from '../write/touched-zone.js';
 import { zoneFailure } from '../zones/errors.js';
 import { zoneItem } from '../zones/item.js';
 import { loopbackEdge, shadowsParent, testNameServers } from '../zones/notices.js';

@@ -3,8 +3,8 @@ import { AppError } from '../../base/errors.js';
 import { typeByMnemonic } from '../../dns/rr/registry.js';
 import { RdataError, type RRType } from '../../dns/rr/type.js';
 import type { RecordSettings } from '../../store/records/records.js';
+import { badBody } from '../kernel/errors.js';
 import type { TtlInput } from '../rules/ttl.js';
-import { badBody } from '../write/errors.js';
 
 /** A record as a client sends it. */
 export interface RecordInput {

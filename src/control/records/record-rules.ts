@@ -10,11 +10,11 @@ import { typeMnemonic } from '../../dns/rr/registry.js';
 import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireForeignKey } from '../dnssec/multi-signer.js';
+import type { Context } from '../kernel/context.js';
+import { type TypeTally, tallyWithout } from '../kernel/owner-tally.js';
+import type { RecordEdits } from '../kernel/record-edits.js';
 import { findConflict, findDnssecFault } from '../rules/coexist.js';
 import { isOwnAddress } from '../rules/proxiable.js';
-import type { Context } from '../write/context.js';
-import { type TypeTally, tallyWithout } from '../write/owner-tally.js';
-import type { RecordEdits } from '../write/record-edits.js';
 import { identicalRecord, recordFailure } from './errors.js';
 
 /** The largest size in octets of an RRset in a message, and of all TXT data of one name (RFC 1035 §4.2.2; v4: §6.1). */

@@ -24,8 +24,8 @@ import {
 import { type RecordRow, rdataKeyOf } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
-import { commit } from '../write/commit.js';
-import type { Actor, Context, Page, PageQuery } from '../write/context.js';
+import { commit } from '../kernel/commit.js';
+import type { Actor, Context, Page, PageQuery } from '../kernel/context.js';
 import { readAsOf } from '../zones/history.js';
 import type { RecordInput } from './input.js';
 import { type RecordItem, recordItem, recordItemWithTarget } from './item.js';

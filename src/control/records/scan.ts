@@ -17,7 +17,7 @@ import {
 } from '../../store/records/scans.js';
 import { parseId, requireZone } from '../access/access.js';
 import { accountFailure } from '../access/errors.js';
-import type { AskOutside, Context } from '../write/context.js';
+import type { AskOutside, Context } from '../kernel/context.js';
 import { zoneFailure } from '../zones/errors.js';
 import { applyBatch } from './batch.js';
 import type { RecordInput } from './input.js';

@@ -10,8 +10,8 @@ import {
   updateTransferAcl,
 } from '../../store/secondary/acls.js';
 import { parseId, requireAccount } from '../access/access.js';
-import { commit } from '../write/commit.js';
-import type { Context } from '../write/context.js';
+import { commit } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
 import { secondaryFailure } from './errors.js';
 import { readLabel, readRange } from './input.js';
 

@@ -15,9 +15,9 @@ import {
 import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import { accountIdOf, requireAccount, requireZone } from '../access/access.js';
 import { planConsumption } from '../catalog-consumer/plan.js';
-import { commit, type Draft } from '../write/commit.js';
-import type { Context } from '../write/context.js';
-import { badBody } from '../write/errors.js';
+import { commit, type Draft } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
+import { badBody } from '../kernel/errors.js';
 import { secondaryFailure } from './errors.js';
 import { requireOneKey, requirePeer, requireZoneName } from './peers.js';
 import { NOTIFIED_JOB, REFRESH_JOB, refreshSoon, transferAnew } from './refresh-soon.js';

@@ -3,8 +3,8 @@ import { fromBase64, fromHex } from '../../base/bytes.js';
 import { parseIP, parseNetwork } from '../../base/ip.js';
 import { lowerName, NameError, parseName } from '../../dns/name.js';
 import { parseTsigAlgorithm, type TsigAlgorithm } from '../../dns/tsig.js';
+import { badBody } from '../kernel/errors.js';
 import { parseHostName } from '../rules/names.js';
-import { badBody } from '../write/errors.js';
 
 const LONGEST_NAME = 255;
 /** Octets of a secret. */

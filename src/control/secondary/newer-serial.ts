@@ -11,9 +11,9 @@ import { findDnssecZone } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import { enabledOutgoing, peersOfZone } from '../../store/secondary/outgoing.js';
 import { findZone, findZoneById, type ZoneRow } from '../../store/zones/zones.js';
-import { commit } from '../write/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
-import type { Draft } from '../write/draft.js';
+import { commit } from '../kernel/commit.js';
+import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
+import type { Draft } from '../kernel/draft.js';
 
 /** Gives a restored zone a newer serial. The subject is the zone's identifier. */
 export const RESTORED_ZONE_JOB = 'restored_zone';

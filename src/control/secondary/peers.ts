@@ -16,8 +16,8 @@ import {
 import { findTsigKey } from '../../store/secondary/tsig-keys.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireAccount } from '../access/access.js';
-import { commit, type Draft } from '../write/commit.js';
-import type { Context } from '../write/context.js';
+import { commit, type Draft } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
 import { secondaryFailure } from './errors.js';
 import { type PeerInput, readPeer } from './input.js';
 import { requireKey } from './tsigs.js';

@@ -9,9 +9,9 @@ import { recordsThatMayBeOwn, rowsOfSet } from '../../store/records/compare.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { dropPresigned, takePresigned } from '../dnssec/presigned/take.js';
 import { verifyInParts } from '../dnssec/presigned/verify.js';
+import type { Draft } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
 import { isOverride } from '../rules/of-primary.js';
-import type { Draft } from '../write/commit.js';
-import type { Context } from '../write/context.js';
 
 /** What came cannot be served. The message says why, for people. */
 export class NotServable extends Error {}

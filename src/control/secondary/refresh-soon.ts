@@ -1,7 +1,7 @@
 /** Has the primaries of a zone asked. */
 import { schedule } from '../../jobs/schedule.js';
 import { noteIncoming } from '../../store/secondary/incoming.js';
-import type { Context } from '../write/context.js';
+import type { Context } from '../kernel/context.js';
 
 /** Jobs of a zone, by its store number: the checks that are due, and those that were announced by NOTIFY or a person. */
 export const REFRESH_JOB = 'zone_refresh';

@@ -14,7 +14,7 @@ import {
 import { findTransferPeerById, transferPeersOfAccount } from '../../store/secondary/peers.js';
 import { findZone } from '../../store/zones/zones.js';
 import { requireAccount } from '../access/access.js';
-import type { Context } from '../write/context.js';
+import type { Context } from '../kernel/context.js';
 import { standingOf } from './progress.js';
 
 /** `ahead`: it has a newer version than this server. `not watched`: the peer has no address. */

@@ -16,12 +16,12 @@ import { findIncoming, type IncomingChange, noteIncoming } from '../../store/sec
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { planConsumption } from '../catalog-consumer/plan.js';
 import { type ImportedSoa, soaOf } from '../imports/reader.js';
+import { commitAlone, type Draft } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
+import { giveUpReplacement, mayReplace, planReplacement } from '../kernel/replacement.js';
+import type { Replacement } from '../kernel/touched-zone.js';
 import { planRemoval } from '../records/unused-records.js';
 import { isOverride } from '../rules/of-primary.js';
-import { commitAlone, type Draft } from '../write/commit.js';
-import type { Context } from '../write/context.js';
-import { giveUpReplacement, mayReplace, planReplacement } from '../write/replacement.js';
-import type { Replacement } from '../write/touched-zone.js';
 import { applySigned } from './presigned-copy.js';
 
 /** A version of a zone at its primary. */

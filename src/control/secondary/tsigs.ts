@@ -17,9 +17,9 @@ import type { Vault } from '../../vault/vault.js';
 import { parseId, requireAccount } from '../access/access.js';
 import { DNS_WRITE, decide, findPermissionGroup, type Policy } from '../access/permissions.js';
 import { type PolicyInput, readPolicies } from '../access/policy.js';
-import { commit, type Draft } from '../write/commit.js';
-import type { Context } from '../write/context.js';
-import { badBody } from '../write/errors.js';
+import { commit, type Draft } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
+import { badBody } from '../kernel/errors.js';
 import { secondaryFailure } from './errors.js';
 import { type KeyInput, readKey } from './input.js';
 

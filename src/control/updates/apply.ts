@@ -8,11 +8,11 @@ import { ONE_SECOND } from '../../dns/ttl.js';
 import { type RecordRow, rdataKeyOf } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { createRowMaker } from '../imports/row.js';
+import type { Draft } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
 import { recordItem } from '../records/item.js';
 import { requireTarget } from '../records/record-rules.js';
 import { addRowBeside, deleteRow } from '../records/write.js';
-import type { Draft } from '../write/commit.js';
-import type { Context } from '../write/context.js';
 import { differenceAt, type OwnerDifference, type UpdatedOwner, type UpdatedOwners } from './owners.js';
 
 /** Numbers of records. */

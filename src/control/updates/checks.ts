@@ -8,8 +8,8 @@ import { RdataError } from '../../dns/rr/type.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { inRecordScopes } from '../access/permissions.js';
 import { requireSeveralSigners } from '../dnssec/multi-signer.js';
+import type { Context } from '../kernel/context.js';
 import { isProxiableType } from '../rules/proxiable.js';
-import type { Context } from '../write/context.js';
 import { updateFailure } from './errors.js';
 import type { UpdatedOwner } from './owners.js';
 

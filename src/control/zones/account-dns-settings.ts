@@ -14,8 +14,8 @@ import {
 import { zonesUnlikeAccount } from '../../store/zones/zones.js';
 import { requireAccount } from '../access/access.js';
 import { accountFailure } from '../access/errors.js';
-import { commit, commitAlone, type Draft } from '../write/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
+import { commit, commitAlone, type Draft } from '../kernel/commit.js';
+import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
 import { type DnsSettingsEdit, readDnsSettings } from './dns-settings.js';
 import { type DnsSettingsItem, dnsSettingsItem } from './item.js';
 

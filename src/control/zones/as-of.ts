@@ -9,8 +9,8 @@ import {
   historyKeptFrom,
 } from '../../store/log/edits.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
+import type { Context } from '../kernel/context.js';
 import { parseInstant, printInstant } from '../rules/instant.js';
-import type { Context } from '../write/context.js';
 import { zoneFailure } from './errors.js';
 
 type Unit = 'change' | 'serial' | 'version';

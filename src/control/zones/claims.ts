@@ -26,8 +26,8 @@ import {
   type ZoneRow,
   zonesOfOthersBelow,
 } from '../../store/zones/zones.js';
-import type { Context } from '../write/context.js';
-import type { AuditEntry } from '../write/log-rows.js';
+import type { Context } from '../kernel/context.js';
+import type { AuditEntry } from '../kernel/log-rows.js';
 
 /** What of a draft is needed here. */
 export interface ClaimDraft {

@@ -2,9 +2,9 @@
 import type { ZoneDefaultsRow } from '../../store/access/dns-settings.js';
 import type { ZoneMode } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
+import type { Context } from '../kernel/context.js';
+import { badBody } from '../kernel/errors.js';
 import { parseHostName } from '../rules/names.js';
-import type { Context } from '../write/context.js';
-import { badBody } from '../write/errors.js';
 import { type DnsSettingsItem, dnsSettingsItem } from './item.js';
 import { changeZone } from './write.js';
 

@@ -27,10 +27,10 @@ import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../../store/zones/zones.js
 import { zoneFactsOf } from '../../zone/derive/facts.js';
 import { soaRdata } from '../../zone/derive/soa.js';
 import { requireZone } from '../access/access.js';
+import type { Context } from '../kernel/context.js';
 import { recordItem } from '../records/item.js';
 import { isProxiableType } from '../rules/proxiable.js';
 import { shownTtl } from '../rules/ttl.js';
-import type { Context } from '../write/context.js';
 import { dnsSettingsItem, zoneItem } from './item.js';
 
 /**

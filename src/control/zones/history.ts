@@ -19,12 +19,12 @@ import { openPastRecords } from '../../store/records/past-records.js';
 import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
+import type { Context, Page, PageQuery } from '../kernel/context.js';
+import { commitEdits } from '../kernel/planned-edits.js';
+import type { RecordEdits } from '../kernel/record-edits.js';
+import { printDiff, type ZoneDiff } from '../kernel/zone-outcome.js';
 import { recordFailure } from '../records/errors.js';
 import { printInstant } from '../rules/instant.js';
-import type { Context, Page, PageQuery } from '../write/context.js';
-import { commitEdits } from '../write/planned-edits.js';
-import type { RecordEdits } from '../write/record-edits.js';
-import { printDiff, type ZoneDiff } from '../write/zone-outcome.js';
 import { type AsOf, editAt, findEdit, notKept, parseAsOf } from './as-of.js';
 import { zoneFailure } from './errors.js';
 

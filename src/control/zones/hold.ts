@@ -1,11 +1,11 @@
 /** Use cases of a zone's hold, which prevents other accounts from adding its name (v4: §4). */
 import type { ZoneChange, ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
+import { commit } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
+import { badBody } from '../kernel/errors.js';
 import { isOn } from '../rules/hold.js';
 import { parseInstant } from '../rules/instant.js';
-import { commit } from '../write/commit.js';
-import type { Context } from '../write/context.js';
-import { badBody } from '../write/errors.js';
 import { zoneFailure } from './errors.js';
 
 export interface ZoneHoldItem {

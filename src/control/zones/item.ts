@@ -20,7 +20,7 @@ import {
   type ZoneStatus,
   type ZoneType,
 } from '../../store/zones/zones.js';
-import type { Context } from '../write/context.js';
+import type { Context } from '../kernel/context.js';
 import { developmentModeSeconds } from './development-mode.js';
 import { type ProofRecord, proofRecord } from './proof-record.js';
 

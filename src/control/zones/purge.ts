@@ -5,10 +5,10 @@ import { insertPurge, PURGE_KINDS, type PurgeKind } from '../../store/edge/purge
 import { findHostnameByName } from '../../store/hostnames/hostnames.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
+import { commit } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
+import { Outdated } from '../kernel/read-point.js';
 import { parseHostName } from '../rules/names.js';
-import { commit } from '../write/commit.js';
-import type { Context } from '../write/context.js';
-import { Outdated } from '../write/read-point.js';
 import { zoneFailure } from './errors.js';
 import { takePurgeToken } from './purge-limit.js';
 

@@ -8,8 +8,8 @@ import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import { findMeta, putMeta } from '../../store/meta.js';
 import { findZone, servedZones } from '../../store/zones/zones.js';
-import { commitAlone } from '../write/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
+import { commitAlone } from '../kernel/commit.js';
+import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
 
 /** Limits of one transaction: the number of zones, and the number of records, which the last zone may exceed. */
 const MOST_ZONES = 500;

@@ -11,8 +11,8 @@ import {
 import { putZoneSetting, zoneSettingRows } from '../../store/zones/settings.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
-import { commitAndRead, type Draft } from '../write/commit.js';
-import type { Context } from '../write/context.js';
+import { commitAndRead, type Draft } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
 import { developmentModeSeconds, planDevelopmentModeEnd } from './development-mode.js';
 import { zoneFailure } from './errors.js';
 import { readSettingValue, ZONE_SETTING_NAMES } from './setting-values.js';

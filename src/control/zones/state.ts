@@ -2,9 +2,9 @@
 import { type DnssecState, findDnssecZone } from '../../store/dnssec/zones.js';
 import { findZoneById } from '../../store/zones/zones.js';
 import { parseId, readsAllRecords } from '../access/access.js';
+import type { Context } from '../kernel/context.js';
 import { isOn } from '../rules/hold.js';
 import { peerProgress, standingOf } from '../secondary/progress.js';
-import type { Context } from '../write/context.js';
 import { zoneFailure } from './errors.js';
 import type { ZoneItem } from './item.js';
 

@@ -21,10 +21,10 @@ import {
 } from '../../store/zones/zones.js';
 import { mayAddZones, requireZone } from '../access/access.js';
 import { accountFailure } from '../access/errors.js';
+import { commitAndRead, type Draft } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
 import { isHeldFrom, type WantedName } from '../rules/hold.js';
 import { isPublicSuffix } from '../rules/public-suffix.js';
-import { commitAndRead, type Draft } from '../write/commit.js';
-import type { Context } from '../write/context.js';
 import { firstProof, isSingleAccount, moveOthersAway, settleClaims, settleZone } from './claims.js';
 import { zoneFailure } from './errors.js';
 import { lookForProofSoon } from './proof-schedule.js';

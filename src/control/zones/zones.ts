@@ -25,11 +25,11 @@ import {
 import { accountIdOf, chooseAccount, maySeeZone, parseId, requireZone } from '../access/access.js';
 import { dropCertificatesOfZone } from '../certificates/drop.js';
 import { lookAtParentSoon } from '../dnssec/schedule.js';
+import { commit, commitAndRead, type Draft } from '../kernel/commit.js';
+import type { Context, Page, PageQuery } from '../kernel/context.js';
 import { planRemoval } from '../records/unused-records.js';
 import { parseHostName, parseNewZoneName, parseZoneName } from '../rules/names.js';
 import { dropIncoming } from '../secondary/incoming.js';
-import { commit, commitAndRead, type Draft } from '../write/commit.js';
-import type { Context, Page, PageQuery } from '../write/context.js';
 import { settleClaims } from './claims.js';
 import { zoneFailure } from './errors.js';
 import { type ZoneItem, zoneItem } from './item.js';

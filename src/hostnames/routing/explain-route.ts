@@ -2,7 +2,7 @@
 import { toHex } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { accountIdOf, maySeeZone } from '../../control/access/access.js';
-import type { Actor } from '../../control/write/context.js';
+import type { Actor } from '../../control/kernel/context.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { ZoneSettings } from '../../serving/zone-settings.js';
 import type { IssuedRow } from '../../store/certs/issued.js';

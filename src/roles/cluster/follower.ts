@@ -4,7 +4,7 @@
  */
 import { createLifecycle } from '../../base/lifecycle.js';
 import { hearEdges } from '../../certs/deployment.js';
-import { createPropagation } from '../../control/write/propagation.js';
+import { createPropagation } from '../../control/kernel/propagation.js';
 import { acquireFileLock } from '../../store/file-lock.js';
 import { DNS_PURPOSES, printKeys } from '../../vault/delegate.js';
 import { hearAcknowledgements, type TransferHearing } from '../acknowledgement.js';

@@ -6,7 +6,7 @@ import { type Clock, steadyMs } from '../../base/clock.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { EdgeReports } from '../../certs/deployment.js';
 import { HEARTBEAT_MS, listNodes, type NodeRow, tellNode, watchNodes } from '../../cluster/nodes.js';
-import type { DnsProcess, Propagation } from '../../control/write/propagation.js';
+import type { DnsProcess, Propagation } from '../../control/kernel/propagation.js';
 import { schemaVersion } from '../../store/migrate.js';
 import type { EdgeProgress } from '../acknowledgement.js';
 import type { ClusterMember } from './member.js';

@@ -5,7 +5,7 @@
 import { printIP } from '../../base/ip.js';
 import type { LoadedSettings } from '../../config/load.js';
 import type { SettingKey } from '../../config/schema.js';
-import type { ContextBase } from '../../control/write/context.js';
+import type { ContextBase } from '../../control/kernel/context.js';
 import { lastServingSettings, logServingSettings } from '../../control/zones/serving-settings.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';

@@ -1,6 +1,6 @@
 /** What a node tells the others about itself, beside its position: the text of its row. */
 import type { NodeRow } from '../../cluster/nodes.js';
-import type { UnpublishedZone } from '../../control/write/propagation.js';
+import type { UnpublishedZone } from '../../control/kernel/propagation.js';
 
 /** Absent parts: the node has no such process, or nothing to say about it. */
 export interface Told {

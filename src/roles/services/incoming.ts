@@ -1,7 +1,7 @@
 /** What transfers from primaries need in the admin process. */
 import type { MetricSample } from '../../base/metrics.js';
 import type { Settings } from '../../config/schema.js';
-import type { ContextBase } from '../../control/write/context.js';
+import type { ContextBase } from '../../control/kernel/context.js';
 import { createIncomingCounts } from '../../transfer/in/metrics.js';
 import type { RefreshParts } from '../../transfer/in/refresh.js';
 import type { Vault } from '../../vault/vault.js';

@@ -1,8 +1,8 @@
 /** NOTIFY in the admin process, and what DNS processes ask and tell about transfers. */
 import { messageOf } from '../../base/errors.js';
+import type { ContextBase } from '../../control/kernel/context.js';
+import type { Propagation } from '../../control/kernel/propagation.js';
 import { refreshSoon } from '../../control/secondary/refresh-soon.js';
-import type { ContextBase } from '../../control/write/context.js';
-import type { Propagation } from '../../control/write/propagation.js';
 import { findOutgoing, noteTransferred } from '../../store/secondary/outgoing.js';
 import { startNotifier } from '../../transfer/notify/notifier.js';
 import { createUpdater, type Updater } from '../../transfer/update/updater.js';

@@ -2,9 +2,9 @@
 import { AppError, messageOf } from '../../base/errors.js';
 import { createRowMaker, type RowMaker } from '../../control/imports/row.js';
 import { beginStaging, giveUp, type Staging } from '../../control/imports/stage.js';
+import type { Context } from '../../control/kernel/context.js';
 import { NotServable, readSignedVersion } from '../../control/secondary/presigned-copy.js';
 import { applyDifferences, applyVersion, DoesNotFit } from '../../control/secondary/transferred.js';
-import type { Context } from '../../control/write/context.js';
 import { Type } from '../../dns/codes.js';
 import type { ReadRecord } from '../../dns/message.js';
 import type { ImportedRow } from '../../store/records/import.js';

@@ -3,9 +3,9 @@
  * newer, goes to the next primary when one fails, and lets the copy expire when none answers for too long.
  */
 import { messageOf } from '../../base/errors.js';
+import { type Context, type ContextBase, OPERATOR } from '../../control/kernel/context.js';
 import { isPresigned } from '../../control/secondary/presigned-copy.js';
 import { expireZone, reviveZone } from '../../control/secondary/transferred.js';
-import { type Context, type ContextBase, OPERATOR } from '../../control/write/context.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { soaOf as servedSoa } from '../../serving/difference.js';
 import { servingZone } from '../../serving/zone.js';

@@ -3,7 +3,7 @@
  * acknowledge it, and asks what they serve. The stored serials of zones and peers suffice to begin again after a restart.
  */
 import { createTurns, type Turns } from '../../base/turns.js';
-import type { Propagation } from '../../control/write/propagation.js';
+import type { Propagation } from '../../control/kernel/propagation.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { changesAfter, lastChange } from '../../store/log/changes.js';
 import type { LinkedPeerRow } from '../../store/secondary/linked-peers.js';

@@ -5,7 +5,7 @@ import { messageOf } from '../../base/errors.js';
 import { parseIP, parsePeerAddress } from '../../base/ip.js';
 import type { Logger } from '../../base/log.js';
 import type { Turns } from '../../base/turns.js';
-import type { Propagation } from '../../control/write/propagation.js';
+import type { Propagation } from '../../control/kernel/propagation.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { soaOf } from '../../serving/difference.js';
 import { type ServingSettings, servingZone } from '../../serving/zone.js';

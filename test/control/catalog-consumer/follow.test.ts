@@ -18,9 +18,9 @@ import {
   removedZoneJob,
   restoreRemoved,
 } from '../../../src/control/catalog-consumer/removed.js';
+import type { Context } from '../../../src/control/kernel/context.js';
 import { replaceIncoming } from '../../../src/control/secondary/incoming.js';
 import { createPeer } from '../../../src/control/secondary/peers.js';
-import type { Context } from '../../../src/control/write/context.js';
 import { createZone, deleteZone, editZone, getZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
 import { parseName } from '../../../src/dns/name.js';

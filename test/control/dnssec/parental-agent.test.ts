@@ -6,8 +6,8 @@ import { editDnssec, getDnssec } from '../../../src/control/dnssec/delegation.js
 import { startRollover } from '../../../src/control/dnssec/rollover.js';
 import { signingStatus } from '../../../src/control/dnssec/status.js';
 import { parentJob } from '../../../src/control/dnssec/watch.js';
+import type { Context } from '../../../src/control/kernel/context.js';
 import { createRecord, deleteRecord, listRecords } from '../../../src/control/records/records.js';
-import type { Context } from '../../../src/control/write/context.js';
 import { listHistory } from '../../../src/control/zones/history.js';
 import { createZone } from '../../../src/control/zones/zones.js';
 import { createParentDsFinder } from '../../../src/resolver/parent-ds.js';

@@ -9,11 +9,11 @@ import { beginKey, changeKey, removeKey } from '../../../src/control/dnssec/keys
 import { changeDenial } from '../../../src/control/dnssec/switch-denial.js';
 import { createZoneKeys } from '../../../src/control/dnssec/zone-keys.js';
 import { importZone } from '../../../src/control/imports/zone.js';
+import { commit } from '../../../src/control/kernel/commit.js';
+import type { Context } from '../../../src/control/kernel/context.js';
+import type { Draft } from '../../../src/control/kernel/draft.js';
 import { applyBatch } from '../../../src/control/records/batch.js';
 import { createRecord, deleteRecord, listRecords } from '../../../src/control/records/records.js';
-import { commit } from '../../../src/control/write/commit.js';
-import type { Context } from '../../../src/control/write/context.js';
-import type { Draft } from '../../../src/control/write/draft.js';
 import { editDnsSettings } from '../../../src/control/zones/dns-settings.js';
 import { createZone, deleteZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';

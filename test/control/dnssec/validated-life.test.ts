@@ -14,8 +14,8 @@ import { deleteDnssec, editDnssec, getDnssec, listKeys } from '../../../src/cont
 import { signingJob } from '../../../src/control/dnssec/job.js';
 import { startRollover } from '../../../src/control/dnssec/rollover.js';
 import { parentJob } from '../../../src/control/dnssec/watch.js';
+import type { Context } from '../../../src/control/kernel/context.js';
 import { createRecord, deleteRecord, listRecords } from '../../../src/control/records/records.js';
-import type { Context } from '../../../src/control/write/context.js';
 import { createZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
 import { typeByCode } from '../../../src/dns/rr/registry.js';

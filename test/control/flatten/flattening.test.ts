@@ -10,6 +10,7 @@ import { SystemClock, sleep } from '../../../src/base/clock.js';
 import { parseIP } from '../../../src/base/ip.js';
 import { silentLogger } from '../../../src/base/log.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../../../src/control/flatten/refresher.js';
+import type { Context } from '../../../src/control/kernel/context.js';
 import {
   createRecord,
   deleteRecord,
@@ -17,7 +18,6 @@ import {
   getRecord,
   listRecords,
 } from '../../../src/control/records/records.js';
-import type { Context } from '../../../src/control/write/context.js';
 import { editDnsSettings } from '../../../src/control/zones/dns-settings.js';
 import { createZone, deleteZone, editZone, getZone } from '../../../src/control/zones/zones.js';
 import { parseName } from '../../../src/dns/name.js';

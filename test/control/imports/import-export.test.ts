@@ -15,6 +15,7 @@ import { readImportOnThread } from '../../../src/control/imports/pipe.js';
 import { type ImportBatch, type ImportEnd, type ImportOrder, readImport } from '../../../src/control/imports/reader.js';
 import { importRecords } from '../../../src/control/imports/records.js';
 import { type ImportInput, type ImportProgress, importZone } from '../../../src/control/imports/zone.js';
+import { type Context, DEFAULT_LIMITS } from '../../../src/control/kernel/context.js';
 import type { RecordItem } from '../../../src/control/records/item.js';
 import {
   applyBatch,
@@ -25,7 +26,6 @@ import {
   replaceRecord,
 } from '../../../src/control/records/records.js';
 import { unusedRecordsJobs } from '../../../src/control/records/unused-records.js';
-import { type Context, DEFAULT_LIMITS } from '../../../src/control/write/context.js';
 import { exportZone } from '../../../src/control/zones/export.js';
 import { createZone, deleteZone, editZone, findZoneByName, getZone } from '../../../src/control/zones/zones.js';
 import { ownerKeyOf, parseName } from '../../../src/dns/name.js';

@@ -3,6 +3,8 @@
  * logs.
  */
 import t from 'tap';
+import { commit } from '../../../src/control/kernel/commit.js';
+import { type Context, DEFAULT_LIMITS } from '../../../src/control/kernel/context.js';
 import { applyBatch } from '../../../src/control/records/batch.js';
 import type { RecordItem } from '../../../src/control/records/item.js';
 import {
@@ -14,8 +16,6 @@ import {
   type RecordInput,
   replaceRecord,
 } from '../../../src/control/records/records.js';
-import { commit } from '../../../src/control/write/commit.js';
-import { type Context, DEFAULT_LIMITS } from '../../../src/control/write/context.js';
 import { getZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
 import { changesAfter, lastChange, rrsOfChange } from '../../../src/store/log/changes.js';

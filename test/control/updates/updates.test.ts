@@ -1,8 +1,8 @@
 /** Dynamic updates as a use case, on two copies of the database: what is refused, and a message that comes again. */
 import t from 'tap';
+import type { Context } from '../../../src/control/kernel/context.js';
 import { listRecords } from '../../../src/control/records/records.js';
 import { applyUpdate, type UpdateRequest } from '../../../src/control/updates/update.js';
-import type { Context } from '../../../src/control/write/context.js';
 import { getZone } from '../../../src/control/zones/zones.js';
 import type { ReadRecord } from '../../../src/dns/message.js';
 import { parseName } from '../../../src/dns/name.js';

@@ -3,8 +3,8 @@ import t from 'tap';
 import { printIP } from '../../../src/base/ip.js';
 import { createAccount, listAccounts } from '../../../src/control/access/accounts.js';
 import { importZone } from '../../../src/control/imports/zone.js';
+import type { Context } from '../../../src/control/kernel/context.js';
 import { createRecord } from '../../../src/control/records/records.js';
-import type { Context } from '../../../src/control/write/context.js';
 import {
   ACCOUNT_ZONES_JOB,
   accountZonesJob,

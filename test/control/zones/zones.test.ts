@@ -11,8 +11,8 @@ import {
 import { authenticateKey, authenticateToken } from '../../../src/control/access/authentication.js';
 import { createKey, ensureFirstAdministrator, listKeys, revokeKey } from '../../../src/control/access/keys.js';
 import { importZone } from '../../../src/control/imports/zone.js';
+import type { Context } from '../../../src/control/kernel/context.js';
 import { createRecord } from '../../../src/control/records/records.js';
-import type { Context } from '../../../src/control/write/context.js';
 import { checkActivation } from '../../../src/control/zones/activation.js';
 import { editDnsSettings, getDnsSettings } from '../../../src/control/zones/dns-settings.js';
 import { createZoneHold } from '../../../src/control/zones/hold.js';

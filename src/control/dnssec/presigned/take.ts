@@ -24,8 +24,8 @@ import { insertDnssecKey, removeKeysOfZone } from '../../../store/dnssec/keys.js
 import { putSignatures } from '../../../store/dnssec/signatures.js';
 import { findDnssecZone, insertDnssecZone, updateDnssecZone } from '../../../store/dnssec/zones.js';
 import type { ZoneRow } from '../../../store/zones/zones.js';
-import type { Draft } from '../../write/commit.js';
-import type { Context } from '../../write/context.js';
+import type { Draft } from '../../kernel/commit.js';
+import type { Context } from '../../kernel/context.js';
 import { removeSigning } from '../enable.js';
 import { dnssecFailure } from '../errors.js';
 import { lookAtParentSoon } from '../schedule.js';

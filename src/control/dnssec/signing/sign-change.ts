@@ -14,7 +14,7 @@ import {
   signatureOctets,
   signedOwnersBelow,
 } from '../../../store/dnssec/signatures.js';
-import type { OwnerAfter } from '../../write/touched-zone.js';
+import type { OwnerAfter } from '../../kernel/touched-zone.js';
 import {
   APEX,
   type Barrier,

@@ -9,8 +9,8 @@ import { signatureOctets, signedOwnersBelow } from '../../../store/dnssec/signat
 import { updateDnssecZone } from '../../../store/dnssec/zones.js';
 import type { ChangedRR } from '../../../store/log/changes.js';
 import type { ZoneRow } from '../../../store/zones/zones.js';
-import type { Context } from '../../write/context.js';
-import type { OwnerAfter, TouchedZone } from '../../write/touched-zone.js';
+import type { Context } from '../../kernel/context.js';
+import type { OwnerAfter, TouchedZone } from '../../kernel/touched-zone.js';
 import { MOST_AT_ONCE, runSigningSoon } from '../schedule.js';
 import { APEX } from './chain.js';
 import { signChange } from './sign-change.js';

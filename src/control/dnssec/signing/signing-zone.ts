@@ -9,7 +9,7 @@ import type { DnssecZoneRow } from '../../../store/dnssec/zones.js';
 import type { Store } from '../../../store/driver.js';
 import type { Place } from '../../../store/records/places.js';
 import type { ZoneRow } from '../../../store/zones/zones.js';
-import type { Context } from '../../write/context.js';
+import type { Context } from '../../kernel/context.js';
 import { isEntryPoint } from '../ds.js';
 import { dnssecFailure } from '../errors.js';
 import { rowsOfZone, type SignedRows } from './signed-rows.js';

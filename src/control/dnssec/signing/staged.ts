@@ -3,8 +3,8 @@ import { readSignedOwner, type SignedOwner } from '../../../serving/stored-signa
 import { signatureOctets } from '../../../store/dnssec/signatures.js';
 import { updateDnssecZone } from '../../../store/dnssec/zones.js';
 import { dropRecordSet, useRecordSet } from '../../../store/records/record-sets.js';
+import type { Context } from '../../kernel/context.js';
 import { planRemoval } from '../../records/unused-records.js';
-import type { Context } from '../../write/context.js';
 import { APEX } from './chain.js';
 import type { SigningZone } from './signing-zone.js';
 

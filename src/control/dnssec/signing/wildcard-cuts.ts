@@ -9,7 +9,7 @@ import { isWildcard, nameOfOwnerKey, toFqdn } from '../../../dns/name.js';
 import type { Store } from '../../../store/driver.js';
 import { findWildcardWith } from '../../../store/records/records.js';
 import type { ZoneRow } from '../../../store/zones/zones.js';
-import type { OwnerAfter, TouchedZone } from '../../write/touched-zone.js';
+import type { OwnerAfter, TouchedZone } from '../../kernel/touched-zone.js';
 import { dnssecFailure } from '../errors.js';
 
 /** Throws when a change gives a wildcard NS records. Those that the zone had before stay. `owners`: the touched ones. */
