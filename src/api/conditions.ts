@@ -1,7 +1,7 @@
 /** Conditional requests on zones: the headers of RFC 9110 §13.1, parsed once, and answers with an entity tag. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fromHex } from '../base/bytes.js';
-import { matchesWeakly, type Precondition, type TagList, zoneTag } from '../control/kernel/precondition.js';
+import { matchesWeakly, type Precondition, type TagList, zoneTag } from '../control/guard/precondition.js';
 import type { Store } from '../store/driver.js';
 import { findZoneById } from '../store/zones/zones.js';
 import { failure } from './errors.js';

@@ -7,8 +7,8 @@ import {
   requireInScope,
   requireMayAddZones,
   requirePermission,
-} from '../control/access/access.js';
-import type { Level, Target } from '../control/access/permissions.js';
+} from '../control/guard/access.js';
+import type { Level, Target } from '../control/guard/permissions.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import type { Caller } from './request.js';
 

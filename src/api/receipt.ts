@@ -4,7 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fromHex } from '../base/bytes.js';
-import { zoneTag } from '../control/kernel/precondition.js';
+import { zoneTag } from '../control/guard/precondition.js';
 import { isHeld, type Propagation } from '../control/kernel/propagation.js';
 import { printDiff, type ZoneOutcome } from '../control/kernel/zone-outcome.js';
 import { type PeerProgress, peerProgress } from '../control/secondary/progress.js';

@@ -2,8 +2,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { KeyItem } from '../control/access/item.js';
-import type { Area } from '../control/access/permissions.js';
-import type { Actor, Context, ContextBase } from '../control/kernel/context.js';
+import type { Actor } from '../control/guard/actor.js';
+import type { Area } from '../control/guard/permissions.js';
+import type { Context, ContextBase } from '../control/kernel/context.js';
 import type { WriteOutcome } from '../control/kernel/zone-outcome.js';
 import { preconditionOf } from './conditions.js';
 import { type Query, switchValue } from './query.js';

@@ -1,6 +1,6 @@
 /** Which buckets an actor may use. */
-import { chooseAccount, mayUseBuckets } from '../control/access/access.js';
-import { accountFailure } from '../control/access/errors.js';
+import { chooseAccount, mayUseBuckets } from '../control/guard/access.js';
+import { accountFailure } from '../control/guard/account-failures.js';
 import type { Context } from '../control/kernel/context.js';
 import type { AccountRow } from '../store/access/accounts.js';
 import { type BucketRow, findBucketByName, type Jurisdiction } from '../store/objects/buckets.js';

@@ -3,8 +3,8 @@
  * an account and a jurisdiction. The object store manages the objects in a bucket.
  */
 import { toHex } from '../base/bytes.js';
-import { requirePermission } from '../control/access/access.js';
-import { accountFailure } from '../control/access/errors.js';
+import { requirePermission } from '../control/guard/access.js';
+import { accountFailure } from '../control/guard/account-failures.js';
 import { commit } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
 import { findAccount } from '../store/access/accounts.js';

@@ -4,13 +4,13 @@
  * answers follows from both (hostnames/routing/find-route.ts).
  */
 import { toHex } from '../base/bytes.js';
-import { permitted, requireZone } from '../control/access/access.js';
+import { permitted, requireZone } from '../control/guard/access.js';
 import { commit, type Draft } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
-import { recordFailure } from '../control/records/errors.js';
 import { createRow, deleteRow } from '../control/records/write.js';
 import { type RecordName, recordNameIn } from '../control/rules/names.js';
 import { isProxiableType, NOWHERE } from '../control/rules/proxiable.js';
+import { recordFailure } from '../control/rules/record-failures.js';
 import { findAccount } from '../store/access/accounts.js';
 import { insertPurge } from '../store/edge/purges.js';
 import type { BucketRow, Jurisdiction } from '../store/objects/buckets.js';

@@ -1,6 +1,6 @@
 /** Use cases of the bucket application's secrets. A value is stored as a hash and never shown again. */
 
-import { accountFailure } from '../control/access/errors.js';
+import { accountFailure } from '../control/guard/account-failures.js';
 import { commit } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
 import { authKeySecretSetAt, deleteAuthKeySecret, putAuthKeySecret } from '../store/objects/auth-key-secret.js';

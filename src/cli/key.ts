@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { KeyItem } from '../control/access/item.js';
 import { createKey, type KeyInput, listKeys, revokeKey } from '../control/access/keys.js';
-import { PERMISSION_GROUPS } from '../control/access/permissions.js';
+import { PERMISSION_GROUPS } from '../control/guard/permissions.js';
 import { gather, wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';

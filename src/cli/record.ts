@@ -2,7 +2,6 @@
 import { type Command, Option } from 'commander';
 import { UserError } from '../base/errors.js';
 import type { Context } from '../control/kernel/context.js';
-import { recordFailure } from '../control/records/errors.js';
 import type { RecordItem } from '../control/records/item.js';
 import {
   applyBatch,
@@ -14,6 +13,7 @@ import {
   type RecordInput,
 } from '../control/records/records.js';
 import { recordNameIn } from '../control/rules/names.js';
+import { recordFailure } from '../control/rules/record-failures.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { NameError, parseName } from '../dns/name.js';
 import { typeByMnemonic } from '../dns/rr/registry.js';

@@ -6,7 +6,7 @@ import { makeDirectories } from '../base/directories.js';
 import { UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
 import type { Context } from '../control/kernel/context.js';
-import { exportZone } from '../control/zones/export.js';
+import { exportZone } from '../control/records/export.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { testNameServers } from '../control/zones/notices.js';
 import { createZone, deleteZone, listZones } from '../control/zones/zones.js';

@@ -1,6 +1,6 @@
 /** The client subnet of a question (RFC 7871): sent along, and what it did. */
 import { parseNetwork, printIP } from '../base/ip.js';
-import { accountFailure } from '../control/access/errors.js';
+import { accountFailure } from '../control/guard/account-failures.js';
 import { EdnsOption } from '../dns/codes.js';
 import { findOption, type ReadMessage } from '../dns/message.js';
 

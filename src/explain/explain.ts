@@ -4,8 +4,8 @@
  */
 import type { TracedName } from '../answer/trace.js';
 import { toHex } from '../base/bytes.js';
-import { parseId } from '../control/access/access.js';
-import { accountFailure } from '../control/access/errors.js';
+import { parseId } from '../control/guard/access.js';
+import { accountFailure } from '../control/guard/account-failures.js';
 import type { Context } from '../control/kernel/context.js';
 import { RCODE_MNEMONICS, Type } from '../dns/codes.js';
 import type { ReadMessage, ReadRecord } from '../dns/message.js';

@@ -1,5 +1,5 @@
 /** What an account may have instead of what all have: the operator grants it. */
-import { requireAccount } from '../control/access/access.js';
+import { requireAccount } from '../control/guard/access.js';
 import { commit } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
 import { findAllowance, putAllowance } from '../store/hostnames/issuance.js';

@@ -2,7 +2,7 @@
 import { uuidOctets } from '../base/bytes.js';
 import { type BundleFault, type BundleItem, deleteFromBundle, replaceInBundle } from '../certs/bundle.js';
 import { whenDeployed } from '../certs/deployment.js';
-import { requireZone } from '../control/access/access.js';
+import { requireZone } from '../control/guard/access.js';
 import { commit, type Draft } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
 import type { HostnameRow } from '../store/hostnames/hostnames.js';

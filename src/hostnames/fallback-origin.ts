@@ -3,8 +3,8 @@
  * is found out whenever somebody asks: nothing is kept that could differ from them.
  */
 
-import { requireZone } from '../control/access/access.js';
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
+import { requireZone } from '../control/guard/access.js';
 import { commit } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
 import { isProxiableType } from '../control/rules/proxiable.js';

@@ -11,9 +11,9 @@ import {
 } from '../certs/certificates.js';
 import { whenDeployed } from '../certs/deployment.js';
 import { advanceCertificate } from '../certs/issuance/advance.js';
-import { requireZone } from '../control/access/access.js';
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import { countIssuance, type IssuanceRefused, lockedOut, orderTimeMs } from '../control/certificates/issuance-limit.js';
+import { requireZone } from '../control/guard/access.js';
 import { commit, type Draft } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
 import { schedule } from '../jobs/schedule.js';

@@ -1,7 +1,8 @@
 /** Jobs about hostnames: the next check, a look at one that is active, the end of one that moved. */
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
+import { OPERATOR } from '../control/guard/actor.js';
 import { commit } from '../control/kernel/commit.js';
-import { type ContextBase, OPERATOR } from '../control/kernel/context.js';
+import type { ContextBase } from '../control/kernel/context.js';
 import type { JobContext, JobKind, JobOutcome } from '../jobs/kind.js';
 import { checkByJobs, findHostname } from '../store/hostnames/hostnames.js';
 import { findZone } from '../store/zones/zones.js';

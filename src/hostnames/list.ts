@@ -1,6 +1,6 @@
 /** Use case of listing the custom hostnames of a zone (v4: §10.5). */
 import { type CertificateState, statesOfCertificates } from '../certs/certificate-state.js';
-import { requireZone } from '../control/access/access.js';
+import { requireZone } from '../control/guard/access.js';
 import type { Context, Page, PageQuery } from '../control/kernel/context.js';
 import type { Condition } from '../store/condition.js';
 import type { HostnameRow } from '../store/hostnames/hostnames.js';

@@ -4,7 +4,7 @@
  */
 import t, { type Test } from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
-import { DNS_WRITE } from '../../src/control/access/permissions.js';
+import { DNS_WRITE } from '../../src/control/guard/permissions.js';
 import { ANONYMOUS, type Answer, install } from './installation.js';
 
 const ABSENT = '0123456789abcdef0123456789abcdef';

@@ -7,13 +7,13 @@ import { type Logger, silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { createKey, ensureFirstAdministrator, type KeyInput } from '../../src/control/access/keys.js';
 import { createZoneKeys } from '../../src/control/dnssec/zone-keys.js';
+import { OPERATOR } from '../../src/control/guard/actor.js';
 import {
   type AskOutside,
   type Context,
   type ContextBase,
   type ControlLimits,
   DEFAULT_LIMITS,
-  OPERATOR,
 } from '../../src/control/kernel/context.js';
 import type { HostnameServices } from '../../src/hostnames/context.js';
 import { type Activity, createActivity } from '../../src/observe/activity.js';

@@ -2,8 +2,8 @@
 import t from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { listAccountAudit } from '../../src/control/access/audit.js';
-import { PERMISSION_GROUPS } from '../../src/control/access/permissions.js';
-import { OPERATOR } from '../../src/control/kernel/context.js';
+import { OPERATOR } from '../../src/control/guard/actor.js';
+import { PERMISSION_GROUPS } from '../../src/control/guard/permissions.js';
 import { listZones } from '../../src/control/zones/zones.js';
 import { allAccounts } from '../../src/store/access/accounts.js';
 import { latestAudit } from '../support/rows.js';

@@ -2,7 +2,8 @@
 import { SystemClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { systemRandom } from '../../src/base/random.js';
-import { type Context, DEFAULT_LIMITS, OPERATOR } from '../../src/control/kernel/context.js';
+import { OPERATOR } from '../../src/control/guard/actor.js';
+import { type Context, DEFAULT_LIMITS } from '../../src/control/kernel/context.js';
 import { openStore } from '../../src/store/driver.js';
 
 /** A context on the database of the data directory. */

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
-import { unusedRecordsJobs } from '../../src/control/records/unused-records.js';
+import { unusedRecordsJobs } from '../../src/control/kernel/unused-records.js';
 import { Type } from '../../src/dns/codes.js';
 import { parseName } from '../../src/dns/name.js';
 import type { TsigKey } from '../../src/dns/tsig.js';

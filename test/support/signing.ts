@@ -1,7 +1,7 @@
 /** Signing turned on and off for a zone, without the delegation that the use cases look after; and records of all types. */
 import { makeId } from '../../src/base/random.js';
-import { requireZone } from '../../src/control/access/access.js';
 import { beginSigning, type EnableOptions, endSigning } from '../../src/control/dnssec/enable.js';
+import { requireZone } from '../../src/control/guard/access.js';
 import { commit } from '../../src/control/kernel/commit.js';
 import type { Context } from '../../src/control/kernel/context.js';
 import { ownerKeyOf, parseName, toFqdn } from '../../src/dns/name.js';

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { toHex } from '../../src/base/bytes.js';
 import { sleep } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
-import { chooseAccount } from '../../src/control/access/access.js';
+import { chooseAccount } from '../../src/control/guard/access.js';
 import type { Context } from '../../src/control/kernel/context.js';
 import { createPropagation, type Propagation } from '../../src/control/kernel/propagation.js';
 import { createRecord } from '../../src/control/records/records.js';

@@ -13,7 +13,7 @@ import { toHex } from '../../src/base/bytes.js';
 import { sleep } from '../../src/base/clock.js';
 import { parseCidrSet } from '../../src/base/ip.js';
 import { silentLogger } from '../../src/base/log.js';
-import { chooseAccount } from '../../src/control/access/access.js';
+import { chooseAccount } from '../../src/control/guard/access.js';
 import { importZone } from '../../src/control/imports/zone.js';
 import type { Context } from '../../src/control/kernel/context.js';
 import { createOutgoing, enableOutgoing } from '../../src/control/secondary/outgoing.js';

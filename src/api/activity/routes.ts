@@ -3,7 +3,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { toHex } from '../../base/bytes.js';
-import { requireZone } from '../../control/access/access.js';
+import { requireZone } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import type { Activity, NumberedQuery } from '../../observe/activity.js';
 import { success, successPage } from '../envelope.js';

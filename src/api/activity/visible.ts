@@ -1,7 +1,7 @@
 /** Which zones' questions a caller may see. */
 
 import { toHex } from '../../base/bytes.js';
-import { accountIdOf, maySeeZone, readsAllRecords } from '../../control/access/access.js';
+import { accountIdOf, maySeeZone, readsAllRecords } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import { findZoneByName } from '../../store/zones/zones.js';
 

@@ -1,6 +1,6 @@
 /** `/cluster`: the nodes, how far they are, and the last snapshot (ours). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { accountFailure } from '../../control/access/errors.js';
+import { accountFailure } from '../../control/guard/account-failures.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';
 import { answersOne } from '../schema.js';

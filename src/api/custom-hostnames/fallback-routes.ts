@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { dcvIdentifier } from '../../certs/dcv-delegation.js';
-import { requireZone } from '../../control/access/access.js';
+import { requireZone } from '../../control/guard/access.js';
 import { deleteFallbackOrigin, getFallbackOrigin, putFallback } from '../../hostnames/fallback-origin.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';

@@ -1,6 +1,6 @@
 /** Shapes of DNS records on the wire (v4: §5, §6); the members of `data` come from the record types themselves. */
 import { z } from 'zod';
-import { recordFailure } from '../../control/records/errors.js';
+import { recordFailure } from '../../control/rules/record-failures.js';
 import { DECIMAL } from '../../control/rules/ttl.js';
 import { TYPES } from '../../dns/rr/registry.js';
 import type { DataMember } from '../../dns/rr/type.js';

@@ -6,7 +6,7 @@ import type { Logger } from '../../base/log.js';
 import { readAhead } from '../../base/read-ahead.js';
 import type { RecordImportResult } from '../../control/imports/records.js';
 import type { Context } from '../../control/kernel/context.js';
-import { exportZone } from '../../control/zones/export.js';
+import { exportZone } from '../../control/records/export.js';
 import { IN_MEMORY } from '../../store/driver.js';
 import { bodyFailure } from '../body.js';
 import type { Message } from '../envelope.js';

@@ -1,6 +1,6 @@
 /** `/zones/{zone_id}/dns_records/explain`: explains an answer (ours). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { requireZone } from '../../control/access/access.js';
+import { requireZone } from '../../control/guard/access.js';
 import { explain } from '../../explain/explain.js';
 import type { Packet } from '../../explain/packet.js';
 import { explainRoute } from '../../hostnames/routing/explain-route.js';

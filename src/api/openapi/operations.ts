@@ -2,7 +2,7 @@
  * What routes say of themselves in their config, as OpenAPI: identifier, description, and the parameters all such routes have.
  */
 import type { FastifyContextConfig } from 'fastify';
-import type { Area } from '../../control/access/permissions.js';
+import type { Area } from '../../control/guard/permissions.js';
 
 /** What of JSON schemas is touched here. */
 interface ObjectSchema {

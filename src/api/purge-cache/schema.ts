@@ -1,6 +1,6 @@
 /** Shape of `/zones/{zone_id}/purge_cache` (v4: §11). */
 import { z } from 'zod';
-import { zoneFailure } from '../../control/zones/errors.js';
+import { zoneFailure } from '../../control/rules/zone-failures.js';
 import { bodyFailure } from '../body.js';
 import { listOf, refusedWith } from '../body-schema.js';
 

@@ -12,7 +12,7 @@ import { isObjectKey, type ObjectItem, type ObjectStore } from '../../bucket/obj
 import { isBrokenOff } from '../../bucket/receive-body.js';
 import { sendObject, sendObjectHead } from '../../bucket/send-object.js';
 import { bodyOf, storeObject } from '../../bucket/store-object.js';
-import { requireWriter } from '../../control/access/access.js';
+import { requireWriter } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import { success } from '../envelope.js';
 import { jurisdictionOf, storageClassOf } from '../r2-buckets/request.js';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { requireBucket } from '../../bucket/access.js';
 import { objectFailure } from '../../bucket/errors.js';
 import { type BeforeWrite, isObjectKey, type ObjectStore } from '../../bucket/object-store.js';
-import { requireWriter } from '../../control/access/access.js';
+import { requireWriter } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import { requireCurrent } from '../../control/kernel/read-point.js';
 import { bodyFailure } from '../body.js';

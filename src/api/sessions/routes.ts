@@ -1,9 +1,9 @@
 /** `/user/sessions` and `/user/permissions` (ours): what the dashboard works with instead of keeping a credential. */
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { accountFailure } from '../../control/access/errors.js';
 import { reachOf } from '../../control/access/reach.js';
 import { endSession, listSessions, startSession } from '../../control/access/sessions.js';
+import { accountFailure } from '../../control/guard/account-failures.js';
 import { linkOf } from '../auth.js';
 import { success } from '../envelope.js';
 import { failure } from '../errors.js';

@@ -2,7 +2,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { getAccount } from '../../control/access/accounts.js';
-import { PERMISSION_GROUPS } from '../../control/access/permissions.js';
 import {
   createToken,
   deleteToken,
@@ -12,6 +11,7 @@ import {
   rollToken,
   type TokenOwner,
 } from '../../control/access/tokens.js';
+import { PERMISSION_GROUPS } from '../../control/guard/permissions.js';
 import { success, successPage } from '../envelope.js';
 import { pageOf, resultInfo, TOKEN_PAGES } from '../paging.js';
 import { choiceValue, type Query, switchValue, textValue } from '../query.js';

@@ -1,13 +1,13 @@
 /** Tokens and permission groups as v4 clients read them (v4: §12). */
 import type { z } from 'zod';
 import type { KeyItem } from '../../control/access/item.js';
+import { policiesOf } from '../../control/access/tokens.js';
 import {
   findPermissionGroup,
   type PermissionGroup,
   type Policy,
   type Resources,
-} from '../../control/access/permissions.js';
-import { policiesOf } from '../../control/access/tokens.js';
+} from '../../control/guard/permissions.js';
 import { printTime } from '../times.js';
 import type { permissionGroup, Token } from './schema.js';
 

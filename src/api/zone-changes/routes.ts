@@ -1,7 +1,7 @@
 /** `/zones/{zone_id}/changes/{change}`: whether every DNS process serves a change (ours). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { getChange } from '../../control/kernel/changes.js';
 import type { Propagation } from '../../control/kernel/propagation.js';
+import { getChange } from '../../control/zones/changes.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';
 import { answersOne } from '../schema.js';

@@ -1,6 +1,7 @@
 /** A change and its progress (ours). */
-import type { ChangeItem } from '../../control/kernel/changes.js';
+
 import { type DnsProcess, isHeld, serves } from '../../control/kernel/propagation.js';
+import type { ChangeItem } from '../../control/zones/changes.js';
 import { printTime } from '../times.js';
 import type { ZoneChange } from './schema.js';
 

@@ -1,6 +1,6 @@
 /** Shapes of zones on the wire (v4: §3). */
 import { z } from 'zod';
-import { zoneFailure } from '../../control/zones/errors.js';
+import { zoneFailure } from '../../control/rules/zone-failures.js';
 import { type BodyFault, listOf, refusedWith } from '../body-schema.js';
 import { direction, identifier, match, pageQuery, time } from '../schema.js';
 

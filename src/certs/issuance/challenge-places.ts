@@ -1,7 +1,8 @@
 /** The TXT records of challenges in our own zones: where they belong, and how they are added and removed. */
 
+import { OPERATOR } from '../../control/guard/actor.js';
 import { commit, type Draft } from '../../control/kernel/commit.js';
-import { type Context, OPERATOR } from '../../control/kernel/context.js';
+import type { Context } from '../../control/kernel/context.js';
 import { Type } from '../../dns/codes.js';
 import { lowerName, NameError, ownerKeyOf, parentName, parseName } from '../../dns/name.js';
 import { locate } from '../../serving/look-up.js';

@@ -3,10 +3,10 @@
  * names.
  */
 import { toHex, uuidOctets } from '../../base/bytes.js';
-import { requireZone } from '../../control/access/access.js';
 import { updateCertifiedNames } from '../../control/certificates/certified-names.js';
 import { dropRequest } from '../../control/certificates/drop.js';
 import { countIssuance, lockedOut, orderTimeMs } from '../../control/certificates/issuance-limit.js';
+import { requireZone } from '../../control/guard/access.js';
 import { commit, type Draft } from '../../control/kernel/commit.js';
 import type { Context } from '../../control/kernel/context.js';
 import { findRequestById, type RequestRow, zonesOwnRequests } from '../../store/certs/requests.js';

@@ -3,8 +3,8 @@
  * specification §5).
  */
 import { toHex } from '../../base/bytes.js';
-import { requireZone } from '../../control/access/access.js';
 import { updateCertifiedNames } from '../../control/certificates/certified-names.js';
+import { requireZone } from '../../control/guard/access.js';
 import type { Draft } from '../../control/kernel/commit.js';
 import type { Context } from '../../control/kernel/context.js';
 import { changeZone } from '../../control/zones/write.js';

@@ -1,6 +1,6 @@
 /** What `doctor` says of TSIG keys that may change records (RFC 2136). */
 import { toHex } from '../../base/bytes.js';
-import { resourcesOf } from '../../control/access/permissions.js';
+import { resourcesOf } from '../../control/guard/permissions.js';
 import { updatePoliciesOf } from '../../control/secondary/tsigs.js';
 import { parseTsigAlgorithm } from '../../dns/tsig.js';
 import { allAccounts } from '../../store/access/accounts.js';

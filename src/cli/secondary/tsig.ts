@@ -2,9 +2,9 @@
 import { type Command, Option } from 'commander';
 import { toHex } from '../../base/bytes.js';
 import { UserError } from '../../base/errors.js';
-import { chooseAccount } from '../../control/access/access.js';
-import { DNS_WRITE } from '../../control/access/permissions.js';
 import type { PolicyInput } from '../../control/access/policy.js';
+import { chooseAccount } from '../../control/guard/access.js';
+import { DNS_WRITE } from '../../control/guard/permissions.js';
 import type { Context } from '../../control/kernel/context.js';
 import { createTsig, deleteTsig, listTsigs, makeTsigSecret, type TsigItem } from '../../control/secondary/tsigs.js';
 import { TSIG_ALGORITHMS, type TsigAlgorithm } from '../../dns/tsig.js';

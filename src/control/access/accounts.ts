@@ -18,10 +18,10 @@ import {
 } from '../../store/access/users.js';
 import { countBuckets } from '../../store/objects/buckets.js';
 import { countRecordsOfAccount, zoneIdsOfAccount } from '../../store/zones/zones.js';
+import { maySeeAccount, parseId, requireAccount } from '../guard/access.js';
+import { accountFailure } from '../guard/account-failures.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
-import { maySeeAccount, parseId, requireAccount } from './access.js';
-import { accountFailure } from './errors.js';
 import type { AccountItem, MembershipItem, UserItem } from './item.js';
 
 export interface AccountQuery extends PageQuery {

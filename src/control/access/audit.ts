@@ -16,8 +16,8 @@ import {
   selectAudit,
 } from '../../store/access/audit-query.js';
 import { type Condition, matchNothing } from '../../store/condition.js';
+import { parseId, requireAccount } from '../guard/access.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
-import { parseId, requireAccount } from './access.js';
 
 /** The kind of change, in one of the v4 words. */
 export type AuditVerb = 'create' | 'update' | 'delete';

@@ -9,11 +9,8 @@ import { accountIdsOfUser, findUser, type UserRow } from '../../store/access/use
 import { perStore, type Store } from '../../store/driver.js';
 import { StoreBusy, StoreFull } from '../../store/failures.js';
 import { findZoneById, zoneIdsOfAccount } from '../../store/zones/zones.js';
-import type { Actor, ContextBase } from '../kernel/context.js';
-import { accountIdOf, parseId } from './access.js';
-import type { KeyItem } from './item.js';
-import { hashSecret, keyItem } from './keys.js';
-import { isWithin } from './networks.js';
+import { accountIdOf, parseId } from '../guard/access.js';
+import type { Actor } from '../guard/actor.js';
 import {
   findPermissionGroup,
   type Policy,
@@ -21,7 +18,11 @@ import {
   type Resource,
   resourcesOf,
   showsZone,
-} from './permissions.js';
+} from '../guard/permissions.js';
+import type { ContextBase } from '../kernel/context.js';
+import type { KeyItem } from './item.js';
+import { hashSecret, keyItem } from './keys.js';
+import { isWithin } from './networks.js';
 
 export type Authentication =
   | { readonly ok: true; readonly actor: Actor; readonly key: KeyItem }

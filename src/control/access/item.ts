@@ -3,8 +3,8 @@
  * digits, times are microseconds since 1970.
  */
 import type { KeyKind } from '../../store/access/keys.js';
+import type { Policy } from '../guard/permissions.js';
 import type { Networks } from './networks.js';
-import type { Policy } from './permissions.js';
 
 export interface AccountItem {
   readonly id: string;

@@ -20,14 +20,15 @@ import {
 import { findUser, findUserByEmail, findUserById, hasUsers, type UserRow } from '../../store/access/users.js';
 import type { Store } from '../../store/driver.js';
 import { credentialPepper } from '../../store/meta.js';
+import { parseId, requireAccount, requireZone } from '../guard/access.js';
+import { accountFailure } from '../guard/account-failures.js';
+import { OPERATOR } from '../guard/actor.js';
+import type { Policy } from '../guard/permissions.js';
 import { commit, type Draft } from '../kernel/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
-import { parseId, requireAccount, requireZone } from './access.js';
+import type { Context, ContextBase } from '../kernel/context.js';
 import { addAccount, findOrAddUser, joinAccount } from './accounts.js';
-import { accountFailure } from './errors.js';
 import type { KeyItem } from './item.js';
 import { type Networks, readNetworks } from './networks.js';
-import type { Policy } from './permissions.js';
 import { type PolicyInput, readPolicies } from './policy.js';
 
 export interface KeyInput {

@@ -2,11 +2,8 @@
 import { makeId } from '../../base/random.js';
 import { typeByMnemonic } from '../../dns/rr/registry.js';
 import { findZoneById } from '../../store/zones/zones.js';
-import type { Context } from '../kernel/context.js';
-import { badBody } from '../kernel/errors.js';
-import { accountIdOf, parseId, requireAccount, requirePermission, requireZone } from './access.js';
-import { accountFailure } from './errors.js';
-import { requireFew } from './networks.js';
+import { accountIdOf, parseId, requireAccount, requirePermission, requireZone } from '../guard/access.js';
+import { accountFailure } from '../guard/account-failures.js';
 import {
   findPermissionGroup,
   type PermissionGroup,
@@ -17,7 +14,10 @@ import {
   type Resources,
   resourcesOf,
   type Target,
-} from './permissions.js';
+} from '../guard/permissions.js';
+import type { Context } from '../kernel/context.js';
+import { badBody } from '../kernel/errors.js';
+import { requireFew } from './networks.js';
 
 const MOST_PATTERNS = 100;
 const MOST_RESOURCES = 1000;

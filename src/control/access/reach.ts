@@ -1,8 +1,10 @@
 /** What an actor may do, area by area, so that clients need not try. The checks themselves are in access.ts. */
-import type { Actor, Context } from '../kernel/context.js';
-import { accountIdOf, mayAddZones, mayUseBuckets, requireZone } from './access.js';
+
+import { accountIdOf, mayAddZones, mayUseBuckets, requireZone } from '../guard/access.js';
+import type { Actor } from '../guard/actor.js';
+import { AREAS, type Area, decide, decideAnywhere, type Level, type RecordScope } from '../guard/permissions.js';
+import type { Context } from '../kernel/context.js';
 import { isLimited } from './keys.js';
-import { AREAS, type Area, decide, decideAnywhere, type Level, type RecordScope } from './permissions.js';
 
 export interface Reach {
   readonly administrator: boolean;

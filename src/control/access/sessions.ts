@@ -18,11 +18,11 @@ import {
   sessionsOfCredential,
 } from '../../store/access/sessions.js';
 import { findUser } from '../../store/access/users.js';
+import { parseId } from '../guard/access.js';
+import { accountFailure } from '../guard/account-failures.js';
 import { commit } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { parseId } from './access.js';
 import { isSessionOver, SESSION_IDLE_US } from './authentication.js';
-import { accountFailure } from './errors.js';
 import type { SessionItem } from './item.js';
 import { hashSecret, keyItem, makeSecret } from './keys.js';
 

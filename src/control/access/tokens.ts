@@ -11,16 +11,16 @@ import {
   updateKey,
 } from '../../store/access/keys.js';
 import { findUserById } from '../../store/access/users.js';
+import { parseId, requireAccount } from '../guard/access.js';
+import { accountFailure } from '../guard/account-failures.js';
+import { PERMISSION_GROUPS, type Policy } from '../guard/permissions.js';
 import { commit } from '../kernel/commit.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { parseInstant } from '../rules/instant.js';
-import { parseId, requireAccount } from './access.js';
-import { accountFailure } from './errors.js';
 import type { KeyItem } from './item.js';
 import { addKey, hashSecret, keyItem, makeSecret, readKeyName, refuseLimited } from './keys.js';
 import { type ConditionInput, readNetworks } from './networks.js';
-import { PERMISSION_GROUPS, type Policy } from './permissions.js';
 import { type PolicyInput, readPolicies, requireNoMore } from './policy.js';
 
 /** The owner of the tokens: the actor's user, or an account. */

@@ -15,17 +15,17 @@ import {
 import { findIncoming, primariesOfZone } from '../../store/secondary/incoming.js';
 import { countRemovedZones } from '../../store/secondary/removed-zones.js';
 import { findZone } from '../../store/zones/zones.js';
-import { parseId, requireAccount } from '../access/access.js';
+import { parseId, requireAccount } from '../guard/access.js';
 import { commit } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { parseNewZoneName } from '../rules/names.js';
+import { zoneFailure } from '../rules/zone-failures.js';
+import { planConsumption } from '../schedule/consumption.js';
 import { secondaryFailure } from '../secondary/errors.js';
 import { addIncoming, type IncomingInput } from '../secondary/incoming.js';
-import { zoneFailure } from '../zones/errors.js';
 import { addZone } from '../zones/write.js';
 import { dropZone } from '../zones/zones.js';
-import { planConsumption } from './plan.js';
 
 export interface ConsumedCatalogItem {
   readonly id: string;

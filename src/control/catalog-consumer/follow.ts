@@ -16,15 +16,16 @@ import {
 import { findIncoming, insertIncoming, setPrimariesOfZone } from '../../store/secondary/incoming.js';
 import { findRemovedZone, type RemovedZoneRow } from '../../store/secondary/removed-zones.js';
 import { findZone, type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
+import type { Actor } from '../guard/actor.js';
 import type { Draft } from '../kernel/commit.js';
-import type { Actor, Context, ContextBase } from '../kernel/context.js';
+import type { Context, ContextBase } from '../kernel/context.js';
 import { parseNewZoneName } from '../rules/names.js';
-import { refreshSoon } from '../secondary/refresh-soon.js';
+import { planConsumption } from '../schedule/consumption.js';
+import { refreshSoon } from '../schedule/refresh.js';
 import { addZone } from '../zones/write.js';
 import { dropZone } from '../zones/zones.js';
 import type { Step } from './compare.js';
 import type { ListedMember } from './content.js';
-import { planConsumption } from './plan.js';
 import { bringBack, keepUnserved } from './removed.js';
 import { type CatalogVersion, hasPrimaries } from './version.js';
 

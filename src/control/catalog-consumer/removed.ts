@@ -17,11 +17,12 @@ import {
   removedZonesOfAccount,
 } from '../../store/secondary/removed-zones.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
-import { requireAccount, requireZone } from '../access/access.js';
+import { requireAccount, requireZone } from '../guard/access.js';
+import { OPERATOR } from '../guard/actor.js';
 import { commit, type Draft } from '../kernel/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
+import type { Context, ContextBase } from '../kernel/context.js';
+import { NOTIFIED_JOB, REFRESH_JOB, refreshSoon } from '../schedule/refresh.js';
 import { secondaryFailure } from '../secondary/errors.js';
-import { NOTIFIED_JOB, REFRESH_JOB, refreshSoon } from '../secondary/refresh-soon.js';
 import { settleZone } from '../zones/claims.js';
 import { dropZone } from '../zones/zones.js';
 

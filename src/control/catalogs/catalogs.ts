@@ -14,17 +14,17 @@ import {
 } from '../../store/secondary/catalogs.js';
 import { insertOutgoing, peersOfZone, setOutgoing, setPeersOfZone } from '../../store/secondary/outgoing.js';
 import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
-import { parseId, requireAccount } from '../access/access.js';
+import { parseId, requireAccount } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { parseNewZoneName } from '../rules/names.js';
+import { zoneFailure } from '../rules/zone-failures.js';
+import { planCatalogs } from '../schedule/catalogs.js';
 import { secondaryFailure } from '../secondary/errors.js';
 import { requireOneKey, requirePeer } from '../secondary/peers.js';
-import { zoneFailure } from '../zones/errors.js';
 import { addZone } from '../zones/write.js';
 import { deleteZone } from '../zones/zones.js';
-import { planCatalogs } from './plan.js';
 import { updateCatalog } from './update.js';
 
 export interface CatalogInput {

@@ -2,8 +2,9 @@
 import { fromHex } from '../../base/bytes.js';
 import type { JobKind, JobOutcome } from '../../jobs/kind.js';
 import { findCatalogById } from '../../store/secondary/catalogs.js';
+import { OPERATOR } from '../guard/actor.js';
 import { commit } from '../kernel/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
+import type { Context, ContextBase } from '../kernel/context.js';
 import { updateCatalog } from './update.js';
 
 const DONE: JobOutcome = { done: true };

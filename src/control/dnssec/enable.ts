@@ -11,7 +11,7 @@ import { insertDnssecZone, removeDnssecZone, updateDnssecZone } from '../../stor
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { planRemoval } from '../records/unused-records.js';
+import { planRemoval } from '../kernel/unused-records.js';
 import { addKey, beginKey } from './keys.js';
 import { MOST_AT_ONCE, runSigningSoon } from './schedule.js';
 import { APEX } from './signing/chain.js';

@@ -3,7 +3,7 @@ import type { NewKeyAlgorithm } from '../../dnssec/signing-key.js';
 import { type DnssecKeyRow, keysOfZone } from '../../store/dnssec/keys.js';
 import { findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { requireZone } from '../access/access.js';
+import { requireZone } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { listKeys } from './delegation.js';

@@ -10,7 +10,7 @@ import { type Place, placeOfSet } from '../../store/records/places.js';
 import { stageRecordSet, touchRecordSet } from '../../store/records/record-sets.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
-import { planRemovalOfAbandoned } from '../records/unused-records.js';
+import { planRemovalOfAbandoned } from '../kernel/unused-records.js';
 import { partOf } from './sign-ahead.js';
 import { type PartEnd, signData } from './signing/sign-whole.js';
 import { type PlannedRows, planRows, rowsOfZone } from './signing/signed-rows.js';

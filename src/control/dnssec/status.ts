@@ -5,7 +5,7 @@ import type { ParentServerDs } from '../../resolver/parent-ds.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
 import { countDueSignatures } from '../../store/dnssec/signatures.js';
 import type { DenialKind } from '../../store/dnssec/zones.js';
-import { requireZone } from '../access/access.js';
+import { requireZone } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
 import { getDnssec } from './delegation.js';
 import { isEntryPoint } from './ds.js';

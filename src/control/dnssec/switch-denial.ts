@@ -10,9 +10,9 @@ import { type DenialKind, findDnssecZone, updateDnssecZone } from '../../store/d
 import type { Store } from '../../store/driver.js';
 import { findOutgoing } from '../../store/secondary/outgoing.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { planCatalogs } from '../catalogs/plan.js';
 import type { Context } from '../kernel/context.js';
 import type { Draft } from '../kernel/draft.js';
+import { planCatalogs } from '../schedule/catalogs.js';
 import { dnssecFailure } from './errors.js';
 import { handOutKeys } from './keys.js';
 import { MOST_AT_ONCE, runSigningSoon } from './schedule.js';

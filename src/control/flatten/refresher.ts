@@ -25,8 +25,9 @@ import {
 } from '../../store/flatten/targets.js';
 import { findMeta, putMeta } from '../../store/meta.js';
 import { findZone } from '../../store/zones/zones.js';
+import { OPERATOR } from '../guard/actor.js';
 import { commit } from '../kernel/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
+import type { Context, ContextBase } from '../kernel/context.js';
 import { indexFlattened } from './index.js';
 import { judgeTarget, ownNamesOf, type TargetPolicy } from './target.js';
 

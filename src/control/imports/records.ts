@@ -8,13 +8,13 @@ import { typeByCode, typeMnemonic } from '../../dns/rr/registry.js';
 import { type ParsedRecord, readZone } from '../../dns/zonefile/parser.js';
 import type { NewRecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { requireZone } from '../access/access.js';
+import { requireZone } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
 import { commitEdits } from '../kernel/planned-edits.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
 import { inSlices } from '../kernel/staged-edits.js';
-import { recordFailure } from '../records/errors.js';
 import { checkCreation, checkNewRow, isDuplicate, ttlOutOfRange } from '../records/write.js';
+import { recordFailure } from '../rules/record-failures.js';
 import { AUTOMATIC } from '../rules/ttl.js';
 import { createRowMaker, isApexAuthority, type RowMaker } from './row.js';
 

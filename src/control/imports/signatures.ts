@@ -14,7 +14,7 @@ import { dropPresigned, takePresigned } from '../dnssec/presigned/take.js';
 import { verifyPresigned } from '../dnssec/presigned/verify.js';
 import type { Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { zoneFailure } from '../zones/errors.js';
+import { zoneFailure } from '../rules/zone-failures.js';
 
 /** A key from a file, for the zone that its DNSKEY record names. */
 export interface OfferedKey {

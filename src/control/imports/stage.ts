@@ -20,7 +20,7 @@ import {
 } from '../../store/records/import.js';
 import { dropRecordSet, stageRecordSet, touchRecordSet } from '../../store/records/record-sets.js';
 import type { Context } from '../kernel/context.js';
-import { planRemoval, planRemovalOfAbandoned } from '../records/unused-records.js';
+import { planRemoval, planRemovalOfAbandoned } from '../kernel/unused-records.js';
 import { readImportOnThread } from './pipe.js';
 import { type ImportBatch, type ImportEnd, type ImportOrder, readImport } from './reader.js';
 

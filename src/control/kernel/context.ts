@@ -6,44 +6,12 @@ import type { FindParentDs } from '../../resolver/parent-ds.js';
 import type { UpstreamAnswer, UpstreamType } from '../../resolver/upstream.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
-import type { Policy, RecordScope } from '../access/permissions.js';
 import type { SignatureStock } from '../dnssec/signing/stock.js';
 import type { ZoneKeys } from '../dnssec/zone-keys.js';
-import type { Precondition } from './precondition.js';
+import type { Actor } from '../guard/actor.js';
+import type { Precondition } from '../guard/precondition.js';
 import type { ReadPoint } from './read-point.js';
 import type { WriteOutcome } from './zone-outcome.js';
-
-/** The originator of a request. Identifiers are 32 lower-case hexadecimal digits. */
-export interface Actor {
-  /** Empty for the operator at the command line. */
-  readonly userId: string;
-  readonly email: string;
-  readonly kind: 'key' | 'token' | 'tsig' | 'operator';
-  /** Sees and edits every account. */
-  readonly superAdministrator: boolean;
-  /** Accounts in which the actor may work, the default one first. */
-  readonly accountIds: readonly string[];
-  /** Restricts the actor to these zones; undefined = all zones of the accounts. */
-  readonly zoneIds?: readonly string[];
-  /** May read, but not change. */
-  readonly readOnly: boolean;
-  /** The permissions from a token's policies; undefined: all permissions of its user. */
-  readonly policies?: readonly Policy[];
-  /** Restricts this request to records in one of these scopes. */
-  readonly recordScopes?: readonly RecordScope[];
-  /** The credential of the request; undefined for the operator. */
-  readonly keyId?: string;
-}
-
-/** The operator at the machine's command line, who may do everything. */
-export const OPERATOR: Actor = {
-  userId: '',
-  email: 'operator@localhost',
-  kind: 'operator',
-  superAdministrator: true,
-  accountIds: [],
-  readOnly: false,
-};
 
 /** `transfer`: from the primary of a zone. */
 export type Source = 'api' | 'cli' | 'import' | 'update' | 'service' | 'transfer';

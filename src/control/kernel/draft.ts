@@ -18,7 +18,7 @@ import {
 } from '../../store/records/records.js';
 import { findZone, findZoneById, updateZone, type ZoneChange, type ZoneRow } from '../../store/zones/zones.js';
 import { isOverride } from '../rules/of-primary.js';
-import { transferAnew } from '../secondary/refresh-soon.js';
+import { transferAnew } from '../schedule/refresh.js';
 import { settleBelow } from '../zones/claims.js';
 import type { Context } from './context.js';
 import { finishZone } from './finish-zone.js';

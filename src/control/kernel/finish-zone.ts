@@ -18,11 +18,11 @@ import {
   type SoaRR,
 } from '../../store/log/changes.js';
 import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
-import { planCatalogs } from '../catalogs/plan.js';
 import { planZoneCertificate } from '../certificates/zone-certificate.js';
 import { dnssecFailure } from '../dnssec/errors.js';
 import { signZone } from '../dnssec/signing/sign-zone.js';
 import { refreshTargetsSoon, reindexFlattened } from '../flatten/index.js';
+import { planCatalogs } from '../schedule/catalogs.js';
 import type { Context } from './context.js';
 import { logChange, logEdit } from './log-rows.js';
 import { differenceOf, ownersAfter, servedAfter, type TouchedZone } from './touched-zone.js';

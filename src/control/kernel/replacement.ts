@@ -15,10 +15,10 @@ import { dropRecordSet } from '../../store/records/record-sets.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { StagedSignatures } from '../dnssec/signing/staged.js';
 import { isCurrent, isSignedHere, SigningEnded, stagedZone, stageSignatures } from '../dnssec/stage-signatures.js';
-import { planRemoval } from '../records/unused-records.js';
 import type { Context } from './context.js';
 import { inSlices, type RecordChange } from './staged-edits.js';
 import { MOST_COMPARED, type Replacement } from './touched-zone.js';
+import { planRemoval } from './unused-records.js';
 
 /**
  * Finds it out for a zone that has not changed since `before` was read. `after`: its row as it will be; `reader`: a handle that

@@ -22,9 +22,9 @@ import {
   updateRecord,
 } from '../../store/records/records.js';
 import { updateZone, type ZoneRow } from '../../store/zones/zones.js';
-import { planRemoval, planRemovalOfAbandoned } from '../records/unused-records.js';
 import type { Context } from './context.js';
 import { noteOwner, type TouchedOwner, type TouchedZone, touchZone } from './touched-zone.js';
+import { planRemoval, planRemovalOfAbandoned } from './unused-records.js';
 
 /** What becomes of one record; its identifier stays. */
 export interface RecordChange {

@@ -15,7 +15,7 @@ import { type TypeTally, tallyWithout } from '../kernel/owner-tally.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
 import { findConflict, findDnssecFault } from '../rules/coexist.js';
 import { isOwnAddress } from '../rules/proxiable.js';
-import { identicalRecord, recordFailure } from './errors.js';
+import { identicalRecord, recordFailure } from '../rules/record-failures.js';
 
 /** The largest size in octets of an RRset in a message, and of all TXT data of one name (RFC 1035 §4.2.2; v4: §6.1). */
 const MOST_RRSET_OCTETS = 60_000;

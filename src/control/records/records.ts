@@ -23,9 +23,10 @@ import {
 } from '../../store/records/query.js';
 import { type RecordRow, rdataKeyOf } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { requireZone } from '../access/access.js';
+import { requireZone } from '../guard/access.js';
+import type { Actor } from '../guard/actor.js';
 import { commit } from '../kernel/commit.js';
-import type { Actor, Context, Page, PageQuery } from '../kernel/context.js';
+import type { Context, Page, PageQuery } from '../kernel/context.js';
 import { readAsOf } from '../zones/history.js';
 import type { RecordInput } from './input.js';
 import { type RecordItem, recordItem, recordItemWithTarget } from './item.js';

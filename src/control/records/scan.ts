@@ -15,10 +15,10 @@ import {
   removeScanRecord,
   scanRecords,
 } from '../../store/records/scans.js';
-import { parseId, requireZone } from '../access/access.js';
-import { accountFailure } from '../access/errors.js';
+import { parseId, requireZone } from '../guard/access.js';
+import { accountFailure } from '../guard/account-failures.js';
 import type { AskOutside, Context } from '../kernel/context.js';
-import { zoneFailure } from '../zones/errors.js';
+import { zoneFailure } from '../rules/zone-failures.js';
 import { applyBatch } from './batch.js';
 import type { RecordInput } from './input.js';
 import type { RecordItem } from './item.js';

@@ -21,7 +21,7 @@ import type { Store } from '../../store/driver.js';
 import { matchOutsideSet, matchOwner, matchOwnerRange, matchTypes } from '../../store/records/query.js';
 import { nameServersAt, type RecordRow, recordsBetween } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { accountFailure } from '../access/errors.js';
+import { accountFailure } from '../guard/account-failures.js';
 import type { ShadowItem } from './item.js';
 
 export interface ShadowQuery {

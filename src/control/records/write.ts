@@ -20,15 +20,15 @@ import {
   rdataKeyOf,
 } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { parseId, requireRecord } from '../access/access.js';
+import { parseId, requireRecord } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
 import { recordNameIn } from '../rules/names.js';
 import { isProxiable, isProxiableType } from '../rules/proxiable.js';
+import { recordFailure } from '../rules/record-failures.js';
 import { commentLength, hasLineBreak, readTags } from '../rules/tags.js';
 import { AUTOMATIC, readTtl, shownTtl } from '../rules/ttl.js';
-import { recordFailure } from './errors.js';
 import { convert, legacyServiceName, type RecordInput, readSettings, readType } from './input.js';
 import { recordItem } from './item.js';
 import {

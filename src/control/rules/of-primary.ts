@@ -2,7 +2,7 @@
 import { Type } from '../../dns/codes.js';
 import type { NewRecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { recordFailure } from '../records/errors.js';
+import { recordFailure } from './record-failures.js';
 
 type Place = Pick<NewRecordRow, 'proxied' | 'type' | 'owner_key'>;
 

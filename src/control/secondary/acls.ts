@@ -9,7 +9,7 @@ import {
   transferAclsOfAccount,
   updateTransferAcl,
 } from '../../store/secondary/acls.js';
-import { parseId, requireAccount } from '../access/access.js';
+import { parseId, requireAccount } from '../guard/access.js';
 import { commit } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { secondaryFailure } from './errors.js';

@@ -4,7 +4,7 @@ import type { Store } from '../../store/driver.js';
 import { peersOfZone } from '../../store/secondary/outgoing.js';
 import { findTsigKey, tsigKeysOfAccount } from '../../store/secondary/tsig-keys.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { accountIdOf, requireAccount, requirePermission, requireZone } from '../access/access.js';
+import { accountIdOf, requireAccount, requirePermission, requireZone } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';

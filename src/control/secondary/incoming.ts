@@ -13,14 +13,14 @@ import {
   setPrimariesOfZone,
 } from '../../store/secondary/incoming.js';
 import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
-import { accountIdOf, requireAccount, requireZone } from '../access/access.js';
-import { planConsumption } from '../catalog-consumer/plan.js';
+import { accountIdOf, requireAccount, requireZone } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
+import { planConsumption } from '../schedule/consumption.js';
+import { NOTIFIED_JOB, REFRESH_JOB, refreshSoon, transferAnew } from '../schedule/refresh.js';
 import { secondaryFailure } from './errors.js';
 import { requireOneKey, requirePeer, requireZoneName } from './peers.js';
-import { NOTIFIED_JOB, REFRESH_JOB, refreshSoon, transferAnew } from './refresh-soon.js';
 
 export interface IncomingItem {
   /** Identifier of the zone. */

@@ -11,8 +11,9 @@ import { findDnssecZone } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import { enabledOutgoing, peersOfZone } from '../../store/secondary/outgoing.js';
 import { findZone, findZoneById, type ZoneRow } from '../../store/zones/zones.js';
+import { OPERATOR } from '../guard/actor.js';
 import { commit } from '../kernel/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
+import type { Context, ContextBase } from '../kernel/context.js';
 import type { Draft } from '../kernel/draft.js';
 
 /** Gives a restored zone a newer serial. The subject is the zone's identifier. */

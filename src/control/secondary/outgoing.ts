@@ -13,12 +13,12 @@ import {
   setPeersOfZone,
 } from '../../store/secondary/outgoing.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { accountIdOf, requireZone } from '../access/access.js';
-import { planCatalogs } from '../catalogs/plan.js';
 import { isCompactZone } from '../dnssec/switch-denial.js';
+import { accountIdOf, requireZone } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
+import { planCatalogs } from '../schedule/catalogs.js';
 import { secondaryFailure } from './errors.js';
 import { passPeers } from './newer-serial.js';
 import { requireOneKey, requirePeer, requireZoneName } from './peers.js';

@@ -15,7 +15,7 @@ import {
 } from '../../store/secondary/peers.js';
 import { findTsigKey } from '../../store/secondary/tsig-keys.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
-import { parseId, requireAccount } from '../access/access.js';
+import { parseId, requireAccount } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { secondaryFailure } from './errors.js';

@@ -13,7 +13,7 @@ import {
 } from '../../store/secondary/outgoing.js';
 import { findTransferPeerById, transferPeersOfAccount } from '../../store/secondary/peers.js';
 import { findZone } from '../../store/zones/zones.js';
-import { requireAccount } from '../access/access.js';
+import { requireAccount } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
 import { standingOf } from './progress.js';
 

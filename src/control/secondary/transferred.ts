@@ -14,14 +14,14 @@ import { dropRecordSet, useRecordSet } from '../../store/records/record-sets.js'
 import { findSameRecord, type RecordRow } from '../../store/records/records.js';
 import { findIncoming, type IncomingChange, noteIncoming } from '../../store/secondary/incoming.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
-import { planConsumption } from '../catalog-consumer/plan.js';
 import { type ImportedSoa, soaOf } from '../imports/reader.js';
 import { commitAlone, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { giveUpReplacement, mayReplace, planReplacement } from '../kernel/replacement.js';
 import type { Replacement } from '../kernel/touched-zone.js';
-import { planRemoval } from '../records/unused-records.js';
+import { planRemoval } from '../kernel/unused-records.js';
 import { isOverride } from '../rules/of-primary.js';
+import { planConsumption } from '../schedule/consumption.js';
 import { applySigned } from './presigned-copy.js';
 
 /** A version of a zone at its primary. */

@@ -14,9 +14,9 @@ import {
   updateTsigKey,
 } from '../../store/secondary/tsig-keys.js';
 import type { Vault } from '../../vault/vault.js';
-import { parseId, requireAccount } from '../access/access.js';
-import { DNS_WRITE, decide, findPermissionGroup, type Policy } from '../access/permissions.js';
 import { type PolicyInput, readPolicies } from '../access/policy.js';
+import { parseId, requireAccount } from '../guard/access.js';
+import { DNS_WRITE, decide, findPermissionGroup, type Policy } from '../guard/permissions.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';

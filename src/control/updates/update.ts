@@ -6,7 +6,7 @@ import { serialIsAfter } from '../../dns/serial.js';
 import { servingZone } from '../../serving/zone.js';
 import { noteApplied, type SignedUpdate, wasApplied } from '../../store/secondary/applied-updates.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { accountIdOf, permitted, requireZone } from '../access/access.js';
+import { accountIdOf, permitted, requireZone } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { applyDifference, type Counts } from './apply.js';

@@ -12,10 +12,11 @@ import {
   putAccountDnsSettings,
 } from '../../store/access/dns-settings.js';
 import { zonesUnlikeAccount } from '../../store/zones/zones.js';
-import { requireAccount } from '../access/access.js';
-import { accountFailure } from '../access/errors.js';
+import { requireAccount } from '../guard/access.js';
+import { accountFailure } from '../guard/account-failures.js';
+import { OPERATOR } from '../guard/actor.js';
 import { commit, commitAlone, type Draft } from '../kernel/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
+import type { Context, ContextBase } from '../kernel/context.js';
 import { type DnsSettingsEdit, readDnsSettings } from './dns-settings.js';
 import { type DnsSettingsItem, dnsSettingsItem } from './item.js';
 

@@ -6,7 +6,7 @@ import { cutBetween, isProven, leadsTo, nearestProvenAbove } from '../../serving
 import type { Store } from '../../store/driver.js';
 import { recordsOfOwner } from '../../store/records/records.js';
 import { findZone, type NameProof, type ZoneRow } from '../../store/zones/zones.js';
-import { requireZone } from '../access/access.js';
+import { requireZone } from '../guard/access.js';
 import { commitAndRead, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { activate, activationRule, proofAtHand, prove, settleClaims, settleZone } from './claims.js';

@@ -11,7 +11,7 @@ import {
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
 import { parseInstant, printInstant } from '../rules/instant.js';
-import { zoneFailure } from './errors.js';
+import { zoneFailure } from '../rules/zone-failures.js';
 
 type Unit = 'change' | 'serial' | 'version';
 

@@ -5,8 +5,9 @@ import { schedule } from '../../jobs/schedule.js';
 import type { Store } from '../../store/driver.js';
 import { findZoneSetting, putZoneSetting } from '../../store/zones/settings.js';
 import { findZoneById, type ZoneRow } from '../../store/zones/zones.js';
+import { OPERATOR } from '../guard/actor.js';
 import { commit } from '../kernel/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
+import type { Context, ContextBase } from '../kernel/context.js';
 
 /** Ends development mode. The subject is the zone's identifier. */
 export const DEVELOPMENT_MODE_JOB = 'development_mode';

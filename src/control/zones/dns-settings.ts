@@ -1,7 +1,7 @@
 /** Use cases of a zone's DNS settings: SOA timers, NS TTL, modes (v4: §8). */
 import type { ZoneDefaultsRow } from '../../store/access/dns-settings.js';
 import type { ZoneMode } from '../../store/zones/zones.js';
-import { requireZone } from '../access/access.js';
+import { requireZone } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { parseHostName } from '../rules/names.js';

@@ -18,15 +18,15 @@ import {
 import { openPastRecords } from '../../store/records/past-records.js';
 import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { requireZone } from '../access/access.js';
+import { requireZone } from '../guard/access.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
 import { commitEdits } from '../kernel/planned-edits.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
 import { printDiff, type ZoneDiff } from '../kernel/zone-outcome.js';
-import { recordFailure } from '../records/errors.js';
 import { printInstant } from '../rules/instant.js';
+import { recordFailure } from '../rules/record-failures.js';
+import { zoneFailure } from '../rules/zone-failures.js';
 import { type AsOf, editAt, findEdit, notKept, parseAsOf } from './as-of.js';
-import { zoneFailure } from './errors.js';
 
 export interface EditItem {
   /** Its name for `as_of` and restore: the number of the change, or `version:N` when nothing changed for resolvers. */

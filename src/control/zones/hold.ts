@@ -1,12 +1,12 @@
 /** Use cases of a zone's hold, which prevents other accounts from adding its name (v4: §4). */
 import type { ZoneChange, ZoneRow } from '../../store/zones/zones.js';
-import { requireZone } from '../access/access.js';
+import { requireZone } from '../guard/access.js';
 import { commit } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { isOn } from '../rules/hold.js';
 import { parseInstant } from '../rules/instant.js';
-import { zoneFailure } from './errors.js';
+import { zoneFailure } from '../rules/zone-failures.js';
 
 export interface ZoneHoldItem {
   readonly hold: boolean;

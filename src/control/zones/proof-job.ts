@@ -7,7 +7,8 @@ import { AppError } from '../../base/errors.js';
 import type { JobKind } from '../../jobs/kind.js';
 import { isProven } from '../../serving/name-owner.js';
 import { findZoneById, type ZoneRow } from '../../store/zones/zones.js';
-import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
+import { OPERATOR } from '../guard/actor.js';
+import type { Context, ContextBase } from '../kernel/context.js';
 import { judge, lookForProof } from './activation.js';
 import { FIRST_LOOK_MS } from './proof-schedule.js';
 

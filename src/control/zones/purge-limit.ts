@@ -4,7 +4,7 @@
  */
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { perStore, type Store } from '../../store/driver.js';
-import { zoneFailure } from './errors.js';
+import { zoneFailure } from '../rules/zone-failures.js';
 
 /** Those of the largest plan. */
 const BUCKET = 500;

@@ -4,12 +4,12 @@ import type { Store } from '../../store/driver.js';
 import { insertPurge, PURGE_KINDS, type PurgeKind } from '../../store/edge/purges.js';
 import { findHostnameByName } from '../../store/hostnames/hostnames.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { requireZone } from '../access/access.js';
+import { requireZone } from '../guard/access.js';
 import { commit } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { Outdated } from '../kernel/read-point.js';
 import { parseHostName } from '../rules/names.js';
-import { zoneFailure } from './errors.js';
+import { zoneFailure } from '../rules/zone-failures.js';
 import { takePurgeToken } from './purge-limit.js';
 
 type ListKind = Exclude<PurgeKind, 'purge_everything'>;

@@ -8,8 +8,9 @@ import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import { findMeta, putMeta } from '../../store/meta.js';
 import { findZone, servedZones } from '../../store/zones/zones.js';
+import { OPERATOR } from '../guard/actor.js';
 import { commitAlone } from '../kernel/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../kernel/context.js';
+import type { Context, ContextBase } from '../kernel/context.js';
 
 /** Limits of one transaction: the number of zones, and the number of records, which the last zone may exceed. */
 const MOST_ZONES = 500;

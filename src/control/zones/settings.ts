@@ -10,11 +10,11 @@ import {
 } from '../../serving/zone-settings.js';
 import { putZoneSetting, zoneSettingRows } from '../../store/zones/settings.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
-import { requireZone } from '../access/access.js';
+import { requireZone } from '../guard/access.js';
 import { commitAndRead, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
+import { zoneFailure } from '../rules/zone-failures.js';
 import { developmentModeSeconds, planDevelopmentModeEnd } from './development-mode.js';
-import { zoneFailure } from './errors.js';
 import { readSettingValue, ZONE_SETTING_NAMES } from './setting-values.js';
 import { applyChange } from './write.js';
 

@@ -1,11 +1,11 @@
 /** The state of a zone at a glance, for lists (ours). */
 import { type DnssecState, findDnssecZone } from '../../store/dnssec/zones.js';
 import { findZoneById } from '../../store/zones/zones.js';
-import { parseId, readsAllRecords } from '../access/access.js';
+import { parseId, readsAllRecords } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
 import { isOn } from '../rules/hold.js';
+import { zoneFailure } from '../rules/zone-failures.js';
 import { peerProgress, standingOf } from '../secondary/progress.js';
-import { zoneFailure } from './errors.js';
 import type { ZoneItem } from './item.js';
 
 export interface ZoneState {

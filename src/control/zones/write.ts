@@ -19,14 +19,14 @@ import {
   type ZoneType,
   zonesOfName,
 } from '../../store/zones/zones.js';
-import { mayAddZones, requireZone } from '../access/access.js';
-import { accountFailure } from '../access/errors.js';
+import { mayAddZones, requireZone } from '../guard/access.js';
+import { accountFailure } from '../guard/account-failures.js';
 import { commitAndRead, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { isHeldFrom, type WantedName } from '../rules/hold.js';
 import { isPublicSuffix } from '../rules/public-suffix.js';
+import { zoneFailure } from '../rules/zone-failures.js';
 import { firstProof, isSingleAccount, moveOthersAway, settleClaims, settleZone } from './claims.js';
-import { zoneFailure } from './errors.js';
 import { lookForProofSoon } from './proof-schedule.js';
 
 export interface NewZone {

@@ -1,8 +1,8 @@
 /** Explains to people what the edge does with a request for a host, and why. */
 import { toHex } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
-import { accountIdOf, maySeeZone } from '../../control/access/access.js';
-import type { Actor } from '../../control/kernel/context.js';
+import { accountIdOf, maySeeZone } from '../../control/guard/access.js';
+import type { Actor } from '../../control/guard/actor.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { ZoneSettings } from '../../serving/zone-settings.js';
 import type { IssuedRow } from '../../store/certs/issued.js';

@@ -2,7 +2,7 @@
 import { messageOf } from '../../base/errors.js';
 import type { ContextBase } from '../../control/kernel/context.js';
 import type { Propagation } from '../../control/kernel/propagation.js';
-import { refreshSoon } from '../../control/secondary/refresh-soon.js';
+import { refreshSoon } from '../../control/schedule/refresh.js';
 import { findOutgoing, noteTransferred } from '../../store/secondary/outgoing.js';
 import { startNotifier } from '../../transfer/notify/notifier.js';
 import { createUpdater, type Updater } from '../../transfer/update/updater.js';

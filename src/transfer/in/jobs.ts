@@ -1,5 +1,5 @@
 /** The jobs of zones with primaries: checks that are due, and those that NOTIFY or a person asked for. */
-import { NOTIFIED_JOB, REFRESH_JOB } from '../../control/secondary/refresh-soon.js';
+import { NOTIFIED_JOB, REFRESH_JOB } from '../../control/schedule/refresh.js';
 import type { JobHandler, JobKinds } from '../../jobs/kind.js';
 import { schedule } from '../../jobs/schedule.js';
 import { allIncoming } from '../../store/secondary/incoming.js';

@@ -3,7 +3,8 @@
  * newer, goes to the next primary when one fails, and lets the copy expire when none answers for too long.
  */
 import { messageOf } from '../../base/errors.js';
-import { type Context, type ContextBase, OPERATOR } from '../../control/kernel/context.js';
+import { OPERATOR } from '../../control/guard/actor.js';
+import type { Context, ContextBase } from '../../control/kernel/context.js';
 import { isPresigned } from '../../control/secondary/presigned-copy.js';
 import { expireZone, reviveZone } from '../../control/secondary/transferred.js';
 import { serialIsAfter } from '../../dns/serial.js';

@@ -5,8 +5,9 @@
 import { toHex } from '../../base/bytes.js';
 import { AppError, messageOf } from '../../base/errors.js';
 import type { MetricSample } from '../../base/metrics.js';
-import { accountIdOf } from '../../control/access/access.js';
-import type { Actor, Context, ContextBase } from '../../control/kernel/context.js';
+import { accountIdOf } from '../../control/guard/access.js';
+import type { Actor } from '../../control/guard/actor.js';
+import type { Context, ContextBase } from '../../control/kernel/context.js';
 import { updatePoliciesOf } from '../../control/secondary/tsigs.js';
 import { updateFailure } from '../../control/updates/errors.js';
 import { applyUpdate } from '../../control/updates/update.js';

@@ -16,6 +16,8 @@ import { type ImportBatch, type ImportEnd, type ImportOrder, readImport } from '
 import { importRecords } from '../../../src/control/imports/records.js';
 import { type ImportInput, type ImportProgress, importZone } from '../../../src/control/imports/zone.js';
 import { type Context, DEFAULT_LIMITS } from '../../../src/control/kernel/context.js';
+import { unusedRecordsJobs } from '../../../src/control/kernel/unused-records.js';
+import { exportZone } from '../../../src/control/records/export.js';
 import type { RecordItem } from '../../../src/control/records/item.js';
 import {
   applyBatch,
@@ -25,8 +27,6 @@ import {
   listRecords,
   replaceRecord,
 } from '../../../src/control/records/records.js';
-import { unusedRecordsJobs } from '../../../src/control/records/unused-records.js';
-import { exportZone } from '../../../src/control/zones/export.js';
 import { createZone, deleteZone, editZone, findZoneByName, getZone } from '../../../src/control/zones/zones.js';
 import { ownerKeyOf, parseName } from '../../../src/dns/name.js';
 import type { JobOutcome } from '../../../src/jobs/kind.js';

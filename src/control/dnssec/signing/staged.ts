@@ -4,7 +4,7 @@ import { signatureOctets } from '../../../store/dnssec/signatures.js';
 import { updateDnssecZone } from '../../../store/dnssec/zones.js';
 import { dropRecordSet, useRecordSet } from '../../../store/records/record-sets.js';
 import type { Context } from '../../kernel/context.js';
-import { planRemoval } from '../../records/unused-records.js';
+import { planRemoval } from '../../kernel/unused-records.js';
 import { APEX } from './chain.js';
 import type { SigningZone } from './signing-zone.js';
 

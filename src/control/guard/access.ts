@@ -6,11 +6,19 @@ import { fromHex, toHex } from '../../base/bytes.js';
 import { type AccountRow, allAccounts, findAccount, findAccountById } from '../../store/access/accounts.js';
 import type { Store } from '../../store/driver.js';
 import { findZoneById, type ZoneRow } from '../../store/zones/zones.js';
-import type { Actor, Context } from '../kernel/context.js';
-import { requireState } from '../kernel/precondition.js';
-import { zoneFailure } from '../zones/errors.js';
-import { accountFailure } from './errors.js';
+import { zoneFailure } from '../rules/zone-failures.js';
+import { accountFailure } from './account-failures.js';
+import type { Actor } from './actor.js';
 import { type Area, decide, inRecordScopes, type Level, showsZone, type Target } from './permissions.js';
+import { type Precondition, requireState } from './precondition.js';
+
+/** What of a context decides. */
+export interface Asked {
+  readonly store: Store;
+  readonly actor: Actor;
+  /** The state that the zone must have for the request. */
+  readonly precondition?: Precondition;
+}
 
 /** The octets of an identifier, or undefined for any other text. */
 export function parseId(text: string): Uint8Array | undefined {
@@ -88,7 +96,7 @@ export function requireWriter(actor: Actor): void {
  * The zone, if it exists, the actor may see it, and it is in the state that the request requires. A credential for certain zones gets
  * 403 for every other identifier, and any other credential 404 for every zone that is none of its own.
  */
-export function requireZone(ctx: Context, zoneId: string): ZoneRow {
+export function requireZone(ctx: Asked, zoneId: string): ZoneRow {
   requireInScope(ctx.actor, zoneId);
   const zone = findVisibleZone(ctx, zoneId);
   if (!zone) throw zoneFailure('missing');
@@ -102,17 +110,14 @@ export function requireInScope({ zoneIds }: Actor, zoneId: string): void {
 }
 
 /** The zone with this identifier, if the actor may see it. */
-export function findVisibleZone(
-  { actor, store }: Pick<Context, 'actor' | 'store'>,
-  zoneId: string,
-): ZoneRow | undefined {
+export function findVisibleZone({ actor, store }: Asked, zoneId: string): ZoneRow | undefined {
   const id = parseId(zoneId);
   const zone = id && findZoneById(store, id);
   return zone && maySeeZone(actor, zoneId, accountIdOf(store, zone)) ? zone : undefined;
 }
 
 /** The account, if it exists and the actor may see it. Only who sees all accounts learns that there is none. */
-export function requireAccount(ctx: Context, accountId: string): AccountRow {
+export function requireAccount(ctx: Asked, accountId: string): AccountRow {
   const id = parseId(accountId);
   const account = id && findAccountById(ctx.store, id);
   if (account && maySeeAccount(ctx.actor, toHex(account.id))) return account;
@@ -122,7 +127,7 @@ export function requireAccount(ctx: Context, accountId: string): AccountRow {
 }
 
 /** The named account. The default is the actor's first account, for the operator the oldest. */
-export function chooseAccount(ctx: Context, accountId: string | undefined): AccountRow {
+export function chooseAccount(ctx: Asked, accountId: string | undefined): AccountRow {
   if (accountId) return requireAccount(ctx, accountId);
   const first = ctx.actor.accountIds[0];
   if (first) return requireAccount(ctx, first);

@@ -3,7 +3,7 @@
  * the whole zone, records and settings; every change of them changes it.
  */
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { zoneFailure } from '../zones/errors.js';
+import { zoneFailure } from '../rules/zone-failures.js';
 
 /** Entity tags with their quotes, weak ones with `W/`; or `*` for any. */
 export type TagList = readonly string[] | '*';

@@ -7,7 +7,7 @@ import type { JobKind } from '../../jobs/kind.js';
 import { schedule } from '../../jobs/schedule.js';
 import type { Store } from '../../store/driver.js';
 import { abandonStagedSets, countStagedSets, removeUnusedPart } from '../../store/records/record-sets.js';
-import type { Context } from '../kernel/context.js';
+import type { Context } from './context.js';
 
 /** There is one job, for all sets. */
 export const UNUSED_RECORDS_JOB = 'unused_records';

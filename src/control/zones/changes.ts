@@ -1,9 +1,9 @@
 /** Use case: the progress of a zone's change (ours). */
 import { findChange } from '../../store/log/changes.js';
-import { requireZone } from '../access/access.js';
+import { requireZone } from '../guard/access.js';
+import type { Context } from '../kernel/context.js';
+import { zoneFailure } from '../rules/zone-failures.js';
 import { type PeerProgress, peerProgress } from '../secondary/progress.js';
-import { zoneFailure } from '../zones/errors.js';
-import type { Context } from './context.js';
 
 export interface ChangeItem {
   /** Number in the change log. */

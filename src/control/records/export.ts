@@ -26,12 +26,12 @@ import { openSnapshot } from '../../store/snapshot.js';
 import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../../store/zones/zones.js';
 import { zoneFactsOf } from '../../zone/derive/facts.js';
 import { soaRdata } from '../../zone/derive/soa.js';
-import { requireZone } from '../access/access.js';
+import { requireZone } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
-import { recordItem } from '../records/item.js';
 import { isProxiableType } from '../rules/proxiable.js';
 import { shownTtl } from '../rules/ttl.js';
-import { dnsSettingsItem, zoneItem } from './item.js';
+import { dnsSettingsItem, zoneItem } from '../zones/item.js';
+import { recordItem } from './item.js';
 
 /**
  * 'bind': a zone file (RFC 1035 §5) in the layout of v4 exports, SOA and NS included, whose import gives the same zone
