@@ -295,12 +295,29 @@ function substitute(query: Query, search: Search, response: Response, image: Ima
   response.answers++;
   // The CNAME that was asked for is this one; every other type, ANY too, is that of the new name (RFC 6672 §3.2).
   if (query.type === Type.cname || targetCount(image.words, rrset) === 0) return DONE;
+  if (!leadsIntoZone(search, skipped, targetLength)) return DONE;
   rememberName(search);
-  const inZone = firstTarget(image, rrset);
-  for (let i = 0; i < targetLength; i++) search.name[prefix + i] = image.bytes[(inZone + TARGET_HEADER) * 4 + i]!;
+  const lower = firstTarget(image, rrset);
+  for (let i = 0; i < targetLength; i++) search.name[prefix + i] = image.bytes[(lower + TARGET_HEADER) * 4 + i]!;
   indexName(search, image, prefix + targetLength);
   search.at = at + 12;
   return FOLLOW;
+}
+
+/**
+ * Whether the name that a DNAME makes is in the zone. Its target is in the zone or above it; with one above it, the labels that are
+ * kept have to end with those that the apex has more.
+ */
+function leadsIntoZone(search: Search, kept: number, targetLength: number): boolean {
+  const { name, labelAt, labels, apexLabels, nameLength } = search;
+  const apexAt = labelAt[labels - apexLabels]!;
+  const missing = nameLength - apexAt - targetLength;
+  if (missing <= 0) return true;
+  const from = labelAt[kept]! - missing;
+  for (let i = 0; i < missing; i++) if (from < 0 || name[from + i] !== name[apexAt + i]) return false;
+  let label = 0;
+  while (labelAt[label]! < from) label++;
+  return labelAt[label] === from;
 }
 
 /** Position of the DNAME in the answer. It is written once even if the chain meets it again; 0 when it does not fit. */

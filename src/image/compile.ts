@@ -193,7 +193,8 @@ function addTarget(source: NodeSource, type: number, wire: Uint8Array): void {
   // known here.
   if (name.length === 1 && (type === Type.svcb || type === Type.https)) {
     if (!isWildcard(source.owner)) targets.push({ name: source.owner, at: 0 });
-  } else if (isAtOrBelow(name, source.apex)) {
+  } else if (isAtOrBelow(name, source.apex) || (type === Type.dname && isAtOrBelow(source.apex, name))) {
+    // What a DNAME to a name above the zone makes of a name may be in the zone again.
     targets.push({ name, at: bodyLength });
   }
 }

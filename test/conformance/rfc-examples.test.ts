@@ -96,6 +96,34 @@ t.test('RFC 6672 §2.2 table 1: names below a DNAME', async (t) => {
   }
 });
 
+t.test(
+  'RFC 6672 §3.2: a DNAME to a name above the zone may lead into the zone again, as NSD, Knot and BIND have it',
+  async (t) => {
+    const rows: readonly (readonly [
+      apex: string,
+      rest: string,
+      name: string,
+      aliases: string[],
+      authority: number[],
+    ])[] = [
+      ['uni.com.', '@ 60 DNAME com.\n@ 60 A 192.0.2.1\n', 'uni.uni.uni.com.', ['uni.uni.uni.com.', 'uni.uni.com.'], []],
+      ['uni.com.', '@ 60 DNAME com.\n', 'x.UNI.uni.com.', ['x.uni.uni.com.', 'x.uni.com.'], []],
+      ['uni.com.', '@ 60 DNAME com.\n', 'xuni.uni.com.', ['xuni.uni.com.'], []],
+      ['uni.com.', '@ 60 DNAME com.\n', 'uni.uni.com.', ['uni.uni.com.'], [Type.soa]],
+      ['b.test.', 'd 60 DNAME test.\nx 60 A 192.0.2.2\n', 'x.b.d.b.test.', ['x.b.d.b.test.'], []],
+      ['w.org.', '@ 60 DNAME .\n', 'x.w.org.w.org.', ['x.w.org.w.org.', 'x.w.org.'], []],
+      ['w.org.', '@ 60 DNAME .\n', 'x.v.org.w.org.', ['x.v.org.w.org.'], []],
+    ];
+    const soa = '@ 60 IN SOA ns.example.org. h.example.org. 1 2 3 4 60\n@ 60 NS ns.example.org.\n';
+    for (const [apex, rest, name, aliases, authority] of rows) {
+      const found = serve(apex, soa + rest)(name, Type.a);
+      const made = found.answer.filter(({ type }) => type === Type.cname).map(({ owner }) => owner.toLowerCase());
+      t.strictSame(made, aliases, `${name} in ${apex}`);
+      t.strictSame(types(found.authority), authority, `${name} in ${apex}`);
+    }
+  },
+);
+
 t.test('RFC 6672 §2.2: a resulting name that is too long', async (t) => {
   const long = Array.from({ length: 3 }, () => 'l'.repeat(63)).join('.');
   const text = '@ 60 SOA ns h 1 2 3 4 60\n@ 60 NS ns.example.net.\nd 60 DNAME target.example.net.\n';
