@@ -210,6 +210,9 @@ function parseRecords(query: Query, from: number): number {
       if (status !== Rcode.noError) return status;
     } else if (type === Type.tsig) {
       if (index < before) return Rcode.formErr;
+      // Class ANY, TTL 0 (RFC 8945 §4.2).
+      if (u16(request, fixed + 2) !== Class.any || u16(request, fixed + 4) !== 0 || u16(request, fixed + 6) !== 0)
+        return Rcode.formErr;
       query.tsigAt = at;
     }
     at = next;

@@ -2,6 +2,7 @@
 import { type Answer, createClient, Transport, type TransportCode } from '../answer/transport.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import { Rcode } from '../dns/codes.js';
 import { type MessageHead, readHead, readMessage } from '../dns/message.js';
 import { LONGEST_MESSAGE } from '../dns/message-writer.js';
 import { lowerName } from '../dns/name.js';
@@ -9,7 +10,7 @@ import { findTsig, TsigError, type TsigRecord, tsigLength, withoutTsig } from '.
 import { findZoneAbove } from '../serving/look-up.js';
 import type { ZoneRow } from '../store/zones/zones.js';
 import { type Checked, checkRequest, type KeyChecker, nowSeconds } from './keys.js';
-import { replyToBadSignature, signReply } from './reply.js';
+import { replyTo, replyToBadSignature, signReply } from './reply.js';
 
 /** Octets over UDP without OPT (RFC 1035 §4.2.1). */
 const PLAIN_PAYLOAD = 512;
@@ -33,13 +34,14 @@ export interface VerifiedMessage {
 }
 
 /**
- * Checks the signature of a message with the keys of the account that owns the zone of its question; undefined when there
- * must be no answer. Throws a VaultError.
+ * Checks the signature of a message with the keys of the account that owns the zone of its question. Octets: what to answer to a
+ * TSIG record that cannot be read (RFC 8945 §5.2). Undefined when there must be no answer. Throws a VaultError.
  */
-export function verifySigned(options: SignatureOptions, request: Uint8Array): VerifiedMessage | undefined {
+export function verifySigned(options: SignatureOptions, request: Uint8Array): VerifiedMessage | Uint8Array | undefined {
   const head = readHead(request);
   const tsig = findTsig(request);
-  if (!head || tsig === 'none' || tsig === 'malformed') return undefined;
+  if (!head || tsig === 'none') return undefined;
+  if (tsig === 'malformed') return replyTo(head, Rcode.formErr);
   const zone = findZoneAbove(options.store, lowerName(head.question.name), ({ served }) => served === 1);
   const checked = zone
     ? checkRequest(options, zone.account, request, tsig)
@@ -58,7 +60,7 @@ export function answerSigned(
   if (!message) return undefined;
   try {
     const signed = verifySigned(options, request);
-    if (!signed) return undefined;
+    if (!signed || signed instanceof Uint8Array) return signed;
     const { tsig, checked } = signed;
     if (checked.error !== TsigError.none) return replyToBadSignature(message, tsig, checked, clock);
     const key = checked.key!;

@@ -654,6 +654,8 @@ const TSIG: readonly Probe[] = [
     formErr,
   ),
   row('TSIG in the answer section', 'RFC 8945 §5.1', patched(signed(WWW), 7, 1, 0, 0, 0, 0), formErr),
+  row('TSIG of class IN', 'RFC 8945 §4.2', patched(signed(WWW), WWW.length + 12, 0, 1), formErr),
+  row('TSIG with a TTL', 'RFC 8945 §4.2', patched(signed(WWW), WWW.length + 17, 1), formErr),
   row(
     'TSIG without rdata',
     'RFC 8945 §5.2',

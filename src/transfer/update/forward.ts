@@ -41,7 +41,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
 
   const forward = async (request: Uint8Array, address: string): Promise<Uint8Array | undefined> => {
     const signed = verifySigned(options, request);
-    if (!signed) return undefined;
+    if (!signed || signed instanceof Uint8Array) return signed;
     const { head, tsig, checked, zone } = signed;
     if (checked.error !== TsigError.none) {
       const error = ERRORS[Number(checked.error)] ?? 'FORMERR';

@@ -94,7 +94,7 @@ function judge(
 ): SignedRequest | Uint8Array | undefined {
   const { store, clock } = base;
   const signed = verifySigned({ store, vault, clock }, request);
-  if (!signed) return undefined;
+  if (!signed || signed instanceof Uint8Array) return signed;
   const { head, tsig, checked, zone } = signed;
   if (!zone || checked.error !== TsigError.none) return replyToBadSignature(head, tsig, checked, clock);
   return { request, head, zone, key: checked.key!, tsig, address };
