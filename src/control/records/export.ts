@@ -12,19 +12,21 @@ import {
   NO_ATTRIBUTES,
   writeV4Export,
 } from '../../dns/zonefile/writer.js';
+import { type ServingZone, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import {
   parseSettings,
   parseTags,
   type RecordRow,
   type RecordSettings,
+  recordsOfOwner,
   recordsOfType,
   recordsOfZone,
   typesOfZone,
 } from '../../store/records/records.js';
 import { openSnapshot } from '../../store/snapshot.js';
-import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../../store/zones/zones.js';
-import { zoneFactsOf } from '../../zone/derive/facts.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { hostRecords } from '../../zone/derive/hosts.js';
 import { soaRdata } from '../../zone/derive/soa.js';
 import { requireZone } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
@@ -55,27 +57,34 @@ function exportBind(ctx: Context, store: Store, zone: ZoneRow): Generator<string
 }
 
 function* sectionsOf(ctx: Context, store: Store, zone: ZoneRow): Generator<ExportSection> {
-  const { nameServers } = ctx.settings;
-  const facts = zoneFactsOf(zone, soaOfZone(zone, nameServers), nsTtlOfZone(zone), nameServers);
-  const { apex } = zone;
-  const rr = (type: number, ttl: number, rdata: Uint8Array): ExportRecord => {
-    return {
-      owner: apex,
-      type,
-      ttl,
-      rdata,
-      attributes: NO_ATTRIBUTES,
-    };
-  };
-  const added = new Map<number, ExportRecord[]>([
-    [Type.soa, [rr(Type.soa, facts.soa.ttl, soaRdata(facts.soa))]],
-    [Type.ns, facts.nameServers.map((name) => rr(Type.ns, facts.nsTtl, name))],
-  ]);
-  const types = [...new Set([Type.soa, Type.ns, ...typesOfZone(store, zone.seq)])].sort(compareSections);
+  const added = addedRecords(store, servingZone(store, zone, ctx.settings));
+  const types = [...new Set([...added.keys(), ...typesOfZone(store, zone.seq)])].sort(compareSections);
   for (const type of types) {
-    const records = concat(added.get(type) ?? [], exportRecords(recordsOfType(store, zone.seq, type), apex));
+    const records = concat(added.get(type) ?? [], exportRecords(recordsOfType(store, zone.seq, type), zone.apex));
     yield { type, records };
   }
+}
+
+/**
+ * What is served and not stored, by type: without the addresses of name servers inside the zone, other servers refuse to load
+ * the file (RFC 1034 §4.2.1).
+ */
+function addedRecords(store: Store, zone: ServingZone): Map<number, ExportRecord[]> {
+  const { facts, hosts, hostAddresses, seq } = zone;
+  const { apex, soa, nsTtl, nameServers } = facts;
+  const rr = (owner: Uint8Array, type: number, ttl: number, rdata: Uint8Array): ExportRecord => {
+    return { owner, type, ttl, rdata, attributes: NO_ATTRIBUTES };
+  };
+  const addresses = hosts.flatMap((key) =>
+    hostRecords(recordsOfOwner(store, seq, key), hostAddresses, nsTtl).map(({ type, ttl, rdata }) =>
+      rr(nameOfOwnerKey(key, apex), type, ttl, rdata),
+    ),
+  );
+  return new Map<number, ExportRecord[]>([
+    [Type.soa, [rr(apex, Type.soa, soa.ttl, soaRdata(soa))]],
+    [Type.ns, nameServers.map((name) => rr(apex, Type.ns, nsTtl, name))],
+    ...Map.groupBy(addresses, ({ type }) => type),
+  ]);
 }
 
 function* concat<T>(...lists: readonly Iterable<T>[]): Generator<T> {

@@ -71,9 +71,7 @@ export function requirePlace(
   stored: RecordRow | undefined,
 ): void {
   const moved = isMoved(columns, stored);
-  const reason = moved
-    ? findPlaceFault(columns.type, placeOf(columns), new Set(others.keys()))
-    : undefined;
+  const reason = moved ? findPlaceFault(columns.type, placeOf(columns), new Set(others.keys())) : undefined;
   if (reason) throw recordFailure('validation', { reason }, { pointer: '/type' });
   if (!moved && stored && equalBytes(stored.rdata, columns.rdata)) return;
   if (columns.type === Type.dnskey) requireForeignKey(ctx.store, zone, columns.rdata);

@@ -2,8 +2,8 @@
  * Import and export of zone files: what an import keeps, refuses and leaves unchanged; round trips; a process killed in
  * the middle.
  */
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { SystemClock } from '../../../src/base/clock.js';
 import type { AppError } from '../../../src/base/errors.js';
+import { parseIP } from '../../../src/base/ip.js';
 import { readImportOnThread } from '../../../src/control/imports/pipe.js';
 import { type ImportBatch, type ImportEnd, type ImportOrder, readImport } from '../../../src/control/imports/reader.js';
 import { importRecords } from '../../../src/control/imports/records.js';
@@ -40,6 +41,7 @@ import { latestAudit } from '../../support/rows.js';
 import { openOneCopy } from '../../support/two-copies.js';
 import { refusal, startControl, startZone } from '../fixture.js';
 
+const CHECKZONE = '/usr/bin/named-checkzone';
 const HEAD = `$ORIGIN example.com.
 $TTL 1h
 @ 7200 IN SOA Ns1 Host.Master 4000000000 7200 900 1209600 300
@@ -214,6 +216,26 @@ t.test('files and $INCLUDE', async (t) => {
   t.match(result.issues[0], { file: /hosts\.inc$/, line: 2, severity: 'error' });
   writeFileSync(join(directory, 'hosts.inc'), 'www A 192.0.2.1\n');
   t.match(await importZone(ctx, { source: { file } }), { imported: true, records: 3 });
+});
+
+t.test('an export has the addresses that are served for name servers inside the zone', async (t) => {
+  const { ctx } = await startControl(t, {
+    nameServers: ['ns1.inside.example', 'ns2.inside.example', 'ns3.else.test'],
+    nameServerAddresses: [parseIP('198.51.100.7')!, parseIP('2001:db8::7')!],
+  });
+  const { id } = await createZone(ctx, { name: 'inside.example' });
+  await createRecord(ctx, id, { type: 'A', name: 'ns2', content: '192.0.2.2' });
+  let text = '';
+  for await (const piece of exportZone(ctx, id, 'bind')) text += piece;
+  t.match(text, /\nns1\.inside\.example\.\t\d+\tIN\tA\t198\.51\.100\.7\n/);
+  t.match(text, /\nns1\.inside\.example\.\t\d+\tIN\tAAAA\t2001:db8::7\n/);
+  t.notMatch(text, /ns2\S*\t\d+\tIN\tA\t198/, 'an address that is stored replaces it');
+  t.notMatch(text, /ns3\S*\t\d+\tIN\tA/, 'nor what is outside the zone');
+  if (existsSync(CHECKZONE)) {
+    const directory = t.testdir({ zone: text });
+    const checked = spawnSync(CHECKZONE, ['-i', 'local', 'inside.example', join(directory, 'zone')]);
+    t.equal(checked.status, 0, `${checked.stdout}`);
+  } else t.equal(process.env['CI'] === 'true', false, `not installed: ${CHECKZONE}`);
 });
 
 t.test('round trips', async (t) => {

@@ -97,7 +97,7 @@ async function runCertbot(
   const args = [
     ...['certonly', '--non-interactive', '--agree-tos', '--register-unsafely-without-email', '--no-verify-ssl'],
     ...['--server', server, `--dns-${plugin}`, `--dns-${plugin}-credentials`, credentials],
-    ...[`--dns-${plugin}-propagation-seconds`, '0', '--config-dir', join(home, 'config')],
+    ...[`--dns-${plugin}-propagation-seconds`, '3', '--config-dir', join(home, 'config')],
     ...['--work-dir', join(home, 'work'), '--logs-dir', join(home, 'logs'), '-d', ZONE, '-d', `*.${ZONE}`],
   ];
   const env = { PATH: process.env['PATH'], HOME: home, CLOUDFLARE_API_URL: api };
