@@ -32,8 +32,8 @@ export interface Store {
   prepare<Params extends readonly SqlValue[] = [], Row = unknown>(sql: string): Statement<Params, Row>;
   /** Rows as arrays in column order: about a third faster when many rows are read. */
   prepareTuples<Params extends readonly SqlValue[] = [], Row = unknown>(sql: string): Statement<Params, Row>;
-  /** Registers a pure function for use in SQL. */
-  defineFunction(name: string, compute: (value: SqlValue) => SqlValue): void;
+  /** Registers a pure function for use in SQL, with as many values as it has parameters. */
+  defineFunction(name: string, compute: (...values: SqlValue[]) => SqlValue): void;
   /**
    * The only way to write. Runs `work` in one transaction and resolves with its result when the write is durable;
    * nothing is written when `work` throws. `work` is synchronous, affects only the database, and may run more than
@@ -218,8 +218,9 @@ class SqliteStore implements Store {
     );
   }
 
-  defineFunction(name: string, compute: (value: SqlValue) => SqlValue): void {
-    guard(() => this.database.function(name, { deterministic: true }, (value) => compute(value as SqlValue)));
+  defineFunction(name: string, compute: (...values: SqlValue[]) => SqlValue): void {
+    // The driver counts the parameters of the function.
+    guard(() => this.database.function(name, { deterministic: true }, compute as (...values: unknown[]) => unknown));
   }
 
   private writeHere<T>(work: () => T, timeoutMs?: number): Promise<T> {

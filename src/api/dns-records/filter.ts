@@ -1,11 +1,12 @@
 /** Turns the query of a record list into the use case's form (v4: §5.5). */
-import type { CommentFilter, RecordQuery, TagFilter, TextFilter } from '../../control/records/records.js';
+import type { CommentFilter, RecordQuery, TextFilter } from '../../control/records/records.js';
 import { typeByMnemonic } from '../../dns/rr/registry.js';
+import type { TagTest } from '../../store/records/tag-filter.js';
 import { failure } from '../errors.js';
 import { choiceValue, flagValue, isPresent, listValues, type Query, switchValue, textValue } from '../query.js';
 import { RECORD_ORDERS } from './schema.js';
 
-/** The limit: each one becomes a condition of the store's query. */
+/** A record has 20 tags at most. */
 const MOST_TAG_FILTERS = 100;
 const TAG_OPERATORS = ['exact', 'contains', 'startswith', 'endswith', 'present', 'absent'] as const;
 
@@ -70,7 +71,7 @@ function commentFilter(query: Query): CommentFilter | undefined {
   return Object.keys(filter).length === 0 ? undefined : filter;
 }
 
-function tagFilters(query: Query): TagFilter[] {
+function tagFilters(query: Query): TagTest[] {
   const plain = values(query, 'tag').map((text) => tagFilter(text.includes(':') ? 'exact' : 'present', text));
   const named = TAG_OPERATORS.flatMap((operator) =>
     values(query, `tag.${operator}`).map((text) => tagFilter(operator, text)),
@@ -87,7 +88,7 @@ function values(query: Query, name: string): readonly string[] {
   return (query[name] ?? []).filter((text) => text !== '');
 }
 
-function tagFilter(operator: TagFilter['operator'], text: string): TagFilter {
+function tagFilter(operator: TagTest['operator'], text: string): TagTest {
   if (operator === 'present' || operator === 'absent') return { operator, name: text };
   const colon = text.indexOf(':');
   return colon < 0

@@ -12,16 +12,15 @@ import {
   matchData,
   matchNamePattern,
   matchNameText,
-  matchNoTag,
   matchOwner,
   matchProxied,
-  matchTag,
   matchTypes,
   matchWord,
   type RecordOrder,
   selectRecords,
 } from '../../store/records/query.js';
 import { type RecordRow, rdataKeyOf } from '../../store/records/records.js';
+import { matchTags, type TagTest } from '../../store/records/tag-filter.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../guard/access.js';
 import type { Actor } from '../guard/actor.js';
@@ -50,16 +49,6 @@ export interface CommentFilter extends TextFilter {
   readonly absent?: boolean;
 }
 
-/**
- * `value` of 'exact', 'contains', 'startswith', 'endswith' belongs to the tag with the name `name`; the other operators
- * need only the name.
- */
-export interface TagFilter {
-  readonly operator: 'exact' | 'contains' | 'startswith' | 'endswith' | 'present' | 'absent';
-  readonly name: string;
-  readonly value?: string;
-}
-
 export interface RecordQuery extends PageQuery, ShadowQuery {
   readonly name?: TextFilter;
   readonly content?: TextFilter;
@@ -67,7 +56,7 @@ export interface RecordQuery extends PageQuery, ShadowQuery {
   readonly types?: readonly string[];
   readonly proxied?: boolean;
   readonly comment?: CommentFilter;
-  readonly tags?: readonly TagFilter[];
+  readonly tags?: readonly TagTest[];
   readonly tagMatch?: 'all' | 'any';
   readonly match?: 'all' | 'any';
   readonly search?: string;
@@ -144,7 +133,7 @@ function conditionsOf(zone: ZoneRow, query: RecordQuery): Condition[] {
   if (query.comment?.present) conditions.push(matchCommentPresence(true));
   if (query.comment?.absent) conditions.push(matchCommentPresence(false));
   if (query.tags && query.tags.length > 0) {
-    conditions.push(joinConditions(query.tagMatch ?? 'all', query.tags.map(tagCondition)));
+    conditions.push(matchTags(query.tagMatch ?? 'all', query.tags));
   }
   return conditions;
 }
@@ -192,11 +181,6 @@ function dataKey(type: RRType, content: string, zone: ZoneRow): { type: number; 
     if (error instanceof RdataError) return [];
     throw error;
   }
-}
-
-function tagCondition({ operator, name, value }: TagFilter): Condition {
-  if (operator === 'absent') return matchNoTag(name);
-  return operator === 'present' ? matchTag(name) : matchTag(name, operator, value ?? '');
 }
 
 function wordCondition(word: string): Condition {

@@ -13,6 +13,7 @@ import {
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import { byOwner, isShadowed } from './owner-index.js';
 import { COLUMNS_OF_ZONE, type RecordRow, SET_OF_ZONE, typesOfZone } from './records.js';
+import { defineTagFunction } from './tag-filter.js';
 
 /** `canonical`: by owner as RFC 4034 §6.1 has it, the apex first; `name` compares names as text. */
 export type RecordOrder = 'type' | 'name' | 'canonical' | 'content' | 'ttl' | 'proxied';
@@ -63,6 +64,7 @@ export function selectRecords(store: Store, selection: RecordSelection): { rows:
   const where = whereOf(selection);
   defineTextFunctions(store);
   defineTxtText(store);
+  defineTagFunction(store);
   if (!where) return inOrder(store, selection, inZone(selection.zone), selection.zoneCount);
   // Without an indexed condition, the rows are read in the order in which they are stored.
   const source = where.indexed ? 'record_rows' : `record_rows ${byOwner(store)}`;
@@ -218,22 +220,6 @@ export function matchContentPart(operator: TextOperator, value: string): Conditi
 
 export function matchCommentPresence(present: boolean): Condition {
   return { sql: `comment IS ${present ? 'NOT ' : ''}NULL`, params: [] };
-}
-
-/** Matches records with a tag of this name whose value passes the test, if there is one. */
-export function matchTag(name: string, operator?: TextOperator, value = ''): Condition {
-  const colon = `instr(tag.value || ':', ':')`;
-  const test = operator ? matchText(`substr(tag.value, ${colon} + 1)`, operator, value) : { sql: '1', params: [] };
-  return {
-    sql: `EXISTS (SELECT 1 FROM json_each(tags) AS tag
-      WHERE lower(substr(tag.value, 1, ${colon} - 1)) = ? AND ${test.sql})`,
-    params: [name.toLowerCase(), ...test.params],
-  };
-}
-
-export function matchNoTag(name: string): Condition {
-  const { sql, params } = matchTag(name);
-  return { sql: `NOT ${sql}`, params };
 }
 
 /** Free text: the word occurs anywhere in the record. `types` are those whose mnemonic contains it. */

@@ -96,6 +96,39 @@ t.test('type, proxied, comment, tags', async (t) => {
   t.same(await find({ tags: [{ operator: 'present', name: 'en' }] }), []);
 });
 
+t.test('however many filters by tags, one look at each record', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const { store } = ctx;
+  let looks = 0;
+  const define = store.defineFunction.bind(store);
+  store.defineFunction = (name, compute) =>
+    define(
+      name,
+      name === 'tags_match'
+        ? (tags, filter) => {
+            looks++;
+            return compute(tags!, filter!);
+          }
+        : compute,
+    );
+  for (let i = 0; i < 20; i++) {
+    const tags = i % 2 === 0 ? [`even:${i}`, 'Kind:Ärger'] : [];
+    await createRecord(ctx, zoneId, { type: 'A', name: `r${i}`, content: '192.0.2.1', tags });
+  }
+  const tests = Array.from({ length: 99 }, (_, i) => ({ operator: 'absent', name: `none${i}` }) as const);
+  const find = (query: RecordQuery) => listRecords(ctx, zoneId, query);
+  const even = { operator: 'present', name: 'EVEN' } as const;
+  t.equal((await find({ tags: [...tests, even] })).totalCount, 10);
+  t.equal(looks, 20);
+  t.equal(
+    (await find({ tags: tests.map(({ name }) => ({ operator: 'present', name })), tagMatch: 'any' })).totalCount,
+    0,
+  );
+  const folded = { operator: 'contains', name: 'kind', value: 'äRG' } as const;
+  t.equal((await find({ tags: [folded] })).totalCount, 10, 'case does not matter, beyond ASCII, too');
+  t.equal((await find({ tags: [{ ...folded, operator: 'absent' }] })).totalCount, 10, 'records without any tags');
+});
+
 t.test('how conditions are joined', async (t) => {
   const { find } = await startList(t);
   const env = { operator: 'present', name: 'env' } as const;
