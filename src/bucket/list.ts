@@ -8,8 +8,6 @@ import type { ListQuery, ObjectItem, ObjectPage } from './object-store.js';
 /** A position in a list: after a key, or after all keys of a group. */
 type Position = { readonly key: string } | { readonly group: string };
 
-/** Sorts after nearly every key of a group; the few keys beyond it are skipped one by one. */
-const HIGHEST = '\u{10ffff}';
 const MOST_AT_ONCE = 1000;
 
 export function listObjects(store: Store, bucket: number, query: ListQuery): ObjectPage {
@@ -17,32 +15,28 @@ export function listObjects(store: Store, bucket: number, query: ListQuery): Obj
   const items: ObjectItem[] = [];
   const groups: string[] = [];
   let last = readCursor(query.cursor);
-  let after = last === undefined ? '' : endOf(last);
-  if (query.startAfter !== undefined && isAfter(query.startAfter, after)) after = query.startAfter;
-  let group = last && 'group' in last ? last.group : undefined;
-  for (;;) {
-    const wanted = Math.min(MOST_AT_ONCE, limit + 1);
-    const rows = objectsFrom(store, bucket, prefix, after, wanted);
-    let jumped = false;
+  let from: string | undefined = last === undefined ? prefix : behind(last);
+  if (query.startAfter !== undefined) from = later(from, behind({ key: query.startAfter }));
+  from = later(from, prefix);
+  // One row tells which group comes next; of keys without a group, more and more are read at once.
+  let wanted = delimiter === '' ? Math.min(MOST_AT_ONCE, limit + 1) : 1;
+  while (from !== undefined) {
+    const rows: readonly ObjectRow[] = objectsFrom(store, bucket, from, wanted);
+    let group: string | undefined;
     for (const row of rows) {
       if (!row.key.startsWith(prefix)) return { items, groups };
-      after = row.key;
-      if (group !== undefined && row.key.startsWith(group)) continue;
       if (items.length + groups.length === limit) return { items, groups, cursor: makeCursor(last!) };
       group = groupOf(row, prefix, delimiter);
-      if (group === undefined) {
-        items.push(objectItem(row));
-        last = { key: row.key };
-        continue;
-      }
-      groups.push(group);
-      last = { group };
-      after = endOf(last);
-      jumped = true;
-      break;
+      last = group === undefined ? { key: row.key } : { group };
+      from = behind(last);
+      if (group !== undefined) break;
+      items.push(objectItem(row));
     }
-    if (!jumped && rows.length < wanted) return { items, groups };
+    if (group !== undefined) groups.push(group);
+    else if (rows.length < wanted) break;
+    wanted = group === undefined ? Math.min(MOST_AT_ONCE, 2 * wanted) : 1;
   }
+  return { items, groups };
 }
 
 /** The key up to and including the first delimiter after the prefix; undefined when there is none. */
@@ -52,8 +46,28 @@ function groupOf({ key }: ObjectRow, prefix: string, delimiter: string): string 
   return at < 0 ? undefined : key.slice(0, at + delimiter.length);
 }
 
-function endOf(position: Position): string {
-  return 'key' in position ? position.key : position.group + HIGHEST;
+/** The first possible key behind a position; undefined when there is none. */
+function behind(position: Position): string | undefined {
+  return 'key' in position ? `${position.key}\0` : behindPrefix(position.group);
+}
+
+/** The first possible key behind all that begin with a text. The order of UTF-8 is that of code points. */
+function behindPrefix(text: string): string | undefined {
+  const points = Array.from(text, (character) => character.codePointAt(0)!);
+  while (points.at(-1) === LAST_POINT) points.pop();
+  const last = points.pop();
+  if (last === undefined) return undefined;
+  return String.fromCodePoint(...points, last === BEFORE_SURROGATES ? AFTER_SURROGATES : last + 1);
+}
+
+const LAST_POINT = 0x10ffff;
+const BEFORE_SURROGATES = 0xd7ff;
+const AFTER_SURROGATES = 0xe000;
+
+/** The later of two keys; undefined is behind all. */
+function later(a: string | undefined, b: string | undefined): string | undefined {
+  if (a === undefined || b === undefined) return undefined;
+  return isAfter(a, b) ? a : b;
 }
 
 /** Compares by octets, which is not the order of JavaScript strings. */

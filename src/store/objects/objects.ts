@@ -44,8 +44,8 @@ const statements = perStore((store) => ({
   ),
   remove: store.prepare<[seq: number]>('DELETE FROM objects WHERE seq = ?'),
   any: store.prepareTuples<[bucket: number], [1]>('SELECT 1 FROM objects WHERE bucket = ? LIMIT 1'),
-  page: store.prepare<[bucket: number, from: string, after: string, limit: number], ObjectRow>(
-    'SELECT * FROM objects WHERE bucket = ? AND key >= ? AND key > ? ORDER BY key LIMIT ?',
+  page: store.prepare<[bucket: number, from: string, limit: number], ObjectRow>(
+    'SELECT * FROM objects WHERE bucket = ? AND key >= ? ORDER BY key LIMIT ?',
   ),
   blobInUse: store.prepareTuples<[blob: string], [1]>('SELECT 1 FROM objects WHERE blob = ?'),
   garbage: store.prepareTuples<[untilMs: number, limit: number], [blob: string]>(
@@ -72,9 +72,9 @@ export function hasObjects(store: Store, bucket: number): boolean {
   return statements(store).any.get(bucket) !== undefined;
 }
 
-/** Objects whose keys are at or after `from` and after `after`, in the order of the keys' octets. */
-export function objectsFrom(store: Store, bucket: number, from: string, after: string, limit: number): ObjectRow[] {
-  return statements(store).page.all(bucket, from, after, limit);
+/** Objects whose keys are at or after `from`, in the order of the keys' octets. */
+export function objectsFrom(store: Store, bucket: number, from: string, limit: number): ObjectRow[] {
+  return statements(store).page.all(bucket, from, limit);
 }
 
 /** Returns the row number of the new object. `contents`: the body, when it is stored in the database. */
