@@ -70,6 +70,12 @@ t.test('a zone file becomes a zone', async (t) => {
   );
   t.match((await post('', 'www 300 IN A 192.0.2.9\n')).json.result.issues, [{ code: 'no-origin', line: null }]);
   t.match((await post('', '')).json.result, { imported: false });
+  const series = '$GENERATE 1-2 a$ 300 IN A 192.0.2.1\n$GENERATE 1-65535 b$ 300 IN A 192.0.2.1\n';
+  const refused = await post('?name=many.example&automatic_soa', series);
+  t.match(refused.json.result, {
+    imported: false,
+    issues: [{ line: 2, message: '$GENERATE makes more than 65536 records in all' }],
+  });
   const included = await post('?name=inc.example', '$INCLUDE /etc/passwd\n');
   t.equal(included.json.result.imported, false, 'no file of this machine is read');
   t.equal((await call('GET', '/zones?name=bad.example')).json.result.length, 0);

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
-import { formatIssue } from '../../src/base/result.js';
-import { nameOfLabels, parseName, printName } from '../../src/dns/name.js';
+import { formatIssue, type Issue } from '../../src/base/result.js';
+import { nameOfLabels, parseName, printName, ROOT } from '../../src/dns/name.js';
 import { printRdata, typeMnemonic } from '../../src/dns/rr/registry.js';
 import { createLexer } from '../../src/dns/zonefile/lexer.js';
-import { type ParsedRecord, readZone } from '../../src/dns/zonefile/parser.js';
+import { type ParsedRecord, readZone, type ZoneFileBounds } from '../../src/dns/zonefile/parser.js';
 import { detectOrigin } from '../../src/dns/zonefile/source.js';
 import {
   NO_ATTRIBUTES,
@@ -423,5 +423,32 @@ t.test('a TTL above 2^31-1 counts as 0, with a warning (RFC 2181 §8)', async (t
       ['warning', 1],
       ['warning', 2],
     ],
+  );
+});
+
+t.test('bounds of files from strangers', async (t) => {
+  const read = (text: string, bounds: ZoneFileBounds): { records: number; issues: readonly Issue[] } => {
+    const reading = readZone({ text }, { origin: parseName('example.test.'), bounds });
+    let records = 0;
+    for (const batch of reading.records()) records += batch.length;
+    return { records, issues: reading.issues };
+  };
+  const bounds = { records: 50, generated: 30 };
+  t.equal(read('$GENERATE 1-30 a$ 9 A 192.0.2.$\n', bounds).records, 30);
+  const two = read('$GENERATE 1-20 a$ 9 A 192.0.2.$\n$GENERATE 1-11 b$ 9 A 192.0.2.$\nc 9 A 192.0.2.1\n', bounds);
+  t.equal(two.records, 21, 'a series is counted before any record of it is made');
+  t.match(two.issues, [{ line: 2, message: '$GENERATE makes more than 30 records in all' }]);
+  const stepped = read('$GENERATE 1-90/3 a$ 9 A 192.0.2.$\n', bounds);
+  t.equal(stepped.records, 30, 'steps count');
+  const lines = Array.from({ length: 60 }, (_, i) => `a${i} 9 A 192.0.2.1\n`).join('');
+  const many = read(lines, bounds);
+  t.ok(many.records <= 51, 'the rest is not read');
+  t.match(many.issues, [
+    { code: 'too-many-records', message: 'more than 50 records; the rest of the file was not read' },
+  ]);
+  const batches = [...readZone({ text: '$GENERATE 1-5000 a$ 9 A 192.0.2.1\n' }, { origin: ROOT }).records()];
+  t.ok(
+    batches.every(({ length }) => length <= 1000),
+    'a series comes in batches',
   );
 });

@@ -1,12 +1,12 @@
 /** Reads a version of a catalog of another server, and what it leaves to do, while others get their turn. */
 import { sleep } from '../../base/clock.js';
+import { inSlices } from '../../base/slices.js';
 import type { Store } from '../../store/driver.js';
 import { rowsOfSet } from '../../store/records/compare.js';
 import { type ConsumedCatalogRow, consumedMembers } from '../../store/secondary/consumed-catalogs.js';
 import { findIncoming, primariesOfZone } from '../../store/secondary/incoming.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
-import { inSlices } from '../kernel/staged-edits.js';
 import { compareMembers, removalsToConfirm, type Step, stepsOf } from './compare.js';
 import { readCatalog } from './content.js';
 

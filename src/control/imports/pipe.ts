@@ -1,20 +1,13 @@
-/**
- * Reads a large zone file on another thread while this one stores the rows. Storing happens inside one transaction and
- * never yields the thread, so rows are received synchronously.
- */
-import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+/** Reads a large zone file on another thread, while this one stores the rows and does what else there is to do. */
+import { MessageChannel, type MessagePort, type TransferListItem, Worker } from 'node:worker_threads';
 import { UserError } from '../../base/errors.js';
 import { type ImportPacket, unpackRows } from './packet.js';
 import type { ImportBatch, ImportEnd, ImportOrder } from './reader.js';
 
-/** Words of the shared counters: messages posted by the thread and received here. */
-export const POSTED = 0;
-export const CONSUMED = 1;
-/** The largest number of waiting messages. */
+/** The word of the shared counter: how many messages were taken here. */
+export const CONSUMED = 0;
+/** The largest number of messages that wait. */
 export const MOST_WAITING = 16;
-
-/** The thread posts at least this often, otherwise it counts as dead; milliseconds. */
-const PATIENCE_MS = 60_000;
 
 export interface ThreadData {
   readonly port: MessagePort;
@@ -35,17 +28,21 @@ export type ThreadMessage =
   | { readonly end: ImportEnd }
   | { readonly failure: ThreadFailure };
 
-/** Like readImport, but on its own thread. Blocks this thread while it waits. */
-export function* readImportOnThread(order: ImportOrder): Generator<ImportBatch, ImportEnd> {
+/** Like readImport, but on its own thread. */
+export async function* readImportOnThread(order: ImportOrder): AsyncGenerator<ImportBatch, ImportEnd> {
   const { port1, port2 } = new MessageChannel();
-  const flow = new Int32Array(new SharedArrayBuffer(8));
+  const flow = new Int32Array(new SharedArrayBuffer(4));
   const workerData: ThreadData = { port: port2, flow, order };
-  const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData, transferList: [port2] });
+  const transferList = [port2, ...ownBufferOf(order)];
+  const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData, transferList });
+  const messages = queueOf(port1, worker);
   try {
     for (;;) {
-      const message = receive(port1, flow);
+      const message = await messages.next();
       if ('failure' in message) throw failureOf(message.failure);
       if ('end' in message) return message.end;
+      Atomics.add(flow, CONSUMED, 1);
+      Atomics.notify(flow, CONSUMED);
       yield unpackRows(message.packet);
     }
   } finally {
@@ -54,19 +51,37 @@ export function* readImportOnThread(order: ImportOrder): Generator<ImportBatch, 
   }
 }
 
-function receive(port: MessagePort, flow: Int32Array): ThreadMessage {
-  for (;;) {
-    const posted = Atomics.load(flow, POSTED);
-    const received = receiveMessageOnPort(port);
-    if (received) {
-      Atomics.add(flow, CONSUMED, 1);
-      Atomics.notify(flow, CONSUMED);
-      return received.message as ThreadMessage;
-    }
-    if (Atomics.wait(flow, POSTED, posted, PATIENCE_MS) === 'timed-out') {
-      throw new Error('the thread that reads the zone file has stopped');
-    }
-  }
+/** The memory of a text that is in nothing else's: it moves to the thread, because copying takes long. */
+function ownBufferOf({ source }: ImportOrder): TransferListItem[] {
+  if (!('text' in source) || typeof source.text === 'string') return [];
+  const { buffer, byteLength } = source.text;
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
+}
+
+/** Messages one after the other. Rejects when the thread has ended without having said how. */
+function queueOf(port: MessagePort, worker: Worker): { next(): Promise<ThreadMessage> } {
+  const waiting: ThreadMessage[] = [];
+  let ended: unknown;
+  let wake = (): void => {};
+  port.on('message', (message: ThreadMessage) => {
+    waiting.push(message);
+    wake();
+  });
+  const end = (why: unknown): void => {
+    ended ??= why;
+    wake();
+  };
+  worker.on('error', end);
+  worker.on('exit', () => end(new Error('the thread that reads the zone file has stopped')));
+  return {
+    async next() {
+      while (waiting.length === 0) {
+        if (ended !== undefined) throw ended;
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+      return waiting.shift()!;
+    },
+  };
 }
 
 function failureOf({ user, message, remedy, stack }: ThreadFailure): Error {

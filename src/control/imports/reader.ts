@@ -7,13 +7,13 @@ import { ByteReader } from '../../base/bytes.js';
 import type { Issue } from '../../base/result.js';
 import { Type } from '../../dns/codes.js';
 import { nameLength, printName } from '../../dns/name.js';
-import { type ParsedRecord, readZone } from '../../dns/zonefile/parser.js';
+import { type ParsedRecord, readZone, type ZoneFileBounds } from '../../dns/zonefile/parser.js';
 import { exportedZone, type ZoneText } from '../../dns/zonefile/source.js';
 import type { ImportedRow } from '../../store/records/import.js';
 import type { ZoneChange } from '../../store/zones/zones.js';
 import { createZoneChecker } from '../../zone/check.js';
 import { createSignedZone } from '../../zone/signed.js';
-import type { ControlLimits } from '../kernel/context.js';
+import type { Context, ControlLimits } from '../kernel/context.js';
 import { createRowMaker, isApexAuthority } from './row.js';
 
 export interface ImportOrder {
@@ -29,6 +29,16 @@ export interface ImportOrder {
    */
   readonly signatures: 'refuse' | 'strip' | 'replace' | 'apart';
   readonly limits: ControlLimits;
+  /** What a file from a stranger may make. */
+  readonly bounds?: ZoneFileBounds | undefined;
+}
+
+/** Of a file that comes from a client of the API, and makes all accounts wait while it is stored. */
+const OF_CLIENT: ZoneFileBounds = { records: 1_000_000, generated: 65_536 };
+
+/** The bounds for who asks; undefined: those of every file. */
+export function boundsFor({ source }: Pick<Context, 'source'>): ZoneFileBounds | undefined {
+  return source === 'api' ? OF_CLIENT : undefined;
 }
 
 export interface ImportBatch {
@@ -57,13 +67,13 @@ export interface ImportedSoa {
 
 /** Yields the rows of a file and returns the rest. Throws a UserError when the file cannot be read. */
 export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEnd> {
-  const { source, apex, automaticSoa, proxied, limits, signatures } = order;
+  const { source, apex, automaticSoa, proxied, limits, signatures, bounds } = order;
   const signed = createSignedZone();
   const isExport = exportedZone(source) !== undefined;
   const maker = createRowMaker({ apex, limits, proxied, oneIsAutomatic: isExport });
   const checker = createZoneChecker(apex, { selfContained: !automaticSoa, flattens: isExport });
   const include = 'file' in source ? { includeDirectory: dirname(resolve(source.file)) } : {};
-  const reading = readZone(source, { origin: apex, keepComments: true, ...include });
+  const reading = readZone(source, { origin: apex, keepComments: true, ...include, ...(bounds && { bounds }) });
   const unevenSets: [Uint8Array, number][] = [];
   let soa: ImportedSoa | undefined;
   let apexNameServers = 0;

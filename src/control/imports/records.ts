@@ -2,6 +2,7 @@
 import { AppError } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
 import type { Issue } from '../../base/result.js';
+import { inSlices } from '../../base/slices.js';
 import { Type } from '../../dns/codes.js';
 import { isAtOrBelow, printName } from '../../dns/name.js';
 import { typeByCode, typeMnemonic } from '../../dns/rr/registry.js';
@@ -12,10 +13,10 @@ import { requireZone } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
 import { commitEdits } from '../kernel/planned-edits.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
-import { inSlices } from '../kernel/staged-edits.js';
 import { checkCreation, checkNewRow, isDuplicate, ttlOutOfRange } from '../records/write.js';
 import { recordFailure } from '../rules/record-failures.js';
 import { AUTOMATIC } from '../rules/ttl.js';
+import { boundsFor } from './reader.js';
 import { createRowMaker, isApexAuthority, type RowMaker } from './row.js';
 
 /** A record of the file that was not added, or what of it was not kept. */
@@ -100,7 +101,9 @@ function whyNotAdded(record: ParsedRecord, apex: Uint8Array): Why | undefined {
 }
 
 function* readRecords(ctx: Context, zone: ZoneRow, text: string): Generator<undefined, ParsedRecord[]> {
-  const reading = readZone({ text }, { origin: zone.apex, keepComments: true, ignoresSoaMinimum: true });
+  const bounds = boundsFor(ctx);
+  const options = { origin: zone.apex, keepComments: true, ignoresSoaMinimum: true, ...(bounds && { bounds }) };
+  const reading = readZone({ text }, options);
   const records: ParsedRecord[] = [];
   for (const batch of reading.records()) {
     for (const record of batch) records.push(record);

@@ -7,6 +7,7 @@ import { sleep, steadyMs } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
 import { makeId, pooledRandom, type Random } from '../../base/random.js';
 import type { Issue } from '../../base/result.js';
+import { finished, inSlices, nextSlice } from '../../base/slices.js';
 import { Type } from '../../dns/codes.js';
 import { typeMnemonic } from '../../dns/rr/registry.js';
 import { AUTOMATIC_TTL } from '../../dns/ttl.js';
@@ -40,22 +41,26 @@ export interface Staged extends ImportEnd {
 type OnProgress = ((progress: ImportProgress) => void) | undefined;
 
 /** Milliseconds of a write, and between two. */
-const WRITE_MS = 20;
+const WRITE_MS = 10;
 const PAUSE_MS = 4;
-/** RRsets whose rules are applied in one write. */
-const SETS_AT_ONCE = 200;
 
 /** Files of this size or larger are stored in parts; octets. */
-const IN_PARTS_BYTES = 64 << 10;
-/**
- * Files of this size or larger are read on their own thread, in octets; starting one takes as long as reading this
- * much.
- */
-const ON_THREAD_BYTES = 2 << 20;
+const IN_PARTS_BYTES = 8 << 10;
+/** Texts of this size or larger are read on their own thread, because others wait meanwhile; octets. */
+const TEXT_ON_THREAD_BYTES = 64 << 10;
+/** Files of this size or larger are, because starting one takes as long as reading this much; octets. */
+const FILE_ON_THREAD_BYTES = 2 << 20;
 
 /** Whether storing the file takes so long that others would wait. */
 export function isLarge({ source }: Pick<ImportOrder, 'source'>): boolean {
-  return sizeOf(source) >= IN_PARTS_BYTES;
+  return sizeOf(source) >= IN_PARTS_BYTES || generates(source);
+}
+
+/** Whether a short text may make many records. */
+function generates(source: ImportOrder['source']): boolean {
+  if (!('text' in source)) return false;
+  const { text } = source;
+  return /\$generate/i.test(typeof text === 'string' ? text : Buffer.from(text).toString('latin1'));
 }
 
 /** The reader reports a missing file. */
@@ -79,7 +84,9 @@ export function stageAtOnce(ctx: Context, order: ImportOrder, now: number, onPro
   }
   const end = step.value;
   const issues = [...end.issues];
-  if (!issues.some(isError)) issues.push(...settle(ctx, setsToSettle(ctx, set, end)));
+  if (!issues.some(isError)) {
+    for (const each of finished(setsToSettle(ctx, set, end))) issues.push(...settle(ctx, each));
+  }
   return { ...end, issues, set, records: count.records, duplicates: count.rows - count.records };
 }
 
@@ -129,9 +136,10 @@ export async function stageInParts(
   const reading = isOnThread(order) ? readImportOnThread(order) : readImport(order);
   try {
     const count = { records: 0, rows: 0 };
-    let step = reading.next();
-    for (; !step.done; step = reading.next()) {
+    let step = await reading.next();
+    for (; !step.done; step = await reading.next()) {
       const { rows } = step.value;
+      await nextSlice();
       count.records += await staging.store(rows);
       count.rows += rows.length;
       tell(onProgress, step.value);
@@ -139,14 +147,17 @@ export async function stageInParts(
     }
     const end = step.value;
     const issues = [...end.issues];
-    const sets = issues.some(isError) ? [] : setsToSettle(ctx, set, end);
-    for (let at = 0; at < sets.length; at += SETS_AT_ONCE) {
-      const some = sets.slice(at, at + SETS_AT_ONCE);
-      issues.push(...(await staging.write(() => settle(ctx, some))));
+    if (!issues.some(isError)) {
+      const sets = await inSlices(ctx.clock, setsToSettle(ctx, set, end));
+      for (let at = 0; at < sets.length; ) {
+        const settled = await staging.write(() => settleForAWhile(ctx, sets, at));
+        issues.push(...settled.issues);
+        at = settled.end;
+      }
     }
     return { ...end, issues, set, records: count.records, duplicates: count.rows - count.records };
   } catch (error) {
-    reading.return(NOTHING_READ);
+    await reading.return(NOTHING_READ);
     await giveUp(ctx, set);
     throw error;
   }
@@ -155,7 +166,8 @@ export async function stageInParts(
 const NOTHING_READ: ImportEnd = { issues: [], soa: undefined, apexNameServers: 0, unevenSets: [], longestRdata: 0 };
 
 function isOnThread({ source }: ImportOrder): boolean {
-  return 'file' in source && sizeOf(source) >= ON_THREAD_BYTES;
+  const least = 'file' in source ? FILE_ON_THREAD_BYTES : TEXT_ON_THREAD_BYTES;
+  return sizeOf(source) >= least || generates(source);
 }
 
 /** Removes a set that no zone got. */
@@ -213,25 +225,43 @@ const MOST_RRSET_OCTETS = 65_000;
 const RR_OVERHEAD = 12;
 
 /** The RRsets to which rules about whole sets may apply. */
-function setsToSettle({ store }: Context, set: number, { unevenSets, longestRdata }: ImportEnd): readonly RRsetKey[] {
+function* setsToSettle(
+  { store }: Context,
+  set: number,
+  { unevenSets, longestRdata }: ImportEnd,
+): Generator<undefined, readonly RRsetKey[]> {
   const atLeast = Math.floor(MOST_RRSET_OCTETS / (longestRdata + RR_OVERHEAD));
-  return [...unevenSets.map(([ownerKey, type]) => ({ set, ownerKey, type })), ...notableSets(store, set, atLeast)];
+  const sets: RRsetKey[] = unevenSets.map(([ownerKey, type]) => ({ set, ownerKey, type }));
+  for (const notable of notableSets(store, set, atLeast)) {
+    sets.push(...notable);
+    yield;
+  }
+  return sets;
+}
+
+/** Settles sets from an index on; returns where it stopped. */
+function settleForAWhile(
+  ctx: Context,
+  sets: readonly RRsetKey[],
+  from: number,
+): { readonly issues: readonly Issue[]; readonly end: number } {
+  const endMs = steadyMs(ctx.clock) + WRITE_MS;
+  const issues: Issue[] = [];
+  let at = from;
+  do issues.push(...settle(ctx, sets[at++]!));
+  while (at < sets.length && steadyMs(ctx.clock) < endMs);
+  return { issues, end: at };
 }
 
 /**
  * Applies rules about whole RRsets to the stored rows: one TTL for each, the lowest (RFC 2181 §5.2; signatures have
  * that of the type they cover), and none too large to be sent.
  */
-function settle({ store }: Context, sets: readonly RRsetKey[]): Issue[] {
-  const issues: Issue[] = [];
-  for (const set of sets) {
-    const facts = factsOfSet(store, set, RR_OVERHEAD, AUTOMATIC_TTL);
-    if (facts.lowestTtl !== undefined && set.type !== Type.rrsig) setTtlOfSet(store, set, facts.lowestTtl);
-    if (facts.octets > MOST_RRSET_OCTETS) {
-      const what = `the ${typeMnemonic(set.type)} records of ${facts.name}`;
-      const message = `${what} take ${facts.octets} octets; a message holds ${MOST_RRSET_OCTETS}`;
-      issues.push({ severity: 'error', code: 'rrset-too-large', message });
-    }
-  }
-  return issues;
+function settle({ store }: Context, set: RRsetKey): Issue[] {
+  const facts = factsOfSet(store, set, RR_OVERHEAD, AUTOMATIC_TTL);
+  if (facts.lowestTtl !== undefined && set.type !== Type.rrsig) setTtlOfSet(store, set, facts.lowestTtl);
+  if (facts.octets <= MOST_RRSET_OCTETS) return [];
+  const what = `the ${typeMnemonic(set.type)} records of ${facts.name}`;
+  const message = `${what} take ${facts.octets} octets; a message holds ${MOST_RRSET_OCTETS}`;
+  return [{ severity: 'error', code: 'rrset-too-large', message }];
 }

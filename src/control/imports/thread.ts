@@ -2,22 +2,22 @@
 import { workerData } from 'node:worker_threads';
 import { messageOf, UserError } from '../../base/errors.js';
 import { packRows } from './packet.js';
-import { CONSUMED, MOST_WAITING, POSTED, type ThreadData, type ThreadMessage } from './pipe.js';
+import { CONSUMED, MOST_WAITING, type ThreadData, type ThreadMessage } from './pipe.js';
 import { readImport } from './reader.js';
 
 const { port, flow, order } = workerData as ThreadData;
+let posted = 0;
 
 function post(message: ThreadMessage, transfer: ArrayBuffer[] = []): void {
   port.postMessage(message, transfer);
-  Atomics.add(flow, POSTED, 1);
-  Atomics.notify(flow, POSTED);
+  posted++;
 }
 
 /** Blocks while the storing side is far behind, so that memory use stays low. */
 function waitForRoom(): void {
   for (;;) {
     const consumed = Atomics.load(flow, CONSUMED);
-    if (Atomics.load(flow, POSTED) - consumed < MOST_WAITING) return;
+    if (posted - consumed < MOST_WAITING) return;
     Atomics.wait(flow, CONSUMED, consumed);
   }
 }

@@ -23,7 +23,7 @@ import { zoneFailure } from '../rules/zone-failures.js';
 import { zoneItem } from '../zones/item.js';
 import { loopbackEdge, shadowsParent, testNameServers } from '../zones/notices.js';
 import { addZone } from '../zones/write.js';
-import type { ImportOrder } from './reader.js';
+import { boundsFor, type ImportOrder } from './reader.js';
 import { applySignatures, type ReadSignatures, readSignatures, type SignaturesWish } from './signatures.js';
 import { giveUp, type ImportProgress, isError, isLarge, type Staged, stageAtOnce, stageInParts } from './stage.js';
 
@@ -82,6 +82,7 @@ export async function importZone(ctx: Context, input: ImportInput): Promise<Impo
     proxied: input.proxied ?? false,
     signatures: ORDERS[wish.kind],
     limits: ctx.settings.limits,
+    bounds: boundsFor(ctx),
   };
   const signatures = readSignatures(input.source, name.apex, wish, Math.floor(ctx.clock.nowMs() / 1000));
   if (signatures.issues.some(isError)) {

@@ -5,6 +5,7 @@
  */
 import { toHex } from '../../base/bytes.js';
 import { AppError } from '../../base/errors.js';
+import { finished, inSlices } from '../../base/slices.js';
 import { ownerText } from '../../serving/difference.js';
 import { findRecord, findSameRecord, type NewRecordRow, type RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
@@ -17,7 +18,7 @@ import type { AuditEntry } from './log-rows.js';
 import { createOwnerTallies } from './owner-tally.js';
 import { type RecordEdits, requireEditable } from './record-edits.js';
 import { giveUpSignatures, mayReplace, planSignedEdits } from './replacement.js';
-import { giveUpEdits, inSlices, prepareEdits, type RecordChange } from './staged-edits.js';
+import { giveUpEdits, prepareEdits, type RecordChange } from './staged-edits.js';
 
 /** Edits of fewer records are made in the write itself, which takes some milliseconds. */
 export const FEW_EDITS = 200;
@@ -124,13 +125,6 @@ export async function commitEdits<Value, Result>(
   }
   if (outdated) await giveUpSignatures(ctx, outdated);
   return commitAndRead(ctx, (draft) => finished(edit.work(draft, edit.zone())), edit.read);
-}
-
-function finished<Value>(work: Generator<undefined, Value>): Value {
-  for (;;) {
-    const step = work.next();
-    if (step.done) return step.value;
-  }
 }
 
 type Attempt<Result> =

@@ -3,6 +3,7 @@
  * before the write that makes the change, in parts between which others get their turn.
  */
 import { compareBytes } from '../../base/bytes.js';
+import { inSlices } from '../../base/slices.js';
 import { addDifference, type Difference, rrsOf, type ServedRR } from '../../serving/difference.js';
 import { flattenedInZone } from '../../serving/flattened.js';
 import { hashedOwnerKey, servedHashedOwners } from '../../serving/hashed.js';
@@ -16,7 +17,7 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import type { StagedSignatures } from '../dnssec/signing/staged.js';
 import { isCurrent, isSignedHere, SigningEnded, stagedZone, stageSignatures } from '../dnssec/stage-signatures.js';
 import type { Context } from './context.js';
-import { inSlices, type RecordChange } from './staged-edits.js';
+import type { RecordChange } from './staged-edits.js';
 import { MOST_COMPARED, type Replacement } from './touched-zone.js';
 import { planRemoval } from './unused-records.js';
 

@@ -4,8 +4,9 @@
  * many would move that the moment were long, the set gets copies of all other records too, and the commit gives it to the zone.
  * For a dry run nothing is stored, unless it is very large: its commit writes the zone's rows, and is undone.
  */
-import { type Clock, sleep, steadyMs } from '../../base/clock.js';
+import { sleep, steadyMs } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
+import { inSlices } from '../../base/slices.js';
 import { Type } from '../../dns/codes.js';
 import { ownerText } from '../../serving/difference.js';
 import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
@@ -56,25 +57,9 @@ interface StagedRows {
   readonly edit: number;
 }
 
-/** Milliseconds of a part of the work outside of writes, and the steps between two looks at the clock. */
-const SLICE_MS = 10;
-const STEPS_PER_LOOK = 8;
 /** Milliseconds of a write, and between two. */
-const WRITE_MS = 20;
+const WRITE_MS = 10;
 const PAUSE_MS = 4;
-
-/** Runs a generator in parts of some milliseconds between which others get their turn. */
-export async function inSlices<Value>(clock: Clock, work: Generator<undefined, Value>): Promise<Value> {
-  let endMs = steadyMs(clock) + SLICE_MS;
-  for (let count = 1; ; count++) {
-    const step = work.next();
-    if (step.done) return step.value;
-    // The clock costs as much as a short step.
-    if (count % STEPS_PER_LOOK !== 0 || steadyMs(clock) < endMs) continue;
-    await sleep(0);
-    endMs = steadyMs(clock) + SLICE_MS;
-  }
-}
 
 /** The commit of a dry run writes no more rows than this, in about a tenth of a second. */
 export const MOST_TRIED = 5000;

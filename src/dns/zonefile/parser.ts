@@ -7,11 +7,10 @@ import type { Issue, Severity } from '../../base/result.js';
 import { Type } from '../codes.js';
 import { NameError, parseName, ROOT } from '../name.js';
 import { PresentationError, type Token, TokenCursor } from '../presentation.js';
-import { typeByCode, typeByMnemonic } from '../rr/registry.js';
-import { tokenizeRdata } from '../rr/tokens.js';
+import { typeByCode } from '../rr/registry.js';
 import type { RRType } from '../rr/type.js';
 import { isExcessiveTtl, MAX_TTL, parseTtl } from '../ttl.js';
-import { expandTemplate, parseRange } from './generate.js';
+import { expandTemplate, type GenerateRange, parseRange } from './generate.js';
 import { createLexer, type Entry, type LexicalFault } from './lexer.js';
 import { failure, parseData, parseWithoutOrigin } from './rdata.js';
 import {
@@ -24,13 +23,14 @@ import {
   realPathOf,
   type ZoneText,
 } from './source.js';
+import { findType, isClass, isFlattenedAlias, unpackQuotedData } from './words.js';
 
 /** Records in one batch. */
 const BATCH = 1000;
 /** A file with more errors is probably not a zone file; reading stops. */
 const MAX_ISSUES = 1000;
 const MAX_TTL_WARNINGS = 100;
-const MAX_GENERATED_IN_ALL = 1_000_000;
+const USUAL_BOUNDS: ZoneFileBounds = { records: Number.POSITIVE_INFINITY, generated: 1_000_000 };
 const MAX_INCLUDED_FILES = 10_000;
 /** Characters of the invalid text that a message shows. */
 const SHOWN = 40;
@@ -52,12 +52,21 @@ export interface ParsedRecord {
   readonly flattened: boolean;
 }
 
+export interface ZoneFileBounds {
+  /** Records in all. */
+  readonly records: number;
+  /** Records that $GENERATE makes in all. */
+  readonly generated: number;
+}
+
 export interface ZoneReadingOptions {
   /** Wire name that completes relative names until $ORIGIN changes it; if absent, the zone detected in the source. */
   readonly origin?: Uint8Array;
   /** Directory from which $INCLUDE may read; without it $INCLUDE is refused. */
   readonly includeDirectory?: string;
   readonly keepComments?: boolean;
+  /** Limits of a file from a stranger; default: those of every file. */
+  readonly bounds?: ZoneFileBounds;
   /** Records without any TTL have none, instead of the minimum of the SOA before them (RFC 1035 §3.3.13). */
   readonly ignoresSoaMinimum?: boolean;
 }
@@ -95,7 +104,11 @@ interface FilePlace extends IncludePlace {
   readonly file: string | undefined;
 }
 
-const TYPE_CACHE = new Map<string, RRType>();
+/** What $GENERATE makes: the words of a record for each value of a counter. */
+interface Series {
+  readonly range: GenerateRange;
+  readonly tokens: readonly Token[];
+}
 
 class ZoneFileState {
   readonly issues: Issue[] = [];
@@ -108,14 +121,19 @@ class ZoneFileState {
   private ownerOrigin: Uint8Array | undefined;
   /** The owner was invalid: records that inherit it are omitted without another message. */
   private ownerIsBad = false;
+  /** Records so far, and how many of them were generated. */
+  private records = 0;
   private generated = 0;
+  private readonly bounds: ZoneFileBounds;
   private included = 0;
   private excessive = 0;
   octets = 0;
   /** In a v4 export the names of the SOA are absolute without a final dot. */
   private isExport = false;
 
-  constructor(private readonly options: ZoneReadingOptions) {}
+  constructor(private readonly options: ZoneReadingOptions) {
+    this.bounds = options.bounds ?? USUAL_BOUNDS;
+  }
 
   begin(origin: Uint8Array | undefined, isExport: boolean): void {
     this.origin = origin;
@@ -135,22 +153,34 @@ class ZoneFileState {
     for (const chunk of readChunks(source)) {
       this.octets += chunk.length;
       yield* this.takeEntries(lexer.feed(chunk), place);
-      if (this.issues.length >= MAX_ISSUES) return;
+      if (this.hasEnded) return;
+      // Long records, and lines without any, take their time, too.
+      yield this.takeBatch();
     }
     yield* this.takeEntries(lexer.end(), place);
   }
 
   private *takeEntries(entries: readonly Entry[], place: FilePlace): Generator<ParsedRecord[]> {
     for (const entry of entries) {
-      const included = this.takeEntry(entry, place);
-      if (included) yield* this.readIncluded(included, place);
+      const more = this.takeEntry(entry, place);
+      if (more && 'range' in more) yield* this.takeGenerated(more, place);
+      else if (more) yield* this.readIncluded(more, place);
       while (this.batch.length >= BATCH) yield this.takeBatch();
+      if (this.records > this.bounds.records) {
+        const message = `more than ${this.bounds.records} records; the rest of the file was not read`;
+        this.report({ message, line: entry.line, column: 1 }, place.file, 'too-many-records');
+      }
       if (this.issues.length >= MAX_ISSUES) {
         const message = `more than ${MAX_ISSUES} errors; the rest of the file was not read`;
         this.report({ message, line: entry.line, column: 1 }, place.file, 'too-many-errors');
-        return;
       }
+      if (this.hasEnded) return;
     }
+  }
+
+  /** Whether the rest is not read. */
+  private get hasEnded(): boolean {
+    return this.issues.length >= MAX_ISSUES || this.records > this.bounds.records;
   }
 
   /** $INCLUDE does not change the origin or the owner of the including file (RFC 1035 §5.1). */
@@ -166,24 +196,32 @@ class ZoneFileState {
     this.ownerIsBad = ownerIsBad;
   }
 
-  /** Reads one entry; returns an included file for the caller to read. Errors become issues. */
-  private takeEntry(entry: Entry, place: FilePlace): IncludedFile | undefined {
-    try {
+  /** Reads one entry; returns an included file, or a series of records, for the caller to read. Errors become issues. */
+  private takeEntry(entry: Entry, place: FilePlace): IncludedFile | Series | undefined {
+    return this.reporting(entry.tokens, place, () => {
       if (entry.fault) this.report(entry.fault, place.file);
       const first = entry.tokens[0];
       if (!first || entry.fault) return undefined;
       if (!entry.leadingBlank && !first.quoted && first.text.charCodeAt(0) === 36)
         return this.takeDirective(entry, place);
       this.takeRecord(entry.tokens, entry.leadingBlank, place.file, entry.comment);
-    } catch (error) {
-      if (error instanceof PresentationError) this.report(error, place.file);
-      else if (error instanceof NameError) this.report(this.nameFault(error, entry.tokens), place.file);
-      else throw error;
-    }
-    return undefined;
+      return undefined;
+    });
   }
 
-  private takeDirective({ tokens }: Entry, place: FilePlace): IncludedFile | undefined {
+  /** Runs a part of reading an entry with these tokens; its errors become issues. */
+  private reporting<T>(tokens: readonly Token[], place: FilePlace, read: () => T): T | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof PresentationError) this.report(error, place.file);
+      else if (error instanceof NameError) this.report(this.nameFault(error, tokens), place.file);
+      else throw error;
+      return undefined;
+    }
+  }
+
+  private takeDirective({ tokens }: Entry, place: FilePlace): IncludedFile | Series | undefined {
     const cursor = new TokenCursor(tokens);
     const directive = cursor.next('directive');
     switch (directive.text.toUpperCase()) {
@@ -196,8 +234,7 @@ class ZoneFileState {
         break;
       }
       case '$GENERATE':
-        this.takeGenerate(cursor, tokens, place);
-        return undefined;
+        return this.readSeries(cursor, tokens);
       case '$INCLUDE': {
         const token = cursor.next('file name after $INCLUDE');
         const origin = cursor.done ? undefined : this.parseNameOf(cursor.next('origin'));
@@ -214,16 +251,28 @@ class ZoneFileState {
     return undefined;
   }
 
-  private takeGenerate(cursor: TokenCursor, tokens: readonly Token[], place: FilePlace): void {
+  /** A series is counted before any record of it is made. */
+  private readSeries(cursor: TokenCursor, tokens: readonly Token[]): Series {
     const range = parseRange(cursor.next('range after $GENERATE'));
     if (cursor.remaining < 3) throw cursor.failure('missing owner, type or data of $GENERATE');
-    const template = tokens.slice(2);
+    const count = Math.floor((range.stop - range.start) / range.step) + 1;
+    const { generated: most } = this.bounds;
+    if (this.generated + count > most) {
+      throw cursor.failure(`$GENERATE makes more than ${most} records in all`, tokens[0]);
+    }
+    this.generated += count;
+    return { range, tokens: tokens.slice(2) };
+  }
+
+  private *takeGenerated({ range, tokens }: Series, place: FilePlace): Generator<ParsedRecord[]> {
     for (let value = range.start; value <= range.stop; value += range.step) {
-      if (++this.generated > MAX_GENERATED_IN_ALL) {
-        throw cursor.failure(`$GENERATE makes more than ${MAX_GENERATED_IN_ALL} records in all`, tokens[0]);
-      }
-      const expanded = template.map((token) => ({ ...token, text: expandTemplate(token, value) }));
-      this.takeRecord(unpackQuotedData(expanded), false, place.file, undefined);
+      const isTaken = this.reporting(tokens, place, () => {
+        const expanded = tokens.map((token) => ({ ...token, text: expandTemplate(token, value) }));
+        this.takeRecord(unpackQuotedData(expanded), false, place.file, undefined);
+        return true;
+      });
+      if (!isTaken || this.records > this.bounds.records) return;
+      if (this.batch.length >= BATCH) yield this.takeBatch();
     }
   }
 
@@ -266,6 +315,7 @@ class ZoneFileState {
     const owner = isAbsolute && !inherits ? parseName(first.text, ROOT) : here;
     if (ttl === undefined && type.code === Type.soa) ttl = this.takeMinimum(rdata, first, file);
     const { line, column } = first;
+    this.records++;
     this.batch.push({ owner, type: type.code, ttl, rdata, line, column, file, comment, flattened });
   }
 
@@ -337,52 +387,11 @@ class ZoneFileState {
   }
 }
 
+const CNAME = typeByCode(Type.cname);
+
 const BAD_TTL = 'bad TTL: must be 0 to 2147483647 seconds, or written like 1h30m';
 
 function endDirective(cursor: TokenCursor): void {
   const extra = cursor.peek();
   if (extra) throw failure('unexpected text after the directive', extra);
-}
-
-/** Whether the token is a class. Every class except IN is refused, because no other is served. */
-function isClass(token: Token): boolean {
-  if (token.quoted) return false;
-  const text = token.text.toUpperCase();
-  if (text === 'IN' || text === 'CLASS1') return true;
-  if (text === 'CH' || text === 'HS' || text === 'CS' || text === 'NONE' || /^CLASS\d+$/.test(text)) {
-    throw failure('class is not served, only IN is', token);
-  }
-  return false;
-}
-
-const CNAME = typeByCode(Type.cname);
-
-/** Whether the type is one that PowerDNS and others use for a CNAME that is replaced by the addresses of its target. */
-function isFlattenedAlias({ text, quoted }: Token): boolean {
-  if (quoted || text.length !== 5) return false;
-  const mnemonic = text.toUpperCase();
-  return mnemonic === 'ALIAS' || mnemonic === 'ANAME';
-}
-
-/** Types that exist in one server only, and what to do about them. */
-const UNSERVED_TYPES: ReadonlyMap<string, string> = new Map([
-  ['LUA', 'LUA records, whose answers PowerDNS computes, are not supported; replace the record by the data it answers'],
-]);
-
-function findType(token: Token): RRType {
-  const known = TYPE_CACHE.get(token.text);
-  if (known && !token.quoted) return known;
-  const type = token.quoted ? undefined : typeByMnemonic(token.text);
-  if (!type) throw failure(UNSERVED_TYPES.get(token.text.toUpperCase()) ?? 'unknown record type', token);
-  if (TYPE_CACHE.size < 1000) TYPE_CACHE.set(token.text, type);
-  return type;
-}
-
-/** BIND takes the data of $GENERATE as one word, so several words are quoted there; both forms are accepted here. */
-function unpackQuotedData(tokens: readonly Token[]): readonly Token[] {
-  const data = tokens[tokens.length - 1];
-  const type = tokens[tokens.length - 2];
-  if (!data?.quoted || !type || type.quoted || !typeByMnemonic(type.text)) return tokens;
-  const { line, column } = data;
-  return [...tokens.slice(0, -1), ...tokenizeRdata(data.text).map((token) => ({ ...token, line, column }))];
 }

@@ -52,9 +52,20 @@ const statements = perStore((store) => ({
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (record_set, owner_key, type, rdata_key) DO NOTHING`,
   ),
-  notable: store.prepareTuples<[set: number, moreThan: number], [ownerKey: Uint8Array, type: number]>(
-    `SELECT owner_key, type FROM record_rows WHERE record_set = ? GROUP BY owner_key, type
+  notableAtApex: store.prepareTuples<[set: number, moreThan: number], [ownerKey: Uint8Array, type: number]>(
+    `SELECT owner_key, type FROM record_rows WHERE record_set = ? AND owner_key = X'' GROUP BY type
      HAVING count(*) > ? OR count(*) <> max(seq) - min(seq) + 1`,
+  ),
+  /** The owner that is so many rows behind another one. */
+  ahead: store.prepareTuples<[set: number, after: Uint8Array, rows: number], [ownerKey: Uint8Array]>(
+    'SELECT owner_key FROM record_rows WHERE record_set = ? AND owner_key > ? ORDER BY owner_key LIMIT 1 OFFSET ?',
+  ),
+  notable: store.prepareTuples<
+    [set: number, after: Uint8Array, upTo: Uint8Array, moreThan: number],
+    [ownerKey: Uint8Array, type: number]
+  >(
+    `SELECT owner_key, type FROM record_rows WHERE record_set = ? AND owner_key > ? AND owner_key <= ?
+     GROUP BY owner_key, type HAVING count(*) > ? OR count(*) <> max(seq) - min(seq) + 1`,
   ),
   facts: store.prepareTuples<
     [overhead: number, automatic: number, set: number, ownerKey: Uint8Array, type: number],
@@ -101,14 +112,27 @@ export function recordImporter(store: Store, set: number, now: number): (id: Uin
   };
 }
 
+/** Rows among which one step looks for notable RRsets; it takes some tenths of a millisecond. */
+const LOOKED_AT = 500;
+const APEX_KEY = new Uint8Array(0);
+/** Sorts after every owner key. */
+const LAST_KEY = Buffer.alloc(256, 0xff);
+
 /**
- * RRsets to which rules about whole sets may apply: those with more records than `moreThan`, or whose records were not
- * written consecutively. The index alone answers this query.
+ * RRsets to which rules about whole sets may apply, a part of the set at a time: those with more records than `moreThan`, or whose
+ * records were not written consecutively. The index alone answers this.
  */
-export function notableSets(store: Store, set: number, moreThan: number): RRsetKey[] {
-  return statements(store)
-    .notable.all(set, moreThan)
-    .map(([ownerKey, type]) => ({ set, ownerKey, type }));
+export function* notableSets(store: Store, set: number, moreThan: number): Generator<RRsetKey[]> {
+  const { ahead, notable, notableAtApex } = statements(store);
+  const keysOf = (found: readonly (readonly [ownerKey: Uint8Array, type: number])[]): RRsetKey[] =>
+    found.map(([ownerKey, type]) => ({ set, ownerKey, type }));
+  yield keysOf(notableAtApex.all(set, moreThan));
+  for (let after: Uint8Array = APEX_KEY; ; ) {
+    const upTo = ahead.get(set, after, LOOKED_AT)?.[0] ?? LAST_KEY;
+    yield keysOf(notable.all(set, after, upTo, moreThan));
+    if (upTo === LAST_KEY) return;
+    after = upTo;
+  }
 }
 
 export interface SetFacts {

@@ -622,10 +622,11 @@ t.test('reading on a thread', async (t) => {
     (_, i) => `h${i} A 192.0.2.${i % 250}\nh${i} TXT "${'x'.repeat(i % 200)}" ; note ü ${i}\n`,
   );
   writeFileSync(file, FILE + many.join(''));
-  const collect = (reading: Generator<ImportBatch, ImportEnd>): unknown => {
+  type Reading = Generator<ImportBatch, ImportEnd> | AsyncGenerator<ImportBatch, ImportEnd>;
+  const collect = async (reading: Reading): Promise<unknown> => {
     const batches: unknown[] = [];
-    let step = reading.next();
-    for (; !step.done; step = reading.next()) batches.push(step.value);
+    let step = await reading.next();
+    for (; !step.done; step = await reading.next()) batches.push(step.value);
     return [batches, step.value];
   };
   const order: ImportOrder = {
@@ -636,16 +637,16 @@ t.test('reading on a thread', async (t) => {
     signatures: 'refuse' as const,
     limits: DEFAULT_LIMITS,
   };
-  const [here, there] = [collect(readImport(order)), collect(readImportOnThread(order))];
+  const [here, there] = [await collect(readImport(order)), await collect(readImportOnThread(order))];
   // Cloning makes plain octets of buffers.
   t.ok(isDeepStrictEqual(structuredClone(there), structuredClone(here)), 'gives the same');
-  t.throws(() => collect(readImportOnThread({ ...order, source: { file: `${file}.gone` } })), {
+  await t.rejects(collect(readImportOnThread({ ...order, source: { file: `${file}.gone` } })), {
     name: 'UserError',
     remedy: /path/,
   });
   const reading = readImportOnThread(order);
-  reading.next();
-  t.ok(reading.return(undefined as never).done, 'can be given up');
+  await reading.next();
+  t.ok((await reading.return(undefined as never)).done, 'can be given up');
 });
 
 t.test('a process killed in the middle of an import', async (t) => {
