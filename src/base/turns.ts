@@ -12,6 +12,11 @@ export interface TurnBounds {
   readonly places: number;
   /** How many may wait. */
   readonly waiting: number;
+  /**
+   * Further places, one for each class directly inside that holds none: who comes need not wait until others end what they began.
+   * Where many come at once, these places are taken, too, and they wait for their turns.
+   */
+  readonly beyond?: number;
 }
 
 export interface TurnLimits {
@@ -38,6 +43,22 @@ export interface Turns {
   samples(kind: string): MetricSample[];
 }
 
+/** What decides whose turn it is: how many places one holds, and when it had its last turn (greater is later). */
+export interface TurnState {
+  readonly held: number;
+  readonly turn: number;
+}
+
+/** Who holds fewest comes first, and of those the one that has waited longest since its last turn. */
+export function byTurn(a: TurnState, b: TurnState): number {
+  return a.held - b.held || a.turn - b.turn;
+}
+
+/** Whether one more place may be given to a class that holds `own`, when all together hold `held`. */
+export function hasRoomFor(own: number, held: number, { places, beyond = 0 }: Omit<TurnBounds, 'waiting'>): boolean {
+  return held < places + (own === 0 ? beyond : 0);
+}
+
 /** A class, or what all are in: whoever waits in it, or the classes into which it is divided. */
 class TurnClass<Item> {
   held = 0;
@@ -59,8 +80,14 @@ class TurnClass<Item> {
     for (let at: TurnClass<Item> | undefined = this; at; at = at.outer) yield at;
   }
 
+  /** Whether the class may have one more place. */
   hasPlace(): boolean {
-    return this.held < this.bounds.places && (this.outer?.hasPlace() ?? true);
+    let own = 1;
+    for (const { held, bounds } of this.path()) {
+      if (!hasRoomFor(own, held, bounds)) return false;
+      own = held;
+    }
+    return true;
   }
 
   hasWaitingRoom(): boolean {
@@ -69,10 +96,12 @@ class TurnClass<Item> {
 
   /** The class of the last level whose turn it is; undefined when nobody waits who may have a place. */
   next(): TurnClass<Item> | undefined {
-    if (this.waiting === 0 || this.held >= this.bounds.places) return undefined;
-    if (this.items.size > 0) return this;
-    const able = [...this.inside.values()].filter(({ waiting, held, bounds }) => waiting > 0 && held < bounds.places);
-    for (const one of able.sort((a, b) => a.held - b.held || a.turn - b.turn)) {
+    if (this.waiting === 0) return undefined;
+    if (this.items.size > 0) return this.held < this.bounds.places ? this : undefined;
+    const able = [...this.inside.values()].filter(
+      ({ waiting, held }) => waiting > 0 && hasRoomFor(held, this.held, this.bounds),
+    );
+    for (const one of able.sort(byTurn)) {
       const found = one.next();
       if (found) return found;
     }

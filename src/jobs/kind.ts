@@ -42,7 +42,10 @@ export interface Backoff {
 
 export interface JobKind {
   readonly handler: JobHandler;
-  /** The largest number of concurrent runs. */
+  /**
+   * The largest number of concurrent runs of one account, and of all while nobody waits. As many more are begun for accounts of
+   * which none runs (places.ts).
+   */
   readonly atOnce?: number;
   readonly backoff?: Backoff;
   /** Jobs started each second after downtime, for jobs that became overdue. */

@@ -11,15 +11,15 @@ import {
   countOverdue,
   type Held,
   type JobRow,
-  leaseDueJobs,
+  leaseJob,
   leases,
-  nextJobAt,
   putJobsBack,
   spreadOverdue,
 } from '../store/jobs.js';
 import { attempt, type Result, type Running } from './attempt.js';
 import { completeKind, type JobKind, type JobKinds, LeaseLost } from './kind.js';
 import { freeLeases, LEASE_MS, type LeaseWatch, RENEWAL_MS, renewAll, watchLeases } from './leases.js';
+import { createJobPlaces, type JobPlaces, type RunningJobs } from './places.js';
 import { onSchedule } from './schedule.js';
 
 export interface RunnerOptions {
@@ -49,11 +49,15 @@ const TROUBLE_MS = 5000;
 const CLOCK_SET_MS = 10_000;
 /** When the wall clock moves ahead by more than this, the machine slept; milliseconds. */
 const SLEPT_MS = 60_000;
+/** A job that has run for longer ends when others wait and all places are taken; milliseconds. */
+const YIELD_MS = 30_000;
 /** The longest time over which overdue jobs are spread, in milliseconds. */
 const LONGEST_SPREAD_MS = 1_800_000;
 
 interface State extends RunnerOptions {
   readonly known: ReadonlyMap<string, Required<JobKind>>;
+  /** By kind. */
+  readonly places: ReadonlyMap<string, JobPlaces>;
   /** Jobs that run here, by number. */
   readonly running: Map<number, Running & { readonly ended: Promise<void> }>;
   readonly watch: LeaseWatch;
@@ -72,9 +76,11 @@ interface State extends RunnerOptions {
 /** Starts the runner. Overdue jobs are spread, and jobs that an earlier process of this name had begun are resumed. */
 export function startRunner(options: RunnerOptions): Runner {
   const { store, clock, kinds } = options;
+  const known = new Map(Object.entries(kinds).map(([name, kind]) => [name, completeKind(kind)]));
   const state: State = {
     ...options,
-    known: new Map(Object.entries(kinds).map(([name, kind]) => [name, completeKind(kind)])),
+    known,
+    places: new Map([...known].map(([name, { atOnce }]) => [name, createJobPlaces(store, name, atOnce)])),
     running: new Map(),
     watch: watchLeases(store),
     results: new Map(),
@@ -137,6 +143,7 @@ async function look(state: State): Promise<number> {
   for (const { startedMs, kind, abort } of running.values()) {
     if (steady - startedMs > kind.limitMs) abort.abort(new Error(`the job took longer than ${kind.limitMs / 1000} s`));
   }
+  endLongest(state, steady);
   await renewOwn(state, steady);
   const gone = state.watch.expired(heldBy(state), steady);
   if (gone.length > 0)
@@ -153,21 +160,42 @@ async function look(state: State): Promise<number> {
 
 interface WaitingKind {
   readonly name: string;
-  /** How many more of the kind may run. */
-  readonly room: number;
-  /** When its next job is due. */
+  /** When its next job that may begin is due. */
   readonly atMs: number;
 }
 
 /** Kinds with a job that could run here. In one transaction: locks for each statement would cost most of an idle second. */
 function waitingKinds(state: State): WaitingKind[] {
-  const { store } = state;
+  const { store, places } = state;
   return store.snapshot(() =>
-    kindsWithRoom(state).flatMap(([name, room]) => {
-      const atMs = nextJobAt(store, name);
-      return atMs === undefined ? [] : [{ name, room, atMs }];
+    [...places].flatMap(([name, of]) => {
+      const atMs = of.nextAtMs(runningOf(state, name));
+      return atMs === undefined ? [] : [{ name, atMs }];
     }),
   );
+}
+
+/** Where all places are taken and an account that has none waits, the job that has run longest ends after {@link YIELD_MS}. */
+function endLongest(state: State, steady: number): void {
+  const { clock, places } = state;
+  const long = [...state.running.values()].filter(
+    ({ startedMs, abort }) => steady - startedMs > YIELD_MS && !abort.signal.aborted,
+  );
+  for (const name of new Set(long.map(({ row }) => row.kind))) {
+    if (!places.get(name)!.isWanted(runningOf(state, name), clock.nowMs())) continue;
+    const [oldest] = long.filter(({ row }) => row.kind === name).sort((a, b) => a.startedMs - b.startedMs);
+    oldest!.abort.abort(
+      new Error(`the job had run for more than ${YIELD_MS / 1000} s and others waited for its place`),
+    );
+  }
+}
+
+function runningOf({ running }: State, kind: string): RunningJobs {
+  const counts = new Map<number, number>();
+  for (const { row } of running.values()) {
+    if (row.kind === kind) counts.set(row.account, (counts.get(row.account) ?? 0) + 1);
+  }
+  return counts;
 }
 
 /**
@@ -225,20 +253,13 @@ async function renewOwn(state: State, steady: number): Promise<void> {
   }
 }
 
-function kindsWithRoom({ known, running }: State): (readonly [name: string, room: number])[] {
-  const rooms = [...known].map(([name, { atOnce }]) => {
-    const busy = [...running.values()].filter(({ row }) => row.kind === name).length;
-    return [name, atOnce - busy] as const;
-  });
-  return rooms.filter(([, room]) => room > 0);
-}
-
 async function start(state: State, due: readonly WaitingKind[]): Promise<void> {
-  const { store, clock, owner, running } = state;
+  const { store, clock, owner, running, places } = state;
   const rows = await store.write(() => {
     const nowMs = clock.nowMs();
     const lease = { owner, untilMs: nowMs + LEASE_MS };
-    return due.flatMap(({ name, room }) => leaseDueJobs(store, name, room, nowMs, lease));
+    const chosen = due.flatMap(({ name }) => places.get(name)!.choose(runningOf(state, name), nowMs));
+    return chosen.map((row) => leaseJob(store, row, lease));
   });
   if (running.size === 0) state.renewedMs = steadyMs(clock);
   for (const row of rows) begin(state, row);

@@ -1,14 +1,15 @@
 /** Rows of jobs: what is to be done, when, and who holds the lease (jobs/). All times are milliseconds since 1970. */
 import { perStore, type Store } from './driver.js';
+import { ACCOUNT_OF_SUBJECT } from './migrations/0193-job-accounts.js';
 
 export interface JobRow {
   readonly seq: number;
   readonly kind: string;
   /** The subject of the job; empty for jobs without one. */
   readonly subject: string;
+  /** Store number of the account whose turn the job takes; 0: the installation itself. */
+  readonly account: number;
   readonly run_at: number;
-  /** Among due jobs, those with a higher value run first. */
-  readonly priority: number;
   /** Consecutive failures. */
   readonly attempt: number;
   /** Text of the last failure, kept until the job succeeds. */
@@ -29,7 +30,6 @@ export interface NewJob {
   readonly kind: string;
   readonly subject: string;
   readonly runAtMs: number;
-  readonly priority?: number;
 }
 
 export interface Failure {
@@ -40,22 +40,37 @@ export interface Failure {
 /** Odd, so that consecutive numbers are scattered over all 32-bit values. */
 const SCATTER = 2654435761;
 
+type JobValues = [kind: string, subject: string, runAt: number, setAt: number];
+
+const INSERT = `INSERT INTO jobs (kind, subject, run_at, set_at, account)
+     SELECT kind, subject, run_at, set_at, ${ACCOUNT_OF_SUBJECT}
+     FROM (SELECT ? AS kind, ? AS subject, ? AS run_at, ? AS set_at) WHERE true`;
+
 const statements = perStore((store) => ({
-  put: store.prepare<[kind: string, subject: string, runAt: number, setAt: number, priority: number]>(
-    `INSERT INTO jobs (kind, subject, run_at, set_at, priority) VALUES (?, ?, ?, ?, ?)
+  put: store.prepare<JobValues>(
+    `${INSERT}
      ON CONFLICT (kind, subject) DO UPDATE SET
        run_at = CASE WHEN lease_owner IS NULL THEN excluded.run_at ELSE run_at END,
        wanted_at = CASE WHEN lease_owner IS NULL THEN NULL ELSE excluded.run_at END,
-       set_at = excluded.set_at, priority = excluded.priority, attempt = 0`,
+       set_at = excluded.set_at, attempt = 0`,
   ),
-  ensure: store.prepare<[kind: string, subject: string, runAt: number, setAt: number, priority: number]>(
-    `INSERT INTO jobs (kind, subject, run_at, set_at, priority) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (kind, subject) DO NOTHING`,
-  ),
+  ensure: store.prepare<JobValues>(`${INSERT} ON CONFLICT (kind, subject) DO NOTHING`),
   remove: store.prepare<[kind: string, subject: string]>('DELETE FROM jobs WHERE kind = ? AND subject = ?'),
-  due: store.prepare<[kind: string, now: number, limit: number], JobRow>(
-    `SELECT * FROM jobs WHERE kind = ? AND run_at <= ? AND lease_owner IS NULL
-     ORDER BY priority DESC, run_at, seq LIMIT ?`,
+  due: store.prepare<[kind: string, account: number, now: number, limit: number], JobRow>(
+    `SELECT * FROM jobs INDEXED BY jobs_by_account
+     WHERE kind = ? AND account = ? AND run_at <= ? AND lease_owner IS NULL ORDER BY run_at, seq LIMIT ?`,
+  ),
+  waiting: store.prepareTuples<[kind: string, after: number, limit: number], [account: number, runAt: number]>(
+    `WITH RECURSIVE job (kind, after) AS (SELECT ?, ?),
+       waiting (account) AS (
+         SELECT min(jobs.account) FROM jobs JOIN job WHERE jobs.kind = job.kind AND account > job.after AND lease_owner IS NULL
+         UNION ALL
+         SELECT (SELECT min(jobs.account) FROM jobs JOIN job
+           WHERE jobs.kind = job.kind AND jobs.account > waiting.account AND lease_owner IS NULL)
+         FROM waiting WHERE waiting.account IS NOT NULL)
+     SELECT account, (SELECT min(run_at) FROM jobs JOIN job
+       WHERE jobs.kind = job.kind AND jobs.account = waiting.account AND lease_owner IS NULL)
+     FROM waiting WHERE account IS NOT NULL LIMIT ?`,
   ),
   next: store.prepareTuples<[kind: string], [number]>(
     'SELECT run_at FROM jobs WHERE kind = ? AND lease_owner IS NULL ORDER BY run_at, seq LIMIT 1',
@@ -115,13 +130,13 @@ const statements = perStore((store) => ({
  * Schedules a job, or moves it if it is already scheduled; a running job then runs again. Resets its failure count.
  * Call inside a write.
  */
-export function putJob(store: Store, { kind, subject, runAtMs, priority = 0 }: NewJob, nowMs: number): void {
-  statements(store).put.run(kind, subject, Math.ceil(runAtMs), nowMs, priority);
+export function putJob(store: Store, { kind, subject, runAtMs }: NewJob, nowMs: number): void {
+  statements(store).put.run(kind, subject, Math.ceil(runAtMs), nowMs);
 }
 
 /** The same, but a job that is already scheduled stays unchanged. Call inside a write. */
-export function ensureJob(store: Store, { kind, subject, runAtMs, priority = 0 }: NewJob, nowMs: number): void {
-  statements(store).ensure.run(kind, subject, Math.ceil(runAtMs), nowMs, priority);
+export function ensureJob(store: Store, { kind, subject, runAtMs }: NewJob, nowMs: number): void {
+  statements(store).ensure.run(kind, subject, Math.ceil(runAtMs), nowMs);
 }
 
 /** A run in progress ends without writing a row again. Call inside a write. */
@@ -129,28 +144,40 @@ export function removeJob(store: Store, kind: string, subject: string): void {
   statements(store).remove.run(kind, subject);
 }
 
-/** Due jobs without a lease, no more than `limit`, in the order in which they should run. */
-function dueJobs(store: Store, kind: string, nowMs: number, limit: number): readonly JobRow[] {
-  return statements(store).due.all(kind, nowMs, limit);
-}
-
 /** When the next job of a kind without a lease is due; undefined when there is none. */
 export function nextJobAt(store: Store, kind: string): number | undefined {
   return statements(store).next.get(kind)?.[0];
 }
 
-/** Takes the leases of due jobs. Call inside a write. */
-export function leaseDueJobs(
+/** An account with jobs of a kind that nobody runs, and when the first of them is due. */
+export interface WaitingAccount {
+  readonly account: number;
+  readonly runAtMs: number;
+}
+
+/** The accounts after this number that have jobs of a kind, no more than `limit`, in the order of their numbers. */
+export function waitingAccounts(store: Store, kind: string, after: number, limit: number): readonly WaitingAccount[] {
+  return statements(store)
+    .waiting.all(kind, after, limit)
+    .map(([account, runAtMs]) => ({ account, runAtMs }));
+}
+
+/** Due jobs of an account without a lease, no more than `limit`, in the order in which they should run. */
+export function dueJobs(
   store: Store,
-  kind: string,
-  limit: number,
-  nowMs: number,
-  lease: { readonly owner: string; readonly untilMs: number },
+  { kind, account, nowMs, limit }: { kind: string; account: number; nowMs: number; limit: number },
 ): readonly JobRow[] {
-  return dueJobs(store, kind, nowMs, limit).map((row) => {
-    statements(store).lease.run(lease.owner, lease.untilMs, row.seq);
-    return { ...row, fence: row.fence + 1, lease_owner: lease.owner, lease_until: lease.untilMs };
-  });
+  return statements(store).due.all(kind, account, nowMs, limit);
+}
+
+/** Takes the lease of a job that nobody runs. Call inside a write. */
+export function leaseJob(
+  store: Store,
+  row: JobRow,
+  { owner, untilMs }: { readonly owner: string; readonly untilMs: number },
+): JobRow {
+  statements(store).lease.run(owner, untilMs, row.seq);
+  return { ...row, fence: row.fence + 1, lease_owner: owner, lease_until: untilMs };
 }
 
 /** False when another process has taken over the job. Call inside a write. */

@@ -50,6 +50,7 @@ import { parentalAgents } from './migrations/0097-parental-agents.js';
 import { recordIdentifiers } from './migrations/0141-record-identifiers.js';
 import { editEvents } from './migrations/0191-edit-events.js';
 import { nameProofs } from './migrations/0192-name-proofs.js';
+import { jobAccounts } from './migrations/0193-job-accounts.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -101,6 +102,7 @@ const MIGRATIONS: readonly Migration[] = [
   recordIdentifiers,
   editEvents,
   nameProofs,
+  jobAccounts,
 ];
 
 /** The schema version after all migrations. */

@@ -2,6 +2,7 @@
 import Cloudflare from 'cloudflare';
 import t, { type Test } from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
+import { createAccount } from '../../src/control/access/accounts.js';
 import type { AskOutside } from '../../src/control/kernel/context.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import { countRunningScans } from '../../src/store/records/scans.js';
@@ -111,7 +112,7 @@ t.test('the number of simultaneous scans is limited', async (t) => {
     await held;
     return { status: 'nxdomain', records: [], referral: [] } as never;
   };
-  const { call, createZone, clock, store } = await install(t, { askOutside });
+  const { call, createZone, clock, store, operator, token } = await install(t, { askOutside });
   const zones: string[] = [];
   for (let i = 0; i < 9; i++) zones.push(await createZone(`z${i}.example`));
   const trigger = (zone: string) => call('POST', `/zones/${zone}/dns_records/scan/trigger`);
@@ -119,6 +120,11 @@ t.test('the number of simultaneous scans is limited', async (t) => {
   t.match(await trigger(zones[8]!), { status: 429, json: { errors: [{ code: 971 }] } });
   t.match(await call('POST', `/zones/${zones[8]}/dns_records/scan`), { status: 429 });
   t.match(await trigger(zones[0]!), { status: 200 }, 'one that is under way goes on');
+  await createAccount(operator, { name: 'Other', members: ['other@example.org'] });
+  const headers = await token({ email: 'other@example.org' });
+  const { json } = await call('POST', '/zones', { name: 'other.example' }, { headers });
+  const theirs = `/zones/${json.result.id}/dns_records/scan/trigger`;
+  t.match(await call('POST', theirs, undefined, { headers }), { status: 200 }, 'another account has places of its own');
   clock.advance(600_000);
   t.match(await trigger(zones[8]!), { status: 200 }, 'those of a process that has ended are not waited for');
   for (const zone of zones.slice(0, 7)) t.match(await trigger(zone), { status: 200 }, 'nor do they keep others away');

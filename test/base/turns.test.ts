@@ -101,19 +101,34 @@ t.test('whoever has gone leaves the queue', async (t) => {
   t.equal(turns.waiting, 0);
 });
 
+t.test('who holds none need not wait until others end what they began', async (t) => {
+  const turns = createTurns({ ...LIMITS, all: { places: 3, beyond: 2, waiting: 9 } }, new TestClock());
+  const b = ['1', '2', '3', '4'].map((zone) => ask(turns, ['b', zone]));
+  const a = [ask(turns, ['a', '1']), ask(turns, ['a', '2'])];
+  const c = ask(turns, ['c', '1']);
+  const d = ask(turns, ['d', '1']);
+  await settled();
+  t.strictSame(b.map(has), [true, true, true, false], 'alone, it has all places');
+  t.strictSame(a.map(has), [true, false], 'one place of those beyond');
+  t.strictSame([c, d].map(has), [true, false], 'those have an end, too');
+  leave(b[0]!);
+  await settled();
+  t.strictSame([d, a[1]!, b[3]!].map(has), [true, false, false]);
+});
+
 t.test('random sequences keep what is promised', async (t) => {
-  for (let seed = 1; seed <= 200; seed++) {
-    const fault = await walk(seed);
+  for (let seed = 1; seed <= 400; seed++) {
+    const fault = await walk(seed, seed % 2 === 0 ? LIMITS : { ...LIMITS, all: { ...LIMITS.all, beyond: 2 } });
     if (fault) return t.fail(`seed ${seed}: ${fault}`);
   }
   t.pass();
 });
 
 /** What is wrong after a random sequence of entering, leaving, giving up and time that passes. */
-async function walk(seed: number): Promise<string | undefined> {
+async function walk(seed: number, limits: TurnLimits): Promise<string | undefined> {
   const { below } = throwDice(seed);
   const clock = new TestClock();
-  const turns = createTurns(LIMITS, clock);
+  const turns = createTurns(limits, clock);
   const all: (Asked & { readonly controller: AbortController; isOver: boolean })[] = [];
   for (let step = 0; step < 60; step++) {
     const act = below(10);
@@ -131,32 +146,38 @@ async function walk(seed: number): Promise<string | undefined> {
       leave(one);
     }
     await settled();
-    const fault = faultOf(turns, all);
+    const fault = faultOf(turns, limits, all);
     if (fault) return `step ${step}: ${fault}`;
   }
   return undefined;
 }
 
 /** The model: who holds and who waits, counted from outside. */
-function faultOf(turns: Turns, all: readonly (Asked & { readonly isOver: boolean })[]): string | undefined {
+function faultOf(
+  turns: Turns,
+  { all: bounds, each }: TurnLimits,
+  all: readonly (Asked & { readonly isOver: boolean })[],
+): string | undefined {
   const held = all.filter((asked) => !asked.isOver && has(asked));
   const waiting = all.filter(({ result }) => result === undefined);
   if (turns.held !== held.length) return `${held.length} are held, not ${turns.held}`;
   if (turns.waiting !== waiting.length) return `${waiting.length} wait, not ${turns.waiting}`;
   const inClass = (list: readonly Asked[], classes: readonly string[]): number =>
     list.filter((asked) => classes.every((name, level) => asked.classes[level] === name)).length;
+  const { places, beyond = 0 } = bounds;
+  if (held.length > places + beyond) return 'more places are held than there are';
+  if (waiting.length > bounds.waiting) return 'more wait than may';
   for (const { classes } of [...held, ...waiting]) {
-    const paths = [[], classes.slice(0, 1), classes];
-    const bounds = [LIMITS.all, ...LIMITS.each];
+    const paths = [classes.slice(0, 1), classes];
     for (const [level, path] of paths.entries()) {
-      if (inClass(held, path) > bounds[level]!.places) return `${path} holds more than it may`;
-      if (inClass(waiting, path) > bounds[level]!.waiting) return `more of ${path} wait than may`;
+      if (inClass(held, path) > each[level]!.places) return `${path} holds more than it may`;
+      if (inClass(waiting, path) > each[level]!.waiting) return `more of ${path} wait than may`;
     }
   }
-  const able = waiting.find(({ classes }) =>
-    [[], classes.slice(0, 1), classes].every(
-      (path, level) => inClass(held, path) < [LIMITS.all, ...LIMITS.each][level]!.places,
-    ),
-  );
+  const able = waiting.find(({ classes }) => {
+    const counts = [classes.slice(0, 1), classes].map((path) => inClass(held, path));
+    const isFirst = counts[0] === 0;
+    return held.length < places + (isFirst ? beyond : 0) && counts.every((count, level) => count < each[level]!.places);
+  });
   return able && `${able.classes} waits though there is a place`;
 }

@@ -7,7 +7,7 @@ import { SystemClock } from '../../src/base/clock.js';
 import { systemRandom } from '../../src/base/random.js';
 import { schedule } from '../../src/jobs/schedule.js';
 import { openStore } from '../../src/store/driver.js';
-import { failJob, leaseDueJobs } from '../../src/store/jobs.js';
+import { failJob, leaseJob, listJobs } from '../../src/store/jobs.js';
 import { migrate } from '../../src/store/migrate.js';
 import { type Outcome, runCommand } from '../support/commands.js';
 
@@ -30,12 +30,14 @@ t.test('lists, failures and what doctor makes of them', async (t) => {
   const nowMs = clock.nowMs();
   await store.write(() => {
     schedule(store, { kind: 'renew', subject: 'app.example.com', runAtMs: nowMs - 1000 }, nowMs);
-    const [taken] = leaseDueJobs(store, 'renew', 1, nowMs, { owner: 'x', untilMs: nowMs + 1000 });
-    failJob(store, taken!, { text: 'the authority \u001b[31msaid no', runAtMs: nowMs + 60_000 }, nowMs);
+    const lease = (kind: string) =>
+      leaseJob(store, listJobs(store, 10).find((job) => job.kind === kind)!, { owner: 'x', untilMs: nowMs + 1000 });
+    const taken = lease('renew');
+    failJob(store, taken, { text: 'the authority \u001b[31msaid no', runAtMs: nowMs + 60_000 }, nowMs);
     schedule(store, { kind: 'sweep', subject: '', runAtMs: nowMs + 120_000 }, nowMs);
     schedule(store, { kind: 'check', subject: 'b', runAtMs: nowMs - 500 }, nowMs);
     schedule(store, { kind: 'poll', subject: 'c', runAtMs: nowMs - 500 }, nowMs);
-    leaseDueJobs(store, 'poll', 1, nowMs, { owner: 'x', untilMs: nowMs + 1000 });
+    lease('poll');
   });
   const { out } = await run('job', 'list');
   const lines = out.trimEnd().split('\n');

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { silentLogger } from '../../src/base/log.js';
 import { backoffMs, type JobContext, type JobKind, type JobKinds, type JobOutcome } from '../../src/jobs/kind.js';
+import { createJobPlaces } from '../../src/jobs/places.js';
 import { type Runner, startRunner } from '../../src/jobs/runner.js';
 import { schedule, scheduleOnce } from '../../src/jobs/schedule.js';
 import { IN_MEMORY, openStore, type Store } from '../../src/store/driver.js';
@@ -111,12 +112,12 @@ t.test('rows: one for each kind and subject, moved, kept, removed', async (t) =>
   const clock = new TestClock();
   const now = clock.nowMs();
   await plan(store, clock, { kind: 'a', subject: 'x', runAtMs: now + 100 }, { kind: 'b', subject: 'x', runAtMs: now });
-  await plan(store, clock, { kind: 'a', subject: 'x', runAtMs: now + 7.5, priority: 3 });
+  await plan(store, clock, { kind: 'a', subject: 'x', runAtMs: now + 7.5 });
   await store.write(() => scheduleOnce(store, { kind: 'a', subject: 'x', runAtMs: now + 500 }, now));
   await store.write(() => scheduleOnce(store, { kind: 'a', subject: 'y', runAtMs: now + 500 }, now));
   t.match(listJobs(store, 10), [
     { kind: 'b', subject: 'x', run_at: now },
-    { kind: 'a', subject: 'x', run_at: now + 8, priority: 3 },
+    { kind: 'a', subject: 'x', run_at: now + 8 },
     { kind: 'a', subject: 'y', run_at: now + 500 },
   ]);
   await store.write(() => removeJob(store, 'a', 'x'));
@@ -124,7 +125,7 @@ t.test('rows: one for each kind and subject, moved, kept, removed', async (t) =>
   t.equal(listJobs(store, 1).length, 1);
 });
 
-t.test('due jobs run by priority and time; scheduling an earlier one wakes the runner', async (t) => {
+t.test('due jobs run by time; scheduling an earlier one wakes the runner', async (t) => {
   const store = openJobs(t);
   const clock = new TestClock();
   const ran: string[] = [];
@@ -138,22 +139,17 @@ t.test('due jobs run by priority and time; scheduling an earlier one wakes the r
   const begin = clock.nowMs();
   start(t, store, clock, { work: kind, other: kind });
   await settle();
-  const job = (subject: string, ms: number, priority = 0): NewJob => ({
-    kind: 'work',
-    subject,
-    runAtMs: begin + ms,
-    priority,
-  });
+  const job = (subject: string, ms: number): NewJob => ({ kind: 'work', subject, runAtMs: begin + ms });
   await plan(store, clock, job('late', 5000), job('second', 200), job('first', 100), job('twice', 10));
   await plan(store, clock, { ...job('unknown', 1), kind: 'unheard-of' });
   await pass(clock, 300, 1);
   t.same(ran.slice(0, 4), ['twice@10', 'twice@40', 'twice@70', 'first@100']);
   ran.length = 0;
-  await plan(store, clock, job('low', 300, -1), job('high', 300, 9), job('middle', 250));
+  await plan(store, clock, job('third', 290), job('second', 280), job('first', 250));
   await pass(clock, 200, 1);
   t.same(
     ran.slice(0, 3).map((text) => text.split('@')[0]),
-    ['high', 'middle', 'low'],
+    ['first', 'second', 'third'],
   );
   await pass(clock, 5 * SECOND, 10);
   t.match(ran.at(-1), /^late@50\d\d$/);
@@ -185,6 +181,98 @@ t.test('a kind limits concurrent runs', async (t) => {
   other.calls[0]!.end(DONE);
   await settle();
   t.same(listJobs(store, 10), []);
+});
+
+/** Jobs of accounts (store numbers), due now. */
+const planFor = (store: Store, clock: TestClock, ...jobs: [account: number, subject: string][]): Promise<void> =>
+  store.write(() => {
+    const give = store.prepare<[account: number, subject: string]>('UPDATE jobs SET account = ? WHERE subject = ?');
+    for (const [account, subject] of jobs) {
+      schedule(store, { kind: 'slow', subject, runAtMs: clock.nowMs() }, clock.nowMs());
+      give.run(account, subject);
+    }
+  });
+
+t.test('accounts take turns at the places of a kind, and one that comes need not wait', async (t) => {
+  const store = openJobs(t);
+  const clock = new TestClock();
+  const running = new Map<string, () => void>();
+  const began: string[] = [];
+  const handler: JobKind['handler'] = (_, subject) =>
+    new Promise((end) => {
+      began.push(subject);
+      running.set(subject, () => end(DONE));
+    });
+  start(t, store, clock, { slow: { handler, atOnce: 4, limitMs: 10 * DAY } });
+  const many = (account: number, name: string): [number, string][] =>
+    Array.from({ length: 20 }, (_, i) => [account, `${name}${i}`]);
+  await planFor(store, clock, ...many(2, 'b'));
+  await pass(clock, 2 * SECOND);
+  t.same(began.splice(0), ['b0', 'b1', 'b2', 'b3'], 'alone, it has all places');
+  await planFor(store, clock, ...many(3, 'c'), ...many(4, 'd'), ...many(5, 'e'));
+  await pass(clock, 2 * SECOND);
+  t.same(began.splice(0), ['c0', 'd0', 'e0'], 'one for each that comes');
+  await planFor(store, clock, [1, 'a0'], [1, 'a1']);
+  await pass(clock, 2 * SECOND);
+  t.same(began.splice(0), ['a0'], 'three greedy neighbours keep nobody waiting');
+  await planFor(store, clock, [6, 'f0']);
+  await pass(clock, 2 * SECOND);
+  t.same(began, [], 'those places have an end, too');
+  running.get('b0')!();
+  await pass(clock, 2 * SECOND);
+  t.same(began.splice(0), ['f0'], 'the next turn is that of who holds none');
+  for (const subject of ['b1', 'b2', 'b3', 'a0', 'f0']) running.get(subject)!();
+  await pass(clock, 2 * SECOND);
+  t.same(began.splice(0), ['b4', 'a1'], 'of those that hold none, who has waited longest since its last turn');
+  for (const subject of ['c0', 'd0', 'e0', 'a1']) running.get(subject)!();
+  await pass(clock, 2 * SECOND);
+  t.same(began.splice(0).sort(), ['c1', 'd1', 'e1'], 'one each');
+  for (let i = 0; i < 100 && running.size > 0; i++) {
+    for (const [subject, end] of running) {
+      running.delete(subject);
+      end();
+    }
+    await pass(clock, SECOND);
+  }
+  t.same(listJobs(store, 10), []);
+});
+
+t.test('a job that has run for long ends when an account that has none waits and all places are taken', async (t) => {
+  const store = openJobs(t);
+  const clock = new TestClock();
+  const began: string[] = [];
+  const ends: (() => void)[] = [];
+  const handler: JobKind['handler'] = (_, subject) =>
+    new Promise((end) => {
+      began.push(subject);
+      ends.push(() => end(DONE));
+    });
+  start(t, store, clock, { slow: { handler, atOnce: 2, limitMs: DAY } });
+  const accounts = [2, 3, 4, 5].map((account): [number, string] => [account, `s${account}`]);
+  await planFor(store, clock, ...accounts);
+  await pass(clock, 2 * MINUTE);
+  t.equal(began.length, 4, 'for as long as nobody waits, it has its time');
+  await planFor(store, clock, [1, 'a']);
+  await pass(clock, 3 * SECOND);
+  t.equal(began.at(-1), 'a');
+  t.match(listJobs(store, 10, 'failing'), [{ subject: 's2', last_error: /others waited/ }]);
+  for (const end of ends) end();
+});
+
+t.test('more accounts than are looked at together all get their turns', async (t) => {
+  const store = openJobs(t);
+  const clock = new TestClock();
+  await planFor(store, clock, ...Array.from({ length: 1200 }, (_, i): [number, string] => [i + 1, `s${i}`]));
+  const places = createJobPlaces(store, 'slow', 2);
+  const choose = (): number[] => places.choose(new Map(), clock.nowMs()).map(({ account }) => account);
+  t.same(
+    [choose(), choose()],
+    [
+      [1, 2, 3, 4],
+      [1001, 1002, 1003, 1004],
+    ],
+  );
+  t.equal(places.nextAtMs(new Map([[1, 2]])), clock.nowMs());
 });
 
 t.test('an unexpected error is retried with growing delays, and its text is kept', async (t) => {

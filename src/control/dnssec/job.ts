@@ -33,8 +33,8 @@ const REFRESH_REST_MS = 60_000;
 const HURRY_REST_MS = 1000;
 /** A zone is looked at this often even when nothing is due, milliseconds. */
 const LONGEST_REST_MS = 86_400_000;
-/** A run ends after this time, so that the job's lease is seen to move, milliseconds. */
-const LONGEST_RUN_MS = 20_000;
+/** A run ends after this time, so that other accounts get their turns, milliseconds. */
+const LONGEST_RUN_MS = 2000;
 
 const DONE: JobOutcome = { done: true };
 

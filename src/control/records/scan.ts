@@ -3,9 +3,11 @@
  * here need not type in its records. Findings are kept for a while until a user accepts or rejects them.
  */
 import { AppError } from '../../base/errors.js';
+import { hasRoomFor } from '../../base/turns.js';
 import type { UpstreamType } from '../../resolver/upstream.js';
 import {
   countRunningScans,
+  countRunningScansOfAccount,
   endScan,
   findReviewedScan,
   insertScan,
@@ -15,6 +17,7 @@ import {
   removeScanRecord,
   scanRecords,
 } from '../../store/records/scans.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireZone } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
 import type { AskOutside, Context } from '../kernel/context.js';
@@ -43,16 +46,19 @@ const HOST_TYPES: readonly UpstreamType[] = ['A', 'AAAA'];
 const AT_ONCE = 12;
 /** Findings without a decision are deleted after this many milliseconds. */
 const KEPT_MS = 86_400_000;
-/** The largest number of ended scans whose findings are kept. */
+/** The largest number of ended scans of one account whose findings are kept. */
 const MOST_KEPT = 100;
-/** The largest number of running scans; each sends about two hundred queries. */
-const MOST_RUNNING = 8;
+/**
+ * How many scans may run: of one account, and so many more for accounts of which none runs. Each sends about two hundred queries,
+ * which the resolver takes in turns.
+ */
+const MOST_RUNNING = { places: 8, beyond: 56 } as const;
 /** A scan that began earlier and has not ended was interrupted with its process; milliseconds. */
 const LONGEST_MS = 600_000;
 
 /** Starts a scan; its findings appear in {@link listFound} over time. */
 export async function triggerScan(ctx: Context, zoneId: string): Promise<void> {
-  const { seq: zone } = requireZone(ctx, zoneId);
+  const zone = requireZone(ctx, zoneId);
   const ask = requireOutside(ctx);
   const scan = await ctx.store.write(() => beginReviewedScan(ctx, zone));
   if (scan === undefined) return;
@@ -67,29 +73,32 @@ export async function triggerScan(ctx: Context, zoneId: string): Promise<void> {
 }
 
 /** Undefined while a scan of the zone is running. */
-function beginReviewedScan(ctx: Context, zone: number): number | undefined {
+function beginReviewedScan(ctx: Context, row: ZoneRow): number | undefined {
   const { store } = ctx;
+  const { seq: zone } = row;
   const nowMs = ctx.clock.nowMs();
   const known = findReviewedScan(store, zone, nowMs - KEPT_MS);
   if (known?.ended === 0 && known.began_at > nowMs - LONGEST_MS) return undefined;
-  const scan = beginScan(ctx, zone, 1);
+  const scan = beginScan(ctx, row, 1);
   if (known) removeScan(store, known.seq);
   return scan;
 }
 
-/** Throws 429 when the largest number of scans is running. */
-function beginScan({ store, clock }: Context, zone: number, reviewed: 0 | 1): number {
+/** Throws 429 when as many scans are running as may. */
+function beginScan({ store, clock }: Context, { seq: zone, account }: ZoneRow, reviewed: 0 | 1): number {
   const nowMs = clock.nowMs();
-  removeOldScans(store, nowMs - KEPT_MS, MOST_KEPT);
-  if (countRunningScans(store, nowMs - LONGEST_MS) >= MOST_RUNNING) {
-    throw zoneFailure('scansBusy', { most: MOST_RUNNING });
+  removeOldScans(store, nowMs - KEPT_MS, account, MOST_KEPT);
+  const sinceMs = nowMs - LONGEST_MS;
+  const own = countRunningScansOfAccount(store, sinceMs, account);
+  if (!hasRoomFor(own, countRunningScans(store, sinceMs), MOST_RUNNING)) {
+    throw zoneFailure('scansBusy', { most: MOST_RUNNING.places });
   }
   return insertScan(store, { zone, reviewed, began_at: nowMs });
 }
 
 /** Scans, and adds findings that do not conflict with existing records. */
 export async function scanAndAdd(ctx: Context, zoneId: string): Promise<ScanOutcome> {
-  const { seq: zone } = requireZone(ctx, zoneId);
+  const zone = requireZone(ctx, zoneId);
   const ask = requireOutside(ctx);
   // Another scan of the zone may be waiting for review; this one only counts as running.
   const scan = await ctx.store.write(() => beginScan(ctx, zone, 0));

@@ -18,15 +18,20 @@ const statements = perStore((store) => ({
   running: store.prepareTuples<[sinceMs: number], [number]>(
     'SELECT count(*) FROM scans WHERE ended = 0 AND began_at > ?',
   ),
+  runningOfAccount: store.prepareTuples<[sinceMs: number, account: number], [number]>(
+    `SELECT count(*) FROM scans JOIN zones ON zones.seq = scans.zone
+     WHERE ended = 0 AND began_at > ? AND zones.account = ?`,
+  ),
   insert: store.prepare<[zone: number, reviewed: number, beganMs: number]>(
     'INSERT INTO scans (zone, reviewed, began_at) VALUES (?, ?, ?)',
   ),
   end: store.prepare<[seq: number]>('UPDATE scans SET ended = 1 WHERE seq = ?'),
   remove: store.prepare<[seq: number]>('DELETE FROM scans WHERE seq = ?'),
   removeOld: store.prepare<[beforeMs: number]>('DELETE FROM scans WHERE began_at <= ?'),
-  removeMany: store.prepare<[kept: number]>(
-    `DELETE FROM scans WHERE ended = 1
-      AND seq NOT IN (SELECT seq FROM scans WHERE ended = 1 ORDER BY seq DESC LIMIT ?)`,
+  removeMany: store.prepare<[account: number, account: number, kept: number]>(
+    `DELETE FROM scans WHERE ended = 1 AND zone IN (SELECT seq FROM zones WHERE account = ?)
+      AND seq NOT IN (SELECT scans.seq FROM scans JOIN zones ON zones.seq = scans.zone
+        WHERE ended = 1 AND zones.account = ? ORDER BY scans.seq DESC LIMIT ?)`,
   ),
   insertRecord: store.prepare<[scan: number, id: Uint8Array, item: string]>(
     'INSERT INTO scan_records (scan, id, item) VALUES (?, ?, ?)',
@@ -45,6 +50,11 @@ export function countRunningScans(store: Store, sinceMs: number): number {
   return statements(store).running.get(sinceMs)![0];
 }
 
+/** The same, of the zones of one account (store number). */
+export function countRunningScansOfAccount(store: Store, sinceMs: number, account: number): number {
+  return statements(store).runningOfAccount.get(sinceMs, account)![0];
+}
+
 /** Returns the row number of the new scan. */
 export function insertScan(store: Store, { zone, reviewed, began_at }: Omit<ScanRow, 'seq' | 'ended'>): number {
   return statements(store).insert.run(zone, reviewed, began_at).lastInsertRowid;
@@ -59,10 +69,10 @@ export function removeScan(store: Store, seq: number): void {
   statements(store).remove.run(seq);
 }
 
-/** Removes scans that began at or before `untilMs`, and all ended scans except the latest `kept`. */
-export function removeOldScans(store: Store, untilMs: number, kept: number): void {
+/** Removes scans that began at or before `untilMs`, and all ended scans of an account (store number) except the latest `kept`. */
+export function removeOldScans(store: Store, untilMs: number, account: number, kept: number): void {
   statements(store).removeOld.run(untilMs);
-  statements(store).removeMany.run(kept);
+  statements(store).removeMany.run(account, account, kept);
 }
 
 /** Stores a found record as JSON. Does nothing when the scan, or its zone, has been deleted. */

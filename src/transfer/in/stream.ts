@@ -36,8 +36,9 @@ export interface StreamMessage {
   readonly isCovered: boolean;
 }
 
-const CONNECT_MS = 10_000;
-/** Milliseconds without a whole message. */
+const CONNECT_MS = 5000;
+/** Milliseconds until the first octet of the answer, and then without a whole message. */
+const FIRST_MS = 10_000;
 const IDLE_MS = 30_000;
 const WHOLE_MS = 7_200_000;
 const MOST_OCTETS = 2 ** 31;
@@ -170,10 +171,15 @@ async function* frames({ clock, signal }: StreamContext, socket: Socket): AsyncG
   };
   const onAbort = end('the transfer was ended');
   const cancelWhole = clock.after(WHOLE_MS, end(`the transfer took longer than ${WHOLE_MS / 3_600_000} hours`));
-  let cancelIdle = clock.after(IDLE_MS, end(`it sent nothing for ${IDLE_MS / 1000} seconds`));
+  const idle = (ms: number): (() => void) => clock.after(ms, end(`it sent nothing for ${ms / 1000} seconds`));
+  let cancelIdle = idle(FIRST_MS);
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     for await (const chunk of socket) {
+      if (octets === 0) {
+        cancelIdle();
+        cancelIdle = idle(IDLE_MS);
+      }
       octets += (chunk as Uint8Array).length;
       if (octets > MOST_OCTETS) throw new TransferFailed('limit', 'it sent more than 2 GiB');
       rest = rest.length === 0 ? (chunk as Uint8Array) : Buffer.concat([rest, chunk as Uint8Array]);
@@ -182,7 +188,7 @@ async function* frames({ clock, signal }: StreamContext, socket: Socket): AsyncG
         if (length < HEADER_LENGTH) throw new TransferFailed('lying', 'what it sent is not DNS');
         yield new Uint8Array(rest.subarray(2, 2 + length));
         rest = rest.subarray(2 + length);
-        cancelIdle = clock.after(IDLE_MS, end(`it sent nothing for ${IDLE_MS / 1000} seconds`));
+        cancelIdle = idle(IDLE_MS);
       }
     }
   } catch (error) {
