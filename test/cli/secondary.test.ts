@@ -1,4 +1,4 @@
-/** Other name servers at the command line. Transfers to real ones are in test/e2e/secondaries.test.ts. */
+/** Other name servers at the command line. Transfers to real ones are in test/e2e/secondaries.long.test.ts. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

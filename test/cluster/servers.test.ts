@@ -1,4 +1,4 @@
-/** What a node remembers of servers of PostgreSQL. With real servers: failover.test.ts. */
+/** What a node remembers of servers of PostgreSQL. With real servers: failover.long.test.ts. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

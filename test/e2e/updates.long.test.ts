@@ -1,6 +1,6 @@
 /**
  * Dynamic updates (RFC 2136) with real clients. A table of nsupdate scripts has the same outcome here as at BIND: response
- * code, resulting zone, and whether the serial moved on. random-updates.test.ts compares random messages.
+ * code, resulting zone, and whether the serial moved on. random-updates.long.test.ts compares random messages.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
