@@ -2,6 +2,7 @@
  * The data directory of the measured edge: a zone whose `www` leads to an origin, and custom hostnames with certificates of
  * their own.
  */
+
 import { webcrypto } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,6 +15,7 @@ import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '../sr
 import { ensureFirstAdministrator } from '../src/control/access/keys.js';
 import { OPERATOR } from '../src/control/guard/actor.js';
 import { type Context, DEFAULT_LIMITS } from '../src/control/kernel/context.js';
+import { PARTICIPANTS } from '../src/control/participants.js';
 import { createRecord } from '../src/control/records/records.js';
 import { editZoneSetting } from '../src/control/zones/settings.js';
 import { createZone } from '../src/control/zones/zones.js';
@@ -52,7 +54,7 @@ async function open(directory: string): Promise<Filling> {
     privateSuffixes: 'allow',
     limits: DEFAULT_LIMITS,
   } as const;
-  const ctx = { store, clock, random: systemRandom, log: silentLogger(), vault, settings };
+  const ctx = { store, clock, random: systemRandom, log: silentLogger(), vault, settings, participants: PARTICIPANTS };
   await ensureFirstAdministrator(ctx, { email: 'bench@localhost', key: KEY });
   return {
     ctx: { ...ctx, actor: OPERATOR, requestId: 'bench', source: 'cli' },

@@ -3,6 +3,7 @@
  * and whether it is recorded. The statements of creations through the store, and the same as the store ran them before there
  * were clusters, in turn on copies of one database; beside both, the whole use case.
  */
+
 import { copyFileSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -12,6 +13,7 @@ import { systemRandom } from '../src/base/random.js';
 import { ensureFirstAdministrator } from '../src/control/access/keys.js';
 import { OPERATOR } from '../src/control/guard/actor.js';
 import { type Context, DEFAULT_LIMITS } from '../src/control/kernel/context.js';
+import { PARTICIPANTS } from '../src/control/participants.js';
 import { createRecord } from '../src/control/records/records.js';
 import { createZone } from '../src/control/zones/zones.js';
 import { DATABASE_FILE, openStore, type Store } from '../src/store/driver.js';
@@ -62,7 +64,7 @@ export async function measureSeam(directory: string, rounds: number): Promise<Fi
 function contextOf(store: Store): Context {
   return {
     ...{ store, clock: new SystemClock(), random: systemRandom, log: silentLogger() },
-    ...{ actor: OPERATOR, requestId: 'bench', source: 'service' },
+    ...{ actor: OPERATOR, requestId: 'bench', source: 'service', participants: PARTICIPANTS },
     settings: {
       ...{
         nameServers: ['ns1.dns.test', 'ns2.dns.test'],

@@ -4,6 +4,7 @@
  * Arguments: zone file, apex, number of signer threads, directory. Prints processor time and time in milliseconds, and memory
  * in MB.
  */
+
 import { SystemClock } from '../src/base/clock.js';
 import { silentLogger } from '../src/base/log.js';
 import { systemRandom } from '../src/base/random.js';
@@ -14,6 +15,7 @@ import { createZoneKeys } from '../src/control/dnssec/zone-keys.js';
 import { OPERATOR } from '../src/control/guard/actor.js';
 import { importZone } from '../src/control/imports/zone.js';
 import { type Context, DEFAULT_LIMITS } from '../src/control/kernel/context.js';
+import { PARTICIPANTS } from '../src/control/participants.js';
 import { openStore } from '../src/store/driver.js';
 import { migrate } from '../src/store/migrate.js';
 import { testVault } from '../test/support/zone-keys.js';
@@ -28,6 +30,7 @@ const base = {
   clock,
   random: systemRandom,
   log: silentLogger(),
+  participants: PARTICIPANTS,
   zoneKeys: createZoneKeys(() => vault, Number(threads)),
   settings: {
     nameServers: ['ns1.bench.test', 'ns2.bench.test'],

@@ -59,6 +59,31 @@ const BELOW_ROLES = Object.keys(FLOORS).filter((floor) => floor !== 'roles' && f
 const allowedImports = (floor: string): readonly string[] =>
   floor === 'roles' ? BELOW_ROLES : floor === 'cli' ? [...BELOW_ROLES, 'roles'] : (FLOORS[floor] ?? []);
 
+/**
+ * Folders of the large directories, each with those of the same directory that its files may import from; `.` is the files beside
+ * them. Each stands above what it imports.
+ */
+const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  control: {
+    rules: [],
+    guard: ['rules'],
+    kernel: ['guard', 'rules'],
+    schedule: ['kernel'],
+    certificates: ['kernel'],
+    access: ['kernel', 'guard', 'rules'],
+    flatten: ['kernel', 'guard'],
+    zones: ['certificates', 'schedule', 'kernel', 'guard', 'rules'],
+    records: ['zones', 'kernel', 'guard', 'rules'],
+    dnssec: ['records', 'schedule', 'kernel', 'guard'],
+    imports: ['dnssec', 'records', 'zones', 'kernel', 'guard', 'rules'],
+    updates: ['imports', 'records', 'kernel', 'guard', 'rules'],
+    secondary: ['imports', 'dnssec', 'zones', 'access', 'schedule', 'kernel', 'guard', 'rules'],
+    catalogs: ['secondary', 'imports', 'dnssec', 'zones', 'schedule', 'kernel', 'guard', 'rules'],
+    'catalog-consumer': ['secondary', 'zones', 'schedule', 'kernel', 'guard', 'rules'],
+    '.': ['catalogs', 'secondary', 'dnssec', 'zones', 'flatten', 'certificates', 'kernel'],
+  },
+};
+
 /** Package → files (or directories, ending in '/') that may use it. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['base/ip.ts'],
@@ -127,6 +152,9 @@ function localImports(): Import[] {
       })),
   );
 }
+
+/** The folder of a file inside its directory; `.`: none. */
+const roomOf = (name: string): string => name.split('/').slice(1, -1)[0] ?? '.';
 
 const standing = [...new Set(files.map(({ name }) => floorOf(name)))].filter((floor) => floor !== 'main.ts');
 const packageName = (target: string): string => target.split('/', target.startsWith('@') ? 2 : 1).join('/');
@@ -200,6 +228,40 @@ t.test('imports go down the floor plan only', async (t) => {
     return other !== floor && !allowedImports(floor).includes(other);
   });
   t.strictSame(upward, []);
+});
+
+t.test('folders of a directory import from those that stand below them', async (t) => {
+  for (const [floor, rooms] of Object.entries(ROOMS)) {
+    const names = Object.keys(rooms);
+    const inside = localImports().filter(({ from, target }) => floorOf(from) === floor && floorOf(target) === floor);
+    const used = new Map(names.map((room) => [room, new Set<string>()]));
+    for (const { from, target } of inside) {
+      if (roomOf(from) !== roomOf(target)) used.get(roomOf(from))?.add(roomOf(target));
+    }
+    for (const room of names) {
+      t.strictSame([...used.get(room)!].sort(), [...rooms[room]!].sort(), `what ${floor}/${room} imports`);
+      for (const other of rooms[room]!)
+        t.ok(names.indexOf(other) < names.indexOf(room), `${room} stands above ${other}`);
+    }
+    const folders = new Set(files.filter(({ name }) => floorOf(name) === floor).map(({ name }) => roomOf(name)));
+    t.strictSame([...folders].sort(), [...names].sort(), `all folders of ${floor} have a row`);
+  }
+});
+
+t.test('docs/architecture.md has the same table of folders', async (t) => {
+  const text = readFileSync(join(ROOT, 'docs', 'architecture.md'), 'utf8');
+  const rows = [...text.matchAll(/^\| *([a-z]+)\/([a-z-]*) *\|[^|]+\|([^|]+)\|$/gm)];
+  const documented = rows.map(([, floor, room, imports]) => [
+    floor!,
+    room || '.',
+    imports!.trim().split(/[ –]+/).filter(Boolean),
+  ]);
+  t.strictSame(
+    documented,
+    Object.entries(ROOMS).flatMap(([floor, rooms]) =>
+      Object.entries(rooms).map(([room, imports]) => [floor, room, imports]),
+    ),
+  );
 });
 
 t.test('no file imports itself through others', async (t) => {

@@ -7,7 +7,7 @@ import { fromHex } from '../base/bytes.js';
 import { zoneTag } from '../control/guard/precondition.js';
 import { isHeld, type Propagation } from '../control/kernel/propagation.js';
 import { printDiff, type ZoneOutcome } from '../control/kernel/zone-outcome.js';
-import { type PeerProgress, peerProgress } from '../control/secondary/progress.js';
+import { type PeerProgress, peerProgress } from '../control/zones/peer-progress.js';
 import type { Store } from '../store/driver.js';
 import { findZoneById } from '../store/zones/zones.js';
 import type { Message, Success } from './envelope.js';

@@ -7,8 +7,10 @@ import type { Logger } from '../base/log.js';
 import { systemRandom } from '../base/random.js';
 import type { LoadedSettings } from '../config/load.js';
 import { parseHostPort, type Settings } from '../config/schema.js';
-import { createZoneKeys, type ZoneKeys } from '../control/dnssec/zone-keys.js';
+import { createZoneKeys } from '../control/dnssec/zone-keys.js';
 import { type ContextBase, DEFAULT_LIMITS } from '../control/kernel/context.js';
+import type { ZoneKeys } from '../control/kernel/zone-keys.js';
+import { PARTICIPANTS } from '../control/participants.js';
 import { lastServingSettings } from '../control/zones/serving-settings.js';
 import { createDelegationFinder } from '../resolver/delegation.js';
 import { createParentDsFinder } from '../resolver/parent-ds.js';
@@ -90,6 +92,7 @@ export function createControlBase(
         ...(settings.recordsPerZone > 0 && { recordsPerZone: settings.recordsPerZone }),
       },
     },
+    participants: PARTICIPANTS,
     findDelegation: createDelegationFinder({ upstream, clock }),
     findParentDs: createParentDsFinder({
       upstream,

@@ -14,12 +14,12 @@ import { CERTIFIED_NAMES_JOB } from '../control/certificates/certified-names.js'
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import { ZONE_CERTIFICATE_JOB } from '../control/certificates/zone-certificate.js';
 import { signingJob } from '../control/dnssec/job.js';
-import { PARENT_JOB, SIGNING_JOB } from '../control/dnssec/schedule.js';
 import { parentJob } from '../control/dnssec/watch.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import { UNUSED_RECORDS_JOB, unusedRecordsJobs } from '../control/kernel/unused-records.js';
 import { CATALOG_JOB } from '../control/schedule/catalogs.js';
 import { CONSUMER_JOB } from '../control/schedule/consumption.js';
+import { PARENT_JOB, SIGNING_JOB } from '../control/schedule/signing.js';
 import { planNewerSerials, RESTORED_ZONE_JOB, restoredZoneJob } from '../control/secondary/newer-serial.js';
 import { ACCOUNT_ZONES_JOB, accountZonesJob } from '../control/zones/account-dns-settings.js';
 import { DEVELOPMENT_MODE_JOB, developmentModeJobs } from '../control/zones/development-mode.js';

@@ -27,6 +27,11 @@ export function isPresigned({ signing }: { readonly signing?: ZoneSigning | unde
   return signing?.row.presigned === 1;
 }
 
+/** Whether a zone has signatures that are made here, and is served with them. */
+export function isSignedHere({ signing }: { readonly signing?: ZoneSigning | undefined }): boolean {
+  return signing?.row.phase === 'signed' && signing.row.presigned === 0;
+}
+
 /** TTL of the keys of a zone, seconds. */
 export const KEY_TTL = 3600;
 /** SHA-256 (RFC 8624 §3.3). */

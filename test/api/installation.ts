@@ -1,4 +1,5 @@
 /** A fresh installation in a temporary directory, with its API ready for requests; everything is removed after the test. */
+
 import type { FastifyInstance, HTTPMethods, LightMyRequestResponse } from 'fastify';
 import type { z } from 'zod';
 import { buildApi } from '../../src/api/server.js';
@@ -15,6 +16,7 @@ import {
   type ControlLimits,
   DEFAULT_LIMITS,
 } from '../../src/control/kernel/context.js';
+import { PARTICIPANTS } from '../../src/control/participants.js';
 import type { HostnameServices } from '../../src/hostnames/context.js';
 import { type Activity, createActivity } from '../../src/observe/activity.js';
 import type { Store } from '../../src/store/driver.js';
@@ -103,6 +105,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
       privateSuffixes: 'refuse',
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     },
+    participants: PARTICIPANTS,
     ...(options.askOutside && { askOutside: options.askOutside }),
     ...(options.findParentDs && { findParentDs: options.findParentDs }),
     zoneKeys: createZoneKeys(() => hostnames.certificates.vault),

@@ -2,6 +2,7 @@
  * Certificates from request to renewal: the built-in authority with our own zones, CAA, refusals, killed processes,
  * changed clocks, Pebble.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +29,7 @@ import { removeDropped } from '../../src/certs/issuance/dropped.js';
 import { checkDelayMs } from '../../src/certs/issuance/schedule.js';
 import { importZone } from '../../src/control/imports/zone.js';
 import type { Context } from '../../src/control/kernel/context.js';
+import { PARTICIPANTS } from '../../src/control/participants.js';
 import { createRecord } from '../../src/control/records/records.js';
 import { parseName } from '../../src/dns/name.js';
 import { createTokenFetch } from '../../src/hostnames/token-fetch.js';
@@ -104,6 +106,7 @@ async function startWorld(t: Test): Promise<World> {
       ...base,
       log: control.log,
       settings: control.settings,
+      participants: PARTICIPANTS,
       authorities: watched(authorities, (call) => {
         world.calls.push(call);
         world.fault?.(call);
@@ -949,7 +952,15 @@ async function contextOf(
     for (const zone of zones) await until(() => isInSync(program, store, zone), 'the challenges are served');
     return true;
   };
-  const ctx: CertificateContext = { ...base, log, settings, authorities, defaultOrder: [name], whenEverywhere };
+  const ctx: CertificateContext = {
+    ...base,
+    log,
+    settings,
+    participants: PARTICIPANTS,
+    authorities,
+    defaultOrder: [name],
+    whenEverywhere,
+  };
   const control: Context = { ...ctx, actor, requestId: 'test', source: 'api' };
   return {
     ctx,

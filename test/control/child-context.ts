@@ -4,6 +4,7 @@ import { silentLogger } from '../../src/base/log.js';
 import { systemRandom } from '../../src/base/random.js';
 import { OPERATOR } from '../../src/control/guard/actor.js';
 import { type Context, DEFAULT_LIMITS } from '../../src/control/kernel/context.js';
+import { PARTICIPANTS } from '../../src/control/participants.js';
 import { openStore } from '../../src/store/driver.js';
 
 /** A context on the database of the data directory. */
@@ -22,6 +23,7 @@ export function openChildContext(directory: string): Context {
       activation: 'trust',
       limits: DEFAULT_LIMITS,
     },
+    participants: PARTICIPANTS,
     actor: OPERATOR,
     requestId: 'child',
     source: 'cli',

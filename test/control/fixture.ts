@@ -6,6 +6,7 @@ import { silentLogger } from '../../src/base/log.js';
 import { ensureFirstAdministrator } from '../../src/control/access/keys.js';
 import { OPERATOR } from '../../src/control/guard/actor.js';
 import { type Context, type ControlSettings, DEFAULT_LIMITS } from '../../src/control/kernel/context.js';
+import { PARTICIPANTS } from '../../src/control/participants.js';
 import { createZone } from '../../src/control/zones/zones.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';
@@ -57,7 +58,14 @@ export async function startControl(
   const random = seededRandom(11);
   const { store, directory, close } = open('control', clock, random);
   t.teardown(close);
-  const base = { store, clock, random, log: silentLogger(), settings: { ...SETTINGS, ...settings } };
+  const base = {
+    store,
+    clock,
+    random,
+    log: silentLogger(),
+    settings: { ...SETTINGS, ...settings },
+    participants: PARTICIPANTS,
+  };
   await ensureFirstAdministrator(base, { email: ADMIN, key: ADMIN_KEY });
   return { ctx: { ...base, actor: OPERATOR, requestId: 'test', source: 'api' }, clock, directory };
 }

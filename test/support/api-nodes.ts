@@ -1,4 +1,5 @@
 /** The admin APIs of two nodes of a cluster in one process, and what must hold whatever requests at both do to each other. */
+
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HTTPMethods } from 'fastify';
@@ -9,6 +10,7 @@ import { silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { ensureFirstAdministrator } from '../../src/control/access/keys.js';
 import { type ContextBase, DEFAULT_LIMITS } from '../../src/control/kernel/context.js';
+import { PARTICIPANTS } from '../../src/control/participants.js';
 import type { Store } from '../../src/store/driver.js';
 import { hostnameServices } from './hostname-services.js';
 import { seededRandom } from './seeded-random.js';
@@ -38,6 +40,7 @@ export function baseOf(store: Store, seed: number): ContextBase & { readonly clo
     clock: new TestClock(Date.UTC(2026, 0, 5)),
     random: seededRandom(seed),
     log: silentLogger(),
+    participants: PARTICIPANTS,
     settings: {
       ...{ nameServers: ['ns1.dns.test', 'ns2.dns.test'], edgeAddresses: [], nameServerAddresses: [] },
       ...{ ownAddresses: [], activation: 'trust', privateSuffixes: 'refuse' },

@@ -1,6 +1,7 @@
 /** Keys of signed zones for tests: a vault with a master key of its own. */
 import type { Random } from '../../src/base/random.js';
-import { createZoneKeys, type ZoneKeys } from '../../src/control/dnssec/zone-keys.js';
+import { createZoneKeys } from '../../src/control/dnssec/zone-keys.js';
+import type { ZoneKeys } from '../../src/control/kernel/zone-keys.js';
 import type { Store } from '../../src/store/driver.js';
 import { ALL_PURPOSES } from '../../src/store/sealed-columns.js';
 import { settingKeys } from '../../src/vault/master-key.js';

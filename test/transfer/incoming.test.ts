@@ -107,7 +107,8 @@ async function start(t: Test, { key = false, ixfr = true, primaries: count = 1, 
   const { id: zoneId } = await createZone(ctx, { name: ZONE, type: 'secondary' });
   await createIncoming(ctx, zoneId, { name: ZONE, peers });
   const { seq } = findZoneByName(store, ZONE)!;
-  const base = { store, clock: ctx.clock, random: ctx.random, log: ctx.log, settings: ctx.settings };
+  const { clock, random, log, settings, participants } = ctx;
+  const base = { store, clock, random, log, settings, participants };
   const parts: RefreshParts = { base, vault, authorities: undefined, counts: createIncomingCounts() };
   return {
     ctx,

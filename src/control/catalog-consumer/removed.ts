@@ -21,7 +21,7 @@ import { requireAccount, requireZone } from '../guard/access.js';
 import { OPERATOR } from '../guard/actor.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context, ContextBase } from '../kernel/context.js';
-import { NOTIFIED_JOB, REFRESH_JOB, refreshSoon } from '../schedule/refresh.js';
+import { refreshNoMore, refreshSoon } from '../schedule/refresh.js';
 import { secondaryFailure } from '../secondary/errors.js';
 import { settleZone } from '../zones/claims.js';
 import { dropZone } from '../zones/zones.js';
@@ -63,7 +63,7 @@ export function keepUnserved(
     kept_until: draft.now + KEPT_MS * 1000,
   };
   insertRemovedZone(store, row);
-  for (const kind of [REFRESH_JOB, NOTIFIED_JOB]) removeJob(store, kind, String(zone.seq));
+  refreshNoMore(store, zone.seq);
   settleZone(ctx, draft, zone.seq);
   const nowMs = clock.nowMs();
   schedule(store, { kind: REMOVED_ZONE_JOB, subject: String(zone.seq), runAtMs: row.kept_until / 1000 }, nowMs);

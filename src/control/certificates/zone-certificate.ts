@@ -5,13 +5,19 @@ import { findRequest } from '../../store/certs/requests.js';
 import { proxiedOwners } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
+import type { Participant } from '../kernel/participant.js';
 import type { TouchedZone } from '../kernel/touched-zone.js';
 
 /** Checks whether a zone has the certificate it needs. The subject is the zone's identifier. */
 export const ZONE_CERTIFICATE_JOB = 'zone_certificate';
 
-/** Call inside a write, after the zone was edited. */
-export function planZoneCertificate(
+export const certificates: Participant<Context> = {
+  after(ctx, { touched, row }) {
+    if (!touched.derived) planZoneCertificate(ctx, row, touched);
+  },
+};
+
+function planZoneCertificate(
   { store, clock }: Pick<Context, 'store' | 'clock'>,
   zone: ZoneRow,
   { kind, undoable, proxied }: Pick<TouchedZone, 'kind' | 'undoable' | 'proxied'>,

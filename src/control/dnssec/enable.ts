@@ -12,8 +12,8 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { planRemoval } from '../kernel/unused-records.js';
+import { MOST_AT_ONCE, runSigningSoon } from '../schedule/signing.js';
 import { addKey, beginKey } from './keys.js';
-import { MOST_AT_ONCE, runSigningSoon } from './schedule.js';
 import { APEX } from './signing/chain.js';
 import { refuseWildcardCuts } from './signing/wildcard-cuts.js';
 

@@ -72,21 +72,6 @@ export const dnssecFailure = defineErrors('dnssec', {
     code: 1004,
     text: 'Keys of algorithm {algorithm} are not made: 13 (ECDSAP256SHA256) or 15 (ED25519)',
   },
-  multiSignerOff: {
-    status: 400,
-    code: 1004,
-    text: '{zone} has one signer, whose keys are added by themselves. Keys of other signers can be added with dnssec_multi_signer.',
-  },
-  notZoneKey: {
-    status: 400,
-    code: 1004,
-    text: 'This is no key of a zone: flags 256 or 257, and a public key of a supported algorithm.',
-  },
-  otherAlgorithm: {
-    status: 400,
-    code: 1004,
-    text: 'All signers of a zone use the same algorithm. This key has {algorithm}, the keys of this server have {own}.',
-  },
   foreignKeys: {
     status: 400,
     code: 1004,

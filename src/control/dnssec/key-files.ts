@@ -10,9 +10,9 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
+import { lookAtParentSoon } from '../schedule/signing.js';
 import { beginSigning } from './enable.js';
 import { dnssecFailure } from './errors.js';
-import { lookAtParentSoon } from './schedule.js';
 
 /** A key as files hold it. */
 export interface ExportedKey {

@@ -3,8 +3,6 @@
  * the others are DNSKEY records of the zone.
  */
 import { Type } from '../../dns/codes.js';
-import { isSupportedAlgorithm, readPublicKey } from '../../dnssec/key.js';
-import { keysOfZone } from '../../store/dnssec/keys.js';
 import { findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import { type RecordRow, recordsOfOwner } from '../../store/records/records.js';
@@ -48,32 +46,4 @@ export function requireNoKeys(store: Store, { seq, name }: Pick<ZoneRow, 'seq' |
 
 function refuseKeys(zone: string, { length: count }: readonly RecordRow[]): void {
   if (count > 0) throw dnssecFailure('foreignKeys', { zone, count });
-}
-
-/**
- * Whether DNSKEY records of a zone may be changed: not while it has one signer, whose keys are the service's. Throws when not;
- * returns false for a zone that is not signed here.
- */
-export function requireSeveralSigners(store: Store, { seq, name }: Pick<ZoneRow, 'seq' | 'name'>): boolean {
-  const row = findDnssecZone(store, seq);
-  if (!row || row.phase === 'unsigning') return false;
-  if (row.multi_signer !== 1) throw dnssecFailure('multiSignerOff', { zone: name });
-  return true;
-}
-
-/**
- * Whether a DNSKEY record may be added to a zone; in one that is not signed here, nothing depends on it. Throws when not.
- * `dnskey`: its rdata.
- */
-export function requireForeignKey(
-  store: Store,
-  { seq, name }: Pick<ZoneRow, 'seq' | 'name'>,
-  dnskey: Uint8Array,
-): void {
-  if (!requireSeveralSigners(store, { seq, name })) return;
-  const { algorithm, key, signs } = readPublicKey(dnskey);
-  if (!signs || !isSupportedAlgorithm(algorithm) || !key) throw dnssecFailure('notZoneKey');
-  // Each algorithm of the keys has to sign everything, and no signer makes signatures of another's (RFC 8901 §5).
-  const own = keysOfZone(store, seq).map((known) => known.algorithm);
-  if (!own.includes(algorithm)) throw dnssecFailure('otherAlgorithm', { algorithm, own: [...new Set(own)].join(', ') });
 }

@@ -18,8 +18,8 @@ import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
 import type { Draft } from '../kernel/draft.js';
 import { createRow, deleteRow } from '../records/write.js';
+import { PARENT_JOB } from '../schedule/signing.js';
 import { dnssecFailure } from './errors.js';
-import { PARENT_JOB } from './schedule.js';
 import { APEX } from './signing/chain.js';
 
 /** TTL of DS records that stand where there were none, seconds. */

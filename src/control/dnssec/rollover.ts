@@ -6,13 +6,13 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
+import { lookAtParentSoon } from '../schedule/signing.js';
 import { listKeys } from './delegation.js';
 import { isEntryPoint } from './ds.js';
 import { resignSoon } from './enable.js';
 import { dnssecFailure } from './errors.js';
 import { beginKey } from './keys.js';
 import { requireNoForeignKeys } from './multi-signer.js';
-import { lookAtParentSoon } from './schedule.js';
 
 export interface Rollover {
   /** Which keys are replaced; with another algorithm both are. */

@@ -10,10 +10,10 @@ import type { DnssecZoneRow } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
+import { createStock } from '../kernel/signature-stock.js';
 import { type PartEnd, signData } from './signing/sign-whole.js';
 import { planRows, rowsOfZone } from './signing/signed-rows.js';
 import { openSigningZone, type SigningZone } from './signing/signing-zone.js';
-import { createStock } from './signing/stock.js';
 import { buildChain, needsAllBefore } from './switch-denial.js';
 
 /** Signatures made in one part, so that other writes do not wait for long. */

@@ -31,8 +31,8 @@ import { allDnssecZones, findDnssecZone, updateDnssecZone } from '../../store/dn
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
 import type { Draft } from '../kernel/draft.js';
+import { PARENT_JOB } from '../schedule/signing.js';
 import { dnssecFailure } from './errors.js';
-import { PARENT_JOB } from './schedule.js';
 import { APEX } from './signing/chain.js';
 
 const [BOOT_LABEL, SIGNAL_LABEL] = ['_dsboot', '_signal'].map((text) => Buffer.from(text)) as [Buffer, Buffer];

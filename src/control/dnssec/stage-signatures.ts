@@ -4,42 +4,28 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { sleep } from '../../base/clock.js';
+import { isSignedHere } from '../../serving/signed.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import { type Place, placeOfSet } from '../../store/records/places.js';
 import { stageRecordSet, touchRecordSet } from '../../store/records/record-sets.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
+import { stagedZone } from '../kernel/replacement.js';
+import { createStock } from '../kernel/signature-stock.js';
+import type { StagedSignatures } from '../kernel/touched-zone.js';
 import { planRemovalOfAbandoned } from '../kernel/unused-records.js';
 import { partOf } from './sign-ahead.js';
 import { type PartEnd, signData } from './signing/sign-whole.js';
 import { type PlannedRows, planRows, rowsOfZone } from './signing/signed-rows.js';
 import { openSigningZone, type SigningZone } from './signing/signing-zone.js';
-import type { StagedSignatures } from './signing/staged.js';
-import { createStock } from './signing/stock.js';
 import { buildChain, needsAllBefore } from './switch-denial.js';
 
 /** Milliseconds between two writes. */
 const PAUSE_MS = 4;
 
-/** The zone with the records of a staged set, and possibly with staged signatures. `row`: as it will be. */
-export function stagedZone(
-  { store, settings }: Pick<Context, 'store' | 'settings'>,
-  row: ZoneRow,
-  signatures: number | undefined,
-): ServingZone {
-  const zone = servingZone(store, row, settings);
-  const place = signatures === undefined ? row.seq : placeOfSet(signatures);
-  return { ...zone, staged: { records: placeOfSet(row.record_set), signatures: place } };
-}
-
-/** Whether a zone has signatures that are made here, and is served with them. */
-export function isSignedHere({ signing }: Pick<ServingZone, 'signing'>): boolean {
-  return signing?.row.phase === 'signed' && signing.row.presigned === 0;
-}
-
 /** The zone has ceased to be signed while its signatures were made. */
-export class SigningEnded extends Error {}
+class SigningEnded extends Error {}
 
 function requireSignedHere(zone: ServingZone): ServingZone {
   if (!isSignedHere(zone)) throw new SigningEnded();
@@ -63,9 +49,25 @@ function basisOfSignatures({ facts, edge, hosts, hostAddresses, signing }: Servi
 /**
  * Signs the records that a zone will have. `row`: as the zone will be; `reader`: a handle that shows its set of records as it
  * will be. `before`: what was signed in this way earlier and has become outdated, or nothing. Signatures that still fit are kept;
- * the first time, those of the zone. Throws {@link SigningEnded}; what was stored until then is removed later.
+ * the first time, those of the zone. Undefined for a zone that is not signed here, or ceases to be so meanwhile; what was stored until
+ * then is removed later.
  */
 export async function stageSignatures(
+  ctx: Context,
+  row: ZoneRow,
+  before: StagedSignatures | undefined,
+  reader: Store,
+): Promise<StagedSignatures | undefined> {
+  if (!ctx.zoneKeys || !isSignedHere(servingZone(ctx.store, row, ctx.settings))) return undefined;
+  try {
+    return await signStaged(ctx, row, before, reader);
+  } catch (error) {
+    if (error instanceof SigningEnded) return undefined;
+    throw error;
+  }
+}
+
+async function signStaged(
   ctx: Context,
   row: ZoneRow,
   before: StagedSignatures | undefined,

@@ -13,6 +13,7 @@ import { parseId, requireZone } from '../guard/access.js';
 import { OPERATOR } from '../guard/actor.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context, ContextBase } from '../kernel/context.js';
+import { lookAtParentSoon } from '../schedule/signing.js';
 import { askParent, getDnssec, setState } from './delegation.js';
 import { isEntryPoint } from './ds.js';
 import { endSigning } from './enable.js';
@@ -21,7 +22,6 @@ import type { DnssecItem } from './item.js';
 import { applySteps, judgeZoneKeys, noteWalk } from './key-steps.js';
 import { noteParent, noteSaidDs, parentOf, stateByParent } from './parent.js';
 import { isParentCurrent, updateParent } from './parental-agent.js';
-import { lookAtParentSoon } from './schedule.js';
 import { areSignalsCurrent, publishSignals } from './signals.js';
 
 /** Milliseconds between two looks, while something is awaited and otherwise. */

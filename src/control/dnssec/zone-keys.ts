@@ -4,18 +4,8 @@ import { openKey, type SigningKey } from '../../dnssec/signing-key.js';
 import type { DnssecKeyRow } from '../../store/dnssec/keys.js';
 import { ONLINE_KEYS, ZONE_KEYS } from '../../store/sealed-columns.js';
 import type { Vault } from '../../vault/vault.js';
-import { createSignerThreads, type SignerThreads } from './threads/signer-threads.js';
-
-export interface ZoneKeys {
-  /** Seals a private key (PKCS #8) for the row with this identifier. Call inside the write that stores it. */
-  seal(id: Uint8Array, pkcs8: Uint8Array): Uint8Array;
-  /** Seals the private key of a row for DNS processes. Call inside the write that stores it; throws what `open` throws. */
-  sealOnline(row: DnssecKeyRow): Uint8Array;
-  /** Opens the private key of a row. Throws a VaultError or a SigningKeyError. */
-  open(row: DnssecKeyRow): SigningKey;
-  /** Threads that sign with opened keys. */
-  readonly threads: SignerThreads;
-}
+import type { ZoneKeys } from '../kernel/zone-keys.js';
+import { createSignerThreads } from './threads/signer-threads.js';
 
 /** Opened keys that are kept. Parsing one takes half a millisecond. */
 const MOST_KEPT = 2000;

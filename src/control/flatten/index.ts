@@ -10,7 +10,9 @@ import { isFlattenedOwner, putFlattenedOwner, putFlattenedZone } from '../../sto
 import { hasOwnSources, refreshTargetsFrom, refreshTargetsFromOwn } from '../../store/flatten/targets.js';
 import type { ChangeKind } from '../../store/log/changes.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import type { OwnerAfter, TouchedZone } from '../kernel/touched-zone.js';
+import type { Context } from '../kernel/context.js';
+import type { Participant, ZoneEnd } from '../kernel/participant.js';
+import type { TouchedZone } from '../kernel/touched-zone.js';
 
 /** Settings of a zone that decide which CNAMEs are flattened; other settings do not change the index. */
 const DECIDING = [
@@ -20,14 +22,19 @@ const DECIDING = [
   'flatten_all_cnames',
 ] as const satisfies readonly (keyof ZoneRow)[];
 
-/** Call after the edits. `zone`: the row and the served zone after them; `owners`: the touched ones. */
-export function reindexFlattened(
-  store: Store,
-  row: ZoneRow,
-  zone: ServingZone,
-  { before, kind }: TouchedZone,
-  owners: readonly OwnerAfter[],
-): void {
+export const flattening: Participant<Context> = {
+  derive({ store }, end) {
+    if (!end.touched.derived) reindexFlattened(store, end);
+  },
+  after({ store }, { touched: { derived, complete, replacement, owners }, row }, kind) {
+    // Names of which nobody knows are as many as with another setting.
+    const knowsNames = complete && replacement === undefined;
+    if (!derived) refreshTargetsSoon(store, row, knowsNames ? kind : 'zone-replaced', owners);
+  },
+  removed: ({ store }, { apex }) => refreshTargetsSoon(store, { apex }, 'zone-removed', new Map()),
+};
+
+function reindexFlattened(store: Store, { row, zone, owners, touched: { before, kind } }: ZoneEnd): void {
   if (kind !== undefined && (kind !== 'settings' || DECIDING.some((column) => before[column] !== row[column]))) {
     indexFlattened(store, zone);
     return;
@@ -46,7 +53,7 @@ export function indexFlattened(store: Store, zone: ServingZone): void {
 }
 
 /** Targets whose answers came from changed names are resolved again at once. */
-export function refreshTargetsSoon(
+function refreshTargetsSoon(
   store: Store,
   { apex }: Pick<ZoneRow, 'apex'>,
   kind: ChangeKind | undefined,

@@ -12,13 +12,13 @@ import { AppError } from '../../base/errors.js';
 import { createTurnQueue, type TurnQueue } from '../../base/turn-queue.js';
 import { perStore, type Store } from '../../store/driver.js';
 import { LogUnavailable, OutcomeUnknown } from '../../store/failures.js';
-import { createStock, SignaturesWanted } from '../dnssec/signing/stock.js';
 import { requireWriter } from '../guard/access.js';
 import type { Context } from './context.js';
 import { type Draft, openDraft } from './draft.js';
 import { rehearse } from './dry-run.js';
 import { temporaryFailure } from './errors.js';
 import { noteStored, Outdated, requireCurrent } from './read-point.js';
+import { createStock, SignaturesWanted } from './signature-stock.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
 export type { Draft } from './draft.js';

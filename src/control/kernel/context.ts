@@ -6,11 +6,12 @@ import type { FindParentDs } from '../../resolver/parent-ds.js';
 import type { UpstreamAnswer, UpstreamType } from '../../resolver/upstream.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
-import type { SignatureStock } from '../dnssec/signing/stock.js';
-import type { ZoneKeys } from '../dnssec/zone-keys.js';
 import type { Actor } from '../guard/actor.js';
 import type { Precondition } from '../guard/precondition.js';
+import type { Participant } from './participant.js';
 import type { ReadPoint } from './read-point.js';
+import type { SignatureStock } from './signature-stock.js';
+import type { ZoneKeys } from './zone-keys.js';
 import type { WriteOutcome } from './zone-outcome.js';
 
 /** `transfer`: from the primary of a zone. */
@@ -61,6 +62,7 @@ export interface Context {
   readonly random: Random;
   readonly log: Logger;
   readonly settings: ControlSettings;
+  readonly participants: readonly Participant<Context>[];
   readonly actor: Actor;
   readonly requestId: string;
   readonly source: Source;

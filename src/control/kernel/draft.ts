@@ -12,17 +12,14 @@ import {
   findSameRecord,
   insertRecord,
   type NewRecordRow,
-  type RecordRow,
   removeRecord,
   updateRecord,
 } from '../../store/records/records.js';
 import { findZone, findZoneById, updateZone, type ZoneChange, type ZoneRow } from '../../store/zones/zones.js';
-import { isOverride } from '../rules/of-primary.js';
-import { transferAnew } from '../schedule/refresh.js';
-import { settleBelow } from '../zones/claims.js';
+import type { AuditEntry } from './audit-entry.js';
 import type { Context } from './context.js';
 import { finishZone } from './finish-zone.js';
-import { type AuditEntry, logAudit } from './log-rows.js';
+import { logAudit } from './log-rows.js';
 import { createOwnerTallies, type OwnerTallies } from './owner-tally.js';
 import { type RecordEdits, requireEditable } from './record-edits.js';
 import { type ReadyEdits, takeReady } from './staged-edits.js';
@@ -86,14 +83,6 @@ function touchOwnerIn(zones: Map<number, TouchedZone>, ctx: Context, row: NewRec
   return touched;
 }
 
-/**
- * A record that was made here hides the one of the primary, which is served again after it was transferred anew. `row`: the record
- * that goes.
- */
-function refetchHidden(ctx: Context, { seq, type }: ZoneRow, row: RecordRow): void {
-  if (ctx.source !== 'transfer' && type === 'secondary' && isOverride(row)) transferAnew(ctx, seq);
-}
-
 function edited(touched: TouchedZone): TouchedZone {
   touched.derived = false;
   return touched;
@@ -154,7 +143,7 @@ export function openDraft(ctx: Context): OpenDraft {
       entries.push({ ...entry, account });
     },
     finish() {
-      for (const seq of [...zones.keys()]) settleBelow(ctx, draft, seq);
+      for (const seq of [...zones.keys()]) for (const { settle } of ctx.participants) settle?.(ctx, draft, seq);
       const outcomes = [...zones.values()].map((touched) => finishZone(ctx, now, touched));
       for (const entry of entries) logAudit(ctx, now, entry);
       return outcomes;
@@ -181,7 +170,7 @@ function rowEdits(
       tallies.note(row, 1);
     },
     updateRecord(before, after) {
-      refetchHidden(ctx, touchOwner(before).before, before);
+      touchOwner(before);
       const touched = touchOwner(after);
       touched.edited.push({ id: before.id, was: before });
       if (after.proxied === 1) touched.proxied = true;
@@ -190,7 +179,6 @@ function rowEdits(
     },
     removeRecord(row) {
       const touched = touchOwner(row);
-      refetchHidden(ctx, touched.before, row);
       touched.records--;
       touched.edited.push({ id: row.id, was: row });
       removeRecord(store, row.seq);

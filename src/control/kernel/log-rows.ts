@@ -3,6 +3,7 @@ import { appendAudit } from '../../store/access/audit.js';
 import { appendChange, type ChangedRR, type ChangeKind, type SoaRR } from '../../store/log/changes.js';
 import { appendEdit, type EditEvent, type EditKind, finishEdit } from '../../store/log/edits.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
+import type { AuditEntry } from './audit-entry.js';
 import type { Context } from './context.js';
 import type { TouchedZone } from './touched-zone.js';
 
@@ -83,19 +84,6 @@ const EDIT_KINDS: Readonly<Record<ChangeKind, EditKind>> = {
   settings: 'settings',
   rrs: 'records',
 };
-
-export interface AuditEntry {
-  /** The action, such as `record.create`. */
-  readonly action: string;
-  readonly zone?: Uint8Array;
-  /** Store number of the account, for entries without a zone. */
-  readonly account?: number | undefined;
-  /** Identifier of the changed object. */
-  readonly object?: Uint8Array;
-  /** Plain values without secrets. */
-  readonly before?: unknown;
-  readonly after?: unknown;
-}
 
 export function logAudit(ctx: Context, now: number, entry: AuditEntry): void {
   const { actor, requestId, source, store, address } = ctx;

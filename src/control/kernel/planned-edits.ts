@@ -9,16 +9,16 @@ import { finished, inSlices } from '../../base/slices.js';
 import { ownerText } from '../../serving/difference.js';
 import { findRecord, findSameRecord, type NewRecordRow, type RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import type { StagedSignatures } from '../dnssec/signing/staged.js';
-import { createStock } from '../dnssec/signing/stock.js';
 import { requireWriter } from '../guard/access.js';
+import type { AuditEntry } from './audit-entry.js';
 import { type Committed, commitAndRead, type Draft, orUnavailable } from './commit.js';
 import type { Context } from './context.js';
-import type { AuditEntry } from './log-rows.js';
 import { createOwnerTallies } from './owner-tally.js';
 import { type RecordEdits, requireEditable } from './record-edits.js';
 import { giveUpSignatures, mayReplace, planSignedEdits } from './replacement.js';
+import { createStock } from './signature-stock.js';
 import { giveUpEdits, prepareEdits, type RecordChange } from './staged-edits.js';
+import type { StagedSignatures } from './touched-zone.js';
 
 /** Edits of fewer records are made in the write itself, which takes some milliseconds. */
 export const FEW_EDITS = 200;

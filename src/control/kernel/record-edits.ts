@@ -9,8 +9,8 @@ import { requireRecord } from '../guard/access.js';
 import { requireOwnRecord } from '../rules/of-primary.js';
 import { isProxiableType } from '../rules/proxiable.js';
 import { recordFailure } from '../rules/record-failures.js';
+import type { AuditEntry } from './audit-entry.js';
 import type { Context } from './context.js';
-import type { AuditEntry } from './log-rows.js';
 import type { OwnerTally } from './owner-tally.js';
 
 export interface RecordEdits {

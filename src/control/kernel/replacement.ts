@@ -8,17 +8,18 @@ import { addDifference, type Difference, rrsOf, type ServedRR } from '../../serv
 import { flattenedInZone } from '../../serving/flattened.js';
 import { hashedOwnerKey, servedHashedOwners } from '../../serving/hashed.js';
 import { servedOwners } from '../../serving/owner.js';
+import { isSignedHere } from '../../serving/signed.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import { MOST_CHANGED_RRS, MOST_CHANGED_SIGNED_RRS } from '../../store/log/changes.js';
 import { openPlannedRecords, type PlannedRecords } from '../../store/records/past-records.js';
+import { placeOfSet } from '../../store/records/places.js';
 import { dropRecordSet } from '../../store/records/record-sets.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import type { StagedSignatures } from '../dnssec/signing/staged.js';
-import { isCurrent, isSignedHere, SigningEnded, stagedZone, stageSignatures } from '../dnssec/stage-signatures.js';
 import type { Context } from './context.js';
+import type { Participant } from './participant.js';
 import type { RecordChange } from './staged-edits.js';
-import { MOST_COMPARED, type Replacement } from './touched-zone.js';
+import { MOST_COMPARED, type Replacement, type StagedSignatures } from './touched-zone.js';
 import { planRemoval } from './unused-records.js';
 
 /**
@@ -34,8 +35,7 @@ export async function planReplacement(
 ): Promise<Replacement> {
   const { store, clock, settings } = ctx;
   const zone = servingZone(store, before, settings);
-  const isSigned = isSignedHere(zone) && ctx.zoneKeys !== undefined;
-  const signatures = isSigned ? await stageSignatures(ctx, after, outdated, reader).catch(undefinedIfEnded) : undefined;
+  const signatures = await signerOf(ctx)?.stage?.(ctx, after, outdated, reader);
   const was: ZoneAt = { store, zone };
   const willBe: ZoneAt = { store: reader, zone: stagedZone({ ...ctx, store: reader }, after, signatures?.set) };
   const flattened = [was, willBe].flatMap((at) => flattenedInZone(at.store, at.zone).map(({ ownerKey }) => ownerKey));
@@ -46,8 +46,20 @@ export async function planReplacement(
   return { before, difference, unsure: flattened, signatures };
 }
 
-function undefinedIfEnded(error: unknown): undefined {
-  if (!(error instanceof SigningEnded)) throw error;
+/** The participant that adds signatures. */
+function signerOf({ participants }: Context): Participant<Context> | undefined {
+  return participants.find(({ stage }) => stage);
+}
+
+/** The zone with the records of a staged set, and possibly with staged signatures. `row`: as it will be. */
+export function stagedZone(
+  { store, settings }: Pick<Context, 'store' | 'settings'>,
+  row: ZoneRow,
+  signatures: number | undefined,
+): ServingZone {
+  const zone = servingZone(store, row, settings);
+  const place = signatures === undefined ? row.seq : placeOfSet(signatures);
+  return { ...zone, staged: { records: placeOfSet(row.record_set), signatures: place } };
 }
 
 /** Edits of fewer records are signed in the write that makes them. */
@@ -100,7 +112,7 @@ function* planAll(planned: PlannedRecords, changes: readonly RecordChange[]): Ge
 
 /** Whether the write may use it. `after`: the zone's row as it will be. */
 export function mayReplace(ctx: Context, after: ZoneRow, { signatures }: Replacement): boolean {
-  return signatures === undefined || isCurrent(ctx, after, signatures);
+  return signatures === undefined || signerOf(ctx)?.fits?.(ctx, after, signatures) === true;
 }
 
 /** Removes what was staged for a replacement that does not happen. */

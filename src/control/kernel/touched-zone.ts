@@ -22,10 +22,9 @@ import {
 import { ownersOfSettings } from '../../serving/settings-difference.js';
 import { type ServingSettings, type ServingZone, servingZone, signedZone, unsignedZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
-import { type ChangedRR, type ChangeKind, MOST_CHANGED_RRS } from '../../store/log/changes.js';
+import { type ChangedRR, type ChangeKind, MOST_CHANGED_RRS, type SoaRR } from '../../store/log/changes.js';
 import type { EditedRecord } from '../../store/log/edits.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import type { StagedSignatures } from '../dnssec/signing/staged.js';
 
 export interface TouchedOwner {
   readonly ownerKey: Uint8Array;
@@ -69,6 +68,14 @@ export interface TouchedZone {
   derived: boolean;
   /** What a signed zone needs beyond signatures of what was touched. */
   readonly signing: SigningNote;
+}
+
+/** Signatures that were made, and stored in a set of their own, before the zone gets the records for which they are. */
+export interface StagedSignatures {
+  /** Number of the set. */
+  readonly set: number;
+  /** What they were made from, besides the records. */
+  readonly basis: unknown;
 }
 
 /** What the replacement of all records of a zone, or of very many, changes, found out before the write. */
@@ -267,4 +274,15 @@ function diffOwners(store: Store, zone: ServingZone, owners: readonly OwnerAfter
     addDifference(difference, standing.ownerKey, touched.before, after);
   }
   return difference;
+}
+
+interface SoaDifference {
+  readonly soaFrom?: SoaRR;
+  readonly soaTo?: SoaRR;
+}
+
+/** Both SOAs if they differ, apart from a zone that is new. */
+export function soaDifference(before: ServingZone, after: ServingZone, serial: number): SoaDifference {
+  const [soaFrom, soaTo] = [soaOf(before), soaOf(after, serial)];
+  return soaFrom.ttl === soaTo.ttl && equalBytes(soaFrom.rdata, soaTo.rdata) ? {} : { soaFrom, soaTo };
 }

@@ -9,11 +9,11 @@ import { nameEquals, nameOfOwnerKey } from '../../dns/name.js';
 import { typeMnemonic } from '../../dns/rr/registry.js';
 import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { requireForeignKey } from '../dnssec/multi-signer.js';
 import type { Context } from '../kernel/context.js';
 import { type TypeTally, tallyWithout } from '../kernel/owner-tally.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
 import { findConflict, findPlaceFault } from '../rules/coexist.js';
+import { requireForeignKey } from '../rules/foreign-keys.js';
 import { isOwnAddress } from '../rules/proxiable.js';
 import { identicalRecord, recordFailure } from '../rules/record-failures.js';
 

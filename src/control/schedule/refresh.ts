@@ -1,6 +1,9 @@
 /** Has the primaries of a zone asked. */
+
 import { schedule } from '../../jobs/schedule.js';
-import { noteIncoming } from '../../store/secondary/incoming.js';
+import type { Store } from '../../store/driver.js';
+import { removeJob } from '../../store/jobs.js';
+import { noteIncoming, removeIncoming } from '../../store/secondary/incoming.js';
 import type { Context } from '../kernel/context.js';
 
 /** Jobs of a zone, by its store number: the checks that are due, and those that were announced by NOTIFY or a person. */
@@ -17,4 +20,15 @@ export function refreshSoon({ store, clock }: Pick<Context, 'store' | 'clock'>, 
 export function transferAnew(ctx: Pick<Context, 'store' | 'clock'>, zone: number): void {
   noteIncoming(ctx.store, zone, { forced: 1 });
   refreshSoon(ctx, zone);
+}
+
+/** Forgets the primaries of a zone, and what was to be asked of them; inside a commit. */
+export function dropIncoming(store: Store, zone: number): void {
+  removeIncoming(store, zone);
+  refreshNoMore(store, zone);
+}
+
+/** Takes back what was to be asked of the primaries of a zone; inside a commit. */
+export function refreshNoMore(store: Store, zone: number): void {
+  for (const kind of [REFRESH_JOB, NOTIFIED_JOB]) removeJob(store, kind, String(zone));
 }

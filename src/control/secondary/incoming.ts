@@ -1,14 +1,12 @@
 /** Use cases of zones that are transferred from primaries (v4: secondary DNS, incoming). */
 import { toHex } from '../../base/bytes.js';
 import type { Store } from '../../store/driver.js';
-import { removeJob } from '../../store/jobs.js';
 import {
   allIncoming,
   findIncoming,
   type IncomingRow,
   insertIncoming,
   primariesOfZone,
-  removeIncoming,
   setIncoming,
   setPrimariesOfZone,
 } from '../../store/secondary/incoming.js';
@@ -18,7 +16,7 @@ import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { planConsumption } from '../schedule/consumption.js';
-import { NOTIFIED_JOB, REFRESH_JOB, refreshSoon, transferAnew } from '../schedule/refresh.js';
+import { dropIncoming, refreshSoon, transferAnew } from '../schedule/refresh.js';
 import { secondaryFailure } from './errors.js';
 import { requireOneKey, requirePeer, requireZoneName } from './peers.js';
 
@@ -129,12 +127,6 @@ export async function deleteIncoming(ctx: Context, zoneId: string): Promise<{ re
     return { id: before.id };
   });
   return value;
-}
-
-/** Removes the rows of a zone's transfers; inside a commit. */
-export function dropIncoming(store: Store, zone: number): void {
-  removeIncoming(store, zone);
-  for (const kind of [REFRESH_JOB, NOTIFIED_JOB]) removeJob(store, kind, String(zone));
 }
 
 /** Has the zone transferred whatever its serial is (v4). */

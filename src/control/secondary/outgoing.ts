@@ -19,10 +19,10 @@ import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { planCatalogs } from '../schedule/catalogs.js';
+import { standingOf } from '../zones/peer-progress.js';
 import { secondaryFailure } from './errors.js';
 import { passPeers } from './newer-serial.js';
 import { requireOneKey, requirePeer, requireZoneName } from './peers.js';
-import { standingOf } from './progress.js';
 
 export interface OutgoingItem {
   /** Identifier of the zone. */

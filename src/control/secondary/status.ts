@@ -15,7 +15,7 @@ import { findTransferPeerById, transferPeersOfAccount } from '../../store/second
 import { findZone } from '../../store/zones/zones.js';
 import { requireAccount } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
-import { standingOf } from './progress.js';
+import { standingOf } from '../zones/peer-progress.js';
 
 /** `ahead`: it has a newer version than this server. `not watched`: the peer has no address. */
 export type PeerState = 'in sync' | 'behind' | 'ahead' | 'unreachable' | 'disabled' | 'not watched';

@@ -3,7 +3,7 @@ import { findChange } from '../../store/log/changes.js';
 import { requireZone } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
 import { zoneFailure } from '../rules/zone-failures.js';
-import { type PeerProgress, peerProgress } from '../secondary/progress.js';
+import { type PeerProgress, peerProgress } from './peer-progress.js';
 
 export interface ChangeItem {
   /** Number in the change log. */

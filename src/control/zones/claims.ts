@@ -19,23 +19,9 @@ import { isSameSet, provingNameServers } from '../../serving/name-servers.js';
 import { isOnlyAccount } from '../../store/access/accounts.js';
 import type { Store } from '../../store/driver.js';
 import { findRemovedZone } from '../../store/secondary/removed-zones.js';
-import {
-  findZone,
-  type NameProof,
-  type ZoneChange,
-  type ZoneRow,
-  zonesOfOthersBelow,
-} from '../../store/zones/zones.js';
+import { findZone, type NameProof, type ZoneRow, zonesOfOthersBelow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
-import type { AuditEntry } from '../kernel/log-rows.js';
-
-/** What of a draft is needed here. */
-export interface ClaimDraft {
-  readonly now: number;
-  setZone(seq: number, change: ZoneChange): void;
-  noteZone(seq: number, kind: 'zone-replaced'): void;
-  audit(entry: AuditEntry): void;
-}
+import type { Participant, ZoneEdits } from '../kernel/participant.js';
 
 /** Whether names are only ever claimed by one account, so that nobody can take another's. */
 export function isSingleAccount(store: Store): boolean {
@@ -67,7 +53,7 @@ function isWithinOwn({ store, settings: { nameServers } }: Context, zone: ZoneCl
 }
 
 /** Gives a zone a proof, if no other account's is as strong; says whether it has it now. Others that it beats are moved away. */
-export function prove(ctx: Context, draft: ClaimDraft, zone: ZoneRow, proof: NameProof): boolean {
+export function prove(ctx: Context, draft: ZoneEdits, zone: ZoneRow, proof: NameProof): boolean {
   if (!isFree(ctx, zone, proof, draft.now)) return false;
   moveOthersAway(ctx, draft, zone);
   if (strengthOf(zone) < strengthOf({ proven_by: proof })) {
@@ -98,7 +84,7 @@ function othersOf(store: Store, zone: ZoneClaim): ZoneRow[] {
 }
 
 /** Zones of the same name that were active in other accounts become `moved`. */
-export function moveOthersAway({ store }: Context, draft: ClaimDraft, zone: ZoneClaim): void {
+export function moveOthersAway({ store }: Context, draft: ZoneEdits, zone: ZoneClaim): void {
   for (const other of othersOf(store, zone)) if (other.status === 'active') moveAway(draft, other);
 }
 
@@ -116,14 +102,14 @@ function tellsApart({ store, settings: { nameServers: pool } }: Context, zone: Z
   return zonesOfOthersAt(store, zone).every((other) => !isSameSet(own, provingNameServers(other, pool)));
 }
 
-function moveAway(draft: ClaimDraft, zone: ZoneRow): void {
+function moveAway(draft: ZoneEdits, zone: ZoneRow): void {
   draft.setZone(zone.seq, { status: 'moved', served: 0, proven_by: null, proven_at: null, proof_lost_at: null });
   draft.noteZone(zone.seq, 'zone-replaced');
   draft.audit({ action: 'zone.move', zone: zone.id, object: zone.id });
 }
 
 /** Makes a zone active. */
-export function activate(draft: ClaimDraft, zone: ZoneRow): void {
+export function activate(draft: ZoneEdits, zone: ZoneRow): void {
   if (zone.status === 'active') return;
   draft.setZone(zone.seq, { status: 'active', activated_at: draft.now });
   draft.noteZone(zone.seq, 'zone-replaced');
@@ -135,7 +121,7 @@ export function activate(draft: ClaimDraft, zone: ZoneRow): void {
  * Decides again which zones are answered, after something changed about who claims or has proven a name: the zones of that name,
  * and those of other accounts above and below it.
  */
-export function settleClaims(ctx: Context, draft: ClaimDraft, claimed: ClaimedName): void {
+export function settleClaims(ctx: Context, draft: ZoneEdits, claimed: ClaimedName): void {
   const { store } = ctx;
   const rivals = isSingleAccount(store) ? [] : rivalZones(store, claimed);
   // A zone above decides about those below it.
@@ -152,7 +138,7 @@ export function settleClaims(ctx: Context, draft: ClaimDraft, claimed: ClaimedNa
  * The same for the zones of other accounts below one whose records may have changed: they are answered only as long as it delegates
  * them.
  */
-export function settleBelow(ctx: Context, draft: ClaimDraft, seq: number): void {
+function settleBelow(ctx: Context, draft: ZoneEdits, seq: number): void {
   const { store } = ctx;
   const zone = findZone(store, seq);
   if (!zone || !isProven(zone) || isSingleAccount(store)) return;
@@ -162,7 +148,7 @@ export function settleBelow(ctx: Context, draft: ClaimDraft, seq: number): void 
 }
 
 /** The same for one zone; says whether something changed. */
-export function settleZone(ctx: Context, draft: ClaimDraft, seq: number): boolean {
+export function settleZone(ctx: Context, draft: ZoneEdits, seq: number): boolean {
   const zone = findZone(ctx.store, seq);
   if (!zone) return false;
   const served = mayAnswer(ctx.store, zone, ctx.settings.nameServers) ? 1 : 0;
@@ -174,9 +160,11 @@ export function settleZone(ctx: Context, draft: ClaimDraft, seq: number): boolea
 }
 
 /** Who came first is believed only while nobody shows more. */
-function unbelieve({ store }: Context, draft: ClaimDraft, { seq, type, served, proven_by: by }: ZoneRow): boolean {
+function unbelieve({ store }: Context, draft: ZoneEdits, { seq, type, served, proven_by: by }: ZoneRow): boolean {
   const isAnswered = served === 1 || (type !== 'full' && type !== 'secondary');
   if (by !== 'trust' || isAnswered || findRemovedZone(store, seq)) return false;
   draft.setZone(seq, { status: 'pending', proven_by: null, proven_at: null });
   return true;
 }
+
+export const claims: Participant<Context> = { settle: settleBelow };

@@ -5,8 +5,8 @@ import { parseId, readsAllRecords } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
 import { isOn } from '../rules/hold.js';
 import { zoneFailure } from '../rules/zone-failures.js';
-import { peerProgress, standingOf } from '../secondary/progress.js';
 import type { ZoneItem } from './item.js';
+import { peerProgress, standingOf } from './peer-progress.js';
 
 export interface ZoneState {
   readonly serial: number;

@@ -23,14 +23,14 @@ import {
   zonesOfName,
 } from '../../store/zones/zones.js';
 import { dropCertificatesOfZone } from '../certificates/drop.js';
-import { lookAtParentSoon } from '../dnssec/schedule.js';
 import { accountIdOf, chooseAccount, maySeeZone, parseId, requireZone } from '../guard/access.js';
 import { commit, commitAndRead, type Draft } from '../kernel/commit.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
 import { planRemoval } from '../kernel/unused-records.js';
 import { parseHostName, parseNewZoneName, parseZoneName } from '../rules/names.js';
 import { zoneFailure } from '../rules/zone-failures.js';
-import { dropIncoming } from '../secondary/incoming.js';
+import { dropIncoming } from '../schedule/refresh.js';
+import { lookAtParentSoon } from '../schedule/signing.js';
 import { settleClaims } from './claims.js';
 import { type ZoneItem, zoneItem } from './item.js';
 import { addZone, changeZone } from './write.js';

@@ -26,9 +26,9 @@ import { findDnssecZone, insertDnssecZone, updateDnssecZone } from '../../../sto
 import type { ZoneRow } from '../../../store/zones/zones.js';
 import type { Draft } from '../../kernel/commit.js';
 import type { Context } from '../../kernel/context.js';
+import { lookAtParentSoon } from '../../schedule/signing.js';
 import { removeSigning } from '../enable.js';
 import { dnssecFailure } from '../errors.js';
-import { lookAtParentSoon } from '../schedule.js';
 import { barrierOf } from '../signing/chain.js';
 import { firstExpiry } from '../signing/signed-rows.js';
 

@@ -3,15 +3,15 @@ import { Type } from '../../../dns/codes.js';
 import type { Difference } from '../../../serving/difference.js';
 import { soaOf } from '../../../serving/difference.js';
 import { readSignedOwner, type SignedOwner } from '../../../serving/stored-signatures.js';
-import type { ServingZone } from '../../../serving/zone.js';
 import { hashedOfZone } from '../../../store/dnssec/hashed.js';
 import { signatureOctets, signedOwnersBelow } from '../../../store/dnssec/signatures.js';
 import { updateDnssecZone } from '../../../store/dnssec/zones.js';
 import type { ChangedRR } from '../../../store/log/changes.js';
 import type { ZoneRow } from '../../../store/zones/zones.js';
 import type { Context } from '../../kernel/context.js';
+import type { Addition, ZoneEnd } from '../../kernel/participant.js';
 import type { OwnerAfter, TouchedZone } from '../../kernel/touched-zone.js';
-import { MOST_AT_ONCE, runSigningSoon } from '../schedule.js';
+import { MOST_AT_ONCE, runSigningSoon } from '../../schedule/signing.js';
 import { APEX } from './chain.js';
 import { signChange } from './sign-change.js';
 import { signSet, storeSignedOwner, withSet } from './sign-owner.js';
@@ -20,27 +20,11 @@ import { openSigningZone, type SigningZone } from './signing-zone.js';
 import { type GivenSignatures, giveSignatures } from './staged.js';
 import { refuseNewWildcardCuts } from './wildcard-cuts.js';
 
-export interface SignedZone {
-  /** What changed at the touched owners with signatures; undefined when these are not the whole difference. */
-  readonly difference: Difference | undefined;
-  /**
-   * Signs the SOA with the serial, undefined: nothing changed for resolvers. Returns the signatures that were removed and
-   * added.
-   */
-  finish(serial: number | undefined): ChangedRR[];
-}
-
 /** Newer inceptions are noted no more often, in seconds. */
 const INCEPTION_STEP = 600;
 
-/** Undefined for a zone that is not signed. `row`, `zone`: after the edits; `owners`: the touched ones. */
-export function signZone(
-  ctx: Context,
-  touched: TouchedZone,
-  row: ZoneRow,
-  zone: ServingZone,
-  owners: readonly OwnerAfter[],
-): SignedZone | undefined {
+/** Undefined for a zone that is not signed. Its `finish` signs the SOA with the serial. */
+export function signZone(ctx: Context, { touched, row, zone, owners }: ZoneEnd): Addition | undefined {
   const signing = openSigningZone(ctx, row, zone, touched.signing.exact);
   if (!signing) return undefined;
   refuseNewWildcardCuts(ctx.store, row, touched, owners);
@@ -60,7 +44,7 @@ function signGiven(
   { apexBefore }: GivenSignatures,
   touched: TouchedZone,
   owners: readonly OwnerAfter[],
-): SignedZone {
+): Addition {
   const { difference, apex, changesOthers } = signChange(signing, owners, touched.serving, {});
   if (changesOthers) touched.complete = false;
   const soa = apexBefore.sets.find(({ type }) => type === Type.soa);
@@ -73,7 +57,7 @@ function finishing(
   touched: TouchedZone,
   apex: SignedOwner | undefined,
   difference: Difference | undefined,
-): SignedZone {
+): Addition {
   return {
     difference,
     finish(serial) {
@@ -89,7 +73,7 @@ function signServed(
   { record_count: records }: ZoneRow,
   touched: TouchedZone,
   owners: readonly OwnerAfter[],
-): SignedZone {
+): Addition {
   const isReplaced = touched.copy !== undefined || touched.replacement !== undefined;
   const isWhole = touched.signing.whole || isReplaced || !touched.complete;
   const also = isWhole ? [] : ownersOfDenialTtl(signing, touched, records);
@@ -123,7 +107,7 @@ function allHashes({ store, row }: SigningZone): Uint8Array[] {
 }
 
 /** A zone that is being signed: what the job has done already is kept right. */
-function prepare(signing: SigningZone, touched: TouchedZone, owners: readonly OwnerAfter[]): SignedZone {
+function prepare(signing: SigningZone, touched: TouchedZone, owners: readonly OwnerAfter[]): Addition {
   const { store, row } = signing;
   if (touched.copy !== undefined || touched.replacement !== undefined || !touched.complete) {
     updateDnssecZone(store, row.zone, { phase: 'data', cursor: null });

@@ -10,10 +10,10 @@ import type { Store } from '../../../store/driver.js';
 import type { Place } from '../../../store/records/places.js';
 import type { ZoneRow } from '../../../store/zones/zones.js';
 import type { Context } from '../../kernel/context.js';
+import type { SignatureStock } from '../../kernel/signature-stock.js';
 import { isEntryPoint } from '../ds.js';
 import { dnssecFailure } from '../errors.js';
 import { rowsOfZone, type SignedRows } from './signed-rows.js';
-import type { SignatureStock } from './stock.js';
 import { largestTtlOf, refreshSpan, type SigningTimes, signingTimes } from './times.js';
 
 export interface SigningZone {

@@ -4,16 +4,10 @@ import { signatureOctets } from '../../../store/dnssec/signatures.js';
 import { updateDnssecZone } from '../../../store/dnssec/zones.js';
 import { dropRecordSet, useRecordSet } from '../../../store/records/record-sets.js';
 import type { Context } from '../../kernel/context.js';
+import type { StagedSignatures } from '../../kernel/touched-zone.js';
 import { planRemoval } from '../../kernel/unused-records.js';
 import { APEX } from './chain.js';
 import type { SigningZone } from './signing-zone.js';
-
-export interface StagedSignatures {
-  /** Number of the set. */
-  readonly set: number;
-  /** What they were made from, besides the records. */
-  readonly basis: unknown;
-}
 
 /** The apex as the zone had it signed until now. */
 export interface GivenSignatures {

@@ -1,15 +1,5 @@
 /** What signer threads are told and answer: few large values instead of many small ones. */
-import type { SigningKey } from '../../../dnssec/signing-key.js';
-
-/** The private half of a key: it crosses to a thread as a handle, not as octets. */
-export type ThreadKey = Pick<SigningKey, 'algorithm' | 'key'>;
-
-/** One signature to be made. */
-export interface SignatureOrder {
-  readonly key: ThreadKey;
-  /** What is to be signed. */
-  readonly octets: Uint8Array;
-}
+import type { SignatureOrder, ThreadKey } from '../../kernel/zone-keys.js';
 
 export interface SigningMessage {
   readonly keys: readonly ThreadKey[];

@@ -1,11 +1,7 @@
 /** The threads that make many signatures, so that the admin process answers meanwhile. They start when they are needed. */
 import { Worker } from 'node:worker_threads';
-import { packOrders, type SignatureOrder, type SignedMessage, unpackOctets } from './order.js';
-
-export interface SignerThreads {
-  /** The signatures in the order of the orders. Rejects when a thread fails. */
-  sign(orders: readonly SignatureOrder[]): Promise<Uint8Array[]>;
-}
+import type { SignatureOrder, SignerThreads } from '../../kernel/zone-keys.js';
+import { packOrders, type SignedMessage, unpackOctets } from './order.js';
 
 /** Signatures that a thread makes at once, which takes about ten milliseconds. */
 const AT_ONCE = 256;

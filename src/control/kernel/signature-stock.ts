@@ -2,9 +2,8 @@
  * The signatures of one write. A write that needs many runs without them first, which shows what is to be signed; it is undone,
  * threads make the signatures while others write, and it runs again. What has changed meanwhile is signed then.
  */
-import type { KeyMaterial } from '../../../dnssec/signing-key.js';
-import type { SignatureOrder } from '../threads/order.js';
-import type { SignerThreads } from '../threads/signer-threads.js';
+import type { KeyMaterial } from '../../dnssec/signing-key.js';
+import type { SignatureOrder, SignerThreads } from './zone-keys.js';
 
 /** An RRSIG whose signature is made by a thread. */
 export interface WantedSignature extends SignatureOrder {

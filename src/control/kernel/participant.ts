@@ -1,0 +1,64 @@
+/**
+ * What takes part in the end of a write: what follows from the edits of a zone without being edits. The kernel calls all
+ * participants in their order (../participants.ts) and knows none of them. They read and write the database and nothing else; only
+ * `stage` is called outside of a write.
+ */
+import type { Difference } from '../../serving/difference.js';
+import type { ServingZone } from '../../serving/zone.js';
+import type { Store } from '../../store/driver.js';
+import type { ChangedRR, ChangeKind } from '../../store/log/changes.js';
+import type { ZoneChange, ZoneRow } from '../../store/zones/zones.js';
+import type { AuditEntry } from './audit-entry.js';
+import type { OwnerAfter, StagedSignatures, TouchedZone } from './touched-zone.js';
+
+/** A zone at the end of the write that touched it. */
+export interface ZoneEnd {
+  readonly touched: TouchedZone;
+  /** Its row and what it serves after the edits, and the records of the touched owners. */
+  readonly row: ZoneRow;
+  readonly zone: ServingZone;
+  readonly owners: readonly OwnerAfter[];
+}
+
+/** What a participant adds to what resolvers see. */
+export interface Addition {
+  /** What changed at the touched owners together with it; undefined when these are not the whole difference. */
+  readonly difference?: Difference | undefined;
+  /** Of which kind the change is, instead of what the kernel finds; throws when the zone cannot have it. */
+  kind?(difference: Difference | undefined): ChangeKind | undefined;
+  /** Completes it with the new serial; undefined: nothing changed. Returns the records that were removed and added. */
+  finish?(serial: number | undefined): ChangedRR[];
+}
+
+/** Edits of zones that follow from others. */
+export interface ZoneEdits {
+  /** Microseconds since 1970. */
+  readonly now: number;
+  setZone(seq: number, change: ZoneChange): void;
+  noteZone(seq: number, kind: 'zone-replaced'): void;
+  audit(entry: AuditEntry): void;
+}
+
+export interface Participant<Context> {
+  /** Edits other zones because of this one (store number), before any zone ends. */
+  settle?(ctx: Context, edits: ZoneEdits, zone: number): void;
+  /** Writes rows that say something about the edited records. */
+  derive?(ctx: Context, end: ZoneEnd): void;
+  add?(ctx: Context, end: ZoneEnd): Addition | undefined;
+  /** Writes rows for what is due later. `kind`: undefined when nothing changed for resolvers. */
+  after?(ctx: Context, end: ZoneEnd, kind: ChangeKind | undefined): void;
+  /** The same for a zone that was removed. `zone`: its row before. */
+  removed?(ctx: Context, zone: ZoneRow): void;
+  /**
+   * Stores what it will add to the records that a zone is to get in one write; undefined when that is nothing. `row`: as the zone will
+   * be; `reader`: a handle that shows it so; `outdated`: what was stored for an earlier attempt.
+   */
+  stage?(
+    ctx: Context,
+    row: ZoneRow,
+    outdated: StagedSignatures | undefined,
+    reader: Store,
+  ): Promise<StagedSignatures | undefined>;
+  /** Whether what was stored still fits the zone as it will be. Inside the write. */
+  fits?(ctx: Context, row: ZoneRow, staged: StagedSignatures): boolean;
+}
