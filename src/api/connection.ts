@@ -44,3 +44,21 @@ function refusalOf(error: ConnectionError): AppError {
     detail: error.code === 'HPE_HEADER_OVERFLOW' ? 'its headers are too large' : 'it is malformed',
   });
 }
+
+/**
+ * The target for the router. A proxy sends the absolute form (RFC 9112 §3.2.2). Percent signs that begin no escape are
+ * escaped below buckets: the router would refuse the path, but the object routes must report the problem with a key.
+ */
+export function routableTarget(target: string): string {
+  const path = target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
+  return path.includes('/r2/buckets/') && !isDecodable(path) ? path.replaceAll('%', '%25') : path;
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

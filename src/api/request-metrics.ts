@@ -1,5 +1,6 @@
 /** What is counted and logged about each request to the admin API. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { nameTurns } from '../base/long-turns.js';
 import { createHistogram, type Histogram, type MetricSample } from '../base/metrics.js';
 
 export interface RequestMetrics {
@@ -19,6 +20,11 @@ export function createRequestMetrics(): RequestMetrics {
     BOUNDS,
   );
   return { latency, samples: () => latency.samples() };
+}
+
+/** A hook: turns of the event loop that a request takes have the name of its route. */
+export function nameTurnsOf({ method, routeOptions }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  nameTurns(routeOptions.url === undefined ? 'no route' : `${method} ${routeOptions.url}`, done);
 }
 
 /** Call when a request is answered. A successful write is logged at info with its author, everything else at debug. */

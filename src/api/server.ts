@@ -39,7 +39,7 @@ import { clientAddressFinder, isFromThisMachine, isLoopback, schemeFinder } from
 import { clusterRoutes } from './cluster/routes.js';
 import type { Cluster } from './cluster/schema.js';
 import { addTag, noteTag } from './conditions.js';
-import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
+import { answerClientError, MOST_CONNECTIONS, routableTarget, TIMEOUTS } from './connection.js';
 import { createCurrentReads, type FollowingCopy } from './current.js';
 import { hostnameCertificateRoutes } from './custom-hostnames/certificate-routes.js';
 import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
@@ -72,7 +72,7 @@ import { registerRateLimit, requestCounter } from './rate-limit.js';
 import { addReceipt, checkPreferences } from './receipt.js';
 import { recordTypeRoutes } from './record-types/routes.js';
 import { makeContextOf } from './request.js';
-import { createRequestMetrics, noteRequest, type RequestMetrics } from './request-metrics.js';
+import { createRequestMetrics, nameTurnsOf, noteRequest, type RequestMetrics } from './request-metrics.js';
 import { secondaryAccountRoutes } from './secondary-dns/account-routes.js';
 import { incomingRoutes } from './secondary-dns/incoming-routes.js';
 import { secondaryZoneRoutes } from './secondary-dns/zone-routes.js';
@@ -179,24 +179,6 @@ export function buildApi(options: ApiOptions): FastifyInstance {
 }
 
 /**
- * The target for the router. A proxy sends the absolute form (RFC 9112 §3.2.2). Percent signs that begin no escape are
- * escaped below buckets: the router would refuse the path, but the object routes must report the problem with a key.
- */
-function routableTarget(target: string): string {
-  const path = target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
-  return path.includes('/r2/buckets/') && !isDecodable(path) ? path.replaceAll('%', '%25') : path;
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/**
  * Schemas check identifiers in paths and the shape of bodies. Queries and headers are only described, because clients
  * spell them in many ways (query.ts). The use cases check the meaning of a body.
  */
@@ -240,6 +222,7 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
     if (route.config?.rawBody) route.validatorCompiler = checkIdentifiers as FastifySchemaCompiler<unknown>;
     reads.wrapHandler(route, admit);
   });
+  app.addHook('onRequest', nameTurnsOf);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store');

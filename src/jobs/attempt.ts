@@ -1,5 +1,6 @@
 /** One run of one job: its handler, its time limit and its result. */
 import { messageOf } from '../base/errors.js';
+import { nameTurns } from '../base/long-turns.js';
 import { failJob, finishJob, holdsLease, type JobRow, repeatJob } from '../store/jobs.js';
 import { backoffMs, type JobContext, type JobKind, type JobOutcome, LeaseLost } from './kind.js';
 
@@ -55,7 +56,8 @@ async function runHandler(
     signal.addEventListener('abort', giveUp, { once: true });
   });
   try {
-    return await Promise.race([kind.handler(context, row.subject), aborted]);
+    const handled = nameTurns(`job ${row.kind}`, () => kind.handler(context, row.subject));
+    return await Promise.race([handled, aborted]);
   } catch (error) {
     return { error };
   } finally {

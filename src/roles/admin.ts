@@ -8,6 +8,7 @@ import { AppError, messageOf, UserError } from '../base/errors.js';
 import { parseCidrSet } from '../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
+import { watchLongTurns } from '../base/long-turns.js';
 import { type MetricSample, printMetrics } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
 import { hearEdges } from '../certs/deployment.js';
@@ -83,6 +84,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
   const { settings, clock, log, version } = options;
   const lifecycle = createLifecycle(clock, log);
   try {
+    const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
     const afterCommit: (() => void)[] = [];
     const ended = Promise.withResolvers<void>();
     const { store, vault, zoneKeys, member } = await openOwnStore(options, lifecycle, afterCommit, ended.resolve);
@@ -112,7 +114,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     afterCommit.push(...hearing.afterCommit);
     const apiLog = log.child({});
     const requestMetrics = createRequestMetrics();
-    const services = [edge, application.metrics, resolverMetrics, refresher];
+    const services = [turns, edge, application.metrics, resolverMetrics, refresher];
     const measured = [requestMetrics, runner, ...hearing.parts, incoming, ...services];
     const api = buildApi({
       ...{ objects, hostnames, version, propagation, activity, requestMetrics, application },

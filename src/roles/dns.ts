@@ -5,6 +5,7 @@ import type { EngineSettings } from '../answer/state.js';
 import type { AnswerDeferred } from '../answer/transport.js';
 import { messageOf } from '../base/errors.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
+import { watchLongTurns } from '../base/long-turns.js';
 import type { MetricSample } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
 import type { Settings } from '../config/schema.js';
@@ -78,6 +79,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     );
     const signing = lifecycle.own('compact denial', compact.answerWith(publisher.deferred), (part) => part.close());
     const tls = tlsMaterialOf(settings);
+    const turns = lifecycle.own('turn watch', watchLongTurns('dns'), (part) => part.stop());
     const servers = lifecycle.own(
       'listeners',
       await listen(options, publisher, transfers.answer, transfers.answerDeferred(signing), tls),
@@ -93,6 +95,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     const observing = observation && (await startObservation(options, observation, acknowledger.tellObserved));
     if (observing) lifecycle.own('observation', observing, (part) => part.close());
     const samples = (): MetricSample[] => [
+      ...turns.samples(),
       ...servers.readCounters(),
       ...gauges(publisher),
       ...engineSamples(engine),

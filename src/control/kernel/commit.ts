@@ -9,6 +9,7 @@
  */
 import { steadyMs } from '../../base/clock.js';
 import { AppError } from '../../base/errors.js';
+import { nameOfTurn, nameTurns } from '../../base/long-turns.js';
 import { createTurnQueue, type TurnQueue } from '../../base/turn-queue.js';
 import { perStore, type Store } from '../../store/driver.js';
 import { LogUnavailable, OutcomeUnknown } from '../../store/failures.js';
@@ -32,7 +33,7 @@ export interface Committed<T> {
 /** The largest number of writes that share a transaction. */
 const MOST_TOGETHER = 100;
 /** A shared transaction accepts no more writes after this many milliseconds, so that no write waits for long. */
-const TOGETHER_MS = 30;
+const TOGETHER_MS = 10;
 
 /** Writes that were requested within so many milliseconds have the same patience. */
 const AT_ONCE_MS = 300;
@@ -41,6 +42,8 @@ interface Job {
   readonly ctx: Context;
   /** When it was requested, on a monotonic clock. */
   readonly sinceMs: number;
+  /** The name of the turn that requested it. */
+  readonly turn: string;
   readonly run: () => Committed<unknown>;
   readonly resolve: (committed: Committed<never>) => void;
   readonly reject: (error: unknown) => void;
@@ -103,7 +106,8 @@ async function untilSigned<T>(ctx: Context, write: (ctx: Context) => Promise<T>)
 function enqueue<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
   return new Promise((resolve, reject) => {
     const queue = queues(ctx.store);
-    queue.jobs.add({ ctx, sinceMs: steadyMs(ctx.clock), run, resolve: resolve as Job['resolve'], reject });
+    const request = { ctx, sinceMs: steadyMs(ctx.clock), turn: nameOfTurn(), run };
+    queue.jobs.add({ ...request, resolve: resolve as Job['resolve'], reject });
     if (queue.draining) return;
     queue.draining = true;
     setImmediate(() => void drain(ctx.store, queue));
@@ -143,8 +147,11 @@ async function drain(store: Store, queue: Queue): Promise<void> {
 
 /** Runs one job and settles it; never throws. */
 async function runOne(job: Job): Promise<void> {
-  const { ctx, run, resolve, reject } = job;
-  await runJob(ctx, run, waitedMs(job)).then((committed) => resolve(committed as Committed<never>), reject);
+  const { ctx, turn, run, resolve, reject } = job;
+  await nameTurns(turn, () => runJob(ctx, run, waitedMs(job))).then(
+    (committed) => resolve(committed as Committed<never>),
+    reject,
+  );
 }
 
 /**
@@ -195,9 +202,9 @@ function runParts(store: Store, jobs: readonly Job[]): (() => void)[] {
   return settlers;
 }
 
-function runPart(store: Store, { run, resolve, reject }: Job): () => void {
+function runPart(store: Store, { turn, run, resolve, reject }: Job): () => void {
   try {
-    const committed = store.part(run);
+    const committed = nameTurns(turn, () => store.part(run));
     return () => resolve(committed as Committed<never>);
   } catch (error) {
     if (!isOfOneJob(error)) throw error;
