@@ -2,7 +2,7 @@
  * Turns at what all share. Whoever asks names classes, the widest first (account, then zone or key). A place that becomes free
  * goes to the class that holds fewest, and among those to the one that has waited longest since its last turn; so it is at every
  * level. No class holds more places, and no more of it wait, than its level allows; nobody waits longer than a limit. No place stays
- * empty while somebody waits who may have it.
+ * empty while somebody waits who may have it. Whoever can do without its place may be asked to give it back when others hold fewer.
  */
 import { type Clock, steadyMs } from './clock.js';
 import type { MetricSample } from './metrics.js';
@@ -25,6 +25,11 @@ export interface TurnLimits {
   readonly each: readonly TurnBounds[];
   /** The longest wait, in milliseconds. */
   readonly waitMs: number;
+  /**
+   * After so long, whoever waits takes a place from the class that holds most, where its own would still hold fewer; milliseconds.
+   * Undefined: it waits until somebody leaves.
+   */
+  readonly patienceMs?: number;
 }
 
 /** Why there is no place: too many wait, none became free in time, or whoever asked has gone. */
@@ -33,9 +38,25 @@ export type NoTurn = 'full' | 'late' | 'gone';
 /** Frees the place. Further calls do nothing. */
 export type Leave = () => void;
 
+/** Who holds a place and can do without it when others need it. */
+export interface TurnHolder {
+  /** Called once, if ever. The holder ends what it does and leaves. */
+  giveBack(): void;
+}
+
+export interface TurnWish {
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+  readonly holder?: TurnHolder | undefined;
+  /** A shorter wait than the longest. */
+  readonly waitMs?: number | undefined;
+}
+
 export interface Turns {
-  /** `classes`: one name for each level. `signal` ends the wait. Never rejects. */
-  enter(classes: readonly string[], signal?: AbortSignal): Promise<Leave | NoTurn>;
+  /** `classes`: one name for each level. Never rejects. */
+  enter(classes: readonly string[], wish?: TurnWish): Promise<Leave | NoTurn>;
+  /** The same for a place that is there at once; undefined if there is none. */
+  enterNow(classes: readonly string[], holder?: TurnHolder): Leave | undefined;
   /** Places that are held, and how many wait. */
   readonly held: number;
   readonly waiting: number;
@@ -66,8 +87,12 @@ class TurnClass<Item> {
   /** When it had its last turn: greater is later. */
   turn = 0;
   readonly inside = new Map<string, TurnClass<Item>>();
+  /** Those inside in which somebody waits. */
+  readonly wanting = new Set<TurnClass<Item>>();
   /** In the order in which they came. Only classes of the last level have any. */
   readonly items = new Set<Item>();
+  /** Likewise. */
+  readonly holders = new Set<TurnHolder>();
 
   constructor(
     readonly name: string,
@@ -98,14 +123,32 @@ class TurnClass<Item> {
   next(): TurnClass<Item> | undefined {
     if (this.waiting === 0) return undefined;
     if (this.items.size > 0) return this.held < this.bounds.places ? this : undefined;
-    const able = [...this.inside.values()].filter(
-      ({ waiting, held }) => waiting > 0 && hasRoomFor(held, this.held, this.bounds),
-    );
+    const able = [...this.wanting].filter(({ held }) => hasRoomFor(held, this.held, this.bounds));
     for (const one of able.sort(byTurn)) {
       const found = one.next();
       if (found) return found;
     }
     return undefined;
+  }
+
+  /** The class directly inside that holds most. */
+  richest(): TurnClass<Item> | undefined {
+    let richest: TurnClass<Item> | undefined;
+    for (const one of this.inside.values()) if (one.held > (richest?.held ?? 0)) richest = one;
+    return richest;
+  }
+
+  /** Takes back the place that was given first, of the class that holds most. */
+  takeBack(): void {
+    const richest = this.richest();
+    if (richest) {
+      richest.takeBack();
+      return;
+    }
+    const [first] = this.holders;
+    if (!first) return;
+    this.holders.delete(first);
+    first.giveBack();
   }
 }
 
@@ -136,12 +179,18 @@ class ClassedQueue<Item> {
 
   add(at: TurnClass<Item>, item: Item): void {
     at.items.add(item);
-    for (const one of at.path()) one.waiting++;
+    for (const one of at.path()) {
+      one.waiting++;
+      one.outer?.wanting.add(one);
+    }
   }
 
   remove(at: TurnClass<Item>, item: Item): void {
     if (!at.items.delete(item)) return;
-    for (const one of at.path()) one.waiting--;
+    for (const one of at.path()) {
+      one.waiting--;
+      if (one.waiting === 0) one.outer?.wanting.delete(one);
+    }
   }
 
   hold(at: TurnClass<Item>): void {
@@ -159,36 +208,36 @@ class ClassedQueue<Item> {
   forget(at: TurnClass<Item>): void {
     for (const one of at.path()) if (one.held + one.waiting === 0) one.outer?.inside.delete(one.name);
   }
+
+  /** Where places are missing for this class, has those give some back that hold more than one more than it. */
+  takeBackFor(at: TurnClass<Item>): void {
+    let inner = at;
+    for (let full = at.outer; full && inner.held < inner.bounds.places; inner = full, full = full.outer) {
+      const richest = full.held < full.bounds.places ? undefined : full.richest();
+      if (richest && richest.held > inner.held + 1) richest.takeBack();
+    }
+  }
 }
 
 interface Waiting {
   readonly sinceMs: number;
+  readonly holder: TurnHolder | undefined;
   readonly end: (turn: Leave | NoTurn) => void;
 }
 
-export function createTurns({ all, each, waitMs }: TurnLimits, clock: Clock): Turns {
+export function createTurns({ all, each, waitMs: longestMs, patienceMs }: TurnLimits, clock: Clock): Turns {
   const queue = new ClassedQueue<Waiting>(all, each);
   const { root } = queue;
   const refused: Record<NoTurn, number> = { full: 0, late: 0, gone: 0 };
   let waitedMs = 0;
 
-  const take = (at: TurnClass<Waiting>): Leave => {
-    queue.hold(at);
-    let isFree = false;
-    return () => {
-      if (isFree) return;
-      isFree = true;
-      queue.release(at);
-      queue.forget(at);
-      admit();
-    };
-  };
+  const take = (at: TurnClass<Waiting>, holder: TurnHolder | undefined): Leave => hold(queue, at, holder, admit);
 
   const admit = (): void => {
     for (let at = root.next(); at; at = root.next()) {
       const [first] = at.items;
       queue.remove(at, first!);
-      first!.end(take(at));
+      first!.end(take(at, first!.holder));
     }
   };
 
@@ -197,7 +246,7 @@ export function createTurns({ all, each, waitMs }: TurnLimits, clock: Clock): Tu
     return why;
   };
 
-  const wait = (at: TurnClass<Waiting>, signal: AbortSignal | undefined): Promise<Leave | NoTurn> =>
+  const wait = (at: TurnClass<Waiting>, { signal, holder, waitMs }: TurnWish): Promise<Leave | NoTurn> =>
     new Promise((resolve) => {
       const giveUp = (why: NoTurn): void => {
         queue.remove(at, waiting);
@@ -205,11 +254,14 @@ export function createTurns({ all, each, waitMs }: TurnLimits, clock: Clock): Tu
         waiting.end(refuse(why));
       };
       const leaveQueue = (): void => giveUp('gone');
-      const cancel = clock.after(waitMs, () => giveUp('late'));
+      const cancel = clock.after(Math.min(waitMs ?? longestMs, longestMs), () => giveUp('late'));
+      const stayPatient = patienceMs === undefined ? () => {} : clock.after(patienceMs, () => queue.takeBackFor(at));
       const waiting: Waiting = {
         sinceMs: steadyMs(clock),
+        holder,
         end(turn) {
           cancel();
+          stayPatient();
           signal?.removeEventListener('abort', leaveQueue);
           waitedMs += steadyMs(clock) - waiting.sinceMs;
           resolve(turn);
@@ -220,13 +272,19 @@ export function createTurns({ all, each, waitMs }: TurnLimits, clock: Clock): Tu
     });
 
   return {
-    async enter(classes, signal) {
-      if (signal?.aborted) return refuse('gone');
+    async enter(classes, wish = {}) {
+      if (wish.signal?.aborted) return refuse('gone');
       const at = queue.classOf(classes);
-      if (at.hasPlace()) return take(at);
-      if (at.hasWaitingRoom()) return wait(at, signal);
+      if (at.hasPlace()) return take(at, wish.holder);
+      if (at.hasWaitingRoom()) return wait(at, wish);
       queue.forget(at);
       return refuse('full');
+    },
+    enterNow(classes, holder) {
+      const at = queue.classOf(classes);
+      if (at.hasPlace()) return take(at, holder);
+      queue.forget(at);
+      return undefined;
     },
     get held() {
       return root.held;
@@ -235,6 +293,26 @@ export function createTurns({ all, each, waitMs }: TurnLimits, clock: Clock): Tu
       return root.waiting;
     },
     samples: (kind) => samplesOf(kind, { held: root.held, waiting: root.waiting, waitedMs, refused }),
+  };
+}
+
+/** Takes a place of a class. `onFree` is called when it is free again. */
+function hold(
+  queue: ClassedQueue<Waiting>,
+  at: TurnClass<Waiting>,
+  holder: TurnHolder | undefined,
+  onFree: () => void,
+): Leave {
+  queue.hold(at);
+  if (holder) at.holders.add(holder);
+  let isFree = false;
+  return () => {
+    if (isFree) return;
+    isFree = true;
+    if (holder) at.holders.delete(holder);
+    queue.release(at);
+    queue.forget(at);
+    onFree();
   };
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.js';
 import type { CidrSet } from '../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
+import { createMemoryShares } from '../base/memory-shares.js';
 import type { MetricSample } from '../base/metrics.js';
 import type { Random } from '../base/random.js';
 import { residentOctets } from '../base/resident-memory.js';
@@ -30,6 +31,7 @@ import { createAnswer } from './proxy/answer.js';
 import type { Stage } from './proxy/exchange.js';
 import { createOriginStage } from './proxy/from-origin.js';
 import { createOriginGuard } from './proxy/origin-guard.js';
+import { createOriginPlaces, REQUEST_PLACES } from './proxy/origin-places.js';
 import { createOriginPlanner } from './proxy/origin-plan.js';
 import { createOriginPools, type OriginTimes } from './proxy/origin-pools.js';
 import { createTrustedRoots } from './proxy/trusted-roots.js';
@@ -141,15 +143,15 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     progress: follower.progress,
     isBehind: follower.isBehind,
     wake: follower.wake,
-    samples: () =>
-      metrics.samples({
-        edge_connections: connections.count(),
-        edge_connections_refused: connections.refused(),
-        edge_hosts: table.size(),
-        edge_behind: follower.isBehind() ? 1 : 0,
+    samples: () => [
+      ...metrics.samples({
+        ...{ edge_connections: connections.count(), edge_connections_refused: connections.refused() },
+        ...{ edge_hosts: table.size(), edge_behind: follower.isBehind() ? 1 : 0 },
         ...cached.gauges(),
         edge_resident_memory_bytes: residentOctets(),
       }),
+      ...origins.samples(),
+    ],
     async drain(limitMs) {
       const closed = listeners.close();
       const cancelLooks = clock.every(DRAIN_LOOK_MS, () => front.drain());
@@ -224,6 +226,9 @@ function createCached(options: EdgeOptions, origin: Stage, onResult: (result: Ca
   };
 }
 
+/** Memory for responses that are read ahead of their clients. */
+const READ_AHEAD_OCTETS = 64 * 1024 * 1024;
+
 /** The parts that connect to origins, for requests and for WebSockets. */
 function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void, onFault: (error: unknown) => void) {
   const { store, resolver, serving, places, clock, allowedOrigins, readCaBundle = () => undefined } = options;
@@ -239,13 +244,16 @@ function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void, on
     options.log.error({ err }, 'the root certificates for origins cannot be read again'),
   );
   const pools = createOriginPools({ clock, trustedRoots, times: options.originTimes });
+  const requests = createOriginPlaces(clock, REQUEST_PLACES);
+  const memory = createMemoryShares(READ_AHEAD_OCTETS);
   const loopId = loopIdOf(store);
   return {
     planner,
     pools,
     loopId,
-    stage: createOriginStage({ planner, pools, loopId, onLatency, onFault }),
+    stage: createOriginStage({ planner, pools, places: requests, memory, loopId, onLatency, onFault }),
     upgrader: createUpgrader({ planner, loopId, trustedRoots, clock }),
+    samples: requests.samples,
   };
 }
 

@@ -20,7 +20,7 @@ interface Asked {
 
 function ask(turns: Turns, classes: readonly string[], signal?: AbortSignal): Asked {
   const asked: Asked = { classes, result: undefined };
-  void turns.enter(classes, signal).then((result) => (asked.result = result));
+  void turns.enter(classes, { signal }).then((result) => (asked.result = result));
   return asked;
 }
 
@@ -114,6 +114,37 @@ t.test('who holds none need not wait until others end what they began', async (t
   leave(b[0]!);
   await settled();
   t.strictSame([d, a[1]!, b[3]!].map(has), [true, false, false]);
+});
+
+t.test('after a while, who holds most gives back what it was given first', async (t) => {
+  const clock = new TestClock();
+  const limits = { all: { places: 6, waiting: 9 }, each: [{ places: 6, waiting: 9 }], waitMs: 5000, patienceMs: 500 };
+  const turns = createTurns(limits, clock);
+  const given: string[] = [];
+  const hold = (name: string): Leave => {
+    const leave = turns.enterNow([name.slice(0, 1)], {
+      giveBack() {
+        given.push(name);
+        leave!();
+      },
+    });
+    return leave!;
+  };
+  for (const name of ['b1', 'b2', 'c1', 'b3', 'b4', 'c2']) hold(name);
+  t.equal(turns.enterNow(['a']), undefined, 'nothing is taken at once');
+  const a = [1, 2, 3, 4].map(() => ask(turns, ['a']));
+  clock.advance(499);
+  await settled();
+  t.strictSame(given, []);
+  clock.advance(1);
+  await settled();
+  t.strictSame(given, ['b1', 'b2'], 'until others would hold no more than the newcomer');
+  t.strictSame(a.map(has), [true, true, false, false]);
+  const own = createTurns({ ...limits, each: [{ places: 2, waiting: 9 }] }, clock);
+  for (let i = 0; i < 2; i++) own.enterNow(['b'], { giveBack: () => given.push('own') });
+  ask(own, ['b']);
+  clock.advance(600);
+  t.equal(given.includes('own'), false, 'a class does not take from itself');
 });
 
 t.test('random sequences keep what is promised', async (t) => {

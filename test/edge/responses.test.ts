@@ -12,6 +12,7 @@ import { SystemClock, sleep } from '../../src/base/clock.js';
 import { createPlainOrigins } from '../../src/edge/http1/origins.js';
 import { ResponseReader, UnreadableResponse } from '../../src/edge/http1/response-reader.js';
 import type { OriginControl, OriginEvents } from '../../src/edge/proxy/exchange.js';
+import { LaterClock } from './fixture.js';
 
 interface Heard {
   readonly status: number | undefined;
@@ -222,17 +223,22 @@ async function startRaw(t: Test, answer: (connection: number, socket: Socket, te
   return { port: (server.address() as AddressInfo).port, connections: () => connections, sockets };
 }
 
-const OPTIONS = { clock: new SystemClock(), connectMs: 1000, waitMs: 200, keepAliveMs: 10_000, mostConnections: 2 };
+const OPTIONS = { clock: new SystemClock(), connectMs: 1000, waitMs: 200, keepAliveMs: 10_000 };
 
 function start(t: Test, more: Partial<typeof OPTIONS> = {}) {
   const origins = createPlainOrigins({ ...OPTIONS, ...more });
-  t.teardown(origins.close);
+  t.teardown(() => origins.close());
   /** The body, or the code of the error. */
-  const ask = (port: number, target = '/', control?: (to: OriginControl, octets: number) => void): Promise<string> =>
+  const ask = (
+    port: number,
+    target = '/',
+    control?: (to: OriginControl, octets: number) => void,
+    zone = 1,
+  ): Promise<string> =>
     new Promise((resolve) => {
       let text = '';
       const request = { method: 'GET', target, headers: ['host', 'a.example'], body: undefined };
-      const to: OriginControl = origins.send('127.0.0.1', port, request, false, {
+      const to: OriginControl = origins.send({ zone, address: '127.0.0.1', port }, request, false, {
         onInformation() {},
         onHead: () => control?.(to, 0),
         onData(chunk) {
@@ -259,44 +265,65 @@ t.test('connections are used again if nothing speaks against it', async (t) => {
     const target = text.split(' ')[1]!;
     socket.write(`${extras[target] ?? `${OK}\r\n`}${number}${target === '/more' ? 'HTTP/1.1 200 OK\r\n' : ''}`);
   });
-  const { ask } = start(t);
+  const clock = new LaterClock();
+  const { ask } = start(t, { clock });
   t.equal(await ask(origin.port), '1');
   t.equal(await ask(origin.port, '/keep'), '1');
   for (const [i, target] of ['/close', '/short', '/more'].entries()) {
     t.equal(await ask(origin.port, target), String(i + 1), target);
-    t.equal(await ask(origin.port), String(i + 2), `not after ${target}`);
+    if (target !== '/more') t.equal(await ask(origin.port), String(i + 2), `not after ${target}`);
   }
+  clock.laterMs += 60_000;
+  t.equal(await ask(origin.port), '4');
   for (const socket of origin.sockets) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil');
   await sleep(50);
   t.equal(await ask(origin.port), '5', 'not after an answer that nobody asked for');
+  clock.laterMs += 60_000;
+  t.equal(await ask(origin.port), '6');
   for (const socket of origin.sockets) socket.end();
   await sleep(50);
-  t.equal(await ask(origin.port), '6', 'not after the origin has closed it');
+  t.equal(await ask(origin.port), '7', 'not after the origin has closed it');
 });
 
-t.test('requests wait for a connection when there are many, and are left out when they are given up', async (t) => {
-  const waiting: Socket[] = [];
-  const targets: string[] = [];
-  const origin = await startRaw(t, (_number, socket, text) => {
-    targets.push(text.split(' ')[1]!);
-    waiting.push(socket);
+t.test('no zone uses the connections of another', async (t) => {
+  const origin = await startRaw(t, (number, socket) => socket.write(`${OK}\r\n${number}`));
+  const { ask } = start(t);
+  t.strictSame(
+    [
+      await ask(origin.port),
+      await ask(origin.port, '/', undefined, 2),
+      await ask(origin.port),
+      await ask(origin.port, '/', undefined, 2),
+    ],
+    ['1', '2', '1', '2'],
+  );
+});
+
+t.test('what follows a response is never the answer to another request', async (t) => {
+  const evil = `${OK}\r\nevil`;
+  const origin = await startRaw(t, (number, socket, text) => {
+    const target = text.split(' ')[1]!;
+    socket.write(`${OK}\r\n${number % 10}`);
+    if (target === '/turn') setImmediate(() => socket.write(evil));
+    if (target === '/delayed') setTimeout(() => socket.write(evil), 20);
   });
-  const { ask, origins } = start(t, { waitMs: 5000 });
-  const answers = ['/1', '/2', '/3'].map((target) => ask(origin.port, target));
-  const none = () => {};
-  const events = { onInformation: none, onHead: none, onData: none, onEnd: none, onError: none };
-  const request = { method: 'GET', target: '/gone', headers: ['host', 'a.example'], body: undefined };
-  origins.send('127.0.0.1', origin.port, request, false, events).abort();
-  while (waiting.length < 2) await sleep(2);
-  await sleep(20);
-  t.equal(waiting.length, 2);
-  for (let i = 0; i < 3; i++) {
-    while (waiting.length <= i) await sleep(2);
-    waiting[i]!.write(`${OK}\r\n${i}`);
+  for (const target of ['/turn', '/delayed']) {
+    const { ask } = start(t);
+    const before = origin.connections();
+    t.equal(await ask(origin.port, target), String((before + 1) % 10));
+    // In the same turn, so that what follows is still on its way.
+    const next = ask(origin.port);
+    if (target === '/turn') t.equal(await next, String((before + 2) % 10), 'the request that waited went elsewhere');
+    else {
+      await next;
+      await sleep(60);
+      const last = await ask(origin.port);
+      t.equal(last, String(origin.connections() % 10));
+    }
+    const connections = origin.connections();
+    for (let i = 1; i <= 3; i++)
+      t.equal(await ask(origin.port), String((connections + i) % 10), 'mistrusted for a while');
   }
-  t.strictSame(await Promise.all(answers), ['0', '1', '2']);
-  t.strictSame(targets, ['/1', '/2', '/3']);
-  t.equal(origin.connections(), 2);
 });
 
 t.test('times', async (t) => {
@@ -328,10 +355,14 @@ t.test('a request is one request, whatever its fields hold', async (t) => {
     ['', 'a'],
   ]) {
     const request = { method: 'GET', target: '/', headers, body: undefined };
-    t.throws(() => origins.send('127.0.0.1', 1, request, false, events), { name: 'TypeError' });
+    t.throws(() => origins.send({ zone: 1, address: '127.0.0.1', port: 1 }, request, false, events), {
+      name: 'TypeError',
+    });
   }
   for (const target of ['/ HTTP/1.1\r\nX: ', '', '/a b']) {
     const request = { method: 'GET', target, headers: ['host', 'a'], body: undefined };
-    t.throws(() => origins.send('127.0.0.1', 1, request, false, events), { name: 'TypeError' });
+    t.throws(() => origins.send({ zone: 1, address: '127.0.0.1', port: 1 }, request, false, events), {
+      name: 'TypeError',
+    });
   }
 });

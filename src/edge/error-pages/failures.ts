@@ -12,7 +12,7 @@ const FAILURES = {
   longTarget: { status: 414, code: 414, title: 'URI too long' },
   misdirected: { status: 421, code: 421, title: 'Misdirected request' },
   headersTooLarge: { status: 431, code: 431, title: 'Request header fields too large' },
-  overloaded: { status: 503, code: 503, title: 'Service unavailable' },
+  overloaded: { status: 503, code: 503, title: 'Service unavailable', retryAfterS: 5 },
   fault: { status: 500, code: 500, title: 'Internal error' },
   loop: { status: 508, code: 508, title: 'Loop detected' },
   prohibitedOrigin: { status: 403, code: 1000, title: 'DNS points to a prohibited address' },
@@ -35,6 +35,8 @@ export interface Failure {
   readonly status: number;
   readonly code: number;
   readonly title: string;
+  /** Seconds after which it is worth asking again. */
+  readonly retryAfterS?: number;
   readonly cause?: string;
   readonly remedy?: string;
 }

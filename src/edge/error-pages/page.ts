@@ -29,6 +29,7 @@ export function failurePage(failure: Failure, context: FailureContext): FailureP
   const body = Buffer.from(BODIES[form](failure, context));
   const headers = [
     ...['content-type', MEDIA_TYPES[form], 'content-length', String(body.length)],
+    ...(failure.retryAfterS === undefined ? [] : ['retry-after', String(failure.retryAfterS)]),
     ...['cache-control', 'no-store', 'x-content-type-options', 'nosniff', 'cf-ray', context.ray],
   ];
   return { status: failure.status, headers, body };

@@ -28,6 +28,8 @@ const NONE: HeaderList = [];
 export class ResponseReader {
   /** Whether the connection may be used for another request. */
   isReusable = false;
+  /** Whether octets followed the response, for which nobody had asked. */
+  hasMore = false;
   /** What the origin says about how long it keeps the connection; seconds. */
   keepAliveS: number | undefined;
   /** Of a response that is done. */
@@ -60,7 +62,7 @@ export class ResponseReader {
     this.partial = undefined;
     for (let at = 0; at < all.length; ) {
       if (this.state === 'done') {
-        // Nobody asked for what follows.
+        this.hasMore = true;
         this.isReusable = false;
         return;
       }

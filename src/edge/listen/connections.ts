@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { type Clock, steadyMs } from '../../base/clock.js';
+import { parsePeerAddress } from '../../base/ip.js';
 
 export interface Connections {
   /** False if the client has reached its limit; the socket is then destroyed. */
@@ -47,7 +48,7 @@ export function createConnections({ clock, mostOfOne, penaltyMs }: ConnectionLim
 
   return {
     noteFlood(address) {
-      const client = networkOf(address);
+      const client = clientNetwork(address);
       const nowMs = steadyMs(clock);
       const known = flooders.get(client);
       const before = known && nowMs - known.lastMs < penaltyMs ? known.floods : 0;
@@ -56,7 +57,7 @@ export function createConnections({ clock, mostOfOne, penaltyMs }: ConnectionLim
     add(socket) {
       // From now until its end, whoever else listens: an error of a connection that nobody hears would end the process.
       socket.on('error', ignored);
-      const client = networkOf(clientAddress(socket));
+      const client = clientNetwork(clientAddress(socket));
       const number = (byClient.get(client) ?? 0) + 1;
       if (number > mostOfOne || isRefused(client)) {
         refused += 1;
@@ -89,7 +90,8 @@ export function clientAddress({ remoteAddress = '' }: { readonly remoteAddress?:
   return remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress;
 }
 
-/** A single customer usually has a whole /64. */
-function networkOf(address: string): string {
-  return address.includes(':') ? address.split(':').slice(0, 4).join(':') : address;
+/** What counts as one client: a single customer usually has a whole /64. */
+export function clientNetwork(address: string): string {
+  const octets = address.includes(':') ? parsePeerAddress(address) : undefined;
+  return octets ? Buffer.from(octets.subarray(0, 8)).toString('hex') : address;
 }

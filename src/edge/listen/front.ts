@@ -10,7 +10,7 @@ import { bounded } from '../proxy/boundary.js';
 import type { ServedCertificate } from '../tls/certificates.js';
 import type { HostTls, OnSecure } from '../tls/contexts.js';
 import type { ClientResponse } from './client-response.js';
-import { type Connections, clientAddress } from './connections.js';
+import { type Connections, clientAddress, clientNetwork } from './connections.js';
 import { answerAndEnd, checkMsOf, createHttp1Server, HTTP_LIMITS, type HttpLimits } from './http1.js';
 import { createHttp2Listener } from './http2.js';
 import { http1Response, http2Response } from './node-response.js';
@@ -66,6 +66,7 @@ export interface Front {
 /** Facts about a connection. */
 interface Line {
   readonly client: string;
+  readonly network: string;
   readonly tls: SecuredLine | undefined;
 }
 
@@ -90,7 +91,7 @@ export function createFront(options: FrontOptions): Front {
   return {
     acceptHttp(socket) {
       if (!connections.add(socket)) return;
-      const line = { client: clientAddress(socket), tls: undefined };
+      const line = lineOf(socket, undefined);
       lines.set(socket, line);
       plain.accept(socket, answerPlain(line));
     },
@@ -102,7 +103,7 @@ export function createFront(options: FrontOptions): Front {
       options.onHandshake(version);
       socket.on('error', () => socket.destroy());
       const serverName = (socket.servername || '').toLowerCase().replace(/\.$/, '');
-      const line = { client: clientAddress(socket), tls: { serverName, certificate, version } };
+      const line = lineOf(socket, { serverName, certificate, version });
       if (socket.alpnProtocol === 'h2') {
         const session = http2.accept(socket);
         if (session) lines.set(session, line);
@@ -118,6 +119,11 @@ export function createFront(options: FrontOptions): Front {
     },
     close: plain.close,
   };
+}
+
+function lineOf(socket: Socket, tls: SecuredLine | undefined): Line {
+  const client = clientAddress(socket);
+  return { client, network: clientNetwork(client), tls };
 }
 
 /** By socket for HTTP/1.1 and by session for HTTP/2. */
@@ -200,6 +206,7 @@ function createHandling(options: FrontOptions) {
   const factsOf = (line: Line): RequestFacts => ({
     scheme: line.tls ? 'https' : 'http',
     client: line.client,
+    network: line.network,
     ray: nextRay(),
     bodyLimit,
   });

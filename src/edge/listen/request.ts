@@ -11,8 +11,9 @@ import { type BodyDeadline, limitedBody } from './body.js';
 
 export interface RequestFacts {
   readonly scheme: 'http' | 'https';
-  /** The client's address. */
+  /** The client's address, and what counts as one client. */
   readonly client: string;
+  readonly network: string;
   readonly ray: string;
   /** The largest body, octets. */
   readonly bodyLimit: number;
@@ -112,13 +113,13 @@ interface Parts {
 /** `openBody`: undefined if the request has no body. */
 function finish(parts: Parts, facts: RequestFacts, openBody: (() => Readable) | undefined): ReadRequest {
   const { method, path, host, authority, httpVersion, headers, length } = parts;
-  const { bodyLimit, scheme, client, ray } = facts;
+  const { bodyLimit, scheme, client, network, ray } = facts;
   const refuse = (failure: Failure) => refusal(failure, authority, headers);
   if (method === 'CONNECT' || method === 'TRACE') return refuse(failureOf('notAllowed', method));
   if (path.length > LONGEST_TARGET) return refuse(failureOf('longTarget'));
   if (length !== undefined && length > bodyLimit) return refuse(failureOf('tooLarge', `${length} octets`));
   return {
-    ...{ ray, method, scheme, host, authority, client },
+    ...{ ray, method, scheme, host, authority, client, network },
     target: path,
     httpVersion,
     headers: endToEndHeaders(headers),

@@ -26,6 +26,8 @@ export interface EdgeRequest {
   readonly headers: HeaderList;
   /** The client's address. */
   readonly client: string;
+  /** What counts as one client: its address, or the network of an IPv6 address. */
+  readonly network: string;
   /** Undefined if the request has none. It can be read only once, so such a request is never repeated. */
   readonly body: Readable | undefined;
   /** Octets, if the client stated them. */

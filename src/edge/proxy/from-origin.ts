@@ -1,25 +1,24 @@
-/** The stage that asks the origin. It streams the response as fast as the client reads it. */
+/** The stage that asks the origin. It streams the response as fast as the client reads it, or reads it ahead. */
+import type { MemoryShares } from '../../base/memory-shares.js';
+import type { Leave, TurnHolder } from '../../base/turns.js';
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import { BODY_TOO_LARGE, BODY_TOO_SLOW } from '../listen/body.js';
 import { bounded, boundedEvents } from './boundary.js';
-import type {
-  EdgeRequest,
-  HeaderList,
-  OriginControl,
-  OriginEvents,
-  ResponseFlow,
-  ResponseSink,
-  Stage,
-} from './exchange.js';
+import type { EdgeRequest, HeaderList, OriginControl, OriginEvents, ResponseSink, Stage } from './exchange.js';
 import { endToEndHeaders, originHeaders } from './headers.js';
 import { mayBeRepeated, originFailure, statusFailure } from './origin-failure.js';
+import { type OriginPlaces, type OriginShare, refusal } from './origin-places.js';
 import type { OriginPlan, OriginPlanner, Planned } from './origin-plan.js';
 import type { OriginPools } from './origin-pools.js';
+import { ReadAhead } from './read-ahead.js';
 
 export interface FromOriginOptions {
   readonly planner: OriginPlanner;
   readonly pools: OriginPools;
+  readonly places: OriginPlaces;
+  /** For responses that are read ahead of their clients. */
+  readonly memory: MemoryShares;
   /** This installation's name in `CDN-Loop`. */
   readonly loopId: string;
   /** Called with milliseconds from the request to the first octet of its response. */
@@ -33,7 +32,8 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT'
 
 export function createOriginStage(options: FromOriginOptions): Stage<OriginRoute> {
   return (request, route, sink) => {
-    const attempt = new Attempt(options, request, sink);
+    const { seq: zone, account } = route.zone;
+    const attempt = new Attempt(options, request, { account, zone, network: request.network }, sink);
     const planned = options.planner.planFor(route, request.scheme);
     if (planned instanceof Promise) void planned.then((result) => attempt.begin(result)).catch(attempt.onFault);
     else attempt.begin(planned);
@@ -41,35 +41,54 @@ export function createOriginStage(options: FromOriginOptions): Stage<OriginRoute
   };
 }
 
-class Attempt implements OriginEvents, ResponseFlow {
-  showsItsEnd = false;
+class Attempt implements OriginEvents, OriginControl, TurnHolder {
   private control: OriginControl | undefined;
   private plan: OriginPlan | undefined;
   private endpoint = 0;
   private tries = 0;
   private hasHead = false;
+  /** Nothing more comes from the origin. */
   private over = false;
   private startedMs = 0;
+  /** Ends the wait for a place. */
+  private waiting: AbortController | undefined;
+  private leave: Leave | undefined;
+  private readonly ahead: ReadAhead;
   private readonly events: OriginEvents;
 
   constructor(
     private readonly options: FromOriginOptions,
     private readonly request: EdgeRequest,
+    private readonly share: OriginShare,
     private readonly sink: ResponseSink,
   ) {
+    this.ahead = new ReadAhead(sink, this, { memory: options.memory, account: share.account });
     this.events = boundedEvents(this, this.onFault);
   }
 
   begin(planned: Planned): void {
     if (this.over) return;
     if ('failure' in planned) {
-      this.over = true;
-      this.sink.onFailure(planned.failure);
+      this.fail(planned.failure);
       return;
     }
     this.plan = planned.plan;
     this.endpoint = turn++ % planned.plan.endpoints.length;
-    this.send(planned.plan);
+    this.leave = this.options.places.enterNow(this.share, this);
+    if (this.leave) this.send(planned.plan);
+    else void this.wait(planned.plan).catch(this.onFault);
+  }
+
+  private async wait(plan: OriginPlan): Promise<void> {
+    this.waiting = new AbortController();
+    const entered = await this.options.places.enter(this.share, this, this.waiting.signal);
+    if (entered === undefined) return;
+    if (typeof entered !== 'function') this.fail(entered);
+    else if (this.over) entered();
+    else {
+      this.leave = entered;
+      this.send(plan);
+    }
   }
 
   private send(plan: OriginPlan): void {
@@ -82,7 +101,8 @@ class Attempt implements OriginEvents, ResponseFlow {
     // A body without a length is sent in chunks, however the client sent it.
     if (body && bodyLength !== undefined) headers.push('content-length', String(bodyLength));
     try {
-      this.control = pools.send(plan, endpoint, { method, target, headers, body }, isFresh, this.events);
+      const asked = { method, target, headers, body };
+      this.control = pools.send(this.share.zone, plan, endpoint, asked, isFresh, this.events);
     } catch (error) {
       this.onError(error as Error);
     }
@@ -102,18 +122,17 @@ class Attempt implements OriginEvents, ResponseFlow {
       return;
     }
     this.hasHead = true;
-    this.showsItsEnd = showsItsEnd;
-    this.sink.onHead(status, endToEndHeaders(headers), this);
+    this.ahead.onHead(status, endToEndHeaders(headers), showsItsEnd);
   }
 
   onData(chunk: Buffer): void {
-    if (!this.over) this.sink.onData(chunk);
+    if (!this.over) this.ahead.onData(chunk);
   }
 
   onEnd(trailers: HeaderList): void {
     if (this.over) return;
-    this.over = true;
-    this.sink.onEnd(endToEndHeaders(trailers));
+    this.finish();
+    this.ahead.onEnd(endToEndHeaders(trailers));
   }
 
   onError(error: Error): void {
@@ -124,8 +143,15 @@ class Attempt implements OriginEvents, ResponseFlow {
       this.send(plan);
       return;
     }
-    this.over = true;
-    this.sink.onFailure(bodyFailure(error) ?? originFailure(error));
+    this.finish();
+    this.ahead.onFailure(bodyFailure(error) ?? originFailure(error));
+  }
+
+  /** Ends the exchange, because others need its place more. */
+  giveBack(): void {
+    if (this.over) return;
+    this.abort();
+    bounded(this.options.onFault, () => this.sink.onFailure(refusal('this client or this zone')));
   }
 
   /** Retries once, if no part of a response has arrived and repeating the request changes nothing. */
@@ -138,7 +164,6 @@ class Attempt implements OriginEvents, ResponseFlow {
   readonly onFault = (error: unknown): void => {
     this.options.onFault(error);
     this.abort();
-    this.over = true;
     bounded(this.options.onFault, () => this.sink.onFailure(failureOf('fault')));
   };
 
@@ -151,9 +176,22 @@ class Attempt implements OriginEvents, ResponseFlow {
   }
 
   abort(): void {
+    this.ahead.drop();
     if (this.over) return;
-    this.over = true;
+    this.finish();
+    this.waiting?.abort();
     this.control?.abort();
+  }
+
+  private fail(failure: Failure): void {
+    if (this.over) return;
+    this.finish();
+    this.sink.onFailure(failure);
+  }
+
+  private finish(): void {
+    this.over = true;
+    this.leave?.();
   }
 }
 

@@ -1,4 +1,4 @@
-/** Keeps connections to origins open and shares them among requests to the same endpoint with the same settings. */
+/** Keeps connections to origins open and shares them among requests of one zone to the same endpoint with the same settings. */
 import { LRUCache } from 'lru-cache';
 import { Client, Pool } from 'undici';
 import type { Clock } from '../../base/clock.js';
@@ -9,8 +9,12 @@ import type { OriginEndpoint, OriginPlan } from './origin-plan.js';
 import type { TrustedRoots } from './trusted-roots.js';
 
 export interface OriginPools {
-  /** `isFresh`: over a new connection, closed after this request. Throws if the request holds what no request may. */
+  /**
+   * `zone`: store number of the zone whose request it is; no other zone uses its connections. `isFresh`: over a new connection,
+   * closed after this request. Throws if the request holds what no request may.
+   */
   send(
+    zone: number,
     plan: OriginPlan,
     endpoint: OriginEndpoint,
     request: OriginRequest,
@@ -33,8 +37,6 @@ const KEEP_ALIVE_MS = 15_000;
 const LONGEST_KEEP_ALIVE_MS = 60_000;
 
 const MOST_POOLS = 2048;
-/** Connections to one endpoint. */
-const MOST_CONNECTIONS = 256;
 const MOST_HEADER_OCTETS = 32_768;
 
 export interface PoolOptions {
@@ -47,29 +49,25 @@ export interface PoolOptions {
 export function createOriginPools(options: PoolOptions): OriginPools {
   const pools = new LRUCache<string, Pool>({ max: MOST_POOLS, dispose: (pool) => void pool.close() });
   const { clock, times = TIMES } = options;
-  const plain = createPlainOrigins({
-    ...{ clock, ...times },
-    keepAliveMs: KEEP_ALIVE_MS,
-    mostConnections: MOST_CONNECTIONS,
-  });
+  const plain = createPlainOrigins({ clock, ...times, keepAliveMs: KEEP_ALIVE_MS });
 
-  function poolFor(plan: OriginPlan, endpoint: OriginEndpoint): Pool {
+  function poolFor(zone: number, plan: OriginPlan, endpoint: OriginEndpoint): Pool {
     // Connections that were verified by other roots are not used any more.
-    const key = `${keyOf(plan, endpoint)} ${plan.verified ? options.trustedRoots().generation : ''}`;
+    const key = `${zone} ${keyOf(plan, endpoint)} ${plan.verified ? options.trustedRoots().generation : ''}`;
     let pool = pools.get(key);
     if (!pool) {
-      pool = new Pool(urlOf(plan, endpoint), { ...clientOptions(plan, options), connections: MOST_CONNECTIONS });
+      pool = new Pool(urlOf(plan, endpoint), clientOptions(plan, options));
       pools.set(key, pool);
     }
     return pool;
   }
 
   return {
-    send(plan, endpoint, request, isFresh, events) {
-      if (isPlain(plan, request)) return plain.send(endpoint.address, endpoint.port, request, isFresh, events);
+    send(zone, plan, endpoint, request, isFresh, events) {
+      if (isPlain(plan, request)) return plain.send({ zone, ...endpoint }, request, isFresh, events);
       const dispatcher = isFresh
         ? new Client(urlOf(plan, endpoint), clientOptions(plan, options))
-        : poolFor(plan, endpoint);
+        : poolFor(zone, plan, endpoint);
       return dispatch(dispatcher, request, isFresh, events);
     },
     async close() {
@@ -85,7 +83,7 @@ function isPlain({ scheme }: OriginPlan, { method, body }: OriginRequest): boole
   return scheme === 'http' && body === undefined && (method === 'GET' || method === 'HEAD');
 }
 
-/** Without TLS, all hosts with the same origin share its connections: a pool takes 20 KB. */
+/** Without TLS, all hosts of a zone with the same origin share its connections: a pool takes 20 KB. */
 function keyOf({ scheme, verified, http2, sni }: OriginPlan, { address, port }: OriginEndpoint): string {
   const place = `${scheme} ${address} ${port}`;
   return scheme === 'https' ? `${place} ${verified} ${http2} ${sni}` : place;

@@ -1,0 +1,209 @@
+/** One connection to an origin over HTTP/1.1 without TLS, and the exchanges over it. */
+import { connect, type Socket } from 'node:net';
+import { type Clock, steadyMs } from '../../base/clock.js';
+import type { OriginControl, OriginEvents, OriginRequest } from '../proxy/exchange.js';
+import { ORIGIN_CLOSED, ORIGIN_CONNECT_TIMEOUT, ORIGIN_RESPONSE_TIMEOUT } from '../proxy/origin-failure.js';
+import { printFieldLines } from './field-lines.js';
+import { ResponseReader } from './response-reader.js';
+
+export interface OriginTimeLimits {
+  /** Milliseconds until a connection is open. */
+  readonly connectMs: number;
+  /** Milliseconds until the head of a response is complete, and between two parts of its body. */
+  readonly waitMs: number;
+  /** How long a connection is kept without a request, milliseconds, unless the origin says less. */
+  readonly keepAliveMs: number;
+}
+
+/**
+ * What a connection has received is read here, from one buffer for all of them: memory of its own for each piece would cost
+ * more than reading it.
+ */
+const RECEIVED = Buffer.allocUnsafeSlow(65_536);
+
+/** A connection is not used so shortly before the origin would close it, milliseconds. */
+const KEEP_ALIVE_SLACK_MS = 1000;
+
+/** Octets that would end the target early, and controls (RFC 9112 §3.2). */
+const NO_TARGET = /^$|[^!-~\x80-\xff]/;
+
+/** One request and its response. */
+export class Exchange implements OriginControl {
+  readonly reader: ResponseReader;
+  readonly head: string;
+  isPaused = false;
+  connection: OriginConnection | undefined;
+  private isAborted = false;
+
+  /** Throws a TypeError if the request holds what no request may. */
+  constructor(
+    { method, target, headers }: OriginRequest,
+    readonly isFresh: boolean,
+    readonly events: OriginEvents,
+  ) {
+    if (NO_TARGET.test(target)) throw new TypeError('the target holds what no target may');
+    const connection = isFresh ? 'close' : 'keep-alive';
+    this.head = `${method} ${target} HTTP/1.1\r\n${printFieldLines(headers)}connection: ${connection}\r\n\r\n`;
+    this.reader = new ResponseReader(events, method === 'HEAD');
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    this.connection?.socket.pause();
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    this.connection?.resume();
+  }
+
+  abort(): void {
+    this.isAborted = true;
+    this.connection?.drop(this);
+  }
+
+  /** Whether nobody waits for it any more. */
+  get isUnwanted(): boolean {
+    return this.isAborted;
+  }
+}
+
+interface Owner {
+  /** It may be used again, after a rest. */
+  onFree(): void;
+  /** `unsent`: a request of which nothing was sent, because the connection ended before. */
+  onClosed(unsent: Exchange | undefined): void;
+  /** The origin sent octets for which nobody had asked. */
+  onUnasked(): void;
+}
+
+export class OriginConnection {
+  readonly socket: Socket;
+  /** After a response, until the loop has read from all sockets again: nothing is sent meanwhile. */
+  isResting = false;
+  private exchange: Exchange | undefined;
+  private isConnected = false;
+  private sinceMs: number;
+  private keepAliveMs: number;
+  private error: Error | undefined;
+
+  constructor(
+    { address, port }: { readonly address: string; readonly port: number },
+    private readonly options: OriginTimeLimits & { readonly clock: Clock },
+    private readonly owner: Owner,
+  ) {
+    this.keepAliveMs = options.keepAliveMs;
+    this.sinceMs = steadyMs(options.clock);
+    const onread = { buffer: RECEIVED, callback: (length: number) => this.read(RECEIVED.subarray(0, length)) };
+    const socket = connect({ host: address, port, noDelay: true, onread });
+    this.socket = socket;
+    socket.on('connect', () => {
+      this.isConnected = true;
+      this.sinceMs = steadyMs(options.clock);
+    });
+    socket.on('error', (error) => (this.error ??= error));
+    socket.on('end', () => this.destroy());
+    socket.on('close', () => this.closed());
+  }
+
+  get isOver(): boolean {
+    return this.socket.destroyed;
+  }
+
+  begin(exchange: Exchange): void {
+    this.exchange = exchange;
+    exchange.connection = this;
+    this.sinceMs = steadyMs(this.options.clock);
+    if (!this.isResting) this.socket.write(exchange.head, 'latin1');
+  }
+
+  endRest(): void {
+    if (this.isOver) return;
+    this.isResting = false;
+    if (this.exchange) this.socket.write(this.exchange.head, 'latin1');
+  }
+
+  resume(): void {
+    this.sinceMs = steadyMs(this.options.clock);
+    this.socket.resume();
+  }
+
+  /** Ends the exchange without telling it. */
+  drop(exchange: Exchange): void {
+    if (this.exchange !== exchange) return;
+    this.exchange = undefined;
+    this.destroy();
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  checkTime(nowMs: number): void {
+    const { connectMs, waitMs } = this.options;
+    const ms = nowMs - this.sinceMs;
+    if (!this.isConnected) {
+      if (ms >= connectMs) this.fail(ORIGIN_CONNECT_TIMEOUT, 'no connection in time');
+    } else if (!this.exchange) {
+      if (ms >= this.keepAliveMs) this.destroy();
+    } else if (!this.exchange.isPaused && ms >= waitMs) this.fail(ORIGIN_RESPONSE_TIMEOUT, 'no response in time');
+  }
+
+  private fail(code: string, message: string): void {
+    this.error ??= Object.assign(new Error(message), { code });
+    this.destroy();
+  }
+
+  /** Returns true, which means that it takes more. */
+  private read(octets: Buffer): boolean {
+    const { exchange } = this;
+    if (exchange && !this.isResting) this.readFor(exchange, octets);
+    else if (!this.isOver) {
+      this.owner.onUnasked();
+      this.destroy();
+    }
+    return true;
+  }
+
+  private readFor(exchange: Exchange, octets: Buffer): void {
+    const { reader } = exchange;
+    // Octets of a head that never ends, or responses before the response, are no sign of one.
+    if (reader.hasHead) this.sinceMs = steadyMs(this.options.clock);
+    try {
+      reader.feed(octets);
+    } catch (error) {
+      this.error ??= error instanceof Error ? error : new Error(String(error));
+      this.destroy();
+      return;
+    }
+    if (reader.isDone && this.exchange === exchange) this.finish(exchange);
+  }
+
+  private finish(exchange: Exchange): void {
+    const { reader, isFresh, events } = exchange;
+    this.exchange = undefined;
+    exchange.connection = undefined;
+    if (reader.hasMore) this.owner.onUnasked();
+    const saidMs = (reader.keepAliveS ?? Number.POSITIVE_INFINITY) * 1000 - KEEP_ALIVE_SLACK_MS;
+    this.keepAliveMs = Math.min(this.options.keepAliveMs, saidMs);
+    if (!reader.isReusable || isFresh || this.keepAliveMs <= 0) this.destroy();
+    else {
+      this.sinceMs = steadyMs(this.options.clock);
+      this.isResting = true;
+      if (exchange.isPaused) this.socket.resume();
+      this.owner.onFree();
+    }
+    events.onEnd(reader.trailers);
+  }
+
+  private closed(): void {
+    const { exchange, error } = this;
+    this.exchange = undefined;
+    const isUnsent = exchange !== undefined && this.isResting;
+    this.owner.onClosed(isUnsent && !exchange.isUnwanted ? exchange : undefined);
+    if (!exchange || isUnsent) return;
+    exchange.connection = undefined;
+    if (!error && exchange.reader.close()) exchange.events.onEnd(exchange.reader.trailers);
+    else exchange.events.onError(error ?? Object.assign(new Error('other side closed'), { code: ORIGIN_CLOSED }));
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Places for exchanges with origins, taken in turns: by client over all zones, so that nobody holds the connections of many, and by
+ * account, zone and client. Whoever holds most gives back first when others wait.
+ */
+import type { Clock } from '../../base/clock.js';
+import type { MetricSample } from '../../base/metrics.js';
+import { openFileLimit } from '../../base/open-files.js';
+import { createTurns, type Leave, type TurnBounds, type TurnHolder } from '../../base/turns.js';
+import { type Failure, failureOf } from '../error-pages/failures.js';
+
+/** Whose exchange it is. */
+export interface OriginShare {
+  /** Store numbers. */
+  readonly account: number;
+  readonly zone: number;
+  /** {@link clientNetwork} of the client. */
+  readonly network: string;
+}
+
+export interface OriginPlaces {
+  /** A place that is there at once; undefined if whoever asks has to wait. */
+  enterNow(share: OriginShare, holder: TurnHolder): Leave | undefined;
+  /** Never rejects. Undefined: `signal` has ended the wait. */
+  enter(share: OriginShare, holder: TurnHolder, signal: AbortSignal): Promise<Leave | Failure | undefined>;
+  samples(): MetricSample[];
+}
+
+export interface OriginPlaceLimits {
+  /** The label of the metrics. */
+  readonly kind: string;
+  readonly all: number;
+  readonly zone: number;
+  /** Of one client, over all zones. */
+  readonly client: number;
+}
+
+/** The longest wait, and what clients that got no place are told to wait. */
+export const PLACE_WAIT_MS = 5000;
+/** Then the class that holds most gives back. */
+const PATIENCE_MS = 500;
+/** How many of a zone, and of a client, may wait. */
+const MOST_WAITING_OF_ZONE = 2048;
+const MOST_WAITING_OF_CLIENT = 512;
+const MOST_PLACES = 8192;
+const DEFAULT_FILE_LIMIT = 1024;
+
+/** Half of the files that may be open is for clients and everything else. */
+const ALL = Math.min(MOST_PLACES, Math.floor((openFileLimit() ?? DEFAULT_FILE_LIMIT) / 2));
+
+/** For requests. */
+export const REQUEST_PLACES: OriginPlaceLimits = { kind: 'origin', all: ALL, zone: Math.min(1024, ALL), client: 32 };
+/** For WebSockets, which stay for as long as both sides want. */
+export const WEB_SOCKET_PLACES: OriginPlaceLimits = {
+  kind: 'websocket',
+  all: ALL,
+  zone: Math.min(4096, ALL),
+  client: 256,
+};
+
+export function createOriginPlaces(clock: Clock, { kind, all, zone, client }: OriginPlaceLimits): OriginPlaces {
+  const waiting = { all: MOST_PLACES, zone: MOST_WAITING_OF_ZONE, client: MOST_WAITING_OF_CLIENT };
+  const ofClient: TurnBounds = { places: client, waiting: waiting.client };
+  const times = { waitMs: PLACE_WAIT_MS, patienceMs: PATIENCE_MS };
+  const unbounded = { places: Number.POSITIVE_INFINITY, waiting: waiting.all };
+  const clients = createTurns({ all: unbounded, each: [ofClient, ofClient], ...times }, clock);
+  const zones = createTurns(
+    {
+      all: { places: all, waiting: waiting.all },
+      each: [{ places: all, waiting: waiting.all }, { places: zone, waiting: waiting.zone }, ofClient],
+      ...times,
+    },
+    clock,
+  );
+  return {
+    enterNow(share, holder) {
+      const leaveClient = clients.enterNow(ofClientAndZone(share), holder);
+      if (!leaveClient) return undefined;
+      const leaveZone = zones.enterNow(ofZone(share), holder);
+      if (!leaveZone) leaveClient();
+      return leaveZone && both(leaveZone, leaveClient);
+    },
+    async enter(share, holder, signal) {
+      const sinceMs = clock.nowUs() / 1000;
+      const leaveClient = await clients.enter(ofClientAndZone(share), { signal, holder });
+      if (typeof leaveClient === 'string') return leaveClient === 'gone' ? undefined : refusal('your address');
+      const waitMs = PLACE_WAIT_MS - (clock.nowUs() / 1000 - sinceMs);
+      const leaveZone = await zones.enter(ofZone(share), { signal, holder, waitMs });
+      if (typeof leaveZone === 'string') {
+        leaveClient();
+        return leaveZone === 'gone' ? undefined : refusal('this zone');
+      }
+      return both(leaveZone, leaveClient);
+    },
+    samples: () => [...clients.samples(`${kind}-client`), ...zones.samples(kind)],
+  };
+}
+
+/** The failure of an exchange that others' needs have ended, too. */
+export function refusal(whose: string): Failure {
+  return failureOf('overloaded', `the connections to origins that ${whose} may have are in use`);
+}
+
+function both(one: Leave, other: Leave): Leave {
+  return () => {
+    one();
+    other();
+  };
+}
+
+function ofClientAndZone({ network, zone }: OriginShare): string[] {
+  return [network, String(zone)];
+}
+
+function ofZone({ account, zone, network }: OriginShare): string[] {
+  return [String(account), String(zone), network];
+}
