@@ -21,10 +21,11 @@ import { createBucketStage } from './bucket/from-bucket.js';
 import { createEdgeCache } from './cache/cache.js';
 import type { CacheResult } from './cache/cache-status.js';
 import { createCacheStage } from './cache/stage.js';
-import { createConnections } from './listen/connections.js';
+import { type Connections, createConnections } from './listen/connections.js';
 import { createFront, type Front, type RequestReport } from './listen/front.js';
 import type { HttpLimits } from './listen/http1.js';
 import { type EdgePlaces, type Listeners, listenAt } from './listen/listeners.js';
+import { createStalls, type Stalls } from './listen/stalls.js';
 import { createWebSockets } from './listen/web-socket.js';
 import { createEdgeMetrics, type EdgeMetrics } from './metrics.js';
 import { createAnswer } from './proxy/answer.js';
@@ -107,6 +108,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     penaltyMs: options.floodPenaltyMs ?? FLOOD_PENALTY_MS,
   });
   const tickets = createTicketKeys(options);
+  const stalls = lifecycle.own('slow clients', createStalls(clock), (part) => part.close());
   const table = createRoutingTable(store, serving);
   const contexts = createTlsContexts({
     ...options,
@@ -131,7 +133,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     ...options,
     answer: createAnswer({ ...places, store, clock, table, loopId, stage: cached.stage }),
     webSockets: createWebSockets({ table, upgrader: origins.upgrader, loopId, details: options.details, onFault }),
-    connections,
+    ...{ connections, stalls },
     onFault,
     findTls: (host) => contexts.find(table.find(host)),
     ...reporting(metrics, createAccessLog(options.log, clock, options.logEvery)),
@@ -145,10 +147,9 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     wake: follower.wake,
     samples: () => [
       ...metrics.samples({
-        ...{ edge_connections: connections.count(), edge_connections_refused: connections.refused() },
+        ...gaugesOf(connections, stalls),
         ...{ edge_hosts: table.size(), edge_behind: follower.isBehind() ? 1 : 0 },
         ...cached.gauges(),
-        edge_resident_memory_bytes: residentOctets(),
       }),
       ...origins.samples(),
     ],
@@ -162,6 +163,15 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
       cancel();
       return lifecycle.stop(limitMs);
     },
+  };
+}
+
+function gaugesOf(connections: Connections, stalls: Stalls): Record<string, number> {
+  return {
+    edge_connections: connections.count(),
+    edge_connections_refused: connections.refused(),
+    edge_stalled_clients: stalls.cuts(),
+    edge_resident_memory_bytes: residentOctets(),
   };
 }
 

@@ -73,6 +73,7 @@ export function createEdgeMetrics(): EdgeMetrics {
 const GAUGES: Readonly<Record<string, string>> = {
   edge_connections: 'Open connections of clients',
   edge_connections_refused: 'Connections refused because one client had too many',
+  edge_stalled_clients: 'Responses and WebSockets ended because nothing of them was taken for a minute',
   edge_hosts: 'Hosts in the routing table',
   edge_behind: '1: something was committed that the edge has not read yet',
   edge_cache_bytes: 'Octets of stored responses',

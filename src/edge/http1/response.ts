@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { printHttpDate } from '../../http/date.js';
 import { type ClientEvents, type ClientResponse, endsConnection } from '../listen/client-response.js';
+import { unsentOf } from '../listen/stalls.js';
 import type { HeaderList } from '../proxy/exchange.js';
 import { printFieldLines } from './field-lines.js';
 
@@ -36,6 +37,10 @@ export class PlainResponse implements ClientResponse {
     private isLast: boolean,
   ) {
     this.hasBody = method === 'GET';
+  }
+
+  get unsent(): number {
+    return unsentOf(this.channel.socket);
   }
 
   watch(events: ClientEvents): void {

@@ -13,6 +13,8 @@ export interface ClientResponse {
   readonly endsAtLength: boolean;
   /** Whether the client has disconnected before the end. */
   readonly isGone: boolean;
+  /** Octets that the client has not taken: they change when it takes some. */
+  readonly unsent: number;
   /** Call once, before anything is sent. */
   watch(events: ClientEvents): void;
   /** Responses of the 1xx class. */

@@ -16,6 +16,7 @@ import { createHttp2Listener } from './http2.js';
 import { http1Response, http2Response } from './node-response.js';
 import { type Outcome, Reply } from './reply.js';
 import { type ReadRequest, type RequestFacts, readHttp1, readHttp2, readPlain } from './request.js';
+import type { Stalls } from './stalls.js';
 import { createTlsAcceptor, type RefusedHandshake } from './tls-accept.js';
 import type { WebSockets } from './web-socket.js';
 
@@ -34,6 +35,7 @@ export interface FrontOptions {
   readonly answer: Answer;
   readonly webSockets: WebSockets;
   readonly connections: Connections;
+  readonly stalls: Stalls;
   /** The TLS context of a host; undefined if it has no certificate. */
   readonly findTls: (host: string) => HostTls | undefined;
   readonly bodyLimit: number;
@@ -200,7 +202,7 @@ function createProtocols(options: FrontOptions, lines: Lines) {
 }
 
 function createHandling(options: FrontOptions) {
-  const { answer, bodyLimit, clock, details, onFault } = options;
+  const { answer, bodyLimit, clock, details, stalls, onFault } = options;
   const nextRay = rays(options.random);
 
   const factsOf = (line: Line): RequestFacts => ({
@@ -222,7 +224,7 @@ function createHandling(options: FrontOptions) {
     const request = directed(read, line, options.findTls);
     const accept = (): string | undefined => ('failure' in request ? request.accept : acceptOf(request.headers));
     const onEnd = reporter(request, facts, line, version);
-    const reply = new Reply(response, { ray: facts.ray, host: request.host, accept, details, onEnd, onFault });
+    const reply = new Reply(response, { ray: facts.ray, host: request.host, accept, details, onEnd, stalls, onFault });
     try {
       if ('failure' in request) reply.onFailure(request.failure);
       else answer(request, reply);

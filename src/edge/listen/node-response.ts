@@ -4,6 +4,7 @@ import { constants, type Http2ServerResponse } from 'node:http2';
 import { type HeaderList, headerFields } from '../proxy/exchange.js';
 import { type ClientEvents, type ClientResponse, endsConnection } from './client-response.js';
 import { http2Fields } from './http2-fields.js';
+import { unsentOf } from './stalls.js';
 
 function watch(response: ServerResponse | Http2ServerResponse, events: ClientEvents): void {
   response.on('drain', () => events.drained());
@@ -18,6 +19,10 @@ export function http1Response(response: ServerResponse): ClientResponse {
     endsAtLength: true,
     get isGone() {
       return response.closed || response.destroyed;
+    },
+    get unsent() {
+      // A response that waits behind another one is its client's own doing, too.
+      return response.writableLength + (response.socket ? unsentOf(response.socket) : 0);
     },
     watch: (events) => watch(response, events),
     inform(status, headers) {
@@ -68,6 +73,9 @@ export function http2Response(response: Http2ServerResponse): ClientResponse {
     endsAtLength: false,
     get isGone() {
       return response.closed || response.destroyed;
+    },
+    get unsent() {
+      return stream.writableLength;
     },
     watch: (events) => watch(response, events),
     inform(status, headers) {

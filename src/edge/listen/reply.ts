@@ -3,6 +3,7 @@ import type { Failure } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
 import type { HeaderList, ResponseFlow, ResponseSink } from '../proxy/exchange.js';
 import type { ClientEvents, ClientResponse } from './client-response.js';
+import type { Sending, Stalls } from './stalls.js';
 
 /** The outcome of a request, for log and metrics. */
 export interface Outcome {
@@ -22,13 +23,15 @@ export interface ReplyOptions {
   /** Whether failures show cause and remedy. */
   readonly details: boolean;
   readonly onEnd: (outcome: Outcome) => void;
+  /** Notices clients that take nothing. */
+  readonly stalls: Stalls;
   /** A fault of this program ended the exchange. */
   readonly onFault: (error: unknown) => void;
 }
 
 const NONE: HeaderList = [];
 
-export class Reply implements ResponseSink, ClientEvents {
+export class Reply implements ResponseSink, ClientEvents, Sending {
   private flow: ResponseFlow | undefined;
   private status = 0;
   private octets = 0;
@@ -36,6 +39,8 @@ export class Reply implements ResponseSink, ClientEvents {
   private promised = -1;
   private failure: Failure | undefined;
   private over = false;
+  private isClosed = false;
+  private isWatched = false;
   private abortOrigin: (() => void) | undefined;
   /** Fields added to every response of an origin. */
   private extra: HeaderList = NONE;
@@ -57,11 +62,23 @@ export class Reply implements ResponseSink, ClientEvents {
     this.extra = headers;
   }
 
+  get unsent(): number {
+    return this.response.unsent;
+  }
+
+  /** The client takes nothing. */
+  cut(): void {
+    this.response.cut();
+  }
+
   drained(): void {
+    this.unwatch();
     this.flow?.resume();
   }
 
   closed(isSent: boolean): void {
+    this.isClosed = true;
+    this.unwatch();
     if (!this.over) this.abortOrigin?.();
     this.over = true;
     const { status, octets, failure } = this;
@@ -104,7 +121,9 @@ export class Reply implements ResponseSink, ClientEvents {
       }
     }
     try {
-      if (!this.response.write(chunk)) this.flow?.pause();
+      if (this.response.write(chunk)) return;
+      this.watch();
+      this.flow?.pause();
     } catch (error) {
       this.onFault(error);
     }
@@ -118,6 +137,7 @@ export class Reply implements ResponseSink, ClientEvents {
     this.over = true;
     try {
       this.response.end(chunk, trailers);
+      this.watch();
     } catch (error) {
       this.onFault(error);
     }
@@ -144,9 +164,23 @@ export class Reply implements ResponseSink, ClientEvents {
     this.over = true;
     try {
       this.response.whole(status, headers, body);
+      this.watch();
     } catch (error) {
       this.onFault(error);
     }
+  }
+
+  /** From now until the client has taken what was sent. */
+  private watch(): void {
+    if (this.isWatched || this.isClosed) return;
+    this.isWatched = true;
+    this.options.stalls.watch(this);
+  }
+
+  private unwatch(): void {
+    if (!this.isWatched) return;
+    this.isWatched = false;
+    this.options.stalls.forget(this);
   }
 
   /** Ends this exchange, and no other, because of a bug. */
