@@ -99,8 +99,11 @@ export class UserError extends Error {
   }
 }
 
-/** The master key does not open the secrets of the database. What is stored can be answered without them. */
-export class LockedError extends UserError {}
+/**
+ * Something outside has to be mended before a process can start: the master key is missing or wrong, or the disk is full. What is
+ * stored is answered meanwhile.
+ */
+export class AwaitedError extends UserError {}
 
 /** Checks a condition that the code relies on. A failure is a bug; it ends the request, never the process. */
 export function invariant(condition: unknown, text: string): asserts condition {

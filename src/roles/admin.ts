@@ -4,7 +4,7 @@ import { createRequestMetrics } from '../api/request-metrics.js';
 import { createSecureListener, type SecureListener } from '../api/secure-listener.js';
 import { type ApiOptions, buildApi } from '../api/server.js';
 import type { Clock } from '../base/clock.js';
-import { AppError, messageOf, UserError } from '../base/errors.js';
+import { messageOf, UserError } from '../base/errors.js';
 import { parseCidrSet } from '../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
@@ -56,7 +56,7 @@ import { startNotifications } from './services/notifications.js';
 import { startObjects } from './services/object-bodies.js';
 import { type OwnCertificateKeeper, startOwnCertificate } from './services/own-certificate.js';
 import { ownSamples } from './services/own-samples.js';
-import { explainStoreFailure } from './store-failure.js';
+import { explainStart } from './store-failure.js';
 import { type PemPair, readTlsFiles, watchTlsFiles } from './tls-files.js';
 
 export interface AdminOptions extends RoleContext {
@@ -144,8 +144,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     };
   } catch (error) {
     await lifecycle.stop(STATUS_PERIOD_MS);
-    if (error instanceof AppError) throw new UserError(error.message);
-    throw explainStoreFailure(error);
+    throw explainStart(error, settings.dataDir);
   }
 }
 

@@ -1,6 +1,6 @@
 /** The child process side: follows the supervisor's orders and ends when the supervisor is gone. */
 import { SystemClock } from '../base/clock.js';
-import { LockedError, UserError } from '../base/errors.js';
+import { AwaitedError, UserError } from '../base/errors.js';
 import { createLogger } from '../base/log.js';
 import {
   type AdminReport,
@@ -44,8 +44,8 @@ export async function runSupervised(role: Role): Promise<number> {
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const { message, remedy, exitCode } = error;
-    const isLocked = error instanceof LockedError;
-    await sendNotice({ kind: 'refused', message, exitCode, isLocked, ...(remedy === undefined ? {} : { remedy }) });
+    const isAwaited = error instanceof AwaitedError;
+    await sendNotice({ kind: 'refused', message, exitCode, isAwaited, ...(remedy === undefined ? {} : { remedy }) });
     return exitCode;
   }
   await sendNotice({ kind: 'ready', report: running.report });

@@ -2,7 +2,8 @@
 import { accessSync, chmodSync, constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { makeDirectories } from '../base/directories.js';
-import { UserError } from '../base/errors.js';
+import { messageOf, UserError } from '../base/errors.js';
+import type { Logger } from '../base/log.js';
 import { DATABASE_FILE, openStore } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
 import type { DnsListener } from './ipc.js';
@@ -148,8 +149,14 @@ export function forgetInitialKey(directory: string): void {
   rmSync(dataFile(directory, 'initialKey'), { force: true });
 }
 
-export function writeRunning(directory: string, running: Running): void {
-  writeFileSync(dataFile(directory, 'running'), `${JSON.stringify(running)}\n`, { mode: 0o600 });
+/** Describes this process, or the one named. On a full disk the server runs without it. */
+export function writeRunning(directory: string, running: Omit<Running, 'pid'> & Partial<Running>, log: Logger): void {
+  try {
+    const description = { pid: process.pid, ...running };
+    writeFileSync(dataFile(directory, 'running'), `${JSON.stringify(description)}\n`, { mode: 0o600 });
+  } catch (error) {
+    log.warn({ reason: messageOf(error) }, 'commands do not find this server: its description could not be written');
+  }
 }
 
 export function removeRunning(directory: string): void {

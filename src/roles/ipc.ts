@@ -126,7 +126,7 @@ export type Notice =
       readonly remedy?: string;
       readonly exitCode: UserError['exitCode'];
       /** Only the master key is missing or wrong. */
-      readonly isLocked: boolean;
+      readonly isAwaited: boolean;
     }
   | { readonly kind: 'dns-status'; readonly status: DnsStatus }
   | { readonly kind: 'edge-status'; readonly status: EdgeStatus }

@@ -31,6 +31,7 @@ import type { JobKinds } from '../jobs/kind.js';
 import { type Runner, startRunner } from '../jobs/runner.js';
 import { scheduleOnce } from '../jobs/schedule.js';
 import type { Store } from '../store/driver.js';
+import { nextJobAt } from '../store/jobs.js';
 import { checkAfterStart, incomingJobs } from '../transfer/in/jobs.js';
 import type { RefreshParts } from '../transfer/in/refresh.js';
 import type { ClusterMember } from './cluster/member.js';
@@ -95,10 +96,15 @@ export async function startJobs(parts: JobParts): Promise<Runner> {
   const { store, clock, log } = parts;
   const nowMs = clock.nowMs();
   const permanent = ['sweep_objects', TICKET_SECRET_JOB, ...(parts.member ? [SNAPSHOT_JOB] : [])];
-  await store.write(() => {
-    for (const kind of permanent) scheduleOnce(store, { kind, subject: '', runAtMs: nowMs }, nowMs);
-    if (parts.member?.lostEntries) planNewerSerials(store, nowMs);
-  });
+  // A start that writes nothing succeeds on a full disk, too.
+  const missing = permanent.filter((kind) => nextJobAt(store, kind) === undefined);
+  const lostEntries = parts.member?.lostEntries === true;
+  if (missing.length > 0 || lostEntries) {
+    await store.write(() => {
+      for (const kind of missing) scheduleOnce(store, { kind, subject: '', runAtMs: nowMs }, nowMs);
+      if (lostEntries) planNewerSerials(store, nowMs);
+    });
+  }
   // While PostgreSQL is away, a node of a cluster must start all the same.
   const checked = checkAfterStart(parts.incoming);
   if (!parts.member) await checked;

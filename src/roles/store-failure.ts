@@ -1,8 +1,20 @@
 /** Explains failures of the database and of files to an operator. */
-import { UserError } from '../base/errors.js';
+import { AppError, AwaitedError, UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
 import { StoreBusy, StoreCorrupt, StoreFull } from '../store/driver.js';
 import { LogUnavailable, OutcomeUnknown } from '../store/failures.js';
+import { hasDatabase } from './data-directory.js';
+
+/**
+ * Why the admin process cannot start. On a full disk it waits: what is stored is answered meanwhile, by processes that need no room.
+ * Only a first start has nothing to answer.
+ */
+export function explainStart(error: unknown, dataDir: string): unknown {
+  if (error instanceof AppError) return new UserError(error.message);
+  const explained = explainStoreFailure(error);
+  const waits = error instanceof StoreFull && explained instanceof UserError && hasDatabase(dataDir);
+  return waits ? new AwaitedError(explained.message, explained.remedy) : explained;
+}
 
 /** A UserError for a failure that an operator can fix; any other error unchanged. */
 export function explainStoreFailure(error: unknown): unknown {

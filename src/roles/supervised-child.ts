@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { type Clock, steadyMs } from '../base/clock.js';
-import { LockedError, UserError } from '../base/errors.js';
+import { AwaitedError, UserError } from '../base/errors.js';
 import { withLimit } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import { type Notice, type Order, type Reports, type Role, type StartOrder, sendOrder } from './ipc.js';
@@ -13,8 +13,8 @@ import type { Reload } from './services/reload.js';
 
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 30_000;
-/** The shortest time before the next start while the master key is missing or wrong, in milliseconds. */
-const LOCKED_DELAY_MS = 2_000;
+/** The shortest time before the next start while the operator has to mend something, in milliseconds. */
+const AWAITED_DELAY_MS = 2_000;
 /** Crashes in a row after which the next start is made at once: DNS is away for as short a time as can be. */
 const PROMPT_STARTS = 3;
 /** A child that has run this long has recovered: its next crash counts as the first. */
@@ -227,15 +227,15 @@ export class SupervisedChild<Name extends Role> {
     this.cancelSilence?.();
     if (this.draining || !this.wanted) return;
     const { clock, role, log, onLost } = this.options;
-    if (this.firstStart && !(refusal instanceof LockedError)) {
+    if (this.firstStart && !(refusal instanceof AwaitedError)) {
       this.firstStart.reject(refusal ?? new UserError(`the ${role} process ${how} before it was ready`));
       this.firstStart = undefined;
       this.wanted = false;
       return;
     }
     this.crashes = steadyMs(clock) - this.startedMs > RECOVERED_MS ? 1 : this.crashes + 1;
-    // The operator has to restore the master key, which takes a while.
-    const leastMs = refusal instanceof LockedError ? LOCKED_DELAY_MS : 0;
+    // To restore the master key, or to free space, takes a while.
+    const leastMs = refusal instanceof AwaitedError ? AWAITED_DELAY_MS : 0;
     const delayMs = Math.max(restartDelayMs(this.crashes), leastMs);
     const reason = refusal ? `could not start: ${refusal.message}` : how;
     log.error(
@@ -251,6 +251,6 @@ export class SupervisedChild<Name extends Role> {
   }
 }
 
-function refusalOf({ message, remedy, exitCode, isLocked }: Extract<Notice, { kind: 'refused' }>): UserError {
-  return isLocked ? new LockedError(message, remedy, exitCode) : new UserError(message, remedy, exitCode);
+function refusalOf({ message, remedy, exitCode, isAwaited }: Extract<Notice, { kind: 'refused' }>): UserError {
+  return isAwaited ? new AwaitedError(message, remedy, exitCode) : new UserError(message, remedy, exitCode);
 }

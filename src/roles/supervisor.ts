@@ -171,7 +171,7 @@ function createFamily(
   const { promise: withoutAdmin, resolve: adminLost } = Promise.withResolvers<void>();
   const announceDns = (report: DnsReport): void => {
     announcer.dns(report, choice.remedy);
-    writeRunning(directory.path, { pid: process.pid, version, adminUrl: adminReport!.url, dns: report.listeners });
+    writeRunning(directory.path, { version, adminUrl: adminReport!.url, dns: report.listeners }, log);
   };
 
   const admin: SupervisedChild<'admin'> = new SupervisedChild({

@@ -3,7 +3,7 @@
  * were sealed with keys other than the available ones stays locked.
  */
 import { equalBytes, toHex } from '../base/bytes.js';
-import { LockedError } from '../base/errors.js';
+import { AwaitedError } from '../base/errors.js';
 import type { Random } from '../base/random.js';
 import type { Store } from '../store/driver.js';
 import { countSealed, SEALED_COLUMNS, type SealedColumn, type SealPurpose } from '../store/sealed-columns.js';
@@ -24,7 +24,7 @@ export interface UnlockOptions {
 }
 
 /**
- * The vault of this database; a database without a vault gets a new master key. Throws a LockedError with a remedy when
+ * The vault of this database; a database without a vault gets a new master key. Throws a AwaitedError with a remedy when
  * the keys are missing, unusable, or do not belong to this database.
  */
 export async function unlockVault(options: UnlockOptions): Promise<Vault> {
@@ -48,7 +48,7 @@ function makeFirstKey(keys: MasterKeys, random: Random): VaultKey {
 
 /**
  * The keys for the check value only, if they open everything that is sealed; undefined when there is no master key and
- * nothing needs one. Throws a LockedError otherwise.
+ * nothing needs one. Throws a AwaitedError otherwise.
  */
 export function findRightKeys(
   store: Store,
@@ -77,26 +77,30 @@ function knows(keys: readonly VaultKey[], id: Uint8Array): boolean {
 /** DNS needs no secrets. */
 const MEANWHILE = 'Meanwhile, `zoneplane serve` answers queries from what is stored, and tries again.';
 
-function missing({ place }: MasterKeys): LockedError {
-  return new LockedError(
+function missing({ place }: MasterKeys): AwaitedError {
+  return new AwaitedError(
     `the master key ${place} is missing, but secrets in the database were sealed with it`,
     `Restore it from your copy (mode 0600), or set ZONEPLANE_MASTER_KEY_FILE to its path if it is elsewhere. Without it those secrets are lost. ${MEANWHILE}`,
   );
 }
 
-function notCopied({ place }: MasterKeys): LockedError {
-  return new LockedError(
+function notCopied({ place }: MasterKeys): AwaitedError {
+  return new AwaitedError(
     `the master key ${place} is missing on this node, and the other nodes have it`,
     'Copy master.key from another node (mode 0600), or give all nodes the same ZONEPLANE_MASTER_KEY.',
   );
 }
 
-function wrong({ place, replace }: MasterKeys, keys: readonly VaultKey[], needed: Uint8Array | undefined): LockedError {
+function wrong(
+  { place, replace }: MasterKeys,
+  keys: readonly VaultKey[],
+  needed: Uint8Array | undefined,
+): AwaitedError {
   const found = keys.map(({ id }) => toHex(id)).join(', ');
   const remedy = replace
     ? 'Restore the file that belongs to this database; a restored backup needs the master key from the time of the backup.'
     : 'Set the key with which this database was sealed; to replace it, set the new key, a comma and the old key.';
-  return new LockedError(
+  return new AwaitedError(
     `the master key of ${place} is not the one that sealed the secrets in the database (needed: key ${needed ? toHex(needed) : 'unknown'}; found: ${found})`,
     `${remedy} ${MEANWHILE}`,
   );

@@ -78,7 +78,7 @@ t.test('data directory', async (t) => {
 t.test('lock and the note who holds it', async (t) => {
   const { path } = prepareDataDirectory(join(directory, 'locked'));
   const lock = lockDataDirectory(path, 'serveLock');
-  writeRunning(path, { pid: process.pid, version: '1', adminUrl: 'http://127.0.0.1:1', dns: [] });
+  writeRunning(path, { version: '1', adminUrl: 'http://127.0.0.1:1', dns: [] }, silentLogger());
   const again = refusal(() => lockDataDirectory(path, 'serveLock'));
   t.match(again, new RegExp(`another zoneplane serve \\(process ${process.pid}\\) is using the data directory`));
   t.match(again, /--data-dir/);
@@ -87,7 +87,7 @@ t.test('lock and the note who holds it', async (t) => {
   lockDataDirectory(path, 'serveLock').release();
   removeRunning(path);
   t.equal(readRunning(path), undefined);
-  writeRunning(path, { pid: 2 ** 22 + 1, version: '1', adminUrl: '', dns: [] });
+  writeRunning(path, { pid: 2 ** 22 + 1, version: '1', adminUrl: '', dns: [] }, silentLogger());
   t.equal(readRunning(path), undefined, 'a process that is gone holds nothing');
 });
 

@@ -1,11 +1,11 @@
 /** NS records at wildcards, which nothing can prove: no way into a signed zone, whatever writes (RFC 4592 §4.2.1). */
 import t, { type Test } from 'tap';
 import { editDnssec, getDnssec } from '../../../src/control/dnssec/delegation.js';
-import { MOST_AT_ONCE } from '../../../src/control/schedule/signing.js';
 import { importZone } from '../../../src/control/imports/zone.js';
 import type { Context } from '../../../src/control/kernel/context.js';
 import { applyBatch } from '../../../src/control/records/batch.js';
 import { createRecord, deleteRecord, editRecord } from '../../../src/control/records/records.js';
+import { MOST_AT_ONCE } from '../../../src/control/schedule/signing.js';
 import { createZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
 import { followZone } from '../../support/followed-zone.js';
