@@ -11,6 +11,7 @@ import { type DnssecZoneRow, findDnssecZone } from '../store/dnssec/zones.js';
 import type { Store } from '../store/driver.js';
 import { directoryOrder, insertInOrder } from '../zone/derive/owner.js';
 import { NEGATIVE_SOA_KEY } from '../zone/derive/soa.js';
+import { isSignedElsewhere } from './signing.js';
 import { digestOf, type SignedOwner, type SignedSet, standingOf } from './stored-signatures.js';
 
 export interface ZoneSigning {
@@ -24,12 +25,7 @@ export interface ZoneSigning {
 
 /** Whether a zone is signed elsewhere: it is served as it came, and nothing is added to it. */
 export function isPresigned({ signing }: { readonly signing?: ZoneSigning | undefined }): boolean {
-  return signing?.row.presigned === 1;
-}
-
-/** Whether a zone has signatures that are made here, and is served with them. */
-export function isSignedHere({ signing }: { readonly signing?: ZoneSigning | undefined }): boolean {
-  return signing?.row.phase === 'signed' && signing.row.presigned === 0;
+  return isSignedElsewhere(signing?.row);
 }
 
 /** TTL of the keys of a zone, seconds. */
@@ -74,7 +70,7 @@ function apexRRsets({ row, keys, apex, denial }: ZoneSigning): RRset[] {
  */
 export function withApexRRsets(rrsets: readonly RRset[], signing: ZoneSigning): readonly RRset[] {
   const { row } = signing;
-  if (row.presigned === 1) return rrsets;
+  if (isSignedElsewhere(row)) return rrsets;
   const own = rrsets.filter(({ type }) => !KEY_TYPES.has(type));
   const foreign = row.multi_signer === 1 ? rrsets.find(({ type }) => type === Type.dnskey)?.rdatas : undefined;
   return [...own, ...withForeignKeys(signing, foreign ?? [])].sort(directoryOrder);

@@ -1,6 +1,7 @@
 /** Use cases of a zone's DNSSEC: turning it on and off, its keys (v4: §9). */
 import type { NewKeyAlgorithm } from '../../dnssec/signing-key.js';
 import type { ParentServerDs } from '../../resolver/parent-ds.js';
+import { findSigning, isSignedElsewhere } from '../../serving/signing.js';
 import { putParent, removeParent } from '../../store/dnssec/parents.js';
 import { type DenialKind, type DnssecState, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
@@ -85,7 +86,7 @@ function refusePresigned(
   wish: boolean | null | undefined,
   needsKeys: boolean,
 ): boolean {
-  const isPresigned = findDnssecZone(store, seq)?.presigned === 1;
+  const isPresigned = findSigning(store, seq).kind === 'elsewhere';
   if (wish && !isPresigned) throw dnssecFailure('presigned');
   if (isPresigned && (wish === false || needsKeys)) throw dnssecFailure('presignedKeys', { zone: name });
   return isPresigned;
@@ -181,7 +182,7 @@ function dnssecItem({ store, clock }: Context, zone: ZoneRow): DnssecItem {
   const isGone = !row || row.phase === 'unsigning' || parentOf(store, seq).remove_at !== null;
   const keys = row ? keyItems(store, zone, row, clock.nowUs()) : [];
   const entryKeys = keys.filter(({ ds, state }) => ds !== undefined && state !== 'external');
-  const isPresigned = row?.presigned === 1;
+  const isPresigned = isSignedElsewhere(row);
   return {
     zone: name,
     status: isGone ? 'disabled' : row.state,

@@ -5,6 +5,7 @@
 
 import { concatBytes } from '../../base/bytes.js';
 import type { JobContext, JobKind, JobOutcome } from '../../jobs/kind.js';
+import { findSigning, type SigningHere } from '../../serving/signing.js';
 import { servingZone, unsignedZone } from '../../serving/zone.js';
 import { dueHashed, hasHashed, removeSomeHashed, someHashedAfter } from '../../store/dnssec/hashed.js';
 import { keysOfZone, updateDnssecKey } from '../../store/dnssec/keys.js';
@@ -52,9 +53,9 @@ async function runSigning(ctx: Context, job: JobContext, zoneId: string): Promis
   const ahead = signAhead(ctx, job.signal);
   for (;;) {
     const zone = findZoneById(ctx.store, parseId(zoneId)!);
-    const row = zone && findDnssecZone(ctx.store, zone.seq);
-    if (!zone || !row || row.presigned === 1) return DONE;
-    const rest = await runPart(ctx, job, zone, row, ahead);
+    const signing = zone && findSigning(ctx.store, zone.seq);
+    if (signing?.kind !== 'here') return DONE;
+    const rest = await runPart(ctx, job, zone!, signing, ahead);
     const nowMs = ctx.clock.nowMs();
     if (rest > 0 || nowMs >= endMs || job.signal.aborted) return { againAtMs: nowMs + rest };
   }
@@ -65,44 +66,29 @@ async function runPart(
   ctx: Context,
   job: JobContext,
   zone: ZoneRow,
-  row: DnssecZoneRow,
+  { work, row, denial }: SigningHere,
   ahead: AheadSigner,
 ): Promise<number> {
-  switch (row.phase) {
-    case 'data':
-    case 'chain':
+  switch (work) {
+    case 'begin':
       await writePart(await ahead.prepared(zone, row), job, zone, signPart);
       return 0;
-    case 'unsigning':
+    case 'end':
       await write(ctx, job, zone, (draft, now) => unsignPart(ctx, draft, now));
       return 0;
-    default:
-      return tend(ctx, job, zone, row, ahead);
+    case 'link':
+      await write(ctx, job, zone, (draft, now) => linkPart(ctx, draft, now));
+      return HURRY_REST_MS;
+    case 'deny':
+      await writePart(await ahead.prepared(zone, row), job, zone, denyPart);
+      return 0;
+    case 'walk':
+      return walkOn(ctx, job, zone);
+    case undefined:
+      if (denial === 'nsec3' || !hasHashed(ctx.store, zone.seq)) return refresh(ctx, job, zone, row);
+      await write(ctx, job, zone, (_, now) => removeUnusedHashed(ctx, now, ROWS_AT_ONCE));
+      return 0;
   }
-}
-
-/** What a zone that is served signed needs next. */
-async function tend(
-  ctx: Context,
-  job: JobContext,
-  zone: ZoneRow,
-  row: DnssecZoneRow,
-  ahead: AheadSigner,
-): Promise<number> {
-  if (row.denial === 'compact' && row.next_denial === 'nsec') {
-    await write(ctx, job, zone, (draft, now) => linkPart(ctx, draft, now));
-    return HURRY_REST_MS;
-  }
-  if (row.next_denial) {
-    await writePart(await ahead.prepared(zone, row), job, zone, denyPart);
-    return 0;
-  }
-  if (row.walk) return walkOn(ctx, job, zone);
-  if (row.denial !== 'nsec3' && hasHashed(ctx.store, zone.seq)) {
-    await write(ctx, job, zone, (_, now) => removeUnusedHashed(ctx, now, ROWS_AT_ONCE));
-    return 0;
-  }
-  return refresh(ctx, job, zone, row);
 }
 
 /** A commit for the zone as it is then; nothing happens when it is gone. */

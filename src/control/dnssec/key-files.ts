@@ -4,6 +4,7 @@ import { keyTag } from '../../dns/key-tag.js';
 import { readPublicKey } from '../../dnssec/key.js';
 import { printPrivateKeyFile } from '../../dnssec/private-key-file.js';
 import type { KeyMaterial } from '../../dnssec/signing-key.js';
+import { findSigning } from '../../serving/signing.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
 import { findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
@@ -29,9 +30,9 @@ export async function exportKeys(ctx: Context, zoneId: string): Promise<readonly
   if (!ctx.actor.superAdministrator) throw dnssecFailure('exportRefused');
   const { seq, name, id } = requireZone(ctx, zoneId);
   const { zoneKeys } = ctx;
-  const row = findDnssecZone(ctx.store, seq);
-  if (!row) throw dnssecFailure('notSigned');
-  if (row.presigned === 1) throw dnssecFailure('presignedKeys', { zone: name });
+  const signing = findSigning(ctx.store, seq);
+  if (signing.kind === 'none') throw dnssecFailure('notSigned');
+  if (signing.kind === 'elsewhere') throw dnssecFailure('presignedKeys', { zone: name });
   if (!zoneKeys) throw dnssecFailure('noKeys', { zone: name, reason: 'this process has no master key' });
   const own = keysOfZone(ctx.store, seq).filter(({ sealed }) => sealed !== null);
   const exported = own.map((row) => {

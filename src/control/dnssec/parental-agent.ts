@@ -11,6 +11,7 @@ import { schedule } from '../../jobs/schedule.js';
 import { locate } from '../../serving/look-up.js';
 import { findZoneFor } from '../../serving/name-owner.js';
 import { servedAtOwner } from '../../serving/owner.js';
+import { findSignedHere, isSignedElsewhere } from '../../serving/signing.js';
 import { type ServingSettings, servingZone } from '../../serving/zone.js';
 import { allDnssecZones, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import { type RecordRow, recordsOfOwner } from '../../store/records/records.js';
@@ -80,8 +81,7 @@ function delegationAllowed(ctx: Served, zone: ZoneRow): DelegationHere | undefin
 /** The same if the parent does take them. */
 export function delegationTaken(ctx: Served, zone: ZoneRow): DelegationHere | undefined {
   const here = delegationAllowed(ctx, zone);
-  const row = here && findDnssecZone(ctx.store, here.parent.seq);
-  return row?.parental_agent === 1 && row.phase === 'signed' && row.presigned === 0 ? here : undefined;
+  return here && findSignedHere(ctx.store, here.parent.seq)?.parental_agent === 1 ? here : undefined;
 }
 
 /** A parent zone that would take the DS records of a zone, if it were allowed to. */
@@ -95,7 +95,7 @@ export interface WillingParent {
 export function willingParent(ctx: Served, zone: ZoneRow): WillingParent | undefined {
   const parent = delegationAllowed(ctx, zone)?.parent;
   const row = parent && findDnssecZone(ctx.store, parent.seq);
-  if (!parent || row?.presigned === 1 || row?.parental_agent === 1) return undefined;
+  if (!parent || isSignedElsewhere(row) || row?.parental_agent === 1) return undefined;
   return { name: parent.name, signed: row?.phase === 'signed' };
 }
 
@@ -104,8 +104,7 @@ export function willingParent(ctx: Served, zone: ZoneRow): WillingParent | undef
  * Undefined when it asks for nothing: it is not signed, or signed elsewhere, or resolvers do not know its keys yet.
  */
 export function wantedDs({ store, settings }: Served, zone: ZoneRow): readonly Uint8Array[] | undefined {
-  const row = findDnssecZone(store, zone.seq);
-  if (zone.served !== 1 || row?.phase !== 'signed' || row.presigned === 1) return undefined;
+  if (zone.served !== 1 || !findSignedHere(store, zone.seq)) return undefined;
   const { rrsets } = servedAtOwner(store, servingZone(store, zone, settings), APEX);
   const rdatas = rrsets.find(({ type }) => type === Type.cds)?.rdatas;
   // Algorithm 0 is that of the delete form.

@@ -1,5 +1,6 @@
 /** Use cases of rollovers: new keys are added here; their steps follow by a job (watch.ts). */
 import type { NewKeyAlgorithm } from '../../dnssec/signing-key.js';
+import { isSignedElsewhere } from '../../serving/signing.js';
 import { type DnssecKeyRow, keysOfZone } from '../../store/dnssec/keys.js';
 import { findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
@@ -30,7 +31,7 @@ export async function startRollover(ctx: Context, zoneId: string, rollover: Roll
     const zone = requireZone(ctx, zoneId);
     const row = findDnssecZone(ctx.store, zone.seq);
     if (row?.phase !== 'signed') throw dnssecFailure('notSigned');
-    if (row.presigned === 1) throw dnssecFailure('presignedKeys', { zone: zone.name });
+    if (isSignedElsewhere(row)) throw dnssecFailure('presignedKeys', { zone: zone.name });
     const keys = keysOfZone(ctx.store, zone.seq).filter(({ sealed }) => sealed !== null);
     const isRolling = row.walk !== null || keys.some(({ state }) => state !== 'active');
     if (isRolling && !rollover.emergency) throw dnssecFailure('rolling');

@@ -3,6 +3,7 @@
  * its CDS and CDNSKEY records stand also below the names of its name servers, in zones that are secure already. Only zones
  * whose owners allow it (`signals`) take part.
  */
+
 import { equalBytes, toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import {
@@ -18,6 +19,7 @@ import {
 import { schedule } from '../../jobs/schedule.js';
 import { findZoneAbove } from '../../serving/look-up.js';
 import { servedAtOwner } from '../../serving/owner.js';
+import { findSignedHere, isSignedElsewhere } from '../../serving/signing.js';
 import { servingZone } from '../../serving/zone.js';
 import {
   insertSignal,
@@ -58,7 +60,7 @@ export function setSignals(ctx: Context, draft: Draft, zone: ZoneRow, wanted: bo
 /** The jobs of zones that wait for their parents publish their signals. */
 function lookAtWaitingZones({ store, clock }: Context): void {
   const nowMs = clock.nowMs();
-  const waiting = allDnssecZones(store).filter(({ state, presigned }) => state === 'pending' && presigned === 0);
+  const waiting = allDnssecZones(store).filter((row) => row.state === 'pending' && !isSignedElsewhere(row));
   waiting.forEach(({ zone }, i) => {
     const subject = toHex(findZone(store, zone)!.id);
     schedule(store, { kind: PARENT_JOB, subject, runAtMs: nowMs + i * SPREAD_MS }, nowMs);
@@ -97,8 +99,7 @@ function isSameSignal(a: SignalRow, b: SignalRow): boolean {
 /** Sorted; empty unless the zone asks for its first DS record. */
 function wantedSignals(ctx: Context, zone: ZoneRow | undefined): SignalRow[] {
   const { store, settings } = ctx;
-  const row = zone && findDnssecZone(store, zone.seq);
-  if (zone?.served !== 1 || row?.phase !== 'signed' || row.state !== 'pending' || row.presigned === 1) return [];
+  if (zone?.served !== 1 || findSignedHere(store, zone.seq)?.state !== 'pending') return [];
   const { rrsets } = servedAtOwner(store, servingZone(store, zone, settings), APEX);
   const rdatasOf = (type: number): readonly Uint8Array[] => rrsets.find((rrset) => rrset.type === type)?.rdatas ?? [];
   return rdatasOf(Type.ns)

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { sleep } from '../../base/clock.js';
-import { isSignedHere } from '../../serving/signed.js';
+import { isSignedHere } from '../../serving/signing.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import { type Place, placeOfSet } from '../../store/records/places.js';
@@ -28,7 +28,7 @@ const PAUSE_MS = 4;
 class SigningEnded extends Error {}
 
 function requireSignedHere(zone: ServingZone): ServingZone {
-  if (!isSignedHere(zone)) throw new SigningEnded();
+  if (!isSignedHere(zone.signing?.row)) throw new SigningEnded();
   return zone;
 }
 
@@ -58,7 +58,7 @@ export async function stageSignatures(
   before: StagedSignatures | undefined,
   reader: Store,
 ): Promise<StagedSignatures | undefined> {
-  if (!ctx.zoneKeys || !isSignedHere(servingZone(ctx.store, row, ctx.settings))) return undefined;
+  if (!ctx.zoneKeys || !isSignedHere(servingZone(ctx.store, row, ctx.settings).signing?.row)) return undefined;
   try {
     return await signStaged(ctx, row, before, reader);
   } catch (error) {
@@ -153,5 +153,5 @@ function beginPart({ ctx, reader, row, set, kept }: Staging, sign: SignPart, fro
 /** Whether they may be given to the zone as it is, inside the write that gives it the records. `row`: as the zone will be. */
 export function isCurrent(ctx: Context, row: ZoneRow, { set, basis }: StagedSignatures): boolean {
   const zone = stagedZone(ctx, row, set);
-  return isSignedHere(zone) && isDeepStrictEqual(basisOfSignatures(zone), basis);
+  return isSignedHere(zone.signing?.row) && isDeepStrictEqual(basisOfSignatures(zone), basis);
 }

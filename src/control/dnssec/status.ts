@@ -2,6 +2,7 @@
 
 import { isBogusBelow } from '../../dnssec/delegation-states.js';
 import type { ParentServerDs } from '../../resolver/parent-ds.js';
+import { isSignedElsewhere } from '../../serving/signing.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
 import { countDueSignatures } from '../../store/dnssec/signatures.js';
 import type { DenialKind } from '../../store/dnssec/zones.js';
@@ -73,7 +74,7 @@ export async function signingStatus(ctx: Context, zoneId: string): Promise<Signi
         checkedAt: parent.checked_at,
         servers: JSON.parse(parent.servers) as ParentServerDs[],
         takenBy: state && delegationTaken(ctx, zone)?.parent.name,
-        couldTake: state?.row.presigned === 0 ? willingParent(ctx, zone) : undefined,
+        couldTake: state && !isSignedElsewhere(state.row) ? willingParent(ctx, zone) : undefined,
       },
     };
   });

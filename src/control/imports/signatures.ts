@@ -7,7 +7,7 @@ import { readZone } from '../../dns/zonefile/parser.js';
 import type { ZoneText } from '../../dns/zonefile/source.js';
 import type { PlacedRR } from '../../dnssec/signed-zone.js';
 import type { KeyMaterial } from '../../dnssec/signing-key.js';
-import { findDnssecZone } from '../../store/dnssec/zones.js';
+import { findSigning } from '../../serving/signing.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { signWithKeys } from '../dnssec/key-files.js';
 import { dropPresigned, takePresigned } from '../dnssec/presigned/take.js';
@@ -76,7 +76,7 @@ export function applySignatures(
   zone: ZoneRow,
   { wish, records, keys }: ReadSignatures,
 ): readonly Issue[] {
-  const wasPresigned = findDnssecZone(ctx.store, zone.seq)?.presigned === 1;
+  const wasPresigned = findSigning(ctx.store, zone.seq).kind === 'elsewhere';
   if (wish.kind === 'presigned') return takePresigned(ctx, draft, zone, records);
   if (wish.kind === 'refuse') {
     // The file has none, and the zone would lose those that it has.

@@ -1,6 +1,6 @@
 /** Edits of records, which a use case makes either in a write that is under way or in a plan for one. */
 import { typeMnemonic } from '../../dns/rr/registry.js';
-import { findDnssecZone } from '../../store/dnssec/zones.js';
+import { findSigning } from '../../serving/signing.js';
 import type { Store } from '../../store/driver.js';
 import { findBucketDomain } from '../../store/objects/domains.js';
 import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
@@ -33,12 +33,12 @@ export interface RecordEdits {
 /** Throws when the actor, or anybody, may not edit this record of the zone. */
 export function requireEditable({ actor, source, store }: Context, zone: ZoneRow, row: NewRecordRow): void {
   requireRecord(actor, row.name, typeMnemonic(row.type));
-  if (source !== 'transfer') requireOwnRecord(zone, row, isPresigned(store, zone));
+  if (source !== 'transfer') requireOwnRecord(zone, row, isOfSigner(store, zone));
   requireNoBucket(store, row);
 }
 
-function isPresigned(store: Store, { type, seq }: ZoneRow): boolean {
-  return type === 'secondary' && findDnssecZone(store, seq)?.presigned === 1;
+function isOfSigner(store: Store, { type, seq }: ZoneRow): boolean {
+  return type === 'secondary' && findSigning(store, seq).kind === 'elsewhere';
 }
 
 /**

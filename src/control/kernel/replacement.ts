@@ -8,7 +8,7 @@ import { addDifference, type Difference, rrsOf, type ServedRR } from '../../serv
 import { flattenedInZone } from '../../serving/flattened.js';
 import { hashedOwnerKey, servedHashedOwners } from '../../serving/hashed.js';
 import { servedOwners } from '../../serving/owner.js';
-import { isSignedHere } from '../../serving/signed.js';
+import { isSignedHere } from '../../serving/signing.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import { MOST_CHANGED_RRS, MOST_CHANGED_SIGNED_RRS } from '../../store/log/changes.js';
@@ -85,7 +85,7 @@ export async function planSignedEdits(
   const isLogged = changes.length * RRS_OF_NAME <= MOST_CHANGED_SIGNED_RRS;
   const isWorthIt = changes.length > FEW_SIGNED && records <= MOST_TIMES * changes.length;
   const isWorse = isLogged && records > MOST_COMPARED;
-  if (!zoneKeys || !isWorthIt || isWorse || !isSignedHere(servingZone(store, before, settings))) {
+  if (!zoneKeys || !isWorthIt || isWorse || !isSignedHere(servingZone(store, before, settings).signing?.row)) {
     if (outdated) await giveUpSignatures(ctx, outdated);
     return undefined;
   }

@@ -7,7 +7,7 @@ import { fromHex, toHex } from '../../base/bytes.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';
 import type { JobKind } from '../../jobs/kind.js';
 import { schedule } from '../../jobs/schedule.js';
-import { findDnssecZone } from '../../store/dnssec/zones.js';
+import { findSigning } from '../../serving/signing.js';
 import type { Store } from '../../store/driver.js';
 import { enabledOutgoing, peersOfZone } from '../../store/secondary/outgoing.js';
 import { findZone, findZoneById, type ZoneRow } from '../../store/zones/zones.js';
@@ -66,5 +66,5 @@ function setSerial(draft: Draft, zone: ZoneRow, before: number): void {
 
 /** Zones that have a primary, or came with their signatures, have the serial that they came with. */
 function hasOwnSerial(store: Store, { seq, type }: ZoneRow): boolean {
-  return type !== 'secondary' && findDnssecZone(store, seq)?.presigned !== 1;
+  return type !== 'secondary' && findSigning(store, seq).kind !== 'elsewhere';
 }

@@ -4,7 +4,7 @@ import { nameOfOwnerKey } from '../../dns/name.js';
 import type { RR } from '../../dns/rr.js';
 import { servedTtl } from '../../dns/ttl.js';
 import type { PlacedRR } from '../../dnssec/signed-zone.js';
-import { findDnssecZone } from '../../store/dnssec/zones.js';
+import { findSigning } from '../../serving/signing.js';
 import { recordsThatMayBeOwn, rowsOfSet } from '../../store/records/compare.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { dropPresigned, takePresigned } from '../dnssec/presigned/take.js';
@@ -52,10 +52,5 @@ export function applySigned(ctx: Context, draft: Draft, seq: number, signed: rea
   if (signed) {
     const [issue] = takePresigned(ctx, draft, zone, signed);
     if (issue) throw new NotServable(issue.message);
-  } else if (isPresigned(ctx, seq)) dropPresigned(ctx, draft, zone);
-}
-
-/** Whether the stored version of a zone is served with the signatures of its primary. */
-export function isPresigned({ store }: Pick<Context, 'store'>, seq: number): boolean {
-  return findDnssecZone(store, seq)?.presigned === 1;
+  } else if (findSigning(ctx.store, seq).kind === 'elsewhere') dropPresigned(ctx, draft, zone);
 }

@@ -5,10 +5,10 @@
 import { messageOf } from '../../base/errors.js';
 import { OPERATOR } from '../../control/guard/actor.js';
 import type { Context, ContextBase } from '../../control/kernel/context.js';
-import { isPresigned } from '../../control/secondary/presigned-copy.js';
 import { expireZone, reviveZone } from '../../control/secondary/transferred.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { soaOf as servedSoa } from '../../serving/difference.js';
+import { findSigning } from '../../serving/signing.js';
 import { servingZone } from '../../serving/zone.js';
 import {
   findIncoming,
@@ -124,7 +124,7 @@ async function visit(
     return { isNewer: false, isBehind, expire: expireOf(soa, seen), notice: olderNotice(of, soa.serial, serial) };
   }
   // Signatures are taken over as a whole.
-  const mayDiffer = of.ixfr_enable === 1 && !isForced && !isPresigned(ctx, zone.seq);
+  const mayDiffer = of.ixfr_enable === 1 && !isForced && findSigning(ctx.store, zone.seq).kind !== 'elsewhere';
   const stored = servedSoa(servingZone(store, zone, settings), serial ?? 0);
   const from = mayDiffer ? { ...stored, serial } : undefined;
   const noted = (newer: Soa, notice: string | null): IncomingChange => {

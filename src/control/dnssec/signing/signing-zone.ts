@@ -3,6 +3,7 @@ import { messageOf, UserError } from '../../../base/errors.js';
 import { signsRecords } from '../../../dnssec/key-states.js';
 import type { SigningKey } from '../../../dnssec/signing-key.js';
 import { signingOf } from '../../../serving/signed.js';
+import { signingOfRow } from '../../../serving/signing.js';
 import { type ServingZone, signedZone } from '../../../serving/zone.js';
 import type { DnssecKeyRow } from '../../../store/dnssec/keys.js';
 import type { DnssecZoneRow } from '../../../store/dnssec/zones.js';
@@ -59,7 +60,8 @@ export function openSigningZone(
 ): SigningZone | undefined {
   const { store } = ctx;
   const how = serving.signing ?? (zone.signed === 0 ? undefined : signingOf(store, zone.apex, zone.seq));
-  if (!how || how.row.phase === 'unsigning' || how.row.presigned === 1) return undefined;
+  const signing = signingOfRow(how?.row);
+  if (!how || signing.kind !== 'here' || signing.work === 'end') return undefined;
   const { row, keys } = how;
   const { soa } = serving.facts;
   const nowS = Math.floor(ctx.clock.nowMs() / 1000);
