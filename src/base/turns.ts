@@ -1,8 +1,9 @@
 /**
  * Turns at what all share. Whoever asks names classes, the widest first (account, then zone or key). A place that becomes free
  * goes to the class that holds fewest, and among those to the one that has waited longest since its last turn; so it is at every
- * level. No class holds more places, and no more of it wait, than its level allows; nobody waits longer than a limit. No place stays
- * empty while somebody waits who may have it. Whoever can do without its place may be asked to give it back when others hold fewer.
+ * level. No class holds more places, and no more of it wait, than its level allows; nobody waits longer than a limit. Where too many
+ * wait in all, the class of which most wait loses one for each that comes of another. No place stays empty while somebody waits who
+ * may have it. Whoever can do without its place may be asked to give it back when others hold fewer.
  */
 import { type Clock, steadyMs } from './clock.js';
 import type { MetricSample } from './metrics.js';
@@ -123,12 +124,29 @@ class TurnClass<Item> {
   next(): TurnClass<Item> | undefined {
     if (this.waiting === 0) return undefined;
     if (this.items.size > 0) return this.held < this.bounds.places ? this : undefined;
-    const able = [...this.wanting].filter(({ held }) => hasRoomFor(held, this.held, this.bounds));
+    // Many classes may wait: they are sorted only when the first one can take no place.
+    let first: TurnClass<Item> | undefined;
+    for (const one of this.wanting) if (this.mayCall(one) && (!first || byTurn(one, first) < 0)) first = one;
+    const found = first?.next();
+    if (found || !first) return found;
+    const able = [...this.wanting].filter((one) => one !== first && this.mayCall(one));
     for (const one of able.sort(byTurn)) {
-      const found = one.next();
-      if (found) return found;
+      const other = one.next();
+      if (other) return other;
     }
     return undefined;
+  }
+
+  private mayCall({ held }: TurnClass<Item>): boolean {
+    return hasRoomFor(held, this.held, this.bounds);
+  }
+
+  /** The class of the last level in which most wait, as far as these are more than `than`. */
+  fullest(than: number): TurnClass<Item> | undefined {
+    if (this.items.size > 0) return this;
+    let most: TurnClass<Item> | undefined;
+    for (const one of this.wanting) if (one.waiting > (most?.waiting ?? than)) most = one;
+    return most?.fullest(0);
   }
 
   /** The class directly inside that holds most. */
@@ -205,6 +223,15 @@ class ClassedQueue<Item> {
     for (const one of at.path()) one.held--;
   }
 
+  /** When too many wait in all: the first of the class of which most wait, if fewer of the other do. */
+  inTheWay(at: TurnClass<Item>): Item | undefined {
+    const { root } = this;
+    if (root.waiting < root.bounds.waiting) return undefined;
+    const own = [...at.path()].at(-2)!;
+    const [first] = root.fullest(own.waiting + 1)?.items ?? [];
+    return first;
+  }
+
   forget(at: TurnClass<Item>): void {
     for (const one of at.path()) if (one.held + one.waiting === 0) one.outer?.inside.delete(one.name);
   }
@@ -222,6 +249,8 @@ class ClassedQueue<Item> {
 interface Waiting {
   readonly sinceMs: number;
   readonly holder: TurnHolder | undefined;
+  /** Takes it out of the queue. */
+  readonly leave: (why: NoTurn) => void;
   readonly end: (turn: Leave | NoTurn) => void;
 }
 
@@ -259,6 +288,7 @@ export function createTurns({ all, each, waitMs: longestMs, patienceMs }: TurnLi
       const waiting: Waiting = {
         sinceMs: steadyMs(clock),
         holder,
+        leave: giveUp,
         end(turn) {
           cancel();
           stayPatient();
@@ -276,6 +306,7 @@ export function createTurns({ all, each, waitMs: longestMs, patienceMs }: TurnLi
       if (wish.signal?.aborted) return refuse('gone');
       const at = queue.classOf(classes);
       if (at.hasPlace()) return take(at, wish.holder);
+      queue.inTheWay(at)?.leave('full');
       if (at.hasWaitingRoom()) return wait(at, wish);
       queue.forget(at);
       return refuse('full');

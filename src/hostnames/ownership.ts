@@ -112,8 +112,8 @@ async function findToken(
     return { by: 'txt', zones: zonesOf([...texts.chain, texts]) };
   }
   if (row.hostname.startsWith('*.')) return undefined;
-  const text = await fetchToken(row.hostname, `${HTTP_TOKEN_PATH}${row.id}`);
+  const text = await fetchToken(row.hostname, `${HTTP_TOKEN_PATH}${row.id}`, account);
   if (text !== row.http_token) return undefined;
-  const asked = await resolver.resolve(row.hostname, 'A');
+  const asked = await resolver.resolve(row.hostname, 'A', { turnOf: account });
   return { by: 'http', zones: zonesOf([...asked.chain, asked]) };
 }

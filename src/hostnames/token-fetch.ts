@@ -8,8 +8,11 @@ import { isRoutable, parseIP } from '../base/ip.js';
 import type { Unseen } from '../certs/http-challenge.js';
 import type { Resolver } from '../resolver/resolve.js';
 
-/** The body at `http://host path`; undefined when there is none. Never throws. */
-export type TokenFetch = (host: string, path: string) => Promise<string | Unseen | undefined>;
+/**
+ * The body at `http://host path`; undefined when there is none. `turnOf`: store number of the account whose turn at the resolver it
+ * takes. Never throws.
+ */
+export type TokenFetch = (host: string, path: string, turnOf?: number) => Promise<string | Unseen | undefined>;
 
 export interface TokenFetchOptions {
   readonly resolver: Resolver;
@@ -32,8 +35,8 @@ export function createTokenFetch({
   isAllowed = isRoutable,
   port = 80,
 }: TokenFetchOptions): TokenFetch {
-  return async (host, path) => {
-    const addresses = await addressesOf(resolver, host);
+  return async (host, path, turnOf) => {
+    const addresses = await addressesOf(resolver, host, turnOf);
     // One address that must not be asked makes the whole name suspect.
     const refused = addresses.find((text) => !isAllowed(parseIP(text)!));
     if (refused !== undefined) {
@@ -53,8 +56,11 @@ export function createTokenFetch({
   };
 }
 
-async function addressesOf(resolver: Resolver, host: string): Promise<readonly string[]> {
-  const answers = await Promise.all([resolver.resolve(host, 'A'), resolver.resolve(host, 'AAAA')]);
+async function addressesOf(resolver: Resolver, host: string, turnOf: number | undefined): Promise<readonly string[]> {
+  const answers = await Promise.all([
+    resolver.resolve(host, 'A', { turnOf }),
+    resolver.resolve(host, 'AAAA', { turnOf }),
+  ]);
   return answers.flatMap(({ records }) => records.map(({ content }) => content)).filter((text) => parseIP(text));
 }
 

@@ -26,12 +26,18 @@ export interface KnownAnswer {
   readonly expiresMs: number;
   /** Consecutive failures, including this one. */
   readonly failures: number;
+  /** With a failure: the last answer with records before it. */
+  readonly last?: KnownAnswer;
 }
 
 export interface KnownAnswers {
   /** Whole milliseconds of a clock that is never set back, so that no answer is kept longer than it may be. */
   nowMs(): number;
   find(key: string): KnownAnswer | undefined;
+  /** The last answer with records, until {@link OLDEST_MS} after its time has ended (RFC 8767). */
+  findOld(key: string): KnownAnswer | undefined;
+  /** Whether the name is to be asked: no answer is known, not even a failure. */
+  isDue(key: string): boolean;
   /** Caches an answer for as long as its TTLs and the limits allow, and returns the cache entry. */
   note(key: string, answer: UpstreamAnswer): KnownAnswer;
   readonly size: number;
@@ -40,6 +46,9 @@ export interface KnownAnswers {
 export function keyOf(name: string, type: UpstreamType): string {
   return `${type} ${name}`;
 }
+
+/** How long an answer may be used beyond its time, milliseconds. */
+const OLDEST_MS = 3_600_000;
 
 /** Estimated size of an entry without its strings. */
 const OVERHEAD_OCTETS = 200;
@@ -52,7 +61,7 @@ export function createKnownAnswers(clock: Clock, random: Random, limits: KnownLi
     max: limits.entries,
     maxSize: limits.octets,
     maxEntrySize: LARGEST_OCTETS,
-    sizeCalculation: ({ answer }, key) => sizeOf(key, answer),
+    sizeCalculation: ({ answer, last }, key) => sizeOf(key, answer) + (last ? sizeOf(key, last.answer) : 0),
   });
 
   function isFailure({ status }: UpstreamAnswer): boolean {
@@ -74,18 +83,27 @@ export function createKnownAnswers(clock: Clock, random: Random, limits: KnownLi
 
   const nowMs = (): number => Math.floor(steadyMs(clock));
 
+  const find = (key: string): KnownAnswer | undefined => {
+    const entry = entries.get(key);
+    return entry !== undefined && entry.expiresMs > nowMs() ? entry : undefined;
+  };
+
   return {
     nowMs,
-    find(key) {
+    find,
+    findOld(key) {
       const entry = entries.get(key);
-      return entry !== undefined && entry.expiresMs > nowMs() ? entry : undefined;
+      const last = entry?.answer.status === 'ok' ? entry : entry?.last;
+      return last && nowMs() < last.expiresMs + OLDEST_MS ? last : undefined;
     },
+    isDue: (key) => find(key) === undefined,
     note(key, answer) {
       const before = entries.peek(key);
       const failures = isFailure(answer) ? Math.min(20, (before?.failures ?? 0) + 1) : 0;
       const atMs = nowMs();
       const expiresMs = atMs + secondsFor(answer, failures) * 1000;
-      const entry = { answer, atMs, expiresMs, failures };
+      const last = before?.answer.status === 'ok' ? before : before?.last;
+      const entry = { answer, atMs, expiresMs, failures, ...(failures > 0 && last && { last }) };
       if (expiresMs > atMs) entries.set(key, entry);
       else entries.delete(key);
       return entry;

@@ -1,11 +1,11 @@
 /**
- * Look-ups by outside resolvers: the cache first, one query at a time for each name and type, fair queueing for the
- * rest.
+ * Look-ups by outside resolvers: the cache first, one query at a time for each name and type. Accounts take turns at the queries,
+ * and within an account domains do: ten thousand names of one broken domain delay neither the name of another nor another account.
  */
 import type { Clock } from '../base/clock.js';
 import type { Random } from '../base/random.js';
+import { createTurns, type Turns } from '../base/turns.js';
 import type { UpstreamAnswer } from './answer.js';
-import { type ConcurrencyLimits, limitConcurrency } from './concurrency.js';
 import { createKnownAnswers, type KnownAnswer, type KnownLimits, keyOf } from './known-answers.js';
 import { type Found, failure } from './resolution.js';
 import type { ResolverMetrics } from './resolver-metrics.js';
@@ -21,8 +21,26 @@ export interface OutsideAnswer {
   readonly found: Found | undefined;
 }
 
+export interface OutsideQuestion {
+  readonly name: string;
+  readonly type: UpstreamType;
+  /** Asks even when an answer is known. */
+  readonly bypassCache: boolean;
+  /** An answer whose time has ended is used while it is asked anew. */
+  readonly mayBeOld: boolean;
+  /** Store number of the account whose turn it takes; 0: the installation itself. */
+  readonly turnOf: number;
+}
+
 export interface Outside {
-  ask(name: string, type: UpstreamType, bypassCache: boolean): Promise<OutsideAnswer>;
+  ask(question: OutsideQuestion): Promise<OutsideAnswer>;
+}
+
+export interface QuestionLimits {
+  /** Queries at once. While one account has all of them, as many more are made for accounts that have none. */
+  readonly parallel: number;
+  readonly waiting: number;
+  readonly waitMs: number;
 }
 
 export interface OutsideOptions {
@@ -30,38 +48,73 @@ export interface OutsideOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: ResolverMetrics;
-  readonly limits: KnownLimits & ConcurrencyLimits;
+  readonly limits: KnownLimits & QuestionLimits;
 }
+
+function createQuestionTurns({ parallel, waiting, waitMs }: QuestionLimits, clock: Clock): Turns {
+  const each = { places: parallel, waiting };
+  return createTurns({ all: { ...each, beyond: parallel }, each: [each, each], waitMs }, clock);
+}
+
+type Asking = Promise<KnownAnswer | undefined>;
 
 export function createOutside({ upstream, clock, random, metrics, limits }: OutsideOptions): Outside {
   const known = createKnownAnswers(clock, random, limits);
-  const concurrency = limitConcurrency(clock, limits);
-  const underWay = new Map<string, Promise<KnownAnswer | undefined>>();
-  metrics.observe(() => ({ known: known.size, running: concurrency.running, waiting: concurrency.waiting }));
+  const turns = createQuestionTurns(limits, clock);
+  /** Queries that were sent, and those that wait for a turn of their account: nobody waits for the turn of another. */
+  const sent = new Map<string, Asking>();
+  const planned = new Map<string, Asking>();
+  metrics.observe(
+    () => ({ known: known.size, running: turns.held, waiting: turns.waiting }),
+    () => turns.samples('questions'),
+  );
+
+  const query = async (key: string, { name, type }: OutsideQuestion): Asking => {
+    const answer = await upstream.query(name, type);
+    metrics.countOutcome(answer.status);
+    metrics.countAcquisition('asked');
+    return known.note(key, answer);
+  };
 
   /** Undefined when the query got no turn. That is not cached, because it says nothing about the name. */
-  async function ask(key: string, name: string, type: UpstreamType): Promise<KnownAnswer | undefined> {
-    try {
-      const answer = await concurrency.run(lineOf(name), () => upstream.query(name, type));
-      if (answer) metrics.countOutcome(answer.status);
-      metrics.countAcquisition(answer ? 'asked' : 'refused');
-      return answer && known.note(key, answer);
-    } finally {
-      underWay.delete(key);
+  const ask = async (key: string, question: OutsideQuestion): Asking => {
+    const leave = await turns.enter([String(question.turnOf), lineOf(question.name)]);
+    if (typeof leave === 'string') {
+      metrics.countAcquisition('refused');
+      return undefined;
     }
-  }
+    let asking = sent.get(key);
+    if (!asking) {
+      asking = query(key, question).finally(() => sent.delete(key));
+      sent.set(key, asking);
+    }
+    return asking.finally(leave);
+  };
+
+  const join = (key: string, question: OutsideQuestion): Asking => {
+    const turn = `${question.turnOf} ${key}`;
+    const under = sent.get(key) ?? planned.get(turn);
+    if (under) {
+      metrics.countAcquisition('joined');
+      return under;
+    }
+    const asking = ask(key, question).finally(() => planned.delete(turn));
+    planned.set(turn, asking);
+    return asking;
+  };
 
   return {
-    async ask(name, type, bypassCache) {
+    async ask(question) {
+      const { name, type, bypassCache, mayBeOld } = question;
       const key = keyOf(name, type);
       let entry = bypassCache ? undefined : known.find(key);
-      if (entry) {
-        metrics.countAcquisition('known');
-      } else {
-        let question = underWay.get(key);
-        if (question) metrics.countAcquisition('joined');
-        else underWay.set(key, (question = ask(key, name, type)));
-        entry = await question;
+      const old = mayBeOld && (entry?.failures ?? 1) > 0 ? known.findOld(key) : undefined;
+      if (entry || old) metrics.countAcquisition('known');
+      else entry = await join(key, question);
+      if (old) {
+        // Nobody waits for it; it does not reject.
+        if (known.isDue(key)) void join(key, question);
+        entry = old;
       }
       return entry ? viewOf(entry, name, type, known.nowMs(), limits) : busyAnswer(name, limits);
     },

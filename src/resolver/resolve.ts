@@ -8,9 +8,14 @@ import type { Random } from '../base/random.js';
 import { NameError } from '../dns/name.js';
 import type { ServingSettings } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
-import type { ConcurrencyLimits } from './concurrency.js';
 import type { KnownLimits } from './known-answers.js';
-import { createOutside, type Outside, type OutsideAnswer } from './outside.js';
+import {
+  createOutside,
+  type Outside,
+  type OutsideAnswer,
+  type OutsideQuestion,
+  type QuestionLimits,
+} from './outside.js';
 import { createOwnZones, type OwnAnswer, type OwnZones, wireOf } from './own-zones.js';
 import {
   type Found,
@@ -34,6 +39,10 @@ export interface ResolveOptions {
    * one, the answer is what everybody may know.
    */
   readonly account?: number | undefined;
+  /** Store number of the account whose turn the questions take; default: `account`, or else the installation itself. */
+  readonly turnOf?: number | undefined;
+  /** An answer whose time has ended is used while it is asked anew (RFC 8767). */
+  readonly mayBeOld?: boolean;
 }
 
 export interface Resolver {
@@ -44,7 +53,7 @@ export interface Resolver {
 /** The largest number of links in a chain, across all sources. */
 const MAX_LINKS = 10;
 
-export interface ResolverLimits extends KnownLimits, ConcurrencyLimits {
+export interface ResolverLimits extends KnownLimits, QuestionLimits {
   /** The longest time that a resolution may be used, in seconds. */
   readonly mostTtl: number;
   /** Milliseconds for a whole chain; no further query is sent after this time. */
@@ -88,8 +97,8 @@ export function createResolver(options: ResolverOptions): Resolver {
     limits,
   };
   return {
-    resolve: (name, type, { bypassCache = false, account } = {}) =>
-      follow(sources, { name: fqdnOf(name), type, bypassCache, account }),
+    resolve: (name, type, { bypassCache = false, mayBeOld = false, account, turnOf = account ?? 0 } = {}) =>
+      follow(sources, { name: fqdnOf(name), type, bypassCache, mayBeOld, account, turnOf }),
   };
 }
 
@@ -101,10 +110,7 @@ interface Sources {
   readonly limits: ResolverLimits;
 }
 
-interface Asked {
-  readonly name: string;
-  readonly type: UpstreamType;
-  readonly bypassCache: boolean;
+interface Asked extends OutsideQuestion {
   readonly account: number | undefined;
 }
 
@@ -135,7 +141,7 @@ async function follow(sources: Sources, asked: Asked): Promise<Resolution> {
     if (step === undefined) {
       if (!outside || !covers(outside, name)) {
         if (steadyMs(clock) > endMs) return fail('the chain took too long to follow', 'timeout');
-        outside = await sources.outside.ask(name, asked.type, asked.bypassCache);
+        outside = await sources.outside.ask({ ...asked, name });
       }
       step = stepFrom(outside, name);
     } else {

@@ -20,8 +20,8 @@ export interface ResolverMetrics {
   countOutcome(status: UpstreamStatus): void;
   /** Counts a name that our own zones answered. */
   countOwn(): void;
-  /** Sets the function that reads the gauges. */
-  observe(read: () => ResolverGauges): void;
+  /** Sets the functions that read the gauges and the turns at questions. */
+  observe(read: () => ResolverGauges, turns: () => readonly MetricSample[]): void;
   samples(): MetricSample[];
 }
 
@@ -30,6 +30,7 @@ export function createResolverMetrics(): ResolverMetrics {
   const outcomes: Record<UpstreamStatus, number> = { ok: 0, nodata: 0, nxdomain: 0, servfail: 0, timeout: 0 };
   let own = 0;
   let read = (): ResolverGauges => ({ known: 0, running: 0, waiting: 0 });
+  let turns = (): readonly MetricSample[] => [];
   return {
     countAcquisition(acquisition) {
       acquisitions[acquisition]++;
@@ -40,8 +41,9 @@ export function createResolverMetrics(): ResolverMetrics {
     countOwn() {
       own++;
     },
-    observe(reader) {
+    observe(reader, turnReader) {
       read = reader;
+      turns = turnReader;
     },
     samples() {
       const { known, running, waiting } = read();
@@ -56,6 +58,7 @@ export function createResolverMetrics(): ResolverMetrics {
         gauge('resolver_known_answers', 'Answers kept.', known),
         gauge('resolver_questions_running', 'Queries in progress.', running),
         gauge('resolver_questions_waiting', 'Queries waiting for their turn.', waiting),
+        ...turns(),
       ];
     },
   };

@@ -39,7 +39,7 @@ import { startPeers } from './cluster/peers.js';
 import { SERVING_REMEDY, servingDifferences, watchServing } from './cluster/serving.js';
 import { requireNoCluster } from './cluster/standalone.js';
 import { readCluster } from './cluster/view.js';
-import { createControlBase, masterKeysOf, upstreamServers } from './control-base.js';
+import { createControlBase, lookUpsOf, masterKeysOf, upstreamServers } from './control-base.js';
 import { type EdgeNeed, watchEdgeNeed } from './edge/need.js';
 import { ensureAdministrator, importFirstZones, withLoginLink } from './first-run.js';
 import type { AdminReport, DnsStatus, EdgeStatus } from './ipc.js';
@@ -88,10 +88,10 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const afterCommit: (() => void)[] = [];
     const ended = Promise.withResolvers<void>();
     const { store, vault, zoneKeys, member } = await openOwnStore(options, lifecycle, afterCommit, ended.resolve);
-    const base = createControlBase(settings, store, clock, log, zoneKeys);
+    const lookUps = lookUpsOf(settings, store, clock);
+    const base = createControlBase(settings, store, clock, log, zoneKeys, lookUps);
     const firstSteps = await takeFirstSteps(options, base);
     const { differences, lookAtServing } = agreeOnServing(options, store, member, ended.resolve);
-
     const resolverMetrics = createResolverMetrics();
     const objects = await startObjects(options, store, member !== undefined, lifecycle);
     const resolver = startResolver(options, base, resolverMetrics);
@@ -112,10 +112,9 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const sources = { base, vault, propagation, activity, refresher, runner, edge, lookAtServing, lifecycle, member };
     const hearing = await hearProcesses(options, sources);
     afterCommit.push(...hearing.afterCommit);
-    const apiLog = log.child({});
-    const requestMetrics = createRequestMetrics();
-    const services = [turns, edge, application.metrics, resolverMetrics, refresher];
-    const measured = [requestMetrics, runner, ...hearing.parts, incoming, ...services];
+    const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
+    const services = [turns, edge, application.metrics, resolverMetrics, refresher, lookUps, incoming];
+    const measured = [requestMetrics, runner, ...hearing.parts, ...services];
     const api = buildApi({
       ...{ objects, hostnames, version, propagation, activity, requestMetrics, application },
       base: { ...base, log: apiLog },

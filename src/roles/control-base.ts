@@ -12,8 +12,7 @@ import { type ContextBase, DEFAULT_LIMITS } from '../control/kernel/context.js';
 import type { ZoneKeys } from '../control/kernel/zone-keys.js';
 import { PARTICIPANTS } from '../control/participants.js';
 import { lastServingSettings } from '../control/zones/serving-settings.js';
-import { createDelegationFinder } from '../resolver/delegation.js';
-import { createParentDsFinder } from '../resolver/parent-ds.js';
+import { createLookUps, type LookUps } from '../resolver/look-ups.js';
 import { createUpstream, type UpstreamServer } from '../resolver/upstream.js';
 import type { ServingSettings } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
@@ -64,6 +63,13 @@ export function machineAddresses(): readonly Uint8Array[] {
   return all.flatMap(({ address }) => parseIP(address.replace(/%.*$/, '')) ?? []).filter(isRoutable);
 }
 
+/** What is asked outside beside the resolver. */
+export function lookUpsOf(settings: Settings, store: Store, clock: Clock): LookUps {
+  const servers = upstreamServers(settings);
+  const own = { store, settings: servingSettings(settings, store) };
+  return createLookUps({ upstream: createUpstream({ servers, clock }), clock, own, isOffline: servers.length === 0 });
+}
+
 /** The parts of a use case's context that are the same for every request. `zoneKeys`: private keys of signed zones. */
 export function createControlBase(
   settings: Settings,
@@ -71,10 +77,9 @@ export function createControlBase(
   clock: Clock,
   log: Logger,
   zoneKeys?: ZoneKeys,
+  lookUps = lookUpsOf(settings, store, clock),
 ): ContextBase {
   const serving = servingSettings(settings, store);
-  const servers = upstreamServers(settings);
-  const upstream = createUpstream({ servers, clock });
   return {
     store,
     clock,
@@ -93,14 +98,9 @@ export function createControlBase(
       },
     },
     participants: PARTICIPANTS,
-    findDelegation: createDelegationFinder({ upstream, clock }),
-    findParentDs: createParentDsFinder({
-      upstream,
-      clock,
-      own: { store, settings: serving },
-      isOffline: servers.length === 0,
-    }),
-    askOutside: (name, type) => upstream.query(name, type),
+    findDelegation: lookUps.findDelegation,
+    findParentDs: lookUps.findParentDs,
+    askOutside: lookUps.askOutside,
     ...(zoneKeys && { zoneKeys }),
   };
 }

@@ -84,6 +84,31 @@ t.test('waiting has a limit in number and in time', async (t) => {
   );
 });
 
+t.test('who has most waiting makes room for another that comes', async (t) => {
+  const each = LIMITS.each.map((bounds) => ({ ...bounds, waiting: 9 }));
+  const turns = createTurns({ all: { places: 1, waiting: 4 }, each, waitMs: 1000 }, new TestClock());
+  const b = Array.from({ length: 6 }, (_, i) => ask(turns, ['b', i < 4 ? '1' : '2']));
+  await settled();
+  t.strictSame(
+    b.map(({ result }) => result === 'full'),
+    [false, false, false, false, false, true],
+    'an account makes no room for itself',
+  );
+  const a = [ask(turns, ['a', '1']), ask(turns, ['a', '1']), ask(turns, ['a', '1'])];
+  await settled();
+  t.strictSame(
+    a.map(({ result }) => result === 'full'),
+    [false, false, true],
+    'as many as of the other',
+  );
+  t.strictSame(
+    b.slice(1, 5).map(({ result }) => result === 'full'),
+    [true, true, false, false],
+    'of the zone in which most wait',
+  );
+  t.equal(turns.waiting, 4);
+});
+
 t.test('whoever has gone leaves the queue', async (t) => {
   const turns = createTurns({ ...LIMITS, all: { places: 1, waiting: 9 } }, new TestClock());
   const first = ask(turns, ['a', '1']);

@@ -53,8 +53,8 @@ export interface ControlSettings extends ServingSettings {
   readonly limits: ControlLimits;
 }
 
-/** Asks recursive resolvers, never our own zones. */
-export type AskOutside = (name: string, type: UpstreamType) => Promise<UpstreamAnswer>;
+/** Asks recursive resolvers, never our own zones. `account`: store number of whose turn it takes. */
+export type AskOutside = (name: string, type: UpstreamType, account: number) => Promise<UpstreamAnswer>;
 
 export interface Context {
   readonly store: Store;
@@ -78,7 +78,7 @@ export interface Context {
    * The name servers to which the parent delegates a name; undefined when it is not delegated. Required for activation
    * 'delegation'.
    */
-  readonly findDelegation?: (name: string) => Promise<readonly string[] | undefined>;
+  readonly findDelegation?: (name: string, account: number) => Promise<readonly string[] | undefined>;
   /** The DS records of a zone as every server of its parent has them; absent when nobody can be asked. */
   readonly findParentDs?: FindParentDs;
   /** Outside resolvers for scans; absent when none are configured. */

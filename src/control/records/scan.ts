@@ -166,8 +166,9 @@ async function look(
   ask: AskOutside,
   take: (item: RecordItem) => Promise<void>,
 ): Promise<number> {
-  const { name: apex } = requireZone(ctx, zoneId);
-  const wildcard = await contentsOf(ask, `${ctx.random.uuid()}.${apex}`, 'A');
+  const { name: apex, account } = requireZone(ctx, zoneId);
+  const askFor: Ask = (name, type) => ask(name, type, account);
+  const wildcard = await contentsOf(askFor, `${ctx.random.uuid()}.${apex}`, 'A');
   const questions: (readonly [name: string, type: UpstreamType])[] = [
     ...APEX_TYPES.map((type) => [apex, type] as const),
     ...HOSTS.split(' ').flatMap((host) => HOST_TYPES.map((type) => [`${host}.${apex}`, type] as const)),
@@ -178,7 +179,7 @@ async function look(
   const worker = async (): Promise<void> => {
     for (let i = next++; i < questions.length; i = next++) {
       const [name, type] = questions[i]!;
-      for (const [kind, content] of await contentsOf(ask, name, type)) {
+      for (const [kind, content] of await contentsOf(askFor, name, type)) {
         const isWild = wildcard.some(([other, same]) => other === kind && same === content);
         const owner = isWild && name !== apex ? `*.${apex}` : name;
         const key = `${owner} ${kind} ${content}`;
@@ -193,8 +194,10 @@ async function look(
   return seen.size;
 }
 
+type Ask = (name: string, type: UpstreamType) => ReturnType<AskOutside>;
+
 /** Types and contents of the name itself; for an alias, its CNAME. */
-async function contentsOf(ask: AskOutside, name: string, type: UpstreamType): Promise<[UpstreamType, string][]> {
+async function contentsOf(ask: Ask, name: string, type: UpstreamType): Promise<[UpstreamType, string][]> {
   const { records } = await ask(name, type);
   return records.filter((record) => record.name === name).map((record) => [record.type, record.content]);
 }

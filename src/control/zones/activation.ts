@@ -89,24 +89,28 @@ export async function lookForProof(ctx: Context, zone: ZoneRow): Promise<Evidenc
     return isOwn ? 'delegation' : hasTxt(ctx.store, above, zone) ? 'txt' : 'none';
   }
   if (!ctx.findDelegation) return 'unknown';
-  const delegation = await ctx.findDelegation(zone.name);
+  const delegation = await ctx.findDelegation(zone.name, zone.account);
   if (delegation && leadsTo(zone, delegation, pool)) return 'delegation';
   if (!ctx.askOutside) return 'none';
   // What our own servers say about the name is what the account wrote itself.
-  if (delegation && (await leadsHere(ctx, delegation))) return 'none';
+  if (delegation && (await leadsHere(ctx, delegation, zone.account))) return 'none';
   const { name, content } = proofRecord(zone);
-  const answer = await ctx.askOutside(name, 'TXT');
+  const answer = await ctx.askOutside(name, 'TXT', zone.account);
   if (answer.records.some((record) => record.type === 'TXT' && record.content === content)) return 'txt';
   const isUncertain = answer.status === 'servfail' || answer.status === 'timeout';
   return isUncertain && !delegation ? 'unknown' : 'none';
 }
 
 /** Whether any of these name servers is one of the installation, by its name or by its addresses. */
-async function leadsHere({ settings, askOutside }: Context, delegation: readonly string[]): Promise<boolean> {
+async function leadsHere(
+  { settings, askOutside }: Context,
+  delegation: readonly string[],
+  account: number,
+): Promise<boolean> {
   const names = delegation.map((name) => name.toLowerCase().replace(/\.$/, ''));
   if (names.some((name) => settings.nameServers.includes(name))) return true;
   const addressesOf = async (hosts: readonly string[]): Promise<string[]> => {
-    const asked = hosts.flatMap((host) => [askOutside!(host, 'A'), askOutside!(host, 'AAAA')]);
+    const asked = hosts.flatMap((host) => [askOutside!(host, 'A', account), askOutside!(host, 'AAAA', account)]);
     return (await Promise.all(asked)).flatMap(({ records }) => records.map(({ content }) => content));
   };
   const ours = new Set(await addressesOf(settings.nameServers));

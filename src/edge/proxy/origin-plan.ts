@@ -123,8 +123,8 @@ export function createOriginPlanner({ resolver, guard, clock }: PlannerOptions):
 /** The addresses of a name, and for how many milliseconds they may be used. */
 async function lookUp(resolver: Resolver, name: string, account: number) {
   const answers = await Promise.all([
-    resolver.resolve(name, 'A', { account }),
-    resolver.resolve(name, 'AAAA', { account }),
+    resolver.resolve(name, 'A', { account, mayBeOld: true }),
+    resolver.resolve(name, 'AAAA', { account, mayBeOld: true }),
   ]);
   const addresses = answers.flatMap(({ records }) => records.map(({ content }) => content));
   const ttlMs = Math.min(...answers.map(({ ttl }) => ttl * 1000), LONGEST_USE_MS);
