@@ -14,6 +14,8 @@ if (complaint !== undefined) {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // A reader that has seen enough (`zone export … | head`) is no fault.
   if (error.code === 'EPIPE') process.exit(0);
+  // The terminal has closed; a server that ends because of that finishes its work.
+  if (error.code === 'EIO') return;
   process.stderr.write(`zoneplane: ${messageOf(explainFileFailure(error, 'standard output'))}\n`);
   process.exit(1);
 });

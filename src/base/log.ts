@@ -41,11 +41,14 @@ export function createLogger(options: LogOptions): Logger {
     formatters: { level: (label: string) => ({ level: label }) },
   };
   if (options.destination) return pino(settings, options.destination);
+  const destination = pino.destination({ dest: 1, sync: true });
+  // The terminal has closed, or the disk of the log is full: the server goes on without its lines.
+  destination.on('error', () => {});
   if (options.pretty) {
     const { PinoPretty: pretty } = load('pino-pretty') as typeof import('pino-pretty');
-    return pino(settings, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' }));
+    return pino(settings, pretty({ destination, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' }));
   }
-  return pino(settings);
+  return pino(settings, destination);
 }
 
 /** A logger that writes nothing, for commands and tests. */

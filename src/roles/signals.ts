@@ -1,4 +1,5 @@
 /** The signals that stop a process: the first one to finish, the second one to give up. */
+import { isatty } from 'node:tty';
 import { type Clock, sleep } from '../base/clock.js';
 
 export interface Signals {
@@ -11,9 +12,12 @@ const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 /** One request often arrives twice: from the terminal to the whole group, and again from npm or timeout(1). */
 const SAME_WISH_MS = 1000;
 
+/** Standard input, output and errors: those that are a terminal. nohup(1) leaves none. */
+const terminals = (): number[] => [0, 1, 2].filter((descriptor) => isatty(descriptor));
+
 /**
- * Watches for the signals; SIGHUP calls `onReload` and never stops anything. The watch keeps the process alive until the watch
- * stops.
+ * Watches for the signals. SIGHUP calls `onReload`, unless it says that the terminal in which the process was started has closed:
+ * then it stops it. The watch keeps the process alive until the watch stops.
  */
 export function watchSignals(clock: Clock, onReload: () => void): Signals {
   const waiting: (() => void)[] = [];
@@ -25,8 +29,13 @@ export function watchSignals(clock: Clock, onReload: () => void): Signals {
     lastMs = clock.nowMs();
     waiting.shift()?.();
   };
+  const ownTerminals = terminals();
+  const onHangUp = (): void => {
+    if (terminals().length < ownTerminals.length) onSignal();
+    else onReload();
+  };
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
-  process.on('SIGHUP', onReload);
+  process.on('SIGHUP', onHangUp);
   let stopped = false;
   void (async () => {
     while (!stopped) await sleep(60_000);
@@ -37,7 +46,7 @@ export function watchSignals(clock: Clock, onReload: () => void): Signals {
     stop() {
       stopped = true;
       for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
-      process.off('SIGHUP', onReload);
+      process.off('SIGHUP', onHangUp);
     },
   };
 }
