@@ -7,7 +7,7 @@ import { AsyncLocalStorage, createHook, type HookCallbacks } from 'node:async_ho
 import { threadProcessorUs } from './clock.js';
 import type { MetricSample } from './metrics.js';
 
-export const LONG_TURN_MS = 20;
+const LONG_TURN_MS = 20;
 /** How exactly a turn is measured: processor time is read so often, because reading it costs as much as a short turn. */
 const READ_EVERY_MS = 1;
 

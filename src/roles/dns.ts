@@ -95,12 +95,10 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     const observing = observation && (await startObservation(options, observation, acknowledger.tellObserved));
     if (observing) lifecycle.own('observation', observing, (part) => part.close());
     const samples = (): MetricSample[] => [
-      ...turns.samples(),
+      ...[turns, transfers, signing].flatMap((part) => part.samples()),
       ...servers.readCounters(),
       ...gauges(publisher),
       ...engineSamples(engine),
-      ...transfers.samples(),
-      ...signing.samples(),
       ...(observing?.metrics() ?? []),
     ];
     if (onStatus) reportStatus(options, onStatus, publisher, servers, samples, lifecycle);

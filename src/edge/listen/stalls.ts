@@ -18,7 +18,7 @@ export interface Stalls {
 }
 
 /** How long a client may take nothing, milliseconds. */
-export const STALL_MS = 60_000;
+const STALL_MS = 60_000;
 const LOOKS = 12;
 
 export function createStalls(clock: Clock, stallMs: number = STALL_MS): Stalls {

@@ -35,7 +35,7 @@ export interface OriginPlaceLimits {
 }
 
 /** The longest wait, and what clients that got no place are told to wait. */
-export const PLACE_WAIT_MS = 5000;
+const PLACE_WAIT_MS = 5000;
 /** Then the class that holds most gives back. */
 const PATIENCE_MS = 500;
 /** How many of a zone, and of a client, may wait. */
