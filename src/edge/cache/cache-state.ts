@@ -1,18 +1,20 @@
 /** The state that the parts of the cache share, and what they know about a request. */
 import type { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.js';
+import type { MemoryShares } from '../../base/memory-shares.js';
 import type { HeaderFields } from '../../http/fields.js';
 import type { CachedItem, PurgedItems } from '../purge/purged.js';
 import type { GrowingBody } from './growing-body.js';
-import type { MemoryStore } from './memory-store.js';
+import type { MemoryStores } from './memory-store.js';
 import type { OriginResponse } from './origin-response.js';
 import type { CachePolicy, Eligibility } from './policy.js';
-import type { FillBudget } from './pump.js';
 import type { StoredHead, StoredResponse } from './stored-response.js';
 
 export interface CacheRequest {
   /** Store number of the zone whose settings and purges apply. */
   readonly zone: number;
+  /** Store number of the account that the zone belongs to. */
+  readonly account: number;
   readonly scheme: 'http' | 'https';
   /** Lower case, without port. */
   readonly host: string;
@@ -53,9 +55,9 @@ export interface CacheOptions {
 
 /** The state that the parts of the cache share. */
 export interface CacheState extends CacheOptions {
-  readonly store: MemoryStore;
-  /** Memory of the bodies that are still arriving. */
-  readonly filling: FillBudget;
+  readonly stores: MemoryStores;
+  /** Memory of the bodies that are still arriving, by account. */
+  readonly filling: MemoryShares;
   /** Requests to the origin that are under way, by key. */
   readonly fills: Map<string, Set<Fill>>;
   /** Those of them that requests wait for, by what would send each request. */
@@ -99,6 +101,8 @@ export interface Fill {
   readonly isShared: boolean;
   /** Number of the last purge that was known when the request was sent. */
   readonly purgesSeen: number;
+  /** When the origin was asked, or when something of its response came last; steady milliseconds. */
+  lastMs: number;
   readonly result: Promise<FillResult>;
   /** Requests that wait for the header fields. */
   waiting: number;

@@ -3,12 +3,13 @@
  */
 import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
+import { createMemoryShares } from '../../base/memory-shares.js';
 import { fieldValue, type HeaderFields } from '../../http/fields.js';
 import { type CachedItem, purgedUrl } from '../purge/purged.js';
 import { type Answer, answerHit, answerPassed, answerStored } from './answer.js';
 import type { CacheOptions, CacheRequest, CacheState, Forward, Lookup } from './cache-state.js';
-import { fillCache, joinFill, leaveFill } from './fill-cache.js';
-import { createMemoryStore } from './memory-store.js';
+import { fillCache, isStalled, joinFill, leaveFill } from './fill-cache.js';
+import { createMemoryStores } from './memory-store.js';
 import { eligibilityOf, keyTarget } from './policy.js';
 import { freshen, type StoredResponse, useOf } from './stored-response.js';
 import { isWholeRange } from './validation.js';
@@ -36,8 +37,8 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TR
 export function createEdgeCache(options: CacheOptions): EdgeCache {
   const cache: CacheState = {
     ...options,
-    store: createMemoryStore(options.maxOctets),
-    filling: { octets: 0, most: options.maxOctets },
+    stores: createMemoryStores(options.maxOctets),
+    filling: createMemoryShares(options.maxOctets),
     fills: new Map(),
     awaited: new WeakMap(),
     notStored: new LRUCache({ max: MOST_NOT_STORED }),
@@ -45,9 +46,9 @@ export function createEdgeCache(options: CacheOptions): EdgeCache {
   return {
     serve: (request, forward) => serve(cache, request, forward),
     leave: (forward) => leaveFill(cache, forward),
-    sweepPurged: () => cache.store.sweep((stored) => isPurged(cache, stored)),
-    octets: cache.store.octets,
-    count: cache.store.count,
+    sweepPurged: () => cache.stores.sweep((stored) => isPurged(cache, stored)),
+    octets: cache.stores.octets,
+    count: cache.stores.count,
   };
 }
 
@@ -58,7 +59,7 @@ function serve(cache: CacheState, request: CacheRequest, forward: Forward): Answ
   if (eligibility === 'bypass') return pass(request, forward);
   const key = keyOf(request);
   const always = alwaysSelecting(fields);
-  const stored = find(cache, key, fields, always);
+  const stored = find(cache, request, key, always);
   const nowMs = cache.clock.nowMs();
   const use = stored && useOf(stored, nowMs);
   if (stored && use === 'fresh') return answerHit(stored, request, nowMs);
@@ -85,11 +86,17 @@ function itemOf(request: CacheRequest): Omit<CachedItem, 'tags'> {
   };
 }
 
-function find(cache: CacheState, key: string, fields: HeaderFields, always: string): StoredResponse | undefined {
+function find(
+  cache: CacheState,
+  { account, fields }: CacheRequest,
+  key: string,
+  always: string,
+): StoredResponse | undefined {
+  const store = cache.stores.of(account);
   for (;;) {
-    const stored = cache.store.find(key, fields, always);
+    const stored = store.find(key, fields, always);
     if (!stored || !isPurged(cache, stored)) return stored;
-    cache.store.remove(key, stored);
+    store.remove(key, stored);
   }
 }
 
@@ -105,14 +112,16 @@ function isPurged({ purged }: CacheState, stored: StoredResponse): boolean {
 async function ask(cache: CacheState, lookup: Lookup): Promise<Answer> {
   const { key, always } = lookup;
   if (!mayShare(cache, lookup)) return fillCache(cache, lookup, false);
-  const running = [...(cache.fills.get(key) ?? [])].find((fill) => fill.isShared && fill.always === always);
-  if (!running || running.isOutdated) return fillCache(cache, lookup, true);
+  const running = [...(cache.fills.get(key) ?? [])].find(
+    (fill) => fill.isShared && fill.always === always && !fill.isOutdated && !isStalled(cache, fill),
+  );
+  if (!running) return fillCache(cache, lookup, true);
   return (await joinFill(cache, lookup, running)) ?? fillCache(cache, lookup, false);
 }
 
 /** Whether other requests may wait for the response: it can probably be stored, and it is not a part. */
 function mayShare(cache: CacheState, { request, key, eligibility }: Lookup): boolean {
-  if (eligibility === 'opt-in' && !cache.store.has(key)) return false;
+  if (eligibility === 'opt-in' && !cache.stores.of(request.account).has(key)) return false;
   if (request.fields['range'] !== undefined && !isWholeRange(request.fields)) return false;
   return (cache.notStored.get(key) ?? 0) <= cache.clock.nowMs();
 }
@@ -143,9 +152,10 @@ async function passHead(cache: CacheState, { request, forward, key, stored, elig
   const response = await forward(request.fields).response;
   if (stored && response.status === 200) {
     const exchange = { requestedAtMs, receivedAtMs: cache.clock.nowMs() };
+    const store = cache.stores.of(request.account);
     if (isSame(stored, response.fields)) {
-      cache.store.replace(key, stored, freshen(stored, response.fields, exchange, purgesSeen));
-    } else cache.store.remove(key, stored);
+      store.replace(key, stored, freshen(stored, response.fields, exchange, purgesSeen));
+    } else store.remove(key, stored);
   }
   return answerPassed(response, { result: stored ? 'EXPIRED' : eligibility === 'opt-in' ? 'DYNAMIC' : 'MISS' });
 }
@@ -160,10 +170,10 @@ function isSame({ fields, representation }: StoredResponse, head: HeaderFields):
 async function passUnsafe(cache: CacheState, request: CacheRequest, forward: Forward): Promise<Answer> {
   const response = await forward(request.fields).response;
   if (response.status >= 200 && response.status < 400) {
-    invalidate(cache, keyOf(request));
+    invalidate(cache, request);
     for (const name of ['location', 'content-location']) {
       const target = targetOnHost(request, fieldValue(response.fields, name));
-      if (target !== undefined) invalidate(cache, keyOf({ ...request, target }));
+      if (target !== undefined) invalidate(cache, { ...request, target });
     }
   }
   return answerPassed(response, { result: 'DYNAMIC' });
@@ -176,7 +186,8 @@ function targetOnHost({ scheme, host, target }: CacheRequest, reference: string 
   return isOwn ? url.pathname + url.search : undefined;
 }
 
-function invalidate(cache: CacheState, key: string): void {
-  cache.store.removeAll(key);
+function invalidate(cache: CacheState, request: CacheRequest): void {
+  const key = keyOf(request);
+  cache.stores.of(request.account).removeAll(key);
   for (const fill of cache.fills.get(key) ?? []) fill.isOutdated = true;
 }

@@ -1,4 +1,5 @@
 /** Asks the origin, stores its response, and lets other requests wait for it. */
+import { steadyMs } from '../../base/clock.js';
 import { type Answer, answerGrowing, answerPassed, answerStored } from './answer.js';
 import type { CacheState, Fill, FillResult, Forward, Lookup } from './cache-state.js';
 import type { CacheNotes, CacheResult } from './cache-status.js';
@@ -27,9 +28,11 @@ export async function joinFill(cache: CacheState, lookup: Lookup, fill: Fill): P
   const { request, always, item, forward } = lookup;
   if (cache.purged.isPurged({ ...item, tags: [] }, fill.purgesSeen)) return undefined;
   waitFor(cache, forward, fill);
-  const result = await fill.result;
-  cache.awaited.delete(forward);
-  if (result.kind === 'alone' || fill.isOutdated) return undefined;
+  const result = await inTime(cache, fill);
+  if (result) cache.awaited.delete(forward);
+  // Its origin stands still: this request asks for itself.
+  else leaveFill(cache, forward);
+  if (!result || result.kind === 'alone' || fill.isOutdated) return undefined;
   const head = result.kind === 'growing' ? result.head : result.stored;
   if (cache.purged.isPurged(head.item, fill.purgesSeen) || !answers(head, request.fields, always)) return undefined;
   const nowMs = cache.clock.nowMs();
@@ -37,6 +40,25 @@ export async function joinFill(cache: CacheState, lookup: Lookup, fill: Fill): P
   if (result.kind === 'stored') return answerStored(result.stored, request, notes, nowMs);
   const { length, body } = result;
   return body.isKept ? answerGrowing(head, length, () => body.open(), request, notes, nowMs) : undefined;
+}
+
+/** The longest wait for something of a response that another request has asked for, milliseconds. */
+const WAIT_MS = 5000;
+
+/** Whether nothing of the response came for so long that others no longer wait for it. */
+export function isStalled({ clock }: CacheState, fill: Fill): boolean {
+  return steadyMs(clock) - fill.lastMs >= WAIT_MS;
+}
+
+/** Undefined: nothing came in time. */
+function inTime({ clock }: CacheState, fill: Fill): Promise<FillResult | undefined> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(WAIT_MS, () => resolve(undefined));
+    void fill.result.then((result) => {
+      cancel();
+      resolve(result);
+    });
+  });
 }
 
 function waitFor({ awaited }: CacheState, forward: Forward, fill: Fill): void {
@@ -69,6 +91,7 @@ export async function fillCache(cache: CacheState, lookup: Lookup, isShared: boo
     always,
     isShared,
     purgesSeen: cache.purged.lastSeq(),
+    lastMs: steadyMs(cache.clock),
     result,
     isOutdated: false,
     waiting: 0,
@@ -87,6 +110,7 @@ export async function fillCache(cache: CacheState, lookup: Lookup, isShared: boo
     fill.stop = sent.stop;
     waitFor(cache, forward, fill);
     const response = await sent.response;
+    fill.lastMs = steadyMs(cache.clock);
     cache.awaited.delete(forward);
     const received = { response, exchange: { requestedAtMs, receivedAtMs: cache.clock.nowMs() }, fill, settle };
     const { answer, isComplete } = receive(cache, lookup, received);
@@ -125,7 +149,7 @@ function receive(cache: CacheState, lookup: Lookup, received: Received): Outcome
   if (stored && response.status === 304 && isOwnValidation(lookup)) {
     response.body?.discard();
     const fresh = freshen(stored, response.fields, exchange, fill.purgesSeen);
-    if (isStillTrue(cache, fill, fresh)) cache.store.replace(key, stored, fresh);
+    if (isStillTrue(cache, fill, fresh)) cache.stores.of(request.account).replace(key, stored, fresh);
     settle({ kind: 'stored', stored: fresh });
     return {
       answer: answerStored(fresh, request, { result: 'REVALIDATED', forwardedStatus }, nowMs),
@@ -152,11 +176,11 @@ function isOwnValidation({ request: { fields } }: Lookup): boolean {
 
 /** Answers with a response that is not stored. */
 function passOn(cache: CacheState, lookup: Lookup, response: OriginResponse, decision: StoringDecision): Answer {
-  const { key, stored, eligibility } = lookup;
+  const { request, key, stored, eligibility } = lookup;
   const isPartial = response.status === 206 || response.status === 304 || response.status === 416;
   if (!isPartial && !ERRORS.has(response.status)) {
     // The origin no longer answers with the stored response.
-    if (stored) cache.store.remove(key, stored);
+    if (stored) cache.stores.of(request.account).remove(key, stored);
     if (eligibility !== 'opt-in') cache.notStored.set(key, cache.clock.nowMs() + NOT_STORED_MS);
   }
   const isForbidden = !isPartial && !decision.isStored && decision.refusal === 'forbidden';
@@ -190,8 +214,8 @@ function keep(
   const store = (body: readonly Uint8Array[], size: number): void => {
     const whole = withBody(head, joined(body, size), size);
     if (!isStillTrue(cache, fill, whole)) return;
-    if (stored) cache.store.remove(key, stored);
-    cache.store.put(key, whole);
+    if (stored) cache.stores.of(request.account).remove(key, stored);
+    cache.stores.of(request.account).put(key, whole);
     cache.notStored.delete(key);
   };
   const nowMs = exchange.receivedAtMs;
@@ -209,7 +233,8 @@ function keep(
     source: response.body.open(),
     length,
     maxOctets: cache.maxObjectOctets,
-    budget: cache.filling,
+    ...{ memory: cache.filling, account: request.account },
+    onPiece: () => (fill.lastMs = steadyMs(cache.clock)),
   });
   settle({ kind: 'growing', head, length, body });
   const answer = answerGrowing(head, length, () => body.open(), request, notes, nowMs);

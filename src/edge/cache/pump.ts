@@ -1,13 +1,8 @@
 /** Moves a body from the origin to its readers, and reports whether it was complete. */
 import type { Readable } from 'node:stream';
+import type { MemoryShares } from '../../base/memory-shares.js';
 import { GrowingBody } from './growing-body.js';
 import { OriginSilent } from './origin-response.js';
-
-/** A limit in octets for all arriving bodies together. Above it, a body is passed on but no longer kept. */
-export interface FillBudget {
-  octets: number;
-  readonly most: number;
-}
 
 export interface PumpOptions {
   readonly source: Readable;
@@ -15,7 +10,10 @@ export interface PumpOptions {
   readonly length: number | undefined;
   /** A longer body, in octets, is passed on but no longer kept. */
   readonly maxOctets: number;
-  readonly budget: FillBudget;
+  /** For the bodies that arrive. What an account has no share for is passed on but no longer kept. */
+  readonly memory: MemoryShares;
+  readonly account: number;
+  readonly onPiece: () => void;
 }
 
 export interface Pumped {
@@ -30,15 +28,16 @@ export function pump(options: PumpOptions): Pumped {
   return { body, isWhole: move(options, body) };
 }
 
-async function move({ source, length, maxOctets, budget }: PumpOptions, body: GrowingBody): Promise<boolean> {
+async function move(options: PumpOptions, body: GrowingBody): Promise<boolean> {
+  const { source, length, maxOctets, memory, account, onPiece } = options;
   let counted = 0;
   try {
     for await (const chunk of source as AsyncIterable<Uint8Array>) {
+      onPiece();
       body.append(chunk);
       if (body.isKept) {
-        counted += chunk.length;
-        budget.octets += chunk.length;
-        if (body.size > maxOctets || budget.octets > budget.most) body.stopKeeping();
+        if (body.size > maxOctets || !memory.take(account, chunk.length)) body.stopKeeping();
+        else counted += chunk.length;
       }
       if (!body.isKept) await body.room();
     }
@@ -51,7 +50,7 @@ async function move({ source, length, maxOctets, budget }: PumpOptions, body: Gr
     body.fail(error instanceof Error ? error : new Error(String(error)));
     return false;
   } finally {
-    budget.octets -= counted;
+    memory.give(account, counted);
   }
 }
 

@@ -60,6 +60,7 @@ function cacheRequest(request: EdgeRequest, { zone, settings }: ServedRoute): Ca
   const { scheme, host, target, method, headers, body } = request;
   return {
     zone: zone.seq,
+    account: zone.account,
     scheme,
     host,
     target,

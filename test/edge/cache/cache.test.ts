@@ -59,7 +59,7 @@ function setUp(limits: { maxOctets?: number; maxObjectOctets?: number } = {}) {
   const serve = async (target = '/a', more: Partial<CacheRequest> = {}): Promise<Answer> =>
     cache.serve(
       {
-        zone: 1,
+        ...{ zone: 1, account: 1 },
         scheme: 'https',
         host: 'www.example.com',
         target,
@@ -75,7 +75,15 @@ function setUp(limits: { maxOctets?: number; maxObjectOctets?: number } = {}) {
   const begin = (target: string) => {
     const own: Forward = (fields) => forward(fields);
     const policy = { level: 'cache_everything', browserTtlS: 0, developmentMode: false } as const;
-    const request = { zone: 1, scheme: 'https', host: 'www.example.com', target, method: 'GET', fields: {} } as const;
+    const request = {
+      zone: 1,
+      account: 1,
+      scheme: 'https',
+      host: 'www.example.com',
+      target,
+      method: 'GET',
+      fields: {},
+    } as const;
     const answer = Promise.resolve(cache.serve({ ...request, hasBody: false, policy }, own));
     answer.catch(() => {});
     return { forward: own, answer };
@@ -373,6 +381,90 @@ t.test('what is least recently used goes first', async (t) => {
   t.same(await room.results('/a', '/d'), ['HIT', 'MISS']);
   t.ok(room.cache.octets() <= 300_000);
   t.same(await room.results('/a', '/c', '/b'), ['HIT', 'HIT', 'MISS']);
+});
+
+t.test('an account keeps its share, however much others store', async (t) => {
+  const room = setUp({ maxOctets: 1_000_000, maxObjectOctets: 200_000 });
+  room.origin = () => ({ status: 200, fields: fresh, body: 'x'.repeat(40_000) });
+  const a = { account: 1, zone: 1 };
+  const b = { account: 2, zone: 2 };
+  const paths = (count: number): string[] => Array.from({ length: count }, (_, i) => `/${i}`);
+  for (const path of paths(8)) await room.get(path, a);
+  for (const path of paths(120)) await room.get(path, b);
+  for (const path of paths(8)) t.equal((await room.get(path, a)).result, 'HIT', `${path} of the other account`);
+  for (const path of paths(60)) await room.get(path, a);
+  t.equal((await room.get('/119', b)).result, 'HIT', 'nor does the second one lose more than its share');
+  const kept = await Promise.all(
+    paths(120).map(async (path) => (await room.get(path, { ...b, method: 'HEAD' })).result),
+  );
+  t.ok(kept.filter((result) => result === 'HIT').length >= 11, 'which is about half');
+  t.ok(room.cache.octets() <= 1_000_000);
+});
+
+t.test('bodies on their way of one account leave room for those of others', async (t) => {
+  const room = setUp({ maxOctets: 300_000, maxObjectOctets: 200_000 });
+  const bodies: Readable[] = [];
+  room.origin = () => {
+    const body = new Readable({ read() {} });
+    bodies.push(body);
+    return { status: 200, fields: { ...fresh, 'content-length': '100000' }, body };
+  };
+  const open = async (path: string, account: number): Promise<void> => {
+    void read(await room.serve(path, { account, zone: account })).catch(() => {});
+  };
+  for (let i = 0; i < 4; i++) {
+    await open(`/b${i}`, 2);
+    bodies[i]!.push(Buffer.alloc(90_000));
+    await turn();
+  }
+  await open('/a', 1);
+  bodies[4]!.push(Buffer.alloc(100_000));
+  for (const body of bodies) body.push(null);
+  await turn();
+  await turn();
+  t.equal((await room.get('/a', { account: 1, zone: 1 })).result, 'HIT');
+});
+
+t.test('who waits for what another has asked for does not wait for long', async (t) => {
+  const room = setUp();
+  const answers: ((answer: OriginAnswer) => void)[] = [];
+  room.origin = () => new Promise((resolve) => answers.push(resolve));
+  const first = room.begin('/slow');
+  const second = room.get('/slow');
+  await turn();
+  t.equal(room.asked.length, 1);
+  room.clock.advance(4999);
+  await turn();
+  t.equal(room.asked.length, 1);
+  room.clock.advance(1);
+  await turn();
+  t.equal(room.asked.length, 2, 'it asks for itself');
+  answers[1]!({ status: 200, fields: fresh, body: 'second' });
+  t.match(await second, { text: 'second', result: 'MISS' });
+  room.clock.advance(120_000);
+  const [third, fourth] = [room.get('/slow'), room.get('/slow')];
+  await turn();
+  t.equal(room.asked.length, 3, 'a request that comes later does not wait for it at all, but others wait for that one');
+  answers[2]!({ status: 200, fields: fresh, body: 'third' });
+  t.match([(await third).text, (await fourth).text], ['third', 'third']);
+  answers[0]!({ status: 200, fields: fresh, body: 'first' });
+  t.match(await read(await first.answer), { text: 'first' }, 'who asked first still gets its answer');
+  t.equal(room.stopped, 0);
+});
+
+t.test('nobody joins a body that stands still', async (t) => {
+  const room = setUp();
+  const body = new Readable({ read() {} });
+  room.origin = () => ({ status: 200, fields: { ...fresh, 'content-length': '10' }, body });
+  const first = await room.serve('/still');
+  body.push('12345');
+  for (let i = 0; i < 5; i++) await turn();
+  room.clock.advance(5001);
+  room.origin = () => ({ status: 200, fields: fresh, body: 'whole' });
+  t.match(await room.get('/still'), { text: 'whole', result: 'MISS' });
+  body.push('67890');
+  body.push(null);
+  t.match(await read(first), { text: '1234567890' });
 });
 
 t.test('validation: a 304 refreshes what is stored, anything else replaces it', async (t) => {
