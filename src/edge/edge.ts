@@ -32,7 +32,7 @@ import { createAnswer } from './proxy/answer.js';
 import type { Stage } from './proxy/exchange.js';
 import { createOriginStage } from './proxy/from-origin.js';
 import { createOriginGuard } from './proxy/origin-guard.js';
-import { createOriginPlaces, REQUEST_PLACES } from './proxy/origin-places.js';
+import { createOriginPlaces, REQUEST_PLACES, WEB_SOCKET_PLACES } from './proxy/origin-places.js';
 import { createOriginPlanner } from './proxy/origin-plan.js';
 import { createOriginPools, type OriginTimes } from './proxy/origin-pools.js';
 import { createTrustedRoots } from './proxy/trusted-roots.js';
@@ -132,7 +132,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const front: Front = createFront({
     ...options,
     answer: createAnswer({ ...places, store, clock, table, loopId, stage: cached.stage }),
-    webSockets: createWebSockets({ table, upgrader: origins.upgrader, loopId, details: options.details, onFault }),
+    webSockets: createWebSockets({ ...options, ...origins, table, stalls, onFault }),
     ...{ connections, stalls },
     onFault,
     findTls: (host) => contexts.find(table.find(host)),
@@ -255,6 +255,7 @@ function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void, on
   );
   const pools = createOriginPools({ clock, trustedRoots, times: options.originTimes });
   const requests = createOriginPlaces(clock, REQUEST_PLACES);
+  const webSockets = createOriginPlaces(clock, WEB_SOCKET_PLACES);
   const memory = createMemoryShares(READ_AHEAD_OCTETS);
   const loopId = loopIdOf(store);
   return {
@@ -262,8 +263,8 @@ function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void, on
     pools,
     loopId,
     stage: createOriginStage({ planner, pools, places: requests, memory, loopId, onLatency, onFault }),
-    upgrader: createUpgrader({ planner, loopId, trustedRoots, clock }),
-    samples: requests.samples,
+    upgrader: createUpgrader({ planner, places: webSockets, loopId, trustedRoots, clock }),
+    samples: () => [...requests.samples(), ...webSockets.samples()],
   };
 }
 

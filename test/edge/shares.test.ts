@@ -224,3 +224,51 @@ t.test('octets after a response answer no request of another zone, and are not s
     }
   }
 });
+
+const UPGRADE = 'Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+const openWebSocket = (host: string): string =>
+  `GET /ws HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\n${UPGRADE}\r\n`;
+const AGREED = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+
+t.test('WebSockets of one client have a bound, and give way to those of others', async (t) => {
+  const port = await listenTo(t, (socket) => socket.write(AGREED));
+  const world = await startEdgeWorld(t, { clock: new QuickClock(20) });
+  for (const name of ['a.test', 'b.test']) await world.zone(name, port);
+  const many = Array.from({ length: 300 }, () => ask(t, world.httpPort, GREEDY, openWebSocket(B)));
+  await until(() => many.filter(({ text }) => text.startsWith('HTTP/1.1 101')).length >= 256);
+  await until(() => many.every(answered));
+  const refused = many.filter(({ text }) => /^HTTP\/1\.1 503 [\s\S]*retry-after: 5/i.test(text));
+  t.equal(refused.length, 44);
+  for (const from of [VISITOR, GREEDY]) {
+    const other = ask(t, world.httpPort, from, openWebSocket(A));
+    await until(() => answered(other));
+    t.match(other.text, /^HTTP\/1\.1 101 /, from);
+    const request = ask(t, world.httpPort, from, `GET / HTTP/1.1\r\nHost: ${A}\r\n\r\n`);
+    await until(() => answered(request));
+  }
+  for (const { socket } of many) socket.destroy();
+  await until(() => turnsOf(world, 'turns_held', { kind: 'websocket' }) === 2);
+});
+
+t.test('a WebSocket of which one side takes nothing ends', async (t) => {
+  let origin: Socket | undefined;
+  const port = await listenTo(t, (socket) => {
+    origin = socket;
+    socket.write(AGREED);
+  });
+  const world = await startEdgeWorld(t, { clock: new QuickClock(60) });
+  await world.zone('b.test', port);
+  const one = ask(t, world.httpPort, VISITOR, openWebSocket(B));
+  await until(() => answered(one));
+  await sleep(1500);
+  t.notOk(one.isOver, 'nothing is said, so nothing is missing');
+  one.socket.pause();
+  origin!.write(Buffer.alloc(1 << 24));
+  await until(() => origin!.destroyed);
+  const two = ask(t, world.httpPort, VISITOR, openWebSocket(B));
+  await until(() => answered(two));
+  origin!.pause();
+  two.socket.write(Buffer.alloc(1 << 24));
+  await until(() => two.isOver);
+  t.pass('nor may the origin');
+});

@@ -55,9 +55,14 @@ export async function listenAt(
 }
 
 const BACKLOG = 1024;
+const KEEP_ALIVE_MS = 60_000;
 
 function listen(host: string, port: number, accept: (socket: Socket) => void): Promise<Server> {
-  const server = createServer({ noDelay: true, allowHalfOpen: false }, accept);
+  const server = createServer(
+    // The system notices clients that have vanished.
+    { noDelay: true, allowHalfOpen: false, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS },
+    accept,
+  );
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(new EdgeListenError(error.code ?? '', host, port)));
     server.listen({ host, port, ipv6Only: host.includes(':'), exclusive: true, backlog: BACKLOG }, () => {

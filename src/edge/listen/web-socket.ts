@@ -14,11 +14,13 @@ import type { RoutingTable } from '../route/table.js';
 import { http2Fields } from './http2-fields.js';
 import type { Outcome } from './reply.js';
 import type { ReadRequest } from './request.js';
+import type { Stalls } from './stalls.js';
 
 export interface WebSocketOptions {
   readonly table: RoutingTable;
   readonly upgrader: Upgrader;
   readonly loopId: string;
+  readonly stalls: Stalls;
   readonly details: boolean;
   /** A fault of this program ended an exchange. */
   readonly onFault: (error: unknown) => void;
@@ -46,15 +48,15 @@ export function createWebSockets(options: WebSocketOptions): WebSockets {
     overHttp1(request, socket, head, onEnd) {
       // The octets after the request belong to the origin.
       if (head.length > 0) socket.unshift(head);
-      open(options, request, [], http1Client(socket, onEnd), onEnd);
+      open(options, request, [], http1Client(socket, options.stalls, onEnd), onEnd);
     },
     overHttp2(request, message, response, onEnd) {
       const key = ['sec-websocket-key', randomBytes(16).toString('base64')];
       if (message.headers[':protocol'] !== 'websocket') {
-        http2Client(response, onEnd).answered(501, ['content-length', '0'], Buffer.alloc(0));
+        http2Client(response, options.stalls, onEnd).answered(501, ['content-length', '0'], Buffer.alloc(0));
         return;
       }
-      open(options, request, key, http2Client(response, onEnd), onEnd);
+      open(options, request, key, http2Client(response, options.stalls, onEnd), onEnd);
     },
   };
 }
@@ -106,7 +108,7 @@ function asGet(request: EdgeRequest): EdgeRequest {
   return { ...request, method: 'GET', body: undefined, bodyLength: undefined };
 }
 
-function http1Client(socket: Duplex, onEnd: OnEnd): Client {
+function http1Client(socket: Duplex, stalls: Stalls, onEnd: OnEnd): Client {
   const head = (status: number, headers: HeaderList): string => {
     const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`];
     for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
@@ -125,7 +127,7 @@ function http1Client(socket: Duplex, onEnd: OnEnd): Client {
       }
       socket.write(head(101, [...headers, 'connection', 'Upgrade', 'upgrade', 'websocket']), 'latin1');
       if (first.length > 0) socket.write(first);
-      tunnel(socket, origin, () => onEnd({ status: 101, octets: 0, failure: undefined, complete: true }));
+      tunnel(socket, origin, stalls, () => onEnd({ status: 101, octets: 0, failure: undefined, complete: true }));
     },
     answered(status, headers, body) {
       socket.write(head(status, [...headers, 'connection', 'close']), 'latin1');
@@ -137,7 +139,7 @@ function http1Client(socket: Duplex, onEnd: OnEnd): Client {
   };
 }
 
-function http2Client({ stream }: Http2ServerResponse, onEnd: OnEnd): Client {
+function http2Client({ stream }: Http2ServerResponse, stalls: Stalls, onEnd: OnEnd): Client {
   stream.on('error', () => {});
   const cut = (): void => stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   return {
@@ -149,7 +151,7 @@ function http2Client({ stream }: Http2ServerResponse, onEnd: OnEnd): Client {
       const { 'sec-websocket-accept': _, ...fields } = http2Fields(headers);
       stream.respond({ ...fields, [constants.HTTP2_HEADER_STATUS]: 200 });
       if (first.length > 0) stream.write(first);
-      tunnel(stream, origin, () => onEnd({ status: 200, octets: 0, failure: undefined, complete: true }));
+      tunnel(stream, origin, stalls, () => onEnd({ status: 200, octets: 0, failure: undefined, complete: true }));
     },
     answered(status, headers, body) {
       if (stream.destroyed) {

@@ -7,12 +7,15 @@ import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.js';
+import type { Leave } from '../../base/turns.js';
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
+import { type Stalls, unsentOf } from '../listen/stalls.js';
 import { bounded } from './boundary.js';
 import type { EdgeRequest, HeaderList, ServedRoute } from './exchange.js';
 import { endToEndHeaders, originHeaders } from './headers.js';
 import { originFailure, statusFailure } from './origin-failure.js';
+import { type OriginPlaces, refusal } from './origin-places.js';
 import type { OriginPlan, OriginPlanner } from './origin-plan.js';
 import type { TrustedRoots } from './trusted-roots.js';
 
@@ -30,6 +33,7 @@ export interface UpgradeOutcome {
 export interface UpgraderOptions {
   readonly clock: Clock;
   readonly planner: OriginPlanner;
+  readonly places: OriginPlaces;
   readonly loopId: string;
   readonly trustedRoots: () => TrustedRoots;
 }
@@ -42,29 +46,61 @@ export type Upgrader = (
 ) => () => void;
 
 /** `extra`: fields that the client's HTTP version does not have, such as `Sec-WebSocket-Key`. */
-export function createUpgrader({ planner, loopId, trustedRoots, clock }: UpgraderOptions): Upgrader {
+export function createUpgrader(options: UpgraderOptions): Upgrader {
   return (request, route, extra, outcome) => {
-    let abort = (): void => {};
-    let gone = false;
-    void Promise.resolve(planner.planFor(route, request.scheme))
-      .then((planned) => {
-        if (gone) return;
-        if ('failure' in planned) outcome.onFailure(planned.failure);
-        else {
-          const headers = [...originHeaders(request, loopId), ...extra];
-          abort = ask(planned.plan, request, headers, { trustedRoots, clock }, outcome);
-        }
-      })
-      .catch(outcome.onFault);
-    return () => {
-      gone = true;
-      abort();
-    };
+    const attempt = new UpgradeAttempt(options, request, extra, outcome);
+    attempt.begin(route).catch(outcome.onFault);
+    return () => attempt.abort();
   };
+}
+
+/** Holds a place from the request on until the connection to the origin has ended. */
+class UpgradeAttempt {
+  private readonly waiting = new AbortController();
+  private end: ((failure: Failure) => void) | undefined;
+
+  constructor(
+    private readonly options: UpgraderOptions,
+    private readonly request: EdgeRequest,
+    private readonly extra: HeaderList,
+    private readonly outcome: UpgradeOutcome,
+  ) {}
+
+  async begin(route: OriginRoute): Promise<void> {
+    const { planner, places, loopId } = this.options;
+    const { signal } = this.waiting;
+    const planned = await planner.planFor(route, this.request.scheme);
+    if (signal.aborted) return;
+    if ('failure' in planned) {
+      this.outcome.onFailure(planned.failure);
+      return;
+    }
+    const share = { account: route.zone.account, zone: route.zone.seq, network: this.request.network };
+    const place = await places.enter(share, this, signal);
+    if (place === undefined) return;
+    if (typeof place !== 'function') this.outcome.onFailure(place);
+    else if (signal.aborted) place();
+    else {
+      const headers = [...originHeaders(this.request, loopId), ...this.extra];
+      this.end = ask(planned.plan, this.request, headers, this.options, this.outcome, place);
+    }
+  }
+
+  /** Others need its place more. */
+  giveBack(): void {
+    this.waiting.abort();
+    this.end?.(refusal('this client or this zone'));
+  }
+
+  abort(): void {
+    this.waiting.abort();
+    this.end?.(refusal('a client that has left'));
+  }
 }
 
 /** The time limit from the connection to the origin's response, milliseconds. */
 const ANSWER_MS = 15_000;
+const KEEP_ALIVE_MS = 60_000;
 /** The time limit between two parts of another answer's body, milliseconds. */
 const BODY_WAIT_MS = 100_000;
 
@@ -74,7 +110,8 @@ function ask(
   headers: readonly string[],
   { trustedRoots, clock }: Pick<UpgraderOptions, 'trustedRoots' | 'clock'>,
   outcome: UpgradeOutcome,
-): () => void {
+  leave: Leave,
+): (failure: Failure) => void {
   const { onUpgraded, onAnswered, onFailure } = outcome;
   const { address, port } = endpoints[0]!;
   const tls = { servername: sni, rejectUnauthorized: verified, ...(verified && { ca: trustedRoots().pem }) };
@@ -85,6 +122,7 @@ function ask(
     ...(scheme === 'https' && tls),
   });
   let isSettled = false;
+  let upgraded: Socket | undefined;
   /** Whatever comes first is what becomes of the request; what follows is no second answer. */
   const settle = (): boolean => {
     if (isSettled) return false;
@@ -95,12 +133,19 @@ function ask(
   const cancel = clock.after(ANSWER_MS, () => {
     asked.destroy(Object.assign(new Error('no answer'), { code: 'UND_ERR_CONNECT_TIMEOUT' }));
   });
-  asked.on('close', cancel);
+  asked.on('close', () => {
+    cancel();
+    if (!upgraded) leave();
+  });
   asked.on('error', (error: Error) => {
     if (settle()) onFailure(originFailure(error));
   });
   asked.once('upgrade', (message: IncomingMessage, socket: Socket, head: Buffer) => {
+    upgraded = socket;
+    socket.once('close', leave);
     socket.on('error', () => socket.destroy());
+    // Notices an origin that has vanished.
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     if (!settle()) socket.destroy();
     else bounded(outcome.onFault, () => onUpgraded(originFields(message), socket, head));
   });
@@ -115,7 +160,11 @@ function ask(
     if (failure && settle()) onFailure(failure);
   });
   asked.end();
-  return () => asked.destroy();
+  return (failure) => {
+    if (settle()) onFailure(failure);
+    asked.destroy();
+    upgraded?.destroy();
+  };
 }
 
 /** A body of which nothing comes any more, or that the client does not take, is not waited for. */
@@ -133,12 +182,19 @@ function originFields({ rawHeaders }: IncomingMessage): string[] {
   return endToEndHeaders(rawHeaders.map((text, i) => (i % 2 === 0 ? text.toLowerCase() : text)));
 }
 
-/** Joins both sides until one of them ends. */
-export function tunnel(client: Duplex, origin: Duplex, onEnd: () => void): void {
+/** Joins both sides until one of them ends, or takes nothing of what the other says for too long. */
+export function tunnel(client: Duplex, origin: Duplex, stalls: Stalls, onEnd: () => void): void {
   let over = false;
+  const sendings = [client, origin].map((side) => ({
+    get unsent() {
+      return unsentOf(side);
+    },
+    cut: () => end(),
+  }));
   const end = (): void => {
     if (over) return;
     over = true;
+    for (const sending of sendings) stalls.forget(sending);
     client.destroy();
     origin.destroy();
     onEnd();
@@ -147,6 +203,7 @@ export function tunnel(client: Duplex, origin: Duplex, onEnd: () => void): void 
     side.on('error', end);
     side.on('close', end);
   }
+  for (const sending of sendings) stalls.watch(sending);
   client.pipe(origin);
   origin.pipe(client);
 }
