@@ -7,6 +7,7 @@ import { type HeaderList, headerList } from '../proxy/exchange.js';
 import { withBrowserTtl } from './browser-ttl.js';
 import { addCacheStatus, type CacheNotes, type CacheResult } from './cache-status.js';
 import type { OriginBody, OriginResponse } from './origin-response.js';
+import { PIECE } from './pace.js';
 import type { CachePolicy } from './policy.js';
 import { currentAge, representationOf, type StoredHead, type StoredResponse } from './stored-response.js';
 
@@ -50,7 +51,8 @@ const repeated = new WeakMap<StoredResponse, Repeated>();
 /** Answers a request from a fresh stored response. */
 export function answerHit(stored: StoredResponse, request: AnswerRequest, nowMs: number): Answer {
   const notes: CacheNotes = { result: 'HIT' };
-  if (request.method !== 'GET' || hasConditions(request.fields) || stored.body.length !== 1) {
+  const isOnePiece = stored.body.length === 1 && stored.representation.size <= PIECE;
+  if (request.method !== 'GET' || hasConditions(request.fields) || !isOnePiece) {
     return answerStored(stored, request, notes, nowMs);
   }
   const age = currentAge(stored, nowMs);
@@ -157,7 +159,14 @@ function select({ method, fields }: AnswerRequest, { representation }: StoredRes
 /** A small body as octets; a larger one as a stream that waits for its reader. */
 function bodyOf(chunks: readonly Uint8Array[], range: Range | undefined): Uint8Array | Readable | undefined {
   const parts = range ? slice(chunks, range) : chunks;
-  return parts.length <= 1 ? parts[0] : Readable.from(parts, { objectMode: false });
+  const isOne = parts.length <= 1 && (parts[0]?.length ?? 0) <= PIECE;
+  return isOne ? parts[0] : Readable.from(pieces(parts), { objectMode: false });
+}
+
+function* pieces(parts: readonly Uint8Array[]): Generator<Uint8Array> {
+  for (const part of parts) {
+    for (let at = 0; at < part.length; at += PIECE) yield part.subarray(at, at + PIECE);
+  }
 }
 
 function slice(chunks: readonly Uint8Array[], { first, last }: Range): Uint8Array[] {

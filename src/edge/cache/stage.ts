@@ -17,6 +17,7 @@ import type { EdgeCache } from './cache.js';
 import type { CacheRequest, Forward, SentRequest } from './cache-state.js';
 import type { CacheResult } from './cache-status.js';
 import { failureIn, OriginExchange } from './origin-exchange.js';
+import { createPace, type Pace, PIECE } from './pace.js';
 
 export interface CacheStageOptions {
   readonly cache: EdgeCache;
@@ -27,9 +28,10 @@ export interface CacheStageOptions {
 }
 
 export function createCacheStage({ cache, origin, onResult, onFault }: CacheStageOptions): Stage {
+  const pace = createPace();
   return (request, route, sink) => {
     const asked = cacheRequest(request, route);
-    const delivery = new Delivery(sink, onFault);
+    const delivery = new Delivery(sink, { pace, account: asked.account, onFault });
     const sent: SentRequest[] = [];
     const forward: Forward = (fields) => {
       const forwarded = fields === asked.fields ? request : { ...request, headers: headerList(fields) };
@@ -77,6 +79,12 @@ function cacheRequest(request: EdgeRequest, { zone, settings }: ServedRoute): Ca
 
 const NO_FLOW: ResponseFlow = { showsItsEnd: true, pause() {}, resume() {}, abort() {} };
 
+interface DeliveryOptions {
+  readonly pace: Pace;
+  readonly account: number;
+  readonly onFault: (error: unknown) => void;
+}
+
 /** Sends an answer to a client, which may disconnect at any time. */
 class Delivery {
   private hasLeft = false;
@@ -85,7 +93,7 @@ class Delivery {
 
   constructor(
     private readonly sink: ResponseSink,
-    private readonly onFault: (error: unknown) => void,
+    private readonly options: DeliveryOptions,
   ) {}
 
   /** Of the response that this client waits for; once it is answered, of others'. */
@@ -113,7 +121,7 @@ class Delivery {
   fail(error: unknown): void {
     this.hasBegun = true;
     const known = failureIn(error);
-    if (!known) this.onFault(error);
+    if (!known) this.options.onFault(error);
     if (!this.hasLeft) this.sink.onFailure(known ?? failureOf('fault', String(error)));
   }
 
@@ -131,21 +139,58 @@ class Delivery {
       isOver = true;
       body.destroy();
     };
-    const flow: ResponseFlow = {
-      showsItsEnd: true,
-      pause: () => body.pause(),
-      resume: () => body.resume(),
-      abort: this.stop,
-    };
     body.on('error', (error) => {
       if (!isOver) this.fail(error);
       isOver = true;
     });
+    const flow = pacedFlow(body, this.options, this.stop, (chunk) => sink.onData(chunk));
     sink.onHead(status, headerList(fields), flow);
-    body.on('data', (chunk: Buffer) => sink.onData(chunk));
+    flow.begin();
     body.on('end', () => {
       if (!isOver) sink.onEnd([]);
       isOver = true;
     });
   }
+}
+
+/** Reads a body piece by piece, and waits for its turn between them. */
+function pacedFlow(
+  body: Readable,
+  { pace, account }: DeliveryOptions,
+  abort: () => void,
+  onData: (chunk: Buffer) => void,
+): ResponseFlow & { begin(): void } {
+  let isPaused = false;
+  let isWaiting = false;
+  let octets = 0;
+  const read = (): void => {
+    isWaiting = false;
+    octets = 0;
+    if (!isPaused && !body.destroyed) body.resume();
+  };
+  const wait = (): void => {
+    isWaiting = true;
+    body.pause();
+    pace.wait(account, read);
+  };
+  return {
+    showsItsEnd: true,
+    abort,
+    begin() {
+      body.on('data', (chunk: Buffer) => {
+        onData(chunk);
+        octets += chunk.length;
+        if (octets >= PIECE && !isWaiting) wait();
+      });
+      wait();
+    },
+    pause() {
+      isPaused = true;
+      body.pause();
+    },
+    resume() {
+      isPaused = false;
+      if (!isWaiting) body.resume();
+    },
+  };
 }
