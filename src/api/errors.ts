@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, defineErrors, messageOf } from '../base/errors.js';
 import { temporaryFailure } from '../control/kernel/errors.js';
-import { StoreFull } from '../store/failures.js';
+import { StoreFull, WriteUnconfirmed } from '../store/failures.js';
 import { type Failure, type Message, refusal } from './envelope.js';
 
 /** Refusals of the HTTP layer itself; control/ has those of zones and records. */
@@ -103,7 +103,9 @@ function refusalOf(error: unknown, request: FastifyRequest): AppError | undefine
     );
     return failure('badRequest', { detail: 'it breaks off' });
   }
-  if (error instanceof StoreFull) request.log.error({ err: error, requestId: request.id }, 'the disk is full');
+  if (error instanceof StoreFull || error instanceof WriteUnconfirmed) {
+    request.log.error({ err: error, requestId: request.id }, 'the disk did not take a change');
+  }
   return temporaryFailure(error) ?? frameworkRefusal(error, request);
 }
 

@@ -1,9 +1,11 @@
 /** Makes directories. */
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { syncPath } from './durable.js';
 
 /**
  * Makes a directory and those above it that are missing, and returns the first one that it made; undefined when all were there.
+ * What it made survives a power failure.
  * Throws errors of the system like `mkdirSync`. The option `recursive` of Node does not end where the file system says that nothing
  * can be made below a directory that exists, such as /proc.
  */
@@ -25,6 +27,7 @@ function isThere(path: string, code: 'EEXIST' | 'ENOTDIR'): boolean {
 function make(path: string, mode: number): void {
   try {
     mkdirSync(path, { mode });
+    syncPath(dirname(path));
   } catch (error) {
     // Somebody else made it meanwhile.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isThere(path, 'EEXIST')) throw error;

@@ -4,12 +4,14 @@
  * processes may do this in one directory.
  */
 
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../base/clock.js';
+import { makeDirectories } from '../base/directories.js';
+import { isFull } from '../base/file-failure.js';
 import type { Random } from '../base/random.js';
-import { StoreFull } from '../store/driver.js';
+import { StoreFull, StoreRefused } from '../store/failures.js';
 
 /** Name of the directory inside the data directory. */
 export const BLOB_DIRECTORY = 'blobs';
@@ -75,7 +77,7 @@ export function createBlobs(dataDirectory: string, random: Random): FileBlobs {
     removalDelayMs: 0,
     async draft(name = newBlobName(random)) {
       const path = join(drafts, name);
-      await mkdir(drafts, { recursive: true, mode: 0o700 });
+      makeDirectory(drafts);
       const file = await typed(open(path, 'wx', 0o600));
       return openDraft(name, path, placeOf(name), file);
     },
@@ -132,9 +134,8 @@ function openDraft(name: string, path: string, place: string, file: FileHandle):
       await typed(file.sync());
       await close();
       const directory = join(place, '..');
-      const made = await typed(mkdir(directory, { recursive: true, mode: 0o700 }));
+      makeDirectory(directory);
       await typed(rename(path, place));
-      if (made !== undefined) await syncDirectory(join(directory, '..'));
       await syncDirectory(directory);
     },
     async discard() {
@@ -154,20 +155,32 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
+function makeDirectory(path: string): void {
+  try {
+    makeDirectories(path, 0o700);
+  } catch (error) {
+    throw writeFailure(error);
+  }
+}
+
 /** The names in a directory; none in one that does not exist. */
 async function namesIn(directory: string): Promise<readonly string[]> {
   return (await readdir(directory).catch(unlessMissing)) ?? [];
 }
-
-const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 /** Reports a full disk as the error type of the store. */
 async function typed<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw FULL.has((error as NodeJS.ErrnoException).code ?? '') ? new StoreFull() : error;
+    throw writeFailure(error);
   }
+}
+
+function writeFailure(error: unknown): unknown {
+  if (!isFull(error)) return error;
+  const { code, errno } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' ? new StoreFull() : new StoreRefused(errno === undefined ? String(code) : `errno ${-errno}`);
 }
 
 function unlessMissing(error: unknown): undefined {

@@ -10,7 +10,7 @@ import type { Logger } from '../base/log.js';
 import { lacksOpenFiles } from '../base/open-files.js';
 import type { Random } from '../base/random.js';
 import type { Store } from '../store/driver.js';
-import { OutcomeUnknown } from '../store/failures.js';
+import { mayHaveWritten } from '../store/failures.js';
 import { findBucket } from '../store/objects/buckets.js';
 import {
   contentsOfObject,
@@ -117,7 +117,7 @@ async function putObject(
     return await publish(local, (discard) => storeObject(local, discard, { bucket, key }, received, options));
   } catch (error) {
     // Otherwise the row may have been stored, or may be yet. If not, the sweeper finds the body.
-    if (!(error instanceof OutcomeUnknown)) await received.draft?.discard();
+    if (!mayHaveWritten(error)) await received.draft?.discard();
     throw error;
   }
 }

@@ -4,8 +4,9 @@
  * it has found the log, and uses no server with a lower one. A log that was moved to another installation of PostgreSQL (another
  * system identifier) is not looked for in the former one any more.
  */
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeDurably } from '../base/durable.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
 import type { Logger } from '../base/log.js';
@@ -42,7 +43,7 @@ export function knownServers(dataDir: string, logger: Logger): KnownServers {
 
   const store = (): void => {
     try {
-      write(path, known);
+      writeDurably(path, `${JSON.stringify({ servers: known })}\n`, 0o644);
       isStored = true;
       isTold = false;
     } catch (error) {
@@ -116,18 +117,4 @@ function read(path: string): Known {
       'It says which PostgreSQL server holds the log. Remove it if you are sure that no former primary accepts writes.',
     );
   }
-}
-
-/** A crash at any step leaves either the old file or the new one. */
-function write(path: string, servers: Known): void {
-  const draft = `${path}.new`;
-  rmSync(draft, { force: true });
-  const file = openSync(draft, 'wx', 0o644);
-  try {
-    writeFileSync(file, `${JSON.stringify({ servers })}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(draft, path);
 }

@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { makeDirectories } from '../base/directories.js';
+import { syncPath } from '../base/durable.js';
 import { UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
 import { DATABASE_FILE, openStore, type Store } from '../store/driver.js';
@@ -143,7 +144,10 @@ export async function fetchSnapshot(reader: Connection, dataDir: string, newestS
     await download(reader, snapshot, join(draft, DATABASE_FILE));
     const path = join(dataDir, DATABASE_FILE);
     if (existsSync(path)) await replaceContent(path, join(draft, DATABASE_FILE));
-    else renameSync(join(draft, DATABASE_FILE), path);
+    else {
+      renameSync(join(draft, DATABASE_FILE), path);
+      syncPath(dataDir);
+    }
   } catch (error) {
     throw explainFileFailure(error, draft);
   } finally {

@@ -103,7 +103,7 @@ function refuseLostDatabase(path: string): void {
 }
 
 /** 0 for a file that is not there. Throws a {@link UserError} when this user may not even look. */
-function sizeOf(file: string): number {
+export function sizeOf(file: string): number {
   try {
     return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   } catch (error) {

@@ -1,6 +1,7 @@
 /** One-time steps for a data directory: the first administrator, and the initial zone files. */
-import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeDurably } from '../base/durable.js';
 import { AppError, messageOf, UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
 import { formatIssue } from '../base/result.js';
@@ -13,7 +14,7 @@ import type { Context, ContextBase } from '../control/kernel/context.js';
 import { allKeys } from '../store/access/keys.js';
 import { hasUsers } from '../store/access/users.js';
 import { findMeta, putMeta } from '../store/meta.js';
-import { dataFile } from './data-directory.js';
+import { dataFile, sizeOf } from './data-directory.js';
 import type { FirstImport } from './ipc.js';
 
 /**
@@ -72,15 +73,13 @@ export async function withLoginLink(
 
 function unusedKey({ store }: ContextBase, file: string): InitialKey {
   if (allKeys(store).some(({ last_used_at: usedAt }) => usedAt !== null)) return {};
-  return existsSync(file) ? { initialKeyFile: file } : { keyUnused: true };
+  return sizeOf(file) > 0 ? { initialKeyFile: file } : { keyUnused: true };
 }
 
-/** Writes atomically, never readable by others. */
+/** Before the database has the key: nobody could ever learn it otherwise. */
 function writeSecret(file: string, secret: string): void {
-  const draft = `${file}.new`;
   try {
-    writeFileSync(draft, `${secret}\n`, { mode: 0o600 });
-    renameSync(draft, file);
+    writeDurably(file, `${secret}\n`);
   } catch (error) {
     throw explainFileFailure(error, file);
   }

@@ -2,7 +2,7 @@
 import { AppError, AwaitedError, UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
 import { StoreBusy, StoreCorrupt, StoreFull } from '../store/driver.js';
-import { LogUnavailable, OutcomeUnknown } from '../store/failures.js';
+import { LogUnavailable, OutcomeUnknown, StoreRefused, WriteUnconfirmed } from '../store/failures.js';
 import { hasDatabase } from './data-directory.js';
 
 /**
@@ -18,8 +18,21 @@ export function explainStart(error: unknown, dataDir: string): unknown {
 
 /** A UserError for a failure that an operator can fix; any other error unchanged. */
 export function explainStoreFailure(error: unknown): unknown {
-  if (error instanceof StoreFull)
+  if (error instanceof StoreRefused) {
+    return new UserError(
+      error.message,
+      'Check the quota of this user, the limit on the size of files (`ulimit -f`), and the log of the kernel.',
+    );
+  }
+  if (error instanceof StoreFull) {
     return new UserError(error.message, 'Free space on the file system of the data directory.');
+  }
+  if (error instanceof WriteUnconfirmed) {
+    return new UserError(
+      error.message,
+      'Look into the log of the kernel, and whether the change was made before you try again.',
+    );
+  }
   if (error instanceof StoreCorrupt) {
     return new UserError(error.message, 'Stop the server and restore a backup of the data directory.');
   }

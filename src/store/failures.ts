@@ -43,16 +43,39 @@ export class OutcomeUnknown extends LogUnavailable {
   }
 }
 
+/** Whether what was written may be there although this error was thrown. */
+export function mayHaveWritten(error: unknown): boolean {
+  return error instanceof OutcomeUnknown || error instanceof WriteUnconfirmed;
+}
+
 /** The log answers, but takes no entry of this copy. */
 export function notWritten(reason: unknown): LogUnavailable {
   return new LogUnavailable(`The log of the cluster cannot be written: ${messageOf(reason)}`);
 }
 
-/** The disk or a quota is full. Nothing was written. */
+/** The disk is full. Nothing was written. */
 export class StoreFull extends Error {
-  constructor() {
-    super('The disk is full: the change could not be stored.');
+  constructor(message = 'The disk is full: the change could not be stored.') {
+    super(message);
     this.name = 'StoreFull';
+  }
+}
+
+/** A quota, a limit on the size of files, or the disk itself takes no more. Nothing was written. */
+export class StoreRefused extends StoreFull {
+  constructor(detail: string) {
+    super(`The system refused to write the database (${detail}): the change could not be stored.`);
+    this.name = 'StoreRefused';
+  }
+}
+
+/**
+ * The disk did not confirm a write. It was taken back here, but after a crash it may be there. Look before writing again.
+ */
+export class WriteUnconfirmed extends Error {
+  constructor(detail: string) {
+    super(`The disk did not confirm a change (${detail}): after a crash of this machine, it may be stored or not.`);
+    this.name = 'WriteUnconfirmed';
   }
 }
 

@@ -1,6 +1,14 @@
 /** Applies log entries that other copies wrote, in order, each once. */
 import { messageOf, UserError } from '../base/errors.js';
-import { BodyDamaged, EntryRefused, StoreBusy, StoreConflict, StoreCorrupt, StoreFull } from './failures.js';
+import {
+  BodyDamaged,
+  EntryRefused,
+  StoreBusy,
+  StoreConflict,
+  StoreCorrupt,
+  StoreFull,
+  WriteUnconfirmed,
+} from './failures.js';
 import { type Entry, statementsOf, type Written } from './recording.js';
 import type { SqlValue } from './sql-value.js';
 import { changesRows, type Statement } from './statement.js';
@@ -110,7 +118,7 @@ export class Replayer {
 
 /** Failures that have nothing to do with what the entry contains. */
 function isOfThisMachine(error: unknown): boolean {
-  return [StoreBusy, StoreFull, StoreCorrupt, UserError].some((type) => error instanceof type);
+  return [StoreBusy, StoreFull, StoreCorrupt, WriteUnconfirmed, UserError].some((type) => error instanceof type);
 }
 
 function refused({ number }: Entry, reason: EntryRefused['reason'], detail: string): EntryRefused {

@@ -1,7 +1,7 @@
 /** Turns SQLite's errors into typed ones. */
 import Database from 'better-sqlite3';
 import { UserError } from '../base/errors.js';
-import { StoreBusy, StoreConflict, StoreCorrupt, StoreFull } from './failures.js';
+import { StoreBusy, StoreConflict, StoreCorrupt, StoreFull, StoreRefused, WriteUnconfirmed } from './failures.js';
 
 /** Runs an SQLite operation and throws its failure in typed form. */
 export function guard<T>(run: () => T): T {
@@ -12,6 +12,15 @@ export function guard<T>(run: () => T): T {
   }
 }
 
+/** A quota (EDQUOT), a limit on the size of files (EFBIG) and a failing disk are the same to SQLite: it says SQLITE_FULL for ENOSPC alone. */
+const REFUSED_WRITES: ReadonlySet<string> = new Set([
+  'SQLITE_IOERR_WRITE',
+  'SQLITE_IOERR_TRUNCATE',
+  'SQLITE_IOERR_SHMSIZE',
+]);
+
+const UNCONFIRMED_WRITES: ReadonlySet<string> = new Set(['SQLITE_IOERR_FSYNC', 'SQLITE_IOERR_DIR_FSYNC']);
+
 /** The typed form of an SQLite failure; any other value is returned unchanged. */
 export function storeFailure(error: unknown): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
@@ -19,6 +28,8 @@ export function storeFailure(error: unknown): unknown {
   if (code.startsWith('SQLITE_CONSTRAINT')) return new StoreConflict(message);
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return new StoreBusy();
   if (code === 'SQLITE_FULL') return new StoreFull();
+  if (REFUSED_WRITES.has(code)) return new StoreRefused(code);
+  if (UNCONFIRMED_WRITES.has(code)) return new WriteUnconfirmed(code);
   if (code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_IOERR')) {
     return new StoreCorrupt(message);
   }

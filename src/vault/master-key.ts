@@ -2,21 +2,9 @@
  * Sources of master keys: a setting, or a file in the data directory that the first start creates. The first key seals;
  * the others only open older values. The file holds one key on each line, in hexadecimal digits or base 64.
  */
-import {
-  closeSync,
-  constants,
-  fchmodSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  writeFileSync,
-} from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { parseOctets, toHex } from '../base/bytes.js';
+import { writeDurably } from '../base/durable.js';
 import { UserError } from '../base/errors.js';
 import { MASTER_KEY_OCTETS } from './envelope.js';
 
@@ -97,35 +85,12 @@ function unusable(path: string): UserError {
 
 /** A process that reads the file meanwhile, or after a crash at any step, finds either the old keys or the new ones. */
 function writeKeys(path: string, keys: readonly Uint8Array[]): void {
-  const draft = `${path}.new`;
   try {
-    rmSync(draft, { force: true });
-    const file = openSync(draft, 'wx', 0o600);
-    let isWhole = false;
-    try {
-      fchmodSync(file, 0o600);
-      writeFileSync(file, keys.map((key) => `${toHex(key)}\n`).join(''));
-      fsyncSync(file);
-      isWhole = true;
-    } finally {
-      closeSync(file);
-      if (!isWhole) rmSync(draft, { force: true });
-    }
-    renameSync(draft, path);
-    syncDirectory(dirname(path));
+    writeDurably(path, keys.map((key) => `${toHex(key)}\n`).join(''));
   } catch (error) {
     throw new UserError(
       `the master key ${path} cannot be written (${(error as NodeJS.ErrnoException).code})`,
       'Check the owner and mode of the data directory, and the free space on its file system.',
     );
-  }
-}
-
-function syncDirectory(path: string): void {
-  const directory = openSync(path, 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
   }
 }

@@ -12,7 +12,7 @@ import { AppError } from '../../base/errors.js';
 import { nameOfTurn, nameTurns } from '../../base/long-turns.js';
 import { createTurnQueue, type TurnQueue } from '../../base/turn-queue.js';
 import { perStore, type Store } from '../../store/driver.js';
-import { LogUnavailable, OutcomeUnknown } from '../../store/failures.js';
+import { LogUnavailable, mayHaveWritten } from '../../store/failures.js';
 import { requireWriter } from '../guard/access.js';
 import type { Context } from './context.js';
 import { type Draft, openDraft } from './draft.js';
@@ -173,8 +173,7 @@ async function runTogether(store: Store, jobs: readonly Job[]): Promise<readonly
       await runOne(first);
       return jobs.slice(1);
     }
-    const isRefused =
-      error instanceof OutcomeUnknown ? isAmong(jobs.slice(0, ran.length)) : isWithoutPatience(oldest, error);
+    const isRefused = mayHaveWritten(error) ? isAmong(jobs.slice(0, ran.length)) : isWithoutPatience(oldest, error);
     for (const job of jobs) if (isRefused(job)) job.reject(told);
     return jobs.filter((job) => !isRefused(job));
   }

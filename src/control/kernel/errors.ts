@@ -1,6 +1,13 @@
 /** Refusals of any write: an unavailable store, an unreadable body (v4: §15). */
 import { type AppError, defineErrors, type FailureOptions } from '../../base/errors.js';
-import { LogUnavailable, OutcomeUnknown, StoreBusy, StoreFull } from '../../store/failures.js';
+import {
+  LogUnavailable,
+  OutcomeUnknown,
+  StoreBusy,
+  StoreFull,
+  StoreRefused,
+  WriteUnconfirmed,
+} from '../../store/failures.js';
 
 const storeUnavailable = defineErrors('store', {
   busy: {
@@ -18,6 +25,16 @@ const storeUnavailable = defineErrors('store', {
     code: 1500,
     text: 'It is not known whether the change was stored, because the database that all nodes share has not answered. Look whether it was made before you try again.',
   },
+  refused: {
+    status: 507,
+    code: 1500,
+    text: 'The system refused to store the change: a quota, a limit on the size of files, or the disk. Nothing was changed.',
+  },
+  unconfirmed: {
+    status: 503,
+    code: 1500,
+    text: 'It is not known whether the change was stored, because the disk did not confirm it. Look whether it was made before you try again.',
+  },
   full: { status: 507, code: 1500, text: 'There is no space left to store the change. Nothing was changed.' },
 });
 
@@ -26,10 +43,12 @@ const RETRY_AFTER_S = 10;
 
 /** What a temporary failure of the store is for clients; undefined for other errors. */
 export function temporaryFailure(error: unknown): AppError | undefined {
+  if (error instanceof StoreRefused) return storeUnavailable('refused');
   if (error instanceof StoreFull) return storeUnavailable('full');
   const later: FailureOptions = { retryAfterSeconds: RETRY_AFTER_S };
   if (error instanceof OutcomeUnknown) return storeUnavailable('logSilent', {}, later);
   if (error instanceof LogUnavailable) return storeUnavailable('logAway', {}, later);
+  if (error instanceof WriteUnconfirmed) return storeUnavailable('unconfirmed', {}, later);
   return error instanceof StoreBusy ? storeUnavailable('busy') : undefined;
 }
 
