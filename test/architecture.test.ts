@@ -48,6 +48,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   ],
   transfer: ['control', 'answer', 'jobs', 'resolver', 'serving', 'vault', 'store', 'dns', 'base'],
   hostnames: ['certs', 'control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
+  backup: ['bucket', 'control', 'store', 'base'],
   server: ['answer', 'image', 'publish', 'dns', 'base'],
   edge: ['hostnames', 'certs', 'bucket', 'vault', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
   api: ['explain', 'observe', 'hostnames', 'certs', 'bucket', 'control', 'http', 'store', 'dns', 'base'],

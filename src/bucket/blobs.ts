@@ -69,7 +69,11 @@ export interface FileBlobs extends Blobs {
 }
 
 export function createBlobs(dataDirectory: string, random: Random): FileBlobs {
-  const root = join(dataDirectory, BLOB_DIRECTORY);
+  return createBlobsIn(join(dataDirectory, BLOB_DIRECTORY), random);
+}
+
+/** `root`: the directory of bodies itself, such as that of a backup. */
+export function createBlobsIn(root: string, random: Random): FileBlobs {
   const drafts = join(root, DRAFTS);
   const placeOf = (name: string): string => join(root, name.slice(0, 2), name);
   return {

@@ -12,6 +12,7 @@ import type { Random } from '../base/random.js';
 import type { Store } from '../store/driver.js';
 import { mayHaveWritten } from '../store/failures.js';
 import { findBucket } from '../store/objects/buckets.js';
+import { areBodiesHeld } from '../store/objects/held-bodies.js';
 import {
   contentsOfObject,
   findObject,
@@ -65,6 +66,7 @@ interface LocalStore extends LocalStoreOptions {
   /** The largest body of all, when there is no place for large ones. */
   readonly most: number;
   readonly openBodies: OpenBodies;
+  readonly dataDirectory: string;
   /** Files that this process has removed and whose garbage notes still exist in the database. */
   readonly removed: Set<string>;
 }
@@ -79,6 +81,7 @@ export function createLocalStore(options: LocalStoreOptions): ObjectStore {
     mostInline: isShared && hasPlace ? MOST_INLINE_SHARED : MOST_INLINE,
     most: hasPlace ? Number.POSITIVE_INFINITY : MOST_INLINE,
     openBodies: createOpenBodies(),
+    dataDirectory: dirname(store.path),
     removed: new Set<string>(),
   };
   return {
@@ -170,7 +173,9 @@ async function publish<T>(local: LocalStore, work: (discard: Discard) => T): Pro
     return { value, garbage };
   });
   for (const blob of forgotten) removed.delete(blob);
-  if (local.blobs.removalDelayMs === 0) await Promise.all(garbage.map((blob) => removeBlob(local, blob)));
+  if (local.blobs.removalDelayMs === 0 && garbage.length > 0 && !areBodiesHeld(local.dataDirectory)) {
+    await Promise.all(garbage.map((blob) => removeBlob(local, blob)));
+  }
   return value;
 }
 
@@ -240,20 +245,24 @@ async function deleteObjects(
   });
 }
 
-async function sweep({ store, blobs, clock }: LocalStore): Promise<void> {
+async function sweep({ store, blobs, clock, dataDirectory }: LocalStore): Promise<boolean> {
   const nowMs = await blobs.nowMs(clock);
   await store.write(() => noteGarbage(store, nowMs));
   for (;;) {
     const noted = garbageBlobs(store, nowMs - blobs.removalDelayMs, GARBAGE_BATCH);
     if (noted.length === 0) break;
+    if (areBodiesHeld(dataDirectory)) return false;
     for (const blob of noted) await blobs.remove(blob);
     await store.write(() => {
       for (const blob of noted) forgetGarbage(store, blob);
     });
   }
   for await (const blob of blobs.list(nowMs)) {
-    if (!isBlobUsed(store, blob)) await blobs.remove(blob);
+    if (isBlobUsed(store, blob)) continue;
+    if (areBodiesHeld(dataDirectory)) return false;
+    await blobs.remove(blob);
   }
+  return true;
 }
 
 function refuseUnless({ mayReplace }: PutOptions, existing: ObjectItem | undefined): void {

@@ -104,8 +104,11 @@ export interface ObjectStore {
   /** Deletes objects together; missing ones are ignored. */
   delete(bucket: number, keys: readonly string[], beforeWrite?: BeforeWrite): Promise<void>;
   list(bucket: number, query: ListQuery): ObjectPage;
-  /** Removes files that crashes have left behind. Must run once after the start. */
-  sweep(): Promise<void>;
+  /**
+   * Removes files that crashes have left behind. Must run once after the start. False when it stopped because a backup is being
+   * made.
+   */
+  sweep(): Promise<boolean>;
 }
 
 export const LONGEST_KEY = 1024;

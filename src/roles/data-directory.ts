@@ -1,6 +1,7 @@
 /** The data directory: created with mode 0700, checked to be writable; and the names of its files. */
 import { accessSync, chmodSync, constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { RESTORING } from '../backup/place.js';
 import { makeDirectories } from '../base/directories.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
@@ -43,7 +44,7 @@ export interface DataDirectory {
 }
 
 /** Creates the directory if it is missing. Throws a {@link UserError} when it cannot be written. */
-export function prepareDataDirectory(directory: string): DataDirectory {
+export function prepareDataDirectory(directory: string, purpose: 'serve' | 'restore' = 'serve'): DataDirectory {
   const path = resolve(directory);
   try {
     if (makeDirectories(path, 0o700) !== undefined) chmodSync(path, 0o700);
@@ -52,6 +53,7 @@ export function prepareDataDirectory(directory: string): DataDirectory {
     throw unusable(path, error);
   }
   refuseLostDatabase(path);
+  if (purpose === 'serve') refuseHalfRestored(path);
   const { mode } = statSync(path);
   return { path, isNew: !hasDatabase(path), openToOthers: (mode & 0o077) !== 0 };
 }
@@ -89,10 +91,30 @@ export function hasDatabase(path: string): boolean {
   return sizeOf(dataFile(path, 'database')) > 0;
 }
 
-/** Throws a {@link UserError} when the database is empty beside data that belongs to one: then it was lost, and is not new. */
+/** Throws a {@link UserError} when a new database would take the place of one that is being restored. */
+function refuseHalfRestored(path: string): void {
+  if (hasDatabase(path) || !existsSync(join(path, RESTORING))) return;
+  throw new UserError(
+    `a restoration into ${path} was interrupted`,
+    `Run \`zoneplane restore\` again, or remove ${join(path, RESTORING)} to begin anew.`,
+  );
+}
+
+/**
+ * Throws a {@link UserError} when the database is empty beside data that belongs to one: then it was lost, and is not new. What
+ * a lost one left in its log would be written over a new one.
+ */
 function refuseLostDatabase(path: string): void {
   const database = dataFile(path, 'database');
-  if (sizeOf(database) > 0 || !existsSync(database)) return;
+  if (sizeOf(database) > 0) return;
+  if (!existsSync(database)) {
+    const log = [`${database}-wal`, `${database}-journal`].find((file) => sizeOf(file) > 0);
+    if (log === undefined) return;
+    throw new UserError(
+      `${log} is there, but ${database} is not: it has changes of a database that was lost`,
+      'Put that database beside it, or move it away.',
+    );
+  }
   const others = [`${database}-wal`, dataFile(path, 'masterKey'), dataFile(path, 'initialKey'), join(path, 'blobs')];
   const other = others.find((file) => existsSync(file) && (!file.endsWith('-wal') || sizeOf(file) > 0));
   if (other === undefined) return;

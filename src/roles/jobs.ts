@@ -56,6 +56,8 @@ export interface JobParts {
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
+/** Until unused bodies are looked for again while a backup is being made. */
+const HELD_MS = 600_000;
 /** The holder of the admin process's lock has this name. */
 const OWNER = 'admin';
 
@@ -84,8 +86,8 @@ function jobKinds(parts: JobParts): JobKinds {
     /** Removes bodies without an object, which crashes leave behind. */
     sweep_objects: {
       async handler({ clock }) {
-        await objects.sweep();
-        return { againAtMs: clock.nowMs() + (sharesBodies ? HOUR_MS : DAY_MS) };
+        const isDone = await objects.sweep();
+        return { againAtMs: clock.nowMs() + (isDone ? (sharesBodies ? HOUR_MS : DAY_MS) : HELD_MS) };
       },
     },
   };

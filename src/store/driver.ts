@@ -8,6 +8,7 @@ import Database from 'better-sqlite3';
 import { makeDirectories } from '../base/directories.js';
 import { invariant, UserError } from '../base/errors.js';
 import { whenFree } from './patience.js';
+import { setPragmas } from './pragmas.js';
 import { type Entry, startRecording } from './recording.js';
 import { type Position, Replayer } from './replay.js';
 import type { SqlValue } from './sql-value.js';
@@ -106,13 +107,6 @@ export interface OpenOptions {
 }
 
 const BUSY_TIMEOUT_MS = 5000;
-/** Page caches of a writer and of a reader, in KiB. A bulk import fits into memory until it is large. */
-const WRITER_CACHE_KIB = 64 * 1024;
-const READER_CACHE_KIB = 16 * 1024;
-const MMAP_BYTES = 1 << 30;
-/** The write-ahead log is cut back to this size after a checkpoint, in octets. */
-const JOURNAL_LIMIT_BYTES = 64 << 20;
-
 /**
  * Opens the database of a data directory. Creates both when they are missing, unless read-only. Throws a UserError when
  * the directory or file cannot be used.
@@ -121,6 +115,12 @@ export function openStore(dataDir: string, options: OpenOptions = {}): Store {
   const readonly = options.readonly ?? false;
   const path = dataDir === IN_MEMORY ? IN_MEMORY : join(dataDir, DATABASE_FILE);
   if (path !== IN_MEMORY) preparePath(dataDir, path, readonly);
+  return openStoreFile(path, options);
+}
+
+/** Opens a database file of any name that is there. Throws a UserError when it cannot be used. */
+export function openStoreFile(path: string, options: OpenOptions = {}): Store {
+  const readonly = options.readonly ?? false;
   const timeoutMs = options.busyTimeoutMs ?? BUSY_TIMEOUT_MS;
   let database: Database.Database;
   try {
@@ -151,23 +151,6 @@ function preparePath(dataDir: string, path: string, readonly: boolean): void {
       'Check that it is a directory and that this user may write to it.',
     );
   }
-}
-
-function setPragmas(database: Database.Database, readonly: boolean, { isCopy, cacheKib }: OpenOptions): void {
-  if (!readonly) {
-    database.pragma('journal_mode = WAL');
-    // An acknowledged change survives a power failure.
-    database.pragma(`synchronous = ${isCopy ? 'NORMAL' : 'FULL'}`);
-    database.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
-  }
-  database.pragma('foreign_keys = ON');
-  database.pragma(`cache_size = -${cacheKib ?? (readonly ? READER_CACHE_KIB : WRITER_CACHE_KIB)}`);
-  // A reader reads the file once; mapped pages would stay in its memory.
-  database.pragma(`mmap_size = ${readonly ? 0 : MMAP_BYTES}`);
-  database.pragma('temp_store = MEMORY');
-  database.pragma('trusted_schema = OFF');
-  // Also checks that the file is a database.
-  database.pragma('schema_version');
 }
 
 class SqliteStore implements Store {

@@ -180,6 +180,11 @@ export function requireSchema(store: Store): void {
   }
 }
 
+/** Throws a UserError when the database is newer than this program. */
+export function requireKnownSchema(store: Store): void {
+  refuseNewer(store, schemaVersion(store));
+}
+
 function refuseNewer(store: Store, version: number): void {
   if (version > SCHEMA_VERSION) {
     throw new UserError(

@@ -54,7 +54,7 @@ export async function startObjects(
     async sweep() {
       const moved = await moveBodies(store, files, shared);
       if (moved > 0) log.info({ moved }, 'bodies of objects that were files are on S3 now');
-      await objects.sweep();
+      return objects.sweep();
     },
   };
 }

@@ -24,7 +24,16 @@ export interface ObjectRow {
 }
 
 /** An object whose body is a file. */
-export type ObjectInFile = Pick<ObjectRow, 'seq' | 'bucket' | 'key' | 'size' | 'md5'> & { readonly blob: string };
+export type ObjectInFile = Pick<ObjectRow, 'seq' | 'bucket' | 'key' | 'size' | 'md5'> & {
+  readonly blob: string;
+  readonly bucket_name: string;
+};
+
+/** An object whose body is in the database; null when it is not there. */
+export type ObjectInRow = Pick<ObjectRow, 'seq' | 'bucket' | 'key' | 'size' | 'md5'> & {
+  readonly octets: Uint8Array | null;
+  readonly bucket_name: string;
+};
 
 export type NewObjectRow = Omit<ObjectRow, 'seq'>;
 
@@ -52,9 +61,6 @@ const statements = perStore((store) => ({
     'SELECT blob FROM blob_garbage WHERE noted_at <= ? ORDER BY blob LIMIT ?',
   ),
   noteGarbage: store.prepare<[nowMs: number]>('UPDATE blob_garbage SET noted_at = ? WHERE noted_at IS NULL'),
-  inFiles: store.prepare<[], ObjectInFile>(
-    'SELECT seq, bucket, key, size, md5, blob FROM objects WHERE blob IS NOT NULL ORDER BY seq',
-  ),
   forgetGarbage: store.prepare<[blob: string]>('DELETE FROM blob_garbage WHERE blob = ?'),
 }));
 
@@ -119,9 +125,25 @@ export function garbageBlobs(store: Store, untilMs: number, limit: number): stri
     .map(([blob]) => blob);
 }
 
-/** Objects whose bodies are files, read row by row like the records of a zone. */
+const COLUMNS = 'objects.seq, objects.bucket, objects.key, size, md5, buckets.name AS bucket_name';
+
+/** Objects whose bodies are files, read row by row like the records of a zone; also in a backup with an older schema. */
 export function objectsWithFiles(store: Store): IterableIterator<ObjectInFile> {
-  return statements(store).inFiles.iterate();
+  return store
+    .prepare<[], ObjectInFile>(
+      `SELECT ${COLUMNS}, blob FROM objects JOIN buckets ON buckets.seq = bucket WHERE blob IS NOT NULL ORDER BY objects.seq`,
+    )
+    .iterate();
+}
+
+/** The other ones. */
+export function objectsInRows(store: Store): IterableIterator<ObjectInRow> {
+  return store
+    .prepare<[], ObjectInRow>(
+      `SELECT ${COLUMNS}, octets FROM objects JOIN buckets ON buckets.seq = bucket
+       LEFT JOIN object_contents ON object = objects.seq WHERE blob IS NULL ORDER BY objects.seq`,
+    )
+    .iterate();
 }
 
 /** Records that a file was deleted. */

@@ -1,0 +1,219 @@
+/**
+ * The one answer to the question whether a restoration would accept a backup. `backup` asks it of what it has just written,
+ * `backup verify` of a file, and `restore` of its own copy.
+ */
+import { createHash } from 'node:crypto';
+import { constants, existsSync, readFileSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { messageOf, UserError } from '../base/errors.js';
+import { systemRandom } from '../base/random.js';
+import { type Blobs, createBlobsIn } from '../bucket/blobs.js';
+import { openStoreFile, type Store } from '../store/driver.js';
+import { findDamage, hasTable } from '../store/integrity.js';
+import { findMeta } from '../store/meta.js';
+import { requireKnownSchema } from '../store/migrate.js';
+import { type ObjectInFile, objectsInRows, objectsWithFiles } from '../store/objects/objects.js';
+import { eachAtOnce } from './each-at-once.js';
+import type { BackupPlace } from './place.js';
+import { parseSums, type Sums } from './sums.js';
+
+/** An object whose body is not what was stored. */
+export interface DamagedObject {
+  readonly seq: number;
+  readonly bucket: string;
+  readonly key: string;
+  readonly fault: BodyFault;
+  /** The name of its body; undefined when that is in the database. */
+  readonly blob: string | undefined;
+}
+
+export type BodyFault = 'missing' | 'size' | 'content' | 'unreadable';
+
+const WORDS: Readonly<Record<BodyFault, string>> = {
+  missing: 'is missing',
+  size: 'is not whole',
+  content: 'is not what was stored',
+  unreadable: 'cannot be read',
+};
+
+export function describeDamaged({ bucket, key, fault }: Pick<DamagedObject, 'bucket' | 'key' | 'fault'>): string {
+  return `the body of object ${key} ${WORDS[fault]} (bucket ${bucket})`;
+}
+
+export interface Examined {
+  /** Bodies that are files of the backup, and their octets. */
+  readonly bodies: number;
+  readonly octets: number;
+  /** Bodies that are not in the backup, but where `elsewhere` has them. */
+  readonly elsewhere: number;
+  /** Objects without which a restoration could be made. */
+  readonly damaged: readonly DamagedObject[];
+  readonly sums: Sums;
+  /** The name in the list of sums, where the file has another one now. */
+  readonly formerName: string | undefined;
+  /** When it was made, milliseconds since 1970; undefined for one of before that was noted. */
+  readonly madeAtMs: number | undefined;
+  /** The backup was made before there were sums, or they are lost. */
+  readonly lacksSums: boolean;
+}
+
+export interface ExamineOptions {
+  /** `expect`: compares with the sums of the backup, if it has any. `make`: it has none yet. */
+  readonly sums: 'expect' | 'make';
+  /** Whether a backup whose list of sums is lost is taken all the same. */
+  readonly withoutSums?: boolean;
+  /** Whether all is forced to the disk as well. */
+  readonly durable?: boolean;
+  /** Where bodies may be that are not in the backup. */
+  readonly elsewhere?: Pick<Blobs, 'sizeOf'> | undefined;
+}
+
+/** Bodies that are read at the same time. */
+const AT_ONCE = 8;
+
+/** Throws a UserError when nothing of it can be restored. `name`: what to call it. */
+export async function examineBackup(
+  place: BackupPlace,
+  { sums: wanted, durable = false, elsewhere, withoutSums = false }: ExamineOptions,
+  name = place.database,
+): Promise<Examined> {
+  const known = wanted === 'expect' ? readSums(place) : undefined;
+  const { sums: own } = await digest(place.database, ['sha256'], durable);
+  if (known && own['sha256'] !== known.database) {
+    throw new UserError(`${name} is damaged: its SHA-256 is not the one in ${place.sums}`, 'Take another backup.');
+  }
+  const store = openBackup(place.database, name);
+  try {
+    requireSound(store, name);
+    const madeAt = findMeta(store, 'backup_made_at');
+    if (wanted === 'expect' && !known && !withoutSums && madeAt !== undefined) {
+      throw new UserError(
+        `${place.sums} is missing, so that damage could not be noticed`,
+        'Put it beside the file, as the backup wrote it, or take another backup; --without-damaged does without.',
+      );
+    }
+    const bodies = await examineBodies(store, place, { known, durable, elsewhere });
+    const formerName = known && known.name !== basename(place.database) ? known.name : undefined;
+    return {
+      ...bodies,
+      sums: { database: own['sha256']!, bodies: bodies.sums },
+      formerName,
+      madeAtMs: typeof madeAt === 'number' ? madeAt : undefined,
+      lacksSums: wanted === 'expect' && !known,
+    };
+  } finally {
+    store.close();
+  }
+}
+
+function readSums({ sums }: BackupPlace) {
+  return existsSync(sums) ? parseSums(readFileSync(sums, 'utf8'), sums) : undefined;
+}
+
+function openBackup(path: string, name: string): Store {
+  try {
+    return openStoreFile(path, { readonly: true });
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError(`${name} is not a backup of zoneplane`, 'Name the file that `zoneplane backup` wrote.');
+  }
+}
+
+function requireSound(store: Store, name: string): void {
+  let damage: string | undefined;
+  try {
+    if (!hasTable(store, 'meta')) {
+      throw new UserError(`${name} is not a backup of zoneplane`, 'Name the file that `zoneplane backup` wrote.');
+    }
+    requireKnownSchema(store);
+    damage = findDamage(store);
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    damage = messageOf(error);
+  }
+  if (damage !== undefined) throw new UserError(`${name} is damaged: ${damage}`, 'Take another backup.');
+}
+
+interface BodyOptions extends Pick<ExamineOptions, 'elsewhere'> {
+  readonly known: Sums | undefined;
+  readonly durable: boolean;
+}
+
+type NamedObject = Pick<ObjectInFile, 'seq' | 'key' | 'bucket_name'>;
+
+async function examineBodies(store: Store, place: BackupPlace, options: BodyOptions) {
+  const damaged: DamagedObject[] = [];
+  const sums = new Map<string, string>();
+  if (!hasTable(store, 'objects')) return { bodies: 0, octets: 0, elsewhere: 0, damaged, sums };
+  const note = ({ seq, key, bucket_name: bucket }: NamedObject, fault: BodyFault, blob?: string): void => {
+    damaged.push({ seq, bucket, key, fault, blob });
+  };
+  for (const object of objectsInRows(store)) {
+    const octets = object.octets;
+    if (octets === null) note(object, 'missing');
+    else if (octets.length !== object.size) note(object, 'size');
+    else if (!createHash('md5').update(octets).digest().equals(object.md5)) note(object, 'content');
+  }
+  const objects = [...objectsWithFiles(store)];
+  let octets = 0;
+  let elsewhere = 0;
+  await eachAtOnce(objects, AT_ONCE, async (object) => {
+    const found = await examineBody(object, place, options);
+    if (found === 'elsewhere') elsewhere++;
+    else if (typeof found === 'string') note(object, found, object.blob);
+    else {
+      sums.set(object.blob, found.sum);
+      octets += object.size;
+    }
+  });
+  return { bodies: objects.length - elsewhere, octets, elsewhere, damaged, sums };
+}
+
+async function examineBody(
+  { blob, size, md5 }: ObjectInFile,
+  { bodies }: BackupPlace,
+  { known, durable, elsewhere }: BodyOptions,
+): Promise<BodyFault | 'elsewhere' | { readonly sum: string }> {
+  const expected = known?.bodies.get(blob);
+  const path = createBlobsIn(bodies, systemRandom).pathOf(blob);
+  if (!statSync(path, { throwIfNoEntry: false })) {
+    return expected === undefined && (await elsewhere?.sizeOf(blob)) === size ? 'elsewhere' : 'missing';
+  }
+  try {
+    // SHA-256 was taken of what had the MD5 of the row.
+    const { octets, sums } = await digest(path, expected === undefined ? ['sha256', 'md5'] : ['sha256'], durable);
+    if (octets !== size) return 'size';
+    const isSame =
+      expected === undefined ? sums['md5'] === Buffer.from(md5).toString('hex') : sums['sha256'] === expected;
+    if (!isSame || (known && expected === undefined)) return 'content';
+    return { sum: sums['sha256']! };
+  } catch {
+    return 'unreadable';
+  }
+}
+
+const PIECE = 1 << 20;
+
+/** Sums of a file in hexadecimal. Links and whatever else is no file are refused. */
+async function digest(path: string, algorithms: readonly string[], durable: boolean) {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const found = await file.stat();
+    if (!found.isFile()) throw new UserError(`${path} is no file`, 'Name the file that `zoneplane backup` wrote.');
+    if (durable) await file.sync();
+    const hashes = algorithms.map((algorithm) => createHash(algorithm));
+    const piece = Buffer.allocUnsafe(Math.min(PIECE, Math.max(1, found.size)));
+    let octets = 0;
+    for (;;) {
+      const { bytesRead } = await file.read(piece, 0, piece.length, octets);
+      if (bytesRead === 0) break;
+      octets += bytesRead;
+      for (const hash of hashes) hash.update(piece.subarray(0, bytesRead));
+    }
+    const sums = Object.fromEntries(algorithms.map((algorithm, index) => [algorithm, hashes[index]!.digest('hex')]));
+    return { octets, sums: sums as Readonly<Record<string, string>> };
+  } finally {
+    await file.close();
+  }
+}

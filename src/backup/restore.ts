@@ -1,0 +1,155 @@
+/** Makes a backup the content of a data directory: all of it in a draft, examined there, and then put in place. */
+import { chmodSync, constants, existsSync, readdirSync, rmSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.js';
+import { syncPath } from '../base/durable.js';
+import { UserError } from '../base/errors.js';
+import { explainFileFailure } from '../base/file-failure.js';
+import { systemRandom } from '../base/random.js';
+import { BLOB_DIRECTORY, type Blobs, createBlobsIn } from '../bucket/blobs.js';
+import { planNewerSerials } from '../control/secondary/newer-serial.js';
+import { DATABASE_FILE, openStore, type Store } from '../store/driver.js';
+import { clusterOf, deleteMeta, forgetPosition } from '../store/meta.js';
+import { migrate } from '../store/migrate.js';
+import { forgetNewestChange } from '../store/newest-change.js';
+import { type ObjectInFile, objectsWithFiles, removeObject } from '../store/objects/objects.js';
+import { countSealed, SEALED_COLUMNS } from '../store/sealed-columns.js';
+import { countServedRecords, servedZones } from '../store/zones/zones.js';
+import { copyBodies } from './copy-bodies.js';
+import { openDraft } from './draft.js';
+import { type DamagedObject, describeDamaged, type Examined, examineBackup } from './examine.js';
+import { type BackupPlace, backupPlace, RESTORING } from './place.js';
+import { namedBy } from './write.js';
+
+export interface RestoreOptions {
+  readonly clock: Clock;
+  /** Where bodies are that are not in the backup. */
+  readonly elsewhere: Blobs | undefined;
+  /** Whether objects whose bodies are damaged are left out; otherwise nothing is restored. */
+  readonly withoutDamaged: boolean;
+}
+
+/** What was restored. */
+export interface Restored {
+  readonly zones: number;
+  readonly records: number;
+  /** Objects whose bodies are files. */
+  readonly objects: number;
+  /** Zones that others transfer, which get newer serials at the next start. */
+  readonly newerSerials: number;
+  /** Secrets that need the master key of the backup's time. */
+  readonly sealed: number;
+  /** The backup is that of a node of a cluster. */
+  readonly isOfCluster: boolean;
+  /** Objects that were left out. */
+  readonly damaged: readonly DamagedObject[];
+  /** Nothing but its form said whether the database is what was written. */
+  readonly lacksSums: boolean;
+}
+
+/**
+ * The directory has all of it or nothing, whatever happens. `directory`: a data directory without data, which the caller has
+ * locked. Throws a UserError.
+ */
+export async function restoreBackup(file: string, directory: string, options: RestoreOptions): Promise<Restored> {
+  if (!existsSync(file)) throw new UserError(`${file} does not exist`, 'Name the file that `zoneplane backup` wrote.');
+  const database = join(directory, DATABASE_FILE);
+  const bodies = join(directory, BLOB_DIRECTORY);
+  const draft = openDraft(join(directory, RESTORING), [bodies, database]);
+  try {
+    if (existsSync(bodies)) {
+      throw new UserError(
+        `${directory} holds data already`,
+        'Move it away, or name another directory with --data-dir.',
+      );
+    }
+    const parts = backupPlace(join(draft.path, DATABASE_FILE));
+    await copy(backupPlace(file), parts);
+    const examined = await examineBackup(
+      parts,
+      { sums: 'expect', durable: true, elsewhere: options.elsewhere, withoutSums: options.withoutDamaged },
+      file,
+    );
+    if (!options.withoutDamaged) refuseDamaged(examined.damaged, file);
+    const restored = await complete(draft.path, parts, examined, options.clock);
+    forgetNewestChange(directory);
+    // Those of another database, found to be empty.
+    for (const suffix of ['-wal', '-shm', '-journal']) rmSync(database + suffix, { force: true });
+    draft.place([
+      ...(existsSync(parts.bodies) ? [{ from: parts.bodies, to: bodies }] : []),
+      { from: parts.database, to: database },
+    ]);
+    return restored;
+  } catch (error) {
+    throw explainFileFailure(error);
+  } finally {
+    draft.discard();
+  }
+}
+
+async function copy(from: BackupPlace, to: BackupPlace): Promise<void> {
+  await copyFile(from.database, to.database, constants.COPYFILE_FICLONE);
+  chmodSync(to.database, 0o600);
+  if (existsSync(from.sums)) await copyFile(from.sums, to.sums);
+  await copyBodies(
+    bodiesOf(to.database),
+    createBlobsIn(from.bodies, systemRandom),
+    createBlobsIn(to.bodies, systemRandom),
+  );
+}
+
+/** None of what is no sound database, about which the examination says what is wrong. */
+function bodiesOf(database: string): readonly ObjectInFile[] {
+  try {
+    return namedBy(database);
+  } catch {
+    return [];
+  }
+}
+
+function refuseDamaged([first, ...others]: readonly DamagedObject[], file: string): void {
+  if (!first) return;
+  throw new UserError(
+    `${describeDamaged(first)}${others.length === 0 ? '' : `, and ${others.length} others are damaged`}`,
+    `Keep ${backupPlace(file).bodies} beside the file, as the backup wrote it, take another backup, or restore all else with --without-damaged.`,
+  );
+}
+
+async function complete(draft: string, parts: BackupPlace, examined: Examined, clock: Clock): Promise<Restored> {
+  const store = openStore(draft);
+  try {
+    migrate(store, clock, systemRandom);
+    const restored = await adapt(store, examined.damaged, clock);
+    const files = createBlobsIn(parts.bodies, systemRandom);
+    for (const { blob } of examined.damaged) if (blob !== undefined) await files.remove(blob);
+    store.checkpoint();
+    return { ...restored, damaged: examined.damaged, lacksSums: examined.lacksSums };
+  } finally {
+    store.close();
+    syncPath(parts.database);
+    if (existsSync(parts.bodies)) {
+      for (const shard of readdirSync(parts.bodies)) syncPath(join(parts.bodies, shard));
+      syncPath(parts.bodies);
+    }
+  }
+}
+
+async function adapt(store: Store, damaged: readonly DamagedObject[], clock: Clock) {
+  const isOfCluster = clusterOf(store) !== undefined;
+  const newerSerials = await store.write(() => {
+    deleteMeta(store, 'backup_made_at');
+    for (const { seq } of damaged) removeObject(store, seq);
+    if (isOfCluster) forgetPosition(store);
+    return planNewerSerials(store, clock.nowMs());
+  });
+  const values = SEALED_COLUMNS.flatMap((column) => countSealed(store, column));
+  return {
+    zones: servedZones(store).length,
+    records: countServedRecords(store),
+    objects: [...objectsWithFiles(store)].length,
+    newerSerials,
+    sealed: values.reduce((sum, { count }) => sum + count, 0),
+    isOfCluster,
+  };
+}
