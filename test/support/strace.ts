@@ -62,21 +62,6 @@ export function runWithFault(
   return runTraced([...faultArguments(fault), '-o', '/dev/null'], environment, args);
 }
 
-/** Lets calls of a running process on a file fail; the returned function ends that. */
-export async function injectInto(pid: number, fault: Fault): Promise<() => Promise<void>> {
-  const child = spawn('strace', [...faultArguments(fault), '-p', String(pid)], { stdio: ['ignore', 'ignore', 'pipe'] });
-  const ended = once(child, 'exit');
-  // Without -qq it would say when it is attached; /proc says it, too.
-  for (let look = 0; look < 500; look++) {
-    if (/^TracerPid:\t[1-9]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) break;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  return async () => {
-    child.kill('SIGTERM');
-    await ended;
-  };
-}
-
 const DISK_CALLS =
   'openat,open,creat,write,pwrite64,writev,pwritev,ftruncate,copy_file_range,sendfile,ioctl,fsync,fdatasync,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,rmdir,link,linkat';
 
