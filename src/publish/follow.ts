@@ -59,10 +59,13 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
 
   /** Old changes are pruned. A follower that was away longer loads every zone again. */
   function beginAnew(): void {
-    applied = source.lastChange();
+    const last = source.lastChange();
+    const served = source.servedZones();
+    // Only when all was read: otherwise the next attempt must begin here again.
+    applied = last;
     // For a zone that is no longer stored, loading finds nothing and removes it.
     const known = [...zones.loaded.keys(), ...zones.loading.keys(), ...held.list().map(({ zone }) => zone)];
-    for (const zone of new Set([...source.servedZones(), ...known])) {
+    for (const zone of new Set([...served, ...known])) {
       publishChanges(zones, zone, [{ sequence: applied, zone, complete: false }]);
     }
   }

@@ -25,7 +25,7 @@ import type { DnsListener, DnsReport, DnsStatus } from './ipc.js';
 import { STATUS_PERIOD_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { createDnsCompact } from './services/dns-compact.js';
-import { createDnsTransfers } from './services/dns-transfers.js';
+import { createDnsTransfers, type DnsTransfers } from './services/dns-transfers.js';
 import { createDnsVault } from './services/dns-vault.js';
 import { observationOf, startObservation } from './services/observation.js';
 import { startStatusReports } from './services/status-reports.js';
@@ -101,7 +101,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
       ...engineSamples(engine),
       ...(observing?.metrics() ?? []),
     ];
-    if (onStatus) reportStatus(options, onStatus, publisher, servers, samples, lifecycle);
+    if (onStatus) reportStatus(options, onStatus, { publisher, transfers, servers, samples }, lifecycle);
     return {
       report: describe(store, publisher, servers),
       renewCertificate: (credentials) => servers.renewCertificate(credentials),
@@ -203,17 +203,24 @@ function findExampleZone(store: Store): string | undefined {
   return names.find((name) => !name.endsWith('.arpa')) ?? names[0];
 }
 
+interface ReportedParts {
+  readonly publisher: Publisher;
+  readonly transfers: DnsTransfers;
+  readonly servers: DnsServers;
+  readonly samples: () => MetricSample[];
+}
+
 /** Reports its status at once and whenever it changes; the final report, when it stops, is "not ready". */
 function reportStatus(
   { clock }: DnsOptions,
   onStatus: (status: DnsStatus) => void,
-  publisher: Publisher,
-  servers: DnsServers,
-  samples: () => MetricSample[],
+  { publisher, transfers, servers, samples }: ReportedParts,
   lifecycle: Lifecycle,
 ): void {
+  const failureNow = (): unknown => publisher.status().failure ?? transfers.failure();
   const read = (ready: boolean): DnsStatus => {
-    const { zones, appliedChange, failure } = publisher.status();
+    const { zones, appliedChange } = publisher.status();
+    const failure = failureNow();
     return {
       ready,
       zones,
@@ -223,7 +230,8 @@ function reportStatus(
     };
   };
   const mark = (): string => {
-    const { zones, appliedChange, heldZones, failure } = publisher.status();
+    const { zones, appliedChange, heldZones } = publisher.status();
+    const failure = failureNow();
     return `${zones} ${appliedChange} ${heldZones.length} ${failure === undefined ? '' : messageOf(failure)} ${servers.mark()}`;
   };
   const cancel = startStatusReports(clock, () => read(true), onStatus, mark);

@@ -31,8 +31,12 @@ async function checkHttp(adminUrl: string, timeoutMs: number): Promise<HealthFin
   const url = `${adminUrl}/readyz`;
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs), redirect: 'error' });
-    const { held_zones: heldZones = [] } = (await response.json()) as { readonly held_zones?: readonly string[] };
-    return { what: 'http', ok: response.status === 200, text: `${url} answered ${response.status}`, heldZones };
+    const { held_zones: heldZones = [], reason } = (await response.json()) as {
+      readonly held_zones?: readonly string[];
+      readonly reason?: string;
+    };
+    const text = `${url} answered ${response.status}${reason === undefined ? '' : `: ${reason}`}`;
+    return { what: 'http', ok: response.status === 200, text, heldZones };
   } catch (error) {
     const cause = error instanceof Error && error.cause ? messageOf(error.cause) : messageOf(error);
     return { what: 'http', ok: false, text: `${url} did not answer: ${cause}` };

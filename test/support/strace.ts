@@ -18,14 +18,15 @@ export const skipWithoutStrace = mayTrace() ? false : 'this process may trace no
 
 /** Calls on a file that fail, such as `pread64:error=EIO`. */
 export interface Fault {
-  readonly path: string;
+  readonly path: string | readonly string[];
   readonly inject: string;
 }
 
 const callsOf = ({ inject }: Fault): string => inject.slice(0, inject.indexOf(':'));
 
 function faultArguments(fault: Fault): string[] {
-  return ['-f', '-qq', '-P', fault.path, '-e', `trace=${callsOf(fault)}`, '-e', `inject=${fault.inject}`];
+  const paths = [fault.path].flat().flatMap((path) => ['-P', path]);
+  return ['-f', '-qq', ...paths, '-e', `trace=${callsOf(fault)}`, '-e', `inject=${fault.inject}`];
 }
 
 /** Runs a command of the program under strace. */
@@ -60,6 +61,21 @@ export function runWithFault(
   ...args: readonly string[]
 ): Promise<Outcome> {
   return runTraced([...faultArguments(fault), '-o', '/dev/null'], environment, args);
+}
+
+/** Lets calls of a running process on a file fail; the returned function ends that. */
+export async function injectInto(pid: number, fault: Fault): Promise<() => Promise<void>> {
+  const child = spawn('strace', [...faultArguments(fault), '-p', String(pid)], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = once(child, 'exit');
+  // Without -qq it would say when it is attached; /proc says it, too.
+  for (let look = 0; look < 500; look++) {
+    if (/^TracerPid:\t[1-9]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) break;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return async () => {
+    child.kill('SIGTERM');
+    await ended;
+  };
 }
 
 const DISK_CALLS =

@@ -42,6 +42,8 @@ export interface DnsTransfers extends Pick<Transfers, 'answer' | 'close'>, Pick<
   answerDeferred(compact: CompactAnswerer): AnswerDeferred;
   /** Something was committed: the names of keys may have changed. */
   wake(): void;
+  /** Why these names could not be read at the last look; undefined when they could. */
+  failure(): unknown;
 }
 
 /** Milliseconds between two looks at the names of keys, in case a wake-up was lost. */
@@ -51,12 +53,14 @@ export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
   const { settings, store, serving, udpSize, clock, log, vault, onTransferred, relay, onNotified } = options;
   const keyNames = createNameMarks();
   const secondaryNames = createNameMarks();
-  const wake = followNames([
-    { version: () => tsigVersion(store), mark: () => markNames(keyNames, tsigKeyNames(store)) },
-    { version: () => incomingVersion(store), mark: () => markNames(secondaryNames, incomingApexes(store)) },
-  ]);
-  wake();
-  const cancel = clock.inStep(LOOK_MS, wake);
+  const names = followNames(
+    [
+      { version: () => tsigVersion(store), mark: () => markNames(keyNames, tsigKeyNames(store)) },
+      { version: () => incomingVersion(store), mark: () => markNames(secondaryNames, incomingApexes(store)) },
+    ],
+    log,
+  );
+  const cancel = clock.inStep(LOOK_MS, names.look);
   const allowed = parseCidrSet(settings.transferAllow);
   const transfers = createTransfers({
     store,
@@ -82,7 +86,8 @@ export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
       if (findTsig(request) === 'none') return compact.answerDeferred(request, transport, address, port);
       return answerSigned({ store, vault, clock, log, answer: compact.answer, udpSize }, request, transport);
     },
-    wake,
+    wake: names.look,
+    failure: names.failure,
     async close() {
       cancel();
       notified.close();
@@ -97,16 +102,36 @@ interface MarkedNames {
   mark(): void;
 }
 
-/** Returns what marks the names that have changed. */
-function followNames(all: readonly MarkedNames[]): () => void {
+/**
+ * Marks the names that have changed since the last look; the first look throws what the store throws. Later, the former names stay,
+ * and the next look tries again.
+ */
+function followNames(all: readonly MarkedNames[], log: Logger) {
   const known = new Map<MarkedNames, number>();
-  return () => {
+  let failure: unknown;
+  const mark = (): void => {
     for (const names of all) {
       const version = names.version();
       if (known.get(names) === version) continue;
-      known.set(names, version);
       names.mark();
+      known.set(names, version);
     }
+  };
+  mark();
+  return {
+    look(): void {
+      try {
+        mark();
+        if (failure !== undefined) log.info('the names of keys and secondary zones can be read again');
+        failure = undefined;
+      } catch (error) {
+        if (failure === undefined) {
+          log.error({ err: error }, 'the names of keys and secondary zones cannot be read; the former ones stay');
+        }
+        failure = error;
+      }
+    },
+    failure: () => failure,
   };
 }
 

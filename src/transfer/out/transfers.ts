@@ -105,7 +105,7 @@ export function createTransfers(options: TransferOptions): Transfers {
   async function* sendUnlocked(request: Uint8Array, client: TransferClient): AsyncGenerator<Uint8Array> {
     for (let waitedMs = 0; waitedMs < UNLOCK_LIMIT_MS; waitedMs += UNLOCK_REST_MS) {
       await new Promise<void>((resolve) => void clock.after(UNLOCK_REST_MS, resolve));
-      const verdict = judge(options, request, client);
+      const verdict = judgeOrFail(options, request, client);
       if (verdict === 'locked') continue;
       if (verdict && 'reply' in verdict) yield frameOf(verdict.reply);
       else if (verdict) yield* send(verdict);
@@ -117,7 +117,7 @@ export function createTransfers(options: TransferOptions): Transfers {
 
   return {
     answer(request, client) {
-      const verdict = judge(options, request, client);
+      const verdict = judgeOrFail(options, request, client);
       if (verdict === 'locked') return sendUnlocked(request, client);
       if (verdict === undefined) return undefined;
       return 'reply' in verdict ? [frameOf(verdict.reply)] : send(verdict);
@@ -125,6 +125,20 @@ export function createTransfers(options: TransferOptions): Transfers {
     samples: places.samples,
     close: () => spooler.close(),
   };
+}
+
+/** A store that cannot be read is a failure of this transfer only. */
+function judgeOrFail(options: TransferOptions, request: Uint8Array, client: TransferClient): ReturnType<typeof judge> {
+  try {
+    return judge(options, request, client);
+  } catch (error) {
+    options.log.error(
+      { err: error, peer: client.address },
+      'a zone transfer was not begun: the database cannot be read',
+    );
+    const message = readMessage(request);
+    return message && { reply: replyTo(message, Rcode.servFail) };
+  }
 }
 
 /** Refusals come before any reading of the zone. `locked`: the secret of the key cannot be opened yet. */
