@@ -10,6 +10,7 @@ import { orderTimeMs } from '../control/certificates/issuance-limit.js';
 import { commit, type Draft } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
 import { holdsHostnames } from '../control/rules/hold.js';
+import { settleClaims } from '../control/zones/claims.js';
 import { zonesAtOrAbove } from '../control/zones/write.js';
 import { schedule } from '../jobs/schedule.js';
 import { type HostnameProof, isProofStanding } from '../serving/hostname-proof.js';
@@ -214,6 +215,8 @@ function moveTo(
   if (nextMs !== null) {
     schedule(ctx.store, { kind: HOSTNAME_JOB, subject: row.id, runAtMs: nextMs }, ctx.clock.nowMs());
   }
+  if (state === 'active' || row.state === 'active')
+    settleClaims(ctx, draft, { name: withoutWildcard(row.hostname), account: zone.account });
   if (state === row.state) return;
   const { hostname } = row;
   const object = uuidOctets(row.id);

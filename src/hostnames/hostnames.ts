@@ -16,6 +16,7 @@ import { countIssuance, type IssuanceRefused, lockedOut, orderTimeMs } from '../
 import { requireZone } from '../control/guard/access.js';
 import { commit, type Draft } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
+import { settleClaims } from '../control/zones/claims.js';
 import { schedule } from '../jobs/schedule.js';
 import {
   countHostnamesOfAccount,
@@ -45,7 +46,7 @@ import {
   hostnameItem,
   sslWishOf,
 } from './item.js';
-import { parseHostname } from './name.js';
+import { parseHostname, withoutWildcard } from './name.js';
 import { parseOrigin, parseOriginSni, requireMetadataSize } from './origin-input.js';
 import { delaySeconds } from './schedule.js';
 import { parseSsl, type SslBody, type SslInput } from './ssl-input.js';
@@ -363,6 +364,9 @@ export function discardHostname(ctx: Context, draft: Draft, zone: ZoneRow, row: 
   removeHostname(ctx.store, row.seq);
   removeJob(ctx.store, HOSTNAME_JOB, row.id);
   dropCertificateRequest(ctx, certificateOwner(row.id));
+  if (row.state === 'active') {
+    settleClaims(ctx, draft, { name: withoutWildcard(row.hostname), account: zone.account });
+  }
   draft.audit({ action: 'custom_hostname.delete', zone: zone.id, object: uuidOctets(row.id), before: auditView(row) });
 }
 

@@ -14,7 +14,7 @@ import { recordsOfOwner } from '../store/records/records.js';
 import { findRemovedZone } from '../store/secondary/removed-zones.js';
 import { findZone, type NameProof, type ZoneRow, zonesOfName, zonesOfOthersBelow } from '../store/zones/zones.js';
 import { findZoneAbove } from './look-up.js';
-import { assignedNameServers, provingNameServers } from './name-servers.js';
+import { assignedNameServers, hasAll, provingNameServers } from './name-servers.js';
 
 /** How strong each proof is; 0 is none. Only what is above {@link TRUSTED} is a proof. */
 const STRENGTHS: Readonly<Record<NameProof, number>> = { trust: 1, txt: 2, delegation: 3, operator: 4 };
@@ -141,11 +141,10 @@ export function mayAnswer(store: Store, zone: ZoneClaim, pool: readonly string[]
   return above === undefined || above.account === zone.account || givesAway(store, above, zone, pool);
 }
 
-/** Two claims of one name that nobody has proven are equal: neither is answered, since either could be the other's. */
+/** Two claims that nothing speaks for are equal: neither is answered, since either name could be the other's. */
 function outranks(rival: ZoneClaim, zone: ZoneClaim): boolean {
   const [theirs, ours] = [strengthOf(rival), strengthOf(zone)];
-  if (theirs !== ours) return theirs > ours;
-  return rival.seq < zone.seq || (theirs === 0 && rival.name === zone.name);
+  return theirs === ours ? theirs === 0 || rival.seq < zone.seq : theirs > ours;
 }
 
 function isDelegatedBy(store: Store, rival: ZoneRow, zone: ZoneClaim, pool: readonly string[]): boolean {
@@ -189,11 +188,17 @@ export function cutBetween(
   return undefined;
 }
 
-/** Whether a delegation leads to a zone: of the installation's name servers it has those that the zone was given, no others. */
+/**
+ * Whether a delegation leads to a zone: of the installation's name servers it has those that the zone was given, no others. The
+ * parent of an active zone that has all of them need not know those that came later.
+ */
 export function leadsTo(zone: ZoneClaim, delegation: readonly string[], pool: readonly string[]): boolean {
   const found = new Set(delegation.map((name) => name.toLowerCase().replace(/\.$/, '')));
   const isExactly = (set: readonly string[]): boolean =>
     set.every((name) => found.has(name)) && pool.every((name) => set.includes(name) || !found.has(name));
   const given = provingNameServers(zone, pool);
-  return isExactly(given) || (isProven(zone) && isExactly(assignedNameServers(zone, pool)));
+  if (isExactly(given)) return true;
+  if (!isProven(zone)) return false;
+  if (isExactly(assignedNameServers(zone, pool))) return true;
+  return zone.status === 'active' && hasAll(zone, pool) && pool.some((name) => found.has(name));
 }

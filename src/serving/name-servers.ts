@@ -25,6 +25,11 @@ export function provingNameServers({ name_servers: given }: Given, pool: readonl
   return left.length > 0 ? left : pool;
 }
 
+/** Whether a zone has all name servers of the installation, so that a delegation to some of them may mean it. */
+export function hasAll(zone: Given, pool: readonly string[]): boolean {
+  return provingNameServers(zone, pool).length === pool.length;
+}
+
 /**
  * The name servers of a new zone: two for each account, by rendezvous over its identifier, so that a delegation tells whose zone it
  * means. A name that other accounts have claimed gets two that none of those claims has, where there are such. Undefined: the

@@ -1,7 +1,9 @@
 /** When a zone becomes active, and what is looked at to know whose its name is (v4: §3.2, docs/tenants.md). */
 
+import { printIP } from '../../base/ip.js';
 import { Type } from '../../dns/codes.js';
 import { ownerKeyOf, parseName } from '../../dns/name.js';
+import type { UpstreamAnswer, UpstreamType } from '../../resolver/upstream.js';
 import { cutBetween, isProven, leadsTo, nearestProvenAbove } from '../../serving/name-owner.js';
 import type { Store } from '../../store/driver.js';
 import { recordsOfOwner } from '../../store/records/records.js';
@@ -80,15 +82,18 @@ function believe(ctx: Context, draft: Draft, zone: ZoneRow): void {
 /** Asks the parent, here or outside, and then for the TXT record. */
 export async function lookForProof(ctx: Context, zone: ZoneRow): Promise<Evidence> {
   const pool = ctx.settings.nameServers;
-  // Whose name it is has been said; with activation 'delegation', the parent outside is asked all the same.
-  const above = zone.proven_by === 'operator' ? undefined : nearestProvenAbove(ctx.store, zone);
+  const above = nearestProvenAbove(ctx.store, zone);
   const cut = above && cutBetween(ctx.store, above, zone);
   // A name that the zone above has given away between them is delegated by others.
-  if (above && (!cut || cut.isAtName)) {
+  const isDecidedHere = above !== undefined && (!cut || cut.isAtName);
+  // Where the operator has said whose name it is, activation 'delegation' asks the parent outside all the same.
+  if (isDecidedHere && zone.proven_by !== 'operator') {
     const isOwn = cut ? leadsTo(zone, cut.names, pool) : above.account === zone.account;
     return isOwn ? 'delegation' : hasTxt(ctx.store, above, zone) ? 'txt' : 'none';
   }
   if (!ctx.findDelegation) return 'unknown';
+  // What our own servers say is what some account wrote: nobody has proven a zone that says it.
+  if (!isDecidedHere && (await isAnsweredHere(ctx, zone))) return 'none';
   const delegation = await ctx.findDelegation(zone.name, zone.account);
   if (delegation && leadsTo(zone, delegation, pool)) return 'delegation';
   if (!ctx.askOutside) return 'none';
@@ -101,6 +106,24 @@ export async function lookForProof(ctx: Context, zone: ZoneRow): Promise<Evidenc
   return isUncertain && !delegation ? 'unknown' : 'none';
 }
 
+/** Whether the closest zone above a name is answered by servers of the installation. */
+async function isAnsweredHere(ctx: Context, { name, account }: ZoneRow): Promise<boolean> {
+  if (!ctx.askOutside) return false;
+  for (let above = parentOf(name); above !== ''; above = parentOf(above)) {
+    const { status, records } = await ctx.askOutside(above, 'NS', account);
+    if (status === 'ok') return leadsHere(ctx, contentsOf(records, 'NS'), account);
+  }
+  return false;
+}
+
+function parentOf(name: string): string {
+  return name.includes('.') ? name.slice(name.indexOf('.') + 1) : '';
+}
+
+function contentsOf(records: UpstreamAnswer['records'], type: UpstreamType): string[] {
+  return records.filter((record) => record.type === type).map(({ content }) => content);
+}
+
 /** Whether any of these name servers is one of the installation, by its name or by its addresses. */
 async function leadsHere(
   { settings, askOutside }: Context,
@@ -111,9 +134,12 @@ async function leadsHere(
   if (names.some((name) => settings.nameServers.includes(name))) return true;
   const addressesOf = async (hosts: readonly string[]): Promise<string[]> => {
     const asked = hosts.flatMap((host) => [askOutside!(host, 'A', account), askOutside!(host, 'AAAA', account)]);
-    return (await Promise.all(asked)).flatMap(({ records }) => records.map(({ content }) => content));
+    return (await Promise.all(asked)).flatMap(({ records }) => [
+      ...contentsOf(records, 'A'),
+      ...contentsOf(records, 'AAAA'),
+    ]);
   };
-  const ours = new Set(await addressesOf(settings.nameServers));
+  const ours = new Set([...(await addressesOf(settings.nameServers)), ...settings.nameServerAddresses.map(printIP)]);
   return (await addressesOf(names)).some((address) => ours.has(address));
 }
 

@@ -15,11 +15,11 @@ import {
   type ZoneClaim,
   zonesOfOthersAt,
 } from '../../serving/name-owner.js';
-import { isSameSet, provingNameServers } from '../../serving/name-servers.js';
+import { hasAll, isSameSet, provingNameServers } from '../../serving/name-servers.js';
 import { isOnlyAccount } from '../../store/access/accounts.js';
 import type { Store } from '../../store/driver.js';
 import { findRemovedZone } from '../../store/secondary/removed-zones.js';
-import { findZone, type NameProof, type ZoneRow, zonesOfOthersBelow } from '../../store/zones/zones.js';
+import { findZone, type NameProof, type ZoneRow, zonesOfName, zonesOfOthersBelow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
 import type { Participant, ZoneEdits } from '../kernel/participant.js';
 
@@ -54,7 +54,9 @@ function isWithinOwn({ store, settings: { nameServers } }: Context, zone: ZoneCl
 
 /** Gives a zone a proof, if no other account's is as strong; says whether it has it now. Others that it beats are moved away. */
 export function prove(ctx: Context, draft: ZoneEdits, zone: ZoneRow, proof: NameProof): boolean {
-  if (!isFree(ctx, zone, proof, draft.now)) return false;
+  // What it has is found again, whoever else claims the name since.
+  const isKnown = isProven(zone) && strengthOf(zone) >= strengthOf({ proven_by: proof });
+  if (!isKnown && !isFree(ctx, zone, proof, draft.now)) return false;
   moveOthersAway(ctx, draft, zone);
   if (strengthOf(zone) < strengthOf({ proven_by: proof })) {
     draft.setZone(zone.seq, { proven_by: proof, proven_at: draft.now, proof_lost_at: null });
@@ -72,7 +74,8 @@ export function prove(ctx: Context, draft: ZoneEdits, zone: ZoneRow, proof: Name
 function isFree(ctx: Context, zone: ZoneClaim, proof: NameProof, now: number): boolean {
   const strength = strengthOf({ proven_by: proof });
   const holds = (other: ZoneRow): boolean => {
-    const isOver = other.proven_by !== 'operator' && isProofLost(other, now);
+    // Who comes first is believed, but not against what was proven once.
+    const isOver = isProven({ proven_by: proof }) && other.proven_by !== 'operator' && isProofLost(other, now);
     return !isOver && strengthOf(other) >= strength;
   };
   if (othersOf(ctx.store, zone).some(holds)) return false;
@@ -96,10 +99,12 @@ export function firstProof(ctx: Context, zone: ZoneClaim, now: number): NameProo
   return mayAnswer(ctx.store, { ...zone, proven_by: proof }, ctx.settings.nameServers) ? proof : null;
 }
 
-/** Whether a delegation tells whose zone it means: no other claim of the name has the same name servers. */
+/** Whether a delegation tells whose zone it means: it cannot mean another claim of the name. */
 function tellsApart({ store, settings: { nameServers: pool } }: Context, zone: ZoneClaim): boolean {
   const own = provingNameServers(zone, pool);
-  return zonesOfOthersAt(store, zone).every((other) => !isSameSet(own, provingNameServers(other, pool)));
+  return zonesOfOthersAt(store, zone).every(
+    (other) => !hasAll(other, pool) && !isSameSet(own, provingNameServers(other, pool)),
+  );
 }
 
 function moveAway(draft: ZoneEdits, zone: ZoneRow): void {
@@ -124,14 +129,17 @@ export function activate(draft: ZoneEdits, zone: ZoneRow): void {
 export function settleClaims(ctx: Context, draft: ZoneEdits, claimed: ClaimedName): void {
   const { store } = ctx;
   const rivals = isSingleAccount(store) ? [] : rivalZones(store, claimed);
-  // A zone above decides about those below it.
-  rivals.sort((a, b) => a.name.length - b.name.length);
-  for (const { seq } of rivals) {
+  for (const { seq } of downwards(rivals)) {
     if (!settleZone(ctx, draft, seq)) continue;
     const { id, served } = findZone(store, seq)!;
     const action = served === 1 ? 'zone.serve' : 'zone.withhold';
     draft.audit({ action, zone: id, object: id, before: { served: 1 - served }, after: { served } });
   }
+}
+
+/** A zone above decides about those below it, so it comes first. */
+function downwards(zones: readonly ZoneRow[]): ZoneRow[] {
+  return [...zones].sort((a, b) => a.name.length - b.name.length);
 }
 
 /**
@@ -142,8 +150,8 @@ function settleBelow(ctx: Context, draft: ZoneEdits, seq: number): void {
   const { store } = ctx;
   const zone = findZone(store, seq);
   if (!zone || !isProven(zone) || isSingleAccount(store)) return;
-  for (const below of zonesOfOthersBelow(store, zone.name, zone.account)) {
-    if (isProven(below) && below.proven_by !== 'operator') settleZone(ctx, draft, below.seq);
+  for (const below of downwards(zonesOfOthersBelow(store, zone.name, zone.account))) {
+    if (below.proven_by !== 'operator') settleZone(ctx, draft, below.seq);
   }
 }
 
@@ -153,10 +161,17 @@ export function settleZone(ctx: Context, draft: ZoneEdits, seq: number): boolean
   if (!zone) return false;
   const served = mayAnswer(ctx.store, zone, ctx.settings.nameServers) ? 1 : 0;
   if (served === zone.served) return unbelieve(ctx, draft, zone);
+  if (served === 1) withholdOthers(ctx, draft, zone);
   draft.setZone(seq, { served });
   draft.noteZone(seq, 'zone-replaced');
   unbelieve(ctx, draft, { ...zone, served });
   return true;
+}
+
+/** Zones of the same name are answered no more, before one begins to be. */
+export function withholdOthers(ctx: Context, draft: ZoneEdits, { seq, name }: Pick<ZoneRow, 'seq' | 'name'>): void {
+  const others = zonesOfName(ctx.store, name).filter((other) => other.seq !== seq && other.served === 1);
+  for (const other of others) settleZone(ctx, draft, other.seq);
 }
 
 /** Who came first is believed only while nobody shows more. */

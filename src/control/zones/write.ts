@@ -26,7 +26,7 @@ import type { Context } from '../kernel/context.js';
 import { isHeldFrom, type WantedName } from '../rules/hold.js';
 import { isPublicSuffix } from '../rules/public-suffix.js';
 import { zoneFailure } from '../rules/zone-failures.js';
-import { firstProof, isSingleAccount, moveOthersAway, settleClaims, settleZone } from './claims.js';
+import { firstProof, isSingleAccount, moveOthersAway, settleClaims, settleZone, withholdOthers } from './claims.js';
 import { lookForProofSoon } from './proof-schedule.js';
 
 export interface NewZone {
@@ -71,7 +71,7 @@ export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
     name,
     apex,
     status: active ? 'active' : 'pending',
-    served: mayAnswer(ctx.store, { ...claim, proven_by: proof }, ctx.settings.nameServers) ? 1 : 0,
+    served: 0,
     type,
     serial: zone.serial ?? Math.floor(ctx.clock.nowMs() / 1000) >>> 0,
     name_server_mode: zone.nameServerMode ?? 'service',
@@ -85,7 +85,9 @@ export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   });
   // There is nothing to serve before the first transfer.
   const expired = type === 'secondary' ? 1 : 0;
-  updateZone(ctx.store, seq, { ...settingsOfNewZones(ctx.store, account), expired });
+  const served = mayAnswer(ctx.store, { ...claim, seq, proven_by: proof }, ctx.settings.nameServers) ? 1 : 0;
+  if (served === 1) withholdOthers(ctx, draft, { seq, name });
+  updateZone(ctx.store, seq, { ...settingsOfNewZones(ctx.store, account), expired, served });
   draft.noteZone(seq, 'zone-added');
   const row = draft.zone(seq);
   invariant(row, 'a zone just added is there');

@@ -3,6 +3,7 @@ import { toHex } from '../../base/bytes.js';
 import { domainToAscii } from '../../dns/idna.js';
 import { type Condition, matchNothing } from '../../store/condition.js';
 import { signalsOfChild } from '../../store/dnssec/signals.js';
+import { activeHostnamesOfZone } from '../../store/hostnames/hostnames.js';
 import { forgetRemovedZone } from '../../store/secondary/removed-zones.js';
 import {
   matchAccount,
@@ -212,8 +213,9 @@ export function dropZone(ctx: Context, draft: Draft, zone: ZoneRow): void {
   draft.audit({ action: 'zone.delete', zone: zone.id, object: zone.id, before: zoneItem(ctx, zone) });
   draft.noteZone(zone.seq, 'zone-removed');
   dropCertificatesOfZone(ctx, zone.seq);
+  const hostnames = activeHostnamesOfZone(ctx.store, zone.seq);
   // What other zones tell of it goes, too.
   if (signalsOfChild(ctx.store, zone.id).length > 0) lookAtParentSoon(ctx, zone);
   if (!removeZone(ctx.store, zone.seq)) planRemoval(ctx);
-  settleClaims(ctx, draft, zone);
+  for (const name of [zone.name, ...hostnames]) settleClaims(ctx, draft, { name, account: zone.account });
 }

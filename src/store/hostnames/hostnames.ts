@@ -102,6 +102,9 @@ const statements = perStore((store) => ({
   idsOfZone: store.prepareTuples<[zone: number], [id: string]>(
     'SELECT id FROM custom_hostnames WHERE zone = ? ORDER BY seq',
   ),
+  activeOfZone: store.prepareTuples<[zone: number], [hostname: string]>(
+    "SELECT hostname FROM custom_hostnames WHERE zone = ? AND state = 'active' ORDER BY seq",
+  ),
   countOfAccount: store.prepareTuples<[account: number], [number]>(
     'SELECT count(*) FROM custom_hostnames WHERE zone IN (SELECT seq FROM zones WHERE account = ?)',
   ),
@@ -192,6 +195,13 @@ export function hostnameIdsOfZone(store: Store, zone: number): string[] {
   return statements(store)
     .idsOfZone.all(zone)
     .map(([id]) => id);
+}
+
+/** The names of the active hostnames of a zone, without wildcards' `*.`. */
+export function activeHostnamesOfZone(store: Store, zone: number): string[] {
+  return statements(store)
+    .activeOfZone.all(zone)
+    .map(([hostname]) => hostname.replace(/^\*\./, ''));
 }
 
 /** Number of hostnames in all zones of an account. */
