@@ -67,6 +67,8 @@ export interface EdgeOptions {
   readonly details: boolean;
   /** Called when {@link Edge.progress} is another one. */
   readonly onRead?: (progress: Progress) => void;
+  /** Resolves when it is to listen; without it, at once. */
+  readonly turn?: Promise<void> | undefined;
   readonly limits?: HttpLimits;
   readonly originTimes?: OriginTimes;
   /** The most connections of one client. */
@@ -139,6 +141,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     ...reporting(metrics, createAccessLog(options.log, clock, options.logEvery)),
   });
   lifecycle.own('connections', front, (part) => part.close());
+  if (options.turn) await options.turn.then(follower.wake);
   const listeners = await listen(places, front, lifecycle);
   return {
     addresses: listeners.addresses,

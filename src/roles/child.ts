@@ -1,5 +1,5 @@
 /** The child process side: follows the supervisor's orders and ends when the supervisor is gone. */
-import { SystemClock } from '../base/clock.js';
+import { type Clock, SystemClock } from '../base/clock.js';
 import { AwaitedError, UserError } from '../base/errors.js';
 import { createLogger } from '../base/log.js';
 import {
@@ -13,9 +13,11 @@ import {
   type Role,
   sendNotice,
 } from './ipc.js';
-import { DRAIN_LIMIT_MS, ORPHAN_DRAIN_LIMIT_MS } from './limits.js';
+import { DRAIN_LIMIT_MS, LIFE_SIGN_MS, ORPHAN_DRAIN_LIMIT_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
 import type { Reload } from './services/reload.js';
+import { SPARE_TITLE } from './supervision/spare.js';
+import { endOnFaults } from './supervision/unheard-errors.js';
 
 /** Of a process that has ended to be started anew, which is no fault. */
 const RESTART_EXIT_CODE = 75;
@@ -29,7 +31,7 @@ export async function runSupervised(role: Role): Promise<number> {
   const order = await inbox.started;
   if (!order) return 0;
   const log = createLogger({ level: order.settings.logLevel, pretty: order.terminal });
-  process.on('uncaughtExceptionMonitor', (error) => log.fatal({ err: error }, `the ${role} process has a fault`));
+  endOnFaults(role, log);
   const { settings, origins, version, terminal, takeOver } = order;
   const acts: (() => void)[] = [];
   const onReload = (act: () => void): void => void acts.push(act);
@@ -37,10 +39,16 @@ export async function runSupervised(role: Role): Promise<number> {
     log.level = logLevel;
     for (const act of acts) act();
   };
-  const context = { settings, origins, version, terminal, takeOver, clock: new SystemClock(), log, onReload };
+  const clock = new SystemClock();
+  const turn = order.standby ? inbox.turn : undefined;
+  const context = { settings, origins, version, terminal, takeOver, turn, clock, log, onReload };
   let running: RunningRole<Reports[Role]>;
   try {
-    running = await startRole(await code, context, inbox);
+    const starting = startRole(await code, context, inbox);
+    // One that stands by has nothing to finish.
+    const isOver = turn && (await Promise.race([starting, turn, inbox.ended.then(() => true)]));
+    if (isOver === true) return 0;
+    running = await starting;
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const { message, remedy, exitCode } = error;
@@ -49,15 +57,28 @@ export async function runSupervised(role: Role): Promise<number> {
     return exitCode;
   }
   await sendNotice({ kind: 'ready', report: running.report });
+  showThatItLives(clock);
   const { ended: failed = new Promise<never>(() => {}) } = running;
   const isOver = await Promise.race([inbox.ended.then(() => true), failed.then(() => false)]);
   if (!isOver) return (await running.drain(ORPHAN_DRAIN_LIMIT_MS)) ? RESTART_EXIT_CODE : 1;
   return (await running.drain(process.connected ? DRAIN_LIMIT_MS : ORPHAN_DRAIN_LIMIT_MS)) ? 0 : 1;
 }
 
+/** One sign waits at most while nobody reads them. */
+function showThatItLives(clock: Clock): void {
+  let isSent = true;
+  clock.inStep(LIFE_SIGN_MS, () => {
+    if (!isSent) return;
+    isSent = false;
+    void sendNotice({ kind: 'alive' }).then(() => (isSent = true));
+  });
+}
+
 interface Inbox {
   /** The start order; undefined when the stop order came first or the supervisor is gone. */
   readonly started: Promise<Extract<Order, { kind: 'start' }> | undefined>;
+  /** Resolves when a process that stands by is to take its place. */
+  readonly turn: Promise<void>;
   /** Resolves on the stop order, or when the supervisor is gone. */
   readonly ended: Promise<void>;
   onDnsStatus: (status: DnsStatus | undefined) => void;
@@ -69,7 +90,11 @@ interface Inbox {
 function openInbox(): Inbox {
   let start: (order: Extract<Order, { kind: 'start' }> | undefined) => void = () => {};
   let end = (): void => {};
+  let takePlace = (): void => {};
   const inbox: Inbox = {
+    turn: new Promise((resolve) => {
+      takePlace = resolve;
+    }),
     started: new Promise((resolve) => {
       start = resolve;
     }),
@@ -83,8 +108,13 @@ function openInbox(): Inbox {
   };
   process.on('message', (message) => {
     const order = message as Order;
-    if (order.kind === 'start') start(order);
-    else if (order.kind === 'dns-status') inbox.onDnsStatus(order.status);
+    if (order.kind === 'start') {
+      if (!order.standby) showAsRunning();
+      start(order);
+    } else if (order.kind === 'take-place') {
+      showAsRunning();
+      takePlace();
+    } else if (order.kind === 'dns-status') inbox.onDnsStatus(order.status);
     else if (order.kind === 'edge-status') inbox.onEdgeStatus(order.status);
     else if (order.kind === 'credentials') inbox.onCredentials(order);
     else if (order.kind === 'reload') inbox.onReload(order);
@@ -102,6 +132,11 @@ function openInbox(): Inbox {
   process.on('SIGINT', () => {});
   process.on('SIGHUP', () => {});
   return inbox;
+}
+
+/** In lists of processes, a spare one is not to be taken for the running one, until it is that. */
+function showAsRunning(): void {
+  if (process.title === SPARE_TITLE) process.title = process.argv.join(' ');
 }
 
 /** Loads only the code of the role: the DNS process has no HTTP server, the admin process no DNS sockets. */

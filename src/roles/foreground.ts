@@ -14,6 +14,7 @@ import { DRAIN_LIMIT_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { reloadSettings } from './services/reload.js';
 import { watchSignals } from './signals.js';
+import { endOnFaults } from './supervision/unheard-errors.js';
 
 export interface ForegroundOptions {
   readonly loaded: LoadedSettings;
@@ -31,6 +32,7 @@ export interface ForegroundOptions {
 export async function runForeground(role: Role, options: ForegroundOptions): Promise<number> {
   const { loaded, log, clock } = options;
   const startedMs = clock.nowMs();
+  endOnFaults(role, log);
   const acts: (() => void)[] = [];
   const signals = watchSignals(clock, () =>
     reloadSettings(loaded.settings, options.load, log, ({ logLevel }) => {

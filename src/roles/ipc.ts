@@ -95,6 +95,8 @@ export interface StartOrder {
   readonly terminal: boolean;
   /** Start beside the process that serves now, which ends when this one is ready. */
   readonly takeOver?: boolean;
+  /** Prepare everything, and wait for `take-place`. */
+  readonly standby?: boolean;
 }
 
 /**
@@ -114,6 +116,8 @@ export type Order =
   | { readonly kind: 'edge-status'; readonly status: EdgeStatus | undefined }
   | CredentialsMessage
   | ({ readonly kind: 'reload' } & Reload)
+  /** Ends the wait of a process that was started with `standby`. */
+  | { readonly kind: 'take-place' }
   | { readonly kind: 'drain' };
 
 /** Messages to the supervisor. */
@@ -128,6 +132,8 @@ export type Notice =
       /** Only the master key is missing or wrong. */
       readonly isAwaited: boolean;
     }
+  /** The process lives: its thread does one thing after the other. */
+  | { readonly kind: 'alive' }
   | { readonly kind: 'dns-status'; readonly status: DnsStatus }
   | { readonly kind: 'edge-status'; readonly status: EdgeStatus }
   /** Whether any name could lead to an edge. The admin process sends it at its start, and when it changes. */

@@ -13,6 +13,8 @@ export interface RoleContext {
   readonly terminal: boolean;
   /** Start beside the process that serves now, which ends when this one is ready. */
   readonly takeOver?: boolean | undefined;
+  /** Resolves when it is to listen. */
+  readonly turn?: Promise<void> | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   /** Calls `act` whenever settings and certificates are to be read again. */

@@ -8,15 +8,20 @@ import { AwaitedError, UserError } from '../base/errors.js';
 import { withLimit } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import { type Notice, type Order, type Reports, type Role, type StartOrder, sendOrder } from './ipc.js';
-import { DRAIN_LIMIT_MS, KILL_GRACE_MS, STATUS_LOST_MS } from './limits.js';
+import { DRAIN_LIMIT_MS, KILL_GRACE_MS } from './limits.js';
 import type { Reload } from './services/reload.js';
+import { Spare, type SpareKind } from './supervision/spare.js';
+import { type Watch, watchProcess } from './supervision/watch.js';
 
 const FIRST_DELAY_MS = 100;
+/** Where no start succeeds. */
 const LONGEST_DELAY_MS = 30_000;
+/** Where starts succeed, and somebody may know how to end the process: it is away for a second at most. */
+const LONGEST_DELAY_OF_READY_MS = 1000;
 /** The shortest time before the next start while the operator has to mend something, in milliseconds. */
 const AWAITED_DELAY_MS = 2_000;
 /** Crashes in a row after which the next start is made at once: DNS is away for as short a time as can be. */
-const PROMPT_STARTS = 3;
+const PROMPT_STARTS = 10;
 /** A child that has run this long has recovered: its next crash counts as the first. */
 const RECOVERED_MS = 60_000;
 
@@ -33,16 +38,16 @@ export interface ChildOptions<Name extends Role> {
   /** Called when the child ended by itself; it will be restarted. */
   readonly onLost: () => void;
   readonly onNotice: (notice: Notice) => void;
+  /** A spare process takes its place after a crash. */
+  readonly spare?: SpareKind | undefined;
 }
 
-/** Milliseconds before the next start after `crashes` consecutive crashes. */
-export function restartDelayMs(crashes: number): number {
+/** Milliseconds before the next start after `crashes` consecutive crashes, the last one of a process that was ready or not. */
+export function restartDelayMs(crashes: number, wasReady: boolean): number {
   if (crashes <= PROMPT_STARTS) return 0;
-  return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(crashes - PROMPT_STARTS - 1, 20));
+  const longestMs = wasReady ? LONGEST_DELAY_OF_READY_MS : LONGEST_DELAY_MS;
+  return Math.min(longestMs, FIRST_DELAY_MS * 2 ** Math.min(crashes - PROMPT_STARTS - 1, 20));
 }
-
-/** Milliseconds without a word after which a child that reports regularly is replaced: it is stopped, or stuck. */
-const LONGEST_SILENCE_MS: Readonly<Partial<Record<Role, number>>> = { dns: STATUS_LOST_MS };
 
 interface FirstStart {
   readonly resolve: () => void;
@@ -59,15 +64,22 @@ export class SupervisedChild<Name extends Role> {
   private wanted = false;
   private draining = false;
   private crashes = 0;
+  private isReady = false;
   private reloaded: Reload | undefined;
   private startedMs = 0;
   private firstStart: FirstStart | undefined;
   private started: Promise<void> = Promise.resolve();
   private cancelRestart: (() => void) | undefined;
-  private cancelSilence: (() => void) | undefined;
+  private watch: Watch | undefined;
+  private readonly spare: Spare | undefined;
 
   constructor(private readonly options: ChildOptions<Name>) {
     this.startOrder = options.start;
+    const { spare: kind, clock } = options;
+    if (kind === undefined) return;
+    const order = (child: ChildProcess): void =>
+      this.order(child, { ...this.startOrder, ...(kind === 'standby' && { standby: true }) });
+    this.spare = new Spare({ kind, clock, fork: (option) => this.fork([option]), order });
   }
 
   /** Lets the process load its code in advance; it does nothing else before {@link start}. */
@@ -100,6 +112,8 @@ export class SupervisedChild<Name extends Role> {
       this.startOrder = start;
       return;
     }
+    // It was started with the former order.
+    if (this.options.spare === 'standby') this.spare?.end();
     const child = this.fork();
     this.successor = { child, start };
     this.order(child, { ...start, takeOver: true });
@@ -117,8 +131,9 @@ export class SupervisedChild<Name extends Role> {
   /** Asks the child to finish, waits up to `limitMs`, then kills it. True when it ended by itself with exit code 0. */
   async drain(limitMs: number): Promise<boolean> {
     this.draining = true;
-    this.cancelSilence?.();
+    this.watch?.end();
     this.cancelRestart?.();
+    this.spare?.end();
     const { child } = this;
     this.successor?.child.kill('SIGKILL');
     await Promise.all(this.retired);
@@ -142,27 +157,33 @@ export class SupervisedChild<Name extends Role> {
   reload(reload: Reload): void {
     this.reloaded = reload;
     this.send({ kind: 'reload', ...reload });
+    this.spare?.send({ kind: 'reload', ...reload });
   }
 
   kill(): void {
     this.draining = true;
+    this.spare?.end();
     this.child?.kill('SIGKILL');
     this.successor?.child.kill('SIGKILL');
   }
 
   private launch(takeOver = false): void {
     this.startedMs = steadyMs(this.options.clock);
-    this.child ??= this.fork();
-    this.order(this.child, { ...this.startOrder, takeOver });
+    this.isReady = false;
+    // A spare process has its order.
+    const spare = this.child ? undefined : this.spare?.take();
+    this.child ??= spare ?? this.fork();
+    if (!spare) this.order(this.child, { ...this.startOrder, takeOver });
   }
 
   private order(child: ChildProcess, start: StartOrder): void {
     sendOrder(child, { kind: 'start', ...start, settings: { ...start.settings, ...this.reloaded } });
   }
 
-  private fork(): ChildProcess {
+  private fork(options: readonly string[] = []): ChildProcess {
     const { role, program, environment } = this.options;
     const child = fork(program, ['serve', '--role', role, '--supervised'], {
+      execArgv: [...process.execArgv, ...options],
       env: environment,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       serialization: 'advanced',
@@ -172,8 +193,8 @@ export class SupervisedChild<Name extends Role> {
       const notice = message as Notice;
       if (notice.kind === 'refused') refusal = refusalOf(notice);
       else if (notice.kind === 'ready') this.onReady(child, notice.report as Reports[Name]);
+      else if (notice.kind === 'alive') this.onAlive(child);
       else if (child === this.child) this.options.onNotice(notice);
-      if (notice.kind !== 'refused' && child === this.child) this.expectMore(child);
     });
     child.once('error', (error) => this.onEnd(child, `cannot be started: ${error.message}`, undefined));
     child.once('exit', (code, signal) => {
@@ -185,9 +206,30 @@ export class SupervisedChild<Name extends Role> {
   private onReady(child: ChildProcess, report: Reports[Name]): void {
     if (child === this.successor?.child) this.succeed();
     if (child !== this.child) return;
+    this.isReady = true;
     this.options.onReady(report);
     this.firstStart?.resolve();
     this.firstStart = undefined;
+    this.watchOver(child);
+    if (!this.draining) this.spare?.prepare();
+  }
+
+  private onAlive(child: ChildProcess): void {
+    if (child === this.child) this.watch?.heard();
+  }
+
+  /** Kills the child when it is stuck; what follows is that of every crash. */
+  private watchOver(child: ChildProcess): void {
+    const { clock, log, role } = this.options;
+    this.watch?.end();
+    if (this.draining || child.pid === undefined) return;
+    this.watch = watchProcess({
+      ...{ role, pid: child.pid, clock },
+      onStuck: (why) => {
+        log.error({ role }, `the ${role} process ${why} and is killed`);
+        child.kill('SIGKILL');
+      },
+    });
   }
 
   /** The successor takes the place of the running process, which finishes. */
@@ -204,19 +246,8 @@ export class SupervisedChild<Name extends Role> {
     void gone.then(() => this.retired.delete(gone));
   }
 
-  /** Kills the child when nothing more is heard of it; what follows is that of every crash. */
-  private expectMore(child: ChildProcess): void {
-    const { clock, log, role } = this.options;
-    const silenceMs = LONGEST_SILENCE_MS[role];
-    this.cancelSilence?.();
-    if (silenceMs === undefined || this.draining) return;
-    this.cancelSilence = clock.after(silenceMs, () => {
-      log.error({ role, silenceMs }, `the ${role} process does not report any more and is killed`);
-      child.kill('SIGKILL');
-    });
-  }
-
   private onEnd(child: ChildProcess, how: string, refusal: UserError | undefined): void {
+    if (this.spare?.noteEnd(child)) return;
     if (child === this.successor?.child) {
       this.successor = undefined;
       const reason = refusal ? `could not start: ${refusal.message}` : how;
@@ -224,7 +255,7 @@ export class SupervisedChild<Name extends Role> {
     }
     if (child !== this.child) return;
     this.child = undefined;
-    this.cancelSilence?.();
+    this.watch?.end();
     if (this.draining || !this.wanted) return;
     const { clock, role, log, onLost } = this.options;
     if (this.firstStart && !(refusal instanceof AwaitedError)) {
@@ -236,7 +267,7 @@ export class SupervisedChild<Name extends Role> {
     this.crashes = steadyMs(clock) - this.startedMs > RECOVERED_MS ? 1 : this.crashes + 1;
     // To restore the master key, or to free space, takes a while.
     const leastMs = refusal instanceof AwaitedError ? AWAITED_DELAY_MS : 0;
-    const delayMs = Math.max(restartDelayMs(this.crashes), leastMs);
+    const delayMs = Math.max(restartDelayMs(this.crashes, this.isReady), leastMs);
     const reason = refusal ? `could not start: ${refusal.message}` : how;
     log.error(
       { role, crashes: this.crashes, delayMs, ...(refusal?.remedy !== undefined && { remedy: refusal.remedy }) },

@@ -30,6 +30,7 @@ import { type Reload, reloadSettings } from './services/reload.js';
 import { findPredecessor, relieve } from './services/take-over.js';
 import { watchSignals } from './signals.js';
 import { SupervisedChild } from './supervised-child.js';
+import { hasRoomForSpares } from './supervision/spare.js';
 
 export interface ServeOptions {
   readonly loaded: LoadedSettings;
@@ -162,7 +163,7 @@ function createFamily(
   const { loaded, program, environment, version, terminal, clock, log } = options;
   const settings = { ...loaded.settings, dnsPort: choice.port };
   const start = { settings, origins: loaded.origins, version, terminal };
-  const common = { program, clock, log };
+  const common = { program, clock, log, spare: hasRoomForSpares() ? ('loaded' as const) : undefined };
   let adminReport: AdminReport | undefined;
   let dnsReport: DnsReport | undefined;
   let dnsStatus: DnsStatus | undefined;
@@ -296,6 +297,7 @@ function createEdge(
 ): SupervisedEdge {
   return createSupervisedEdge({
     ...options,
+    spare: hasRoomForSpares() ? 'standby' : undefined,
     environment: withoutSecrets(options.environment),
     start: { ...start, settings: settingsForEdge(start.settings, SECRETS) },
     onReady: announcer.edge,

@@ -147,9 +147,17 @@ t.test('port 53 or 1053', async (t) => {
   t.same(await chooseDnsPort(['192.0.2.1'], port), { port }, 'a foreign address is for the DNS process to refuse');
 });
 
-t.test('back-off begins after the third failure and doubles up to half a minute', async (t) => {
-  t.same([1, 2, 3, 4, 5, 6].map(restartDelayMs), [0, 0, 0, 100, 200, 400]);
-  t.equal(restartDelayMs(50), 30_000);
+t.test('back-off begins after the tenth failure and doubles up to half a minute', async (t) => {
+  t.same(
+    [1, 10, 11, 12, 13].map((crashes) => restartDelayMs(crashes, false)),
+    [0, 0, 100, 200, 400],
+  );
+  t.equal(restartDelayMs(50, false), 30_000);
+  t.equal(
+    restartDelayMs(50, true),
+    1000,
+    'whoever can end a process that starts well keeps it away for a second at most',
+  );
 });
 
 t.test('a DNS process that reports no more is replaced', async (t) => {

@@ -88,6 +88,7 @@ async function start(
     cacheOctets: settings.edgeCacheSize,
     logEvery: settings.edgeAccessLog,
     details: settings.edgeErrorDetails === 'show',
+    turn: options.turn,
     onRead,
     clock,
     random: systemRandom,

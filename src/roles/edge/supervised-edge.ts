@@ -10,6 +10,7 @@ import type { EdgeReport, EdgeStatus, StartOrder } from '../ipc.js';
 import { DRAIN_LIMIT_MS, KILL_GRACE_MS } from '../limits.js';
 import type { Reload } from '../services/reload.js';
 import { SupervisedChild } from '../supervised-child.js';
+import type { SpareKind } from '../supervision/spare.js';
 import { chooseEdgePorts, type EdgePorts } from './ports.js';
 
 const RETRY_MS = 10_000;
@@ -22,6 +23,7 @@ export interface SupervisedEdgeOptions {
   readonly log: Logger;
   readonly onReady: (report: EdgeReport, remedies: readonly string[]) => void;
   readonly onStatus: (status: EdgeStatus | undefined) => void;
+  readonly spare: SpareKind | undefined;
 }
 
 export interface SupervisedEdge {
