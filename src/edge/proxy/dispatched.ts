@@ -1,4 +1,4 @@
-/** A request to an origin through undici, which knows TLS, HTTP/2 and bodies of requests. */
+/** A request to an origin over HTTP/1.1 through undici, which knows TLS and bodies of requests. */
 import type { Dispatcher } from 'undici';
 import { framingOf, showsItsEnd } from '../http1/framing.js';
 import type { OriginControl, OriginEvents, OriginRequest } from './exchange.js';
@@ -45,7 +45,6 @@ class Dispatched implements Dispatcher.DispatchHandler, OriginControl {
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     const headers = headerList(controller.rawHeaders);
     if (status < 200) this.events.onInformation(status, headers);
-    // HTTP/2 marks the last frame, but undici also takes a reset stream for a complete response unless its length was told.
     else this.events.onHead(status, headers, showsItsEnd(framingOf(headers)));
   }
 
@@ -77,19 +76,14 @@ class Dispatched implements Dispatcher.DispatchHandler, OriginControl {
   }
 }
 
-/** Undici gives alternating names and values as octets, and an object for HTTP/2. */
+/** Undici gives alternating names and values as octets. */
 function headerList(raw: Dispatcher.DispatchController['rawHeaders']): string[] {
-  if (!Array.isArray(raw)) return Object.entries(raw ?? {}).flatMap(([name, value]) => fieldsOf(name, value));
+  if (!Array.isArray(raw)) return [];
   const list: string[] = [];
   for (let i = 0; i < raw.length; i += 2) {
     list.push(latin1(raw[i]!).toLowerCase(), latin1(raw[i + 1]!));
   }
   return list;
-}
-
-function fieldsOf(name: string, value: string | string[] | undefined): string[] {
-  if (name.startsWith(':') || value === undefined) return [];
-  return [value].flat().flatMap((text) => [name, text]);
 }
 
 function latin1(value: Buffer | string): string {

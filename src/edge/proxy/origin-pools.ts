@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { Client, Pool } from 'undici';
 import type { Clock } from '../../base/clock.js';
 import { createPlainOrigins } from '../http1/origins.js';
+import { createHttp2Origins, type Http2Place } from '../http2/origins.js';
 import { dispatch } from './dispatched.js';
 import type { OriginControl, OriginEvents, OriginRequest } from './exchange.js';
 import type { OriginEndpoint, OriginPlan } from './origin-plan.js';
@@ -51,9 +52,14 @@ export function createOriginPools(options: PoolOptions): OriginPools {
   const { clock, times = TIMES } = options;
   const plain = createPlainOrigins({ clock, ...times, keepAliveMs: KEEP_ALIVE_MS });
 
+  const shared = createHttp2Origins({ clock, ...times, keepAliveMs: KEEP_ALIVE_MS });
+
+  /** Connections that were verified by other roots are not used any more. */
+  const fullKeyOf = (zone: number, plan: OriginPlan, endpoint: OriginEndpoint): string =>
+    `${zone} ${keyOf(plan, endpoint)} ${plan.verified ? options.trustedRoots().generation : ''}`;
+
   function poolFor(zone: number, plan: OriginPlan, endpoint: OriginEndpoint): Pool {
-    // Connections that were verified by other roots are not used any more.
-    const key = `${zone} ${keyOf(plan, endpoint)} ${plan.verified ? options.trustedRoots().generation : ''}`;
+    const key = fullKeyOf(zone, plan, endpoint);
     let pool = pools.get(key);
     if (!pool) {
       pool = new Pool(urlOf(plan, endpoint), clientOptions(plan, options));
@@ -62,16 +68,37 @@ export function createOriginPools(options: PoolOptions): OriginPools {
     return pool;
   }
 
+  /** Over HTTP/1.1 by a general client. */
+  function general(
+    zone: number,
+    plan: OriginPlan,
+    endpoint: OriginEndpoint,
+    request: OriginRequest,
+    isFresh: boolean,
+    events: OriginEvents,
+  ): OriginControl {
+    const dispatcher = isFresh
+      ? new Client(urlOf(plan, endpoint), clientOptions(plan, options))
+      : poolFor(zone, plan, endpoint);
+    return dispatch(dispatcher, request, isFresh, events);
+  }
+
+  function placeFor(zone: number, plan: OriginPlan, endpoint: OriginEndpoint): Http2Place {
+    return { ...endpoint, key: fullKeyOf(zone, plan, endpoint), tls: tlsOf(plan, options) };
+  }
+
   return {
     send(zone, plan, endpoint, request, isFresh, events) {
       if (isPlain(plan, request)) return plain.send({ zone, ...endpoint }, request, isFresh, events);
-      const dispatcher = isFresh
-        ? new Client(urlOf(plan, endpoint), clientOptions(plan, options))
-        : poolFor(zone, plan, endpoint);
-      return dispatch(dispatcher, request, isFresh, events);
+      if (plan.http2) {
+        const overHttp1 = (): OriginControl => general(zone, plan, endpoint, request, isFresh, events);
+        return shared.send(placeFor(zone, plan, endpoint), request, isFresh, events, overHttp1);
+      }
+      return general(zone, plan, endpoint, request, isFresh, events);
     },
     async close() {
       plain.close();
+      shared.close();
       const open = [...pools.values()];
       pools.clear();
       await Promise.all(open.map((pool) => pool.destroy()));
@@ -84,9 +111,9 @@ function isPlain({ scheme }: OriginPlan, { method, body }: OriginRequest): boole
 }
 
 /** Without TLS, all hosts of a zone with the same origin share its connections: a pool takes 20 KB. */
-function keyOf({ scheme, verified, http2, sni }: OriginPlan, { address, port }: OriginEndpoint): string {
+function keyOf({ scheme, verified, sni }: OriginPlan, { address, port }: OriginEndpoint): string {
   const place = `${scheme} ${address} ${port}`;
-  return scheme === 'https' ? `${place} ${verified} ${http2} ${sni}` : place;
+  return scheme === 'https' ? `${place} ${verified} ${sni}` : place;
 }
 
 /** The URL contains the address, so no name is resolved again. */
@@ -94,20 +121,21 @@ function urlOf({ scheme }: OriginPlan, { address, port }: OriginEndpoint): strin
   return `${scheme}://${address.includes(':') ? `[${address}]` : address}:${port}`;
 }
 
-function clientOptions(
-  { scheme, verified, sni, http2 }: OriginPlan,
-  { trustedRoots, times = TIMES }: PoolOptions,
-): Client.Options {
-  const tls = { servername: sni, rejectUnauthorized: verified, ...(verified && { ca: trustedRoots().pem }) };
+function tlsOf({ verified, sni }: OriginPlan, { trustedRoots }: PoolOptions) {
+  return { servername: sni, rejectUnauthorized: verified, ...(verified && { ca: trustedRoots().pem }) };
+}
+
+function clientOptions(plan: OriginPlan, options: PoolOptions): Client.Options {
+  const { times = TIMES } = options;
   return {
-    connect: { timeout: times.connectMs, ...(scheme === 'https' && tls) },
+    connect: { timeout: times.connectMs, ...(plan.scheme === 'https' && tlsOf(plan, options)) },
     headersTimeout: times.waitMs,
     bodyTimeout: times.waitMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS,
     maxHeaderSize: MOST_HEADER_OCTETS,
-    // Over HTTP/2, many requests share a connection all the same.
     pipelining: 1,
-    allowH2: http2,
+    // Node's client of HTTP/2 can be brought into a loop (http2/connection.ts).
+    allowH2: false,
   };
 }
