@@ -31,10 +31,11 @@ import { createEdgeMetrics, type EdgeMetrics } from './metrics.js';
 import { createAnswer } from './proxy/answer.js';
 import type { Stage } from './proxy/exchange.js';
 import { createOriginStage } from './proxy/from-origin.js';
+import type { OriginTimes } from './proxy/general-pools.js';
 import { createOriginGuard } from './proxy/origin-guard.js';
 import { createOriginPlaces, REQUEST_PLACES, WEB_SOCKET_PLACES } from './proxy/origin-places.js';
 import { createOriginPlanner } from './proxy/origin-plan.js';
-import { createOriginPools, type OriginTimes } from './proxy/origin-pools.js';
+import { createOriginPools } from './proxy/origin-pools.js';
 import { createTrustedRoots } from './proxy/trusted-roots.js';
 import { createUpgrader } from './proxy/upgrade.js';
 import { followPurges } from './purge/follow.js';
@@ -70,7 +71,7 @@ export interface EdgeOptions {
   /** Resolves when it is to listen; without it, at once. */
   readonly turn?: Promise<void> | undefined;
   readonly limits?: HttpLimits;
-  readonly originTimes?: OriginTimes;
+  readonly originTimes?: Partial<OriginTimes>;
   /** The most connections of one client. */
   readonly mostConnections?: number;
   readonly handshakeMs?: number;

@@ -1,19 +1,11 @@
 /** Connections to origins over HTTP/2, each shared by many requests. Origins that do not offer it are asked over HTTP/1.1. */
-import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { connect, type TLSSocket } from 'node:tls';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { DeferredControl } from '../proxy/deferred.js';
 import type { OriginControl, OriginEvents, OriginRequest } from '../proxy/exchange.js';
+import type { OriginPlace, OriginTimes } from '../proxy/general-pools.js';
 import { ORIGIN_CONNECT_TIMEOUT, ORIGIN_RESPONSE_TIMEOUT } from '../proxy/origin-failure.js';
 import { Http2Connection } from './connection.js';
-
-/** Where requests go that may share a connection. */
-export interface Http2Place {
-  /** Differs where anything else does. */
-  readonly key: string;
-  readonly address: string;
-  readonly port: number;
-  readonly tls: Pick<ConnectionOptions, 'servername' | 'rejectUnauthorized' | 'ca'>;
-}
 
 export interface Http2Origins {
   /**
@@ -21,7 +13,7 @@ export interface Http2Origins {
    * request may.
    */
   send(
-    place: Http2Place,
+    place: OriginPlace,
     request: OriginRequest,
     isFresh: boolean,
     events: OriginEvents,
@@ -30,12 +22,8 @@ export interface Http2Origins {
   close(): void;
 }
 
-export interface Http2OriginOptions {
+export interface Http2OriginOptions extends OriginTimes {
   readonly clock: Clock;
-  /** Milliseconds. */
-  readonly connectMs: number;
-  readonly waitMs: number;
-  readonly keepAliveMs: number;
 }
 
 interface Waiting {
@@ -48,7 +36,7 @@ interface Waiting {
 
 /** The connections to one place. */
 interface Group {
-  readonly place: Http2Place;
+  readonly place: OriginPlace;
   readonly connections: Set<Http2Connection>;
   waiting: Waiting[];
   opening: number;
@@ -77,7 +65,7 @@ class Http2Pool implements Http2Origins {
   }
 
   send(
-    place: Http2Place,
+    place: OriginPlace,
     request: OriginRequest,
     isFresh: boolean,
     events: OriginEvents,
@@ -106,7 +94,7 @@ class Http2Pool implements Http2Origins {
     for (const socket of this.open.keys()) socket.destroy();
   }
 
-  private groupFor(place: Http2Place): Group {
+  private groupFor(place: OriginPlace): Group {
     let group = this.groups.get(place.key);
     if (!group) {
       group = { place, connections: new Set(), waiting: [], opening: 0, http1UntilMs: 0 };
@@ -119,7 +107,12 @@ class Http2Pool implements Http2Origins {
     const { address, port, tls } = group.place;
     const { clock, connectMs } = this.options;
     group.opening += 1;
-    const socket = connect({ ...tls, host: address, port, ALPNProtocols: ['h2', 'http/1.1'] });
+    const socket = connect({
+      ...tls,
+      host: address,
+      port,
+      ALPNProtocols: ['h2', 'http/1.1'],
+    });
     this.open.set(socket, undefined);
     let isSettled = false;
     const settle = (act: () => void): void => {

@@ -78,7 +78,12 @@ interface Sent {
 
 function send(origins: Http2Origins, port: number, request: Partial<OriginRequest> = {}, isFresh = false): Sent {
   const heard = new Heard();
-  const place = { key: String(port), address: '127.0.0.1', port, tls: { rejectUnauthorized: false } };
+  const place = {
+    key: String(port),
+    address: '127.0.0.1',
+    port,
+    tls: { servername: 'origin.test', rejectUnauthorized: false },
+  };
   const headers = ['host', 'www.shop.test', 'x-asked', 'yes'];
   const whole = { method: 'GET', target: '/', headers, body: undefined, ...request };
   const control = origins.send(place, whole, isFresh, heard, () => {
@@ -290,7 +295,7 @@ t.test('no connection', async (t) => {
   await once(server, 'close');
   const origins = startClient(t);
   t.equal((await send(origins, port).end()).error?.code, 'ECONNREFUSED');
-  const place = { key: 'a', address: '127.0.0.1', port, tls: {} };
+  const place = { key: 'a', address: '127.0.0.1', port, tls: { servername: 'origin.test', rejectUnauthorized: true } };
   t.doesNotThrow(() =>
     origins.send(place, { method: 'GET', target: '/', headers: [], body: undefined }, false, new Heard(), () => {
       throw new Error('not asked');

@@ -1,0 +1,82 @@
+/** Connections to origins over HTTP/1.1 by undici, which knows TLS and bodies of requests. */
+import { LRUCache } from 'lru-cache';
+import { Client, Pool } from 'undici';
+import { dispatch } from './dispatched.js';
+import type { OriginControl, OriginEvents, OriginRequest } from './exchange.js';
+
+/** Where requests go that may share connections. */
+export interface OriginPlace {
+  /** Differs where anything else does. */
+  readonly key: string;
+  readonly address: string;
+  readonly port: number;
+  /** Undefined where nothing is encrypted. */
+  readonly tls: OriginTls | undefined;
+}
+
+export interface OriginTls {
+  readonly servername: string;
+  readonly rejectUnauthorized: boolean;
+  readonly ca?: string[];
+}
+
+/** Milliseconds. */
+export interface OriginTimes {
+  /** Until a connection is open, its handshake included. */
+  readonly connectMs: number;
+  /** Until the head of the response, and between two parts of its body. */
+  readonly waitMs: number;
+  /** How long a connection stays open without a request. */
+  readonly keepAliveMs: number;
+}
+
+export interface GeneralPools {
+  /** `isFresh`: over a new connection, closed after this request. Throws if the request holds what no request may. */
+  send(place: OriginPlace, request: OriginRequest, isFresh: boolean, events: OriginEvents): OriginControl;
+  close(): Promise<void>;
+}
+
+const LONGEST_KEEP_ALIVE_MS = 60_000;
+const MOST_POOLS = 2048;
+export const MOST_HEADER_OCTETS = 32_768;
+
+export function createGeneralPools(times: OriginTimes): GeneralPools {
+  const pools = new LRUCache<string, Pool>({ max: MOST_POOLS, dispose: (pool) => void pool.close() });
+
+  function poolFor(place: OriginPlace): Pool {
+    let pool = pools.get(place.key);
+    if (!pool) pools.set(place.key, (pool = new Pool(urlOf(place), clientOptions(place, times))));
+    return pool;
+  }
+
+  return {
+    send(place, request, isFresh, events) {
+      const dispatcher = isFresh ? new Client(urlOf(place), clientOptions(place, times)) : poolFor(place);
+      return dispatch(dispatcher, request, isFresh, events);
+    },
+    async close() {
+      const open = [...pools.values()];
+      pools.clear();
+      await Promise.all(open.map((pool) => pool.destroy()));
+    },
+  };
+}
+
+/** The URL contains the address, so no name is resolved again. */
+function urlOf({ tls, address, port }: OriginPlace): string {
+  return `${tls ? 'https' : 'http'}://${address.includes(':') ? `[${address}]` : address}:${port}`;
+}
+
+function clientOptions({ tls }: OriginPlace, { connectMs, waitMs, keepAliveMs }: OriginTimes): Client.Options {
+  return {
+    connect: { timeout: connectMs, ...tls },
+    headersTimeout: waitMs,
+    bodyTimeout: waitMs,
+    keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS,
+    maxHeaderSize: MOST_HEADER_OCTETS,
+    pipelining: 1,
+    // Node's client of HTTP/2 can be brought into a loop (http2/connection.ts).
+    allowH2: false,
+  };
+}
