@@ -3,9 +3,9 @@
  * noticed inside the process.
  */
 import type { Clock } from '../../base/clock.js';
-import { type ProcessUsage, processUsage } from '../../base/process-usage.js';
 import type { Role } from '../ipc.js';
 import { LIFE_SIGN_MS } from '../limits.js';
+import { type ProcessUsage, processUsage } from './process-usage.js';
 
 /** Looks without a word after which the process is looked at more closely. */
 const LONGEST_PAUSE = 2;

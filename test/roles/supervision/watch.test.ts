@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import t from 'tap';
-import { type ProcessUsage, processUsage } from '../../../src/base/process-usage.js';
+import { type ProcessUsage, processUsage } from '../../../src/roles/supervision/process-usage.js';
 import { watchProcess } from '../../../src/roles/supervision/watch.js';
 import { TestClock } from '../../support/test-clock.js';
 import { until } from '../../support/until.js';
