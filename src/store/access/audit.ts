@@ -1,74 +1,44 @@
 /** The audit log: who changed what and when, with the state before and after. It never contains secrets. */
-import { perStore, type Store } from '../driver.js';
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 
-export interface AuditRow {
-  readonly seq: number;
-  readonly at_us: number;
-  readonly actor: string;
-  readonly actor_kind: string;
+const ENTRY = columns({
+  at_us: column<number>(),
+  actor: column<string>(),
+  actor_kind: column<string>(),
   /** Identifier of the user; null for the operator. */
-  readonly actor_id: Uint8Array | null;
+  actor_id: column<Uint8Array | null>(),
   /** Source address of the request; null at the command line. */
-  readonly address: string | null;
-  readonly source: string;
-  readonly action: string;
-  readonly zone: Uint8Array | null;
+  address: column<string | null>(),
+  source: column<string>(),
+  action: column<string>(),
+  zone: column<Uint8Array | null>(),
   /** Store number of the account; null for entries that belong to no account. */
-  readonly account: number | null;
-  readonly object: Uint8Array | null;
-  readonly request_id: string;
+  account: column<number | null>(),
+  object: column<Uint8Array | null>(),
+  request_id: column<string>(),
   /** JSON, or null. */
-  readonly before: string | null;
-  readonly after: string | null;
+  before: column<string | null>(),
+  after: column<string | null>(),
+});
+
+export interface AuditRow extends RowOf<typeof ENTRY> {
+  readonly seq: number;
 }
 
-export type NewAuditRow = Omit<AuditRow, 'seq'>;
+export type NewAuditRow = RowOf<typeof ENTRY>;
 
 const KEPT_ENTRIES = 1_000_000;
 const PRUNE_EVERY = 1000;
 
 const statements = perStore((store) => ({
-  insert: store.prepare<
-    [
-      number,
-      string,
-      string,
-      Uint8Array | null,
-      string | null,
-      string,
-      string,
-      Uint8Array | null,
-      number | null,
-      Uint8Array | null,
-      string,
-      string | null,
-      string | null,
-    ]
-  >(
-    `INSERT INTO audit (at_us, actor, actor_kind, actor_id, address, source, action, zone, account, object, request_id,
-       before, after)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ),
+  insert: store.prepare<SqlValue[]>(insertion('audit', ENTRY)),
   prune: store.prepare<[seq: number]>('DELETE FROM audit WHERE seq <= ?'),
 }));
 
 /** Appends an entry. Called from the one commit function only, inside its transaction. */
 export function appendAudit(store: Store, row: NewAuditRow): void {
   const { insert, prune } = statements(store);
-  const seq = insert.run(
-    row.at_us,
-    row.actor,
-    row.actor_kind,
-    row.actor_id,
-    row.address,
-    row.source,
-    row.action,
-    row.zone,
-    row.account,
-    row.object,
-    row.request_id,
-    row.before,
-    row.after,
-  ).lastInsertRowid;
+  const seq = insert.run(...ENTRY.values(row)).lastInsertRowid;
   if (seq % PRUNE_EVERY === 0 && seq > KEPT_ENTRIES) prune.run(seq - KEPT_ENTRIES);
 }

@@ -1,67 +1,47 @@
 /** Credentials of the API. Only a keyed hash of each secret is stored. */
+import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 
 export type KeyKind = 'key' | 'token';
 
-export interface KeyRow {
-  readonly seq: number;
-  readonly id: Uint8Array;
-  readonly user: number;
+const KEY = columns({
+  id: column<Uint8Array>(),
+  user: column<number>(),
   /** Restricts the credential to one account; null for all accounts of the user. */
-  readonly account: number | null;
-  readonly kind: KeyKind;
-  readonly name: string;
-  readonly hash: Uint8Array;
-  readonly read_only: number;
+  account: column<number | null>(),
+  kind: column<KeyKind>(),
+  name: column<string>(),
+  hash: column<Uint8Array>(),
+  read_only: column<number>(),
   /** JSON list of the zone identifiers the credential is restricted to; null for no restriction. */
-  readonly zones: string | null;
-  readonly created_at: number;
-  readonly expires_at: number | null;
-  readonly revoked_at: number | null;
-  readonly last_used_at: number | null;
+  zones: column<string | null>(),
+  created_at: column<number>(),
+  expires_at: column<number | null>(),
+  revoked_at: column<number | null>(),
+  last_used_at: column<number | null>(),
   /** JSON list of policies; null for all permissions of the user. */
-  readonly policies: string | null;
+  policies: column<string | null>(),
   /** JSON object of the networks from which it may be used; null for all networks. */
-  readonly networks: string | null;
-  readonly not_before: number | null;
-  readonly modified_at: number | null;
-  readonly disabled: number;
+  networks: column<string | null>(),
+  not_before: column<number | null>(),
+  modified_at: column<number | null>(),
+  disabled: column<number>(),
   /** 1: belongs to `account`, not to the user who created it. */
-  readonly account_owned: number;
+  account_owned: column<number>(),
+});
+
+export interface KeyRow extends RowOf<typeof KEY> {
+  readonly seq: number;
 }
 
-export type NewKeyRow = Omit<KeyRow, 'seq' | 'revoked_at' | 'last_used_at' | 'modified_at'>;
+const NEW = KEY.without('revoked_at', 'last_used_at', 'modified_at');
 
-const CHANGED_COLUMNS = [
-  'name',
-  'policies',
-  'networks',
-  'not_before',
-  'expires_at',
-  'disabled',
-  'modified_at',
-] as const satisfies readonly (keyof KeyRow)[];
+export type NewKeyRow = RowOf<typeof NEW>;
 
 /** The columns that editing a token replaces. */
-export type KeyChange = Pick<KeyRow, (typeof CHANGED_COLUMNS)[number]>;
+const CHANGED = KEY.only('name', 'policies', 'networks', 'not_before', 'expires_at', 'disabled', 'modified_at');
 
-const NEW_COLUMNS = [
-  'id',
-  'user',
-  'account',
-  'kind',
-  'name',
-  'hash',
-  'read_only',
-  'zones',
-  'created_at',
-  'expires_at',
-  'policies',
-  'networks',
-  'not_before',
-  'disabled',
-  'account_owned',
-] as const satisfies readonly (keyof NewKeyRow)[];
+export type KeyChange = RowOf<typeof CHANGED>;
 
 const statements = perStore((store) => ({
   byHash: store.prepare<[hash: Uint8Array], KeyRow>('SELECT * FROM api_keys WHERE hash = ?'),
@@ -72,12 +52,8 @@ const statements = perStore((store) => ({
   ofAccount: store.prepare<[account: number], KeyRow>(
     'SELECT * FROM api_keys WHERE account = ? AND account_owned = 1 ORDER BY seq',
   ),
-  insert: store.prepare<SqlValue[]>(
-    `INSERT INTO api_keys (${NEW_COLUMNS.join(', ')}) VALUES (${NEW_COLUMNS.map(() => '?').join(', ')})`,
-  ),
-  update: store.prepare<SqlValue[]>(
-    `UPDATE api_keys SET ${CHANGED_COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE seq = ?`,
-  ),
+  insert: store.prepare<SqlValue[]>(insertion('api_keys', NEW)),
+  update: store.prepare<SqlValue[]>(`UPDATE api_keys SET ${CHANGED.assignments} WHERE seq = ?`),
   setHash: store.prepare<[hash: Uint8Array, modifiedAt: number, seq: number]>(
     'UPDATE api_keys SET hash = ?, modified_at = ? WHERE seq = ?',
   ),
@@ -115,11 +91,11 @@ export function keysOwnedByAccount(store: Store, account: number): KeyRow[] {
 }
 
 export function insertKey(store: Store, row: NewKeyRow): void {
-  statements(store).insert.run(...NEW_COLUMNS.map((name) => row[name]));
+  statements(store).insert.run(...NEW.values(row));
 }
 
 export function updateKey(store: Store, seq: number, change: KeyChange): void {
-  statements(store).update.run(...CHANGED_COLUMNS.map((name) => change[name]), seq);
+  statements(store).update.run(...CHANGED.values(change), seq);
 }
 
 export function setKeyHash(store: Store, seq: number, hash: Uint8Array, modifiedAt: number): void {

@@ -1,23 +1,27 @@
 /** Sessions of browsers, and the links that begin one. Only keyed hashes of their secrets are stored. */
+import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 
-export interface SessionRow {
-  readonly seq: number;
-  readonly id: Uint8Array;
-  readonly hash: Uint8Array;
+const SESSION = columns({
+  id: column<Uint8Array>(),
+  hash: column<Uint8Array>(),
   /** Store number of the credential with which it works. */
-  readonly credential: number;
+  credential: column<number>(),
   /** Hash of the credential's secret when the session began. */
-  readonly credential_hash: Uint8Array;
+  credential_hash: column<Uint8Array>(),
   /** Source address of the sign-in. */
-  readonly address: string;
-  readonly user_agent: string;
-  readonly created_at: number;
-  readonly last_used_at: number;
-  readonly expires_at: number;
+  address: column<string>(),
+  user_agent: column<string>(),
+  created_at: column<number>(),
+  last_used_at: column<number>(),
+  expires_at: column<number>(),
+});
+
+export interface SessionRow extends RowOf<typeof SESSION> {
+  readonly seq: number;
 }
 
-export type NewSessionRow = Omit<SessionRow, 'seq'>;
+export type NewSessionRow = RowOf<typeof SESSION>;
 
 export interface LoginLinkRow {
   readonly hash: Uint8Array;
@@ -26,18 +30,6 @@ export interface LoginLinkRow {
   readonly expires_at: number;
 }
 
-const COLUMNS = [
-  'id',
-  'hash',
-  'credential',
-  'credential_hash',
-  'address',
-  'user_agent',
-  'created_at',
-  'last_used_at',
-  'expires_at',
-] as const satisfies readonly (keyof NewSessionRow)[];
-
 const statements = perStore((store) => ({
   byHash: store.prepare<[hash: Uint8Array], SessionRow>('SELECT * FROM sessions WHERE hash = ?'),
   byId: store.prepare<[id: Uint8Array], SessionRow>('SELECT * FROM sessions WHERE id = ?'),
@@ -45,9 +37,7 @@ const statements = perStore((store) => ({
   ofCredential: store.prepare<[credential: number], SessionRow>(
     'SELECT * FROM sessions WHERE credential = ? ORDER BY last_used_at, seq',
   ),
-  insert: store.prepare<SqlValue[]>(
-    `INSERT INTO sessions (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`,
-  ),
+  insert: store.prepare<SqlValue[]>(insertion('sessions', SESSION)),
   touch: store.prepare<[at: number, seq: number]>('UPDATE sessions SET last_used_at = ? WHERE seq = ?'),
   remove: store.prepare<[seq: number]>('DELETE FROM sessions WHERE seq = ?'),
   removeOver: store.prepare<[now: number, idleSince: number]>(
@@ -80,7 +70,7 @@ export function sessionsOfCredential(store: Store, credential: number): SessionR
 }
 
 export function insertSession(store: Store, row: NewSessionRow): void {
-  statements(store).insert.run(...COLUMNS.map((name) => row[name]));
+  statements(store).insert.run(...SESSION.values(row));
 }
 
 export function setSessionLastUsed(store: Store, seq: number, at: number): void {

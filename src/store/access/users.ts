@@ -1,18 +1,22 @@
 /** Users, and the accounts they belong to. */
-import { perStore, type Store } from '../driver.js';
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 
-export interface UserRow {
+const USER = columns({
+  id: column<Uint8Array>(),
+  email: column<string>(),
+  first_name: column<string | null>(),
+  last_name: column<string | null>(),
+  super_administrator: column<number>(),
+  created_at: column<number>(),
+  modified_at: column<number>(),
+});
+
+export interface UserRow extends RowOf<typeof USER> {
   readonly seq: number;
-  readonly id: Uint8Array;
-  readonly email: string;
-  readonly first_name: string | null;
-  readonly last_name: string | null;
-  readonly super_administrator: number;
-  readonly created_at: number;
-  readonly modified_at: number;
 }
 
-export type NewUserRow = Omit<UserRow, 'seq'>;
+export type NewUserRow = RowOf<typeof USER>;
 
 export interface MembershipRow {
   readonly id: Uint8Array;
@@ -26,10 +30,7 @@ const statements = perStore((store) => ({
   bySeq: store.prepare<[seq: number], UserRow>('SELECT * FROM users WHERE seq = ?'),
   byEmail: store.prepare<[email: string], UserRow>('SELECT * FROM users WHERE email = ?'),
   any: store.prepareTuples<[], [1]>('SELECT 1 FROM users LIMIT 1'),
-  insert: store.prepare<[Uint8Array, string, string | null, string | null, number, number, number]>(
-    `INSERT INTO users (id, email, first_name, last_name, super_administrator, created_at, modified_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-  ),
+  insert: store.prepare<SqlValue[]>(insertion('users', USER)),
   membershipsOf: store.prepare<[user: number], MembershipRow>(
     'SELECT id, user, account, created_at FROM memberships WHERE user = ? ORDER BY seq',
   ),
@@ -60,15 +61,7 @@ export function hasUsers(store: Store): boolean {
 
 /** Returns the row number of the new user. */
 export function insertUser(store: Store, row: NewUserRow): number {
-  return statements(store).insert.run(
-    row.id,
-    row.email,
-    row.first_name,
-    row.last_name,
-    row.super_administrator,
-    row.created_at,
-    row.modified_at,
-  ).lastInsertRowid;
+  return statements(store).insert.run(...USER.values(row)).lastInsertRowid;
 }
 
 /** In the order in which the user joined the accounts. */

@@ -1,34 +1,38 @@
 /** Rows of issued and uploaded certificates, and of ACME accounts. Times are milliseconds since 1970. */
-import { perStore, type Store } from '../driver.js';
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 
-export interface IssuedRow {
-  readonly seq: number;
+const ISSUED = columns({
   /** UUID. */
-  readonly id: string;
-  readonly request: number;
+  id: column<string>(),
+  request: column<number>(),
   /** Empty for uploaded certificates. */
-  readonly authority: string;
-  readonly uploaded: number;
+  authority: column<string>(),
+  uploaded: column<number>(),
   /** 1: it replaced a certificate that was served for the same names. */
-  readonly renewal: number;
+  renewal: column<number>(),
   /** JSON list. */
-  readonly names: string;
+  names: column<string>(),
   /** PEM, the end-entity certificate first. */
-  readonly chain: string;
+  chain: column<string>(),
   /** PKCS #8, sealed. */
-  readonly private_key: Uint8Array;
-  readonly issuer: string;
+  private_key: column<Uint8Array>(),
+  issuer: column<string>(),
   /** Hexadecimal digits, lower case. */
-  readonly serial: string;
+  serial: column<string>(),
   /** The algorithm, such as `ECDSA-SHA256`. */
-  readonly signature: string;
+  signature: column<string>(),
   /** SHA-256 of the DER form, hexadecimal, lower case. */
-  readonly fingerprint: string;
-  readonly not_before: number;
-  readonly not_after: number;
+  fingerprint: column<string>(),
+  not_before: column<number>(),
+  not_after: column<number>(),
+});
+
+export interface IssuedRow extends RowOf<typeof ISSUED> {
+  readonly seq: number;
 }
 
-export type NewIssued = Omit<IssuedRow, 'seq'>;
+export type NewIssued = RowOf<typeof ISSUED>;
 
 export interface AcmeAccountRow {
   /** UUID. */
@@ -42,28 +46,7 @@ const statements = perStore((store) => ({
   ofRequest: store.prepare<[request: number], IssuedRow>(
     'SELECT * FROM certificates WHERE request = ? ORDER BY seq DESC',
   ),
-  insert: store.prepare<
-    [
-      id: string,
-      request: number,
-      authority: string,
-      uploaded: number,
-      renewal: number,
-      names: string,
-      chain: string,
-      privateKey: Uint8Array,
-      issuer: string,
-      serial: string,
-      signature: string,
-      fingerprint: string,
-      notBefore: number,
-      notAfter: number,
-    ]
-  >(
-    `INSERT INTO certificates (id, request, authority, uploaded, renewal, names, chain, private_key, issuer, serial,
-       signature, fingerprint, not_before, not_after)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ),
+  insert: store.prepare<SqlValue[]>(insertion('certificates', ISSUED)),
   removeAll: store.prepare<[request: number]>('DELETE FROM certificates WHERE request = ?'),
   account: store.prepare<[directory: string], AcmeAccountRow>('SELECT * FROM acme_accounts WHERE directory = ?'),
   insertAccount: store.prepare<[id: string, directory: string, privateKey: Uint8Array]>(
@@ -78,22 +61,7 @@ export function issuedFor(store: Store, request: number): readonly IssuedRow[] {
 
 /** Call inside a write. */
 export function insertIssued(store: Store, row: NewIssued): void {
-  statements(store).insert.run(
-    row.id,
-    row.request,
-    row.authority,
-    row.uploaded,
-    row.renewal,
-    row.names,
-    row.chain,
-    row.private_key,
-    row.issuer,
-    row.serial,
-    row.signature,
-    row.fingerprint,
-    row.not_before,
-    row.not_after,
-  );
+  statements(store).insert.run(...ISSUED.values(row));
 }
 
 /** Removes the certificates and keys of a request. Call inside a write. */

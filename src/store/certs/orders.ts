@@ -1,41 +1,52 @@
 /** Rows of pending orders and their challenges. Times are milliseconds since 1970. */
-import { perStore, type Store } from '../driver.js';
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 import type { RequestRow } from './requests.js';
 
-export interface OrderUnderWay {
-  readonly seq: number;
+const ORDER = columns({
   /** UUID. */
-  readonly id: string;
-  readonly request: number;
+  id: column<string>(),
+  request: column<number>(),
   /** Version of the request when the order was created. */
-  readonly version: number;
-  readonly authority: string;
+  version: column<number>(),
+  authority: column<string>(),
   /** Empty while the authority has been asked for the order and its answer is not stored yet. */
-  readonly url: string;
-  readonly created_at: number;
-  readonly expires_at: number;
+  url: column<string>(),
+  created_at: column<number>(),
+  expires_at: column<number>(),
   /** PKCS #8, sealed; null until the CSR is made. */
-  readonly private_key: Uint8Array | null;
+  private_key: column<Uint8Array | null>(),
   /** PKCS #10, DER. */
-  readonly csr: Uint8Array | null;
-}
+  csr: column<Uint8Array | null>(),
+});
 
-export interface StoredChallengeRow {
+export interface OrderUnderWay extends RowOf<typeof ORDER> {
   readonly seq: number;
-  readonly order_seq: number;
-  readonly authorization_url: string;
-  readonly url: string;
-  readonly type: 'dns-01' | 'http-01';
-  readonly identifier: string;
-  readonly wildcard: number;
-  readonly token: string;
-  /** The text of the TXT record, or the body of the HTTP answer. */
-  readonly value: string;
-  readonly status: 'pending' | 'submitted' | 'valid';
 }
 
-export type NewOrderUnderWay = Omit<OrderUnderWay, 'seq' | 'private_key' | 'csr'>;
-export type NewChallengeRow = Omit<StoredChallengeRow, 'seq' | 'status'>;
+const CHALLENGE = columns({
+  order_seq: column<number>(),
+  authorization_url: column<string>(),
+  url: column<string>(),
+  type: column<'dns-01' | 'http-01'>(),
+  identifier: column<string>(),
+  wildcard: column<number>(),
+  token: column<string>(),
+  /** The text of the TXT record, or the body of the HTTP answer. */
+  value: column<string>(),
+  status: column<'pending' | 'submitted' | 'valid'>(),
+});
+
+export interface StoredChallengeRow extends RowOf<typeof CHALLENGE> {
+  readonly seq: number;
+}
+
+const NEW_ORDER = ORDER.without('private_key', 'csr');
+
+export type NewOrderUnderWay = RowOf<typeof NEW_ORDER>;
+const NEW_CHALLENGE = CHALLENGE.without('status');
+
+export type NewChallengeRow = RowOf<typeof NEW_CHALLENGE>;
 
 export interface HttpChallengeRow extends Pick<RequestRow, 'zone' | 'owner_kind'> {
   /** The key authorization (RFC 8555 §8.1). */
@@ -50,12 +61,7 @@ export interface ChallengePlace {
 
 const statements = perStore((store) => ({
   order: store.prepare<[request: number], OrderUnderWay>('SELECT * FROM certificate_orders WHERE request = ?'),
-  insert: store.prepare<
-    [id: string, request: number, version: number, authority: string, url: string, createdAt: number, expiresAt: number]
-  >(
-    `INSERT INTO certificate_orders (id, request, version, authority, url, created_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-  ),
+  insert: store.prepare<SqlValue[]>(insertion('certificate_orders', NEW_ORDER)),
   byUrl: store.prepareTuples<[url: string], [seq: number]>('SELECT seq FROM certificate_orders WHERE url = ?'),
   setUrl: store.prepare<[url: string, expiresAt: number, seq: number]>(
     `UPDATE certificate_orders SET url = ?, expires_at = ? WHERE seq = ? AND url = ''`,
@@ -67,21 +73,7 @@ const statements = perStore((store) => ({
   challenges: store.prepare<[order: number], StoredChallengeRow>(
     'SELECT * FROM challenges WHERE order_seq = ? ORDER BY seq',
   ),
-  insertChallenge: store.prepare<
-    [
-      order: number,
-      authorizationUrl: string,
-      url: string,
-      type: string,
-      identifier: string,
-      wildcard: number,
-      token: string,
-      value: string,
-    ]
-  >(
-    `INSERT INTO challenges (order_seq, authorization_url, url, type, identifier, wildcard, token, value)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-  ),
+  insertChallenge: store.prepare<SqlValue[]>(insertion('challenges', NEW_CHALLENGE)),
   http: store.prepare<[token: string, identifier: string], HttpChallengeRow>(
     `SELECT value, zone, owner_kind FROM challenges
        JOIN certificate_orders ON certificate_orders.seq = order_seq
@@ -117,8 +109,7 @@ export function findOrderUnderWay(store: Store, request: number): OrderUnderWay 
 
 /** Call inside a write. */
 export function insertOrderUnderWay(store: Store, row: NewOrderUnderWay): void {
-  const { id, request, version, authority, url, created_at, expires_at } = row;
-  statements(store).insert.run(id, request, version, authority, url, created_at, expires_at);
+  statements(store).insert.run(...NEW_ORDER.values(row));
 }
 
 /** Whether a request has the order with this URL. */
@@ -153,17 +144,7 @@ export function findHttpChallenge(store: Store, identifier: string, token: strin
 
 /** Returns its number. Call inside a write. */
 export function insertChallengeRow(store: Store, row: NewChallengeRow): number {
-  const { order_seq, authorization_url, url, type, identifier, wildcard, token, value } = row;
-  return statements(store).insertChallenge.run(
-    order_seq,
-    authorization_url,
-    url,
-    type,
-    identifier,
-    wildcard,
-    token,
-    value,
-  ).lastInsertRowid;
+  return statements(store).insertChallenge.run(...NEW_CHALLENGE.values(row)).lastInsertRowid;
 }
 
 /** Notes that the authority was asked to validate the challenge. Call inside a write. */

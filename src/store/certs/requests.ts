@@ -1,54 +1,59 @@
 /** Rows of certificate requests. Times are milliseconds since 1970. */
+import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 
-export interface RequestRow {
-  readonly seq: number;
+const REQUEST = columns({
   /** UUID. */
-  readonly id: string;
-  readonly owner_kind: 'hostname' | 'zone' | 'service';
-  readonly owner: string;
-  readonly zone: number;
+  id: column<string>(),
+  owner_kind: column<'hostname' | 'zone' | 'service'>(),
+  owner: column<string>(),
+  zone: column<number>(),
   /** JSON list. */
-  readonly names: string;
-  readonly method: 'http' | 'txt';
+  names: column<string>(),
+  method: column<'http' | 'txt'>(),
   /** The requested authority; empty for the default order of authorities. */
-  readonly authority: string;
+  authority: column<string>(),
   /** The authority in use; empty before the first choice. */
-  readonly chosen: string;
-  readonly uploaded: number;
-  readonly status: string;
+  chosen: column<string>(),
+  uploaded: column<number>(),
+  status: column<string>(),
   /** The lifetime to ask for. */
-  readonly validity_days: number;
+  validity_days: column<number>(),
   /** 1: a certificate is served, and the current round replaces it. */
-  readonly renewal: number;
+  renewal: column<number>(),
   /** JSON lists. */
-  readonly errors: string;
-  readonly refused: string;
+  errors: column<string>(),
+  refused: column<string>(),
   /** Consecutive failures of the authority. */
-  readonly failures: number;
-  readonly version: number;
+  failures: column<number>(),
+  version: column<number>(),
   /** When the current round began. */
-  readonly started_at: number;
+  started_at: column<number>(),
   /** When to continue; null when nothing is to be done. */
-  readonly next_at: number | null;
-  readonly renew_at: number | null;
-  readonly dropped_at: number | null;
+  next_at: column<number | null>(),
+  renew_at: column<number | null>(),
+  dropped_at: column<number | null>(),
+});
+
+export interface RequestRow extends RowOf<typeof REQUEST> {
+  readonly seq: number;
 }
 
-export type NewRequest = Pick<
-  RequestRow,
-  | 'id'
-  | 'owner_kind'
-  | 'owner'
-  | 'zone'
-  | 'names'
-  | 'method'
-  | 'authority'
-  | 'validity_days'
-  | 'status'
-  | 'started_at'
-  | 'next_at'
->;
+const NEW = REQUEST.only(
+  'id',
+  'owner_kind',
+  'owner',
+  'zone',
+  'names',
+  'method',
+  'authority',
+  'validity_days',
+  'status',
+  'started_at',
+  'next_at',
+);
+
+export type NewRequest = RowOf<typeof NEW>;
 
 export type RequestChange = Partial<Omit<RequestRow, 'seq' | 'id' | 'owner_kind' | 'owner'>>;
 
@@ -69,25 +74,7 @@ const statements = perStore((store) => ({
   zonesOwn: store.prepare<[zone: number], RequestRow>(
     "SELECT * FROM certificate_requests WHERE zone = ? AND owner_kind = 'zone' ORDER BY seq",
   ),
-  insert: store.prepare<
-    [
-      id: string,
-      kind: string,
-      owner: string,
-      zone: number,
-      names: string,
-      method: string,
-      authority: string,
-      validityDays: number,
-      status: string,
-      startedAt: number,
-      nextAt: number | null,
-    ]
-  >(
-    `INSERT INTO certificate_requests (id, owner_kind, owner, zone, names, method, authority, validity_days, status,
-       started_at, next_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ),
+  insert: store.prepare<SqlValue[]>(insertion('certificate_requests', NEW)),
   remove: store.prepare<[seq: number]>('DELETE FROM certificate_requests WHERE seq = ?'),
   // Not a join: that would compare every job with every request.
   noLater: store.prepare<[jobKind: string, jobKind: string]>(
@@ -131,18 +118,12 @@ export function zonesOwnRequests(store: Store, zone: number): readonly RequestRo
 
 /** Call inside a write. */
 export function insertRequest(store: Store, row: NewRequest): void {
-  const { id, owner_kind, owner, zone, names, method, authority, validity_days, status, started_at, next_at } = row;
-  const wanted = [names, method, authority, validity_days] as const;
-  statements(store).insert.run(id, owner_kind, owner, zone, ...wanted, status, started_at, next_at);
+  statements(store).insert.run(...NEW.values(row));
 }
 
 /** Sets columns of one request. Column names come from the type, never from input. Call inside a write. */
 export function updateRequest(store: Store, seq: number, change: RequestChange): void {
-  const columns = Object.keys(change);
-  const assignments = columns.map((column) => `${column} = ?`).join(', ');
-  store
-    .prepare<SqlValue[]>(`UPDATE certificate_requests SET ${assignments} WHERE seq = ?`)
-    .run(...(Object.values(change) as SqlValue[]), seq);
+  setColumns(store, ['certificate_requests', 'seq'], seq, change);
 }
 
 /** Brings steps forward that come later than their jobs, which were moved. Call inside a write. */

@@ -1,38 +1,44 @@
 /** Keys of signed zones. Private keys are sealed by the vault (store/sealed-columns.ts). */
-import { perStore, type SqlValue, type Statement, type Store } from '../driver.js';
+import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 
 /** 'ksk' signs the DNSKEY, CDS and CDNSKEY RRsets, 'zsk' all others, 'csk' everything. */
 export type KeyRole = 'ksk' | 'zsk' | 'csk';
 
-export interface DnssecKeyRow {
-  readonly seq: number;
-  readonly id: Uint8Array;
+const KEY = columns({
+  id: column<Uint8Array>(),
   /** Store number. */
-  readonly zone: number;
-  readonly role: KeyRole;
-  readonly algorithm: number;
-  readonly tag: number;
+  zone: column<number>(),
+  role: column<KeyRole>(),
+  algorithm: column<number>(),
+  tag: column<number>(),
   /** Rdata of the DNSKEY. */
-  readonly public: Uint8Array;
+  public: column<Uint8Array>(),
   /** The private key, sealed; null for keys of other signers. */
-  readonly sealed: Uint8Array | null;
+  sealed: column<Uint8Array | null>(),
   /** The same sealed for DNS processes, when they sign with it; otherwise null. */
-  readonly online: Uint8Array | null;
+  online: column<Uint8Array | null>(),
   /** Whether it stands in the DNSKEY RRset. */
-  readonly published: number;
+  published: column<number>(),
   /** Whether new signatures are made with it. */
-  readonly signs: number;
+  signs: column<number>(),
   /** Whether CDS and CDNSKEY name it. */
-  readonly in_cds: number;
+  in_cds: column<number>(),
   /** The name that rollovers give its state. */
-  readonly state: string;
+  state: column<string>(),
   /** Microseconds since 1970. */
-  readonly state_at: number;
-  readonly until: number | null;
-  readonly created_at: number;
+  state_at: column<number>(),
+  until: column<number | null>(),
+  created_at: column<number>(),
+});
+
+export interface DnssecKeyRow extends RowOf<typeof KEY> {
+  readonly seq: number;
 }
 
-export type NewDnssecKey = Omit<DnssecKeyRow, 'seq' | 'online'>;
+const NEW = KEY.without('online');
+
+export type NewDnssecKey = RowOf<typeof NEW>;
 export type DnssecKeyChange = Partial<
   Pick<DnssecKeyRow, 'published' | 'signs' | 'in_cds' | 'state' | 'state_at' | 'until'>
 >;
@@ -40,28 +46,7 @@ export type DnssecKeyChange = Partial<
 const statements = perStore((store) => ({
   ofZone: store.prepare<[zone: number], DnssecKeyRow>('SELECT * FROM dnssec_keys WHERE zone = ? ORDER BY seq'),
   byId: store.prepare<[id: Uint8Array], DnssecKeyRow>('SELECT * FROM dnssec_keys WHERE id = ?'),
-  insert: store.prepare<
-    [
-      id: Uint8Array,
-      zone: number,
-      role: string,
-      algorithm: number,
-      tag: number,
-      dnskey: Uint8Array,
-      sealed: Uint8Array | null,
-      published: number,
-      signs: number,
-      inCds: number,
-      state: string,
-      stateAt: number,
-      until: number | null,
-      createdAt: number,
-    ]
-  >(
-    `INSERT INTO dnssec_keys (id, zone, role, algorithm, tag, public, sealed, published, signs, in_cds, state, state_at,
-       until, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ),
+  insert: store.prepare<SqlValue[]>(insertion('dnssec_keys', NEW)),
   setOnline: store.prepare<[online: Uint8Array | null, id: Uint8Array]>(
     'UPDATE dnssec_keys SET online = ? WHERE id = ?',
   ),
@@ -79,22 +64,7 @@ export function findDnssecKey(store: Store, id: Uint8Array): DnssecKeyRow | unde
 }
 
 export function insertDnssecKey(store: Store, row: NewDnssecKey): void {
-  statements(store).insert.run(
-    row.id,
-    row.zone,
-    row.role,
-    row.algorithm,
-    row.tag,
-    row.public,
-    row.sealed,
-    row.published,
-    row.signs,
-    row.in_cds,
-    row.state,
-    row.state_at,
-    row.until,
-    row.created_at,
-  );
+  statements(store).insert.run(...NEW.values(row));
 }
 
 /** The private key sealed for DNS processes; null: they have none. */
@@ -110,18 +80,7 @@ export function removeKeysOfZone(store: Store, zone: number): void {
   statements(store).removeZone.run(zone);
 }
 
-/** Update statements by the columns they set. */
-const updates = perStore(() => new Map<string, Statement<SqlValue[], unknown>>());
-
 /** Sets columns of one row. Column names come from the type, never from input. */
 export function updateDnssecKey(store: Store, id: Uint8Array, change: DnssecKeyChange): void {
-  const assignments = Object.keys(change)
-    .map((column) => `${column} = ?`)
-    .join(', ');
-  let update = updates(store).get(assignments);
-  if (!update) {
-    update = store.prepare<SqlValue[]>(`UPDATE dnssec_keys SET ${assignments} WHERE id = ?`);
-    updates(store).set(assignments, update);
-  }
-  update.run(...(Object.values(change) as SqlValue[]), id);
+  setColumns(store, ['dnssec_keys', 'id'], id, change);
 }

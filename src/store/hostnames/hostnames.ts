@@ -1,63 +1,78 @@
 /** Rows of custom hostnames. Times ending in `_ms` are milliseconds since 1970, the others microseconds. */
-import { perStore, type SqlValue, type Statement, type Store } from '../driver.js';
+import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 import { afterReversed, reversedName } from '../zones/zones.js';
 
 export const HOSTNAME_STATES = ['pending', 'active', 'blocked', 'moved'] as const;
 export type HostnameState = (typeof HOSTNAME_STATES)[number];
 
-export interface HostnameRow {
-  readonly seq: number;
+const HOSTNAME = columns({
   /** A UUID. */
-  readonly id: string;
+  id: column<string>(),
   /** Store number. */
-  readonly zone: number;
+  zone: column<number>(),
   /** A-labels, lower case, without the final dot; may begin with `*.`. */
-  readonly hostname: string;
-  readonly state: HostnameState;
-  readonly txt_token: string;
-  readonly http_token: string;
+  hostname: column<string>(),
+  state: column<HostnameState>(),
+  txt_token: column<string>(),
+  http_token: column<string>(),
   /** JSON list of texts. */
-  readonly errors: string;
+  errors: column<string>(),
   /** JSON of the requested certificate; null = no certificate. */
-  readonly ssl: string | null;
+  ssl: column<string | null>(),
   /** JSON object of texts. */
-  readonly metadata: string | null;
-  readonly origin: string | null;
-  readonly origin_sni: string | null;
+  metadata: column<string | null>(),
+  origin: column<string | null>(),
+  origin_sni: column<string | null>(),
   /** Number of scheduled checks that were run. */
-  readonly check_number: number;
+  check_number: column<number>(),
   /** Null: no more checks. */
-  readonly next_check_ms: number | null;
+  next_check_ms: column<number | null>(),
   /** Consecutive checks in which an active name led elsewhere, and when the first one was. */
-  readonly elsewhere_count: number;
-  readonly elsewhere_ms: number | null;
+  elsewhere_count: column<number>(),
+  elsewhere_ms: column<number | null>(),
   /** When it was last seen to lead here; null = never. */
-  readonly pointed_at: number | null;
-  readonly activated_at: number | null;
-  readonly activated_by: string | null;
+  pointed_at: column<number | null>(),
+  activated_at: column<number | null>(),
+  activated_by: column<string | null>(),
   /** Store number of the zone here whose records proved it; null: it was proven outside. */
-  readonly proof_zone: number | null;
+  proof_zone: column<number | null>(),
   /** Labels in reverse without `*`, each followed by a dot. */
-  readonly reversed_name: string;
-  readonly moved_at: number | null;
-  readonly created_at: number;
-  readonly modified_at: number;
-  readonly version: number;
+  reversed_name: column<string>(),
+  moved_at: column<number | null>(),
+  created_at: column<number>(),
+  modified_at: column<number>(),
+  version: column<number>(),
+});
+
+export interface HostnameRow extends RowOf<typeof HOSTNAME> {
+  readonly seq: number;
 }
 
-export type NewHostnameRow = Pick<
-  HostnameRow,
-  | 'id'
-  | 'zone'
-  | 'hostname'
-  | 'txt_token'
-  | 'http_token'
-  | 'ssl'
-  | 'metadata'
-  | 'origin'
-  | 'origin_sni'
-  | 'next_check_ms'
-  | 'created_at'
+const NEW_HOSTNAME = HOSTNAME.only(
+  'id',
+  'zone',
+  'hostname',
+  'txt_token',
+  'http_token',
+  'ssl',
+  'metadata',
+  'origin',
+  'origin_sni',
+  'next_check_ms',
+  'created_at',
+  'state',
+  'errors',
+  'check_number',
+  'elsewhere_count',
+  'modified_at',
+  'reversed_name',
+  'version',
+);
+
+export type NewHostnameRow = Omit<
+  RowOf<typeof NEW_HOSTNAME>,
+  'state' | 'errors' | 'check_number' | 'elsewhere_count' | 'modified_at' | 'reversed_name' | 'version'
 >;
 
 /** The columns that a use case may set. */
@@ -108,27 +123,7 @@ const statements = perStore((store) => ({
   countOfAccount: store.prepareTuples<[account: number], [number]>(
     'SELECT count(*) FROM custom_hostnames WHERE zone IN (SELECT seq FROM zones WHERE account = ?)',
   ),
-  insert: store.prepare<
-    [
-      id: string,
-      zone: number,
-      hostname: string,
-      txtToken: string,
-      httpToken: string,
-      ssl: string | null,
-      metadata: string | null,
-      origin: string | null,
-      originSni: string | null,
-      nextCheckMs: number | null,
-      createdAt: number,
-      modifiedAt: number,
-      reversedName: string,
-    ]
-  >(
-    `INSERT INTO custom_hostnames (id, zone, hostname, state, txt_token, http_token, errors, ssl, metadata, origin,
-       origin_sni, check_number, next_check_ms, elsewhere_count, created_at, modified_at, reversed_name, version)
-     VALUES (?, ?, ?, 'pending', ?, ?, '[]', ?, ?, ?, ?, 0, ?, 0, ?, ?, ?, 1)`,
-  ),
+  insert: store.prepare<SqlValue[]>(insertion('custom_hostnames', NEW_HOSTNAME)),
   remove: store.prepare<[seq: number]>('DELETE FROM custom_hostnames WHERE seq = ?'),
   noLater: store.prepare<[jobKind: string, jobKind: string]>(
     `UPDATE custom_hostnames SET next_check_ms = (SELECT run_at FROM jobs WHERE kind = ? AND subject = custom_hostnames.id)
@@ -210,38 +205,14 @@ export function countHostnamesOfAccount(store: Store, account: number): number {
 }
 
 export function insertHostname(store: Store, row: NewHostnameRow): void {
-  statements(store).insert.run(
-    row.id,
-    row.zone,
-    row.hostname,
-    row.txt_token,
-    row.http_token,
-    row.ssl,
-    row.metadata,
-    row.origin,
-    row.origin_sni,
-    row.next_check_ms,
-    row.created_at,
-    row.created_at,
-    reversedName(row.hostname),
-  );
+  const first = { state: 'pending', errors: '[]', check_number: 0, elsewhere_count: 0, version: 1 } as const;
+  const also = { ...first, modified_at: row.created_at, reversed_name: reversedName(row.hostname) };
+  statements(store).insert.run(...NEW_HOSTNAME.values({ ...row, ...also }));
 }
-
-const updates = perStore(() => new Map<string, Statement<SqlValue[], unknown>>());
 
 /** Sets columns of one row and increments its version. Column names come from the type, never from input. */
 export function updateHostname(store: Store, seq: number, change: HostnameChange): void {
-  const columns = Object.keys(change);
-  if (columns.length === 0) return;
-  const assignments = columns.map((column) => `${column} = ?`).join(', ');
-  let update = updates(store).get(assignments);
-  if (!update) {
-    update = store.prepare<SqlValue[]>(
-      `UPDATE custom_hostnames SET ${assignments}, version = version + 1 WHERE seq = ?`,
-    );
-    updates(store).set(assignments, update);
-  }
-  update.run(...(Object.values(change) as SqlValue[]), seq);
+  setColumns(store, ['custom_hostnames', 'seq'], seq, change, 'version = version + 1');
 }
 
 export function removeHostname(store: Store, seq: number): void {

@@ -2,8 +2,10 @@
  * The journal of zones: what each commit did to a zone's records, so that it can be undone. Undoing the newest edits
  * one by one restores the records of any point in time that the journal reaches back to.
  */
+
 import { fromHex, toHex } from '../../base/bytes.js';
-import { perStore, type Store } from '../driver.js';
+import { column, columns, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 import type { NewRecordRow } from '../records/records.js';
 
 export type EditKind = 'added' | 'records' | 'settings' | 'replaced';
@@ -13,26 +15,29 @@ export type EditKind = 'added' | 'records' | 'settings' | 'replaced';
  */
 export type EditEvent = 'served' | 'withdrawn' | 'signing' | 'signed' | 'unsigned';
 
-export interface EditRow {
-  readonly seq: number;
+const EDIT = columns({
   /** Store number of the zone, which may be deleted. */
-  readonly zone: number;
+  zone: column<number>(),
   /** The zone's version after the edit. */
-  readonly version: number;
-  readonly at_us: number;
-  readonly kind: EditKind;
+  version: column<number>(),
+  at_us: column<number>(),
+  kind: column<EditKind>(),
   /** 0: the previous content of the zone is not kept. */
-  readonly complete: number;
+  complete: column<number>(),
   /** Number in the change log; null when the edit changed nothing for resolvers. */
-  readonly change: number | null;
+  change: column<number | null>(),
   /** Null for a new zone. */
-  readonly serial_from: number | null;
-  readonly serial_to: number;
-  readonly actor: string;
-  readonly actor_kind: string;
-  readonly source: string;
-  readonly request_id: string;
-  readonly event: EditEvent | null;
+  serial_from: column<number | null>(),
+  serial_to: column<number>(),
+  actor: column<string>(),
+  actor_kind: column<string>(),
+  source: column<string>(),
+  request_id: column<string>(),
+  event: column<EditEvent | null>(),
+});
+
+export interface EditRow extends RowOf<typeof EDIT> {
+  readonly seq: number;
 }
 
 /** A record that an edit touched, and its previous row; null when it was new. */
@@ -41,56 +46,25 @@ export interface EditedRecord {
   readonly was: NewRecordRow | null;
 }
 
-export type NewEdit = Omit<EditRow, 'seq'>;
+export type NewEdit = RowOf<typeof EDIT>;
 
 /** Limits of kept edits and of the records in them; older edits are removed in batches. */
 const KEPT_EDITS = 200_000;
 const KEPT_RECORDS = 2_000_000;
 const PRUNE_EVERY = 500;
 
-const COLUMNS = `zone, version, at_us, kind, complete, change, serial_from, serial_to, actor, actor_kind, source, request_id, event`;
+/** What is known of an edit only when it happens, if it was stored before. */
+const FINISHED = EDIT.only('zone', 'version', 'at_us', 'complete', 'change', 'serial_from', 'serial_to', 'event');
 
 const writes = perStore((store) => ({
-  insert: store.prepare<
-    [
-      number,
-      number,
-      number,
-      EditKind,
-      number,
-      number | null,
-      number | null,
-      number,
-      string,
-      string,
-      string,
-      string,
-      EditEvent | null,
-      number,
-    ]
-  >(
-    `INSERT INTO zone_edits (${COLUMNS}, records_total) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+  insert: store.prepare<SqlValue[]>(
+    `INSERT INTO zone_edits (${EDIT.list}, records_total) VALUES (${EDIT.marks},
        ? + coalesce((SELECT records_total FROM zone_edits ORDER BY seq DESC LIMIT 1), 0))`,
   ),
   insertRecord: store.prepare<[edit: number, ord: number, id: Uint8Array, was: string | null]>(
     'INSERT INTO edited_records (edit, ord, id, was) VALUES (?, ?, ?, ?)',
   ),
-  finish: store.prepare<
-    [
-      zone: number,
-      version: number,
-      atUs: number,
-      complete: number,
-      change: number | null,
-      serialFrom: number | null,
-      serialTo: number,
-      event: EditEvent | null,
-      seq: number,
-    ]
-  >(
-    `UPDATE zone_edits SET zone = ?, version = ?, at_us = ?, complete = ?, change = ?, serial_from = ?, serial_to = ?,
-       event = ? WHERE seq = ?`,
-  ),
+  finish: store.prepare<SqlValue[]>(`UPDATE zone_edits SET ${FINISHED.assignments} WHERE seq = ?`),
   removeRecords: store.prepare<[edit: number, ofEdit: number, limit: number]>(
     `DELETE FROM edited_records WHERE edit = ? AND ord IN (SELECT ord FROM edited_records WHERE edit = ? ORDER BY ord LIMIT ?)`,
   ),
@@ -160,23 +134,7 @@ export function appendEditedRecords(store: Store, edit: number, from: number, re
 }
 
 function insertEdit(store: Store, edit: NewEdit, records: number): number {
-  const { lastInsertRowid } = writes(store).insert.run(
-    edit.zone,
-    edit.version,
-    edit.at_us,
-    edit.kind,
-    edit.complete,
-    edit.change,
-    edit.serial_from,
-    edit.serial_to,
-    edit.actor,
-    edit.actor_kind,
-    edit.source,
-    edit.request_id,
-    edit.event,
-    records,
-  );
-  return lastInsertRowid;
+  return writes(store).insert.run(...EDIT.values(edit), records).lastInsertRowid;
 }
 
 /** Numbers of zones begin with 1. */
@@ -189,8 +147,7 @@ export function stageEdit(store: Store, edit: Omit<NewEdit, 'zone'>, records: nu
 
 /** Makes a staged edit one of its zone. Only the commit function calls it, inside its transaction. */
 export function finishEdit(store: Store, seq: number, edit: NewEdit): void {
-  const { zone, version, at_us: at, complete, change, serial_from: from, serial_to: to, event } = edit;
-  writes(store).finish.run(zone, version, at, complete, change, from, to, event, seq);
+  writes(store).finish.run(...FINISHED.values(edit), seq);
 }
 
 /** Removes some records of a staged edit that does not happen, and in the end the edit; false when nothing is left. */

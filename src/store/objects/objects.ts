@@ -1,26 +1,30 @@
 /** Objects: their metadata, the bodies of small ones, and the unused files of large ones. */
-import { perStore, type Store } from '../driver.js';
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 import type { StorageClass } from './buckets.js';
 
-export interface ObjectRow {
-  readonly seq: number;
-  readonly bucket: number;
-  readonly key: string;
+const OBJECT = columns({
+  bucket: column<number>(),
+  key: column<string>(),
   /** A UUID that changes with every upload. */
-  readonly version: string;
+  version: column<string>(),
   /** Octets. */
-  readonly size: number;
-  readonly md5: Uint8Array;
-  readonly storage_class: StorageClass;
+  size: column<number>(),
+  md5: column<Uint8Array>(),
+  storage_class: column<StorageClass>(),
   /** JSON objects of texts. */
-  readonly http_metadata: string;
-  readonly custom_metadata: string;
+  http_metadata: column<string>(),
+  custom_metadata: column<string>(),
   /** Total octets of both. */
-  readonly metadata_size: number;
+  metadata_size: column<number>(),
   /** Microseconds since 1970. */
-  readonly uploaded_at: number;
+  uploaded_at: column<number>(),
   /** Name of the file that contains the body; null when the body is in the database. */
-  readonly blob: string | null;
+  blob: column<string | null>(),
+});
+
+export interface ObjectRow extends RowOf<typeof OBJECT> {
+  readonly seq: number;
 }
 
 /** An object whose body is a file. */
@@ -35,19 +39,14 @@ export type ObjectInRow = Pick<ObjectRow, 'seq' | 'bucket' | 'key' | 'size' | 'm
   readonly bucket_name: string;
 };
 
-export type NewObjectRow = Omit<ObjectRow, 'seq'>;
+export type NewObjectRow = RowOf<typeof OBJECT>;
 
 const statements = perStore((store) => ({
   byKey: store.prepare<[bucket: number, key: string], ObjectRow>('SELECT * FROM objects WHERE bucket = ? AND key = ?'),
   contents: store.prepareTuples<[object: number], [octets: Uint8Array]>(
     'SELECT octets FROM object_contents WHERE object = ?',
   ),
-  insert: store.prepare<
-    [number, string, string, number, Uint8Array, string, string, string, number, number, string | null]
-  >(
-    `INSERT INTO objects (bucket, key, version, size, md5, storage_class, http_metadata, custom_metadata, metadata_size,
-       uploaded_at, blob) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ),
+  insert: store.prepare<SqlValue[]>(insertion('objects', OBJECT)),
   insertContents: store.prepare<[object: number, octets: Uint8Array]>(
     'INSERT INTO object_contents (object, octets) VALUES (?, ?)',
   ),
@@ -86,19 +85,7 @@ export function objectsFrom(store: Store, bucket: number, from: string, limit: n
 /** Returns the row number of the new object. `contents`: the body, when it is stored in the database. */
 export function insertObject(store: Store, row: NewObjectRow, contents: Uint8Array | undefined): number {
   const { insert, insertContents } = statements(store);
-  const { lastInsertRowid: seq } = insert.run(
-    row.bucket,
-    row.key,
-    row.version,
-    row.size,
-    row.md5,
-    row.storage_class,
-    row.http_metadata,
-    row.custom_metadata,
-    row.metadata_size,
-    row.uploaded_at,
-    row.blob,
-  );
+  const { lastInsertRowid: seq } = insert.run(...OBJECT.values(row));
   if (contents) insertContents.run(seq, contents);
   return seq;
 }

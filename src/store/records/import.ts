@@ -1,22 +1,16 @@
 /** Writes of an import: hundreds of thousands of rows, then the rules for whole RRsets. */
-import { perStore, type Store } from '../driver.js';
-import type { NewRecordRow } from './records.js';
+import type { RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
+import { RECORD } from './records.js';
+
+const TIMES = ['created_at', 'modified_at', 'comment_modified_at', 'tags_modified_at'] as const;
+const IMPORTED = RECORD.without('id', 'private_routing', ...TIMES);
+const TIMED = RECORD.only(...TIMES);
+/** Its identifier, its set, and its times follow. */
+const insertImported = IMPORTED.runner(2 + TIMES.length);
 
 /** The columns that come from a zone file. Consecutive rows of one owner share the objects of its key and name. */
-export type ImportedRow = Pick<
-  NewRecordRow,
-  | 'owner_key'
-  | 'name'
-  | 'type'
-  | 'content'
-  | 'rdata'
-  | 'rdata_key'
-  | 'ttl'
-  | 'proxied'
-  | 'settings'
-  | 'comment'
-  | 'tags'
->;
+export type ImportedRow = RowOf<typeof IMPORTED>;
 
 /** Identifies an RRset of a set of records. */
 export interface RRsetKey {
@@ -26,30 +20,9 @@ export interface RRsetKey {
 }
 
 const statements = perStore((store) => ({
-  insert: store.prepare<
-    [
-      id: Uint8Array,
-      set: number,
-      ownerKey: Uint8Array,
-      name: string,
-      type: number,
-      content: string,
-      rdata: Uint8Array,
-      rdataKey: Uint8Array,
-      ttl: number,
-      proxied: number,
-      settings: string | null,
-      comment: string | null,
-      tags: string | null,
-      createdAt: number,
-      modifiedAt: number,
-      commentModifiedAt: number | null,
-      tagsModifiedAt: number | null,
-    ]
-  >(
-    `INSERT INTO record_rows (id, record_set, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, settings, comment, tags,
-       created_at, modified_at, comment_modified_at, tags_modified_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  insert: store.prepare<SqlValue[]>(
+    `INSERT INTO record_rows (${IMPORTED.list}, id, record_set, ${TIMED.list})
+     VALUES (${IMPORTED.marks}, ?, ?, ${TIMED.marks})
      ON CONFLICT (record_set, owner_key, type, rdata_key) DO NOTHING`,
   ),
   notableAtApex: store.prepareTuples<[set: number, moreThan: number], [ownerKey: Uint8Array, type: number]>(
@@ -89,26 +62,8 @@ export function recordImporter(store: Store, set: number, now: number): (id: Uin
   const { insert } = statements(store);
   return (id, row) => {
     const { comment, tags } = row;
-    const { changes } = insert.run(
-      id,
-      set,
-      row.owner_key,
-      row.name,
-      row.type,
-      row.content,
-      row.rdata,
-      row.rdata_key,
-      row.ttl,
-      row.proxied,
-      row.settings,
-      comment,
-      tags,
-      now,
-      now,
-      comment === null ? null : now,
-      tags === null ? null : now,
-    );
-    return changes === 1;
+    const [commented, tagged] = [comment === null ? null : now, tags === null ? null : now];
+    return insertImported(insert, row, id, set, now, now, commented, tagged).changes === 1;
   };
 }
 

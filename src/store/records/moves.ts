@@ -2,16 +2,16 @@
  * Rows that move or are copied from one set of records to another. A large edit stores its new rows in a set that no zone has; its
  * commit moves rows, or gives the zone that set when it has all that the zone keeps, too.
  */
-import { perStore, type Store } from '../driver.js';
-import { COLUMNS, type NewRecordRow, valuesOf } from './records.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
+import { type NewRecordRow, RECORD } from './records.js';
 
 const statements = perStore((store) => ({
-  stage: store.prepare<[set: number, ...ReturnType<typeof valuesOf>]>(
-    `INSERT INTO record_rows (record_set, ${COLUMNS}) VALUES (${'?, '.repeat(17)}?)`,
+  stage: store.prepare<[set: number, ...SqlValue[]]>(
+    `INSERT INTO record_rows (record_set, ${RECORD.list}) VALUES (?, ${RECORD.marks})`,
   ),
   // What others have stored meanwhile may conflict with what is staged; such a set is never used.
   copy: store.prepare<[set: number, seqs: string]>(
-    `INSERT OR IGNORE INTO record_rows (record_set, ${COLUMNS}) SELECT ?, ${COLUMNS} FROM record_rows
+    `INSERT OR IGNORE INTO record_rows (record_set, ${RECORD.list}) SELECT ?, ${RECORD.list} FROM record_rows
      WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY owner_key, type, rdata_key`,
   ),
   moveAll: store.prepare<[after: number, before: number]>('UPDATE record_rows SET record_set = ? WHERE record_set = ?'),
@@ -20,7 +20,7 @@ const statements = perStore((store) => ({
 
 /** Stores a row in a set. */
 export function stageRecord(store: Store, set: number, row: Omit<NewRecordRow, 'zone'>): void {
-  statements(store).stage.run(set, ...valuesOf(row));
+  statements(store).stage.run(set, ...RECORD.values(row));
 }
 
 /** Stores copies of rows, which are given by their numbers, in a set. */

@@ -3,12 +3,12 @@
  * is. Temporary views stand in front of the tables; the other rows are in a temporary table. Nothing is written to the
  * database, and no lock is taken.
  */
-import { perStore, type Store } from '../driver.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 import type { EditedRecord } from '../log/edits.js';
 import { openReader, openSnapshot, type Snapshot } from '../snapshot.js';
 import type { ZoneRow } from '../zones/zones.js';
 import { noteShadowed } from './owner-index.js';
-import { COLUMNS, type NewRecordRow, valuesOf } from './records.js';
+import { type NewRecordRow, RECORD } from './records.js';
 
 export interface PastRecords extends Snapshot {
   /** Undoes edits, each record once. Call it with some thousand at a time. */
@@ -31,8 +31,8 @@ const statements = perStore((store) => ({
     'SELECT 1 FROM main.record_rows WHERE id = ? AND +record_set = ?',
   ),
   hide: store.prepare<[id: Uint8Array]>('INSERT INTO past_ids (id) VALUES (?)'),
-  add: store.prepare<[seq: number, set: number, ...ReturnType<typeof valuesOf>]>(
-    `INSERT INTO past_rows (seq, record_set, ${COLUMNS}) VALUES (?, ?, ${'?, '.repeat(16)}?)`,
+  add: store.prepare<[seq: number, set: number, ...SqlValue[]]>(
+    `INSERT INTO past_rows (seq, record_set, ${RECORD.list}) VALUES (?, ?, ${RECORD.marks})`,
   ),
   columns: store.prepareTuples<[], [place: number, name: string]>('PRAGMA main.table_info(zones)'),
 }));
@@ -81,7 +81,7 @@ function shadow(snapshot: Snapshot, { seq, record_set: set, record_count: count 
           if (!was) continue;
           past++;
           // Row numbers of the present are positive.
-          add.run(-++added, set, ...valuesOf(was));
+          add.run(-++added, set, ...RECORD.values(was));
         }
       });
     },

@@ -5,36 +5,41 @@
 import { createHash } from 'node:crypto';
 import { equalBytes } from '../../base/bytes.js';
 import { descendantsEnd } from '../../dns/name.js';
-import { perStore, type Store } from '../driver.js';
+import { column, columns, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 import { amongProxied, byOwner } from './owner-index.js';
 
-export interface RecordRow {
+/** What a client edits, or a draft fills in, with the identifier. */
+export const RECORD = columns({
+  id: column<Uint8Array>(),
+  /** Relative to the apex, see dns/name.ts. */
+  owner_key: column<Uint8Array>(),
+  /** Lower-case ASCII FQDN without the final dot, as the API shows it. */
+  name: column<string>(),
+  type: column<number>(),
+  /** The API's text form; for TXT exactly as the client sent it. */
+  content: column<string>(),
+  rdata: column<Uint8Array>(),
+  rdata_key: column<Uint8Array>(),
+  /** Seconds; 1 = automatic. */
+  ttl: column<number>(),
+  proxied: column<number>(),
+  /** JSON object of {@link RecordSettings}; null when empty. */
+  settings: column<string | null>(),
+  comment: column<string | null>(),
+  /** JSON list of `name:value`; null when empty. */
+  tags: column<string | null>(),
+  private_routing: column<number | null>(),
+  created_at: column<number>(),
+  modified_at: column<number>(),
+  comment_modified_at: column<number | null>(),
+  tags_modified_at: column<number | null>(),
+});
+
+export interface RecordRow extends RowOf<typeof RECORD> {
   readonly seq: number;
-  readonly id: Uint8Array;
   /** Store number of the zone. */
   readonly zone: number;
-  /** Relative to the apex, see dns/name.ts. */
-  readonly owner_key: Uint8Array;
-  /** Lower-case ASCII FQDN without the final dot, as the API shows it. */
-  readonly name: string;
-  readonly type: number;
-  /** The API's text form; for TXT exactly as the client sent it. */
-  readonly content: string;
-  readonly rdata: Uint8Array;
-  readonly rdata_key: Uint8Array;
-  /** Seconds; 1 = automatic. */
-  readonly ttl: number;
-  readonly proxied: number;
-  /** JSON object of {@link RecordSettings}; null when empty. */
-  readonly settings: string | null;
-  readonly comment: string | null;
-  /** JSON list of `name:value`; null when empty. */
-  readonly tags: string | null;
-  readonly private_routing: number | null;
-  readonly created_at: number;
-  readonly modified_at: number;
-  readonly comment_modified_at: number | null;
-  readonly tags_modified_at: number | null;
 }
 
 export type NewRecordRow = Omit<RecordRow, 'seq'>;
@@ -54,10 +59,6 @@ const LONGEST_PLAIN_KEY = 64;
 export function rdataKeyOf(duplicateKey: Uint8Array): Uint8Array {
   return duplicateKey.length <= LONGEST_PLAIN_KEY ? duplicateKey : createHash('sha256').update(duplicateKey).digest();
 }
-
-/** The columns that a client edits, or that a draft fills in, with the identifier; not the set. */
-export const COLUMNS = `id, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, settings, comment, tags,
-  private_routing, created_at, modified_at, comment_modified_at, tags_modified_at`;
 
 /** The set of records of a zone, by its number. */
 export const SET_OF_ZONE = '(SELECT record_set FROM zones WHERE seq = ?)';
@@ -116,20 +117,19 @@ const statements = perStore((store) => ({
   ),
 }));
 
-/** The columns that may change while a row stays in its place. */
-const REWRITTEN = `content = ?, rdata = ?, ttl = ?, proxied = ?, settings = ?, comment = ?, tags = ?, private_routing = ?,
-  modified_at = ?, comment_modified_at = ?, tags_modified_at = ?`;
+/** The columns that say where a row stands in the indexes, and those that may change while it stays there. */
+const PLACE = RECORD.only('owner_key', 'name', 'type', 'rdata_key');
+const CONTENT = RECORD.without('id', 'owner_key', 'name', 'type', 'rdata_key', 'created_at');
 
 /** Apart from those that read, because the past (past-records.ts) has only those. */
 const writes = perStore((store) => ({
-  insert: store.prepare<[zone: number, ...ReturnType<typeof valuesOf>]>(
-    `INSERT INTO record_rows (record_set, ${COLUMNS})
-     VALUES (${SET_OF_ZONE}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  insert: store.prepare<[zone: number, ...SqlValue[]]>(
+    `INSERT INTO record_rows (record_set, ${RECORD.list}) VALUES (${SET_OF_ZONE}, ${RECORD.marks})`,
   ),
-  update: store.prepare<[ownerKey: Uint8Array, name: string, type: number, rdataKey: Uint8Array, ...Rewritten, number]>(
-    `UPDATE record_rows SET owner_key = ?, name = ?, type = ?, rdata_key = ?, ${REWRITTEN} WHERE seq = ?`,
+  update: store.prepare<SqlValue[]>(
+    `UPDATE record_rows SET ${PLACE.assignments}, ${CONTENT.assignments} WHERE seq = ?`,
   ),
-  rewrite: store.prepare<[...Rewritten, seq: number]>(`UPDATE record_rows SET ${REWRITTEN} WHERE seq = ?`),
+  rewrite: store.prepare<SqlValue[]>(`UPDATE record_rows SET ${CONTENT.assignments} WHERE seq = ?`),
   remove: store.prepare<[seq: number]>('DELETE FROM record_rows WHERE seq = ?'),
 }));
 
@@ -207,58 +207,15 @@ export function recordsBetween(
   return statements(store).below.all(zone, from, to, limit);
 }
 
-/** The values of {@link COLUMNS}. */
-export function valuesOf(
-  row: Omit<NewRecordRow, 'zone'>,
-): [
-  id: Uint8Array,
-  ownerKey: Uint8Array,
-  name: string,
-  type: number,
-  content: string,
-  rdata: Uint8Array,
-  rdataKey: Uint8Array,
-  ttl: number,
-  proxied: number,
-  settings: string | null,
-  comment: string | null,
-  tags: string | null,
-  privateRouting: number | null,
-  createdAt: number,
-  modifiedAt: number,
-  commentModifiedAt: number | null,
-  tagsModifiedAt: number | null,
-] {
-  return [
-    row.id,
-    row.owner_key,
-    row.name,
-    row.type,
-    row.content,
-    row.rdata,
-    row.rdata_key,
-    row.ttl,
-    row.proxied,
-    row.settings,
-    row.comment,
-    row.tags,
-    row.private_routing,
-    row.created_at,
-    row.modified_at,
-    row.comment_modified_at,
-    row.tags_modified_at,
-  ];
-}
-
 export function insertRecord(store: Store, row: NewRecordRow): void {
-  writes(store).insert.run(row.zone, ...valuesOf(row));
+  writes(store).insert.run(row.zone, ...RECORD.values(row));
 }
 
 /** Writes all columns of a row that may change; identifier, zone and creation time stay. */
 export function updateRecord(store: Store, before: RecordRow, row: RecordRow): void {
   const { update, rewrite } = writes(store);
-  if (isSamePlace(before, row)) rewrite.run(...rewritten(row), row.seq);
-  else update.run(row.owner_key, row.name, row.type, row.rdata_key, ...rewritten(row), row.seq);
+  if (isSamePlace(before, row)) rewrite.run(...CONTENT.values(row), row.seq);
+  else update.run(...PLACE.values(row), ...CONTENT.values(row), row.seq);
 }
 
 type Place = Pick<NewRecordRow, 'owner_key' | 'type' | 'rdata_key'>;
@@ -267,37 +224,6 @@ type Place = Pick<NewRecordRow, 'owner_key' | 'type' | 'rdata_key'>;
 export function isSamePlace(before: Place, after: Place): boolean {
   if (before.type !== after.type || !equalBytes(before.owner_key, after.owner_key)) return false;
   return equalBytes(before.rdata_key, after.rdata_key);
-}
-
-/** The values of {@link REWRITTEN}. */
-type Rewritten = [
-  content: string,
-  rdata: Uint8Array,
-  ttl: number,
-  proxied: number,
-  settings: string | null,
-  comment: string | null,
-  tags: string | null,
-  privateRouting: number | null,
-  modifiedAt: number,
-  commentModifiedAt: number | null,
-  tagsModifiedAt: number | null,
-];
-
-function rewritten(row: NewRecordRow): Rewritten {
-  return [
-    row.content,
-    row.rdata,
-    row.ttl,
-    row.proxied,
-    row.settings,
-    row.comment,
-    row.tags,
-    row.private_routing,
-    row.modified_at,
-    row.comment_modified_at,
-    row.tags_modified_at,
-  ];
 }
 
 export function removeRecord(store: Store, seq: number): void {

@@ -1,32 +1,35 @@
 /** Networks from which an account's zones may be transferred. */
-import { perStore, type Store } from '../driver.js';
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 
-export interface TransferAclRow {
-  readonly seq: number;
-  readonly id: Uint8Array;
+const ACL = columns({
+  id: column<Uint8Array>(),
   /** Store number. */
-  readonly account: number;
-  readonly name: string;
+  account: column<number>(),
+  name: column<string>(),
   /** A network as the client wrote it; bits of a host are allowed. */
-  readonly ip_range: string;
+  ip_range: column<string>(),
   /** Microseconds since 1970. */
-  readonly created_at: number;
-  readonly modified_at: number;
+  created_at: column<number>(),
+  modified_at: column<number>(),
+});
+
+export interface TransferAclRow extends RowOf<typeof ACL> {
+  readonly seq: number;
 }
 
-type Values = Pick<TransferAclRow, 'name' | 'ip_range'>;
+/** What its owner sets. */
+const VALUES = ACL.only('name', 'ip_range');
+
+type Values = RowOf<typeof VALUES>;
 
 const statements = perStore((store) => ({
   byId: store.prepare<[id: Uint8Array], TransferAclRow>('SELECT * FROM transfer_acls WHERE id = ?'),
   ofAccount: store.prepare<[account: number], TransferAclRow>(
     'SELECT * FROM transfer_acls WHERE account = ? ORDER BY seq',
   ),
-  insert: store.prepare<
-    [id: Uint8Array, account: number, name: string, ipRange: string, createdAt: number, modifiedAt: number]
-  >('INSERT INTO transfer_acls (id, account, name, ip_range, created_at, modified_at) VALUES (?, ?, ?, ?, ?, ?)'),
-  update: store.prepare<[name: string, ipRange: string, modifiedAt: number, seq: number]>(
-    'UPDATE transfer_acls SET name = ?, ip_range = ?, modified_at = ? WHERE seq = ?',
-  ),
+  insert: store.prepare<SqlValue[]>(insertion('transfer_acls', ACL)),
+  update: store.prepare<SqlValue[]>(`UPDATE transfer_acls SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
   remove: store.prepare<[seq: number]>('DELETE FROM transfer_acls WHERE seq = ?'),
 }));
 
@@ -40,18 +43,13 @@ export function transferAclsOfAccount(store: Store, account: number): TransferAc
 }
 
 /** `now`: microseconds since 1970. */
-export function insertTransferAcl(
-  store: Store,
-  id: Uint8Array,
-  account: number,
-  { name, ip_range: ipRange }: Values,
-  now: number,
-): void {
-  statements(store).insert.run(id, account, name, ipRange, now, now);
+export function insertTransferAcl(store: Store, id: Uint8Array, account: number, values: Values, now: number): void {
+  const row = { id, account, ...values, created_at: now, modified_at: now };
+  statements(store).insert.run(...ACL.values(row));
 }
 
-export function updateTransferAcl(store: Store, seq: number, { name, ip_range: ipRange }: Values, now: number): void {
-  statements(store).update.run(name, ipRange, now, seq);
+export function updateTransferAcl(store: Store, seq: number, values: Values, now: number): void {
+  statements(store).update.run(...VALUES.values(values), now, seq);
 }
 
 export function removeTransferAcl(store: Store, seq: number): void {

@@ -1,29 +1,36 @@
 /** Servers of other operators, to which or from which an account's zones are transferred. */
-import { perStore, type Store } from '../driver.js';
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 
-export interface TransferPeerRow {
-  readonly seq: number;
-  readonly id: Uint8Array;
+const PEER = columns({
+  id: column<Uint8Array>(),
   /** Store number. */
-  readonly account: number;
-  readonly name: string;
+  account: column<number>(),
+  name: column<string>(),
   /** Its address; null: it is known by its key only. */
-  readonly ip: string | null;
+  ip: column<string | null>(),
   /** For NOTIFY and questions for the SOA. */
-  readonly port: number;
-  readonly ixfr_enable: number;
+  port: column<number>(),
+  ixfr_enable: column<number>(),
   /** Store number of its key. */
-  readonly tsig: number | null;
+  tsig: column<number | null>(),
   /** The name in its certificate; null: its transfers come over TCP unless there is a pin. */
-  readonly tls_name: string | null;
+  tls_name: column<string | null>(),
   /** SHA-256 hash of the public key of its certificate (SubjectPublicKeyInfo), 32 octets; null: any key. */
-  readonly tls_pin: Uint8Array | null;
+  tls_pin: column<Uint8Array | null>(),
   /** Microseconds since 1970. */
-  readonly created_at: number;
-  readonly modified_at: number;
+  created_at: column<number>(),
+  modified_at: column<number>(),
+});
+
+export interface TransferPeerRow extends RowOf<typeof PEER> {
+  readonly seq: number;
 }
 
-type Values = Pick<TransferPeerRow, 'name' | 'ip' | 'port' | 'ixfr_enable' | 'tsig' | 'tls_name' | 'tls_pin'>;
+/** What its owner sets. */
+const VALUES = PEER.only('name', 'ip', 'port', 'ixfr_enable', 'tsig', 'tls_name', 'tls_pin');
+
+type Values = RowOf<typeof VALUES>;
 
 const statements = perStore((store) => ({
   bySeq: store.prepare<[seq: number], TransferPeerRow>('SELECT * FROM transfer_peers WHERE seq = ?'),
@@ -32,40 +39,8 @@ const statements = perStore((store) => ({
     'SELECT * FROM transfer_peers WHERE account = ? ORDER BY seq',
   ),
   ofKey: store.prepare<[tsig: number], TransferPeerRow>('SELECT * FROM transfer_peers WHERE tsig = ? ORDER BY seq'),
-  insert: store.prepare<
-    [
-      id: Uint8Array,
-      account: number,
-      name: string,
-      ip: string | null,
-      port: number,
-      ixfrEnable: number,
-      tsig: number | null,
-      tlsName: string | null,
-      tlsPin: Uint8Array | null,
-      createdAt: number,
-      modifiedAt: number,
-    ]
-  >(
-    `INSERT INTO transfer_peers (id, account, name, ip, port, ixfr_enable, tsig, tls_name, tls_pin, created_at, modified_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ),
-  update: store.prepare<
-    [
-      name: string,
-      ip: string | null,
-      port: number,
-      ixfrEnable: number,
-      tsig: number | null,
-      tlsName: string | null,
-      tlsPin: Uint8Array | null,
-      modifiedAt: number,
-      seq: number,
-    ]
-  >(
-    `UPDATE transfer_peers SET name = ?, ip = ?, port = ?, ixfr_enable = ?, tsig = ?, tls_name = ?, tls_pin = ?,
-       modified_at = ? WHERE seq = ?`,
-  ),
+  insert: store.prepare<SqlValue[]>(insertion('transfer_peers', PEER)),
+  update: store.prepare<SqlValue[]>(`UPDATE transfer_peers SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
   remove: store.prepare<[seq: number]>('DELETE FROM transfer_peers WHERE seq = ?'),
 }));
 
@@ -89,13 +64,12 @@ export function transferPeersOfKey(store: Store, tsig: number): TransferPeerRow[
 
 /** `now`: microseconds since 1970. */
 export function insertTransferPeer(store: Store, id: Uint8Array, account: number, values: Values, now: number): void {
-  const { name, ip, port, ixfr_enable: ixfrEnable, tsig, tls_name: tlsName, tls_pin: tlsPin } = values;
-  statements(store).insert.run(id, account, name, ip, port, ixfrEnable, tsig, tlsName, tlsPin, now, now);
+  const row = { id, account, ...values, created_at: now, modified_at: now };
+  statements(store).insert.run(...PEER.values(row));
 }
 
 export function updateTransferPeer(store: Store, seq: number, values: Values, now: number): void {
-  const { name, ip, port, ixfr_enable: ixfrEnable, tsig, tls_name: tlsName, tls_pin: tlsPin } = values;
-  statements(store).update.run(name, ip, port, ixfrEnable, tsig, tlsName, tlsPin, now, seq);
+  statements(store).update.run(...VALUES.values(values), now, seq);
 }
 
 export function removeTransferPeer(store: Store, seq: number): void {

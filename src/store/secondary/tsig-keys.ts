@@ -1,27 +1,34 @@
 /** TSIG keys of accounts; their secrets are sealed (vault/). */
-import { perStore, type Store } from '../driver.js';
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 import { findMeta } from '../meta.js';
 
-export interface TsigKeyRow {
-  readonly seq: number;
-  readonly id: Uint8Array;
+const KEY = columns({
+  id: column<Uint8Array>(),
   /** Store number. */
-  readonly account: number;
+  account: column<number>(),
   /** Name and algorithm as the client wrote them. */
-  readonly name: string;
-  readonly algorithm: string;
+  name: column<string>(),
+  algorithm: column<string>(),
   /** Wire name, lower case. */
-  readonly key_name: Uint8Array;
+  key_name: column<Uint8Array>(),
   /** Sealed. */
-  readonly secret: Uint8Array;
+  secret: column<Uint8Array>(),
   /** JSON list: what the key may change by dynamic update; null: nothing. */
-  readonly policies: string | null;
+  policies: column<string | null>(),
   /** Microseconds since 1970. */
-  readonly created_at: number;
-  readonly modified_at: number;
+  created_at: column<number>(),
+  modified_at: column<number>(),
+});
+
+export interface TsigKeyRow extends RowOf<typeof KEY> {
+  readonly seq: number;
 }
 
-type Values = Pick<TsigKeyRow, 'name' | 'key_name' | 'algorithm' | 'secret' | 'policies'>;
+/** What its owner sets. */
+const VALUES = KEY.only('name', 'key_name', 'algorithm', 'secret', 'policies');
+
+type Values = RowOf<typeof VALUES>;
 
 const statements = perStore((store) => ({
   bySeq: store.prepare<[seq: number], TsigKeyRow>('SELECT * FROM tsig_keys WHERE seq = ?'),
@@ -31,36 +38,8 @@ const statements = perStore((store) => ({
   ),
   ofAccount: store.prepare<[account: number], TsigKeyRow>('SELECT * FROM tsig_keys WHERE account = ? ORDER BY seq'),
   names: store.prepareTuples<[], [Uint8Array]>('SELECT DISTINCT key_name FROM tsig_keys'),
-  insert: store.prepare<
-    [
-      id: Uint8Array,
-      account: number,
-      name: string,
-      keyName: Uint8Array,
-      algorithm: string,
-      secret: Uint8Array,
-      policies: string | null,
-      createdAt: number,
-      modifiedAt: number,
-    ]
-  >(
-    `INSERT INTO tsig_keys (id, account, name, key_name, algorithm, secret, policies, created_at, modified_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ),
-  update: store.prepare<
-    [
-      name: string,
-      keyName: Uint8Array,
-      algorithm: string,
-      secret: Uint8Array,
-      policies: string | null,
-      modifiedAt: number,
-      seq: number,
-    ]
-  >(
-    `UPDATE tsig_keys SET name = ?, key_name = ?, algorithm = ?, secret = ?, policies = ?, modified_at = ?
-     WHERE seq = ?`,
-  ),
+  insert: store.prepare<SqlValue[]>(insertion('tsig_keys', KEY)),
+  update: store.prepare<SqlValue[]>(`UPDATE tsig_keys SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
   remove: store.prepare<[seq: number]>('DELETE FROM tsig_keys WHERE seq = ?'),
 }));
 
@@ -96,13 +75,12 @@ export function tsigVersion(store: Store): number {
 
 /** `now`: microseconds since 1970. */
 export function insertTsigKey(store: Store, id: Uint8Array, account: number, values: Values, now: number): void {
-  const { name, key_name: keyName, algorithm, secret, policies } = values;
-  statements(store).insert.run(id, account, name, keyName, algorithm, secret, policies, now, now);
+  const row = { id, account, ...values, created_at: now, modified_at: now };
+  statements(store).insert.run(...KEY.values(row));
 }
 
 export function updateTsigKey(store: Store, seq: number, values: Values, now: number): void {
-  const { name, key_name: keyName, algorithm, secret, policies } = values;
-  statements(store).update.run(name, keyName, algorithm, secret, policies, now, seq);
+  statements(store).update.run(...VALUES.values(values), now, seq);
 }
 
 export function removeTsigKey(store: Store, seq: number): void {

@@ -1,7 +1,8 @@
 /** Zones: their rows, their settings with the defaults for NULL, and which of them are served. */
 
+import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
 import { removeDnssecZone } from '../dnssec/zones.js';
-import { perStore, type SqlValue, type Statement, type Store } from '../driver.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 import { addRecordSet, dropRecordSet } from '../records/record-sets.js';
 
 export type ZoneStatus = 'initializing' | 'pending' | 'active' | 'moved';
@@ -18,101 +19,107 @@ export type NameServerMode = 'service' | 'records';
  */
 export type NameProof = 'operator' | 'delegation' | 'txt' | 'trust';
 
-export interface ZoneRow {
-  readonly seq: number;
-  readonly id: Uint8Array;
-  readonly account: number;
+const ZONE = columns({
+  id: column<Uint8Array>(),
+  account: column<number>(),
   /** Lower-case ASCII without the final dot. */
-  readonly name: string;
+  name: column<string>(),
   /** Wire name, lower case. */
-  readonly apex: Uint8Array;
-  readonly status: ZoneStatus;
-  readonly served: number;
-  readonly paused: number;
+  apex: column<Uint8Array>(),
+  status: column<ZoneStatus>(),
+  served: column<number>(),
+  paused: column<number>(),
   /** A secondary zone without a copy that may be served: answers are SERVFAIL. */
-  readonly expired: number;
-  readonly type: ZoneType;
-  readonly serial: number;
+  expired: column<number>(),
+  type: column<ZoneType>(),
+  serial: column<number>(),
   /** Names in presentation form without the final dot; null = default. */
-  readonly soa_mname: string | null;
-  readonly soa_rname: string | null;
-  readonly soa_refresh: number | null;
-  readonly soa_retry: number | null;
-  readonly soa_expire: number | null;
-  readonly soa_minimum: number | null;
-  readonly soa_ttl: number | null;
-  readonly ns_ttl: number | null;
-  readonly name_server_mode: NameServerMode;
-  readonly multi_provider: number;
-  readonly flatten_all_cnames: number;
-  readonly foundation_dns: number;
-  readonly secondary_overrides: number;
-  readonly zone_mode: ZoneMode;
+  soa_mname: column<string | null>(),
+  soa_rname: column<string | null>(),
+  soa_refresh: column<number | null>(),
+  soa_retry: column<number | null>(),
+  soa_expire: column<number | null>(),
+  soa_minimum: column<number | null>(),
+  soa_ttl: column<number | null>(),
+  ns_ttl: column<number | null>(),
+  name_server_mode: column<NameServerMode>(),
+  multi_provider: column<number>(),
+  flatten_all_cnames: column<number>(),
+  foundation_dns: column<number>(),
+  secondary_overrides: column<number>(),
+  zone_mode: column<ZoneMode>(),
   /** Whether the account has proxied records answered as if they were not proxied. */
-  readonly account_dns_only: number;
-  readonly multi_signer: number;
+  account_dns_only: column<number>(),
+  multi_signer: column<number>(),
   /** 1: served with signatures. 2: being signed or unsigned, and served without. Further state is in dnssec_zones. */
-  readonly signed: number;
+  signed: column<number>(),
   /** Whether the edge speaks HTTP/2 and HTTP/3 for the zone, and when that was last set. */
-  readonly http2: number;
-  readonly http2_modified_at: number | null;
-  readonly http3: number;
-  readonly http3_modified_at: number | null;
+  http2: column<number>(),
+  http2_modified_at: column<number | null>(),
+  http3: column<number>(),
+  http3_modified_at: column<number | null>(),
   /** Whether each custom hostname must lead to a name of its own. */
-  readonly unique_targets: number;
-  readonly unique_targets_modified_at: number | null;
+  unique_targets: column<number>(),
+  unique_targets_modified_at: column<number | null>(),
   /** Whether the service keeps a certificate for the apex and the names below it, and from which authority; '': any. */
-  readonly universal_certificate: number;
-  readonly universal_authority: string;
+  universal_certificate: column<number>(),
+  universal_authority: column<string>(),
   /** JSON list: the names of the zone's certificates that are deployed and valid. */
-  readonly certified_names: string;
+  certified_names: column<string>(),
   /** JSON lists of host names. */
-  readonly vanity_name_servers: string | null;
-  readonly original_name_servers: string | null;
-  readonly verification_key: string | null;
+  vanity_name_servers: column<string | null>(),
+  original_name_servers: column<string | null>(),
+  verification_key: column<string | null>(),
   /** What proved that the name is the account's; null: nothing did. */
-  readonly proven_by: NameProof | null;
-  readonly proven_at: number | null;
+  proven_by: column<NameProof | null>(),
+  proven_at: column<number | null>(),
   /** Since when a proof that was found before is no longer found; null: it was there when it was last looked for. */
-  readonly proof_lost_at: number | null;
+  proof_lost_at: column<number | null>(),
   /** JSON list of the installation's name servers to which the zone is to be delegated; null = all of them. */
-  readonly name_servers: string | null;
+  name_servers: column<string | null>(),
   /** Labels in reverse, each followed by a dot: the names below begin with it. */
-  readonly reversed_name: string;
-  readonly hold_after: number | null;
-  readonly hold_include_subdomains: number;
+  reversed_name: column<string>(),
+  hold_after: column<number | null>(),
+  hold_include_subdomains: column<number>(),
   /** Whether there was ever a hold. */
-  readonly hold_set: number;
-  readonly record_count: number;
+  hold_set: column<number>(),
+  record_count: column<number>(),
   /** Number of its set of records (records/record-sets.ts). */
-  readonly record_set: number;
+  record_set: column<number>(),
   /** Increases with every change of the zone or its records. */
-  readonly version: number;
-  readonly created_at: number;
-  readonly modified_at: number;
-  readonly activated_at: number | null;
+  version: column<number>(),
+  created_at: column<number>(),
+  modified_at: column<number>(),
+  activated_at: column<number | null>(),
+});
+
+export interface ZoneRow extends RowOf<typeof ZONE> {
+  readonly seq: number;
 }
 
 /** The initial columns of a zone; the others have the defaults of the schema. */
-export type NewZoneRow = Pick<
-  ZoneRow,
-  | 'id'
-  | 'account'
-  | 'name'
-  | 'apex'
-  | 'status'
-  | 'served'
-  | 'type'
-  | 'serial'
-  | 'name_server_mode'
-  | 'verification_key'
-  | 'proven_by'
-  | 'proven_at'
-  | 'name_servers'
-  | 'created_at'
-  | 'modified_at'
-  | 'activated_at'
->;
+const NEW_ZONE = ZONE.only(
+  'id',
+  'account',
+  'name',
+  'apex',
+  'status',
+  'served',
+  'type',
+  'serial',
+  'name_server_mode',
+  'verification_key',
+  'proven_by',
+  'proven_at',
+  'name_servers',
+  'created_at',
+  'modified_at',
+  'activated_at',
+  'reversed_name',
+  'record_set',
+);
+
+export type NewZoneRow = Omit<RowOf<typeof NEW_ZONE>, 'reversed_name' | 'record_set'>;
 
 /** The columns that a use case may set. */
 export type ZoneChange = Partial<Omit<ZoneRow, 'seq' | 'id' | 'name' | 'apex' | 'reversed_name' | 'created_at'>>;
@@ -185,32 +192,7 @@ const statements = perStore((store) => ({
   accountRecords: store.prepareTuples<[account: number], [count: number | null]>(
     'SELECT sum(record_count) FROM zones WHERE account = ?',
   ),
-  insert: store.prepare<
-    [
-      id: Uint8Array,
-      account: number,
-      name: string,
-      apex: Uint8Array,
-      status: ZoneStatus,
-      served: number,
-      type: ZoneType,
-      serial: number,
-      nameServerMode: NameServerMode,
-      verificationKey: string | null,
-      provenBy: NameProof | null,
-      provenAt: number | null,
-      nameServers: string | null,
-      reversedName: string,
-      createdAt: number,
-      modifiedAt: number,
-      activatedAt: number | null,
-      recordSet: number,
-    ]
-  >(
-    `INSERT INTO zones (id, account, name, apex, status, served, type, serial, name_server_mode, verification_key,
-       proven_by, proven_at, name_servers, reversed_name, created_at, modified_at, activated_at, record_set)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ),
+  insert: store.prepare<SqlValue[]>(insertion('zones', NEW_ZONE)),
   remove: store.prepare<[seq: number]>('DELETE FROM zones WHERE seq = ?'),
   belowOfOthers: store.prepare<[from: string, to: string, account: number], ZoneRow>(
     'SELECT * FROM zones WHERE reversed_name > ? AND reversed_name < ? AND account <> ? ORDER BY seq',
@@ -280,26 +262,8 @@ export function zonesUnlikeAccount(
 
 /** Returns the row number of the new zone. */
 export function insertZone(store: Store, row: NewZoneRow): number {
-  return statements(store).insert.run(
-    row.id,
-    row.account,
-    row.name,
-    row.apex,
-    row.status,
-    row.served,
-    row.type,
-    row.serial,
-    row.name_server_mode,
-    row.verification_key,
-    row.proven_by,
-    row.proven_at,
-    row.name_servers,
-    reversedName(row.name),
-    row.created_at,
-    row.modified_at,
-    row.activated_at,
-    addRecordSet(store, row.created_at),
-  ).lastInsertRowid;
+  const own = { reversed_name: reversedName(row.name), record_set: addRecordSet(store, row.created_at) };
+  return statements(store).insert.run(...NEW_ZONE.values({ ...row, ...own })).lastInsertRowid;
 }
 
 /**
@@ -313,20 +277,9 @@ export function removeZone(store: Store, seq: number): boolean {
   return (!zone || dropRecordSet(store, zone.record_set)) && isUnsigned;
 }
 
-/** Update statements by the columns they set; use cases set few combinations. */
-const updates = perStore(() => new Map<string, Statement<SqlValue[], unknown>>());
-
 /** Sets columns of one zone. Column names come from the type, never from input. */
 export function updateZone(store: Store, seq: number, change: ZoneChange): void {
-  const columns = Object.keys(change);
-  if (columns.length === 0) return;
-  const assignments = columns.map((column) => `${column} = ?`).join(', ');
-  let update = updates(store).get(assignments);
-  if (!update) {
-    update = store.prepare<SqlValue[]>(`UPDATE zones SET ${assignments} WHERE seq = ?`);
-    updates(store).set(assignments, update);
-  }
-  update.run(...(Object.values(change) as SqlValue[]), seq);
+  setColumns(store, ['zones', 'seq'], seq, change);
 }
 
 /** Store numbers of all served zones. */
