@@ -25,67 +25,27 @@ import type { ContextBase } from '../control/kernel/context.js';
 import type { Propagation } from '../control/kernel/propagation.js';
 import type { HostnameServices } from '../hostnames/context.js';
 import { type Activity, createActivity } from '../observe/activity.js';
-import { accountRoutes } from './accounts/routes.js';
-import { activityRoutes } from './activity/routes.js';
-import { auditLogRoutes } from './audit-logs/routes.js';
 import { authenticate } from './auth.js';
-import { authorityRootRoutes } from './authority-root/routes.js';
 import { JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
 import { checkBody, refuseText } from './body-schema.js';
-import { packNeighbourRoutes } from './certificate-packs/neighbours.js';
-import { packRoutes } from './certificate-packs/routes.js';
-import { challengeRoutes } from './challenges/routes.js';
 import { clientAddressFinder, isFromThisMachine, isLoopback, schemeFinder } from './client-address.js';
-import { clusterRoutes } from './cluster/routes.js';
 import type { Cluster } from './cluster/schema.js';
 import { addTag, noteTag } from './conditions.js';
 import { answerClientError, MOST_CONNECTIONS, routableTarget, TIMEOUTS } from './connection.js';
 import { createCurrentReads, type FollowingCopy } from './current.js';
-import { hostnameCertificateRoutes } from './custom-hostnames/certificate-routes.js';
-import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
-import { hostnameRoutes } from './custom-hostnames/routes.js';
 import { type Assets, loadAssets } from './dashboard/assets.js';
 import { dashboardRoutes, sendMissing, wantsPage } from './dashboard/routes.js';
-import { recordRoutes } from './dns-records/routes.js';
-import { scanRoutes } from './dns-records/scan-routes.js';
-import { dnsSettingsRoutes } from './dns-settings/routes.js';
-import { dnssecKeyRoutes, dnssecRoutes } from './dnssec/routes.js';
 import { failure, MalformedIdentifier, pathOf, sendError } from './errors.js';
-import { explainRoutes } from './explain/routes.js';
-import { graphqlRoutes } from './graphql/routes.js';
-import { healthRoutes, type Readiness } from './health/routes.js';
-import { ipRoutes } from './ips/routes.js';
-import { membershipRoutes } from './memberships/routes.js';
-import { metricsRoutes } from './metrics/routes.js';
+import type { Readiness } from './health/routes.js';
 import { DOCS_PATH, docsOptions, openapiOptions } from './openapi/document.js';
-import { overviewRoutes } from './overview/routes.js';
 import { permit, requireArea } from './permission.js';
-import { purgeCacheRoutes } from './purge-cache/routes.js';
 import { parseQuery } from './query.js';
-import { type ApplicationFacts, bucketApplicationRoutes } from './r2-application/routes.js';
-import { absentBucketRoutes } from './r2-buckets/absent-routes.js';
-import { bucketRoutes } from './r2-buckets/routes.js';
-import { bucketDomainRoutes } from './r2-domains/routes.js';
-import { objectBodyRoutes } from './r2-objects/body-routes.js';
-import { objectListRoutes } from './r2-objects/routes.js';
+import type { ApplicationFacts } from './r2-application/routes.js';
 import { registerRateLimit, requestCounter } from './rate-limit.js';
 import { addReceipt, checkPreferences } from './receipt.js';
-import { recordTypeRoutes } from './record-types/routes.js';
 import { makeContextOf } from './request.js';
 import { createRequestMetrics, nameTurnsOf, noteRequest, type RequestMetrics } from './request-metrics.js';
-import { secondaryAccountRoutes } from './secondary-dns/account-routes.js';
-import { incomingRoutes } from './secondary-dns/incoming-routes.js';
-import { secondaryZoneRoutes } from './secondary-dns/zone-routes.js';
-import { sessionRoutes } from './sessions/routes.js';
-import { tokenRoutes } from './tokens/routes.js';
-import { neighbourRoutes } from './unsupported/routes.js';
-import { userRoutes } from './user/routes.js';
-import { zoneChangeRoutes } from './zone-changes/routes.js';
-import { zoneFileRoutes } from './zone-files/routes.js';
-import { zoneHistoryRoutes } from './zone-history/routes.js';
-import { zoneHoldRoutes } from './zone-hold/routes.js';
-import { zoneSettingsRoutes } from './zone-settings/routes.js';
-import { zoneRoutes } from './zones/routes.js';
+import { ROOT_ROUTES, ROUTES, type RouteParts } from './routes.js';
 
 export interface ApiOptions {
   /** The context of every use case without the actor. */
@@ -292,10 +252,7 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions, assets: Asset
   for (const prefix of PREFIXES) app.register((scope) => registerVersion4(scope, options), { prefix });
   app.register(async (scope) => {
     const declared = declaredMethods(scope);
-    await scope.register(healthRoutes, options);
-    await scope.register(metricsRoutes, options);
-    await scope.register(authorityRootRoutes, options);
-    await scope.register(challengeRoutes, options);
+    for (const routes of ROOT_ROUTES) await scope.register(routes, options);
     scope.get('/openapi.json', { config: { access: 'local' }, schema: { hide: true } }, async () => app.swagger());
     await scope.register(dashboardRoutes, { base: options.base, assets });
     refuseOtherMethods(scope, declared, local ? 'local' : undefined);
@@ -303,54 +260,19 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions, assets: Asset
   app.register(swaggerUi, docsOptions());
 }
 
-async function registerVersion4(
-  scope: FastifyInstance,
-  { base, objects, hostnames, propagation, activity, readCluster, application }: ApiOptions,
-): Promise<void> {
+async function registerVersion4(scope: FastifyInstance, options: ApiOptions): Promise<void> {
+  const { base, objects, hostnames, propagation, readCluster, application } = options;
+  const { certificates } = hostnames;
   scope.addHook('onRoute', requireArea);
   const declared = declaredMethods(scope);
-  const contextOf = makeContextOf(base);
-  await scope.register(zoneRoutes, { contextOf });
-  await scope.register(zoneFileRoutes, { contextOf });
-  await scope.register(recordRoutes, { contextOf });
-  await scope.register(recordTypeRoutes);
-  await scope.register(scanRoutes, { contextOf });
-  await scope.register(explainRoutes, { contextOf });
-  await scope.register(dnsSettingsRoutes, { contextOf });
-  await scope.register(zoneHoldRoutes, { contextOf });
-  await scope.register(dnssecRoutes, { contextOf });
-  await scope.register(dnssecKeyRoutes, { contextOf });
-  await scope.register(purgeCacheRoutes, { contextOf });
-  await scope.register(zoneSettingsRoutes, { contextOf });
-  await scope.register(zoneChangeRoutes, { contextOf, propagation });
-  await scope.register(overviewRoutes, { contextOf, readCluster });
-  await scope.register(clusterRoutes, { contextOf, readCluster });
-  await scope.register(activityRoutes, { contextOf, activity: activity ?? createActivity(base.clock) });
-  await scope.register(zoneHistoryRoutes, { contextOf });
-  await scope.register(userRoutes, { contextOf });
-  await scope.register(sessionRoutes, { contextOf });
-  await scope.register(tokenRoutes, { contextOf });
-  await scope.register(accountRoutes, { contextOf });
-  await scope.register(membershipRoutes, { contextOf });
-  await scope.register(auditLogRoutes, { contextOf });
-  await scope.register(ipRoutes, base.settings);
-  await scope.register(bucketRoutes, { contextOf });
-  await scope.register(bucketDomainRoutes, { contextOf });
-  await scope.register(bucketApplicationRoutes, { contextOf, application });
-  await scope.register(absentBucketRoutes, { contextOf });
-  await scope.register(objectListRoutes, { contextOf, objects });
-  await scope.register(objectBodyRoutes, { contextOf, objects });
-  await scope.register(fallbackRoutes, { contextOf });
-  await scope.register(hostnameRoutes, { contextOf, hostnames });
-  await scope.register(hostnameCertificateRoutes, { contextOf, hostnames });
-  const { certificates } = hostnames;
-  await scope.register(secondaryAccountRoutes, { contextOf, services: { vault: certificates.vault } });
-  await scope.register(secondaryZoneRoutes, { contextOf, services: { vault: certificates.vault } });
-  await scope.register(incomingRoutes, { contextOf });
-  await scope.register(packRoutes, { contextOf, certificates });
-  await scope.register(packNeighbourRoutes, { contextOf, certificates });
-  await scope.register(neighbourRoutes, { contextOf });
-  await scope.register(graphqlRoutes, { contextOf });
+  const parts: RouteParts = {
+    ...{ objects, hostnames, certificates, propagation, readCluster, application },
+    contextOf: makeContextOf(base),
+    services: { vault: certificates.vault },
+    activity: options.activity ?? createActivity(base.clock),
+    edgeAddresses: base.settings.edgeAddresses,
+  };
+  for (const routes of ROUTES) await scope.register(routes, parts);
   refuseOtherMethods(scope, declared);
 }
 

@@ -9,58 +9,24 @@ import {
   listCatalogs,
   listMembers,
 } from '../../control/catalogs/catalogs.js';
-import { accountParams } from '../accounts/schema.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';
-import { answersOne, onlyId } from '../schema.js';
+import { accountResource } from '../resource.js';
+import { answersOne } from '../schema.js';
 import { catalog, catalogBody, catalogParams, member, memberBody, memberParams } from './catalog-schema.js';
 import { catalogView, memberView } from './view.js';
 
 const tags = ['Secondary DNS'];
-const BASE = '/accounts/:account_id/secondary_dns/catalogs';
-const ONE = `${BASE}/:catalog_id`;
+const ONE = '/accounts/:account_id/secondary_dns/catalogs/:catalog_id';
 const config = { area: 'account' } as const;
 
 export const catalogRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
-  app.get(
-    BASE,
-    {
-      config,
-      schema: { tags, summary: 'List catalogs', params: accountParams, response: answersOne(z.array(catalog)) },
-    },
-    async (request) => success((await listCatalogs(contextOf(request), request.params.account_id)).map(catalogView)),
-  );
-  app.post(
-    BASE,
-    {
-      config,
-      schema: {
-        tags,
-        summary: 'Create a catalog',
-        params: accountParams,
-        body: catalogBody,
-        response: answersOne(catalog),
-      },
-    },
-    async (request) =>
-      success(catalogView(await createCatalog(contextOf(request), request.params.account_id, request.body))),
-  );
-  app.get(
-    ONE,
-    { config, schema: { tags, summary: 'Get a catalog', params: catalogParams, response: answersOne(catalog) } },
-    async (request) => {
-      const { account_id: account, catalog_id: id } = request.params;
-      return success(catalogView(await getCatalog(contextOf(request), account, id)));
-    },
-  );
-  app.delete(
-    ONE,
-    { config, schema: { tags, summary: 'Delete a catalog', params: catalogParams, response: answersOne(onlyId) } },
-    async (request) => {
-      const { account_id: account, catalog_id: id } = request.params;
-      return success(await deleteCatalog(contextOf(request), account, id));
-    },
-  );
+  accountResource(app, contextOf, {
+    ...{ tags, isPaged: false, oneCommit: false },
+    ...{ path: 'secondary_dns/catalogs', id: 'catalog_id', one: 'a catalog', many: 'catalogs' },
+    ...{ params: catalogParams, item: catalog, body: catalogBody, view: catalogView },
+    ...{ list: listCatalogs, create: createCatalog, get: getCatalog, remove: deleteCatalog },
+  });
   await app.register(memberRoutes, { contextOf });
 };
 

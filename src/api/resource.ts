@@ -1,0 +1,89 @@
+/** The routes of a plain resource of an account, from one declaration: a list, and what is done with one of its members. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Context } from '../control/kernel/context.js';
+import { accountParams } from './accounts/schema.js';
+import { success, successPage } from './envelope.js';
+import { resultInfo } from './paging.js';
+import type { ContextOf } from './request.js';
+import { answersList, answersOne, onlyId } from './schema.js';
+
+export interface AccountResource<Item, Body> {
+  readonly tags: string[];
+  /** Below the account, such as `secondary_dns/acls`. */
+  readonly path: string;
+  /** The parameter with the identifier of one. */
+  readonly id: string;
+  readonly params: z.ZodType;
+  /** For the documentation, such as `an ACL` and `ACLs`. */
+  readonly one: string;
+  readonly many: string;
+  readonly item: z.ZodType;
+  readonly body: z.ZodType<Body>;
+  /** Whether the list says that it has one page (v4). */
+  readonly isPaged: boolean;
+  /** Whether a write is one commit, see {@link FastifyContextConfig}. */
+  readonly oneCommit: boolean;
+  view(item: Item): unknown;
+  list(ctx: Context, account: string): Promise<readonly Item[]>;
+  create(ctx: Context, account: string, body: Body): Promise<Item>;
+  get(ctx: Context, account: string, id: string): Promise<Item>;
+  /** Absent where nothing can be changed. */
+  replace?(ctx: Context, account: string, id: string, body: Body): Promise<Item>;
+  remove(ctx: Context, account: string, id: string): Promise<{ readonly id: string }>;
+}
+
+export function accountResource<Item, Body>(
+  app: FastifyInstance,
+  contextOf: ContextOf,
+  resource: AccountResource<Item, Body>,
+): void {
+  const { tags, params, one, many, item, body, view } = resource;
+  const [all, single] = [
+    `/accounts/:account_id/${resource.path}`,
+    `/accounts/:account_id/${resource.path}/:${resource.id}`,
+  ];
+  const config = { area: 'account' } as const;
+  const writes = resource.oneCommit ? ({ ...config, oneCommit: true } as const) : config;
+  const idsOf = (request: FastifyRequest): readonly [account: string, id: string] => {
+    const known = request.params as Record<string, string>;
+    return [known.account_id!, known[resource.id]!];
+  };
+  const shown = answersOne(item);
+  const list = resource.isPaged ? answersList(item) : answersOne(z.array(item));
+
+  app.get(
+    all,
+    { config, schema: { tags, summary: `List ${many}`, params: accountParams, response: list } },
+    async (request) => {
+      const items = (await resource.list(contextOf(request), idsOf(request)[0])).map(view);
+      return resource.isPaged ? successPage(items, onePage(items.length)) : success(items);
+    },
+  );
+  app.post(
+    all,
+    { config: writes, schema: { tags, summary: `Create ${one}`, params: accountParams, body, response: shown } },
+    async (request) =>
+      success(view(await resource.create(contextOf(request), idsOf(request)[0], request.body as Body))),
+  );
+  app.get(single, { config, schema: { tags, summary: `Get ${one}`, params, response: shown } }, async (request) =>
+    success(view(await resource.get(contextOf(request), ...idsOf(request)))),
+  );
+  const { replace } = resource;
+  if (replace) {
+    app.put(
+      single,
+      { config: writes, schema: { tags, summary: `Replace ${one}`, params, body, response: shown } },
+      async (request) => success(view(await replace(contextOf(request), ...idsOf(request), request.body as Body))),
+    );
+  }
+  app.delete(
+    single,
+    { config: writes, schema: { tags, summary: `Delete ${one}`, params, response: answersOne(onlyId) } },
+    async (request) => success(await resource.remove(contextOf(request), ...idsOf(request))),
+  );
+}
+
+function onePage(count: number): ReturnType<typeof resultInfo> {
+  return resultInfo({ page: 1, perPage: Math.max(1, count) }, count, count);
+}

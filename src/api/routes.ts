@@ -1,0 +1,124 @@
+/** All routes, in the order of the documentation. A resource is a line here and a folder. */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { ObjectStore } from '../bucket/object-store.js';
+import type { ContextBase } from '../control/kernel/context.js';
+import type { Propagation } from '../control/kernel/propagation.js';
+import type { HostnameServices } from '../hostnames/context.js';
+import type { Activity } from '../observe/activity.js';
+import { accountRoutes } from './accounts/routes.js';
+import { activityRoutes } from './activity/routes.js';
+import { auditLogRoutes } from './audit-logs/routes.js';
+import { authorityRootRoutes } from './authority-root/routes.js';
+import { packNeighbourRoutes } from './certificate-packs/neighbours.js';
+import { packRoutes } from './certificate-packs/routes.js';
+import { challengeRoutes } from './challenges/routes.js';
+import { clusterRoutes } from './cluster/routes.js';
+import type { Cluster } from './cluster/schema.js';
+import { hostnameCertificateRoutes } from './custom-hostnames/certificate-routes.js';
+import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
+import { hostnameRoutes } from './custom-hostnames/routes.js';
+import { recordRoutes } from './dns-records/routes.js';
+import { scanRoutes } from './dns-records/scan-routes.js';
+import { dnsSettingsRoutes } from './dns-settings/routes.js';
+import { dnssecKeyRoutes, dnssecRoutes } from './dnssec/routes.js';
+import { explainRoutes } from './explain/routes.js';
+import { graphqlRoutes } from './graphql/routes.js';
+import { healthRoutes, type Readiness } from './health/routes.js';
+import { ipRoutes } from './ips/routes.js';
+import { membershipRoutes } from './memberships/routes.js';
+import { metricsRoutes } from './metrics/routes.js';
+import { overviewRoutes } from './overview/routes.js';
+import { purgeCacheRoutes } from './purge-cache/routes.js';
+import { type ApplicationFacts, bucketApplicationRoutes } from './r2-application/routes.js';
+import { absentBucketRoutes } from './r2-buckets/absent-routes.js';
+import { bucketRoutes } from './r2-buckets/routes.js';
+import { bucketDomainRoutes } from './r2-domains/routes.js';
+import { objectBodyRoutes } from './r2-objects/body-routes.js';
+import { objectListRoutes } from './r2-objects/routes.js';
+import { recordTypeRoutes } from './record-types/routes.js';
+import type { ContextOf } from './request.js';
+import { secondaryAccountRoutes } from './secondary-dns/account-routes.js';
+import { incomingRoutes } from './secondary-dns/incoming-routes.js';
+import { secondaryZoneRoutes } from './secondary-dns/zone-routes.js';
+import { sessionRoutes } from './sessions/routes.js';
+import { tokenRoutes } from './tokens/routes.js';
+import { neighbourRoutes } from './unsupported/routes.js';
+import { userRoutes } from './user/routes.js';
+import { zoneChangeRoutes } from './zone-changes/routes.js';
+import { zoneFileRoutes } from './zone-files/routes.js';
+import { zoneHistoryRoutes } from './zone-history/routes.js';
+import { zoneHoldRoutes } from './zone-hold/routes.js';
+import { zoneSettingsRoutes } from './zone-settings/routes.js';
+import { zoneRoutes } from './zones/routes.js';
+
+/** What routes below the base paths may need. */
+export interface RouteParts {
+  readonly contextOf: ContextOf;
+  readonly objects: ObjectStore;
+  readonly hostnames: HostnameServices;
+  readonly certificates: HostnameServices['certificates'];
+  readonly services: { readonly vault: HostnameServices['certificates']['vault'] };
+  readonly activity: Activity;
+  readonly edgeAddresses: readonly Uint8Array[];
+  readonly propagation: Propagation | undefined;
+  readonly readCluster: (() => Promise<Cluster>) | undefined;
+  readonly application: ApplicationFacts | undefined;
+}
+
+export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
+  zoneRoutes,
+  zoneFileRoutes,
+  recordRoutes,
+  recordTypeRoutes,
+  scanRoutes,
+  explainRoutes,
+  dnsSettingsRoutes,
+  zoneHoldRoutes,
+  dnssecRoutes,
+  dnssecKeyRoutes,
+  purgeCacheRoutes,
+  zoneSettingsRoutes,
+  zoneChangeRoutes,
+  overviewRoutes,
+  clusterRoutes,
+  activityRoutes,
+  zoneHistoryRoutes,
+  userRoutes,
+  sessionRoutes,
+  tokenRoutes,
+  accountRoutes,
+  membershipRoutes,
+  auditLogRoutes,
+  ipRoutes,
+  bucketRoutes,
+  bucketDomainRoutes,
+  bucketApplicationRoutes,
+  absentBucketRoutes,
+  objectListRoutes,
+  objectBodyRoutes,
+  fallbackRoutes,
+  hostnameRoutes,
+  hostnameCertificateRoutes,
+  secondaryAccountRoutes,
+  secondaryZoneRoutes,
+  incomingRoutes,
+  packRoutes,
+  packNeighbourRoutes,
+  neighbourRoutes,
+  graphqlRoutes,
+];
+
+/** What routes beside them may need. */
+export interface RootParts {
+  readonly base: ContextBase;
+  readonly readiness: () => Readiness;
+  /** The text of `/metrics`. */
+  readonly metrics: () => Promise<string>;
+}
+
+export const ROOT_ROUTES: readonly FastifyPluginAsyncZod<RootParts>[] = [
+  healthRoutes,
+  metricsRoutes,
+  authorityRootRoutes,
+  challengeRoutes,
+];
