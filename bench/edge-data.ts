@@ -19,6 +19,7 @@ import { PARTICIPANTS } from '../src/control/participants.js';
 import { createRecord } from '../src/control/records/records.js';
 import { editZoneSetting } from '../src/control/zones/settings.js';
 import { createZone } from '../src/control/zones/zones.js';
+import { createEgress } from '../src/egress/egress.js';
 import { putFallback } from '../src/hostnames/fallback-origin.js';
 import { certificateOwner } from '../src/hostnames/item.js';
 import { openStore } from '../src/store/driver.js';
@@ -54,7 +55,17 @@ async function open(directory: string): Promise<Filling> {
     privateSuffixes: 'allow',
     limits: DEFAULT_LIMITS,
   } as const;
-  const ctx = { store, clock, random: systemRandom, log: silentLogger(), vault, settings, participants: PARTICIPANTS };
+  const egress = createEgress({ allowed: [], own: { has: () => false } });
+  const ctx = {
+    store,
+    clock,
+    random: systemRandom,
+    log: silentLogger(),
+    egress,
+    vault,
+    settings,
+    participants: PARTICIPANTS,
+  };
   await ensureFirstAdministrator(ctx, { email: 'bench@localhost', key: KEY });
   return {
     ctx: { ...ctx, actor: OPERATOR, requestId: 'bench', source: 'cli' },

@@ -16,6 +16,7 @@ import { type Context, DEFAULT_LIMITS } from '../src/control/kernel/context.js';
 import { PARTICIPANTS } from '../src/control/participants.js';
 import { createRecord } from '../src/control/records/records.js';
 import { createZone } from '../src/control/zones/zones.js';
+import { createEgress } from '../src/egress/egress.js';
 import { DATABASE_FILE, openStore, type Store } from '../src/store/driver.js';
 import { createLogWriter } from '../src/store/log-writer.js';
 import { migrate } from '../src/store/migrate.js';
@@ -64,6 +65,7 @@ export async function measureSeam(directory: string, rounds: number): Promise<Fi
 function contextOf(store: Store): Context {
   return {
     ...{ store, clock: new SystemClock(), random: systemRandom, log: silentLogger() },
+    egress: createEgress({ allowed: [], own: { has: () => false } }),
     ...{ actor: OPERATOR, requestId: 'bench', source: 'service', participants: PARTICIPANTS },
     settings: {
       ...{

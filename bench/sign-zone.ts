@@ -16,6 +16,7 @@ import { OPERATOR } from '../src/control/guard/actor.js';
 import { importZone } from '../src/control/imports/zone.js';
 import { type Context, DEFAULT_LIMITS } from '../src/control/kernel/context.js';
 import { PARTICIPANTS } from '../src/control/participants.js';
+import { createEgress } from '../src/egress/egress.js';
 import { openStore } from '../src/store/driver.js';
 import { migrate } from '../src/store/migrate.js';
 import { testVault } from '../test/support/zone-keys.js';
@@ -31,6 +32,7 @@ const base = {
   random: systemRandom,
   log: silentLogger(),
   participants: PARTICIPANTS,
+  egress: createEgress({ allowed: [], own: { has: () => false } }),
   zoneKeys: createZoneKeys(() => vault, Number(threads)),
   settings: {
     nameServers: ['ns1.bench.test', 'ns2.bench.test'],

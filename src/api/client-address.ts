@@ -3,12 +3,18 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { type CidrSet, parseCidrSet, parsePeerAddress, printIP } from '../base/ip.js';
+import { loopNames } from '../http/cdn-loop.js';
 import { clientAddress, clientScheme } from '../http/forwarded.js';
+import type { Store } from '../store/driver.js';
+import { loopIdOf } from '../store/meta.js';
 import { failure } from './errors.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The client's address in canonical text. Throws 400/9207 when a trusted proxy's headers cannot be parsed. */
+    /**
+     * The client's address in canonical text; `unknown` behind an edge that is no trusted proxy, so that no network contains it.
+     * Throws 400/9207 when a trusted proxy's headers cannot be parsed.
+     */
     readonly clientAddress: string;
     /** Whether the client used https, to this server or to a trusted proxy. */
     readonly isSecure: boolean;
@@ -16,7 +22,9 @@ declare module 'fastify' {
 }
 
 /** Headers that proxies add. A request with one of them comes from another machine, whatever its connection shows. */
-const ADDED_BY_PROXIES = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
+const ADDED_BY_PROXIES = [
+  ...['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via', 'cdn-loop'],
+];
 
 export function isLoopback(host: string): boolean {
   const address = parsePeerAddress(host);
@@ -29,10 +37,22 @@ export function isFromThisMachine({ socket, headers }: FastifyRequest): boolean 
   return isLoopback(socket.remoteAddress ?? '') && ADDED_BY_PROXIES.every((name) => headers[name] === undefined);
 }
 
+/** Whether nobody but this machine reaches an API at `host`, unless an edge passes requests on, perhaps ours. */
+export function isLocalAt(host: string, { headers }: FastifyRequest): boolean {
+  return isLoopback(host) && headers['cdn-loop'] === undefined;
+}
+
 /** The getter of `request.clientAddress`. */
-export function clientAddressFinder(trusted: CidrSet = parseCidrSet([])): (this: FastifyRequest) => string {
+export function clientAddressFinder(
+  store: Store,
+  trusted: CidrSet = parseCidrSet([]),
+): (this: FastifyRequest) => string {
+  const loopId = loopIdOf(store);
   return function () {
-    const address = clientAddress(this.socket.remoteAddress ?? '', this.headers, trusted);
+    const peer = this.socket.remoteAddress ?? '';
+    const isTrusted = trusted.contains(parsePeerAddress(peer) ?? new Uint8Array(0));
+    if (!isTrusted && loopNames(this.headers['cdn-loop']?.toString() ?? '', loopId)) return 'unknown';
+    const address = clientAddress(peer, this.headers, trusted);
     if (address !== undefined) return address;
     const name = this.headers.forwarded === undefined ? 'X-Forwarded-For' : 'Forwarded';
     throw failure('badHeader', { name, expected: 'addresses that agree with the other forwarding header' });

@@ -28,7 +28,7 @@ import { type Activity, createActivity } from '../observe/activity.js';
 import { authenticate } from './auth.js';
 import { JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
 import { checkBody, refuseText } from './body-schema.js';
-import { clientAddressFinder, isFromThisMachine, isLoopback, schemeFinder } from './client-address.js';
+import { clientAddressFinder, isFromThisMachine, isLocalAt, isLoopback, schemeFinder } from './client-address.js';
 import type { Cluster } from './cluster/schema.js';
 import { addTag, noteTag } from './conditions.js';
 import { answerClientError, MOST_CONNECTIONS, routableTarget, TIMEOUTS } from './connection.js';
@@ -171,7 +171,7 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
   const reads = createCurrentReads(base.store, options.copy);
   const admit = (request: FastifyRequest): Promise<void> => admitCaller(base, request);
   app.decorateRequest('caller', null);
-  app.decorateRequest('clientAddress', { getter: clientAddressFinder(trustedProxies) });
+  app.decorateRequest('clientAddress', { getter: clientAddressFinder(base.store, trustedProxies) });
   app.decorateRequest('isSecure', { getter: schemeFinder(trustedProxies) });
   app.decorateRequest('zoneTag', '');
   app.decorateRequest('outcome', null);
@@ -228,7 +228,7 @@ function needsNoCredential(request: FastifyRequest, { host, metricsPublic = fals
   // What a browser gets where nothing is holds no data.
   if (access === 'public' || (request.is404 && wantsPage(request))) return true;
   if (access === 'metrics') return metricsPublic || isFromThisMachine(request);
-  return isLoopback(host) && (access === 'local' || request.routeOptions.url?.startsWith(DOCS_PATH) === true);
+  return isLocalAt(host, request) && (access === 'local' || request.routeOptions.url?.startsWith(DOCS_PATH) === true);
 }
 
 /** An unparsable content type counts as absent, not as an error (v4: §0.6). */

@@ -133,9 +133,44 @@ export function isRoutable(address: Uint8Array): boolean {
   if (parsed.kind() === 'ipv6' && (parsed as ipaddr.IPv6).isIPv4MappedAddress()) {
     return isRoutable(address.subarray(12));
   }
-  const range = parsed.range();
-  if (range === 'unicast') return true;
-  return DOCUMENTATION.contains(address);
+  if (address.length === 16 && (address[0]! & 0xe0) !== GLOBAL_UNICAST) return false;
+  return parsed.range() === 'unicast' || DOCUMENTATION.contains(address);
+}
+
+/** The first three bits of all global unicast addresses of IPv6 (RFC 4291 §2.4). */
+const GLOBAL_UNICAST = 0x20;
+
+/** 0.0.0.0 and `::`: connections to them end at this machine. */
+export function isUnspecified(address: Uint8Array): boolean {
+  return address.every((octet) => octet === 0);
+}
+
+/** Whether machines of one organisation use the address among themselves (RFC 1918, RFC 6598, RFC 4193). */
+export function isPrivate(address: Uint8Array): boolean {
+  return PRIVATE.contains(address);
+}
+
+/** Whether clouds tell their virtual machines secrets at the address. */
+export function isMetadata(address: Uint8Array): boolean {
+  return METADATA.contains(address);
+}
+
+/**
+ * The IPv4 addresses to which packets for an IPv6 address may go on: IPv4-compatible (RFC 4291 §2.5.5.1), translated (RFC 6052,
+ * RFC 7915, RFC 8215), 6to4 (RFC 3056) and Teredo (RFC 4380).
+ */
+export function embeddedIPv4(address: Uint8Array): Uint8Array[] {
+  if (address.length !== 16) return [];
+  const last = address.subarray(12);
+  if (COMPATIBLE.contains(address)) return isUnspecified(address) || isLoopback(address) ? [] : [last];
+  if (TRANSLATED.contains(address)) return [last];
+  if (LOCAL_TRANSLATED.contains(address)) {
+    // Behind a prefix of 48 bits, or at the end behind a longer one.
+    const near = Uint8Array.of(address[6]!, address[7]!, address[9]!, address[10]!);
+    return [near, last].filter((form) => !isUnspecified(form));
+  }
+  if (SIX_TO_FOUR.contains(address)) return [address.subarray(2, 6)];
+  return TEREDO.contains(address) ? [last.map((octet) => octet ^ 0xff)] : [];
 }
 
 /** The addresses whose leading `bits` are those of `address`, 4 or 16 octets. */
@@ -162,7 +197,8 @@ export function parseNetwork(text: string): Network | undefined {
   return isMapped ? { address: address.subarray(MAPPED_PREFIX), bits: bits - MAPPED_BITS } : { address, bits };
 }
 
-function isInNetwork({ address, bits }: Network, other: Uint8Array): boolean {
+/** `other`: not in the form of IPv6 if it is IPv4. */
+export function networkContains({ address, bits }: Network, other: Uint8Array): boolean {
   if (address.length !== other.length) return false;
   const whole = bits >>> 3;
   for (let i = 0; i < whole; i++) if (address[i] !== other[i]) return false;
@@ -183,7 +219,7 @@ export function parseCidrSet(texts: readonly string[]): CidrSet {
     texts,
     contains(address) {
       const plain = unmappedIP(address);
-      return networks.some((network) => isInNetwork(network, plain));
+      return networks.some((network) => networkContains(network, plain));
     },
   };
 }
@@ -193,4 +229,13 @@ export function storedCidrSet(texts: readonly string[]): CidrSet {
   return parseCidrSet(texts.filter((text) => parseNetwork(text)));
 }
 
+const PRIVATE = parseCidrSet(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']);
+const METADATA = parseCidrSet([
+  ...['169.254.0.0/16', '100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::/32', 'fd20:ce::254'],
+]);
+const COMPATIBLE = parseCidrSet(['::/96']);
+const TRANSLATED = parseCidrSet(['64:ff9b::/96', '::ffff:0:0:0/96']);
+const LOCAL_TRANSLATED = parseCidrSet(['64:ff9b:1::/48']);
+const SIX_TO_FOUR = parseCidrSet(['2002::/16']);
+const TEREDO = parseCidrSet(['2001::/32']);
 const DOCUMENTATION = parseCidrSet(['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20']);

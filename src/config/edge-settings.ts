@@ -1,7 +1,7 @@
 /** Settings of the edge: TLS and HTTP in front of origins. */
 import { z } from 'zod';
 import { about } from './setting-about.js';
-import { isAddress, isCidr, port, texts, wholeNumber } from './values.js';
+import { isAddress, port, texts, wholeNumber } from './values.js';
 
 const group = 'Edge';
 
@@ -33,12 +33,6 @@ export const edgeSettings = {
     value: 'addresses',
     summary: 'Addresses in answers for proxied names; when set, records must not name them as an origin',
     defaultText: 'the public addresses of this machine, otherwise `127.0.0.1,::1`',
-  }),
-  edgeAllowOriginCidrs: texts('networks', isCidr, { atLeast: 0 }).prefault('').register(about, {
-    group,
-    value: 'networks',
-    mayBeEmpty: true,
-    summary: 'Networks of origins to which the edge may connect in addition to public addresses, separated by commas',
   }),
   edgeBodyLimit: wholeNumber(0, Number.MAX_SAFE_INTEGER, 'octets')
     .default(100 * 1024 * 1024)

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { parseOctets } from '../base/bytes.js';
 import { parseIP } from '../base/ip.js';
+import { reachSettings } from './allowed-networks.js';
 import { AUTHORITY_NAMES, authoritySettings } from './authority-settings.js';
 import { clusterSettings } from './cluster-settings.js';
 import { edgeSettings } from './edge-settings.js';
@@ -267,6 +268,7 @@ export const settingsSchema = z.strictObject({
       summary: 'Resolvers for names outside this server, as `host:port`, separated by commas; empty: none',
       defaultText: 'resolvers of the system',
     }),
+  allowNetworks: reachSettings.allowNetworks,
   flattenPrivate: z.enum(['allow', 'refuse'], { error: 'expected allow or refuse' }).default('allow').register(about, {
     group: 'Outside world',
     value: 'mode',
@@ -356,6 +358,7 @@ export const settingsSchema = z.strictObject({
   }),
 
   ...edgeSettings,
+  edgeAllowOriginCidrs: reachSettings.edgeAllowOriginCidrs,
 
   ...observeSettings,
 });

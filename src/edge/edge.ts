@@ -1,6 +1,5 @@
 /** Assembles the edge: everything between its sockets and the origins. */
 import type { Clock } from '../base/clock.js';
-import type { CidrSet } from '../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import { createMemoryShares } from '../base/memory-shares.js';
@@ -10,11 +9,12 @@ import { residentOctets } from '../base/resident-memory.js';
 import type { Blobs } from '../bucket/blobs.js';
 import { createLocalStore } from '../bucket/local-store.js';
 import { storedRootsPem } from '../certs/embedded/issuers.js';
+import type { Egress } from '../egress/egress.js';
 import type { BucketRoute, OriginRoute } from '../hostnames/routing/find-route.js';
 import type { Resolver } from '../resolver/resolve.js';
 import type { ServingSettings } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
-import { findMeta } from '../store/meta.js';
+import { loopIdOf } from '../store/meta.js';
 import type { Vault } from '../vault/vault.js';
 import { createAccessLog } from './access-log.js';
 import { createBucketStage } from './bucket/from-bucket.js';
@@ -32,7 +32,6 @@ import { createAnswer } from './proxy/answer.js';
 import type { Stage } from './proxy/exchange.js';
 import { createOriginStage } from './proxy/from-origin.js';
 import type { OriginTimes } from './proxy/general-pools.js';
-import { createOriginGuard } from './proxy/origin-guard.js';
 import { createOriginPlaces, REQUEST_PLACES, WEB_SOCKET_PLACES } from './proxy/origin-places.js';
 import { createOriginPlanner } from './proxy/origin-plan.js';
 import { createOriginPools } from './proxy/origin-pools.js';
@@ -54,8 +53,8 @@ export interface EdgeOptions {
   readonly places: EdgePlaces;
   /** Where large bodies of objects are; default: files beside the database. */
   readonly blobs?: Blobs | undefined;
-  /** Networks of origins, in addition to public addresses. */
-  readonly allowedOrigins: CidrSet;
+  /** Decides to what it connects. */
+  readonly egress: Egress;
   /** Reads PEM: roots that are trusted in addition to the usual ones and those of the built-in authority. */
   readonly readCaBundle?: () => string | undefined;
   /** The largest body of a request, octets. */
@@ -245,14 +244,8 @@ const READ_AHEAD_OCTETS = 64 * 1024 * 1024;
 
 /** The parts that connect to origins, for requests and for WebSockets. */
 function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void, onFault: (error: unknown) => void) {
-  const { store, resolver, serving, places, clock, allowedOrigins, readCaBundle = () => undefined } = options;
-  const { httpPort, httpsPort } = places;
-  const guard = createOriginGuard({
-    allowed: allowedOrigins,
-    ownAddresses: serving.edgeAddresses,
-    ownPorts: [httpPort, httpsPort],
-  });
-  const planner = createOriginPlanner({ resolver, guard, clock });
+  const { store, resolver, clock, egress, readCaBundle = () => undefined } = options;
+  const planner = createOriginPlanner({ resolver, egress, clock });
   const readRoots = (): string => [storedRootsPem(store, clock.nowMs()), readCaBundle()].filter(Boolean).join('\n');
   const trustedRoots = createTrustedRoots(clock, readRoots, (err) =>
     options.log.error({ err }, 'the root certificates for origins cannot be read again'),
@@ -270,10 +263,4 @@ function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void, on
     upgrader: createUpgrader({ planner, places: webSockets, loopId, trustedRoots, clock }),
     samples: () => [...requests.samples(), ...webSockets.samples()],
   };
-}
-
-/** All edges of an installation share this name, so that a loop through several of them is detected, too. */
-function loopIdOf(store: Store): string {
-  const installation = findMeta(store, 'installation');
-  return `zoneplane-${String(installation)}`;
 }

@@ -4,8 +4,9 @@
  */
 import { Agent, request } from 'undici';
 import type { Clock } from '../base/clock.js';
-import { isRoutable, parseIP } from '../base/ip.js';
+import { parseIP } from '../base/ip.js';
 import type { Unseen } from '../certs/http-challenge.js';
+import type { Egress } from '../egress/egress.js';
 import type { Resolver } from '../resolver/resolve.js';
 
 /**
@@ -17,8 +18,8 @@ export type TokenFetch = (host: string, path: string, turnOf?: number) => Promis
 export interface TokenFetchOptions {
   readonly resolver: Resolver;
   readonly clock: Clock;
-  /** Whether an address may be asked; by default those that the Internet routes to. */
-  readonly isAllowed?: (address: Uint8Array) => boolean;
+  /** Decides which addresses are asked. */
+  readonly egress: Egress;
   /** Default 80. */
   readonly port?: number;
 }
@@ -29,20 +30,14 @@ const MOST_OCTETS = 1024;
 const MOST_ADDRESSES = 2;
 const USER_AGENT = 'Zoneplane hostname verification';
 
-export function createTokenFetch({
-  resolver,
-  clock,
-  isAllowed = isRoutable,
-  port = 80,
-}: TokenFetchOptions): TokenFetch {
+export function createTokenFetch({ resolver, clock, egress, port = 80 }: TokenFetchOptions): TokenFetch {
   return async (host, path, turnOf) => {
     const addresses = await addressesOf(resolver, host, turnOf);
     // One address that must not be asked makes the whole name suspect.
-    const refused = addresses.find((text) => !isAllowed(parseIP(text)!));
+    const refused = addresses.find((text) => egress.refusal('http-checks', text, port) !== undefined);
     if (refused !== undefined) {
-      return {
-        reason: `${host} has the address ${refused}, which is not public; --edge-allow-origin-cidrs can allow it.`,
-      };
+      const remedy = 'the operator can allow its network for http-checks (allow-networks)';
+      return { reason: `${host} has the address ${refused}, which is refused by policy; ${remedy}.` };
     }
     let unreachable = 0;
     const asked = addresses.slice(0, MOST_ADDRESSES);

@@ -1,10 +1,8 @@
 /** The admin process, the only one that writes: migrates the store, creates the first administrator, serves the API. */
 
 import { createRequestMetrics } from '../api/request-metrics.js';
-import { createSecureListener, type SecureListener } from '../api/secure-listener.js';
 import { type ApiOptions, buildApi } from '../api/server.js';
-import type { Clock } from '../base/clock.js';
-import { messageOf, UserError } from '../base/errors.js';
+import { messageOf } from '../base/errors.js';
 import { parseCidrSet } from '../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
@@ -13,6 +11,7 @@ import { type MetricSample, printMetrics } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
 import { hearEdges } from '../certs/deployment.js';
 import type { OwnCertificate } from '../certs/own-certificate.js';
+import { replacedSettings } from '../config/allowed-networks.js';
 import { createZoneKeys } from '../control/dnssec/zone-keys.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
 import type { ContextBase } from '../control/kernel/context.js';
@@ -45,19 +44,18 @@ import { ensureAdministrator, importFirstZones, withLoginLink } from './first-ru
 import type { AdminReport, DnsStatus, EdgeStatus } from './ipc.js';
 import { startJobs } from './jobs.js';
 import { STATUS_PERIOD_MS } from './limits.js';
-import { listenFor } from './listen.js';
 import { lockDataDirectory } from './lock.js';
 import { createReadiness, heldZoneNames, type ReadinessGate } from './readiness.js';
 import type { RoleContext, RunningRole } from './role.js';
+import { startListeners } from './services/admin-listeners.js';
 import { startHostnames } from './services/hostnames.js';
 import { createIncoming } from './services/incoming.js';
 import { watchForLostChanges } from './services/lost-changes.js';
 import { startNotifications } from './services/notifications.js';
 import { startObjects } from './services/object-bodies.js';
-import { type OwnCertificateKeeper, startOwnCertificate } from './services/own-certificate.js';
+import { startOwnCertificate } from './services/own-certificate.js';
 import { ownSamples } from './services/own-samples.js';
 import { explainStart } from './store-failure.js';
-import { type PemPair, readTlsFiles, watchTlsFiles } from './tls-files.js';
 
 export interface AdminOptions extends RoleContext {
   /** Whether the DNS process runs separately: readiness then covers only this process. */
@@ -126,15 +124,12 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       metricsPublic: settings.metricsPublic === 'on',
       metrics: () => printAll(measured, gate, ownSamples(store, version, objects)),
     });
-    const urls = await startListeners({ ...options, ownCertificate }, api, apiLog, lifecycle);
+    const urls = await startListeners({ ...options, ownCertificate, application }, api, apiLog, lifecycle);
     return {
       report: {
         ...{ ...urls, email: settings.adminEmail, ...firstSteps, ...(await withLoginLink(base, firstSteps, urls.url)) },
         ...(application.url !== undefined && { bucketUrl: application.url }),
-        notices: [
-          ...differences,
-          ...noticesOfInstallation(store, base.settings).map(({ text, remedy }) => `${text}. ${remedy}`),
-        ],
+        notices: [...differences, ...replacedSettings(settings), ...installationNotices(base)],
       },
       ended: ended.promise,
       setDnsStatus: gate.setDnsStatus,
@@ -164,6 +159,10 @@ function agreeOnServing(options: AdminOptions, store: Store, member: ClusterMemb
     return `${difference}. ${SERVING_REMEDY}`;
   });
   return { differences, lookAtServing: watchServing(store, startAnew) };
+}
+
+function installationNotices({ store, settings }: ContextBase): string[] {
+  return noticesOfInstallation(store, settings).map(({ text, remedy }) => `${text}. ${remedy}`);
 }
 
 /** What a new installation needs, and what follows from changed settings. */
@@ -219,7 +218,16 @@ async function hearProcesses(
   const { settings, clock, log, version } = options;
   const edges = hearEdges(base.store, clock);
   if (member?.wasReplaced) options.onReplaced?.();
-  const peers = member && startPeers(member, { propagation, edges }, { version, clock, answersDns: !options.dnsApart });
+  const peers =
+    member &&
+    startPeers(
+      member,
+      { propagation, edges },
+      {
+        ...{ version, clock, log, dataDir: settings.dataDir },
+        answersDns: !options.dnsApart,
+      },
+    );
   if (peers) lifecycle.own('reports of nodes', peers, (part) => part.close());
   const transfers = startNotifications({ base, vault, propagation, masterKeys: masterKeysOf(options) });
   lifecycle.own('notifications', transfers, (part) => part.close());
@@ -310,68 +318,6 @@ async function openOwnStore(
     isShared: member !== undefined,
   });
   return { store, vault, zoneKeys: createZoneKeys(() => vault), member };
-}
-
-interface ListenerOptions extends AdminOptions {
-  readonly ownCertificate: OwnCertificateKeeper | undefined;
-}
-
-/**
- * Starts the listeners of the API, including TLS if configured; returns the URLs. Rejects with a UserError when one
- * cannot listen.
- */
-async function startListeners(
-  options: ListenerOptions,
-  api: ReturnType<typeof buildApi>,
-  apiLog: Logger,
-  lifecycle: Lifecycle,
-): Promise<Pick<AdminReport, 'url' | 'secureUrl'>> {
-  const { adminHost: host, adminPort: port } = options.settings;
-  // Fastify's own line about listening would repeat the announcement.
-  apiLog.level = 'warn';
-  const url = await listenFor(api, { what: 'the admin API', host, port, settings: 'admin' }, options.log);
-  apiLog.level = options.log.level;
-  options.onReload(() => {
-    apiLog.level = options.log.level;
-  });
-  lifecycle.own('admin API', api, (part) => part.close());
-  const secureUrl = await startSecureListener(options, api, lifecycle);
-  return { url, ...(secureUrl !== undefined && { secureUrl }) };
-}
-
-/** The same API over TLS, if a port is set. Rejects with a UserError when it cannot listen. */
-async function startSecureListener(
-  { settings, clock, log, ownCertificate, onReload }: ListenerOptions,
-  api: ReturnType<typeof buildApi>,
-  lifecycle: Lifecycle,
-): Promise<string | undefined> {
-  const { adminHost: host, adminTlsPort: port } = settings;
-  const tls = port === undefined ? undefined : readTlsFiles(settings);
-  const credentials = tls?.credentials ?? pairOf(ownCertificate?.current);
-  if (port === undefined || credentials === undefined) return undefined;
-  const listener = createListener(api, credentials, clock);
-  const place = { what: 'the admin API over HTTPS', host, port, settings: 'admin-tls' };
-  const url = await listenFor(listener, place, log);
-  lifecycle.own('admin API over HTTPS', listener, (part) => part.close());
-  if (tls) lifecycle.own('certificate watch', watchTlsFiles(tls.files, listener.renew, clock, log), (end) => end());
-  if (tls) onReload(() => listener.renew(readTlsFiles(settings)!.credentials));
-  ownCertificate?.onChange((next) => listener.renew(pairOf(next)!));
-  return url.replace(/^http:/, 'https:');
-}
-
-function pairOf(own: OwnCertificate | undefined): PemPair | undefined {
-  return own && { certificate: Buffer.from(own.certificate), key: Buffer.from(own.key) };
-}
-
-function createListener(api: ReturnType<typeof buildApi>, credentials: PemPair, clock: Clock): SecureListener {
-  try {
-    return createSecureListener(api, credentials, clock);
-  } catch (error) {
-    throw new UserError(
-      `the certificate or key of the admin API cannot be used: ${messageOf(error)}`,
-      'Check --tls-cert and --tls-key: both must be PEM files that belong together.',
-    );
-  }
 }
 
 function drain(gate: ReadinessGate, stop: () => Promise<boolean>): Promise<boolean> {

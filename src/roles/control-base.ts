@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.js';
 import { isRoutable, parseIP } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import { systemRandom } from '../base/random.js';
+import { allowedNetworks } from '../config/allowed-networks.js';
 import type { LoadedSettings } from '../config/load.js';
 import { parseHostPort, type Settings } from '../config/schema.js';
 import { createZoneKeys } from '../control/dnssec/zone-keys.js';
@@ -22,6 +23,7 @@ import { fileKeys, type MasterKeys, settingKeys } from '../vault/master-key.js';
 import { findRightKeys } from '../vault/unlock.js';
 import { createVault, deriveKeys } from '../vault/vault.js';
 import { dataFile } from './data-directory.js';
+import { createInstallationEgress } from './services/listening.js';
 
 /** The configured resolvers, or the system's when none are configured. */
 export function upstreamServers(settings: Settings): readonly UpstreamServer[] {
@@ -80,11 +82,13 @@ export function createControlBase(
   lookUps = lookUpsOf(settings, store, clock),
 ): ContextBase {
   const serving = servingSettings(settings, store);
+  const egress = createInstallationEgress(settings, serving, clock);
   return {
     store,
     clock,
     random: systemRandom,
     log,
+    egress,
     settings: {
       ...serving,
       // A record for `localhost` may also contain loopback addresses, so only configured addresses are reserved.
@@ -94,6 +98,7 @@ export function createControlBase(
       privateSuffixes: settings.privateSuffixes,
       limits: {
         ...DEFAULT_LIMITS,
+        origins: allowedNetworks(settings),
         ...(settings.recordsPerZone > 0 && { recordsPerZone: settings.recordsPerZone }),
       },
     },

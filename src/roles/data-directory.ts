@@ -195,7 +195,7 @@ export function readRunning(directory: string): Running | undefined {
   }
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -9,6 +9,7 @@ import { watchLongTurns } from '../base/long-turns.js';
 import type { MetricSample } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
 import type { Settings } from '../config/schema.js';
+import type { Listener } from '../egress/own-listeners.js';
 import { type Progress, type Publisher, startPublisher } from '../publish/publisher.js';
 import { createZoneSource } from '../publish/source.js';
 import { type DnsServers, startDnsServers, udpThreads } from '../server/start.js';
@@ -27,6 +28,7 @@ import type { RoleContext, RunningRole } from './role.js';
 import { createDnsCompact } from './services/dns-compact.js';
 import { createDnsTransfers, type DnsTransfers } from './services/dns-transfers.js';
 import { createDnsVault } from './services/dns-vault.js';
+import { tellListeners } from './services/listening.js';
 import { observationOf, startObservation } from './services/observation.js';
 import { startStatusReports } from './services/status-reports.js';
 import { explainStoreFailure } from './store-failure.js';
@@ -72,11 +74,8 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     const { keyNames, secondaryNames } = transfers;
     const engine = { ...engineOptions, keyNames, secondaryNames, signingTime: compact.signingTime };
     const observation = observationOf(settings, 1 + udpThreads(settings.dnsWorkers));
-    const publisher = lifecycle.own(
-      'publisher',
-      publish(options, engine, compact.made, observation, store, onProgress),
-      (part) => part.close(),
-    );
+    const publishing = publish(options, engine, compact.made, observation, store, onProgress);
+    const publisher = lifecycle.own('publisher', publishing, (part) => part.close());
     const signing = lifecycle.own('compact denial', compact.answerWith(publisher.deferred), (part) => part.close());
     const tls = tlsMaterialOf(settings);
     const turns = lifecycle.own('turn watch', watchLongTurns('dns'), (part) => part.stop());
@@ -85,6 +84,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
       await listen(options, publisher, transfers.answer, transfers.answerDeferred(signing), tls),
       (part) => part.close(),
     );
+    const report = tellPlaces(options, describe(store, publisher, servers), lifecycle);
     if (tls) watchCertificate(options, servers, tls, lifecycle);
     // Only now does it serve what it reports.
     const wake = (): void => {
@@ -103,7 +103,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     ];
     if (onStatus) reportStatus(options, onStatus, { publisher, transfers, servers, samples }, lifecycle);
     return {
-      report: describe(store, publisher, servers),
+      report,
       renewCertificate: (credentials) => servers.renewCertificate(credentials),
       drain: (limitMs) => lifecycle.stop(limitMs),
     };
@@ -190,6 +190,15 @@ function describe(store: Store, publisher: Publisher, servers: DnsServers): DnsR
     records: recordsLoaded,
     ...(exampleZone === undefined ? {} : { exampleZone }),
   };
+}
+
+/** Tells the other processes what this one listens on. */
+function tellPlaces({ settings, log }: DnsOptions, report: DnsReport, lifecycle: Lifecycle): DnsReport {
+  const places = report.listeners.map(({ protocol, host, port }): Listener => {
+    return { host, port, place: protocol === 'https' ? 'here' : 'dns' };
+  });
+  lifecycle.own('list of listeners', tellListeners(settings.dataDir, 'dns', places, log), (end) => end());
+  return report;
 }
 
 /** Zones that are considered as the example. */

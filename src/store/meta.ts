@@ -46,6 +46,14 @@ export function deleteMeta(store: Store, name: MetaName): void {
   statements(store).remove.run(name);
 }
 
+/**
+ * The name of this installation's edges in `CDN-Loop` (RFC 8586). All of them share it, so that a loop through several is detected,
+ * too.
+ */
+export function loopIdOf(store: Store): string {
+  return `zoneplane-${String(findMeta(store, 'installation'))}`;
+}
+
 /** The cluster whose log this copy follows; also for a database without tables, or with others than expected. */
 export function clusterOf(store: Store): SqlValue | undefined {
   const [tables] = store.prepareTuples<[], [number]>("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").get()!;

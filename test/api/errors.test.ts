@@ -222,7 +222,7 @@ t.test('records', async (t) => {
     [
       a('p', { content: '10.0.0.1', proxied: true }),
       9003,
-      /^Target 10\.0\.0\.1 is not allowed for a proxied record\.$/,
+      /^Target 10\.0\.0\.1 is not allowed for a proxied record\. .*allow-networks does not name its network for origins\.$/,
     ],
     [a('own', { content: '192.0.2.251' }), 9003, /^Target 192\.0\.2\.251 is not allowed/],
     [a('t', { type: 'TXT', content: 'x', proxied: true }), 9004, /^This record type cannot be proxied\.$/],

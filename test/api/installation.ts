@@ -17,9 +17,11 @@ import {
   DEFAULT_LIMITS,
 } from '../../src/control/kernel/context.js';
 import { PARTICIPANTS } from '../../src/control/participants.js';
+import type { Egress } from '../../src/egress/egress.js';
 import type { HostnameServices } from '../../src/hostnames/context.js';
 import { type Activity, createActivity } from '../../src/observe/activity.js';
 import type { Store } from '../../src/store/driver.js';
+import { anywhere } from '../support/egress.js';
 import { hostnameServices } from '../support/hostname-services.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';
@@ -35,6 +37,8 @@ export interface Cleanup {
 }
 
 export interface InstallationOptions {
+  /** Default: everything may be connected to. */
+  readonly egress?: Egress;
   readonly host?: string;
   readonly limits?: Partial<ControlLimits>;
   readonly log?: Logger;
@@ -96,6 +100,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     clock,
     random,
     log: options.log ?? silentLogger(),
+    egress: options.egress ?? anywhere(clock),
     settings: {
       nameServers: ['ns1.dns.test', 'ns2.dns.test'],
       edgeAddresses: [parseIP('192.0.2.250')!, parseIP('2001:db8::fa')!],

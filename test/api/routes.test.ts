@@ -133,8 +133,17 @@ t.test('metrics need a credential unless they are public or requested by this ma
   for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) {
     t.equal(await statusOf({ host: '0.0.0.0' }, address), 200, address);
   }
-  for (const header of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via', 'x-forwarded-proto']) {
+  for (const header of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via', 'x-forwarded-proto', 'cdn-loop']) {
     t.equal(await statusOf({ host: '127.0.0.1' }, '127.0.0.1', { [header]: 'for=192.0.2.9' }), 400, header);
+  }
+});
+
+t.test('documentation needs a credential through an edge', async (t) => {
+  const { app } = await install(t);
+  for (const url of ['/docs/', '/openapi.json']) {
+    const headers = { 'cdn-loop': 'zoneplane-1' };
+    t.equal((await app.inject({ url, remoteAddress: '127.0.0.1' })).statusCode, 200, url);
+    t.equal((await app.inject({ url, remoteAddress: '127.0.0.1', headers })).statusCode, 400, url);
   }
 });
 

@@ -6,6 +6,7 @@ import { OPERATOR } from '../../src/control/guard/actor.js';
 import { PERMISSION_GROUPS } from '../../src/control/guard/permissions.js';
 import { listZones } from '../../src/control/zones/zones.js';
 import { allAccounts } from '../../src/store/access/accounts.js';
+import { loopIdOf } from '../../src/store/meta.js';
 import { latestAudit } from '../support/rows.js';
 import { type Installation, install } from './installation.js';
 
@@ -453,6 +454,29 @@ t.test('trusted proxies', async (t) => {
       t.equal(await from('10.0.0.1', { forwarded }), 400, forwarded);
     }
     t.equal(await from('10.0.0.1', {}), 403, 'the proxy itself');
+  }
+});
+
+t.test('who comes through an edge of ours is not at the address of the edge', async (t) => {
+  for (const trusted of [undefined, ['10.0.0.0/8']]) {
+    const installation = await install(t, { ...(trusted && { trustedProxies: trusted }) });
+    const { app, createZone, store } = installation;
+    const zone = await createZone('example.com');
+    const given = [{ groups: ['Zone Read'], on: { [ZONE + zone]: '*' } }];
+    const local = { request_ip: { in: ['127.0.0.1', '10.0.0.0/8'] } };
+    const { headers } = await make(installation, given, { condition: local });
+    const from = async (remoteAddress: string, more: Record<string, string | string[]> = {}) =>
+      (await app.inject({ url: '/client/v4/zones', headers: { ...headers, ...more } as never, remoteAddress }))
+        .statusCode;
+    const own = loopIdOf(store);
+    t.equal(await from('127.0.0.1'), 200);
+    for (const loop of [own, `other, ${own}`, `${own}; v=1`, `${own}, other`]) {
+      t.equal(await from('127.0.0.1', { 'cdn-loop': loop }), 403, loop);
+    }
+    t.equal(await from('127.0.0.1', { 'cdn-loop': 'other', 'x-forwarded-for': '127.0.0.1' }), 200, 'another edge');
+    t.equal(await from('127.0.0.1', { 'cdn-loop': own, 'x-forwarded-for': '127.0.0.1' }), 403);
+    const client = { 'cdn-loop': own, 'x-forwarded-for': '127.0.0.1, 192.0.2.1' };
+    t.equal(await from('10.0.0.1', client), 403, 'the client behind a proxy in front');
   }
 });
 

@@ -46,6 +46,7 @@ import { findZone, findZoneByName, type ZoneRow } from '../../src/store/zones/zo
 import { fileKeys } from '../../src/vault/master-key.js';
 import { unlockVault } from '../../src/vault/unlock.js';
 import { startControl } from '../control/fixture.js';
+import { anywhere } from '../support/egress.js';
 import { startPebble, withoutPebble } from '../support/pebble.js';
 import { type Program, startProgram, stopProgram } from '../support/program.js';
 import { type ScriptedReply, startScriptedUpstream } from '../support/scripted-upstream.js';
@@ -105,6 +106,7 @@ async function startWorld(t: Test): Promise<World> {
     ctx: {
       ...base,
       log: control.log,
+      egress: control.egress,
       settings: control.settings,
       participants: PARTICIPANTS,
       authorities: watched(authorities, (call) => {
@@ -931,12 +933,12 @@ async function contextOf(
   webPort?: number,
 ) {
   const store = openStore(data);
-  const { settings, log, actor } = parts;
+  const { settings, log, actor, egress } = parts;
   const keys = fileKeys(join(data, 'master.key'));
   const vault = await unlockVault({ store, keys, random: systemRandom, purposes: ALL_PURPOSES });
   const upstream = createUpstream({ servers: [], clock });
   const resolver = createResolver({ store, upstream, clock, random: systemRandom, serving: settings });
-  const fetch = createTokenFetch({ resolver, clock, isAllowed: () => true, ...(webPort && { port: webPort }) });
+  const fetch = createTokenFetch({ resolver, clock, egress: anywhere(clock), ...(webPort && { port: webPort }) });
   const fetchToken = async (host: string, token: string) =>
     webPort ? fetch(host, `${CHALLENGE_PATH}${token}`) : undefined;
   const base = { store, clock, random: systemRandom, vault, resolver, fetchToken };
@@ -955,6 +957,7 @@ async function contextOf(
   const ctx: CertificateContext = {
     ...base,
     log,
+    egress,
     settings,
     participants: PARTICIPANTS,
     authorities,

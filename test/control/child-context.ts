@@ -1,4 +1,5 @@
 /** The operator's context for child processes of tests that write to a data directory. */
+
 import { SystemClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { systemRandom } from '../../src/base/random.js';
@@ -6,6 +7,7 @@ import { OPERATOR } from '../../src/control/guard/actor.js';
 import { type Context, DEFAULT_LIMITS } from '../../src/control/kernel/context.js';
 import { PARTICIPANTS } from '../../src/control/participants.js';
 import { openStore } from '../../src/store/driver.js';
+import { anywhere } from '../support/egress.js';
 
 /** A context on the database of the data directory. */
 export function openChildContext(directory: string): Context {
@@ -14,6 +16,7 @@ export function openChildContext(directory: string): Context {
     clock: new SystemClock(),
     random: systemRandom,
     log: silentLogger(),
+    egress: anywhere(new SystemClock()),
     settings: {
       nameServers: ['ns1.dns.test'],
       edgeAddresses: [],

@@ -8,6 +8,7 @@ import { OPERATOR } from '../../src/control/guard/actor.js';
 import { type Context, type ControlSettings, DEFAULT_LIMITS } from '../../src/control/kernel/context.js';
 import { PARTICIPANTS } from '../../src/control/participants.js';
 import { createZone } from '../../src/control/zones/zones.js';
+import { anywhere } from '../support/egress.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';
 import { type openOneCopy, openTwoCopies } from '../support/two-copies.js';
@@ -63,6 +64,7 @@ export async function startControl(
     clock,
     random,
     log: silentLogger(),
+    egress: anywhere(clock),
     settings: { ...SETTINGS, ...settings },
     participants: PARTICIPANTS,
   };

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
-import { parseCidrSet, parseIP } from '../../src/base/ip.js';
+import { parseIP } from '../../src/base/ip.js';
 import { silentLogger } from '../../src/base/log.js';
 import { systemRandom } from '../../src/base/random.js';
 import { type CertificateOwner, uploadCertificate } from '../../src/certs/certificates.js';
@@ -19,6 +19,7 @@ import type { Context } from '../../src/control/kernel/context.js';
 import { createRecord } from '../../src/control/records/records.js';
 import { createZone } from '../../src/control/zones/zones.js';
 import { type Edge, type EdgeOptions, startEdge } from '../../src/edge/edge.js';
+import type { Listener } from '../../src/egress/own-listeners.js';
 import { createResolver } from '../../src/resolver/resolve.js';
 import { createUpstream, type UpstreamServer } from '../../src/resolver/upstream.js';
 import { openStore } from '../../src/store/driver.js';
@@ -34,6 +35,7 @@ import { fileKeys } from '../../src/vault/master-key.js';
 import { unlockVault } from '../../src/vault/unlock.js';
 import type { Vault } from '../../src/vault/vault.js';
 import { startControl } from '../control/fixture.js';
+import { egressTo } from '../support/egress.js';
 import { freePort } from '../support/free-ports.js';
 
 export interface EdgeWorld {
@@ -65,6 +67,12 @@ export class LaterClock extends SystemClock {
 
 export const EDGE_ADDRESS = '203.0.113.80';
 
+/** As it is reached from outside, too. */
+function edgeListeners(...ports: readonly number[]): Listener[] {
+  const published = [80, 443, ...ports].map((port) => ({ host: EDGE_ADDRESS, port, place: 'elsewhere' as const }));
+  return [...published, ...ports.map((port) => ({ host: '127.0.0.1', port, place: 'here' as const }))];
+}
+
 /** `servers`: outside resolvers; none unless given. */
 export async function startEdgeWorld(
   t: Test,
@@ -88,7 +96,7 @@ export async function startEdgeWorld(
       ...{ store, vault, clock, random: systemRandom, log: silentLogger(), serving: ctx.settings },
       resolver: createResolver({ store, upstream, clock, random: systemRandom, serving: ctx.settings }),
       places: { hosts: ['127.0.0.1'], httpPort, httpsPort },
-      allowedOrigins: parseCidrSet(['127.0.0.0/8']),
+      egress: egressTo(clock, ['127.0.0.0/8'], edgeListeners(httpPort, httpsPort)),
       bodyLimit: 1 << 20,
       cacheOctets: 1 << 24,
       logEvery: 0,

@@ -1,17 +1,20 @@
 /** Who gets a hostname and who does not: look-alikes, loops, long chains, tokens of others, and where the token fetch goes. */
+
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
-import { parseIP, printIP } from '../../src/base/ip.js';
+import { parseIP } from '../../src/base/ip.js';
 import { createRecord } from '../../src/control/records/records.js';
 import { createZone } from '../../src/control/zones/zones.js';
+import type { Egress } from '../../src/egress/egress.js';
 import { findOut, HTTP_TOKEN_PATH, txtTokenName, uniqueTarget } from '../../src/hostnames/ownership.js';
 import { createTokenFetch } from '../../src/hostnames/token-fetch.js';
 import { createResolver, type Resolver } from '../../src/resolver/resolve.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import type { HostnameRow } from '../../src/store/hostnames/hostnames.js';
 import { startControl } from '../control/fixture.js';
+import { anywhere, egressTo } from '../support/egress.js';
 import { freePort } from '../support/free-ports.js';
 
 const ID = '7b163417-1d2b-4c84-a38a-2fb7a0cd7752';
@@ -187,9 +190,10 @@ t.test('the fetch goes nowhere but to public addresses', async (t) => {
     ['mixed.customer.test', 'AAAA', '2606:4700::1111'],
     ['alias.customer.test', 'CNAME', 'loopback.customer.test'],
   ]);
-  const fetch = createTokenFetch({ resolver, clock: new SystemClock(), port });
+  const fetch = createTokenFetch({ resolver, clock: new SystemClock(), port, egress: egressTo(new SystemClock(), []) });
   const names = [...Object.keys(addresses), ...Object.keys(addresses6), 'mixed', 'alias'];
-  for (const name of names) t.match(await fetch(`${name}.customer.test`, '/x'), { reason: /is not public/ }, name);
+  for (const name of names)
+    t.match(await fetch(`${name}.customer.test`, '/x'), { reason: /is refused by policy/ }, name);
   t.equal(await fetch('missing.customer.test', '/x'), undefined);
   t.strictSame(hits, []);
 });
@@ -207,8 +211,8 @@ t.test('the fetch follows nothing, and reads little in little time', async (t) =
   });
   const resolver = await resolverWith(t, [['web.customer.test', 'A', '127.0.0.1']]);
   const allowed: string[] = [];
-  const isAllowed = (address: Uint8Array) => allowed.push(printIP(address)) > 0;
-  const fetch = createTokenFetch({ resolver, clock: new SystemClock(), port, isAllowed });
+  const egress: Egress = { refusal: (_, address) => void allowed.push(address) };
+  const fetch = createTokenFetch({ resolver, clock: new SystemClock(), port, egress });
   t.equal(await fetch('web.customer.test', '/host'), 'web.customer.test');
   t.strictSame(allowed, ['127.0.0.1']);
   t.equal(await fetch('web.customer.test', '/spaces'), 'token');
@@ -218,7 +222,7 @@ t.test('the fetch follows nothing, and reads little in little time', async (t) =
   const startMs = performance.now();
   t.equal(await fetch('web.customer.test', '/drip'), undefined, 'a body that never ends');
   t.ok(performance.now() - startMs < 30_000);
-  const nobody = createTokenFetch({ resolver, clock: new SystemClock(), port: await freePort(), isAllowed });
+  const nobody = createTokenFetch({ resolver, clock: new SystemClock(), port: await freePort(), egress });
   t.match(await nobody('web.customer.test', '/x'), { reason: /^127\.0\.0\.1 does not answer on port \d+\.$/ });
 });
 
@@ -240,7 +244,7 @@ t.test('a redirect leads nowhere, whatever it says', async (t) => {
     response.writeHead(Number(status), { location: targets[Number(target)]! }).end('token');
   });
   const resolver = await resolverWith(t, [['web.customer.test', 'A', '127.0.0.1']]);
-  const fetch = createTokenFetch({ resolver, clock: new SystemClock(), port, isAllowed: () => true });
+  const fetch = createTokenFetch({ resolver, clock: new SystemClock(), port, egress: anywhere(new SystemClock()) });
   for (const status of [301, 302, 303, 307, 308]) {
     for (const i of targets.keys()) {
       t.equal(await fetch('web.customer.test', `/${status}/${i}`), undefined, `${status} ${targets[i]}`);
@@ -256,7 +260,7 @@ t.test('a server that says nothing', async (t) => {
   t.teardown(() => server.close());
   const { port } = server.address() as AddressInfo;
   const resolver = await resolverWith(t, [['web.customer.test', 'A', '127.0.0.1']]);
-  const fetch = createTokenFetch({ resolver, clock: new SystemClock(), port, isAllowed: () => true });
+  const fetch = createTokenFetch({ resolver, clock: new SystemClock(), port, egress: anywhere(new SystemClock()) });
   t.match(await fetch('web.customer.test', '/x'), { reason: /does not answer/ });
 });
 

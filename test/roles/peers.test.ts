@@ -1,10 +1,14 @@
 /** What nodes tell each other: a change counts as served when all nodes that live serve it. */
+
 import t, { type Test } from 'tap';
+import { parseIP } from '../../src/base/ip.js';
 import { createLifecycle } from '../../src/base/lifecycle.js';
+import { silentLogger } from '../../src/base/log.js';
 import type { Row } from '../../src/cluster/ask.js';
 import type { Connection } from '../../src/cluster/connection.js';
 import { LIST_NODES } from '../../src/cluster/statements.js';
 import { loadSettings } from '../../src/config/load.js';
+import { settingsSchema } from '../../src/config/schema.js';
 import { OPERATOR } from '../../src/control/guard/actor.js';
 import type { ContextBase } from '../../src/control/kernel/context.js';
 import { createPropagation, type Propagation } from '../../src/control/kernel/propagation.js';
@@ -12,6 +16,12 @@ import { createZone } from '../../src/control/zones/zones.js';
 import type { ClusterMember } from '../../src/roles/cluster/member.js';
 import { type Listeners, startPeers } from '../../src/roles/cluster/peers.js';
 import { createCertificates } from '../../src/roles/services/certificates.js';
+import {
+  createInstallationEgress,
+  listenersOfNode,
+  machineName,
+  tellListeners,
+} from '../../src/roles/services/listening.js';
 import { openStore, type Store } from '../../src/store/driver.js';
 import { lastChange } from '../../src/store/log/changes.js';
 import { putMeta } from '../../src/store/meta.js';
@@ -53,7 +63,13 @@ function startNode(t: Test, table: ReturnType<typeof makeTable>, name: string, c
     onNews: (listener: (news: string) => void) => void table.listeners.push(listener),
   } as unknown as ClusterMember;
   const edges = { report() {}, forget() {}, noteChanges() {} };
-  const peers = startPeers(member, { propagation, edges }, { version: '1', clock, answersDns });
+  const peers = startPeers(
+    member,
+    { propagation, edges },
+    {
+      ...{ version: '1', clock, answersDns, log: silentLogger(), dataDir: directory },
+    },
+  );
   t.teardown(() => {
     peers.close();
     store.close();
@@ -158,4 +174,36 @@ t.test('a certificate authority is told of a challenge when all nodes that live 
   const third = ask();
   await pass(20_000);
   t.equal(third.told, false, 'a node that lives and serves nothing holds a step for seconds only');
+});
+
+t.test('what a node listens on is no origin on another one', async (t) => {
+  const clock = new TestClock();
+  const table = makeTable();
+  const [a, b] = ['a', 'b'].map((name) => startNode(t, table, name, clock, false));
+  const listener = { host: '127.0.0.1', port: 9053, place: 'here' } as const;
+  const end = tellListeners(b!.directory, 'admin', [listener], silentLogger());
+  const serving = { edgeAddresses: [parseIP('203.0.113.80')!], nameServerAddresses: [] };
+  const refusalAt = (address: string, port: number): string | undefined => {
+    const settings = { ...settingsSchema.parse({}), dataDir: a!.directory, allowNetworks: ['0.0.0.0/0'] };
+    return createInstallationEgress(settings, serving, clock).refusal('origins', address, port);
+  };
+  const pass = async (): Promise<void> => {
+    for (let step = 0; step < 10; step++) {
+      clock.advance(1000);
+      await new Promise(setImmediate);
+    }
+  };
+  await pass();
+  t.match(refusalAt('127.0.0.1', 9053), /is a listener of this installation/);
+  t.equal(refusalAt('203.0.113.80', 9999), undefined, 'no port of a listener');
+  t.match(refusalAt('203.0.113.80', 443), /is a listener of this installation/, 'the edge of both');
+  end();
+  await pass();
+  t.equal(refusalAt('127.0.0.1', 9053), undefined, 'it listens no more');
+});
+
+t.test('loopback of another machine is not ours', async (t) => {
+  const told = ['127.0.0.1', '::1', '10.0.0.2'].map((host) => ({ host, port: 8053, place: 'here' as const }));
+  t.strictSame(listenersOfNode('another', told), [{ host: '10.0.0.2', port: 8053, place: 'elsewhere' }]);
+  t.strictSame(listenersOfNode(machineName(), told), told);
 });

@@ -41,6 +41,7 @@ import { type HostnameRow, hostnamesOfName } from '../../src/store/hostnames/hos
 import { migrate } from '../../src/store/migrate.js';
 import { recordsOfZone } from '../../src/store/records/records.js';
 import { findZone, findZoneById, type ZoneRow, zonesOfName } from '../../src/store/zones/zones.js';
+import { anywhere } from '../support/egress.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';
 
@@ -129,6 +130,7 @@ export class World {
     const upstream: Upstream = { query: async (name, type) => this.answer(name, type) };
     return {
       ...{ store, clock, random, settings, log: silentLogger(), participants: PARTICIPANTS },
+      egress: anywhere(clock),
       ...{ actor: OPERATOR, requestId: 'test', source: 'api' },
       findDelegation: async (name) => this.delegationOf(name),
       askOutside: upstream.query as AskOutside,

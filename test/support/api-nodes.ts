@@ -12,6 +12,7 @@ import { ensureFirstAdministrator } from '../../src/control/access/keys.js';
 import { type ContextBase, DEFAULT_LIMITS } from '../../src/control/kernel/context.js';
 import { PARTICIPANTS } from '../../src/control/participants.js';
 import type { Store } from '../../src/store/driver.js';
+import { anywhere } from './egress.js';
 import { hostnameServices } from './hostname-services.js';
 import { seededRandom } from './seeded-random.js';
 import { TestClock } from './test-clock.js';
@@ -41,6 +42,7 @@ export function baseOf(store: Store, seed: number): ContextBase & { readonly clo
     random: seededRandom(seed),
     log: silentLogger(),
     participants: PARTICIPANTS,
+    egress: anywhere(new TestClock()),
     settings: {
       ...{ nameServers: ['ns1.dns.test', 'ns2.dns.test'], edgeAddresses: [], nameServerAddresses: [] },
       ...{ ownAddresses: [], activation: 'trust', privateSuffixes: 'refuse' },

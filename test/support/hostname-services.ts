@@ -2,6 +2,7 @@
  * Custom hostnames as in the program: the built-in authorities, a real vault, and no outside resolver unless a test
  * provides one.
  */
+
 import { join } from 'node:path';
 import { createAuthorities } from '../../src/certs/authorities.js';
 import { createChallengeFetch } from '../../src/certs/http-challenge.js';
@@ -13,6 +14,7 @@ import { createUpstream, type UpstreamServer } from '../../src/resolver/upstream
 import { ALL_PURPOSES } from '../../src/store/sealed-columns.js';
 import { fileKeys } from '../../src/vault/master-key.js';
 import { unlockVault } from '../../src/vault/unlock.js';
+import { anywhere, egressTo } from './egress.js';
 
 export interface ServicesOptions {
   readonly directory: string;
@@ -36,8 +38,9 @@ export async function hostnameServices(
     random,
     serving: settings,
   });
-  const local = webPort === undefined ? {} : { port: webPort, isAllowed: () => true };
-  const fetchToken = createTokenFetch({ resolver, clock, ...local });
+  const local = webPort === undefined ? {} : { port: webPort };
+  const egress = webPort === undefined ? egressTo(clock, []) : anywhere(clock);
+  const fetchToken = createTokenFetch({ resolver, clock, egress, ...local });
   const { edgeAddresses } = settings;
   const fetchChallenge = createChallengeFetch({ store, resolver, edgeAddresses, fetch: fetchToken });
   const common = { ...base, vault, resolver, fetchToken: fetchChallenge };

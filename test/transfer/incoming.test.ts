@@ -107,8 +107,8 @@ async function start(t: Test, { key = false, ixfr = true, primaries: count = 1, 
   const { id: zoneId } = await createZone(ctx, { name: ZONE, type: 'secondary' });
   await createIncoming(ctx, zoneId, { name: ZONE, peers });
   const { seq } = findZoneByName(store, ZONE)!;
-  const { clock, random, log, settings, participants } = ctx;
-  const base = { store, clock, random, log, settings, participants };
+  const { clock, random, log, egress, settings, participants } = ctx;
+  const base = { store, clock, random, log, egress, settings, participants };
   const parts: RefreshParts = { base, vault, authorities: undefined, counts: createIncomingCounts() };
   return {
     ctx,

@@ -53,7 +53,8 @@ export function createRowMaker({ apex, proxied, limits, oneIsAutomatic }: RowMak
       const { rdata } = record;
       const type = typeByCode(record.type);
       const attributes = record.comment === undefined ? NO_ATTRIBUTES : readAttributes(record, limits, issues);
-      const isProxied = (attributes.proxied ?? proxied) && isProxiable(record.type, rdata);
+      const isProxied = (attributes.proxied ?? proxied) && isProxiable(record.type, rdata, limits.origins);
+      if (attributes.proxied && !isProxied) reportNotProxied(record, type.contentOf(rdata), issues);
       const { comment, tags } = attributes;
       return {
         owner_key: ownerKey,
@@ -101,8 +102,15 @@ function readAttributes(record: ParsedRecord, limits: ControlLimits, issues: Iss
   const tags = readTags(parsed.tags);
   const fits = 'tags' in tags && tags.tags.length <= limits.tagsPerRecord;
   if (!fits) report('tags-left-out', 'the tags are not valid and were left out');
-  if (parsed.proxied && !isProxiableType(record.type)) report('not-proxiable', 'this type cannot be proxied');
   return { ...parsed, comment, tags: fits ? tags.tags : [] };
+}
+
+function reportNotProxied({ type, line, file }: ParsedRecord, content: string, issues: Issue[]): void {
+  if (issues.length >= MAX_ISSUES) return;
+  const message = isProxiableType(type)
+    ? `${content} is not proxied: it is no public address, and allow-networks does not name its network for origins`
+    : 'this type cannot be proxied';
+  issues.push({ severity: 'warning', code: 'not-proxiable', message, line, ...(file !== undefined && { file }) });
 }
 
 /** Whether the record is an SOA or an apex NS of the zone. */

@@ -2,6 +2,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { Logger } from '../../base/log.js';
 import type { Random } from '../../base/random.js';
+import type { AllowedNetwork, Egress } from '../../egress/egress.js';
 import type { FindParentDs } from '../../resolver/parent-ds.js';
 import type { UpstreamAnswer, UpstreamType } from '../../resolver/upstream.js';
 import type { ServingSettings } from '../../serving/zone.js';
@@ -28,6 +29,8 @@ export interface ControlLimits {
   /** The largest number of records in a zone; undefined = no quota. */
   readonly recordsPerZone?: number;
   readonly batchOperations: number;
+  /** Networks of origins of proxied records, beside public addresses. */
+  readonly origins: readonly AllowedNetwork[];
 }
 
 export const DEFAULT_LIMITS: ControlLimits = {
@@ -36,6 +39,7 @@ export const DEFAULT_LIMITS: ControlLimits = {
   commentLength: 100,
   tagsPerRecord: 20,
   batchOperations: 3500,
+  origins: [],
 };
 
 export interface ControlSettings extends ServingSettings {
@@ -63,6 +67,8 @@ export interface Context {
   readonly log: Logger;
   readonly settings: ControlSettings;
   readonly participants: readonly Participant<Context>[];
+  /** Decides to what may be connected. */
+  readonly egress: Egress;
   readonly actor: Actor;
   readonly requestId: string;
   readonly source: Source;

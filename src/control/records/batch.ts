@@ -75,7 +75,7 @@ function* runBatch(
   ): Generator<undefined, RecordItem[]> {
     const items: RecordItem[] = [];
     for (const [i, operation] of (operations ?? []).entries()) {
-      items.push(pointingTo(`/${list}/${i}`, () => recordItem(apply(operation), zone)));
+      items.push(pointingTo(`/${list}/${i}`, () => recordItem(apply(operation), zone, ctx.settings.limits.origins)));
       yield;
     }
     return items;

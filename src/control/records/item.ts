@@ -7,6 +7,7 @@ import { Type } from '../../dns/codes.js';
 import { domainToUnicode } from '../../dns/idna.js';
 import { lowerName } from '../../dns/name.js';
 import { typeByCode } from '../../dns/rr/registry.js';
+import type { AllowedNetwork } from '../../egress/egress.js';
 import type { Store } from '../../store/driver.js';
 import { isFlattenedOwner } from '../../store/flatten/owners.js';
 import { findTarget } from '../../store/flatten/targets.js';
@@ -73,8 +74,13 @@ export interface RecordItem {
 }
 
 /** {@link recordItem} with the known problem of a CNAME's target, and with the bucket that the record leads to. */
-export function recordItemWithTarget(store: Store, row: NewRecordRow, zone: ZoneRow): RecordItem {
-  const item = recordItem(row, zone);
+export function recordItemWithTarget(
+  store: Store,
+  row: NewRecordRow,
+  zone: ZoneRow,
+  origins: readonly AllowedNetwork[],
+): RecordItem {
+  const item = recordItem(row, zone, origins);
   if (row.type === Type.aaaa && row.proxied === 1) {
     const domain = findBucketDomain(store, row.name);
     if (domain?.zone === zone.seq) return { ...item, bucket: domain.bucket_name };
@@ -92,7 +98,8 @@ function findTargetFault(store: Store, { owner_key, rdata }: NewRecordRow, { seq
   return addresses > 0 ? undefined : { status: 'nowhere', reason: 'its chain ends without an address' };
 }
 
-export function recordItem(row: NewRecordRow, zone: ZoneRow): RecordItem {
+/** `origins`: networks beside public addresses whose addresses are proxiable. */
+export function recordItem(row: NewRecordRow, zone: ZoneRow, origins: readonly AllowedNetwork[] = []): RecordItem {
   const type = typeByCode(row.type);
   const { content, data, priority } = type.toApi(row.rdata, row.content);
   return {
@@ -104,7 +111,7 @@ export function recordItem(row: NewRecordRow, zone: ZoneRow): RecordItem {
     content,
     ...(priority === undefined ? {} : { priority }),
     ...(data === undefined ? {} : { data }),
-    proxiable: isProxiable(row.type, row.rdata),
+    proxiable: row.proxied === 1 || isProxiable(row.type, row.rdata, origins),
     proxied: row.proxied === 1,
     ttl: shownTtl(row.ttl),
     settings: parseSettings(row.settings),

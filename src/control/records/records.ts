@@ -97,7 +97,7 @@ export async function listRecords(ctx: Context, zoneId: string, query: RecordQue
     });
     const shadowOf = createShadows(store, zone);
     const itemOf = (row: RecordRow): RecordItem => {
-      const item = recordItemWithTarget(store, row, zone);
+      const item = recordItemWithTarget(store, row, zone, ctx.settings.limits.origins);
       return query.withShadow ? { ...item, shadow: shadowOf(row) } : item;
     };
     return { items: rows.map(itemOf), page, perPage, totalCount: total };
@@ -201,7 +201,7 @@ export async function getRecord(
   const read = (at: Context): RecordItem => {
     const zone = requireZone(at, zoneId);
     const row = requireRow(at, zone, recordId);
-    const item = recordItemWithTarget(at.store, row, zone);
+    const item = recordItemWithTarget(at.store, row, zone, at.settings.limits.origins);
     return withShadow ? { ...item, shadow: createShadows(at.store, zone)(row) } : item;
   };
   return asOf === undefined ? read(ctx) : readAsOf(ctx, zoneId, asOf, read);
@@ -210,7 +210,7 @@ export async function getRecord(
 export async function createRecord(ctx: Context, zoneId: string, input: RecordInput): Promise<RecordItem> {
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
-    return recordItem(createRow(ctx, draft, zone, input), zone);
+    return recordItem(createRow(ctx, draft, zone, input), zone, ctx.settings.limits.origins);
   });
   return value;
 }
@@ -244,7 +244,8 @@ async function changeRecord(
 ): Promise<RecordItem> {
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
-    return recordItem(changeRow(ctx, draft, zone, requireRow(ctx, zone, recordId), input, mode), zone);
+    const row = changeRow(ctx, draft, zone, requireRow(ctx, zone, recordId), input, mode);
+    return recordItem(row, zone, ctx.settings.limits.origins);
   });
   return value;
 }
@@ -255,7 +256,7 @@ export async function deleteRecord(ctx: Context, zoneId: string, recordId: strin
     const zone = requireZone(ctx, zoneId);
     const row = requireRow(ctx, zone, recordId);
     deleteRow(draft, zone, row);
-    return recordItem(row, zone);
+    return recordItem(row, zone, ctx.settings.limits.origins);
   });
   return value;
 }

@@ -293,10 +293,12 @@ function chooseProxied(
   const wanted = input.proxied ?? (kept?.proxied === 1 && isProxiableType(type.code));
   const target = isAddress(type.code) ? printIP(value.rdata) : value.content;
   if (wanted && !isProxiableType(type.code)) throw recordFailure('notProxiableType', {}, { pointer: '/proxied' });
-  if (wanted && !isProxiable(type.code, value.rdata)) {
+  const changed = !stored || stored.type !== type.code || !equalBytes(stored.rdata, value.rdata);
+  // A stored one stays when the networks become fewer; the edge does not connect to it.
+  const isNew = changed || stored.proxied === 0;
+  if (wanted && isNew && !isProxiable(type.code, value.rdata, ctx.settings.limits.origins)) {
     throw recordFailure('notProxiableTarget', { target }, { pointer: '/content' });
   }
-  const changed = !stored || stored.type !== type.code || !equalBytes(stored.rdata, value.rdata);
   if (changed) requireForeignAddress(ctx, type.code, value.rdata);
   return wanted;
 }

@@ -1,7 +1,8 @@
 /** Which records can be proxied (v4: §5.10). Pure. */
 import { equalBytes } from '../../base/bytes.js';
-import { isRoutable, unmappedIP } from '../../base/ip.js';
+import { unmappedIP } from '../../base/ip.js';
 import { Type } from '../../dns/codes.js';
+import { type AllowedNetwork, mayReach } from '../../egress/egress.js';
 
 /** Types that clients may proxy. */
 export function isProxiableType(type: number): boolean {
@@ -9,12 +10,13 @@ export function isProxiableType(type: number): boolean {
 }
 
 /**
- * Whether the record could be proxied: always for a CNAME, for an address only if it is routable on the Internet, or
- * {@link NOWHERE}, with which names without an origin are proxied.
+ * Whether the record could be proxied: always for a CNAME, for an address only if the edge may connect to it (`origins`: networks
+ * beside public addresses), or for {@link NOWHERE}, with which names without an origin are proxied.
  */
-export function isProxiable(type: number, rdata: Uint8Array): boolean {
+export function isProxiable(type: number, rdata: Uint8Array, origins: readonly AllowedNetwork[]): boolean {
   if (type === Type.cname) return true;
-  return (type === Type.a || type === Type.aaaa) && (isRoutable(rdata) || equalBytes(rdata, NOWHERE_OCTETS));
+  if (type !== Type.a && type !== Type.aaaa) return false;
+  return mayReach(origins, 'origins', rdata) || equalBytes(rdata, NOWHERE_OCTETS);
 }
 
 /** The address of names without an origin, such as those of buckets: packets to it are discarded (RFC 6666). */

@@ -5,7 +5,11 @@ export const recordFailure = defineErrors('records', {
   missing: { status: 404, code: 81044, text: 'Record does not exist.' },
   badTtl: { status: 400, code: 9208, text: 'Failed to parse. ttl must be a number' },
   badName: { status: 400, code: 9000, text: 'DNS name is invalid.' },
-  notProxiableTarget: { status: 400, code: 9003, text: 'Target {target} is not allowed for a proxied record.' },
+  notProxiableTarget: {
+    status: 400,
+    code: 9003,
+    text: 'Target {target} is not allowed for a proxied record. It is no public address, and allow-networks does not name its network for origins.',
+  },
   ownAddress: {
     status: 400,
     code: 9003,

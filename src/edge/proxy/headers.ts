@@ -2,6 +2,7 @@
  * Header fields that are forwarded and those that are not (RFC 9110 §7.6.1), and fields that the edge adds for the origin.
  * Pure.
  */
+import { loopNames } from '../../http/cdn-loop.js';
 import type { EdgeRequest, HeaderList } from './exchange.js';
 
 /** Fields that concern only one connection. */
@@ -78,7 +79,7 @@ export function originHeaders(request: EdgeRequest, loopId: string): string[] {
 export function hasLooped(headers: HeaderList, loopId: string): boolean {
   for (let i = 0; i < headers.length; i += 2) {
     if (headers[i] !== 'cdn-loop') continue;
-    if (headers[i + 1]!.split(',').some((entry) => entry.split(';')[0]!.trim() === loopId)) return true;
+    if (loopNames(headers[i + 1]!, loopId)) return true;
   }
   return false;
 }

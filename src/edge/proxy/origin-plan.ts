@@ -2,11 +2,11 @@
 
 import { LRUCache } from 'lru-cache';
 import { type Clock, steadyMs } from '../../base/clock.js';
+import type { Egress } from '../../egress/egress.js';
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import type { OriginPlace } from '../../hostnames/routing/origin.js';
 import type { Resolver } from '../../resolver/resolve.js';
 import { type Failure, failureOf, routeFailure } from '../error-pages/failures.js';
-import type { OriginGuard } from './origin-guard.js';
 
 export interface OriginEndpoint {
   readonly address: string;
@@ -35,13 +35,16 @@ export interface OriginPlanner {
 
 export interface PlannerOptions {
   readonly resolver: Resolver;
-  readonly guard: OriginGuard;
+  /** Decides about each address that a plan connects to; names are not resolved again. */
+  readonly egress: Egress;
   readonly clock: Clock;
 }
 
 /** The longest time that addresses of a name are used, milliseconds; a lower TTL shortens it. */
 const LONGEST_USE_MS = 30_000;
 const FAILURE_USE_MS = 2000;
+/** How long a plan is used, milliseconds: what this installation listens on may change. */
+const PLAN_USE_MS = 1000;
 const MOST_NAMES = 10_000;
 /** Only this many addresses of a name are used. */
 const MOST_ENDPOINTS = 8;
@@ -51,7 +54,7 @@ interface Resolved {
   readonly untilMs: number;
 }
 
-export function createOriginPlanner({ resolver, guard, clock }: PlannerOptions): OriginPlanner {
+export function createOriginPlanner({ resolver, egress, clock }: PlannerOptions): OriginPlanner {
   const names = new LRUCache<string, Resolved>({ max: MOST_NAMES });
   let plans = new WeakMap<OriginRoute, Map<string, KeptPlan>>();
 
@@ -60,7 +63,7 @@ export function createOriginPlanner({ resolver, guard, clock }: PlannerOptions):
     const spoken = originScheme(route, scheme);
     const endpoints = found.map(({ address, port }) => ({ address, port: port ?? (spoken === 'https' ? 443 : 80) }));
     for (const { address, port } of endpoints) {
-      const refusal = guard.refusal(address, port);
+      const refusal = egress.refusal('origins', address, port);
       if (refusal !== undefined) return { failure: failureOf('prohibitedOrigin', refusal) };
     }
     const verified = route.settings.ssl === 'strict';
@@ -96,7 +99,7 @@ export function createOriginPlanner({ resolver, guard, clock }: PlannerOptions):
   function keep(route: OriginRoute, scheme: 'http' | 'https', { found, untilMs }: FoundPlaces): Planned {
     const planned = finish(route, scheme, found);
     const known = plans.get(route) ?? new Map<string, KeptPlan>();
-    plans.set(route, known.set(scheme, { planned, untilMs }));
+    plans.set(route, known.set(scheme, { planned, untilMs: Math.min(untilMs, steadyMs(clock) + PLAN_USE_MS) }));
     return planned;
   }
 

@@ -55,7 +55,14 @@ export async function startFollower(
     });
     const propagation = createPropagation(clock);
     const edges = hearEdges(member.store, clock);
-    const peers = startPeers(member, { propagation, edges }, { version, clock, answersDns: role === 'dns' });
+    const peers = startPeers(
+      member,
+      { propagation, edges },
+      {
+        ...{ version, clock, log, dataDir: settings.dataDir },
+        answersDns: role === 'dns',
+      },
+    );
     lifecycle.own('reports of nodes', peers, (part) => part.close());
     const listeners = { ...peers.own, transfers: keysOnly(context) };
     const hearing = await hearAcknowledgements(settings.dataDir, listeners, log, () => lookAtServing());

@@ -3,12 +3,14 @@
  * nodes that live, and so is what must be everywhere before a certificate authority is told.
  */
 import { type Clock, steadyMs } from '../../base/clock.js';
+import type { Logger } from '../../base/log.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { EdgeReports } from '../../certs/deployment.js';
 import { HEARTBEAT_MS, listNodes, type NodeRow, tellNode, watchNodes } from '../../cluster/nodes.js';
 import type { DnsProcess, Propagation } from '../../control/kernel/propagation.js';
 import { schemaVersion } from '../../store/migrate.js';
 import type { EdgeProgress } from '../acknowledgement.js';
+import { listenersOfNode, machineName, tellableListeners, tellListeners } from '../services/listening.js';
 import type { ClusterMember } from './member.js';
 import { type Told, toldBy } from './told.js';
 
@@ -37,19 +39,23 @@ const LOOK_MS = 2500;
 export interface PeerOptions {
   readonly version: string;
   readonly clock: Clock;
+  readonly dataDir: string;
+  readonly log: Logger;
   /** Whether this node has a DNS process, or is about to start one. */
   readonly answersDns: boolean;
 }
 
 export function startPeers(member: ClusterMember, listeners: Listeners, options: PeerOptions): Peers {
-  const { version, clock, answersDns } = options;
+  const { version, clock, dataDir, answersDns } = options;
   const dns = new Map<string, DnsProcess>();
   const edges = new Map<string, EdgeProgress>();
   const reporter = startReporter(member, version, clock, () => ({
     ...toldOf(dns, edges, answersDns),
     ...stopOf(member),
+    ...{ listeners: tellableListeners(dataDir), machine: machineName() },
   }));
-  const hearing = hearPeers(member, listeners, clock);
+  const noteListeners = listenersNoter(options);
+  const hearing = hearPeers(member, listeners, clock, (others) => noteListeners(others));
   return {
     own: {
       propagation: {
@@ -84,6 +90,7 @@ export function startPeers(member: ClusterMember, listeners: Listeners, options:
     close() {
       reporter.close();
       hearing.close();
+      noteListeners.forget();
     },
   };
 }
@@ -175,7 +182,29 @@ function startReporter(member: ClusterMember, version: string, clock: Clock, tol
   };
 }
 
-function hearPeers({ name: own, log, onNews }: ClusterMember, { propagation, edges }: Listeners, clock: Clock) {
+/** Writes what other nodes listen on where all processes of this node read it. */
+function listenersNoter({ dataDir, log }: PeerOptions) {
+  let written = '[]';
+  let forget = (): void => {};
+  const note = (others: readonly NodeRow[]): void => {
+    const listeners = others.flatMap((node) => {
+      const { machine, listeners: told } = toldBy(node);
+      return machine !== undefined && told ? listenersOfNode(machine, told) : [];
+    });
+    const text = JSON.stringify(listeners);
+    if (text === written) return;
+    written = text;
+    forget = tellListeners(dataDir, 'nodes', listeners, log);
+  };
+  return Object.assign(note, { forget: () => forget() });
+}
+
+function hearPeers(
+  { name: own, log, onNews }: ClusterMember,
+  { propagation, edges }: Listeners,
+  clock: Clock,
+  onOthers: (others: readonly NodeRow[]) => void,
+) {
   const watch = watchNodes(clock);
   let living: readonly NodeRow[] = [];
   let known = new Set<string>();
@@ -191,6 +220,7 @@ function hearPeers({ name: own, log, onNews }: ClusterMember, { propagation, edg
     reading = true;
     try {
       living = watch.see(await listNodes(log.teller));
+      if (!closed) onOthers(living.filter(({ name }) => name !== own));
       if (!closed) known = handOver(living, own, known, { propagation, edges });
     } catch {
       // The others cannot report either, so nobody is gone.

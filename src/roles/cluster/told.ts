@@ -1,6 +1,7 @@
 /** What a node tells the others about itself, beside its position: the text of its row. */
 import type { NodeRow } from '../../cluster/nodes.js';
 import type { UnpublishedZone } from '../../control/kernel/propagation.js';
+import type { Listener } from '../../egress/own-listeners.js';
 
 /** Absent parts: the node has no such process, or nothing to say about it. */
 export interface Told {
@@ -10,6 +11,9 @@ export interface Told {
   readonly edge?: number;
   /** Owners whose certificates an edge of the node cannot use. */
   readonly unusable?: readonly string[];
+  /** What its processes listen on; `machine` is told with it. */
+  readonly listeners?: readonly Listener[];
+  readonly machine?: string;
   /** Why the copy of the node has stopped following the log. */
   readonly stopped?: string;
 }

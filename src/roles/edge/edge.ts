@@ -2,7 +2,6 @@
  * The edge process: reads the store, opens the keys of certificates, and answers for proxied names. It never writes.
  */
 import { UserError } from '../../base/errors.js';
-import { parseCidrSet } from '../../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../../base/lifecycle.js';
 import { systemRandom } from '../../base/random.js';
 import { type Edge, startEdge } from '../../edge/edge.js';
@@ -18,6 +17,7 @@ import type { EdgeReport, EdgeStatus } from '../ipc.js';
 import { STATUS_PERIOD_MS } from '../limits.js';
 import type { RoleContext, RunningRole } from '../role.js';
 import { readBundle } from '../services/certificates.js';
+import { createInstallationEgress, tellListeners } from '../services/listening.js';
 import { openBodies } from '../services/object-bodies.js';
 import { startStatusReports } from '../services/status-reports.js';
 import { explainStoreFailure } from '../store-failure.js';
@@ -48,6 +48,10 @@ export async function startEdgeRole(options: EdgeRoleOptions): Promise<RunningRo
       lifecycle.own('status reports', cancel, (end) => end());
     }
     const { edgeHttpPort: httpPort, edgeHttpsPort: httpsPort } = settings;
+    const listeners = edge.addresses.flatMap((host) =>
+      [httpPort!, httpsPort!].map((port) => ({ host, port, place: 'here' as const })),
+    );
+    lifecycle.own('list of listeners', tellListeners(settings.dataDir, 'edge', listeners, log), (end) => end());
     return {
       report: { hosts: edge.addresses, httpPort: httpPort!, httpsPort: httpsPort! },
       async drain(limitMs) {
@@ -82,7 +86,7 @@ async function start(
     resolver: createResolver({ store, upstream, clock, random: systemRandom, serving }),
     serving,
     places: { hosts: settings.edgeHost, httpPort: settings.edgeHttpPort!, httpsPort: settings.edgeHttpsPort! },
-    allowedOrigins: parseCidrSet(settings.edgeAllowOriginCidrs),
+    egress: createInstallationEgress(settings, serving, clock),
     readCaBundle: () => readBundle(settings.caBundle),
     bodyLimit: settings.edgeBodyLimit,
     cacheOctets: settings.edgeCacheSize,

@@ -1,6 +1,5 @@
 /** The parts for custom hostnames and their certificates, made from settings. */
 
-import { isRoutable, parseCidrSet } from '../../base/ip.js';
 import type { Lifecycle } from '../../base/lifecycle.js';
 import { createChallengeFetch } from '../../certs/http-challenge.js';
 import type { Settings } from '../../config/schema.js';
@@ -29,10 +28,7 @@ export async function startHostnames(parts: HostnameParts): Promise<HostnameServ
   const { settings, base, resolver } = parts;
   const { store, clock } = base;
   const { edgeAddresses } = base.settings;
-  const allowed = parseCidrSet(settings.edgeAllowOriginCidrs);
-  // What the edge may ask as an origin may be asked for tokens, too.
-  const isAllowed = (address: Uint8Array): boolean => isRoutable(address) || allowed.contains(address);
-  const fetchToken = createTokenFetch({ resolver, clock, isAllowed });
+  const fetchToken = createTokenFetch({ resolver, clock, egress: base.egress });
   // Without an edge here, something else has its addresses.
   const own = settings.edge === 'off' ? [] : edgeAddresses;
   const fetchChallenge = createChallengeFetch({ store, resolver, edgeAddresses: own, fetch: fetchToken });

@@ -67,8 +67,8 @@ async function start(t: Test): Promise<World> {
   const { store } = ctx;
   const keys = fileKeys(`${directory}/master.key`);
   const vault = await unlockVault({ store, keys, random: systemRandom, purposes: ['check', 'tsig'] });
-  const { clock, random, log, settings, participants } = ctx;
-  const base = { store, clock, random, log, settings, participants };
+  const { clock, random, log, egress, settings, participants } = ctx;
+  const base = { store, clock, random, log, egress, settings, participants };
   const parts: RefreshParts = { base, vault, authorities: undefined, counts: createIncomingCounts() };
   const account = (await createZone(ctx, { name: 'own.test' })).account.id;
   const catalogs: string[] = [];
