@@ -7,6 +7,7 @@ import { requirePermission } from '../control/guard/access.js';
 import { accountFailure } from '../control/guard/account-failures.js';
 import { commit } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
+import { requireRoomFor } from '../control/rules/quotas.js';
 import { findAccount } from '../store/access/accounts.js';
 import {
   allBuckets,
@@ -110,6 +111,7 @@ export async function createBucket(
     const account = requireBucketAccount(ctx, accountId);
     if (findBucketByName(ctx.store, account.seq, jurisdiction, name)) throw bucketFailure('exists');
     if (countBuckets(ctx.store, account.seq) >= MOST_BUCKETS) throw bucketFailure('tooMany', { limit: MOST_BUCKETS });
+    requireRoomFor(ctx, account.seq, 'buckets');
     const row = {
       account: account.seq,
       jurisdiction,

@@ -9,6 +9,7 @@ import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { lacksOpenFiles } from '../base/open-files.js';
 import type { Random } from '../base/random.js';
+import { requireRoomFor } from '../control/rules/quotas.js';
 import type { Store } from '../store/driver.js';
 import { mayHaveWritten } from '../store/failures.js';
 import { findBucket } from '../store/objects/buckets.js';
@@ -141,6 +142,7 @@ function storeObject(
   if (!owner) throw objectFailure('noBucket');
   const existing = findObject(store, bucket, key);
   refuseUnless(options, existing && objectItem(existing));
+  requireQuotas(store, owner.account, received.size, existing);
   if (existing) discard(existing);
   const row: NewObjectRow = {
     bucket,
@@ -273,4 +275,11 @@ function metadataColumns({ httpMetadata, customMetadata = {} }: PutOptions) {
   const columns = { http_metadata: JSON.stringify(httpMetadata), custom_metadata: JSON.stringify(customMetadata) };
   const texts = [...Object.values(httpMetadata), ...Object.entries(customMetadata).flat()];
   return { ...columns, metadata_size: texts.reduce((octets, text) => octets + Buffer.byteLength(text), 0) };
+}
+
+/** Throws 403 when the account (store number) may not have the object beside what it has, or in place of `existing`. */
+function requireQuotas(store: Store, account: number, size: number, existing: ObjectRow | undefined): void {
+  if (!existing) requireRoomFor({ store }, account, 'objects');
+  const more = size - (existing?.size ?? 0);
+  if (more > 0) requireRoomFor({ store }, account, 'octets', more);
 }

@@ -3,8 +3,11 @@ import { type Command, Option } from 'commander';
 import { UserError } from '../base/errors.js';
 import { createAccount, deleteAccount, listAccounts } from '../control/access/accounts.js';
 import type { AccountItem } from '../control/access/item.js';
+import { editQuotas } from '../control/access/quotas.js';
 import type { Context } from '../control/kernel/context.js';
-import { gather } from './arguments.js';
+import { QUOTA_NAMES } from '../control/rules/quotas.js';
+import { QUOTA_KINDS, type QuotaKind } from '../store/access/quotas.js';
+import { gather, wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';
@@ -57,6 +60,8 @@ export function addAccountCommands(program: Command, { terminal, environment }: 
     );
   });
 
+  addQuota(account, { terminal, environment });
+
   const remove = account
     .command('delete')
     .description('delete an account without zones and buckets, with its members and credentials')
@@ -73,6 +78,49 @@ export function addAccountCommands(program: Command, { terminal, environment }: 
       terminal.print('See the others with `zoneplane account list`.');
     }
   });
+}
+
+interface QuotaOptions extends Partial<Record<QuotaKind, number | null>> {
+  readonly json?: boolean;
+}
+
+function addQuota(account: Command, { terminal, environment }: Pick<CommandContext, 'terminal' | 'environment'>): void {
+  const quota = account
+    .command('quota')
+    .description('show what an account has and may have, or change what it may have')
+    .argument('<account>', 'its identifier or its name')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane account quota "Example Ltd" --records 20000000 --octets usual'));
+  for (const kind of QUOTA_KINDS) {
+    const option = new Option(`--${kind.replaceAll('_', '-')} <most>`, `how many ${QUOTA_NAMES[kind]}, or 'usual'`);
+    // The name of the member is that of the quota.
+    option.attributeName = () => kind;
+    quota.addOption(option.argParser(readMost));
+  }
+  addSettingOptions(quota, DATA_SETTINGS).action(async (text: string, { json, ...edit }: QuotaOptions) => {
+    const quotas = await withControl(quota, environment, async (context) =>
+      editQuotas(context, await accountIdOf(context, text), edit),
+    );
+    if (json) terminal.json(Object.fromEntries(quotas.map(({ kind, used, most }) => [kind, { used, most }])));
+    else {
+      terminal.table(
+        ['what', 'has', 'may have', ''],
+        quotas.map(({ kind, used, most, isOwn }) => [
+          QUOTA_NAMES[kind],
+          used === undefined ? '-' : String(used),
+          most === undefined ? 'no limit while it is alone' : String(most),
+          isOwn ? 'own quota' : '',
+        ]),
+        '',
+      );
+    }
+  });
+}
+
+const readWhole = wholeNumber(0, Number.MAX_SAFE_INTEGER, 'a number');
+
+function readMost(text: string): number | null {
+  return text === 'usual' ? null : readWhole(text);
 }
 
 /** The identifier of the one account that is meant. Throws a UserError when there are none or several of the name. */

@@ -7,6 +7,7 @@ import type { Context } from './kernel/context.js';
 import type { Participant } from './kernel/participant.js';
 import { refetching } from './secondary/refetch.js';
 import { claims } from './zones/claims.js';
+import { quotas } from './zones/record-quota.js';
 
 export const PARTICIPANTS: readonly Participant<Context>[] = [
   claims,
@@ -15,4 +16,5 @@ export const PARTICIPANTS: readonly Participant<Context>[] = [
   certificates,
   catalogs,
   refetching,
+  quotas,
 ];

@@ -1,4 +1,6 @@
 /** What an account may have instead of what all have: the operator grants it. */
+
+import { changeQuota } from '../control/access/quotas.js';
 import { requireAccount } from '../control/guard/access.js';
 import { commit } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
@@ -26,10 +28,10 @@ export async function setAllowance(ctx: Context, accountId: string, change: Allo
       issuance_count: kept(change.issuanceCount, before?.issuance_count),
       issuance_window_s: kept(change.issuanceWindowSeconds, before?.issuance_window_s),
       issuance_lockout_s: kept(change.issuanceLockoutSeconds, before?.issuance_lockout_s),
-      hostnames: kept(change.hostnames, before?.hostnames),
       apex_addresses: (change.apexAddresses ?? before?.apex_addresses === 1) ? 1 : 0,
     };
     putAllowance(ctx.store, { account, ...after });
     draft.audit({ action: 'hostname_allowance.edit', account, object, before, after });
+    if (change.hostnames !== undefined) changeQuota(ctx, draft, accountId, 'hostnames', change.hostnames);
   });
 }

@@ -1,4 +1,5 @@
 /** Use cases of custom hostnames (v4: §10): create, get, edit, delete. */
+
 import { uuidOctets } from '../base/bytes.js';
 import { invariant } from '../base/errors.js';
 import { withLimit } from '../base/lifecycle.js';
@@ -16,10 +17,11 @@ import { countIssuance, type IssuanceRefused, lockedOut, orderTimeMs } from '../
 import { requireZone } from '../control/guard/access.js';
 import { commit, type Draft } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
+import { quotaOf, USUAL_QUOTAS } from '../control/rules/quotas.js';
 import { settleClaims } from '../control/zones/claims.js';
 import { schedule } from '../jobs/schedule.js';
+import type { Store } from '../store/driver.js';
 import {
-  countHostnamesOfAccount,
   findHostname,
   findHostnameByName,
   type HostnameChange,
@@ -28,7 +30,6 @@ import {
   removeHostname,
   updateHostname,
 } from '../store/hostnames/hostnames.js';
-import { findAllowance } from '../store/hostnames/issuance.js';
 import { removeJob } from '../store/jobs.js';
 import { findZone, type ZoneRow } from '../store/zones/zones.js';
 import type { Vault } from '../vault/vault.js';
@@ -68,8 +69,6 @@ export interface HostnameEdit extends HostnameMembers {
   readonly hostname?: string | null | undefined;
 }
 
-/** Custom hostnames an account may have unless it is allowed more. */
-const USUAL_QUOTA = 50_000;
 /** A request waits so long for the first check and the first steps of the certificate, milliseconds. */
 const BUDGET_MS = 2000;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -177,8 +176,8 @@ function requireRoom({ store }: Context, zone: ZoneRow, { hostname, origin }: Cr
   if (findHostnameByName(store, zone.seq, hostname)) {
     throw hostnameFailure('duplicate', {}, { pointer: '/hostname' });
   }
-  const quota = findAllowance(store, zone.account)?.hostnames ?? USUAL_QUOTA;
-  if (countHostnamesOfAccount(store, zone.account) >= quota) throw hostnameFailure('quota', { quota });
+  const { allocated: quota, used } = quotaFor(store, zone.account);
+  if (used >= quota) throw hostnameFailure('quota', { quota });
   requireOrigin(store, zone, origin);
 }
 
@@ -378,6 +377,11 @@ export interface HostnameQuota {
 /** Of the account of the zone. */
 export async function getHostnameQuota(ctx: Context, zoneId: string): Promise<HostnameQuota> {
   const { account } = requireZone(ctx, zoneId);
-  const allocated = findAllowance(ctx.store, account)?.hostnames ?? USUAL_QUOTA;
-  return { allocated, used: countHostnamesOfAccount(ctx.store, account) };
+  return quotaFor(ctx.store, account);
+}
+
+/** An account that is alone has this quota, too, because it counts certificates of an authority. */
+function quotaFor(store: Store, account: number): HostnameQuota {
+  const { used = 0, most: allocated = USUAL_QUOTAS.hostnames } = quotaOf(store, account, 'hostnames');
+  return { allocated, used };
 }

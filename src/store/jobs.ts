@@ -1,6 +1,6 @@
 /** Rows of jobs: what is to be done, when, and who holds the lease (jobs/). All times are milliseconds since 1970. */
 import { perStore, type Store } from './driver.js';
-import { ACCOUNT_OF_SUBJECT } from './migrations/0193-job-accounts.js';
+import { ACCOUNT_OF_SUBJECT } from './subject-account.js';
 
 export interface JobRow {
   readonly seq: number;

@@ -51,6 +51,7 @@ import { recordIdentifiers } from './migrations/0141-record-identifiers.js';
 import { editEvents } from './migrations/0191-edit-events.js';
 import { nameProofs } from './migrations/0192-name-proofs.js';
 import { jobAccounts } from './migrations/0193-job-accounts.js';
+import { accountUsage } from './migrations/0194-account-usage.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -103,6 +104,7 @@ const MIGRATIONS: readonly Migration[] = [
   editEvents,
   nameProofs,
   jobAccounts,
+  accountUsage,
 ];
 
 /** The schema version after all migrations. */

@@ -1,16 +1,17 @@
 /** `/accounts`: list, get, and the check of a token within one (v4: §12). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { countAccountRecords, getAccount, listAccounts } from '../../control/access/accounts.js';
+import { getAccount, listAccounts } from '../../control/access/accounts.js';
+import { editQuotas, listQuotas } from '../../control/access/quotas.js';
 import { usage } from '../dns-records/schema.js';
 import { success, successPage } from '../envelope.js';
 import { ACCOUNT_PAGES, pageOf, resultInfo } from '../paging.js';
 import { choiceValue, textValue } from '../query.js';
-import { type ContextOf, queryOf } from '../request.js';
+import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answersList, answersOne } from '../schema.js';
 import { tokenVerification } from '../user/schema.js';
 import { verifyToken } from '../user/view.js';
-import { account, accountParams, accountQuery } from './schema.js';
-import { accountView } from './view.js';
+import { account, accountParams, accountQuery, quotaEdit, quotas } from './schema.js';
+import { accountView, quotasView } from './view.js';
 
 const tags = ['Accounts'];
 
@@ -45,24 +46,6 @@ export const accountRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
   );
 
   app.get(
-    '/accounts/:account_id/dns_records/usage',
-    {
-      config: { area: 'account' },
-      schema: {
-        tags: ['DNS records'],
-        summary: 'Count the records of all zones of an account',
-        params: accountParams,
-        response: answersOne(usage),
-      },
-    },
-    // Quotas are those of zones.
-    async (request) => {
-      const count = await countAccountRecords(contextOf(request), request.params.account_id);
-      return success({ record_quota: null, record_usage: count });
-    },
-  );
-
-  app.get(
     '/accounts/:account_id/tokens/verify',
     {
       config: { area: 'any', verifiesToken: true },
@@ -78,4 +61,53 @@ export const accountRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
       return verifyToken(request);
     },
   );
+  addQuotas(app, contextOf);
 };
+
+function addQuotas(app: RouteScope, contextOf: ContextOf): void {
+  app.get(
+    '/accounts/:account_id/dns_records/usage',
+    {
+      config: { area: 'account' },
+      schema: {
+        tags: ['DNS records'],
+        summary: 'Count the records of all zones of an account',
+        params: accountParams,
+        response: answersOne(usage),
+      },
+    },
+    async (request) => {
+      const context = contextOf(request);
+      const quotas = await listQuotas(context, request.params.account_id);
+      const { used = 0, most = null } = quotas.find(({ kind }) => kind === 'records')!;
+      // One of both levels has a quota, as clients expect.
+      const ofZone = context.settings.limits.recordsPerZone !== undefined;
+      return success({ record_quota: ofZone ? null : most, record_usage: used });
+    },
+  );
+
+  app.get(
+    '/accounts/:account_id/quotas',
+    {
+      config: { area: 'account' },
+      schema: { tags, summary: 'List quotas and use', params: accountParams, response: answersOne(quotas) },
+    },
+    async (request) => success(quotasView(await listQuotas(contextOf(request), request.params.account_id))),
+  );
+
+  app.patch(
+    '/accounts/:account_id/quotas',
+    {
+      config: { area: 'account' },
+      schema: {
+        tags,
+        summary: 'Change quotas (administrators)',
+        params: accountParams,
+        body: quotaEdit,
+        response: answersOne(quotas),
+      },
+    },
+    async (request) =>
+      success(quotasView(await editQuotas(contextOf(request), request.params.account_id, request.body))),
+  );
+}

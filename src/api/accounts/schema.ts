@@ -1,5 +1,6 @@
 /** Shapes of accounts on the wire (v4: §12). */
 import { z } from 'zod';
+import { QUOTA_KINDS, type QuotaKind } from '../../store/access/quotas.js';
 import { direction, identifier, pageQuery, time } from '../schema.js';
 
 export const accountParams = z.object({ account_id: identifier('account') });
@@ -20,5 +21,25 @@ export const account = z
   .meta({ id: 'Account' });
 
 export type Account = z.output<typeof account>;
+
+export const quota = z
+  .object({
+    used: z.int().nullable().describe('How much of it the account has; null for what one request may bring'),
+    most: z.int().nullable().describe('How much it may have; null: as much as it likes, because it is alone'),
+    own: z.boolean().describe('Whether an administrator set it for this account'),
+    raised_by: z.literal('administrator').describe('Who can raise it'),
+  })
+  .meta({ id: 'Quota' });
+
+const members = <Schema extends z.ZodType>(schema: Schema) =>
+  Object.fromEntries(QUOTA_KINDS.map((kind) => [kind, schema])) as Record<QuotaKind, Schema>;
+
+/** By what is counted. */
+export const quotas = z.object(members(quota));
+
+export type Quotas = z.output<typeof quotas>;
+
+/** Null: as all accounts have it. */
+export const quotaEdit = z.object(members(z.int().min(0).nullish()));
 
 export const accountQuery = z.object({ name: z.string().optional(), direction, ...pageQuery });

@@ -1,7 +1,16 @@
 /** Accounts as v4 clients read them (v4: §12). */
 import type { AccountItem } from '../../control/access/item.js';
+import type { Quota } from '../../control/rules/quotas.js';
 import { printTime } from '../times.js';
-import type { Account } from './schema.js';
+import type { Account, Quotas } from './schema.js';
+
+export function quotasView(quotas: readonly Quota[]): Quotas {
+  const entries = quotas.map(({ kind, used = null, most = null, isOwn }) => [
+    kind,
+    { used, most, own: isOwn, raised_by: 'administrator' },
+  ]);
+  return Object.fromEntries(entries) as Quotas;
+}
 
 export function accountView(item: AccountItem): Account {
   return {

@@ -17,11 +17,12 @@ import {
   type UserRow,
 } from '../../store/access/users.js';
 import { countBuckets } from '../../store/objects/buckets.js';
-import { countRecordsOfAccount, zoneIdsOfAccount } from '../../store/zones/zones.js';
+import { zoneIdsOfAccount } from '../../store/zones/zones.js';
 import { maySeeAccount, parseId, requireAccount } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
+import { requireRoomFor } from '../rules/quotas.js';
 import type { AccountItem, MembershipItem, UserItem } from './item.js';
 
 export interface AccountQuery extends PageQuery {
@@ -74,11 +75,6 @@ export async function listAccounts(ctx: Context, query: AccountQuery): Promise<P
 /** Throws 404/7003 when there is none, 403/9109 when the actor may not see it. */
 export async function getAccount(ctx: Context, accountId: string): Promise<AccountItem> {
   return accountItem(requireAccount(ctx, accountId));
-}
-
-/** Number of records in all zones of the account. */
-export async function countAccountRecords(ctx: Context, accountId: string): Promise<number> {
-  return countRecordsOfAccount(ctx.store, requireAccount(ctx, accountId).seq);
 }
 
 /** Only for super administrators. */
@@ -150,6 +146,7 @@ export function findOrAddUser(ctx: Context, draft: Draft, email: string, superAd
 
 export function joinAccount(ctx: Context, draft: Draft, user: UserRow, account: AccountRow): void {
   if (membershipsOfUser(ctx.store, user.seq).some((membership) => membership.account === account.seq)) return;
+  requireRoomFor(ctx, account.seq, 'members');
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   insertMembership(ctx.store, { id, user: user.seq, account: account.seq, created_at: draft.now });
   const after = { user: user.email, account: account.name };

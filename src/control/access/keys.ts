@@ -26,6 +26,7 @@ import { OPERATOR } from '../guard/actor.js';
 import type { Policy } from '../guard/permissions.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context, ContextBase } from '../kernel/context.js';
+import { requireRoomFor } from '../rules/quotas.js';
 import { addAccount, findOrAddUser, joinAccount } from './accounts.js';
 import type { KeyItem } from './item.js';
 import { type Networks, readNetworks } from './networks.js';
@@ -144,6 +145,7 @@ export function addKey(ctx: Context, draft: Draft, user: UserRow, input: NewKey,
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   const { kind, name, account, zoneIds, readOnly = false, expiresAt = null, notBefore = null } = input;
   const { policies = null, networks = null, accountOwned = false, disabled = false } = input;
+  if (account !== null) requireRoomFor(ctx, account, 'tokens');
   insertKey(ctx.store, {
     id,
     user: user.seq,

@@ -20,6 +20,7 @@ import { commit } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { parseNewZoneName } from '../rules/names.js';
+import { requireRoomFor } from '../rules/quotas.js';
 import { zoneFailure } from '../rules/zone-failures.js';
 import { planConsumption } from '../schedule/consumption.js';
 import { secondaryFailure } from '../secondary/errors.js';
@@ -114,6 +115,7 @@ export async function consumeCatalog(
     const { seq: of } = account;
     const zone = addZone(ctx, draft, { ...parsed, account: of, type: 'secondary', nameServerMode: 'records' });
     addIncoming(ctx, draft, zone, input);
+    requireRoomFor(ctx, of, 'lists');
     insertConsumedCatalog(store, id, of, zone.seq, draft.now);
     const item = itemOf(store, findConsumedCatalogById(store, id)!);
     draft.audit({ action: 'consumed_catalog.create', account: of, object: id, after: item });

@@ -19,6 +19,7 @@ import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { parseNewZoneName } from '../rules/names.js';
+import { requireRoomFor } from '../rules/quotas.js';
 import { zoneFailure } from '../rules/zone-failures.js';
 import { planCatalogs } from '../schedule/catalogs.js';
 import { secondaryFailure } from '../secondary/errors.js';
@@ -105,6 +106,7 @@ export async function createCatalog(ctx: Context, accountId: string, input: Cata
       zone.seq,
       peers.map(({ seq }) => seq),
     );
+    requireRoomFor(ctx, account.seq, 'lists');
     insertCatalog(store, id, { account: account.seq, zone: zone.seq, members: input.members ?? 'all' }, draft.now);
     const row = findCatalogById(store, id)!;
     if (updateCatalog(ctx, draft, row).isPartial) planCatalogs(ctx, account.seq);

@@ -14,6 +14,7 @@ import type { ZoneChange } from '../../store/zones/zones.js';
 import { createZoneChecker } from '../../zone/check.js';
 import { createSignedZone } from '../../zone/signed.js';
 import type { Context, ControlLimits } from '../kernel/context.js';
+import { quotaOf, USUAL_QUOTAS } from '../rules/quotas.js';
 import { createRowMaker, isApexAuthority } from './row.js';
 
 export interface ImportOrder {
@@ -34,11 +35,12 @@ export interface ImportOrder {
 }
 
 /** Of a file that comes from a client of the API, and makes all accounts wait while it is stored. */
-const OF_CLIENT: ZoneFileBounds = { records: 1_000_000, generated: 65_536 };
+const OF_CLIENT: ZoneFileBounds = { records: USUAL_QUOTAS.records_per_file, generated: 65_536 };
 
-/** The bounds for who asks; undefined: those of every file. */
-export function boundsFor({ source }: Pick<Context, 'source'>): ZoneFileBounds | undefined {
-  return source === 'api' ? OF_CLIENT : undefined;
+/** The bounds for who asks, in an account (store number); undefined: those of every file. */
+export function boundsFor({ source, store }: Context, account: number): ZoneFileBounds | undefined {
+  if (source !== 'api') return undefined;
+  return { ...OF_CLIENT, records: quotaOf(store, account, 'records_per_file').most ?? OF_CLIENT.records };
 }
 
 export interface ImportBatch {

@@ -101,7 +101,7 @@ function whyNotAdded(record: ParsedRecord, apex: Uint8Array): Why | undefined {
 }
 
 function* readRecords(ctx: Context, zone: ZoneRow, text: string): Generator<undefined, ParsedRecord[]> {
-  const bounds = boundsFor(ctx);
+  const bounds = boundsFor(ctx, zone.account);
   const options = { origin: zone.apex, keepComments: true, ignoresSoaMinimum: true, ...(bounds && { bounds }) };
   const reading = readZone({ text }, options);
   const records: ParsedRecord[] = [];

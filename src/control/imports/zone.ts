@@ -82,7 +82,7 @@ export async function importZone(ctx: Context, input: ImportInput): Promise<Impo
     proxied: input.proxied ?? false,
     signatures: ORDERS[wish.kind],
     limits: ctx.settings.limits,
-    bounds: boundsFor(ctx),
+    bounds: boundsFor(ctx, chooseAccount(ctx, input.accountId).seq),
   };
   const signatures = readSignatures(input.source, name.apex, wish, Math.floor(ctx.clock.nowMs() / 1000));
   if (signatures.issues.some(isError)) {

@@ -12,6 +12,7 @@ import {
 import { parseId, requireAccount } from '../guard/access.js';
 import { commit } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
+import { requireRoomFor } from '../rules/quotas.js';
 import { secondaryFailure } from './errors.js';
 import { readLabel, readRange } from './input.js';
 
@@ -44,6 +45,7 @@ export async function createAcl(ctx: Context, accountId: string, input: AclInput
     if (transferAclsOfAccount(ctx.store, account.seq).length >= MOST_ACLS) {
       throw secondaryFailure('tooMany', { most: MOST_ACLS, things: 'ACLs' });
     }
+    requireRoomFor(ctx, account.seq, 'lists');
     insertTransferAcl(ctx.store, id, account.seq, after, draft.now);
     draft.audit({ action: 'transfer_acl.create', account: account.seq, object: id, after });
     return { id: toHex(id), ...after };

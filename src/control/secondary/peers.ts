@@ -18,6 +18,7 @@ import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireAccount } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
+import { requireRoomFor } from '../rules/quotas.js';
 import { secondaryFailure } from './errors.js';
 import { type PeerInput, readPeer } from './input.js';
 import { requireKey } from './tsigs.js';
@@ -69,6 +70,7 @@ export function draftPeer(ctx: Context, draft: Draft, accountId: string, { id, i
   if (transferPeersOfAccount(store, account.seq).length >= MOST_PEERS) {
     throw secondaryFailure('tooMany', { most: MOST_PEERS, things: 'peers' });
   }
+  requireRoomFor(ctx, account.seq, 'lists');
   insertTransferPeer(store, id, account.seq, { ...after, tsig: keyOf(ctx, accountId, input) }, draft.now);
   const item = peerItemOf(store, findTransferPeerById(store, id)!);
   draft.audit({ action: 'transfer_peer.create', account: account.seq, object: id, after: item });

@@ -20,6 +20,7 @@ import { DNS_WRITE, decide, findPermissionGroup, type Policy } from '../guard/pe
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
+import { requireRoomFor } from '../rules/quotas.js';
 import { secondaryFailure } from './errors.js';
 import { type KeyInput, readKey } from './input.js';
 
@@ -105,6 +106,7 @@ export function draftTsig(
   refuseTwice(store, account.seq, keyName, input.name);
   const sealed = services.vault.seal(TSIG_SECRETS, id, secret);
   const values = valuesOf(input, keyName, sealed, policies && JSON.stringify(policies));
+  requireRoomFor(ctx, account.seq, 'lists');
   insertTsigKey(store, id, account.seq, values, draft.now);
   const after = { name: input.name, algo: input.algo, policies: policies ?? [] };
   draft.audit({ action: 'tsig.create', account: account.seq, object: id, after });

@@ -25,6 +25,7 @@ import { commitAndRead, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { isHeldFrom, type WantedName } from '../rules/hold.js';
 import { isPublicSuffix } from '../rules/public-suffix.js';
+import { requireRoomFor } from '../rules/quotas.js';
 import { zoneFailure } from '../rules/zone-failures.js';
 import { firstProof, isSingleAccount, moveOthersAway, settleClaims, settleZone, withholdOthers } from './claims.js';
 import { lookForProofSoon } from './proof-schedule.js';
@@ -60,6 +61,7 @@ export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   if (left) throw zoneFailure('left', { name }, { pointer: '/name' });
   if (own.length > 0) throw zoneFailure('exists', { name }, { pointer: '/name' });
   refuseHeld(ctx, draft.now, zone, { pointer: '/name' });
+  requireRoomFor(ctx, account, 'zones');
   refuseReserved(ctx, name);
   const claim = { ...UNSTORED, ...zone, name_servers: nameServersOf(ctx, zone) };
   const proof = firstProof(ctx, claim, draft.now);

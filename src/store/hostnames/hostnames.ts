@@ -120,9 +120,6 @@ const statements = perStore((store) => ({
   activeOfZone: store.prepareTuples<[zone: number], [hostname: string]>(
     "SELECT hostname FROM custom_hostnames WHERE zone = ? AND state = 'active' ORDER BY seq",
   ),
-  countOfAccount: store.prepareTuples<[account: number], [number]>(
-    'SELECT count(*) FROM custom_hostnames WHERE zone IN (SELECT seq FROM zones WHERE account = ?)',
-  ),
   insert: store.prepare<SqlValue[]>(insertion('custom_hostnames', NEW_HOSTNAME)),
   remove: store.prepare<[seq: number]>('DELETE FROM custom_hostnames WHERE seq = ?'),
   noLater: store.prepare<[jobKind: string, jobKind: string]>(
@@ -197,11 +194,6 @@ export function activeHostnamesOfZone(store: Store, zone: number): string[] {
   return statements(store)
     .activeOfZone.all(zone)
     .map(([hostname]) => hostname.replace(/^\*\./, ''));
-}
-
-/** Number of hostnames in all zones of an account. */
-export function countHostnamesOfAccount(store: Store, account: number): number {
-  return statements(store).countOfAccount.get(account)![0];
 }
 
 export function insertHostname(store: Store, row: NewHostnameRow): void {

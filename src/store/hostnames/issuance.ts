@@ -7,8 +7,6 @@ export interface AllowanceRow {
   readonly issuance_count: number | null;
   readonly issuance_window_s: number | null;
   readonly issuance_lockout_s: number | null;
-  /** The largest number of custom hostnames in all zones together. */
-  readonly hostnames: number | null;
   /** Whether addresses alone prove that a hostname belongs to the account. */
   readonly apex_addresses: number;
 }
@@ -16,20 +14,13 @@ export interface AllowanceRow {
 const statements = perStore((store) => ({
   allowance: store.prepare<[account: number], AllowanceRow>('SELECT * FROM hostname_allowances WHERE account = ?'),
   putAllowance: store.prepare<
-    [
-      account: number,
-      count: number | null,
-      window: number | null,
-      lockout: number | null,
-      hostnames: number | null,
-      apex: number,
-    ]
+    [account: number, count: number | null, window: number | null, lockout: number | null, apex: number]
   >(
-    `INSERT INTO hostname_allowances (account, issuance_count, issuance_window_s, issuance_lockout_s, hostnames,
-       apex_addresses) VALUES (?, ?, ?, ?, ?, ?)
+    `INSERT INTO hostname_allowances (account, issuance_count, issuance_window_s, issuance_lockout_s, apex_addresses)
+     VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (account) DO UPDATE SET issuance_count = excluded.issuance_count,
        issuance_window_s = excluded.issuance_window_s, issuance_lockout_s = excluded.issuance_lockout_s,
-       hostnames = excluded.hostnames, apex_addresses = excluded.apex_addresses`,
+       apex_addresses = excluded.apex_addresses`,
   ),
   lockout: store.prepareTuples<[account: number], [untilMs: number]>(
     'SELECT until_ms FROM issuance_lockouts WHERE account = ?',
@@ -54,15 +45,8 @@ export function findAllowance(store: Store, account: number): AllowanceRow | und
 }
 
 export function putAllowance(store: Store, row: AllowanceRow): void {
-  const { account, issuance_count, issuance_window_s, issuance_lockout_s, hostnames, apex_addresses } = row;
-  statements(store).putAllowance.run(
-    account,
-    issuance_count,
-    issuance_window_s,
-    issuance_lockout_s,
-    hostnames,
-    apex_addresses,
-  );
+  const { account, issuance_count, issuance_window_s, issuance_lockout_s, apex_addresses } = row;
+  statements(store).putAllowance.run(account, issuance_count, issuance_window_s, issuance_lockout_s, apex_addresses);
 }
 
 /** When the account's lockout ends; undefined when there is none. */

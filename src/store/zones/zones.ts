@@ -189,9 +189,6 @@ const statements = perStore((store) => ({
   unlikeAccount: store.prepareTuples<[account: number, dnsOnly: number, most: number], [seq: number, records: number]>(
     'SELECT seq, record_count FROM zones WHERE account = ? AND account_dns_only <> ? ORDER BY seq LIMIT ?',
   ),
-  accountRecords: store.prepareTuples<[account: number], [count: number | null]>(
-    'SELECT sum(record_count) FROM zones WHERE account = ?',
-  ),
   insert: store.prepare<SqlValue[]>(insertion('zones', NEW_ZONE)),
   remove: store.prepare<[seq: number]>('DELETE FROM zones WHERE seq = ?'),
   belowOfOthers: store.prepare<[from: string, to: string, account: number], ZoneRow>(
@@ -292,11 +289,6 @@ export function servedZones(store: Store): number[] {
 /** Number of records in all served zones. */
 export function countServedRecords(store: Store): number {
   return statements(store).servedRecords.get()?.[0] ?? 0;
-}
-
-/** Number of records in all zones of an account. */
-export function countRecordsOfAccount(store: Store, account: number): number {
-  return statements(store).accountRecords.get(account)?.[0] ?? 0;
 }
 
 /** The zone, if it exists and is served. */

@@ -1,8 +1,10 @@
 /** Transfers one zone from one primary: differences where they may do, otherwise the whole zone. */
+
 import { AppError, messageOf } from '../../base/errors.js';
 import { createRowMaker, type RowMaker } from '../../control/imports/row.js';
 import { beginStaging, giveUp, type Staging } from '../../control/imports/stage.js';
 import type { Context } from '../../control/kernel/context.js';
+import { quotaOf } from '../../control/rules/quotas.js';
 import { NotServable, readSignedVersion } from '../../control/secondary/presigned-copy.js';
 import { applyDifferences, applyVersion, DoesNotFit } from '../../control/secondary/transferred.js';
 import { Type } from '../../dns/codes.js';
@@ -127,10 +129,11 @@ const MOST_PROOFS = 1_000_000;
 /** Rows that are stored together. */
 const ROWS_AT_ONCE = 2000;
 
-function createCollection(ctx: Context, { apex }: ZoneRow): Collection {
+function createCollection(ctx: Context, { apex, account, record_count: stored }: ZoneRow): Collection {
   const { limits } = ctx.settings;
   const maker = createRowMaker({ apex, limits, proxied: false, oneIsAutomatic: false });
-  const most = limits.recordsPerZone ?? Number.POSITIVE_INFINITY;
+  const { used = 0, most: ofAccount = Number.POSITIVE_INFINITY } = quotaOf(ctx.store, account, 'records');
+  const most = Math.min(limits.recordsPerZone ?? Number.POSITIVE_INFINITY, ofAccount - used + stored);
   let staging: Staging | undefined;
   let waiting: ImportedRow[] = [];
   let records = 0;

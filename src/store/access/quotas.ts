@@ -1,0 +1,61 @@
+/** What accounts have of that what all share, and what each may have instead of what all may. */
+import { perStore, type Store } from '../driver.js';
+
+export const QUOTA_KINDS = [
+  'zones',
+  'records',
+  'records_per_file',
+  'hostnames',
+  'tokens',
+  'members',
+  'lists',
+  'buckets',
+  'objects',
+  'octets',
+] as const;
+
+export type QuotaKind = (typeof QUOTA_KINDS)[number];
+
+/** An account (store number) and how much it has. */
+export interface Holding {
+  readonly account: number;
+  readonly used: number;
+}
+
+const statements = perStore((store) => ({
+  used: store.prepareTuples<[account: number, kind: string], [number]>(
+    'SELECT used FROM account_usage WHERE account = ? AND kind = ?',
+  ),
+  most: store.prepareTuples<[account: number, kind: string], [number]>(
+    'SELECT most FROM account_quotas WHERE account = ? AND kind = ?',
+  ),
+  put: store.prepare<[account: number, kind: string, most: number]>(
+    `INSERT INTO account_quotas (account, kind, most) VALUES (?, ?, ?)
+     ON CONFLICT (account, kind) DO UPDATE SET most = excluded.most`,
+  ),
+  remove: store.prepare<[account: number, kind: string]>('DELETE FROM account_quotas WHERE account = ? AND kind = ?'),
+  largest: store.prepare<[kind: string], Holding>(
+    'SELECT account, used FROM account_usage WHERE kind = ? AND used > 0 ORDER BY used DESC, account LIMIT 1',
+  ),
+}));
+
+/** How much an account (store number) has. */
+export function usedOfAccount(store: Store, account: number, kind: QuotaKind): number {
+  return statements(store).used.get(account, kind)?.[0] ?? 0;
+}
+
+/** What the account may have; undefined: what all may. */
+export function findAccountQuota(store: Store, account: number, kind: QuotaKind): number | undefined {
+  return statements(store).most.get(account, kind)?.[0];
+}
+
+/** Undefined: what all may have. Call inside a write. */
+export function setAccountQuota(store: Store, account: number, kind: QuotaKind, most: number | undefined): void {
+  if (most === undefined) statements(store).remove.run(account, kind);
+  else statements(store).put.run(account, kind, most);
+}
+
+/** Which account has most of it; undefined when nobody has any. */
+export function largestHolder(store: Store, kind: QuotaKind): Holding | undefined {
+  return statements(store).largest.get(kind);
+}
