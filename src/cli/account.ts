@@ -80,7 +80,10 @@ export function addAccountCommands(program: Command, { terminal, environment }: 
   });
 }
 
-interface QuotaOptions extends Partial<Record<QuotaKind, number | null>> {
+/** As all accounts have it. */
+const USUAL = 'usual';
+
+interface QuotaOptions extends Partial<Record<QuotaKind, number | typeof USUAL>> {
   readonly json?: boolean;
 }
 
@@ -97,7 +100,8 @@ function addQuota(account: Command, { terminal, environment }: Pick<CommandConte
     option.attributeName = () => kind;
     quota.addOption(option.argParser(readMost));
   }
-  addSettingOptions(quota, DATA_SETTINGS).action(async (text: string, { json, ...edit }: QuotaOptions) => {
+  addSettingOptions(quota, DATA_SETTINGS).action(async (text: string, { json, ...chosen }: QuotaOptions) => {
+    const edit = Object.fromEntries(Object.entries(chosen).map(([kind, most]) => [kind, most === USUAL ? null : most]));
     const quotas = await withControl(quota, environment, async (context) =>
       editQuotas(context, await accountIdOf(context, text), edit),
     );
@@ -119,8 +123,8 @@ function addQuota(account: Command, { terminal, environment }: Pick<CommandConte
 
 const readWhole = wholeNumber(0, Number.MAX_SAFE_INTEGER, 'a number');
 
-function readMost(text: string): number | null {
-  return text === 'usual' ? null : readWhole(text);
+function readMost(text: string): number | typeof USUAL {
+  return text === USUAL ? USUAL : readWhole(text);
 }
 
 /** The identifier of the one account that is meant. Throws a UserError when there are none or several of the name. */

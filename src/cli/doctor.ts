@@ -26,7 +26,7 @@ import { healthTarget } from './healthcheck.js';
 import { examineBodies } from './operations/examine-bodies.js';
 import { examineChanges } from './operations/examine-changes.js';
 import { examineConsumedCatalogs, examineSecondaries } from './operations/examine-secondaries.js';
-
+import { examineShares } from './operations/examine-shares.js';
 import { examineUpdateKeys } from './operations/examine-update-keys.js';
 import { examineNameServers, examineZones } from './operations/examine-zones.js';
 import type { Finding } from './operations/finding.js';
@@ -177,7 +177,7 @@ function examineServedZones(settings: Settings): Finding[] {
   try {
     store = openStore(dataDir, { readonly: true });
     requireSchema(store);
-    return examineZones(store, settings);
+    return [...examineZones(store, settings), ...examineShares(store)];
   } catch (error) {
     return [failureOf('zones', error)];
   } finally {

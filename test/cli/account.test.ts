@@ -36,6 +36,20 @@ t.test('account delete', async (t) => {
   t.match(await run('account', 'delete', 'Example Ltd'), { code: 1, err: /several accounts have the name/ });
 });
 
+t.test('account quota: what it has and may have, changed by the operator; doctor says who has most', async (t) => {
+  const { id } = JSON.parse((await run('account', 'create', 'Large Ltd', '--json')).out);
+  t.match(await run('account', 'quota', 'Large Ltd'), { code: 0, out: /^zones +0 +100000 *$/m });
+  t.match(await run('zone', 'create', 'large.example', '--account', id), { code: 0 });
+  const set = await run('account', 'quota', 'Large Ltd', '--zones', '1', '--records-per-file', '5');
+  t.match(set, { code: 0, out: /^zones +1 +1 +own quota$/m });
+  const more = await run('zone', 'create', 'more.example', '--account', id);
+  t.match(more, { code: 1, err: /may have 1 zones, and has 1\. An administrator can raise this quota/ });
+  t.match((await run('doctor')).out, /^warn {2}shares +Large Ltd has most zones: 1 of 1$/m);
+  t.match(await run('account', 'quota', 'Large Ltd', '--zones', 'usual'), { code: 0, out: /^zones +1 +100000 *$/m });
+  t.match(await run('account', 'quota', 'Large Ltd', '--zones', 'many'), { code: 2 });
+  t.match(await run('zone', 'delete', 'large.example'), { code: 0 });
+});
+
 t.test('doctor names what is often not meant', async (t) => {
   const say = async (): Promise<{ what: string; verdict: string; text: string }[]> =>
     JSON.parse((await run('doctor', '--json')).out).filter(({ what }: { what: string }) => what === 'zones');

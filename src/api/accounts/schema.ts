@@ -22,7 +22,7 @@ export const account = z
 
 export type Account = z.output<typeof account>;
 
-export const quota = z
+const quota = z
   .object({
     used: z.int().nullable().describe('How much of it the account has; null for what one request may bring'),
     most: z.int().nullable().describe('How much it may have; null: as much as it likes, because it is alone'),
