@@ -49,6 +49,16 @@ export const edgeSettings = {
     value: 'requests',
     summary: 'One in this many requests is logged; 1: all, 0: none',
   }),
+  edgeClientConnections: wholeNumber(1, 8192, 'connections').default(32).register(about, {
+    group,
+    value: 'number',
+    summary: 'Connections to origins that one client (address, or IPv6 /64) may use at once',
+  }),
+  edgeUnderscores: z.enum(['drop', 'keep'], { error: 'expected drop or keep' }).default('drop').register(about, {
+    group,
+    value: 'mode',
+    summary: 'Whether header fields of clients whose names have underscores reach origins (`keep`), or not (`drop`)',
+  }),
   edgeErrorDetails: z.enum(['hide', 'show'], { error: 'expected hide or show' }).default('hide').register(about, {
     group,
     value: 'mode',

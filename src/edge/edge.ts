@@ -71,6 +71,10 @@ export interface EdgeOptions {
   readonly turn?: Promise<void> | undefined;
   readonly limits?: HttpLimits;
   readonly originTimes?: Partial<OriginTimes>;
+  /** The most exchanges of one client with origins at once. */
+  readonly originConnectionsOfClient?: number;
+  /** Whether fields reach origins whose names have underscores. */
+  readonly keepsUnderscores?: boolean;
   /** The most connections of one client. */
   readonly mostConnections?: number;
   readonly handshakeMs?: number;
@@ -246,21 +250,23 @@ const READ_AHEAD_OCTETS = 64 * 1024 * 1024;
 function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void, onFault: (error: unknown) => void) {
   const { store, resolver, clock, egress, readCaBundle = () => undefined } = options;
   const planner = createOriginPlanner({ resolver, egress, clock });
+  const client = options.originConnectionsOfClient ?? REQUEST_PLACES.client;
   const readRoots = (): string => [storedRootsPem(store, clock.nowMs()), readCaBundle()].filter(Boolean).join('\n');
   const trustedRoots = createTrustedRoots(clock, readRoots, (err) =>
     options.log.error({ err }, 'the root certificates for origins cannot be read again'),
   );
   const pools = createOriginPools({ clock, trustedRoots, times: options.originTimes });
-  const requests = createOriginPlaces(clock, REQUEST_PLACES);
+  const requests = createOriginPlaces(clock, { ...REQUEST_PLACES, client });
   const webSockets = createOriginPlaces(clock, WEB_SOCKET_PLACES);
   const memory = createMemoryShares(READ_AHEAD_OCTETS);
   const loopId = loopIdOf(store);
+  const rules = { loopId, keepsUnderscores: options.keepsUnderscores ?? false };
   return {
     planner,
     pools,
     loopId,
-    stage: createOriginStage({ planner, pools, places: requests, memory, loopId, onLatency, onFault }),
-    upgrader: createUpgrader({ planner, places: webSockets, loopId, trustedRoots, clock }),
+    stage: createOriginStage({ planner, pools, places: requests, memory, rules, onLatency, onFault }),
+    upgrader: createUpgrader({ planner, places: webSockets, rules, trustedRoots, clock }),
     samples: () => [...requests.samples(), ...webSockets.samples()],
   };
 }

@@ -329,8 +329,11 @@ t.test('a client that floods again and again is refused for a while', async (t) 
   const world = await startWorld(t, { clock });
   const normal = await world.tls(HOST, { ALPNProtocols: ['http/1.1'] });
   const bad = [frame(HEADERS, 0, 1, Buffer.of(0x82)), frame(PING, 0, 0, Buffer.alloc(8))];
-  for (let i = 0; i < 3; i++) await flood(world, bad);
+  for (let i = 0; i < 19; i++) await flood(world, bad);
+  (await world.tls(HOST)).destroy();
+  await flood(world, bad);
   await t.rejects(world.tls(HOST), 'its connections are refused');
+  t.match(await exchange(connect(world.httpPort, '127.0.0.1'), GET(HOST)), /^HTTP\/1\.1 \d/, 'but not without TLS');
   t.match(await exchange(normal, GET(HOST)), /^HTTP\/1\.1 \d/, 'what is open goes on');
   clock.laterMs = 10_000;
   (await world.tls(HOST)).destroy();

@@ -1,4 +1,5 @@
 /** The error answers of the edge: codes, statuses, causes and remedies. */
+import { STATUS_CODES } from 'node:http';
 import type { RouteCause } from '../../hostnames/routing/find-route.js';
 
 /** Statuses from 520 and codes from 1000 are those of the vendor, which operators know. */
@@ -26,6 +27,18 @@ const FAILURES = {
   tlsHandshake: { status: 525, code: 525, title: 'SSL handshake failed' },
   originCertificate: { status: 526, code: 526, title: 'Invalid SSL certificate' },
 } as const;
+
+/** Titles of the statuses that HTTP does not register. */
+const TITLES: ReadonlyMap<number, string> = new Map(
+  Object.values(FAILURES)
+    .filter(({ status }) => status >= 520)
+    .map(({ status, title }) => [status, title]),
+);
+
+/** The reason phrase of a status (RFC 9112 §4). */
+export function reasonOf(status: number): string {
+  return STATUS_CODES[status] ?? TITLES.get(status) ?? '';
+}
 
 export type FailureName = keyof typeof FAILURES;
 

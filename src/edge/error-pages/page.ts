@@ -50,7 +50,7 @@ const BODIES: Readonly<Record<Form, (failure: Failure, context: FailureContext) 
     })}\n`,
   html: ({ code, title, cause, remedy }, { host, ray, details }) => `<!DOCTYPE html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="robots" content="noindex"><title>${title} | ${escapeHtml(host)}</title></head>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><style>body{overflow-wrap:anywhere}</style><title>${title} | ${escapeHtml(host)}</title></head>
 <body>
 <h1>Error ${code}</h1>
 <p>${title}</p>

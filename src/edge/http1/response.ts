@@ -2,6 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { printHttpDate } from '../../http/date.js';
+import { reasonOf } from '../error-pages/failures.js';
 import { type ClientEvents, type ClientResponse, endsConnection } from '../listen/client-response.js';
 import { unsentOf } from '../listen/stalls.js';
 import type { HeaderList } from '../proxy/exchange.js';
@@ -56,7 +57,7 @@ export class PlainResponse implements ClientResponse {
   head(status: number, headers: HeaderList, more: HeaderList): void {
     if (status === 204 || status === 304) this.hasBody = false;
     const fields = printed(headers);
-    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n${fields.lines}${printFieldLines(more)}`;
+    let text = `HTTP/1.1 ${status} ${reasonOf(status)}\r\n${fields.lines}${printFieldLines(more)}`;
     if (!fields.hasDate) text += `Date: ${dateOf(this.channel.nowMs())}\r\n`;
     text += this.isLast
       ? 'Connection: close\r\n'

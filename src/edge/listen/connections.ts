@@ -5,10 +5,10 @@ import { type Clock, steadyMs } from '../../base/clock.js';
 import { parsePeerAddress } from '../../base/ip.js';
 
 export interface Connections {
-  /** False if the client has reached its limit; the socket is then destroyed. */
-  add(socket: Socket): boolean;
-  /** Notes that a client's connection was ended because of a flood. After a few of them, its network is refused for a while. */
-  noteFlood(client: string): void;
+  /** False if the client has reached its limit, or floods where it `mayFlood`; the socket is then destroyed. */
+  add(socket: Socket, mayFlood: boolean): boolean;
+  /** Notes that a client's connection was ended because of a flood. After some of a kind, it is refused for a while. */
+  noteFlood(client: string, kind: FloodKind): void;
   count(): number;
   /** Connections refused since the start, because a client had too many, or because of its floods. */
   refused(): number;
@@ -23,14 +23,20 @@ export interface ConnectionLimits {
   readonly penaltyMs: number;
 }
 
+/** `resets`: of stream after stream. `broken`: frames that break the protocol, as of a single bad program behind a NAT, too. */
+export type FloodKind = 'resets' | 'broken';
+
 /** Connections that a network may have ended by floods before it is refused. */
-const MOST_FLOODS = 3;
+const MOST_FLOODS: Readonly<Record<FloodKind, number>> = { resets: 3, broken: 20 };
 const MOST_FLOODERS = 10_000;
 
 interface Flooder {
-  readonly floods: number;
+  readonly floods: Readonly<Record<FloodKind, number>>;
   readonly lastMs: number;
 }
+
+const NO_FLOODS: Flooder['floods'] = { resets: 0, broken: 0 };
+const KINDS = ['resets', 'broken'] as const;
 
 export function createConnections({ clock, mostOfOne, penaltyMs }: ConnectionLimits): Connections {
   const flooders = new LRUCache<string, Flooder>({ max: MOST_FLOODERS });
@@ -40,26 +46,26 @@ export function createConnections({ clock, mostOfOne, penaltyMs }: ConnectionLim
 
   function isRefused(client: string): boolean {
     const known = flooders.get(client);
-    if (!known || known.floods < MOST_FLOODS) return false;
+    if (!known || KINDS.every((kind) => known.floods[kind] < MOST_FLOODS[kind])) return false;
     if (steadyMs(clock) - known.lastMs < penaltyMs) return true;
     flooders.delete(client);
     return false;
   }
 
   return {
-    noteFlood(address) {
+    noteFlood(address, kind) {
       const client = clientNetwork(address);
       const nowMs = steadyMs(clock);
       const known = flooders.get(client);
-      const before = known && nowMs - known.lastMs < penaltyMs ? known.floods : 0;
-      flooders.set(client, { floods: before + 1, lastMs: nowMs });
+      const before = known && nowMs - known.lastMs < penaltyMs ? known.floods : NO_FLOODS;
+      flooders.set(client, { floods: { ...before, [kind]: before[kind] + 1 }, lastMs: nowMs });
     },
-    add(socket) {
+    add(socket, mayFlood) {
       // From now until its end, whoever else listens: an error of a connection that nobody hears would end the process.
       socket.on('error', ignored);
       const client = clientNetwork(clientAddress(socket));
       const number = (byClient.get(client) ?? 0) + 1;
-      if (number > mostOfOne || isRefused(client)) {
+      if (number > mostOfOne || (mayFlood && isRefused(client))) {
         refused += 1;
         socket.destroy();
         return false;

@@ -92,13 +92,14 @@ export function createFront(options: FrontOptions): Front {
   });
   return {
     acceptHttp(socket) {
-      if (!connections.add(socket)) return;
+      if (!connections.add(socket, false)) return;
       const line = lineOf(socket, undefined);
       lines.set(socket, line);
       plain.accept(socket, answerPlain(line));
     },
     acceptHttps(socket) {
-      if (connections.add(socket)) acceptTls(socket);
+      // Floods are of HTTP/2, which needs TLS.
+      if (connections.add(socket, true)) acceptTls(socket);
     },
     onSecure(socket, certificate) {
       const version = socket.getProtocol() ?? '';
@@ -173,7 +174,7 @@ function createProtocols(options: FrontOptions, lines: Lines) {
           handle(readHttp2(message, facts), facts, line, '2.0', http2Response(response));
         });
       },
-      onFlood: (session) => options.connections.noteFlood(lines.get(session)?.client ?? ''),
+      onFlood: (session, kind) => options.connections.noteFlood(lines.get(session)?.client ?? '', kind),
       onConnect(message, response) {
         guarded(message.stream, () => {
           const line = lines.get(message.stream.session!)!;

@@ -53,6 +53,8 @@ export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = 
   server.maxHeadersCount = 0;
   const { note, isAnswering } = noteAnswers();
   server.on('request', (message, response) => {
+    // The parser loses what follows such a request, so that nothing may.
+    if (message.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     note(message.socket, response);
     handlers.onRequest(message, response);
   });
@@ -71,10 +73,10 @@ export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = 
     else ignoreUpgrade(handlers, message, socket);
   });
   server.on('connect', (_message, socket) => answerAndEnd(socket, 405, handlers));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+  server.on('clientError', (error: ParserError, socket: Socket) => {
     // What else is written now would be read as part of the response that has begun.
     if (isAnswering(socket)) socket.destroySoon();
-    else answerAndEnd(socket, STATUS_BY_CODE[error.code ?? ''] ?? 400, handlers);
+    else answerAndEnd(socket, statusOf(error), handlers);
   });
   // Starts the timers that disconnect slow clients.
   server.emit('listening');
@@ -85,6 +87,27 @@ const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** What a connection that the parser gave up is told. */
+function statusOf({ code = '', rawPacket, bytesParsed = 0 }: ParserError): number {
+  const isWellFormed = WELL_FORMED[code];
+  if (!isWellFormed) return STATUS_BY_CODE[code] ?? 400;
+  const text = rawPacket?.toString('latin1') ?? '';
+  // An error at the first octet of a request is found there, or in the middle of its method.
+  const end = text.lastIndexOf('\r\n\r\n', bytesParsed);
+  return isWellFormed.pattern.test(end < 0 ? text : text.slice(end + 4)) ? isWellFormed.status : 400;
+}
+
+interface ParserError extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer;
+  readonly bytesParsed?: number;
+}
+
+/** Requests with a method or a version that the parser does not know, and else well-formed (RFC 9110 §9.1, §15.6.6). */
+const WELL_FORMED: Readonly<Record<string, { readonly pattern: RegExp; readonly status: number }>> = {
+  HPE_INVALID_METHOD: { pattern: /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ \S+ HTTP\/1\.[01]\r\n/, status: 501 },
+  HPE_INVALID_VERSION: { pattern: /^[A-Z-]+ \S+ HTTP\/\d\.\d\r\n/, status: 505 },
 };
 
 /** Which connections are in the middle of a response. */

@@ -9,6 +9,7 @@ import {
 } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.js';
+import type { FloodKind } from './connections.js';
 
 export interface Http2Handlers {
   /** `askForBody`: the client sends the body only after it (RFC 9110 §10.1.1). */
@@ -16,7 +17,7 @@ export interface Http2Handlers {
   /** An extended CONNECT (RFC 8441), which opens a WebSocket. */
   readonly onConnect: (message: Http2ServerRequest, response: Http2ServerResponse) => void;
   /** Called when a connection ends because its client broke the protocol, or reset stream after stream. */
-  readonly onFlood: (session: ServerHttp2Session) => void;
+  readonly onFlood: (session: ServerHttp2Session, kind: FloodKind) => void;
 }
 
 const IDLE_MS = 60_000;
@@ -81,7 +82,8 @@ export function createHttp2Listener(
     latest = session;
     let isBroken = false;
     session.once('close', () => {
-      if (isBroken || resetsOf(session) >= RESET_BURST) handlers.onFlood(session);
+      if (resetsOf(session) >= RESET_BURST) handlers.onFlood(session, 'resets');
+      else if (isBroken) handlers.onFlood(session, 'broken');
     });
     session.on('error', (error: NodeJS.ErrnoException) => {
       isBroken = error.code?.startsWith('ERR_HTTP2_') ?? false;

@@ -1,6 +1,7 @@
 /** Sends responses through the HTTP servers of Node. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { constants, type Http2ServerResponse } from 'node:http2';
+import { reasonOf } from '../error-pages/failures.js';
 import { type HeaderList, headerFields } from '../proxy/exchange.js';
 import { type ClientEvents, type ClientResponse, endsConnection } from './client-response.js';
 import { http2Fields } from './http2-fields.js';
@@ -14,7 +15,7 @@ function watch(response: ServerResponse | Http2ServerResponse, events: ClientEve
 
 export function http1Response(response: ServerResponse): ClientResponse {
   const head = (status: number, headers: HeaderList): void =>
-    void response.writeHead(status, headers as string[] /* alternating names and values */);
+    void response.writeHead(status, reasonOf(status), headers as string[] /* alternating names and values */);
   return {
     endsAtLength: true,
     get isGone() {

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import { framingOf, valuesOf } from '../http1/framing.js';
 import type { PlainHead } from '../http1/request-head.js';
-import type { EdgeRequest } from '../proxy/exchange.js';
+import { ASTERISK, type EdgeRequest } from '../proxy/exchange.js';
 import { endToEndHeaders } from '../proxy/headers.js';
 import { type BodyDeadline, limitedBody } from './body.js';
 
@@ -28,7 +28,7 @@ export type ReadRequest = EdgeRequest | { readonly failure: Failure; readonly ho
 const LONGEST_TARGET = 8192;
 const MOST_FIELDS = 100;
 /** Characters of host names, including underscores, and addresses in brackets. */
-const AUTHORITY = /^([a-z0-9_](?:[a-z0-9_.-]{0,253})?|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
+const AUTHORITY = /^([a-z0-9_](?:[a-z0-9_.-]{0,253})?|\[[0-9a-f:.]{2,45}\])(?::(\d{0,5}))?$/i;
 
 export function readHttp1(message: IncomingMessage, facts: RequestFacts): ReadRequest {
   const { method = '', url: target = '', httpVersion } = message;
@@ -76,7 +76,7 @@ function placeOf(target: string, headers: readonly string[]): Pick<Parts, 'host'
 }
 
 export function readHttp2(message: Http2ServerRequest, facts: RequestFacts): ReadRequest {
-  const headers = lowerNames(message.rawHeaders).filter(withoutPseudo);
+  const headers = joinedCookies(lowerNames(message.rawHeaders).filter(withoutPseudo));
   const authority = message.headers[':authority'] ?? message.headers['host'];
   const hosts = valuesOf(headers, 'host');
   const refuse = (failure: Failure) => refusal(failure, authority, headers);
@@ -99,6 +99,13 @@ export function readHttp2(message: Http2ServerRequest, facts: RequestFacts): Rea
   return finish(parts, facts, hasBody ? openBody : undefined);
 }
 
+/** HTTP/2 may divide cookies into several fields; elsewhere there is one (RFC 9113 §8.2.3). */
+function joinedCookies(headers: readonly string[]): readonly string[] {
+  const cookies = valuesOf(headers, 'cookie');
+  if (cookies.length < 2) return headers;
+  return [...headers.filter((_, i) => headers[i - (i % 2)] !== 'cookie'), 'cookie', cookies.join('; ')];
+}
+
 interface Parts {
   readonly method: string;
   readonly path: string;
@@ -116,6 +123,7 @@ function finish(parts: Parts, facts: RequestFacts, openBody: (() => Readable) | 
   const { bodyLimit, scheme, client, network, ray } = facts;
   const refuse = (failure: Failure) => refusal(failure, authority, headers);
   if (method === 'CONNECT' || method === 'TRACE') return refuse(failureOf('notAllowed', method));
+  if (path === ASTERISK && method !== 'OPTIONS') return refuse(failureOf('badRequest', 'the target is no path'));
   if (path.length > LONGEST_TARGET) return refuse(failureOf('longTarget'));
   if (length !== undefined && length > bodyLimit) return refuse(failureOf('tooLarge', `${length} octets`));
   return {
@@ -143,7 +151,7 @@ function parseAuthority(authority: string): string | undefined {
 /** Path and query. The host of a target in absolute form must equal the Host field; otherwise the request is ambiguous. */
 function pathOf(target: string, authority: string): string | Failure {
   if (/[#\0-\x20\x7f]/.test(target)) return failureOf('badRequest', 'the target holds what no target may');
-  if (target.startsWith('/')) return target;
+  if (target.startsWith('/') || target === ASTERISK) return target;
   const absolute = /^https?:\/\/([^/?]+)([/?].*)?$/i.exec(target);
   if (!absolute) return failureOf('badRequest', 'the target is no path');
   if (absolute[1]!.toLowerCase() !== authority.toLowerCase()) {

@@ -1,11 +1,11 @@
 /** The client's side of WebSockets: opened over HTTP/1.1 (RFC 6455) or as a stream of HTTP/2 (RFC 8441). */
 import { randomBytes } from 'node:crypto';
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import { type Failure, failureOf } from '../error-pages/failures.js';
+import { type Failure, failureOf, reasonOf } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
 import { checkRoute } from '../proxy/answer.js';
 import type { EdgeRequest, HeaderList } from '../proxy/exchange.js';
@@ -110,7 +110,7 @@ function asGet(request: EdgeRequest): EdgeRequest {
 
 function http1Client(socket: Duplex, stalls: Stalls, onEnd: OnEnd): Client {
   const head = (status: number, headers: HeaderList): string => {
-    const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`];
+    const lines = [`HTTP/1.1 ${status} ${reasonOf(status)}`];
     for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
     return `${lines.join('\r\n')}\r\n\r\n`;
   };

@@ -12,7 +12,14 @@ import type { BucketRoute, Route } from '../../hostnames/routing/find-route.js';
 import type { Store } from '../../store/driver.js';
 import { type Failure, failureOf, routeFailure } from '../error-pages/failures.js';
 import type { RoutingTable } from '../route/table.js';
-import type { EdgeRequest, HeaderList, ResponseSink, ServedRoute, Stage } from './exchange.js';
+import {
+  ASTERISK,
+  type EdgeRequest,
+  type HeaderList,
+  type ResponseSink,
+  type ServedRoute,
+  type Stage,
+} from './exchange.js';
 import { hasLooped } from './headers.js';
 
 /** Also takes answers that the edge makes itself. */
@@ -41,6 +48,10 @@ export type Answer = (request: EdgeRequest, sink: AnswerSink) => void;
 export function createAnswer(options: AnswerOptions): Answer {
   const { store, table, stage } = options;
   return (request, sink) => {
+    if (request.target === ASTERISK) {
+      sink.whole(200, ['content-length', '0', 'cache-control', 'no-store'], EMPTY);
+      return;
+    }
     const challenge = challengeBody(store, request);
     if (challenge !== undefined) {
       sink.whole(200, [...TEXT, 'content-length', String(challenge.length)], challenge);

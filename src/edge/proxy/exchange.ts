@@ -7,6 +7,9 @@ import type { BucketRoute, OriginRoute } from '../../hostnames/routing/find-rout
 import type { HeaderFields } from '../../http/fields.js';
 import type { Failure } from '../error-pages/failures.js';
 
+/** The target of OPTIONS for the server as a whole (RFC 9112 §3.2.4). */
+export const ASTERISK = '*';
+
 /** Alternating names (lower case) and values; a name may occur several times. */
 export type HeaderList = readonly string[];
 

@@ -6,7 +6,7 @@ import { type Failure, failureOf } from '../error-pages/failures.js';
 import { BODY_TOO_LARGE, BODY_TOO_SLOW } from '../listen/body.js';
 import { bounded, boundedEvents } from './boundary.js';
 import type { EdgeRequest, HeaderList, OriginControl, OriginEvents, ResponseSink, Stage } from './exchange.js';
-import { endToEndHeaders, originHeaders } from './headers.js';
+import { endToEndHeaders, type HeaderRules, originHeaders } from './headers.js';
 import { mayBeRepeated, originFailure, statusFailure } from './origin-failure.js';
 import { type OriginPlaces, type OriginShare, refusal } from './origin-places.js';
 import type { OriginPlan, OriginPlanner, Planned } from './origin-plan.js';
@@ -19,8 +19,7 @@ export interface FromOriginOptions {
   readonly places: OriginPlaces;
   /** For responses that are read ahead of their clients. */
   readonly memory: MemoryShares;
-  /** This installation's name in `CDN-Loop`. */
-  readonly loopId: string;
+  readonly rules: HeaderRules;
   /** Called with milliseconds from the request to the first octet of its response. */
   readonly onLatency: (ms: number) => void;
   /** A fault of this program ended an exchange. */
@@ -92,12 +91,12 @@ class Attempt implements OriginEvents, OriginControl, TurnHolder {
   }
 
   private send(plan: OriginPlan): void {
-    const { pools, loopId } = this.options;
+    const { pools, rules } = this.options;
     const { method, target, body, bodyLength } = this.request;
     const endpoint = plan.endpoints[this.endpoint]!;
     const isFresh = this.tries++ > 0;
     this.startedMs = performance.now();
-    const headers = originHeaders(this.request, loopId);
+    const headers = originHeaders(this.request, rules);
     // A body without a length is sent in chunks, however the client sent it.
     if (body && bodyLength !== undefined) headers.push('content-length', String(bodyLength));
     try {

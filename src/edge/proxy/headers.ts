@@ -54,8 +54,27 @@ export function endToEndHeaders(headers: HeaderList): string[] {
   return kept;
 }
 
-/** The header fields for the origin. `loopId`: this installation's name in `CDN-Loop` (RFC 8586). */
-export function originHeaders(request: EdgeRequest, loopId: string): string[] {
+/** What differs between installations. */
+export interface HeaderRules {
+  /** The name in `CDN-Loop` (RFC 8586). */
+  readonly loopId: string;
+  /** Whether fields reach origins whose names have underscores. */
+  readonly keepsUnderscores: boolean;
+}
+
+/** Names that programs behind an origin may take for others: CGI (RFC 3875 §4.1.18) and what follows it know letters only. */
+const AMBIGUOUS = /[^a-z0-9-]/;
+
+function isDropped(name: string, { keepsUnderscores }: HeaderRules): boolean {
+  if (name.startsWith('cf-') || OF_THE_EDGE.has(name)) return true;
+  if (!AMBIGUOUS.test(name)) return false;
+  if (!keepsUnderscores && name.includes('_')) return true;
+  const merged = name.replace(/[^a-z0-9]/g, '-');
+  return merged.startsWith('cf-') || OF_THE_EDGE.has(merged);
+}
+
+/** The header fields for the origin. */
+export function originHeaders(request: EdgeRequest, rules: HeaderRules): string[] {
   const { headers, authority, client, scheme, ray } = request;
   const sent = ['host', authority];
   let forwarded = '';
@@ -66,12 +85,12 @@ export function originHeaders(request: EdgeRequest, loopId: string): string[] {
     if (name === 'x-forwarded-for') forwarded += `${value}, `;
     else if (name === 'cdn-loop') loop += `${value}, `;
     // The edge answers `Expect: 100-continue` itself, when the body is needed (RFC 9110 §10.1.1).
-    else if (name === 'host' || name === 'expect' || name.startsWith('cf-') || OF_THE_EDGE.has(name)) continue;
+    else if (name === 'host' || name === 'expect' || isDropped(name, rules)) continue;
     else sent.push(name, value);
   }
   sent.push('x-forwarded-for', forwarded + client, 'x-forwarded-proto', scheme);
   sent.push('cf-connecting-ip', client, 'true-client-ip', client);
-  sent.push('cf-visitor', `{"scheme":"${scheme}"}`, 'cf-ray', ray, 'cdn-loop', loop + loopId);
+  sent.push('cf-visitor', `{"scheme":"${scheme}"}`, 'cf-ray', ray, 'cdn-loop', loop + rules.loopId);
   return sent;
 }
 

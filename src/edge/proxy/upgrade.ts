@@ -13,7 +13,7 @@ import { type Failure, failureOf } from '../error-pages/failures.js';
 import { type Stalls, unsentOf } from '../listen/stalls.js';
 import { bounded } from './boundary.js';
 import type { EdgeRequest, HeaderList, ServedRoute } from './exchange.js';
-import { endToEndHeaders, originHeaders } from './headers.js';
+import { endToEndHeaders, type HeaderRules, originHeaders } from './headers.js';
 import { originFailure, statusFailure } from './origin-failure.js';
 import { type OriginPlaces, refusal } from './origin-places.js';
 import type { OriginPlan, OriginPlanner } from './origin-plan.js';
@@ -34,7 +34,7 @@ export interface UpgraderOptions {
   readonly clock: Clock;
   readonly planner: OriginPlanner;
   readonly places: OriginPlaces;
-  readonly loopId: string;
+  readonly rules: HeaderRules;
   readonly trustedRoots: () => TrustedRoots;
 }
 
@@ -67,7 +67,7 @@ class UpgradeAttempt {
   ) {}
 
   async begin(route: OriginRoute): Promise<void> {
-    const { planner, places, loopId } = this.options;
+    const { planner, places, rules } = this.options;
     const { signal } = this.waiting;
     const planned = await planner.planFor(route, this.request.scheme);
     if (signal.aborted) return;
@@ -81,7 +81,7 @@ class UpgradeAttempt {
     if (typeof place !== 'function') this.outcome.onFailure(place);
     else if (signal.aborted) place();
     else {
-      const headers = [...originHeaders(this.request, loopId), ...this.extra];
+      const headers = [...originHeaders(this.request, rules), ...this.extra];
       this.end = ask(planned.plan, this.request, headers, this.options, this.outcome, place);
     }
   }

@@ -91,6 +91,8 @@ async function start(
     bodyLimit: settings.edgeBodyLimit,
     cacheOctets: settings.edgeCacheSize,
     logEvery: settings.edgeAccessLog,
+    originConnectionsOfClient: settings.edgeClientConnections,
+    keepsUnderscores: settings.edgeUnderscores === 'keep',
     details: settings.edgeErrorDetails === 'show',
     turn: options.turn,
     onRead,

@@ -1,0 +1,102 @@
+/** Requests as clients send them: what reaches origins of their fields, and what answers those that are unusual. */
+import { connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:net';
+import t, { type Test } from 'tap';
+import { editZoneSetting } from '../../src/control/zones/settings.js';
+import { type EdgeWorld, exchange, startEdgeWorld } from './fixture.js';
+import { listenTo } from './raw-origin.js';
+
+const HOST = 'www.a.test';
+
+/** An origin whose answer is the head that it got. */
+async function startWorld(t: Test, options = {}): Promise<EdgeWorld> {
+  const port = await listenTo(t, (socket, head) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${head.length}\r\n\r\n${head}`);
+  });
+  const world = await startEdgeWorld(t, options);
+  await editZoneSetting(world.ctx, await world.zone('a.test', port), 'ssl', 'flexible');
+  await world.heard();
+  return world;
+}
+
+const send = (world: EdgeWorld, head: string, body = ''): Promise<string> =>
+  exchange(connect(world.httpPort, '127.0.0.1'), `${head}\r\nConnection: close\r\n\r\n${body}`);
+
+t.test('cookies that HTTP/2 divides reach the origin as one field', async (t) => {
+  const world = await startWorld(t);
+  const socket = await world.tls(HOST, { ALPNProtocols: ['h2'] });
+  const session = connectHttp2(`https://${HOST}`, { createConnection: () => socket });
+  t.teardown(() => session.destroy());
+  const stream = session.request({ ':path': '/', cookie: ['a=1', 'b=2', 'c=3'] });
+  let text = '';
+  for await (const piece of stream) text += (piece as Buffer).toString();
+  t.match(text, /^cookie: a=1; b=2; c=3\r$/m);
+  t.equal(text.match(/cookie/g)?.length, 1);
+});
+
+t.test('names that an origin may take for others do not reach it', async (t) => {
+  const fields = [
+    'CF_Connecting_IP: 6.6.6.6',
+    'X_Forwarded_For: 6.6.6.6',
+    'X_Own: own',
+    'CF.Connecting.IP: 6.6.6.6',
+    'True!Client!IP: 6.6.6.6',
+    'X.Own: dot',
+  ];
+  const head = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n${fields.join('\r\n')}`;
+  const post = `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 1\r\n${fields.join('\r\n')}`;
+  const dropping = await startWorld(t);
+  const keeping = await startWorld(t, { keepsUnderscores: true });
+  for (const [request, body] of [
+    [head, ''],
+    [post, 'x'],
+  ] as const) {
+    const dropped = await send(dropping, request, body);
+    t.notMatch(dropped, /6\.6\.6\.6|x_own/);
+    t.match(dropped, /^x\.own: dot\r$/m, 'other names pass');
+    const kept = await send(keeping, request, body);
+    t.match(kept, /^x_own: own\r$/m);
+    t.notMatch(kept, /6\.6\.6\.6/, 'names of the edge are its own all the same');
+  }
+});
+
+t.test('unusual requests have the answers that they are due', async (t) => {
+  const world = await startWorld(t);
+  const cases: readonly (readonly [head: string, status: number])[] = [
+    [`GET / HTTP/1.1\r\nHost: ${HOST}:`, 200],
+    [`OPTIONS * HTTP/1.1\r\nHost: ${HOST}`, 200],
+    [`GET * HTTP/1.1\r\nHost: ${HOST}`, 400],
+    [`OPTIONS / HTTP/1.1\r\nHost: ${HOST}`, 200],
+    [`GET / HTTP/1.2\r\nHost: ${HOST}`, 505],
+    [`GET / HTTP/2.0\r\nHost: ${HOST}`, 505],
+    [`FOO / HTTP/1.1\r\nHost: ${HOST}`, 501],
+    [`get / HTTP/1.1\r\nHost: ${HOST}`, 501],
+    [`F(O / HTTP/1.1\r\nHost: ${HOST}`, 400],
+    ['nonsense', 400],
+    [`PROPFIND / HTTP/1.1\r\nHost: ${HOST}`, 200],
+  ];
+  for (const [head, status] of cases) {
+    t.equal(Number((await send(world, head)).slice(9, 12)), status, head);
+  }
+});
+
+t.test('a request behind one that asks for another protocol is not lost in silence', async (t) => {
+  const world = await startWorld(t);
+  const upgrade = `GET /1 HTTP/1.1\r\nHost: ${HOST}\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AA\r\n\r\n`;
+  const text = await exchange(
+    connect(world.httpPort, '127.0.0.1'),
+    `${upgrade}GET /2 HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`,
+  );
+  t.match(text, /^HTTP\/1\.1 200 [\s\S]*\r\nconnection: close\r\n[\s\S]*get \/1 /i);
+  t.notMatch(text, /get \/2 /);
+});
+
+t.test('statuses that HTTP does not register have their reason', async (t) => {
+  const world = await startEdgeWorld(t);
+  await world.zone('a.test', 1);
+  t.match(await send(world, `GET / HTTP/1.1\r\nHost: ${HOST}`), /^HTTP\/1\.1 521 Web server is down\r\n/);
+  t.match(
+    await send(world, `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 1`, 'x'),
+    /^HTTP\/1\.1 521 Web server is down\r\n/,
+  );
+});
