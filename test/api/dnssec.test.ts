@@ -64,6 +64,21 @@ t.test('the client turns it on, reads the DS record, and turns it off', async (t
   t.strictSame(misfits, []);
 });
 
+t.test('what was never given to the parent is removed at once, and nothing else', async (t) => {
+  let parent: ParentServerDs[] = [];
+  const { call, createZone } = await install(t, { findParentDs: async () => parent });
+  const path = `/zones/${await createZone('example.com')}/dnssec`;
+  const { json } = await call('PATCH', path, { status: 'active' });
+  t.equal(json.result.status, 'pending');
+  parent = [{ server: 'a.test', ds: [`${json.result.key_tag} 13 2 ${json.result.digest.toLowerCase()}`], ttl: 900 }];
+  t.equal((await call('DELETE', path)).status, 400, 'the parent has the DS record');
+  parent = [{ server: 'a.test', ds: [], ttl: 900 }];
+  const other = `/zones/${await createZone('example.org')}/dnssec`;
+  await call('PATCH', other, { status: 'active' });
+  t.equal((await call('DELETE', other)).status, 200);
+  t.match((await call('GET', other)).json.result, { status: 'disabled', key_tag: null });
+});
+
 t.test('keys, rollover, status', async (t) => {
   const { call, createZone, misfits, token } = await install(t, {
     findParentDs: async () => [{ server: 'a.test', ds: undefined, ttl: undefined }],

@@ -2,8 +2,14 @@
 import type { NewKeyAlgorithm } from '../../dnssec/signing-key.js';
 import type { ParentServerDs } from '../../resolver/parent-ds.js';
 import { findSigning, isSignedElsewhere } from '../../serving/signing.js';
-import { putParent, removeParent } from '../../store/dnssec/parents.js';
-import { type DenialKind, type DnssecState, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
+import { type ParentRow, putParent, removeParent } from '../../store/dnssec/parents.js';
+import {
+  type DenialKind,
+  type DnssecState,
+  type DnssecZoneRow,
+  findDnssecZone,
+  updateDnssecZone,
+} from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../guard/access.js';
@@ -119,11 +125,15 @@ function deactivate(ctx: Context, draft: Draft, zone: ZoneRow, servers: readonly
   const { store } = ctx;
   const row = findDnssecZone(store, zone.seq);
   if (!row || row.phase === 'unsigning' || row.state === 'disabled') return;
-  const agreed = agreedDs(noteParent(store, zone.seq, servers, draft.now));
-  // Where nothing can be found out, a DS record that nobody ever saw counts as absent; signatures stay for a while.
-  const isAbsent = agreed ? agreed.length === 0 : !servers?.length && row.ds_seen_at === null;
-  setState(ctx, draft, zone, isAbsent ? 'disabled' : 'pending-disabled');
+  const parent = noteParent(store, zone.seq, servers, draft.now);
+  setState(ctx, draft, zone, lacksDs(row, parent, servers) ? 'disabled' : 'pending-disabled');
   lookAtParentSoon(ctx, zone);
+}
+
+/** Where nothing can be found out, a DS record that nobody ever saw counts as absent; signatures stay for a while. */
+function lacksDs(row: DnssecZoneRow, parent: ParentRow, servers: readonly ParentServerDs[] | undefined): boolean {
+  const agreed = agreedDs(parent);
+  return agreed ? agreed.length === 0 : !servers?.length && row.ds_seen_at === null;
 }
 
 /** CDS and CDNSKEY ask for the removal of the DS records while a zone is being disabled (RFC 8078 §4). */
@@ -155,7 +165,9 @@ export async function deleteDnssec(ctx: Context, zoneId: string): Promise<void> 
     requireNoForeignKeys(ctx.store, zone);
     const parent = noteParent(ctx.store, zone.seq, servers, draft.now);
     const status = stateByParent(ctx.store, zone, row, parent);
-    if (status !== 'disabled') throw dnssecFailure('stillEnabled', { status });
+    // Who has not given the DS record to the parent yet needs no step in between; Terraform's destroy takes none.
+    if (status === 'pending' && lacksDs(row, parent, servers)) setState(ctx, draft, zone, 'disabled');
+    else if (status !== 'disabled') throw dnssecFailure('stillEnabled', { status });
     const removeAt = removalTime(row, parent, draft.now);
     if (removeAt <= draft.now) {
       endSigning(ctx, draft, zone);
