@@ -391,3 +391,20 @@ t.test('refusals of a batch point into the batch', async (t) => {
   const found = await call('POST', `${zone}/dns_records/scan/review`, { accepts: [{ ...A, name: 'd', content: 'x' }] });
   t.equal(found.json.errors[0].source.pointer, '/accepts/0/content');
 });
+
+t.test('a body that is not JSON is refused, also where nothing in it is used', async (t) => {
+  const { call, createZone } = await install(t);
+  const zone = await createZone('mine.test');
+  const wants = [
+    ['PUT', `/zones/${zone}/activation_check`],
+    ['POST', `/zones/${zone}/dns_records/scan/trigger`],
+    ['POST', '/user/sessions'],
+  ] as const;
+  for (const [method, path] of wants) {
+    for (const text of ['{"a":', 'garbage', '\xff\xfe']) {
+      const { status, json } = await call(method, path, undefined, { text });
+      t.match([status, json.errors?.[0]?.code], [400, 9207], `${method} ${path} ${text}`);
+    }
+    t.notMatch((await call(method, path, {})).text, /JSON/, `${path} with an empty object`);
+  }
+});

@@ -82,7 +82,8 @@ export const objectListRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
   );
 
   // A path that ends before the key arrives here, because the router removes its last slash.
-  app.put(OBJECTS, { config: { area: 'objects' }, schema: { hide: true, params: bucketParams } }, async (request) => {
+  const keyless = { config: { area: 'objects', rawBody: true }, schema: { hide: true, params: bucketParams } } as const;
+  app.put(OBJECTS, keyless, async (request) => {
     const context = contextOf(request);
     requireWriter(context.actor);
     const { account_id, bucket_name } = request.params;
