@@ -9,6 +9,7 @@ import { basename } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import { systemRandom } from '../base/random.js';
 import { type Blobs, createBlobsIn } from '../bucket/blobs.js';
+import { type BodyFault, faultInRow } from '../bucket/bodies.js';
 import { openStoreFile, type Store } from '../store/driver.js';
 import { findDamage, hasTable } from '../store/integrity.js';
 import { findMeta } from '../store/meta.js';
@@ -27,8 +28,6 @@ export interface DamagedObject {
   /** The name of its body; undefined when that is in the database. */
   readonly blob: string | undefined;
 }
-
-export type BodyFault = 'missing' | 'size' | 'content' | 'unreadable';
 
 const WORDS: Readonly<Record<BodyFault, string>> = {
   missing: 'is missing',
@@ -150,10 +149,8 @@ async function examineBodies(store: Store, place: BackupPlace, options: BodyOpti
     damaged.push({ seq, bucket, key, fault, blob });
   };
   for (const object of objectsInRows(store)) {
-    const octets = object.octets;
-    if (octets === null) note(object, 'missing');
-    else if (octets.length !== object.size) note(object, 'size');
-    else if (!createHash('md5').update(octets).digest().equals(object.md5)) note(object, 'content');
+    const fault = faultInRow(object);
+    if (fault) note(object, fault);
   }
   const objects = [...objectsWithFiles(store)];
   let octets = 0;

@@ -232,7 +232,13 @@ function report(request: FastifyRequest, reply: FastifyReply, options: Applicati
   metrics.count(method, status, received, sent);
   const path = originalUrl.split('?', 1)[0]!.slice(0, LONGEST_LOGGED);
   const ms = Math.round(reply.elapsedTime);
-  log.info({ method, path, status, received, sent, ms, client: clientOf(request, trustedProxies) }, 'bucket request');
+  const client = clientOf(request, trustedProxies);
+  // The body was damaged, or the client went away.
+  const isWhole = reply.raw.writableFinished;
+  log.info(
+    { method, path, status, received, sent, ms, client, ...(!isWhole && { incomplete: true }) },
+    'bucket request',
+  );
 }
 
 /** The client in the access log: the peer if the proxies' headers cannot be parsed. */

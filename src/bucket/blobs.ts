@@ -35,6 +35,8 @@ export interface BlobDraft {
 
 /** An open body. Octets from `first` to `last`, both included. */
 export interface BlobReader {
+  /** Octets. */
+  readonly size: number;
   /** May be called once; closes the body. */
   read(first: number, last: number): Readable;
   /** May be called repeatedly. */
@@ -89,7 +91,7 @@ export function createBlobsIn(root: string, random: Random): FileBlobs {
     sizeOf: async (name) => (await stat(placeOf(name)).catch(unlessMissing))?.size,
     async open(name) {
       const file = await open(placeOf(name), 'r').catch(unlessMissing);
-      return file && createReader(file);
+      return file && openReader(file);
     },
     close: async () => {},
     nowMs: async (clock) => clock.nowMs(),
@@ -111,9 +113,14 @@ export function createBlobsIn(root: string, random: Random): FileBlobs {
 
 export const newBlobName = (random: Random): string => Buffer.from(random.bytes(16)).toString('hex');
 
-function createReader(file: FileHandle): BlobReader {
+async function openReader(file: FileHandle): Promise<BlobReader> {
   const options = { highWaterMark: READ_OCTETS };
+  const { size } = await file.stat().catch(async (error: unknown) => {
+    await file.close();
+    throw error;
+  });
   return {
+    size,
     read: (start, end) => file.createReadStream({ ...options, start, end }),
     readPart: (start, end) => file.createReadStream({ ...options, start, end, autoClose: false }),
     close: () => file.close(),

@@ -27,6 +27,7 @@ import {
   removeObject,
 } from '../store/objects/objects.js';
 import { type Blobs, createBlobs } from './blobs.js';
+import { BodyDamaged } from './checked-body.js';
 import { objectFailure } from './errors.js';
 import { objectItem } from './item.js';
 import { listObjects } from './list.js';
@@ -39,7 +40,7 @@ import {
   type PutOptions,
 } from './object-store.js';
 import { createOpenBodies, type OpenBodies } from './open-bodies.js';
-import { openBlob, openInline } from './open-object.js';
+import { nameOf, openBlob, openInline } from './open-object.js';
 import { MOST_INLINE, type ReceivedBody, receiveBody } from './receive-body.js';
 
 export interface LocalStoreOptions {
@@ -218,17 +219,17 @@ async function openObject({ store, blobs }: LocalStore, bucket: number, key: str
   for (let attempt = 0; attempt < MOST_REPLACEMENTS; attempt++) {
     const row = findObject(store, bucket, key);
     if (!row) return undefined;
-    if (row.version === missing) break;
+    if (row.version === missing) throw new BodyDamaged(nameOf(row), 'is missing');
     if (row.blob === null) {
       const contents = contentsOfObject(store, row.seq);
-      if (contents) return openInline(objectItem(row), contents);
+      if (contents) return openInline(row, contents);
     } else {
       const blob = await blobs.open(row.blob);
-      if (blob) return openBlob(objectItem(row), blob);
+      if (blob) return openBlob(row, blob);
     }
     missing = row.version;
   }
-  throw new Error(`the body of an object is missing: bucket ${bucket}, key ${JSON.stringify(key.slice(0, 100))}`);
+  throw new BodyDamaged(nameOf({ bucket, key }), 'is missing');
 }
 
 async function deleteObjects(

@@ -1,22 +1,52 @@
-/** Opens objects with their bodies, from the database or from where large ones are. */
+/** Opens objects with their bodies, from the database or from where large ones are, and checks these bodies. */
 import { Readable } from 'node:stream';
+import type { ObjectRow } from '../store/objects/objects.js';
 import type { BlobReader } from './blobs.js';
-import type { ObjectItem, OpenObject } from './object-store.js';
+import { BodyDamaged, checkBody, md5Of } from './checked-body.js';
+import { objectItem } from './item.js';
+import type { OpenObject } from './object-store.js';
 
-export function openInline(item: ObjectItem, octets: Uint8Array): OpenObject {
+/** Bodies up to this size are read and checked before anything of them is sent: a stream would read as much at once. */
+const MOST_AT_ONCE = 256 * 1024;
+
+/** Throws {@link BodyDamaged}. */
+export function openInline(row: ObjectRow, octets: Uint8Array): OpenObject {
+  if (octets.length !== row.size) throw new BodyDamaged(nameOf(row), 'is not whole');
+  if (!md5Of(octets).equals(row.md5)) throw new BodyDamaged(nameOf(row), 'is not what was stored');
   const read = (first = 0, last = octets.length - 1): Readable => {
     // A copy, because SQLite's buffer may be a view of more octets than these.
     const part = Buffer.from(octets.subarray(first, last + 1));
     return Readable.from(part.length === 0 ? [] : [part], { objectMode: false });
   };
-  return { item, read, readPart: read, close: async () => {} };
+  return { item: objectItem(row), read, readPart: read, close: async () => {} };
 }
 
-export function openBlob(item: ObjectItem, blob: BlobReader): OpenObject {
+/** Takes the body over. Throws {@link BodyDamaged}; then it is closed. */
+export async function openBlob(row: ObjectRow, blob: BlobReader): Promise<OpenObject> {
+  const { size, md5 } = row;
+  const name = nameOf(row);
+  try {
+    if (blob.size !== size) throw new BodyDamaged(name, 'is not whole');
+    if (size <= MOST_AT_ONCE) {
+      const pieces: Buffer[] = [];
+      for await (const piece of checkBody(blob.readPart(0, size - 1), { length: size, md5, name })) pieces.push(piece);
+      await blob.close();
+      return openInline(row, Buffer.concat(pieces));
+    }
+  } catch (error) {
+    await blob.close();
+    throw error;
+  }
+  const checked = (source: Readable, first: number, last: number): Readable =>
+    checkBody(source, { length: last - first + 1, md5: first === 0 && last === size - 1 ? md5 : undefined, name });
   return {
-    item,
-    read: (first = 0, last = item.size - 1) => blob.read(first, last),
-    readPart: blob.readPart,
+    item: objectItem(row),
+    read: (first = 0, last = size - 1) => checked(blob.read(first, last), first, last),
+    readPart: (first, last) => checked(blob.readPart(first, last), first, last),
     close: blob.close,
   };
 }
+
+/** Which object it is, in messages; keys may be long. */
+export const nameOf = ({ bucket, key }: Pick<ObjectRow, 'bucket' | 'key'>): string =>
+  `object ${key.slice(0, 100)} in bucket number ${bucket}`;

@@ -38,13 +38,19 @@ const TIMEOUT_MS = 2000;
 /** Failing jobs that are named. */
 const MOST_JOBS = 5;
 
+interface DoctorOptions {
+  readonly json?: boolean;
+  readonly bodies?: boolean;
+}
+
 export function addDoctorCommand(program: Command, { terminal, environment }: CommandContext): void {
   const doctor = program
     .command('doctor')
+    .option('--bodies', 'read the bodies of all objects, and compare them with their sums')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane doctor', 'zoneplane doctor --data-dir /var/lib/zoneplane --json'));
-  addSettingOptions(doctor).action(async ({ json }: { json?: boolean }) => {
-    const findings = await examine(loadCommandSettings(doctor, environment), new SystemClock());
+  addSettingOptions(doctor).action(async ({ json, bodies = false }: DoctorOptions) => {
+    const findings = await examine(loadCommandSettings(doctor, environment), new SystemClock(), bodies);
     terminal.exitCode = findings.some(({ verdict }) => verdict === 'fail') ? 1 : 0;
     if (json) {
       terminal.json(findings);
@@ -59,7 +65,7 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Co
 }
 
 /** All findings, in the order in which they should be put right. */
-async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]> {
+async function examine(loaded: LoadedSettings, clock: Clock, readsBodies: boolean): Promise<Finding[]> {
   const { settings } = loaded;
   const directory = examineDirectory(settings);
   const findings = [...examineSettings(loaded), ...directory];
@@ -70,7 +76,7 @@ async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]>
   if (isUsable && !database.some(({ verdict }) => verdict === 'fail')) {
     findings.push(
       ...examineServedZones(settings),
-      ...(await examineBodies(settings)),
+      ...(await examineBodies(settings, readsBodies)),
       ...examineVault(loaded),
       ...examineJobs(settings),
       ...examineExpiry(settings, clock),

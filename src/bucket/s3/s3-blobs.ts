@@ -72,7 +72,7 @@ export function createS3Blobs(options: S3Options): Blobs {
     sizeOf: (name) => guarded(s3, 'looking for a body', () => sizeOf(s3, name)),
     async open(name) {
       const size = await guarded(s3, 'opening a body', () => sizeOf(s3, name));
-      return size === undefined ? undefined : createReader(s3, name);
+      return size === undefined ? undefined : createReader(s3, name, size);
     },
     async remove(name) {
       await guarded(s3, 'removing a body', () =>
@@ -180,7 +180,7 @@ async function unlessThere(s3: S3, name: string, size: number, error: unknown): 
   if ((await sizeOf(s3, name).catch(() => undefined)) !== size) throw error;
 }
 
-function createReader(s3: S3, name: string): BlobReader {
+function createReader(s3: S3, name: string, size: number): BlobReader {
   const streams = new Set<Readable>();
   const read = (first: number, last: number): Readable => {
     const stream = Readable.from(octetsOf(s3, name, first, last), { objectMode: false });
@@ -189,6 +189,7 @@ function createReader(s3: S3, name: string): BlobReader {
     return stream;
   };
   return {
+    size,
     read,
     readPart: read,
     async close() {
