@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { makeDirectories } from '../base/directories.js';
 import { isFull } from '../base/file-failure.js';
 import type { Blobs, FileBlobs } from '../bucket/blobs.js';
-import { copyOctets } from '../bucket/bodies.js';
+import { copyOctets } from '../bucket/bodies/compare.js';
 import type { ObjectInFile } from '../store/objects/objects.js';
 import { eachAtOnce } from './each-at-once.js';
 

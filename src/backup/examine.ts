@@ -9,7 +9,7 @@ import { basename } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import { systemRandom } from '../base/random.js';
 import { type Blobs, createBlobsIn } from '../bucket/blobs.js';
-import { type BodyFault, faultInRow } from '../bucket/bodies.js';
+import { type BodyFault, faultInRow } from '../bucket/bodies/compare.js';
 import { openStoreFile, type Store } from '../store/driver.js';
 import { findDamage, hasTable } from '../store/integrity.js';
 import { findMeta } from '../store/meta.js';

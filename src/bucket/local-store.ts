@@ -27,7 +27,8 @@ import {
   removeObject,
 } from '../store/objects/objects.js';
 import { type Blobs, createBlobs } from './blobs.js';
-import { BodyDamaged } from './checked-body.js';
+import { BodyDamaged } from './bodies/checked-body.js';
+import { verifyShare } from './bodies/verify-round.js';
 import { objectFailure } from './errors.js';
 import { objectItem } from './item.js';
 import { listObjects } from './list.js';
@@ -94,6 +95,7 @@ export function createLocalStore(options: LocalStoreOptions): ObjectStore {
     delete: (bucket, keys, beforeWrite) => deleteObjects(local, bucket, keys, beforeWrite),
     list: (bucket, query) => store.snapshot(() => listObjects(store, bucket, query)),
     sweep: () => sweep(local),
+    verify: (signal) => verifyShare({ ...local, signal }),
   };
 }
 

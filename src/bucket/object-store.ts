@@ -109,6 +109,8 @@ export interface ObjectStore {
    * made.
    */
   sweep(): Promise<boolean>;
+  /** Reads the next share of all bodies, slowly, and notes what is damaged; to be called once an hour. */
+  verify(signal: AbortSignal): Promise<void>;
 }
 
 export const LONGEST_KEY = 1024;

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { ObjectRow } from '../store/objects/objects.js';
 import type { BlobReader } from './blobs.js';
-import { BodyDamaged, checkBody, md5Of } from './checked-body.js';
+import { BodyDamaged, checkBody, md5Of } from './bodies/checked-body.js';
 import { objectItem } from './item.js';
 import type { OpenObject } from './object-store.js';
 

@@ -83,6 +83,14 @@ function jobKinds(parts: JobParts): JobKinds {
     ...incomingJobs(incoming),
     ...(member && { [SNAPSHOT_JOB]: snapshotJob(member, dataDir, clock) }),
     [TICKET_SECRET_JOB]: ticketSecretJob(hostnames.certificates.vault, base.random),
+    /** Finds damaged bodies that nobody reads. */
+    verify_bodies: {
+      limitMs: HOUR_MS,
+      async handler({ clock, signal }) {
+        await objects.verify(signal);
+        return { againAtMs: clock.nowMs() + HOUR_MS };
+      },
+    },
     /** Removes bodies without an object, which crashes leave behind. */
     sweep_objects: {
       async handler({ clock }) {
@@ -97,7 +105,7 @@ function jobKinds(parts: JobParts): JobKinds {
 export async function startJobs(parts: JobParts): Promise<Runner> {
   const { store, clock, log } = parts;
   const nowMs = clock.nowMs();
-  const permanent = ['sweep_objects', TICKET_SECRET_JOB, ...(parts.member ? [SNAPSHOT_JOB] : [])];
+  const permanent = ['sweep_objects', 'verify_bodies', TICKET_SECRET_JOB, ...(parts.member ? [SNAPSHOT_JOB] : [])];
   // A start that writes nothing succeeds on a full disk, too.
   const missing = permanent.filter((kind) => nextJobAt(store, kind) === undefined);
   const lostEntries = parts.member?.lostEntries === true;

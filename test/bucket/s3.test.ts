@@ -11,7 +11,7 @@ import { SystemClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { systemRandom } from '../../src/base/random.js';
 import { createBlobs } from '../../src/bucket/blobs.js';
-import { combineBlobs, moveBodies } from '../../src/bucket/combined-blobs.js';
+import { combineBlobs, moveBodies } from '../../src/bucket/bodies/combined-blobs.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import type { ObjectStore } from '../../src/bucket/object-store.js';
 import { parseS3Address } from '../../src/bucket/s3/address.js';

@@ -1,5 +1,7 @@
 /** A bucket at a name of a zone: what the edge answers there, from the bucket and from its cache, and when it ends. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { toHex } from '../../src/base/bytes.js';
@@ -19,6 +21,7 @@ import { keyOfTarget } from '../../src/edge/bucket/object-key.js';
 import { explainRoute } from '../../src/hostnames/routing/explain-route.js';
 import { allAccounts } from '../../src/store/access/accounts.js';
 import { allBuckets } from '../../src/store/objects/buckets.js';
+import { filesBelow } from '../support/backups.js';
 import { until } from '../support/until.js';
 import { startEdgeWorld } from './fixture.js';
 
@@ -48,6 +51,7 @@ async function prepare(t: Test) {
         (response) => {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('error', reject);
           response.on('end', () =>
             resolve({
               status: response.statusCode!,
@@ -231,4 +235,18 @@ t.test('settings, and the end', async (t) => {
   await remove('a.css');
   await deleteBucket(ctx, account, 'pictures', 'default');
   await until(async () => (await get('/a.css')).status === 409);
+});
+
+t.test('a damaged body is not sent, or breaks off', async (t) => {
+  const { get, put, ctx } = await prepare(t);
+  await put('middle', Buffer.alloc(200_000, 'm'));
+  await put('large', Buffer.alloc(2_000_000, 'l'));
+  for (const path of filesBelow(join(dirname(ctx.store.path), 'blobs'))) {
+    const octets = readFileSync(path);
+    octets[100_000]! ^= 1;
+    writeFileSync(path, octets);
+  }
+  t.match(await get('/middle'), { status: 500 });
+  await t.rejects(get('/large'), { code: 'ECONNRESET' });
+  await t.rejects(get('/large'), { code: 'ECONNRESET' }, 'and the cache does not have it');
 });

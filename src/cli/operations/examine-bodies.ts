@@ -1,7 +1,8 @@
 /** What `doctor` says about the large bodies of objects: files, or on S3. */
 import { messageOf, UserError } from '../../base/errors.js';
 import { silentLogger } from '../../base/log.js';
-import { compareBodies, type FaultyObject, verifyBodies } from '../../bucket/bodies.js';
+import { compareBodies, type FaultyObject, verifyBodies } from '../../bucket/bodies/compare.js';
+import { notedDamage } from '../../bucket/bodies/verify-round.js';
 import type { Settings } from '../../config/schema.js';
 import { hasDatabase } from '../../roles/data-directory.js';
 import { openBodies, requireBodies } from '../../roles/services/object-bodies.js';
@@ -27,6 +28,8 @@ export async function examineBodies(settings: Settings, readsAll: boolean): Prom
     const { bodies, faults } = await examine(store, blobs).finally(() => blobs.close());
     const place = shared ? 'bodies on S3' : 'files';
     if (readsAll) return describeVerified(bodies, faults);
+    const noted = notedDamage(store).map((object) => ({ object, fault: 'content' as const }));
+    if (noted.length > 0) return describeVerified(bodies, [...noted, ...faults]);
     if (bodies === 0)
       return shared ? [{ what, verdict: 'ok', text: 'the bucket on S3 answers; no body is there yet' }] : [];
     const [first] = faults;

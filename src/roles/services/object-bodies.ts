@@ -3,7 +3,7 @@ import type { Lifecycle } from '../../base/lifecycle.js';
 import type { Logger } from '../../base/log.js';
 import { systemRandom } from '../../base/random.js';
 import { type Blobs, createBlobs, type FileBlobs } from '../../bucket/blobs.js';
-import { combineBlobs, moveBodies } from '../../bucket/combined-blobs.js';
+import { combineBlobs, moveBodies } from '../../bucket/bodies/combined-blobs.js';
 import { createLocalStore } from '../../bucket/local-store.js';
 import type { ObjectStore } from '../../bucket/object-store.js';
 import type { Settings } from '../../config/schema.js';

@@ -2,6 +2,7 @@
 import type { MetricSample } from '../../base/metrics.js';
 import { countOpenFiles, openFileLimit } from '../../base/open-files.js';
 import { residentOctets } from '../../base/resident-memory.js';
+import { notedDamage } from '../../bucket/bodies/verify-round.js';
 import type { ObjectStore } from '../../bucket/object-store.js';
 import { dnssecSamples } from '../../control/dnssec/samples.js';
 import { peerSamples } from '../../control/secondary/status.js';
@@ -18,6 +19,11 @@ export function ownSamples(store: Store, version: string, objects: ObjectStore):
   return [
     gauge('build_info', 'The running version', 1, { version, node: process.version }),
     gauge('store_size_bytes', 'Size of the database on disk', storeSize(store)),
+    gauge(
+      'bucket_damaged_objects',
+      'Objects whose bodies were found damaged by the slow round through all',
+      notedDamage(store).length,
+    ),
     gauge('bucket_open_objects', 'Objects being read', objects.openCount()),
     ...openFileSamples(),
     ...dnssecSamples(store),

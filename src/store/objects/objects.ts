@@ -41,7 +41,16 @@ export type ObjectInRow = Pick<ObjectRow, 'seq' | 'bucket' | 'key' | 'size' | 'm
 
 export type NewObjectRow = RowOf<typeof OBJECT>;
 
+const COLUMNS = 'objects.seq, objects.bucket, objects.key, size, md5, buckets.name AS bucket_name';
+const BODIES = `SELECT ${COLUMNS}, blob, octets FROM objects JOIN buckets ON buckets.seq = bucket
+   LEFT JOIN object_contents ON object = objects.seq`;
+
 const statements = perStore((store) => ({
+  bodiesAfter: store.prepare<[seq: number, limit: number], BodyOfObject>(
+    `${BODIES} WHERE objects.seq > ? ORDER BY objects.seq LIMIT ?`,
+  ),
+  body: store.prepare<[seq: number], BodyOfObject>(`${BODIES} WHERE objects.seq = ?`),
+  octets: store.prepareTuples<[], [number | null]>('SELECT sum(size) FROM objects'),
   byKey: store.prepare<[bucket: number, key: string], ObjectRow>('SELECT * FROM objects WHERE bucket = ? AND key = ?'),
   contents: store.prepareTuples<[object: number], [octets: Uint8Array]>(
     'SELECT octets FROM object_contents WHERE object = ?',
@@ -112,7 +121,8 @@ export function garbageBlobs(store: Store, untilMs: number, limit: number): stri
     .map(([blob]) => blob);
 }
 
-const COLUMNS = 'objects.seq, objects.bucket, objects.key, size, md5, buckets.name AS bucket_name';
+/** An object with its body, or with the name of its body. */
+export type BodyOfObject = ObjectInRow & { readonly blob: string | null };
 
 /** Objects whose bodies are files, read row by row like the records of a zone; also in a backup with an older schema. */
 export function objectsWithFiles(store: Store): IterableIterator<ObjectInFile> {
@@ -136,4 +146,18 @@ export function objectsInRows(store: Store): IterableIterator<ObjectInRow> {
 /** Records that a file was deleted. */
 export function forgetGarbage(store: Store, blob: string): void {
   statements(store).forgetGarbage.run(blob);
+}
+
+/** The next objects behind a row number. */
+export function bodiesAfter(store: Store, seq: number, limit: number): BodyOfObject[] {
+  return statements(store).bodiesAfter.all(seq, limit);
+}
+
+export function bodyOf(store: Store, seq: number): BodyOfObject | undefined {
+  return statements(store).body.get(seq);
+}
+
+/** Octets of the bodies of all objects. */
+export function octetsOfBodies(store: Store): number {
+  return statements(store).octets.get()![0] ?? 0;
 }

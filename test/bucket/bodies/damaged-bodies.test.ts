@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { filesBelow } from '../support/backups.js';
-import { spawnCommand } from '../support/commands.js';
-import { startProgram, stopProgram } from '../support/program.js';
-import { until } from '../support/until.js';
+import { filesBelow } from '../../support/backups.js';
+import { spawnCommand } from '../../support/commands.js';
+import { startProgram, stopProgram } from '../../support/program.js';
+import { until } from '../../support/until.js';
 
 const KEY = 'e2e-key-0123456789-0123456789-0123456789';
 const SECRET = 'a secret of the application, long enough';
@@ -112,7 +112,7 @@ t.test('over the application and the API', async (t) => {
 
 t.test('a body that is cut while it is sent', async (t) => {
   const { Readable } = await import('node:stream');
-  const { checkBody } = await import('../../src/bucket/checked-body.js');
+  const { checkBody } = await import('../../../src/bucket/bodies/checked-body.js');
   const read = async (size: number, whole = 10): Promise<string> => {
     const source = Readable.from([Buffer.alloc(size)]);
     try {

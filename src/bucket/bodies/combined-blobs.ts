@@ -2,10 +2,10 @@
  * Bodies on S3, some of which are still files of this machine: those of the time before, or of a backup that was restored. They
  * are read from there until they have been moved.
  */
-import type { Store } from '../store/driver.js';
-import { objectsWithFiles } from '../store/objects/objects.js';
-import type { Blobs, FileBlobs } from './blobs.js';
-import { copyOctets } from './bodies.js';
+import type { Store } from '../../store/driver.js';
+import { objectsWithFiles } from '../../store/objects/objects.js';
+import type { Blobs, FileBlobs } from '../blobs.js';
+import { copyOctets } from './compare.js';
 
 export function combineBlobs(files: FileBlobs, shared: Blobs): Blobs {
   return {

@@ -1,15 +1,15 @@
 /** Compares the bodies of objects with the rows that name them, and copies them. */
 import { createHash } from 'node:crypto';
-import { AppError } from '../base/errors.js';
-import type { Store } from '../store/driver.js';
+import { AppError } from '../../base/errors.js';
+import type { Store } from '../../store/driver.js';
 import {
   isBlobUsed,
   type ObjectInFile,
   type ObjectInRow,
   objectsInRows,
   objectsWithFiles,
-} from '../store/objects/objects.js';
-import type { Blobs } from './blobs.js';
+} from '../../store/objects/objects.js';
+import type { Blobs } from '../blobs.js';
 import { md5Of } from './checked-body.js';
 
 /** The problem with an object's body. */
