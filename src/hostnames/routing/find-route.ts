@@ -121,8 +121,7 @@ class Search {
     this.exact = exact.find((row) => this.decides(row));
     this.wildcard = wildcards.find((row) => this.decides(row));
     this.inactive = { exact: exact.find(isInactive), wildcard: wildcards.find(isInactive) };
-    const domain = findBucketDomain(store, host);
-    this.domain = domain?.zone === this.own?.row.seq ? domain : undefined;
+    this.domain = this.own && findBucketDomain(store, host, this.own.row.seq);
   }
 
   run(): Route {
