@@ -4,6 +4,7 @@ import type { ConnectionError } from 'fastify';
 import type { AppError } from '../base/errors.js';
 import { refusal } from './envelope.js';
 import { errorItems, failure } from './errors.js';
+import { parseQuery } from './query.js';
 
 /**
  * In milliseconds. A connection may be idle for `connectionTimeout`; headers must arrive within `headersTimeout`. The
@@ -49,7 +50,7 @@ function refusalOf(error: ConnectionError): AppError {
  * The target for the router. A proxy sends the absolute form (RFC 9112 §3.2.2). Percent signs that begin no escape are
  * escaped below buckets: the router would refuse the path, but the object routes must report the problem with a key.
  */
-export function routableTarget(target: string): string {
+function routableTarget(target: string): string {
   const path = target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
   return path.includes('/r2/buckets/') && !isDecodable(path) ? path.replaceAll('%', '%25') : path;
 }
@@ -62,3 +63,16 @@ function isDecodable(text: string): boolean {
     return false;
   }
 }
+
+const MAX_PARAM_LENGTH = 2048;
+
+/** How targets lead to routes. */
+export const ROUTING = {
+  routerOptions: {
+    ignoreTrailingSlash: true,
+    ignoreDuplicateSlashes: true,
+    maxParamLength: MAX_PARAM_LENGTH,
+    querystringParser: (text: string) => parseQuery(text) as Record<string, unknown>,
+  },
+  rewriteUrl: (request: { readonly url?: string | undefined }) => routableTarget(request.url ?? '/'),
+};

@@ -15,6 +15,11 @@ export const failure = defineErrors('api', {
     code: 971,
     text: 'Please wait and consider throttling your request speed',
   },
+  tooManyReads: {
+    status: 429,
+    code: 971,
+    text: 'Too many long lists, searches and exports of this account wait already. Please wait for their answers.',
+  },
   wrongLocation: { status: 403, code: 9109, text: 'Cannot use the access token from location: {address}' },
   unknownToken: { status: 403, code: 9109, text: 'Invalid access token' },
   keyOnTokenRoute: { status: 403, code: 9109, text: 'Unauthorized to access requested resource' },

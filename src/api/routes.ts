@@ -5,9 +5,7 @@ import type { ContextBase } from '../control/kernel/context.js';
 import type { Propagation } from '../control/kernel/propagation.js';
 import type { HostnameServices } from '../hostnames/context.js';
 import type { Activity } from '../observe/activity.js';
-import { accountRoutes } from './accounts/routes.js';
 import { activityRoutes } from './activity/routes.js';
-import { auditLogRoutes } from './audit-logs/routes.js';
 import { authorityRootRoutes } from './authority-root/routes.js';
 import { packNeighbourRoutes } from './certificate-packs/neighbours.js';
 import { packRoutes } from './certificate-packs/routes.js';
@@ -17,43 +15,40 @@ import type { Cluster } from './cluster/schema.js';
 import { hostnameCertificateRoutes } from './custom-hostnames/certificate-routes.js';
 import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
 import { hostnameRoutes } from './custom-hostnames/routes.js';
-import { recordRoutes } from './dns-records/routes.js';
 import { scanRoutes } from './dns-records/scan-routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
 import { dnssecKeyRoutes, dnssecRoutes } from './dnssec/routes.js';
-import { explainRoutes } from './explain/routes.js';
 import { graphqlRoutes } from './graphql/routes.js';
 import { healthRoutes, type Readiness } from './health/routes.js';
 import { ipRoutes } from './ips/routes.js';
-import { membershipRoutes } from './memberships/routes.js';
 import { metricsRoutes } from './metrics/routes.js';
 import { overviewRoutes } from './overview/routes.js';
 import { purgeCacheRoutes } from './purge-cache/routes.js';
 import { type ApplicationFacts, bucketApplicationRoutes } from './r2-application/routes.js';
 import { absentBucketRoutes } from './r2-buckets/absent-routes.js';
-import { bucketRoutes } from './r2-buckets/routes.js';
 import { bucketDomainRoutes } from './r2-domains/routes.js';
 import { objectBodyRoutes } from './r2-objects/body-routes.js';
-import { objectListRoutes } from './r2-objects/routes.js';
+import { objectRoutes } from './r2-objects/routes.js';
+import type { Readers } from './reading/readers.js';
+import { READ_ROUTES } from './reading/routes.js';
 import { recordTypeRoutes } from './record-types/routes.js';
 import type { ContextOf } from './request.js';
 import { secondaryAccountRoutes } from './secondary-dns/account-routes.js';
 import { incomingRoutes } from './secondary-dns/incoming-routes.js';
 import { secondaryZoneRoutes } from './secondary-dns/zone-routes.js';
 import { sessionRoutes } from './sessions/routes.js';
-import { tokenRoutes } from './tokens/routes.js';
 import { neighbourRoutes } from './unsupported/routes.js';
 import { userRoutes } from './user/routes.js';
 import { zoneChangeRoutes } from './zone-changes/routes.js';
 import { zoneFileRoutes } from './zone-files/routes.js';
-import { zoneHistoryRoutes } from './zone-history/routes.js';
 import { zoneHoldRoutes } from './zone-hold/routes.js';
 import { zoneSettingsRoutes } from './zone-settings/routes.js';
-import { zoneRoutes } from './zones/routes.js';
 
 /** What routes below the base paths may need. */
 export interface RouteParts {
   readonly contextOf: ContextOf;
+  /** Whether threads read exports. */
+  readonly exportApart: Readers['export'] | undefined;
   readonly objects: ObjectStore;
   readonly hostnames: HostnameServices;
   readonly certificates: HostnameServices['certificates'];
@@ -66,12 +61,10 @@ export interface RouteParts {
 }
 
 export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
-  zoneRoutes,
+  ...READ_ROUTES,
   zoneFileRoutes,
-  recordRoutes,
   recordTypeRoutes,
   scanRoutes,
-  explainRoutes,
   dnsSettingsRoutes,
   zoneHoldRoutes,
   dnssecRoutes,
@@ -82,19 +75,13 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   overviewRoutes,
   clusterRoutes,
   activityRoutes,
-  zoneHistoryRoutes,
   userRoutes,
   sessionRoutes,
-  tokenRoutes,
-  accountRoutes,
-  membershipRoutes,
-  auditLogRoutes,
   ipRoutes,
-  bucketRoutes,
   bucketDomainRoutes,
   bucketApplicationRoutes,
   absentBucketRoutes,
-  objectListRoutes,
+  objectRoutes,
   objectBodyRoutes,
   fallbackRoutes,
   hostnameRoutes,

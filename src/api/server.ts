@@ -31,7 +31,7 @@ import { checkBody, refuseText } from './body-schema.js';
 import { clientAddressFinder, isFromThisMachine, isLocalAt, isLoopback, schemeFinder } from './client-address.js';
 import type { Cluster } from './cluster/schema.js';
 import { addTag, noteTag } from './conditions.js';
-import { answerClientError, MOST_CONNECTIONS, routableTarget, TIMEOUTS } from './connection.js';
+import { answerClientError, MOST_CONNECTIONS, ROUTING, TIMEOUTS } from './connection.js';
 import { createCurrentReads, type FollowingCopy } from './current.js';
 import { type Assets, loadAssets } from './dashboard/assets.js';
 import { dashboardRoutes, sendMissing, wantsPage } from './dashboard/routes.js';
@@ -39,11 +39,12 @@ import { failure, MalformedIdentifier, pathOf, sendError } from './errors.js';
 import type { Readiness } from './health/routes.js';
 import { DOCS_PATH, docsOptions, openapiOptions } from './openapi/document.js';
 import { permit, requireArea } from './permission.js';
-import { parseQuery } from './query.js';
 import type { ApplicationFacts } from './r2-application/routes.js';
 import { registerRateLimit, requestCounter } from './rate-limit.js';
+import { readApart } from './reading/apart.js';
+import type { Readers } from './reading/readers.js';
 import { addReceipt, checkPreferences } from './receipt.js';
-import { makeContextOf } from './request.js';
+import { makeContextOf, PREFIXES } from './request.js';
 import { createRequestMetrics, nameTurnsOf, noteRequest, type RequestMetrics } from './request-metrics.js';
 import { ROOT_ROUTES, ROUTES, type RouteParts } from './routes.js';
 
@@ -74,12 +75,12 @@ export interface ApiOptions {
   readonly readCluster?: () => Promise<Cluster>;
   /** The bucket application; absent: it is nowhere. */
   readonly application?: ApplicationFacts;
+  /** Whether threads answer requests that may read for long. */
+  readonly readers?: Readers;
   /** In a cluster: the copy that requests read. */
   readonly copy?: FollowingCopy;
 }
 
-/** Base paths of the v4 routes: the vendor's, and the short one (v4: §0.20). */
-const PREFIXES = ['/client/v4', '/v4'] as const;
 const METHODS: readonly HTTPMethods[] = [
   ...(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const),
   // No path has them.
@@ -87,7 +88,6 @@ const METHODS: readonly HTTPMethods[] = [
 ];
 /** The content type that fastify sets on every JSON body. */
 const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
-const MAX_PARAM_LENGTH = 2048;
 
 export function buildApi(options: ApiOptions): FastifyInstance {
   const { base } = options;
@@ -101,13 +101,7 @@ export function buildApi(options: ApiOptions): FastifyInstance {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     ...TIMEOUTS,
-    routerOptions: {
-      ignoreTrailingSlash: true,
-      ignoreDuplicateSlashes: true,
-      maxParamLength: MAX_PARAM_LENGTH,
-      querystringParser: (text) => parseQuery(text) as Record<string, unknown>,
-    },
-    rewriteUrl: (request) => routableTarget(request.url ?? '/'),
+    ...ROUTING,
     clientErrorHandler: answerClientError,
     frameworkErrors(error, request, reply) {
       if (assets && wantsPage(request)) {
@@ -176,11 +170,13 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
   app.decorateRequest('zoneTag', '');
   app.decorateRequest('outcome', null);
   app.decorateRequest('readPoint', null);
+  app.decorateRequest('mayMove', false);
 
   app.addHook('onRoute', (route) => {
     // A handler that reads the body itself also checks it.
     if (route.config?.rawBody) route.validatorCompiler = checkIdentifiers as FastifySchemaCompiler<unknown>;
     reads.wrapHandler(route, admit);
+    if (options.readers) readApart(route, options.readers, base.store);
   });
   app.addHook('onRequest', nameTurnsOf);
   app.addHook('onRequest', async (request, reply) => {
@@ -271,6 +267,7 @@ async function registerVersion4(scope: FastifyInstance, options: ApiOptions): Pr
   const parts: RouteParts = {
     ...{ objects, hostnames, certificates, propagation, readCluster, application },
     contextOf: makeContextOf(base),
+    exportApart: options.readers?.export,
     services: { vault: certificates.vault },
     activity: options.activity ?? createActivity(base.clock, () => undefined),
     edgeAddresses: base.settings.edgeAddresses,

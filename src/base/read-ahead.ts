@@ -15,7 +15,10 @@ let files = 0;
  * holds, such as a snapshot of the database, is let go soon. What was read meanwhile is in a file of `directory` that
  * disappears when it is closed, also by a crash. Errors of the source are thrown after what came before them.
  */
-export async function* readAhead(source: AsyncGenerator<string>, directory: string): AsyncGenerator<Uint8Array> {
+export async function* readAhead(
+  source: AsyncGenerator<string | Uint8Array>,
+  directory: string,
+): AsyncGenerator<Uint8Array> {
   const fd = openNameless(directory);
   const state: State = { written: 0, isDone: false, failure: undefined, isEnded: false, wake: () => {} };
   const filling = fill(source, fd, state);
@@ -49,11 +52,11 @@ interface State {
   wake: () => void;
 }
 
-async function fill(source: AsyncGenerator<string>, fd: number, state: State): Promise<void> {
-  let waiting: string[] = [];
+async function fill(source: AsyncGenerator<string | Uint8Array>, fd: number, state: State): Promise<void> {
+  let waiting: (string | Uint8Array)[] = [];
   let length = 0;
   const flush = async (): Promise<void> => {
-    const octets = Buffer.from(waiting.join(''));
+    const octets = joined(waiting);
     waiting = [];
     length = 0;
     for (let at = 0; at < octets.length; )
@@ -75,6 +78,12 @@ async function fill(source: AsyncGenerator<string>, fd: number, state: State): P
     state.isDone = true;
     state.wake();
   }
+}
+
+/** Many short texts, or few parts of octets. */
+function joined(parts: readonly (string | Uint8Array)[]): Uint8Array {
+  const octets = parts.filter((part) => typeof part !== 'string');
+  return octets.length > 0 ? Buffer.concat(octets) : Buffer.from(parts.join(''));
 }
 
 function openNameless(directory: string): number {

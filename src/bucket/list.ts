@@ -11,6 +11,10 @@ type Position = { readonly key: string } | { readonly group: string };
 const MOST_AT_ONCE = 1000;
 
 export function listObjects(store: Store, bucket: number, query: ListQuery): ObjectPage {
+  return store.snapshot(() => listPage(store, bucket, query));
+}
+
+function listPage(store: Store, bucket: number, query: ListQuery): ObjectPage {
   const { prefix = '', delimiter = '', limit } = query;
   const items: ObjectItem[] = [];
   const groups: string[] = [];

@@ -31,7 +31,6 @@ import { BodyDamaged } from './bodies/checked-body.js';
 import { verifyShare } from './bodies/verify-round.js';
 import { objectFailure } from './errors.js';
 import { objectItem } from './item.js';
-import { listObjects } from './list.js';
 import {
   type BeforeWrite,
   isObjectKey,
@@ -93,7 +92,6 @@ export function createLocalStore(options: LocalStoreOptions): ObjectStore {
     open: (bucket, key, client) => openWithin(local, bucket, key, client),
     openCount: () => local.openBodies.count(),
     delete: (bucket, keys, beforeWrite) => deleteObjects(local, bucket, keys, beforeWrite),
-    list: (bucket, query) => store.snapshot(() => listObjects(store, bucket, query)),
     sweep: () => sweep(local),
     verify: (signal) => verifyShare({ ...local, signal }),
   };

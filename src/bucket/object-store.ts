@@ -103,7 +103,6 @@ export interface ObjectStore {
   openCount(): number;
   /** Deletes objects together; missing ones are ignored. */
   delete(bucket: number, keys: readonly string[], beforeWrite?: BeforeWrite): Promise<void>;
-  list(bucket: number, query: ListQuery): ObjectPage;
   /**
    * Removes files that crashes have left behind. Must run once after the start. False when it stopped because a backup is being
    * made.

@@ -1,5 +1,6 @@
 /** The admin process, the only one that writes: migrates the store, creates the first administrator, serves the API. */
 
+import { createReaders, type Readers } from '../api/reading/readers.js';
 import { createRequestMetrics } from '../api/request-metrics.js';
 import { type ApiOptions, buildApi } from '../api/server.js';
 import { messageOf } from '../base/errors.js';
@@ -83,7 +84,6 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
   const { settings, clock, log, version } = options;
   const lifecycle = createLifecycle(clock, log);
   try {
-    const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
     const afterCommit: (() => void)[] = [];
     const ended = Promise.withResolvers<void>();
     const { store, vault, zoneKeys, member } = await openOwnStore(options, lifecycle, afterCommit, ended.resolve);
@@ -112,7 +112,9 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const hearing = await hearProcesses(options, sources);
     afterCommit.push(...hearing.afterCommit);
     const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
-    const services = [turns, edge, application.metrics, resolverMetrics, refresher, lookUps, incoming];
+    const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
+    const readers = startReaders(options, base, lifecycle);
+    const services = [turns, readers, edge, application.metrics, resolverMetrics, refresher, lookUps, incoming];
     const measured = [requestMetrics, runner, ...hearing.parts, ...services];
     const api = buildApi({
       ...{ objects, hostnames, version, propagation, activity, requestMetrics, application },
@@ -120,6 +122,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       host: settings.adminHost,
       readiness: gate.readiness,
       ...hearing.ofCluster,
+      readers,
       rateLimit: settings.adminRateLimit,
       trustedProxies: parseCidrSet(settings.trustProxies),
       metricsPublic: settings.metricsPublic === 'on',
@@ -141,6 +144,12 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     await lifecycle.stop(STATUS_PERIOD_MS);
     throw explainStart(error, settings.dataDir);
   }
+}
+
+/** What may read for long is read by threads. */
+function startReaders({ settings, clock, log }: AdminOptions, base: ContextBase, lifecycle: Lifecycle): Readers {
+  const data = { dataDir: settings.dataDir, settings: base.settings, logLevel: log.level };
+  return lifecycle.own('readers', createReaders(data, clock, log), (part) => part.close());
 }
 
 /**

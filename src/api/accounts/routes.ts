@@ -19,7 +19,7 @@ export const accountRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
   app.get(
     '/accounts',
     {
-      config: { area: 'any' },
+      config: { area: 'any', readsLong: true },
       schema: { tags, summary: 'List accounts', querystring: accountQuery, response: answersList(account) },
     },
     async (request) => {
@@ -68,7 +68,7 @@ function addQuotas(app: RouteScope, contextOf: ContextOf): void {
   app.get(
     '/accounts/:account_id/dns_records/usage',
     {
-      config: { area: 'account' },
+      config: { area: 'account', readsLong: true },
       schema: {
         tags: ['DNS records'],
         summary: 'Count the records of all zones of an account',
@@ -89,7 +89,7 @@ function addQuotas(app: RouteScope, contextOf: ContextOf): void {
   app.get(
     '/accounts/:account_id/quotas',
     {
-      config: { area: 'account' },
+      config: { area: 'account', readsLong: true },
       schema: { tags, summary: 'List quotas and use', params: accountParams, response: answersOne(quotas) },
     },
     async (request) => success(quotasView(await listQuotas(contextOf(request), request.params.account_id))),

@@ -21,7 +21,7 @@ export const auditLogRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.get(
     '/accounts/:account_id/audit_logs',
     {
-      config: { area: 'account' },
+      config: { area: 'account', readsLong: true },
       schema: {
         tags,
         summary: 'List who did what in an account',
@@ -42,7 +42,7 @@ export const auditLogRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.get(
     '/user/audit_logs',
     {
-      config: { area: 'user' },
+      config: { area: 'user', readsLong: true },
       schema: {
         tags,
         summary: 'List what you did',
@@ -62,7 +62,7 @@ export const auditLogRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.get(
     '/accounts/:account_id/logs/audit',
     {
-      config: { area: 'account' },
+      config: { area: 'account', readsLong: true },
       schema: {
         tags,
         summary: 'List who did what in an account, from a cursor on',

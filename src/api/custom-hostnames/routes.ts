@@ -8,28 +8,17 @@ import {
   getHostname,
   getHostnameQuota,
 } from '../../hostnames/hostnames.js';
-import { listHostnames } from '../../hostnames/list.js';
 import { readBody } from '../body-schema.js';
-import { success, successPage } from '../envelope.js';
-import { HOSTNAME_PAGES, pageOf, resultInfo } from '../paging.js';
-import { type ContextOf, queryOf, type RouteScope } from '../request.js';
-import { answers, answersList, answersOne } from '../schema.js';
+import { success } from '../envelope.js';
+import type { ContextOf, RouteScope } from '../request.js';
+import { answers, answersOne } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 import { tellLimit } from './body.js';
-import { hostnameFilter } from './filter.js';
-import {
-  customHostname,
-  hostnameCreation,
-  hostnameDeletion,
-  hostnameEdit,
-  hostnameParams,
-  hostnameQuery,
-  quota,
-} from './schema.js';
+import { LIST } from './list-routes.js';
+import { customHostname, hostnameCreation, hostnameDeletion, hostnameEdit, hostnameParams, quota } from './schema.js';
 import { hostnameView } from './view.js';
 
 const tags = ['Custom hostnames'];
-const LIST = '/zones/:zone_id/custom_hostnames';
 const ONE = `${LIST}/:custom_hostname_id`;
 
 export interface HostnameRouteOptions {
@@ -41,36 +30,12 @@ type HostnameContextOf = (request: Parameters<ContextOf>[0]) => HostnameContext;
 
 export const hostnameRoutes: FastifyPluginAsyncZod<HostnameRouteOptions> = async (app, options) => {
   const contextOf: HostnameContextOf = (request) => ({ ...options.contextOf(request), hostnames: options.hostnames });
-  addList(app, contextOf);
   addCreation(app, contextOf);
   addQuota(app, contextOf);
   addGet(app, contextOf);
   addEdit(app, contextOf);
   addDeletion(app, contextOf);
 };
-
-function addList(app: RouteScope, contextOf: HostnameContextOf): void {
-  app.get(
-    LIST,
-    {
-      config: { area: 'certificates' },
-      schema: {
-        tags,
-        summary: 'List custom hostnames',
-        params: zoneParams,
-        querystring: hostnameQuery,
-        response: answersList(customHostname),
-      },
-    },
-    async (request) => {
-      const page = pageOf(queryOf(request), HOSTNAME_PAGES);
-      const query = { ...hostnameFilter(queryOf(request)), ...page };
-      const found = await listHostnames(contextOf(request), request.params.zone_id, query);
-      const views = found.items.map(hostnameView);
-      return successPage(views, resultInfo(page, views.length, found.totalCount));
-    },
-  );
-}
 
 function addCreation(app: RouteScope, contextOf: HostnameContextOf): void {
   app.post(

@@ -17,11 +17,13 @@ import { success, successPage } from '../envelope.js';
 import { failure } from '../errors.js';
 import { pageOf, RECORD_PAGES, resultInfo, SHADOW_PAGES } from '../paging.js';
 import { isPresent, switchValue, textValue } from '../query.js';
+import type { Readers } from '../reading/readers.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answers, answersList, answersOne, failureEnvelope, onlyId } from '../schema.js';
 import { printTime } from '../times.js';
 import { zoneParams } from '../zones/schema.js';
 import { recordFilter } from './filter.js';
+import { getsLong, listsLong } from './reads-long.js';
 import {
   asOf,
   batchBody,
@@ -40,11 +42,15 @@ import { exportText, FORM_LIMIT_BYTES, leftOutMessages, readZoneFile, streamText
 import { recordView } from './view.js';
 
 const tags = ['DNS records'];
+/** Octets of a page that is written beside everything else that the main thread does. */
+const MOST_OCTETS_HERE = 256 * 1024;
 const LIST = '/zones/:zone_id/dns_records';
 const ONE = `${LIST}/:dns_record_id`;
 
 export interface RecordRouteOptions {
   readonly contextOf: ContextOf;
+  /** Whether threads read exports. */
+  readonly exportApart?: Readers['export'] | undefined;
 }
 
 export const recordRoutes: FastifyPluginAsyncZod<RecordRouteOptions> = async (app, options) => {
@@ -64,7 +70,7 @@ function addList(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.get(
     LIST,
     {
-      config: { area: 'dns', narrowable: true, zoneState: 'read' },
+      config: { area: 'dns', narrowable: true, zoneState: 'read', readsLong: listsLong },
       schema: {
         tags,
         summary: 'List records',
@@ -77,7 +83,12 @@ function addList(app: RouteScope, { contextOf }: RecordRouteOptions): void {
       const filter = recordFilter(queryOf(request));
       const page = pageOf(queryOf(request), filter.withShadow ? SHADOW_PAGES : RECORD_PAGES);
       const asOf = textValue(queryOf(request), 'as_of');
-      const found = await listRecords(contextOf(request), request.params.zone_id, { ...filter, ...page, asOf });
+      const found = await listRecords(contextOf(request), request.params.zone_id, {
+        ...filter,
+        ...page,
+        asOf,
+        mostOctets: request.mayMove ? MOST_OCTETS_HERE : undefined,
+      });
       const views = found.items.map(recordView);
       return successPage(views, resultInfo(page, views.length, found.totalCount));
     },
@@ -108,7 +119,7 @@ function addGet(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.get(
     ONE,
     {
-      config: { area: 'dns', narrowable: true, zoneState: 'read' },
+      config: { area: 'dns', narrowable: true, zoneState: 'read', readsLong: getsLong },
       schema: {
         tags,
         summary: 'Get a record',
@@ -219,7 +230,7 @@ function addUsage(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   );
 }
 
-function addExport(app: RouteScope, { contextOf }: RecordRouteOptions): void {
+function addExport(app: RouteScope, { contextOf, exportApart }: RecordRouteOptions): void {
   app.get(
     `${LIST}/export`,
     {
@@ -235,7 +246,7 @@ function addExport(app: RouteScope, { contextOf }: RecordRouteOptions): void {
       // Rather refused than answered with another state than the one asked for.
       if (isPresent(queryOf(request), 'as_of')) throw failure('noAsOf');
       const context = contextOf(request);
-      const text = await streamText(exportText(context, request.params.zone_id), context.log);
+      const text = await streamText(exportText(context, request.params.zone_id, exportApart), context.log);
       reply.header('content-type', 'text/plain; charset=utf-8');
       return reply.send(text as never);
     },

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from '../../base/log.js';
 import { readAhead } from '../../base/read-ahead.js';
+import { requireZone } from '../../control/guard/access.js';
 import type { RecordImportResult } from '../../control/imports/records.js';
 import type { Context } from '../../control/kernel/context.js';
 import { exportZone } from '../../control/records/export.js';
@@ -11,6 +12,7 @@ import { IN_MEMORY } from '../../store/driver.js';
 import { bodyFailure } from '../body.js';
 import type { Message } from '../envelope.js';
 import { failure } from '../errors.js';
+import type { Readers } from '../reading/readers.js';
 import { parseMultipart } from './multipart.js';
 
 /** Largest zone file, in octets (v4: §7.3). */
@@ -74,8 +76,13 @@ export async function streamText(pieces: AsyncGenerator<string | Uint8Array>, lo
 }
 
 /** A zone file. It is read at once, so that a client that reads slowly does not hold the write-ahead log of the database. */
-export function exportText(context: Context, zoneId: string): AsyncGenerator<string | Uint8Array> {
-  const pieces = exportZone(context, zoneId, 'bind');
+export function exportText(
+  context: Context,
+  zoneId: string,
+  exportApart?: Readers['export'],
+): AsyncGenerator<string | Uint8Array> {
+  requireZone(context, zoneId);
+  const pieces = exportApart ? exportApart(context.actor, zoneId) : exportZone(context, zoneId, 'bind');
   const { path } = context.store;
   return path === IN_MEMORY ? pieces : readAhead(pieces, dirname(path));
 }

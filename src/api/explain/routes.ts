@@ -17,7 +17,7 @@ export const explainRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
   app.get(
     '/zones/:zone_id/dns_records/explain',
     {
-      config: { area: 'dns' },
+      config: { area: 'dns', readsLong: true },
       schema: {
         tags: ['DNS records'],
         summary: 'Explain an answer',

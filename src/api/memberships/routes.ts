@@ -46,7 +46,7 @@ export const membershipRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> =
   app.get(
     '/memberships',
     {
-      config: { area: 'memberships' },
+      config: { area: 'memberships', readsLong: true },
       schema: {
         tags: ['Accounts'],
         summary: 'List memberships',

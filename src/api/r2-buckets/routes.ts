@@ -42,7 +42,7 @@ function addList(app: RouteScope, { contextOf }: BucketRouteOptions): void {
   app.get(
     LIST,
     {
-      config: { area: 'buckets' },
+      config: { area: 'buckets', readsLong: true },
       schema: {
         tags,
         summary: 'List buckets',
@@ -159,7 +159,7 @@ function addMetrics(app: RouteScope, { contextOf }: BucketRouteOptions): void {
   app.get(
     '/accounts/:account_id/r2/metrics',
     {
-      config: { area: 'buckets' },
+      config: { area: 'buckets', readsLong: true },
       schema: {
         tags,
         summary: 'Get the usage of all buckets of an account',

@@ -20,7 +20,8 @@ import { bucketHeaders } from '../r2-buckets/schema.js';
 import type { RouteScope } from '../request.js';
 import { answersOne, failureEnvelope } from '../schema.js';
 import { objectKeyOf } from './key.js';
-import { OBJECTS, type ObjectRouteOptions, stillCurrent } from './routes.js';
+import { OBJECTS } from './list-routes.js';
+import { type ObjectRouteOptions, stillCurrent } from './routes.js';
 import { objectParams, onlyKey, readHeaders, uploaded, uploadHeaders } from './schema.js';
 import { uploadedView } from './view.js';
 

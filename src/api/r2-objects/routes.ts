@@ -1,4 +1,4 @@
-/** `/accounts/{account_id}/r2/buckets/{bucket_name}/objects`: list objects and delete many (v4: §13). */
+/** `/accounts/{account_id}/r2/buckets/{bucket_name}/objects`: delete many objects (v4: §13). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { requireBucket } from '../../bucket/access.js';
@@ -9,17 +9,14 @@ import type { Context } from '../../control/kernel/context.js';
 import { requireCurrent } from '../../control/kernel/read-point.js';
 import { bodyFailure } from '../body.js';
 import { success } from '../envelope.js';
-import { OBJECT_PAGES, pageOf } from '../paging.js';
-import { textValue } from '../query.js';
 import { jurisdictionOf } from '../r2-buckets/request.js';
 import { bucketHeaders, bucketParams } from '../r2-buckets/schema.js';
-import { type ContextOf, queryOf } from '../request.js';
+import type { ContextOf } from '../request.js';
 import { answersOne } from '../schema.js';
-import { objectList, objectQuery, onlyKey } from './schema.js';
-import { listInfo, objectView } from './view.js';
+import { OBJECTS } from './list-routes.js';
+import { onlyKey } from './schema.js';
 
 const tags = ['Buckets'];
-export const OBJECTS = '/accounts/:account_id/r2/buckets/:bucket_name/objects';
 const MOST_KEYS = 1000;
 
 export interface ObjectRouteOptions {
@@ -27,36 +24,7 @@ export interface ObjectRouteOptions {
   readonly objects: ObjectStore;
 }
 
-export const objectListRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async (app, { contextOf, objects }) => {
-  app.get(
-    OBJECTS,
-    {
-      config: { area: 'objects' },
-      schema: {
-        tags,
-        summary: 'List objects',
-        params: bucketParams,
-        querystring: objectQuery,
-        headers: bucketHeaders,
-        response: objectList,
-      },
-    },
-    async (request) => {
-      const { account_id, bucket_name } = request.params;
-      const bucket = requireBucket(contextOf(request), account_id, bucket_name, jurisdictionOf(request));
-      const query = queryOf(request);
-      const { perPage } = pageOf(query, OBJECT_PAGES);
-      const page = objects.list(bucket.seq, {
-        prefix: textValue(query, 'prefix'),
-        delimiter: textValue(query, 'delimiter'),
-        startAfter: textValue(query, 'start_after'),
-        cursor: textValue(query, 'cursor'),
-        limit: perPage,
-      });
-      return { ...success(page.items.map(objectView)), result_info: listInfo(page, perPage) };
-    },
-  );
-
+export const objectRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async (app, { contextOf, objects }) => {
   app.delete(
     OBJECTS,
     {

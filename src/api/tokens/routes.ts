@@ -106,7 +106,7 @@ const tokenListRoutes: Routes = async (app, { contextOf, owned: { path, area, li
   app.get(
     path,
     {
-      config: { area },
+      config: { area, readsLong: true },
       schema: { tags, summary: 'List tokens', params: list, querystring: tokenQuery, response: answersList(token) },
     },
     async (request) => {

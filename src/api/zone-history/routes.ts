@@ -16,7 +16,7 @@ export const zoneHistoryRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> 
   app.get(
     PATH,
     {
-      config: { area: 'dns' },
+      config: { area: 'dns', readsLong: true },
       schema: {
         tags,
         summary: 'List changes, newest first',
@@ -35,7 +35,7 @@ export const zoneHistoryRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> 
   app.get(
     `${PATH}/:change`,
     {
-      config: { area: 'dns' },
+      config: { area: 'dns', readsLong: true },
       schema: { tags, summary: 'Get one change', params: editParams, response: answersOne(zoneEdit) },
     },
     async (request) => {

@@ -1,4 +1,5 @@
 /** `/zones`: list, create, get, edit, delete, check the delegation again (v4: §3). */
+import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { checkActivation } from '../../control/zones/activation.js';
 import type { ZoneItem } from '../../control/zones/item.js';
@@ -13,6 +14,8 @@ import {
   type NameOperator,
   type ZoneQuery,
 } from '../../control/zones/zones.js';
+import type { Store } from '../../store/driver.js';
+import { hasMoreZones } from '../../store/zones/unusual.js';
 import { type Message, success, successPage } from '../envelope.js';
 import { pageOf, resultInfo, ZONE_PAGES } from '../paging.js';
 import { choiceValue, choiceValues, type Query, switchValue, textValue } from '../query.js';
@@ -33,11 +36,23 @@ import { permissionsOf, zoneView } from './view.js';
 
 const tags = ['Zones'];
 
+/** Zones that are looked through in a millisecond or two. */
+const FEW_ZONES = 2000;
+
+/** One zone by its name is what most clients ask for. */
+function isLong(request: FastifyRequest, store: Store): boolean {
+  const { name, ...others } = queryOf(request);
+  const isOne = name !== undefined && Object.keys(others).every((other) => SIZES.has(other));
+  return !isOne && hasMoreZones(store, FEW_ZONES);
+}
+
+const SIZES: ReadonlySet<string> = new Set(['page', 'per_page']);
+
 export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.get(
     '/zones',
     {
-      config: { area: 'any' },
+      config: { area: 'any', readsLong: isLong },
       schema: { tags, summary: 'List zones', querystring: zoneQuery, response: answersList(zone) },
     },
     async (request) => {

@@ -61,6 +61,8 @@ export interface RecordQuery extends PageQuery, ShadowQuery {
   readonly match?: 'all' | 'any';
   readonly search?: string;
   readonly order?: RecordOrder;
+  /** Octets of the records of a page; more are refused with {@link PageTooLong}. */
+  readonly mostOctets?: number | undefined;
   /** The records as they were at a moment (see moment.ts). */
   readonly asOf?: string | undefined;
 }
@@ -72,6 +74,9 @@ const OPERATORS: readonly TextOperator[] = ['exact', 'contains', 'startswith', '
 const LOOKED_THROUGH = 20_000;
 /** The largest number of words in a free-text search that are used. */
 const MOST_WORDS = 10;
+
+/** A page would take long to write; nobody but the caller that has set a limit sees this. */
+export class PageTooLong extends Error {}
 
 /** Records of a zone that match the query (v4: §5.5). Default 100 a page, at most 50,000. */
 export async function listRecords(ctx: Context, zoneId: string, query: RecordQuery): Promise<Page<RecordItem>> {
@@ -95,6 +100,7 @@ export async function listRecords(ctx: Context, zoneId: string, query: RecordQue
       offset: (page - 1) * perPage,
       mnemonic: typeMnemonic,
     });
+    if (octetsOf(rows) > (query.mostOctets ?? Number.POSITIVE_INFINITY)) throw new PageTooLong();
     const shadowOf = createShadows(store, zone);
     const itemOf = (row: RecordRow): RecordItem => {
       const item = recordItemWithTarget(store, row, zone, ctx.settings.limits.origins);
@@ -103,6 +109,10 @@ export async function listRecords(ctx: Context, zoneId: string, query: RecordQue
     return { items: rows.map(itemOf), page, perPage, totalCount: total };
   };
   return query.asOf === undefined ? ctx.store.snapshot(() => read(ctx)) : readAsOf(ctx, zoneId, query.asOf, read);
+}
+
+function octetsOf(rows: readonly RecordRow[]): number {
+  return rows.reduce((sum, { content, rdata }) => sum + content.length + rdata.length, 0);
 }
 
 /** Records outside the actor's scopes are omitted (v4: Appendix B no. 5). */

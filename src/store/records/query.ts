@@ -39,7 +39,7 @@ export interface RecordSelection {
  * Up to this many records, the default order is by name as text. Larger zones are paged in canonical order (RFC 4034
  * §6.1), which the index provides; sorting them for every page would take seconds.
  */
-const SORTED_BY_TEXT = 20_000;
+export const SORTED_BY_TEXT = 20_000;
 
 /** Up to this many matching records are sorted; more are read in index order. */
 const FEW = 5000;

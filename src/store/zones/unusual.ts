@@ -14,6 +14,7 @@ const statements = perStore((store) => ({
      WHERE r.proxied = 1 AND z.served = 1 ORDER BY r.zone LIMIT 1`,
   ),
   // 2 is NS.
+  further: store.prepareTuples<[than: number], [1]>('SELECT 1 FROM zones LIMIT 1 OFFSET ?'),
   bare: store.prepareTuples<[limit: number], [name: string]>(
     `SELECT name FROM zones WHERE served = 1 AND type <> 'secondary' AND name_server_mode = 'records'
      AND NOT EXISTS (SELECT 1 FROM records WHERE zone = zones.seq AND owner_key = x'' AND type = 2)
@@ -27,6 +28,11 @@ export function servedZoneNames(store: Store): readonly (readonly [seq: number, 
 }
 
 /** Number of served zones whose name servers are those of the service. */
+/** Whether there are more zones than so many. */
+export function hasMoreZones(store: Store, than: number): boolean {
+  return statements(store).further.get(than) !== undefined;
+}
+
 export function countZonesOfService(store: Store): number {
   return statements(store).service.get()![0];
 }

@@ -1,0 +1,82 @@
+/** Which requests are read apart from the main thread, and how they are answered. */
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify';
+import { PageTooLong } from '../../control/records/records.js';
+import type { Store } from '../../store/driver.js';
+import { callerOf } from '../request.js';
+import type { ReadAnswer, ReadOrder } from './order.js';
+import type { Readers } from './readers.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether the handler may end with {@link PageTooLong}, so that a thread answers. */
+    mayMove: boolean;
+  }
+  interface FastifyContextConfig {
+    /**
+     * Whether a request may read so much, or compare so much, that others would wait: it is answered by a thread that reads. A
+     * function decides by what the request asks for.
+     */
+    readsLong?: true | ((request: FastifyRequest, store: Store) => boolean);
+  }
+}
+
+/** Octets that are sent in one turn. */
+const PIECE = 256 * 1024;
+/** What belongs to the connection, or to a body that nobody reads. */
+const NOT_PASSED: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'expect',
+  'host',
+  'authorization',
+  'cookie',
+]);
+
+/** For each route. */
+export function readApart(route: RouteOptions, readers: Readers, store: Store): void {
+  const readsLong = route.config?.readsLong;
+  if (!readsLong) return;
+  const handler = route.handler as (request: FastifyRequest, reply: FastifyReply) => unknown;
+  const answerApart = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    if (readsLong !== true && !readsLong(request, store)) {
+      try {
+        request.mayMove = true;
+        return await handler(request, reply);
+      } catch (error) {
+        if (!(error instanceof PageTooLong)) throw error;
+      }
+    }
+    return send(reply, await readers.read(orderOf(request), gone(reply)));
+  };
+  route.handler = answerApart as RouteHandlerMethod;
+}
+
+function orderOf(request: FastifyRequest): ReadOrder {
+  const headers = Object.entries(request.headers).filter(([name]) => !NOT_PASSED.has(name));
+  return {
+    url: request.url,
+    caller: callerOf(request),
+    headers: Object.fromEntries(headers.map(([name, value]) => [name, String(value)])),
+  };
+}
+
+/** Ends the wait of a client that has gone. */
+function gone({ raw }: FastifyReply): AbortSignal {
+  const abort = new AbortController();
+  raw.once('close', () => abort.abort());
+  return abort.signal;
+}
+
+function send(reply: FastifyReply, { status, headers, body }: ReadAnswer): unknown {
+  reply.code(status).headers(headers);
+  const octets = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  if (octets.length <= PIECE) return octets;
+  reply.header('content-length', octets.length);
+  return Readable.from(piecesOf(octets), { objectMode: false });
+}
+
+function* piecesOf(octets: Buffer): Generator<Buffer> {
+  for (let at = 0; at < octets.length; at += PIECE) yield octets.subarray(at, at + PIECE);
+}

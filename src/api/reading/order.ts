@@ -1,0 +1,41 @@
+/** What the main thread and a thread that reads say to each other. */
+import type { Actor } from '../../control/guard/actor.js';
+import type { ControlSettings } from '../../control/kernel/context.js';
+import type { Caller } from '../request.js';
+
+/** What a thread is given at its start. */
+export interface ReaderData {
+  readonly dataDir: string;
+  readonly settings: ControlSettings;
+  readonly logLevel: string;
+}
+
+/** A request whose credential and parameters were checked. */
+export interface ReadOrder {
+  /** With its query. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly caller: Caller;
+}
+
+export interface ReadAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+export interface ExportOrder {
+  readonly actor: Actor;
+  readonly zoneId: string;
+}
+
+/** `next`: for the next part of an export. */
+export type ToReader = { readonly read: ReadOrder } | { readonly export: ExportOrder } | 'next' | 'stop';
+
+export type FromReader =
+  | { readonly answer: ReadAnswer }
+  /** A part of an export. */
+  | { readonly part: Uint8Array }
+  | 'end'
+  /** A bug; its text is for the log. */
+  | { readonly failed: string };

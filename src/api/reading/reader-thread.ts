@@ -1,0 +1,71 @@
+/** A thread that reads for requests which may take long; the other end is readers.ts. It has a handle of its own, which cannot write. */
+import { setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import { SystemClock } from '../../base/clock.js';
+import { createLogger, type LogLevel } from '../../base/log.js';
+import { systemRandom } from '../../base/random.js';
+import type { Context, ContextBase } from '../../control/kernel/context.js';
+import { exportZone } from '../../control/records/export.js';
+import { openStore } from '../../store/driver.js';
+import { PREFIXES } from '../request.js';
+import { createAnswerer } from './answer.js';
+import type { ExportOrder, FromReader, ReaderData, ToReader } from './order.js';
+
+const { dataDir, settings, logLevel } = workerData as ReaderData;
+const port = parentPort!;
+/** Behind the threads that edit and that answer DNS, when there is not enough of the processor for all (on Linux, of this thread). */
+const PRIORITY = 10;
+/** Octets of a part of an export. */
+const PART = 256 * 1024;
+
+if (process.platform === 'linux') setPriority(PRIORITY);
+const store = openStore(dataDir, { readonly: true });
+const log = createLogger({ level: logLevel as LogLevel, pretty: false });
+const base: ContextBase = {
+  ...{ store, clock: new SystemClock(), random: systemRandom, log, settings },
+  // Nothing is written here, and nobody is asked.
+  participants: [],
+  egress: { refusal: () => 'a thread that reads connects to nothing' },
+};
+const answer = createAnswerer(base, PREFIXES);
+let goOn: (isWanted: boolean) => void = () => {};
+
+port.on('message', (message: ToReader) => {
+  if (message === 'next' || message === 'stop') goOn(message === 'next');
+  else if ('read' in message)
+    settle(answer(message.read).then(({ body, ...rest }) => post({ answer: { ...rest, body } }, body)));
+  else settle(exportText(message.export));
+});
+
+function settle(work: Promise<void>): void {
+  work.catch((error: unknown) =>
+    post({ failed: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+  );
+}
+
+function post(message: FromReader, octets?: Uint8Array): void {
+  const { buffer, byteLength } = octets ?? new Uint8Array(0);
+  // Memory that nothing else uses moves; the rest is copied.
+  port.postMessage(message, buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : []);
+}
+
+async function exportText({ actor, zoneId }: ExportOrder): Promise<void> {
+  const context: Context = { ...base, actor, requestId: '', source: 'api' };
+  let texts: string[] = [];
+  let length = 0;
+  const send = async (): Promise<boolean> => {
+    const part = new Uint8Array(Buffer.from(texts.join('')));
+    texts = [];
+    length = 0;
+    const wanted = new Promise<boolean>((resolve) => (goOn = resolve));
+    post({ part }, part);
+    return wanted;
+  };
+  for await (const text of exportZone(context, zoneId, 'bind')) {
+    texts.push(text);
+    length += text.length;
+    if (length >= PART && !(await send())) return post('end');
+  }
+  if (length > 0) await send();
+  post('end');
+}

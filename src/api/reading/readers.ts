@@ -1,0 +1,152 @@
+/**
+ * Threads that read for requests which may take long, so that no such request keeps others waiting. Accounts take turns; one has half
+ * of the threads at most.
+ */
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../base/clock.js';
+import type { Logger } from '../../base/log.js';
+import { nameTurns } from '../../base/long-turns.js';
+import type { MetricSample } from '../../base/metrics.js';
+import { createTurns, type TurnLimits } from '../../base/turns.js';
+import type { Actor } from '../../control/guard/actor.js';
+import { failure } from '../errors.js';
+import type { FromReader, ReadAnswer, ReaderData, ReadOrder, ToReader } from './order.js';
+
+const THREADS = 4;
+/** Threads that have nothing to do end after this time. */
+const IDLE_MS = 60_000;
+const LIMITS: TurnLimits = {
+  all: { places: THREADS, waiting: 1000 },
+  each: [{ places: THREADS / 2, waiting: 200 }],
+  waitMs: 30_000,
+};
+/** One that needs more ends, and nothing else; MiB. */
+const MOST_MEMORY_MB = 1024;
+const RETRY_SECONDS = 5;
+
+export interface Readers {
+  /** Answers a request. Throws 429 when too many of the account wait. */
+  read(order: ReadOrder, signal: AbortSignal): Promise<ReadAnswer>;
+  /** The zone file of a zone that the actor may see. */
+  export(actor: Actor, zoneId: string): AsyncGenerator<Uint8Array>;
+  samples(): MetricSample[];
+  close(): Promise<void>;
+}
+
+/** One thread, which does one thing at a time. */
+interface Reader {
+  send(message: ToReader): Promise<FromReader>;
+  end(): Promise<unknown>;
+  cancelEnd: () => void;
+  isGone: boolean;
+}
+
+export function createReaders(data: ReaderData, clock: Clock, log: Logger): Readers {
+  const turns = createTurns(LIMITS, clock);
+  const idle: Reader[] = [];
+  const all = new Set<Reader>();
+
+  const take = (): Reader => {
+    const known = idle.pop();
+    known?.cancelEnd();
+    if (known) return known;
+    const reader = startReader(data, () => all.delete(reader));
+    all.add(reader);
+    return reader;
+  };
+  const putBack = (reader: Reader): void => {
+    if (reader.isGone) return;
+    idle.push(reader);
+    reader.cancelEnd = clock.after(IDLE_MS, () => {
+      idle.splice(idle.indexOf(reader), 1);
+      void reader.end();
+    });
+  };
+  const enter = async (actor: Actor, signal?: AbortSignal): Promise<() => void> => {
+    const leave = await turns.enter([actor.accountIds[0] ?? actor.userId], { signal });
+    if (typeof leave !== 'string') return leave;
+    throw failure('tooManyReads', {}, { retryAfterSeconds: RETRY_SECONDS });
+  };
+
+  return {
+    async read(order, signal) {
+      const leave = await enter(order.caller.actor, signal);
+      const reader = take();
+      try {
+        const reply = await reader.send({ read: order });
+        if (typeof reply === 'object' && 'answer' in reply) return reply.answer;
+        throw unexpected(reply);
+      } finally {
+        putBack(reader);
+        leave();
+      }
+    },
+    async *export(actor, zoneId) {
+      const leave = await enter(actor);
+      const reader = take();
+      let reply: FromReader | undefined;
+      try {
+        reply = await reader.send({ export: { actor, zoneId } });
+        while (reply !== 'end') {
+          if (!('part' in reply)) throw unexpected(reply);
+          yield reply.part;
+          reply = await reader.send('next');
+        }
+      } finally {
+        // Nobody wants the rest.
+        if (typeof reply === 'object' && 'part' in reply)
+          await reader.send('stop').catch((err) => log.warn({ err }, 'a reader ended'));
+        putBack(reader);
+        leave();
+      }
+    },
+    samples: () => turns.samples('reads'),
+    async close() {
+      for (const reader of all) reader.cancelEnd();
+      await Promise.all([...all].map((reader) => reader.end()));
+    },
+  };
+}
+
+function unexpected(reply: FromReader): Error {
+  return new Error(
+    `a reading thread failed: ${typeof reply === 'object' && 'failed' in reply ? reply.failed : String(reply)}`,
+  );
+}
+
+function startReader(workerData: ReaderData, onExit: () => void): Reader {
+  const resourceLimits = { maxOldGenerationSizeMb: MOST_MEMORY_MB };
+  // Its messages belong to whoever waits for them, not to the request that has started it.
+  const worker = nameTurns(
+    'reading',
+    () => new Worker(new URL('./reader-thread.js', import.meta.url), { workerData, resourceLimits }),
+  );
+  let waiting: PromiseWithResolvers<FromReader> | undefined;
+  const fail = (error: Error): void => {
+    reader.isGone = true;
+    waiting?.reject(error);
+  };
+  const reader: Reader = {
+    isGone: false,
+    cancelEnd: () => {},
+    send(message) {
+      waiting = Promise.withResolvers();
+      worker.ref();
+      if (reader.isGone) waiting.reject(new Error('a reading thread has ended'));
+      else worker.postMessage(message);
+      return waiting.promise;
+    },
+    end: () => worker.terminate(),
+  };
+  worker.on('message', (message: FromReader) => {
+    worker.unref();
+    waiting?.resolve(message);
+  });
+  worker.on('error', fail);
+  worker.on('exit', () => {
+    fail(new Error('a reading thread has ended'));
+    onExit();
+  });
+  worker.unref();
+  return reader;
+}

@@ -1,0 +1,27 @@
+/** The resources of which something may be read for long, for the main thread and for those that read. */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { accountRoutes } from '../accounts/routes.js';
+import { auditLogRoutes } from '../audit-logs/routes.js';
+import { hostnameListRoutes } from '../custom-hostnames/list-routes.js';
+import { type RecordRouteOptions, recordRoutes } from '../dns-records/routes.js';
+import { explainRoutes } from '../explain/routes.js';
+import { membershipRoutes } from '../memberships/routes.js';
+import { bucketRoutes } from '../r2-buckets/routes.js';
+import { objectListRoutes } from '../r2-objects/list-routes.js';
+import { tokenRoutes } from '../tokens/routes.js';
+import { zoneHistoryRoutes } from '../zone-history/routes.js';
+import { zoneRoutes } from '../zones/routes.js';
+
+export const READ_ROUTES: readonly FastifyPluginAsyncZod<RecordRouteOptions>[] = [
+  zoneRoutes,
+  recordRoutes,
+  explainRoutes,
+  zoneHistoryRoutes,
+  tokenRoutes,
+  accountRoutes,
+  membershipRoutes,
+  auditLogRoutes,
+  bucketRoutes,
+  objectListRoutes,
+  hostnameListRoutes,
+];

@@ -1,0 +1,146 @@
+/** Requests that read for long are answered by threads: the same answers as from the main thread, and not too many at once. */
+import { dirname } from 'node:path';
+import t from 'tap';
+import { createReaders, type Readers } from '../../src/api/reading/readers.js';
+import { buildApi } from '../../src/api/server.js';
+import { SystemClock } from '../../src/base/clock.js';
+import { silentLogger } from '../../src/base/log.js';
+import { createLocalStore } from '../../src/bucket/local-store.js';
+import { ADMIN_HEADERS, install } from './installation.js';
+
+async function installBoth(t: Parameters<typeof install>[0]) {
+  const installation = await install(t);
+  const { base, hostnames, store } = installation;
+  const data = { dataDir: dirname(store.path), settings: base.settings, logLevel: 'silent' };
+  const readers = createReaders(data, new SystemClock(), silentLogger());
+  let reads = 0;
+  const counting: Readers = {
+    ...readers,
+    read(order, signal) {
+      reads++;
+      return readers.read(order, signal);
+    },
+    export(actor, zoneId) {
+      reads++;
+      return readers.export(actor, zoneId);
+    },
+  };
+  const app = buildApi({
+    ...{
+      base,
+      hostnames,
+      readers: counting,
+      objects: createLocalStore(base),
+      host: '127.0.0.1',
+      version: '0.0.0-test',
+    },
+    readiness: () => ({ ready: true }),
+    metrics: async () => '',
+  });
+  await app.ready();
+  t.after(async () => {
+    await app.close();
+    await readers.close();
+  });
+  const get = async (path: string, headers: Readonly<Record<string, string>> = {}) => {
+    const url = `/client/v4${path}`;
+    return app.inject({
+      method: 'GET',
+      url,
+      headers: headers['authorization'] ? headers : { ...ADMIN_HEADERS, ...headers },
+    });
+  };
+  return { ...installation, readers, get, reads: () => reads };
+}
+
+t.test('threads answer as the main thread does', async (t) => {
+  const { call, get, reads, createZone, token } = await installBoth(t);
+  const zone = await createZone('example.com');
+  const records = `/zones/${zone}/dns_records`;
+  for (let i = 0; i < 5; i++)
+    await call('POST', records, {
+      type: 'A',
+      name: `r${i}`,
+      content: `192.0.2.${i}`,
+      comment: `Ä ${i}`,
+      tags: [`n:${i}`],
+    });
+  await call('POST', records, { type: 'NS', name: 'sub', content: 'ns.sub.example.com' });
+  const account = (await call('GET', '/accounts')).json.result[0].id;
+  const buckets = `/accounts/${account}/r2/buckets`;
+  await call('POST', buckets, { name: 'tree' });
+  await call('PUT', `${buckets}/tree/objects/a%2Fb`, undefined, { text: 'x' });
+  const paths = [
+    ...[
+      'search=%C3%84',
+      'tag=n:3',
+      'per_page=5000',
+      'as_of=version:3',
+      'order=content&per_page=200',
+      'as_of=version:999',
+    ],
+    ...['include_shadow_metadata=true', 'search=x&direction=sideways', 'name[contains]=r1', 'type=NONSENSE&search=a'],
+  ].map((query) => `${records}?${query}`);
+  const others = [
+    ...[`${records}/explain?name=r1`, `${records}/${'0'.repeat(32)}?as_of=version:2`, `/zones/${zone}/history`],
+    ...[`/zones/${zone}/history/version:2`, '/accounts', '/memberships', '/user/tokens', '/user/audit_logs'],
+    ...[`/accounts/${account}/audit_logs?per_page=3`, `/accounts/${account}/dns_records/usage`, buckets],
+    ...[`${buckets}/tree/objects?delimiter=/`, `${buckets}/none/objects`, `/zones/${zone}/custom_hostnames`],
+    ...[`/zones/${'f'.repeat(32)}/history`, `/accounts/${account}/r2/metrics`],
+  ];
+  for (const path of [...paths, ...others, `${records}/export`]) {
+    const before = reads();
+    const [here, there] = [await call('GET', path), await get(path)];
+    // The time of an export is in it.
+    t.equal(there.body.replace(/Exported:.*/, ''), here.text.replace(/Exported:.*/, ''), path);
+    t.equal(there.statusCode, here.status, path);
+    for (const name of [
+      'content-type',
+      'etag',
+      'cache-control',
+      'x-content-type-options',
+      'x-should-retry',
+      'content-length',
+    ])
+      if (!path.endsWith('export')) t.equal(there.headers[name], here.headers[name], `${name} of ${path}`);
+    t.equal(reads(), before + 1, `${path} is read apart`);
+  }
+  const { etag } = (await get(`${records}?search=r`)).headers;
+  const unchanged = await get(`${records}?search=r`, { 'if-none-match': String(etag) });
+  t.strictSame([unchanged.statusCode, unchanged.body], [304, '']);
+
+  const narrow = await token();
+  t.equal((await get(`${records}?search=r`, narrow)).json().result.length, 5);
+  t.equal((await get(`${records}?search=r`, { authorization: `Bearer ${'x'.repeat(40)}` })).statusCode, 403);
+  const before = reads();
+  t.equal((await get(records)).json().result.length, 6);
+  t.equal((await get(`${records}?name=r1.example.com&type=A`)).json().result.length, 1);
+  t.equal(reads(), before, 'what takes no time is read where it arrives');
+  t.equal((await get(`${records}?search=r`, { 'cf-r2-jurisdiction': 'eu' })).statusCode, 200);
+});
+
+t.test('a page of long texts is left to a thread', async (t) => {
+  const { call, get, reads, createZone } = await installBoth(t);
+  const zone = await createZone('example.com');
+  const records = `/zones/${zone}/dns_records`;
+  const posts = Array.from({ length: 100 }, (_, i) => ({ type: 'TXT', name: `t${i}`, content: 'x'.repeat(2000) }));
+  t.equal((await call('POST', `${records}/batch`, { posts })).status, 200);
+  const [here, there] = [await call('GET', records), await get(records)];
+  t.equal(there.body, here.text);
+  t.equal(reads(), 1);
+});
+
+t.test('too many at once are refused', async (t) => {
+  const { get, createZone, readers } = await installBoth(t);
+  const zone = await createZone('example.com');
+  const all = await Promise.all(Array.from({ length: 203 }, () => get(`/zones/${zone}/dns_records?search=r`)));
+  const refused = all.filter(({ statusCode }) => statusCode === 429);
+  t.equal(all.filter(({ statusCode }) => statusCode === 200).length, 202, 'two are read, 200 wait');
+  t.equal(refused.length, 1);
+  t.match(refused[0]!.json().errors, [
+    { code: 971, message: /^Too many long lists, searches and exports of this account/ },
+  ]);
+  t.equal(refused[0]!.headers['retry-after'], '5');
+  const held = readers.samples().find(({ name }) => name === 'turns_held');
+  t.match(held, { labels: { kind: 'reads' }, value: 0 });
+});
