@@ -44,7 +44,9 @@ export function addDashboardCommands(program: Command, { terminal, environment }
     if (json) terminal.json({ link: made, minutes: LINK_MINUTES });
     else {
       terminal.print(made);
-      terminal.complain(`It works once, within ${LINK_MINUTES} minutes. Who has it is signed in as an administrator.`);
+      terminal.complain(
+        `It works once, within ${LINK_MINUTES} minutes. Whoever opens it is signed in as an administrator.`,
+      );
     }
   });
 }

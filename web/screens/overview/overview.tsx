@@ -79,7 +79,7 @@ function Questions({ activity }: { readonly activity: Activity }) {
   return (
     <>
       <div class="figures">
-        <Figure name="Questions a second" value={count(lastMinute / 60)} detail="in the last minute" />
+        <Figure name="Queries per second" value={count(lastMinute / 60)} detail="in the last minute" />
         <Figure
           name="Questions"
           value={count(totals.queries)}
@@ -98,9 +98,9 @@ function Questions({ activity }: { readonly activity: Activity }) {
           detail={latency.p99 === null ? 'no question yet' : `99 % within ${micros(latency.p99)}`}
         />
       </div>
-      <Panel title="Questions a second">
+      <Panel title="Queries per second">
         <Chart
-          label="Questions a second"
+          label="Queries per second"
           at={series.at}
           stepSeconds={stepSeconds}
           lines={[
