@@ -17,8 +17,7 @@ import type { BucketRow, Jurisdiction } from '../store/objects/buckets.js';
 import {
   type BucketDomainRow,
   domainsOfBucket,
-  findDomainOfBucket,
-  hasBucketDomain,
+  findBucketDomain,
   insertBucketDomain,
   type MinTls,
   removeBucketDomain,
@@ -81,7 +80,7 @@ export async function attachBucketDomain(
     const zone = requireZone(ctx, input.zoneId);
     if (zone.account !== bucket.account) throw bucketFailure('foreignZone', {}, { pointer: '/zoneId' });
     const { name, ownerKey } = readDomain(input.domain, zone);
-    if (hasBucketDomain(ctx.store, name, zone.account)) throw bucketFailure('domainTaken', { domain: name });
+    if (findBucketDomain(ctx.store, name)) throw bucketFailure('domainTaken', { domain: name });
     if (domainsOfBucket(ctx.store, bucket.seq).length >= MOST_DOMAINS) {
       throw bucketFailure('tooManyDomains', { limit: MOST_DOMAINS });
     }
@@ -136,7 +135,7 @@ export function detachBucketDomains(ctx: Context, draft: Draft, bucket: BucketRo
 function detach(ctx: Context, draft: Draft, bucket: BucketRow, row: BucketDomainRow): void {
   const zone = findZone(ctx.store, row.zone)!;
   // The record can be removed only when the name belongs to no bucket any more.
-  removeBucketDomain(ctx.store, row);
+  removeBucketDomain(ctx.store, row.domain);
   for (const record of ownRecords(ctx, zone, row)) deleteRow(draft, zone, record);
   purge(ctx, draft, row);
   draft.audit({ action: 'bucket_domain.delete', zone: zone.id, before: { bucket: bucket.name, ...auditView(row) } });
@@ -148,8 +147,8 @@ function bucketOf(ctx: Context, { accountId, name, jurisdiction }: BucketPlace):
 }
 
 function requireDomain({ store }: Context, { seq }: BucketRow, domain: string): BucketDomainRow {
-  const row = findDomainOfBucket(store, seq, domain.toLowerCase().replace(/\.$/, ''));
-  if (!row) throw bucketFailure('domainMissing', { domain: domain.slice(0, 255) });
+  const row = findBucketDomain(store, domain.toLowerCase().replace(/\.$/, ''));
+  if (row?.bucket !== seq) throw bucketFailure('domainMissing', { domain: domain.slice(0, 255) });
   return row;
 }
 

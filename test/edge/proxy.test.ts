@@ -134,6 +134,63 @@ t.test('a client that waits is asked for its body only when an origin takes it',
   t.equal(await text(taken), 'hello');
 });
 
+t.test('a head goes to the origin before its body is there', async (t) => {
+  const heads: string[] = [];
+  const origin = createTcpServer((socket) => {
+    let seen = '';
+    socket.on('error', () => {});
+    socket.on('data', (piece) => {
+      seen += piece.toString('latin1');
+      const path = /^POST (\S+)/.exec(seen)?.[1] ?? '';
+      if (seen.endsWith('\r\n\r\n') && !heads.includes(path)) heads.push(path);
+      if (path === '/no') socket.write('HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\nno');
+      if (/hello/.test(seen)) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes');
+      if (path === '/empty') {
+        const length = /\r\ncontent-length: 0\r\n/i.test(seen) ? 'length' : 'none';
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length.length}\r\n\r\n${length}`);
+      }
+    });
+    t.teardown(() => socket.destroy());
+  });
+  await once(origin.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => origin.close());
+  const world = await startEdgeWorld(t);
+  const zone = await world.zone('example.org', (origin.address() as AddressInfo).port);
+  await editZoneSetting(world.ctx, zone, 'ssl', 'flexible');
+  await world.heard();
+  const open = (path: string, fields: string) => {
+    const socket = connect(world.httpPort, '127.0.0.1');
+    t.teardown(() => socket.destroy());
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: www.example.org\r\n${fields}\r\n`);
+    return { socket, heard: hear(socket) };
+  };
+  const refused = open('/no', 'Expect: 100-continue\r\nContent-Length: 5\r\n');
+  while (!refused.heard.text.endsWith('no')) await sleep(1);
+  t.match(refused.heard.text, /^HTTP\/1\.1 401 /, 'the origin refuses, and the body is never asked for');
+  for (const fields of [
+    'Content-Length: 5\r\n',
+    'Transfer-Encoding: chunked\r\n',
+    'Expect: 100-continue\r\nContent-Length: 5\r\n',
+  ]) {
+    const path = `/late-${fields.length}`;
+    const { socket, heard } = open(path, fields);
+    while (!heads.includes(path)) await sleep(1);
+    t.equal(heard.text, '', 'the origin has not answered, so nothing is said');
+    socket.write(fields.startsWith('T') ? '5\r\nhello\r\n0\r\n\r\n' : 'hello');
+    while (!heard.text.endsWith('yes')) await sleep(1);
+    t.match(heard.text, /^HTTP\/1\.1 200 /, fields);
+  }
+  const empty = open('/empty', 'Transfer-Encoding: chunked\r\n\r\n0\r\n');
+  while (!empty.heard.text.endsWith('length')) await sleep(1);
+  t.match(empty.heard.text, /^HTTP\/1\.1 200 /, 'a body of nothing');
+
+  const session = await openHttp2(t, world);
+  const late = session.request({ ':method': 'POST', ':path': '/late-h2' });
+  while (!heads.includes('/late-h2')) await sleep(1);
+  late.end('hello');
+  t.match(await once(late, 'response'), [{ ':status': 200 }]);
+});
+
 t.test('trailers of responses over HTTP/2', async (t) => {
   const origin = await startOrigin(t, (_request, response) => {
     response.setHeader('Trailer', 'grpc-status');

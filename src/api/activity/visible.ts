@@ -3,36 +3,36 @@
 import { toHex } from '../../base/bytes.js';
 import { accountIdOf, maySeeZone, readsAllRecords } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
-import { findZone, type ZoneRow } from '../../store/zones/zones.js';
+import { findZoneByName } from '../../store/zones/zones.js';
 
-/** Identifiers of zones by their store numbers, for those that the caller may see; looked up once for each. */
+/** Identifiers of zones by their names, for those that the caller may see; looked up once for each name. */
 export interface VisibleZones {
   /** Undefined for a zone that is not to be shown. */
-  idOf(zone: number): string | undefined;
+  idOf(name: string): string | undefined;
   /** Whether questions that no zone answered are shown too: to who may see everything. */
   readonly all: boolean;
 }
 
 export function visibleZones(context: Context): VisibleZones {
   const { actor } = context;
-  const known = new Map<number, string | undefined>();
+  const known = new Map<string, string | undefined>();
   return {
     // Not for limited credentials of administrators: authentication takes this from them.
     all: actor.superAdministrator,
-    idOf(zone) {
-      if (!known.has(zone)) known.set(zone, visibleId(context, zone));
-      return known.get(zone);
+    idOf(name) {
+      if (!known.has(name)) known.set(name, visibleId(context, name));
+      return known.get(name);
     },
   };
 }
 
 /** Only one zone, which the caller may see. */
-export function onlyZone({ seq, id }: ZoneRow): VisibleZones {
-  return { all: false, idOf: (other) => (other === seq ? toHex(id) : undefined) };
+export function onlyZone(name: string, id: string): VisibleZones {
+  return { all: false, idOf: (other) => (other === name ? id : undefined) };
 }
 
-function visibleId({ store, actor }: Context, seq: number): string | undefined {
-  const zone = findZone(store, seq);
+function visibleId({ store, actor }: Context, name: string): string | undefined {
+  const zone = findZoneByName(store, name);
   if (!zone) return undefined;
   const id = toHex(zone.id);
   const account = accountIdOf(store, zone);

@@ -33,21 +33,9 @@ export interface BodyDeadline {
 
 class LimitedBody extends PassThrough {
   private octets = 0;
-  private isWanted = false;
 
-  constructor(
-    private readonly limit: number,
-    private readonly onWanted: () => void,
-  ) {
+  constructor(private readonly limit: number) {
     super();
-  }
-
-  override _read(size: number): void {
-    if (!this.isWanted) {
-      this.isWanted = true;
-      this.onWanted();
-    }
-    super._read(size);
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
@@ -61,16 +49,14 @@ export interface BodyLimits {
   /** Octets. */
   readonly bodyLimit: number;
   readonly bodyDeadline?: BodyDeadline | undefined;
-  /** Called when the body is read for the first time. */
-  readonly askForBody?: (() => void) | undefined;
 }
 
 /** Destroying it leaves the client's connection open, so that an answer can still be sent. */
 export function limitedBody(
   message: IncomingMessage | Http2ServerRequest,
-  { bodyLimit, bodyDeadline: deadline, askForBody }: BodyLimits,
+  { bodyLimit, bodyDeadline: deadline }: BodyLimits,
 ): Readable {
-  const body = new LimitedBody(bodyLimit, () => askForBody?.());
+  const body = new LimitedBody(bodyLimit);
   if (deadline) {
     const cancel = deadline.clock.after(deadline.ms, () => body.destroy(new BodyTooSlow()));
     message.once('end', cancel);

@@ -146,10 +146,10 @@ function createProtocols(options: FrontOptions, lines: Lines) {
 
   const http1 = createHttp1Server(
     {
-      onRequest(message, response, askForBody) {
+      onRequest(message, response) {
         guarded(message.socket, () => {
           const line = lines.get(message.socket)!;
-          const facts = { ...factsOf(line), askForBody };
+          const facts = factsOf(line);
           handle(readHttp1(message, facts), facts, line, message.httpVersion, http1Response(response));
         });
       },
@@ -167,10 +167,10 @@ function createProtocols(options: FrontOptions, lines: Lines) {
   );
   const http2 = createHttp2Listener(
     {
-      onRequest(message, response, askForBody) {
+      onRequest(message, response) {
         guarded(message.stream, () => {
           const line = lines.get(message.stream.session!)!;
-          const facts = { ...factsOf(line), bodyDeadline, askForBody };
+          const facts = { ...factsOf(line), bodyDeadline };
           handle(readHttp2(message, facts), facts, line, '2.0', http2Response(response));
         });
       },

@@ -11,8 +11,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 export interface Http1Handlers {
-  /** `askForBody`: the client sends the body only after it (RFC 9110 §10.1.1). */
-  readonly onRequest: (message: IncomingMessage, response: ServerResponse, askForBody?: () => void) => void;
+  readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
   readonly onUpgrade: (message: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /** Called when a connection was closed because of what the client sent. */
   readonly onBadInput: (status: number) => void;
@@ -52,18 +51,15 @@ export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = 
   // Node silently drops fields above its limit, which would change the request. request.ts counts them instead.
   server.maxHeadersCount = 0;
   const { note, isAnswering } = noteAnswers();
-  server.on('request', (message, response) => {
-    // The parser loses what follows such a request, so that nothing may.
-    if (message.headers.upgrade !== undefined) response.shouldKeepAlive = false;
-    note(message.socket, response);
-    handlers.onRequest(message, response);
-  });
-  server.on('checkContinue', (message, response) => {
-    note(message.socket, response);
-    handlers.onRequest(message, response, () => {
-      if (!response.headersSent) response.writeContinue();
+  // A client that waits for 100 (Continue) is told what the origin says (RFC 9110 §10.1.1).
+  for (const event of ['request', 'checkContinue'] as const) {
+    server.on(event, (message, response) => {
+      // The parser loses what follows such a request, so that nothing may.
+      if (message.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+      note(message.socket, response);
+      handlers.onRequest(message, response);
     });
-  });
+  }
   server.on('checkExpectation', (_message, response) => {
     response.writeHead(417, { 'content-length': 0, connection: 'close' });
     response.end();
@@ -142,5 +138,7 @@ export function answerAndEnd(socket: Duplex, status: number, { onBadInput }: Pic
     socket.destroy();
     return;
   }
+  // One that waits for its client's end would stay as long as the client likes.
+  socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
 }

@@ -10,10 +10,10 @@ import {
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.js';
 import type { FloodKind } from './connections.js';
+import { createFloodWatch } from './http2-floods.js';
 
 export interface Http2Handlers {
-  /** `askForBody`: the client sends the body only after it (RFC 9110 §10.1.1). */
-  readonly onRequest: (message: Http2ServerRequest, response: Http2ServerResponse, askForBody?: () => void) => void;
+  readonly onRequest: (message: Http2ServerRequest, response: Http2ServerResponse) => void;
   /** An extended CONNECT (RFC 8441), which opens a WebSocket. */
   readonly onConnect: (message: Http2ServerRequest, response: Http2ServerResponse) => void;
   /** Called when a connection ends because its client broke the protocol, or reset stream after stream. */
@@ -70,13 +70,13 @@ export function createHttp2Listener(
   const server: Http2Server = createServer(options);
   Object.assign(server, { timeout: IDLE_MS });
   const sessions = new Map<ServerHttp2Session, Duplex>();
-  const { sift, resetsOf } = siftRequests();
-  server.on('request', (message, response) => sift(message, () => handlers.onRequest(message, response)));
+  const floods = createFloodWatch(clock);
+  const { sift, resetsOf } = siftRequests(floods.noteRequest);
+  for (const event of ['request', 'checkContinue'] as const) {
+    server.on(event, (message, response) => sift(message, () => handlers.onRequest(message, response)));
+  }
   server.on('connect', ((message: Http2ServerRequest, response: Http2ServerResponse) =>
     sift(message, () => handlers.onConnect(message, response))) as never);
-  server.on('checkContinue', (message, response) =>
-    sift(message, () => handlers.onRequest(message, response, () => void response.writeContinue())),
-  );
   let latest: ServerHttp2Session | undefined;
   server.on('session', (session) => {
     latest = session;
@@ -101,6 +101,7 @@ export function createHttp2Listener(
       sessions.set(session, socket);
       session.once('close', () => sessions.delete(session));
       session.once('timeout', () => letGo(session, socket, clock));
+      floods.watch(session, socket, () => handlers.onFlood(session, 'broken'));
       // A client begins with its settings (RFC 9113 §3.4). Where they do not come, nobody may be there: of a reset that comes
       // right after the handshake, Node tells nothing.
       endAfter(prefaceMs, ['remoteSettings', 'close'], session, socket, clock);
@@ -137,12 +138,14 @@ function endAfter(
  * Calls `handle` for requests. A client that resets stream after stream must not cost what answers cost: once it has reset
  * several, its requests wait until everything that came with them was read, and are left out if they were reset.
  */
-function siftRequests() {
+function siftRequests(onRequest: (message: Http2ServerRequest) => void) {
   const resets = new WeakMap<object, number>();
   const resetsOf = (session: object): number => resets.get(session) ?? 0;
-  const sift = ({ stream }: Http2ServerRequest, handle: () => void): void => {
+  const sift = (message: Http2ServerRequest, handle: () => void): void => {
+    const { stream } = message;
     const { session } = stream;
     if (!session) return;
+    onRequest(message);
     stream.once('aborted', () => resets.set(session, resetsOf(session) + 1));
     if (resetsOf(session) < SUSPECT_RESETS) handle();
     else {

@@ -13,6 +13,11 @@ function watch(response: ServerResponse | Http2ServerResponse, events: ClientEve
   response.on('error', () => {});
 }
 
+/** Whether the client waits for 100 (Continue): others were never told that there is such an answer. */
+function isAwaited(expect: string | undefined): boolean {
+  return expect?.toLowerCase() === '100-continue';
+}
+
 export function http1Response(response: ServerResponse): ClientResponse {
   const head = (status: number, headers: HeaderList): void =>
     void response.writeHead(status, reasonOf(status), headers as string[] /* alternating names and values */);
@@ -27,6 +32,8 @@ export function http1Response(response: ServerResponse): ClientResponse {
     },
     watch: (events) => watch(response, events),
     inform(status, headers) {
+      const { complete, headers: asked } = response.req;
+      if (status === 100 && !complete && isAwaited(asked.expect)) response.writeContinue();
       if (status === 102) response.writeProcessing();
       if (status !== 103) return;
       // Node accepts only links that it can parse.
@@ -80,7 +87,7 @@ export function http2Response(response: Http2ServerResponse): ClientResponse {
     },
     watch: (events) => watch(response, events),
     inform(status, headers) {
-      if (stream.destroyed || response.headersSent) return;
+      if (stream.destroyed || response.headersSent || (status === 100 && !isAwaited(req.headers['expect']))) return;
       stream.additionalHeaders({ ...http2Fields(headers), ':status': status });
     },
     head: (status, headers, more) => void response.writeHead(status, http2Fields([...headers, ...more])),

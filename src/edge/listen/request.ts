@@ -19,8 +19,6 @@ export interface RequestFacts {
   readonly bodyLimit: number;
   /** For HTTP/2; the server for HTTP/1.1 has its own. */
   readonly bodyDeadline?: BodyDeadline | undefined;
-  /** Tells a client that waits (`Expect: 100-continue`) to send the body. Undefined: it does so unasked. */
-  readonly askForBody?: (() => void) | undefined;
 }
 
 export type ReadRequest = EdgeRequest | { readonly failure: Failure; readonly host: string; readonly accept?: string };

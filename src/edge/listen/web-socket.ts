@@ -130,6 +130,8 @@ function http1Client(socket: Duplex, stalls: Stalls, onEnd: OnEnd): Client {
       tunnel(socket, origin, stalls, () => onEnd({ status: 101, octets: 0, failure: undefined, complete: true }));
     },
     answered(status, headers, body) {
+      // One that waits for its client's end would stay as long as the client likes.
+      socket.once('finish', () => socket.destroy());
       socket.write(head(status, [...headers, 'connection', 'close']), 'latin1');
       if (Buffer.isBuffer(body)) socket.end(body);
       else passOn(body, socket, cut);

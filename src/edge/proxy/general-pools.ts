@@ -38,7 +38,7 @@ export interface GeneralPools {
 
 const LONGEST_KEEP_ALIVE_MS = 60_000;
 const MOST_POOLS = 2048;
-const MOST_HEADER_OCTETS = 32_768;
+export const MOST_HEADER_OCTETS = 32_768;
 
 export function createGeneralPools(times: OriginTimes): GeneralPools {
   const pools = new LRUCache<string, Pool>({ max: MOST_POOLS, dispose: (pool) => void pool.close() });

@@ -76,6 +76,7 @@ function isDropped(name: string, { keepsUnderscores }: HeaderRules): boolean {
 /** The header fields for the origin. */
 export function originHeaders(request: EdgeRequest, rules: HeaderRules): string[] {
   const { headers, authority, client, scheme, ray } = request;
+  const mayExpect = request.body !== undefined && request.httpVersion !== '1.0';
   const sent = ['host', authority];
   let forwarded = '';
   let loop = '';
@@ -84,8 +85,8 @@ export function originHeaders(request: EdgeRequest, rules: HeaderRules): string[
     const value = headers[i + 1]!;
     if (name === 'x-forwarded-for') forwarded += `${value}, `;
     else if (name === 'cdn-loop') loop += `${value}, `;
-    // The edge answers `Expect: 100-continue` itself, when the body is needed (RFC 9110 §10.1.1).
-    else if (name === 'host' || name === 'expect' || isDropped(name, rules)) continue;
+    // `Expect: 100-continue` is for the origin to answer, if a body follows (RFC 9110 §10.1.1).
+    else if (name === 'host' || (name === 'expect' && !mayExpect) || isDropped(name, rules)) continue;
     else sent.push(name, value);
   }
   sent.push('x-forwarded-for', forwarded + client, 'x-forwarded-proto', scheme);

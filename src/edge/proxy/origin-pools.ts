@@ -1,9 +1,13 @@
 /** Keeps connections to origins open and shares them among requests of one zone to the same endpoint with the same settings. */
 import type { Clock } from '../../base/clock.js';
+import { framingOf } from '../http1/framing.js';
 import { createPlainOrigins } from '../http1/origins.js';
 import { createHttp2Origins } from '../http2/origins.js';
+import { type BodyBegin, whenBodyBegins } from './body-begin.js';
+import { DeferredControl } from './deferred.js';
 import type { OriginControl, OriginEvents, OriginRequest } from './exchange.js';
 import { createGeneralPools, type OriginPlace, type OriginTimes } from './general-pools.js';
+import { sendWithLaterBody } from './later-body.js';
 import type { OriginEndpoint, OriginPlan } from './origin-plan.js';
 import type { TrustedRoots } from './trusted-roots.js';
 
@@ -51,11 +55,42 @@ export function createOriginPools({ clock, trustedRoots, times: given }: PoolOpt
     return { ...endpoint, key: `${base} ${sni} ${generation}`, tls };
   }
 
+  /** Over HTTP/1.1. */
+  function sendWithBody(
+    place: OriginPlace,
+    request: OriginRequest,
+    isFresh: boolean,
+    events: OriginEvents,
+  ): OriginControl {
+    const { body, headers } = request;
+    if (headers.includes('expect')) return sendWithLaterBody(place, request, { ...times, clock }, events);
+    const control = new DeferredControl();
+    const begin = (how: BodyBegin): OriginControl => {
+      if (how === 'later') return sendWithLaterBody(place, request, { ...times, clock }, events);
+      if (how === 'begun' || framingOf(headers) !== 'none') return general.send(place, request, isFresh, events);
+      const empty = { ...request, headers: [...headers, 'content-length', '0'], body: undefined };
+      return general.send(place, empty, isFresh, events);
+    };
+    const act = (how: BodyBegin): void => {
+      if (control.isAborted) return;
+      try {
+        control.follow(begin(how));
+      } catch (error) {
+        events.onError(error as Error);
+      }
+    };
+    whenBodyBegins(body!, clock, act, (error) => {
+      if (!control.isAborted) events.onError(error);
+    });
+    return control;
+  }
+
   return {
     send(zone, plan, endpoint, request, isFresh, events) {
       if (isPlain(plan, request)) return plain.send({ zone, ...endpoint }, request, isFresh, events);
       const place = placeFor(zone, plan, endpoint);
-      const overHttp1 = (): OriginControl => general.send(place, request, isFresh, events);
+      const overHttp1 = (): OriginControl =>
+        request.body ? sendWithBody(place, request, isFresh, events) : general.send(place, request, isFresh, events);
       return plan.http2 ? shared.send(place, request, isFresh, events, overHttp1) : overHttp1();
     },
     async close() {
