@@ -118,8 +118,9 @@ async function putBack({ store }: Installation, state: unknown): Promise<void> {
     .filter(([table]) => table !== 'meta' && !table.startsWith('sqlite_'))
     // Zones refer to a table that is younger than theirs.
     .sort((a, b) => Number(isReferredTo(b)) - Number(isReferredTo(a)));
-  // Triggers fill this one, also while the rows of others are restored.
-  const isTriggered = ([table]: readonly [string, unknown]): boolean => table === 'edge_changes';
+  // Triggers fill these, also while the rows of others are restored.
+  const triggered = ['edge_changes', 'account_usage'];
+  const isTriggered = ([table]: readonly [string, unknown]): boolean => triggered.includes(table);
   const last = [...noted.filter(isTriggered), ...noted.filter(([table]) => table === 'sqlite_sequence')];
   await store.write(() => {
     const clear = (table: string) => store.prepare(`DELETE FROM "${table}"`).run();

@@ -24,7 +24,8 @@ async function inertProgram(): Promise<Command> {
 }
 
 function disarm(command: Command): void {
-  if (command.commands.length === 0) command.action(() => {});
+  // One with arguments of its own does something, also where others are below it.
+  if (command.commands.length === 0 || command.registeredArguments.length > 0) command.action(() => {});
   for (const child of command.commands) disarm(child);
 }
 
