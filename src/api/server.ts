@@ -35,6 +35,7 @@ import { answerClientError, MOST_CONNECTIONS, ROUTING, TIMEOUTS } from './connec
 import { createCurrentReads, type FollowingCopy } from './current.js';
 import { type Assets, loadAssets } from './dashboard/assets.js';
 import { dashboardRoutes, sendMissing, wantsPage } from './dashboard/routes.js';
+import { createDiskGuard } from './disk-guard.js';
 import { failure, MalformedIdentifier, pathOf, sendError } from './errors.js';
 import type { Readiness } from './health/routes.js';
 import { DOCS_PATH, docsOptions, openapiOptions } from './openapi/document.js';
@@ -199,7 +200,9 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
       throw schema?.body ? refuseText(schema.body as z.ZodType, read.fault) : bodyFailure(read.fault);
     request.body = read.value;
   });
+  const guardDisk = createDiskGuard(base.disk);
   app.addHook('preHandler', async (request) => {
+    guardDisk(request);
     checkPreferences(request);
     noteTag(base.store, request);
   });

@@ -3,6 +3,7 @@
  * one transaction, after its body is durable. Several processes and nodes may do this at once: writes have one order, names of
  * bodies are random, and a process removes only its own bodies and old ones.
  */
+
 import { dirname } from 'node:path';
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
@@ -10,6 +11,7 @@ import type { Logger } from '../base/log.js';
 import { lacksOpenFiles } from '../base/open-files.js';
 import type { Random } from '../base/random.js';
 import { requireRoomFor } from '../control/rules/quotas.js';
+import { type DiskRoom, ENDLESS_ROOM } from '../store/disk-room.js';
 import type { Store } from '../store/driver.js';
 import { mayHaveWritten } from '../store/failures.js';
 import { findBucket } from '../store/objects/buckets.js';
@@ -52,6 +54,8 @@ export interface LocalStoreOptions {
   readonly blobs?: Blobs | undefined;
   /** Whether every node keeps the rows, so that only small bodies are among them when there is another place. */
   readonly isShared?: boolean;
+  /** Room for bodies beside the reserve of the disk. */
+  readonly disk?: DiskRoom;
 }
 
 /** The largest body in the rows of a cluster that has another place for bodies, in octets. */
@@ -68,6 +72,7 @@ interface LocalStore extends LocalStoreOptions {
   /** The largest body of all, when there is no place for large ones. */
   readonly most: number;
   readonly openBodies: OpenBodies;
+  readonly disk: DiskRoom;
   readonly dataDirectory: string;
   /** Files that this process has removed and whose garbage notes still exist in the database. */
   readonly removed: Set<string>;
@@ -82,6 +87,7 @@ export function createLocalStore(options: LocalStoreOptions): ObjectStore {
     blobs,
     mostInline: isShared && hasPlace ? MOST_INLINE_SHARED : MOST_INLINE,
     most: hasPlace ? Number.POSITIVE_INFINITY : MOST_INLINE,
+    disk: options.disk ?? ENDLESS_ROOM,
     openBodies: createOpenBodies(),
     dataDirectory: dirname(store.path),
     removed: new Set<string>(),
@@ -116,7 +122,7 @@ async function putObject(
   refuseUnless(options, findItem(local, bucket, key));
   const { mostInline, most } = local;
   const limit = Math.min(options.limit, most);
-  const received = await receiveBody(body, local.blobs, { ...options, limit, mostInline });
+  const received = await receiveBody(body, local.blobs, { ...options, limit, mostInline, disk: local.disk });
   try {
     await received.draft?.publish();
     return await publish(local, (discard) => storeObject(local, discard, { bucket, key }, received, options));

@@ -1,6 +1,8 @@
 /** Receives the body of an upload: small ones in memory, large ones as a file, with the requested checksums. */
 import { createHash } from 'node:crypto';
 import { AppError } from '../base/errors.js';
+import { reservedFailure } from '../control/kernel/errors.js';
+import type { DiskRoom } from '../store/disk-room.js';
 import type { BlobDraft, Blobs } from './blobs.js';
 import { objectFailure } from './errors.js';
 import type { PutOptions } from './object-store.js';
@@ -21,9 +23,10 @@ export interface ReceivedBody {
 export async function receiveBody(
   body: AsyncIterable<Uint8Array>,
   blobs: Blobs,
-  options: PutOptions & { readonly mostInline: number },
+  options: PutOptions & { readonly mostInline: number; readonly disk: DiskRoom },
 ): Promise<ReceivedBody> {
-  const { limit, mostInline } = options;
+  const { limit, mostInline, disk } = options;
+  if (!disk.take(options.size ?? 0)) throw reservedFailure();
   const md5 = createHash('md5');
   const sha256 = options.sha256 && createHash('sha256');
   let size = 0;
@@ -33,6 +36,8 @@ export async function receiveBody(
     for await (const piece of body) {
       size += piece.length;
       if (size > limit) throw objectFailure('tooLarge', { limit });
+      // What was said to come is counted already.
+      if (!disk.take(options.size === undefined ? piece.length : 0)) throw reservedFailure();
       md5.update(piece);
       sha256?.update(piece);
       pieces.push(piece);

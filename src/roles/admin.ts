@@ -27,6 +27,7 @@ import { parseReport } from '../observe/report.js';
 import { createResolver, type Resolver } from '../resolver/resolve.js';
 import { createResolverMetrics, type ResolverMetrics } from '../resolver/resolver-metrics.js';
 import { createUpstream } from '../resolver/upstream.js';
+import { createDiskRoom, diskSpaceOf } from '../store/disk-room.js';
 import { openStore, type Store } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
 import { ALL_PURPOSES } from '../store/sealed-columns.js';
@@ -87,11 +88,12 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const ended = Promise.withResolvers<void>();
     const { store, vault, zoneKeys, member } = await openOwnStore(options, lifecycle, afterCommit, ended.resolve);
     const lookUps = lookUpsOf(settings, store, clock);
-    const base = createControlBase(settings, store, clock, log, zoneKeys, lookUps);
+    const disk = createDiskRoom(clock, () => diskSpaceOf(settings.dataDir));
+    const base = { ...createControlBase(settings, store, clock, log, zoneKeys, lookUps), disk };
     const firstSteps = await takeFirstSteps(options, base);
     const { differences, lookAtServing } = agreeOnServing(options, store, member, ended.resolve);
     const resolverMetrics = createResolverMetrics();
-    const objects = await startObjects(options, store, member !== undefined, lifecycle);
+    const objects = await startObjects(options, store, member !== undefined, lifecycle, disk);
     const resolver = startResolver(options, base, resolverMetrics);
     const refresher = await startRefresher(options, base, resolver, lifecycle);
     const propagation = createPropagation(clock);
@@ -113,7 +115,8 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
     const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
     const readers = startReaders(options, base, lifecycle);
-    const services = [turns, readers, edge, application.metrics, resolverMetrics, refresher, lookUps, incoming];
+    const shared = [turns, readers, lookUps, disk];
+    const services = [...shared, edge, application.metrics, resolverMetrics, refresher, incoming];
     const measured = [requestMetrics, runner, ...hearing.parts, ...services];
     const api = buildApi({
       ...{ objects, hostnames, version, propagation, activity, requestMetrics, application },

@@ -20,6 +20,7 @@ import { PARTICIPANTS } from '../../src/control/participants.js';
 import type { Egress } from '../../src/egress/egress.js';
 import type { HostnameServices } from '../../src/hostnames/context.js';
 import { type Activity, createActivity } from '../../src/observe/activity.js';
+import type { DiskRoom } from '../../src/store/disk-room.js';
 import type { Store } from '../../src/store/driver.js';
 import { anywhere } from '../support/egress.js';
 import { hostnameServices } from '../support/hostname-services.js';
@@ -47,6 +48,8 @@ export interface InstallationOptions {
   readonly askOutside?: AskOutside;
   /** The DS records of a zone at its parent. */
   readonly findParentDs?: Context['findParentDs'];
+  /** Room on the disk. */
+  readonly disk?: DiskRoom;
   /** Requests in five minutes. */
   readonly rateLimit?: number;
   readonly metricsPublic?: boolean;
@@ -111,6 +114,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     },
     participants: PARTICIPANTS,
+    ...(options.disk && { disk: options.disk }),
     ...(options.askOutside && { askOutside: options.askOutside }),
     ...(options.findParentDs && { findParentDs: options.findParentDs }),
     zoneKeys: createZoneKeys(() => hostnames.certificates.vault),
@@ -126,7 +130,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     hostnames,
     activity,
     application: { url: 'http://127.0.0.1:8787', allowList: ['logo.svg'] },
-    objects: createLocalStore(base),
+    objects: createLocalStore({ ...base, ...(options.disk && { disk: options.disk }) }),
     host: options.host ?? '127.0.0.1',
     version: '0.0.0-test',
     ...(options.trustedProxies && { trustedProxies: parseCidrSet(options.trustedProxies) }),

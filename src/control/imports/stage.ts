@@ -2,6 +2,7 @@
  * Stores the records of a zone file in a set of their own, which becomes visible when a zone gets it. A large file is
  * stored in parts, between which other writers get the lock; if the process dies, the rows are removed later.
  */
+
 import { statSync } from 'node:fs';
 import { sleep, steadyMs } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
@@ -21,6 +22,7 @@ import {
 } from '../../store/records/import.js';
 import { dropRecordSet, stageRecordSet, touchRecordSet } from '../../store/records/record-sets.js';
 import type { Context } from '../kernel/context.js';
+import { OCTETS_OF_RECORD, reservedFailure } from '../kernel/errors.js';
 import { planRemoval, planRemovalOfAbandoned } from '../kernel/unused-records.js';
 import { readImportOnThread } from './pipe.js';
 import { type ImportBatch, type ImportEnd, type ImportOrder, readImport } from './reader.js';
@@ -112,6 +114,7 @@ export async function beginStaging(ctx: Context): Promise<Staging> {
   return {
     set,
     async store(rows) {
+      if (ctx.disk?.take(rows.length * OCTETS_OF_RECORD) === false) throw reservedFailure();
       let records = 0;
       for (let at = 0; at < rows.length; ) {
         const part = await writePart(ctx, set, () => insertForAWhile(ctx, inserter, rows, at));

@@ -6,6 +6,7 @@ import type { AllowedNetwork, Egress } from '../../egress/egress.js';
 import type { FindParentDs } from '../../resolver/parent-ds.js';
 import type { UpstreamAnswer, UpstreamType } from '../../resolver/upstream.js';
 import type { ServingSettings } from '../../serving/zone.js';
+import type { DiskRoom } from '../../store/disk-room.js';
 import type { Store } from '../../store/driver.js';
 import type { Actor } from '../guard/actor.js';
 import type { Precondition } from '../guard/precondition.js';
@@ -89,6 +90,8 @@ export interface Context {
   readonly findParentDs?: FindParentDs;
   /** Outside resolvers for scans; absent when none are configured. */
   readonly askOutside?: AskOutside;
+  /** Room on the disk for what grows; absent at the command line, which may use the reserve. */
+  readonly disk?: DiskRoom;
   /** Private keys of signed zones; without them such zones cannot be changed. */
   readonly zoneKeys?: ZoneKeys;
   /** Present if the request has not looked at the log of the cluster. */

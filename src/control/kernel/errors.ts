@@ -35,6 +35,11 @@ const storeUnavailable = defineErrors('store', {
     code: 1500,
     text: 'It is not known whether the change was stored, because the disk did not confirm it. Look whether it was made before you try again.',
   },
+  reserved: {
+    status: 507,
+    code: 1500,
+    text: 'The disk is nearly full: what is left is kept for small edits and for deletions. Nothing was changed; an administrator must make room.',
+  },
   full: { status: 507, code: 1500, text: 'There is no space left to store the change. Nothing was changed.' },
 });
 
@@ -50,6 +55,14 @@ export function temporaryFailure(error: unknown): AppError | undefined {
   if (error instanceof LogUnavailable) return storeUnavailable('logAway', {}, later);
   if (error instanceof WriteUnconfirmed) return storeUnavailable('unconfirmed', {}, later);
   return error instanceof StoreBusy ? storeUnavailable('busy') : undefined;
+}
+
+/** Octets that a record takes on the disk, with its history. */
+export const OCTETS_OF_RECORD = 500;
+
+/** What grows must leave the reserve of the disk alone. */
+export function reservedFailure(): AppError {
+  return storeUnavailable('reserved');
 }
 
 const requestFailure = defineErrors('request', {

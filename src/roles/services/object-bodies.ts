@@ -1,4 +1,5 @@
 /** Where the large bodies of objects are, as the settings say. The package for S3 is loaded only where it is used. */
+
 import type { Lifecycle } from '../../base/lifecycle.js';
 import type { Logger } from '../../base/log.js';
 import { systemRandom } from '../../base/random.js';
@@ -7,6 +8,7 @@ import { combineBlobs, moveBodies } from '../../bucket/bodies/combined-blobs.js'
 import { createLocalStore } from '../../bucket/local-store.js';
 import type { ObjectStore } from '../../bucket/object-store.js';
 import type { Settings } from '../../config/schema.js';
+import type { DiskRoom } from '../../store/disk-room.js';
 import type { Store } from '../../store/driver.js';
 import type { RoleContext } from '../role.js';
 
@@ -43,9 +45,10 @@ export async function startObjects(
   store: Store,
   isShared: boolean,
   lifecycle: Lifecycle,
+  disk: DiskRoom,
 ): Promise<ObjectStore> {
   const { blobs, files, shared } = await openBodies(settings, log);
-  const options = { store, clock, random: systemRandom, log, isShared };
+  const options = { store, clock, random: systemRandom, log, isShared, disk };
   if (!shared) return createLocalStore(options);
   lifecycle.own('bodies of objects', shared, (part) => part.close());
   const objects = createLocalStore({ ...options, blobs });

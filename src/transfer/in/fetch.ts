@@ -143,7 +143,9 @@ function createCollection(ctx: Context, { apex, account, record_count: stored }:
     staging ??= await beginStaging(ctx);
     const rows = waiting;
     waiting = [];
-    records += await staging.store(rows);
+    records += await staging.store(rows).catch((error: unknown) => {
+      throw error instanceof AppError ? new TransferFailed('limit', error.message) : error;
+    });
     return staging.set;
   };
   return {
