@@ -272,7 +272,7 @@ async function registerVersion4(scope: FastifyInstance, options: ApiOptions): Pr
     contextOf: makeContextOf(base),
     exportApart: options.readers?.export,
     services: { vault: certificates.vault },
-    activity: options.activity ?? createActivity(base.clock),
+    activity: options.activity ?? createActivity(base.clock, () => undefined),
     edgeAddresses: base.settings.edgeAddresses,
   };
   for (const routes of ROUTES) await scope.register(routes, parts);

@@ -17,7 +17,8 @@ import type { BucketRow, Jurisdiction } from '../store/objects/buckets.js';
 import {
   type BucketDomainRow,
   domainsOfBucket,
-  findBucketDomain,
+  findDomainOfBucket,
+  hasBucketDomain,
   insertBucketDomain,
   type MinTls,
   removeBucketDomain,
@@ -80,7 +81,7 @@ export async function attachBucketDomain(
     const zone = requireZone(ctx, input.zoneId);
     if (zone.account !== bucket.account) throw bucketFailure('foreignZone', {}, { pointer: '/zoneId' });
     const { name, ownerKey } = readDomain(input.domain, zone);
-    if (findBucketDomain(ctx.store, name)) throw bucketFailure('domainTaken', { domain: name });
+    if (hasBucketDomain(ctx.store, name, zone.account)) throw bucketFailure('domainTaken', { domain: name });
     if (domainsOfBucket(ctx.store, bucket.seq).length >= MOST_DOMAINS) {
       throw bucketFailure('tooManyDomains', { limit: MOST_DOMAINS });
     }
@@ -135,7 +136,7 @@ export function detachBucketDomains(ctx: Context, draft: Draft, bucket: BucketRo
 function detach(ctx: Context, draft: Draft, bucket: BucketRow, row: BucketDomainRow): void {
   const zone = findZone(ctx.store, row.zone)!;
   // The record can be removed only when the name belongs to no bucket any more.
-  removeBucketDomain(ctx.store, row.domain);
+  removeBucketDomain(ctx.store, row);
   for (const record of ownRecords(ctx, zone, row)) deleteRow(draft, zone, record);
   purge(ctx, draft, row);
   draft.audit({ action: 'bucket_domain.delete', zone: zone.id, before: { bucket: bucket.name, ...auditView(row) } });
@@ -147,8 +148,8 @@ function bucketOf(ctx: Context, { accountId, name, jurisdiction }: BucketPlace):
 }
 
 function requireDomain({ store }: Context, { seq }: BucketRow, domain: string): BucketDomainRow {
-  const row = findBucketDomain(store, domain.toLowerCase().replace(/\.$/, ''));
-  if (row?.bucket !== seq) throw bucketFailure('domainMissing', { domain: domain.slice(0, 255) });
+  const row = findDomainOfBucket(store, seq, domain.toLowerCase().replace(/\.$/, ''));
+  if (!row) throw bucketFailure('domainMissing', { domain: domain.slice(0, 255) });
   return row;
 }
 

@@ -4,22 +4,20 @@
  */
 import type { Clock } from '../base/clock.js';
 import { addCounts, noCounts } from './counts.js';
-import type { ActivityReport, WeightedQuery } from './report.js';
+import type { ActivityReport, OwnedQuery, WeightedQuery } from './report.js';
 import { createSeries, PLACES, type Series, tookPlace } from './series.js';
 import { createTopNames, type TopNames } from './top-names.js';
 
 /** A sample with its number. Numbers grow, also over restarts. */
-export interface NumberedQuery extends WeightedQuery {
+export interface NumberedQuery extends OwnedQuery {
   readonly number: number;
 }
 
 export interface Activity {
   add(report: ActivityReport): void;
   readonly server: Series;
-  /** The series of a zone; undefined when it was not among the busiest ones. */
-  zone(name: string): Series | undefined;
-  /** Names of the zones with series, the busiest first. */
-  zones(): string[];
+  /** The zones with series, by their store numbers, the busiest first. */
+  zones(): { readonly owner: number; readonly name: string; readonly series: Series }[];
   readonly names: TopNames;
   /** Samples with numbers above `after` that `isWanted`, the oldest first, no more than `limit` of them: the newest. */
   recent(after: number, limit: number, isWanted: (query: NumberedQuery) => boolean): NumberedQuery[];
@@ -41,13 +39,15 @@ const MOST_WAITING = 200;
 const HALF_LIFE_MS = 60_000;
 
 interface KnownZone {
+  readonly name: string;
   readonly series: Series;
   score: number;
 }
 
-export function createActivity(clock: Clock): Activity {
+/** `ownerOf`: the store number of the zone that is served under a name now; undefined: none is. */
+export function createActivity(clock: Clock, ownerOf: (name: string) => number | undefined): Activity {
   const server = createSeries();
-  const zones = new Map<string, KnownZone>();
+  const zones = new Map<number, KnownZone>();
   const names = createTopNames();
   const recent: NumberedQuery[] = [];
   const waiting = new Set<() => void>();
@@ -62,8 +62,9 @@ export function createActivity(clock: Clock): Activity {
   };
   const remember = (query: WeightedQuery): void => {
     lastNumber += 1;
-    recent.push({ ...query, number: lastNumber });
-    names.add(query);
+    const owned = { ...query, owner: query.zone === '' ? 0 : (ownerOf(query.zone) ?? 0) };
+    recent.push({ ...owned, number: lastNumber });
+    names.add(owned);
   };
 
   return {
@@ -74,7 +75,8 @@ export function createActivity(clock: Clock): Activity {
       const took = Map.groupBy(report.samples, ({ zone }) => zone);
       server.add(at, placesOf(report.total, report.samples));
       for (const { zone, counts } of report.zones) {
-        const known = zones.get(zone) ?? admit(zones, zone, counts[0]!);
+        const owner = ownerOf(zone);
+        const known = owner === undefined ? undefined : (zones.get(owner) ?? admit(zones, owner, zone, counts[0]!));
         if (!known) continue;
         known.score += counts[0]!;
         known.series.add(at, placesOf(counts, took.get(zone) ?? []));
@@ -84,8 +86,10 @@ export function createActivity(clock: Clock): Activity {
       if (recent.length > MOST_RECENT * 1.5) recent.splice(0, recent.length - MOST_RECENT);
       if (report.samples.length > 0) for (const wake of [...waiting]) wake();
     },
-    zone: (name) => zones.get(name)?.series,
-    zones: () => [...zones].sort(([, a], [, b]) => b.score - a.score).map(([name]) => name),
+    zones: () =>
+      [...zones]
+        .sort(([, a], [, b]) => b.score - a.score)
+        .map(([owner, { name, series }]) => ({ owner, name, series })),
     recent: (after, limit, isWanted) => recent.filter((query) => query.number > after && isWanted(query)).slice(-limit),
     lastNumber: () => lastNumber,
     waitForMore(limitMs, abort) {
@@ -110,14 +114,14 @@ export function createActivity(clock: Clock): Activity {
 }
 
 /** Gives a zone a series; undefined when others are asked more. */
-function admit(zones: Map<string, KnownZone>, name: string, queries: number): KnownZone | undefined {
+function admit(zones: Map<number, KnownZone>, owner: number, name: string, queries: number): KnownZone | undefined {
   if (zones.size >= MOST_ZONES) {
     const [quietest, { score }] = [...zones].reduce((least, zone) => (zone[1].score < least[1].score ? zone : least));
     if (score >= queries) return undefined;
     zones.delete(quietest);
   }
-  const zone = { series: createSeries(), score: 0 };
-  zones.set(name, zone);
+  const zone = { name, series: createSeries(), score: 0 };
+  zones.set(owner, zone);
   return zone;
 }
 

@@ -16,6 +16,11 @@ export interface WeightedQuery extends SampledQuery {
   readonly weight: number;
 }
 
+/** A sample with the store number of the zone that answered; 0: none did. A later zone of the same name has another. */
+export interface OwnedQuery extends WeightedQuery {
+  readonly owner: number;
+}
+
 export const MOST_REPORTED_ZONES = 200;
 /** Samples in a report. */
 export const MOST_SAMPLES = 400;

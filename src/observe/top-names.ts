@@ -2,9 +2,11 @@
  * The names asked for most, and those whose answers take longest, over the last ten to twenty minutes. Two windows of
  * bounded size; a full one forgets the names asked for least, so that floods of invented names do not displace others.
  */
-import type { WeightedQuery } from './report.js';
+import type { OwnedQuery } from './report.js';
 
 export interface TopName {
+  /** Store number of the zone. */
+  readonly owner: number;
   readonly zone: string;
   readonly name: string;
   readonly type: string;
@@ -21,6 +23,7 @@ const MOST_NAMES = 2000;
 const LONGEST_NAME = 255 * 4;
 
 interface Entry {
+  readonly owner: number;
   readonly zone: string;
   readonly name: string;
   readonly type: string;
@@ -32,9 +35,9 @@ interface Entry {
 }
 
 export interface TopNames {
-  add(query: WeightedQuery): void;
-  /** The names of the zones that `isShown`, with their sums. */
-  names(isShown: (zone: string) => boolean): TopName[];
+  add(query: OwnedQuery): void;
+  /** The names of the zones (store numbers) that `isShown`, with their sums. */
+  names(isShown: (owner: number) => boolean): TopName[];
 }
 
 export function createTopNames(): TopNames {
@@ -49,7 +52,7 @@ export function createTopNames(): TopNames {
         current = new Map();
         beganMs = query.atMs;
       }
-      const key = `${query.zone} ${query.name} ${query.type}`;
+      const key = `${query.owner} ${query.name} ${query.type}`;
       const known = current.get(key);
       if (!known && current.size >= MOST_NAMES) forgetRarest(current);
       addQuery(known ?? newEntry(current, key, query), query);
@@ -58,13 +61,13 @@ export function createTopNames(): TopNames {
   };
 }
 
-function newEntry(entries: Map<string, Entry>, key: string, { zone, name, type }: WeightedQuery): Entry {
-  const entry = { zone, name, type, queries: 0, missing: 0, samples: 0, micros: 0, maxMicros: 0 };
+function newEntry(entries: Map<string, Entry>, key: string, { owner, zone, name, type }: OwnedQuery): Entry {
+  const entry = { owner, zone, name, type, queries: 0, missing: 0, samples: 0, micros: 0, maxMicros: 0 };
   entries.set(key, entry);
   return entry;
 }
 
-function addQuery(entry: Entry, { weight, rcode, tookUs }: WeightedQuery): void {
+function addQuery(entry: Entry, { weight, rcode, tookUs }: OwnedQuery): void {
   entry.queries += weight;
   if (rcode === 'NXDOMAIN') entry.missing += weight;
   entry.samples += 1;
@@ -77,10 +80,10 @@ function forgetRarest(entries: Map<string, Entry>): void {
   for (const [key] of order.slice(0, MOST_NAMES / 4)) entries.delete(key);
 }
 
-function merged(windows: readonly ReadonlyMap<string, Entry>[], isShown: (zone: string) => boolean): TopName[] {
+function merged(windows: readonly ReadonlyMap<string, Entry>[], isShown: (owner: number) => boolean): TopName[] {
   const sums = new Map<string, Entry>();
   for (const [key, entry] of windows.flatMap((window) => [...window])) {
-    if (!isShown(entry.zone)) continue;
+    if (!isShown(entry.owner)) continue;
     const sum = sums.get(key);
     if (!sum) {
       sums.set(key, { ...entry });

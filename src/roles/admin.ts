@@ -31,6 +31,7 @@ import { createDiskRoom, diskSpaceOf } from '../store/disk-room.js';
 import { openStore, type Store } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
 import { ALL_PURPOSES } from '../store/sealed-columns.js';
+import { servedZoneOfName } from '../store/zones/zones.js';
 import { unlockVault } from '../vault/unlock.js';
 import type { Vault } from '../vault/vault.js';
 import { hearAcknowledgements } from './acknowledgement.js';
@@ -105,7 +106,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const running = { store, clock, log, objects, sharesBodies, base, hostnames, ownCertificate, incoming, member };
     const jobs = await startJobs({ ...running, dataDir: settings.dataDir });
     const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
-    const activity = createActivity(clock);
+    const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
     const heldZones = (): readonly string[] => heldZoneNames(store, propagation);
     const gate = createReadiness(clock, { ...options, heldZones, copyStatus: member?.replica.status });
     const edge = watchEdge(options, store, lifecycle);

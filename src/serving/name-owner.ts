@@ -95,6 +95,11 @@ export function rivalZones(store: Store, claimed: ClaimedName): ZoneRow[] {
   ].filter(({ status }) => status !== 'moved');
 }
 
+/** Whether another account has proven a zone at or above a name, served or not. */
+export function isProvenByOthers(store: Store, { name, account }: ClaimedName): boolean {
+  return [name, ...namesAbove(name)].some((at) => zonesOfOthersAt(store, { name: at, account }).some(isProven));
+}
+
 /** The names above a name, the nearest first. */
 function namesAbove(name: string): string[] {
   const labels = name.split('.');

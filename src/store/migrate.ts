@@ -52,6 +52,7 @@ import { editEvents } from './migrations/0191-edit-events.js';
 import { nameProofs } from './migrations/0192-name-proofs.js';
 import { jobAccounts } from './migrations/0193-job-accounts.js';
 import { accountUsage } from './migrations/0194-account-usage.js';
+import { bucketDomainsByZone } from './migrations/0195-bucket-domains-by-zone.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -105,6 +106,7 @@ const MIGRATIONS: readonly Migration[] = [
   nameProofs,
   jobAccounts,
   accountUsage,
+  bucketDomainsByZone,
 ];
 
 /** The schema version after all migrations. */

@@ -22,6 +22,7 @@ import type { HostnameServices } from '../../src/hostnames/context.js';
 import { type Activity, createActivity } from '../../src/observe/activity.js';
 import type { DiskRoom } from '../../src/store/disk-room.js';
 import type { Store } from '../../src/store/driver.js';
+import { servedZoneOfName } from '../../src/store/zones/zones.js';
 import { anywhere } from '../support/egress.js';
 import { hostnameServices } from '../support/hostname-services.js';
 import { seededRandom } from '../support/seeded-random.js';
@@ -55,6 +56,9 @@ export interface InstallationOptions {
   readonly metricsPublic?: boolean;
   /** Networks. */
   readonly trustedProxies?: readonly string[];
+  readonly activation?: 'auto' | 'trust' | 'delegation';
+  readonly nameServers?: readonly string[];
+  readonly findDelegation?: Context['findDelegation'];
   /** Custom hostnames are names of the Internet. */
   readonly publicNames?: boolean;
 }
@@ -105,17 +109,18 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     log: options.log ?? silentLogger(),
     egress: options.egress ?? anywhere(clock),
     settings: {
-      nameServers: ['ns1.dns.test', 'ns2.dns.test'],
+      nameServers: options.nameServers ?? ['ns1.dns.test', 'ns2.dns.test'],
       edgeAddresses: [parseIP('192.0.2.250')!, parseIP('2001:db8::fa')!],
       nameServerAddresses: [],
       ownAddresses: [parseIP('192.0.2.251')!],
-      activation: 'trust',
+      activation: options.activation ?? 'trust',
       privateSuffixes: 'refuse',
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     },
     participants: PARTICIPANTS,
     ...(options.disk && { disk: options.disk }),
     ...(options.askOutside && { askOutside: options.askOutside }),
+    ...(options.findDelegation && { findDelegation: options.findDelegation }),
     ...(options.findParentDs && { findParentDs: options.findParentDs }),
     zoneKeys: createZoneKeys(() => hostnames.certificates.vault),
   };
@@ -124,7 +129,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     directory,
     ...(options.publicNames !== undefined && { publicNames: options.publicNames }),
   });
-  const activity = createActivity(clock);
+  const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
   const app = buildApi({
     base,
     hostnames,

@@ -2,7 +2,6 @@
 
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { toHex } from '../../base/bytes.js';
 import { requireZone } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import type { Activity, NumberedQuery } from '../../observe/activity.js';
@@ -67,7 +66,7 @@ export const activityRoutes: FastifyPluginAsyncZod<ActivityOptions> = async (app
       const context = contextOf(request);
       const zone = requireZone(context, request.params.zone_id);
       const asked = { period: periodOf(queryOf(request)), nowMs: context.clock.nowMs() };
-      return success(activityView(activity, 'zone', onlyZone(zone.name, toHex(zone.id)), asked));
+      return success(activityView(activity, 'zone', onlyZone(zone), asked));
     },
   );
 
@@ -100,7 +99,7 @@ export const activityRoutes: FastifyPluginAsyncZod<ActivityOptions> = async (app
     async (request) => {
       const context = contextOf(request);
       const zone = requireZone(context, request.params.zone_id);
-      return listQueries(activity, context, request, onlyZone(zone.name, toHex(zone.id)));
+      return listQueries(activity, context, request, onlyZone(zone));
     },
   );
 };
@@ -143,7 +142,7 @@ function wanted(query: Query, visible: VisibleZones): (sample: NumberedQuery) =>
     (name === undefined || sample.name.includes(name)) &&
     (type === undefined || sample.type === type) &&
     (rcode === undefined || sample.rcode === rcode) &&
-    (sample.zone === '' ? visible.all : visible.all || visible.idOf(sample.zone) !== undefined);
+    (visible.all || (sample.owner !== 0 && visible.idOf(sample.owner) !== undefined));
 }
 
 /** A whole number in a range. Throws 400 for anything else. */

@@ -24,14 +24,15 @@ export function activityView(
   { period, nowMs }: { readonly period: Period; readonly nowMs: number },
 ): Activity {
   const now = Math.floor(nowMs / 1000);
-  const zones = activity.zones().flatMap((name) => {
-    const id = visible.idOf(name);
-    const steps = id === undefined ? [] : (activity.zone(name)?.steps(period, now) ?? []);
-    return id === undefined ? [] : [{ id, name, steps, queries: countOf(sumOf(steps), 'queries') }];
+  const zones = activity.zones().flatMap(({ owner, name, series }) => {
+    const id = visible.idOf(owner);
+    if (id === undefined) return [];
+    const steps = series.steps(period, now);
+    return [{ id, name, steps, queries: countOf(sumOf(steps), 'queries') }];
   });
   const steps = scope === 'server' ? activity.server.steps(period, now) : addedSteps(zones.map((zone) => zone.steps));
   const sums = sumOf(steps);
-  const names = activity.names.names((zone) => zone !== '' && visible.idOf(zone) !== undefined);
+  const names = activity.names.names((owner) => owner !== 0 && visible.idOf(owner) !== undefined);
   return {
     scope,
     period,
@@ -103,19 +104,19 @@ function seriesView(steps: readonly Step[], period: Period, now: number): Activi
 }
 
 function nameView(top: TopName, visible: VisibleZones): Activity['names'][number] {
-  const { zone, name, type, queries, missing, averageMicros, maxMicros } = top;
-  const zoneId = visible.idOf(zone)!;
+  const { owner, zone, name, type, queries, missing, averageMicros, maxMicros } = top;
+  const zoneId = visible.idOf(owner)!;
   return { zone_id: zoneId, zone, name, type, queries, missing, average_micros: averageMicros, max_micros: maxMicros };
 }
 
 export function sampledQueryView(query: NumberedQuery, visible: VisibleZones): SampledQuery {
-  const { number, atMs, tookUs, zone, flags, ...rest } = query;
+  const { number, atMs, tookUs, owner, zone, flags, ...rest } = query;
   return {
     number: String(number),
     at: new Date(atMs).toISOString(),
     ...rest,
     flags: [...flags],
-    zone_id: visible.idOf(zone) ?? '',
+    zone_id: visible.idOf(owner) ?? '',
     zone,
     micros: tookUs,
   };

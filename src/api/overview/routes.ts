@@ -54,7 +54,7 @@ type End = Overview['ends'][number];
 function endsOfCertificates({ store, clock }: Context, visible: VisibleZones): End[] {
   return listRequests(store, MOST_REQUESTS).flatMap((row): End[] => {
     const zone = findZone(store, row.zone);
-    if (!zone || visible.idOf(zone.name) === undefined) return [];
+    if (!zone || visible.idOf(zone.seq) === undefined) return [];
     const { names, certificates } = stateOf(store, row, clock.nowMs());
     const [served] = certificates;
     if (!served) return [];
@@ -67,7 +67,7 @@ function endsOfSignatures({ store }: Context, visible: VisibleZones): End[] {
   return allDnssecZones(store).flatMap((row): End[] => {
     const zone = findZone(store, row.zone);
     const expiry = zone && earliestExpiry(store, row.zone);
-    if (!zone || expiry === undefined || visible.idOf(zone.name) === undefined) return [];
+    if (!zone || expiry === undefined || visible.idOf(zone.seq) === undefined) return [];
     return [
       { kind: 'signatures', name: zone.name, zone_id: toHex(zone.id), at: new Date(expiry * 1000).toISOString() },
     ];

@@ -63,7 +63,7 @@ function placeOf(request: FastifyRequest, { account_id, bucket_name }: NamedBuck
 }
 
 function view(ctx: Context, item: BucketDomainItem) {
-  return bucketDomainView(item, certificateCoverage(ctx.store, item.domain, item.zone.name, ctx.clock.nowMs()));
+  return bucketDomainView(item, certificateCoverage(ctx.store, item.domain, item.zone.id, ctx.clock.nowMs()));
 }
 
 function editOf({ enabled, minTLS, ciphers }: z.output<typeof domainEdit>): BucketDomainEdit {

@@ -47,6 +47,6 @@ function isOfSigner(store: Store, { type, seq }: ZoneRow): boolean {
  */
 function requireNoBucket(store: Store, { zone, name, type }: NewRecordRow): void {
   if (!isProxiableType(type)) return;
-  const domain = findBucketDomain(store, name);
-  if (domain?.zone === zone) throw recordFailure('ofBucket', { name, bucket: domain.bucket_name });
+  const domain = findBucketDomain(store, name, zone);
+  if (domain) throw recordFailure('ofBucket', { name, bucket: domain.bucket_name });
 }

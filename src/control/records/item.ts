@@ -82,8 +82,8 @@ export function recordItemWithTarget(
 ): RecordItem {
   const item = recordItem(row, zone, origins);
   if (row.type === Type.aaaa && row.proxied === 1) {
-    const domain = findBucketDomain(store, row.name);
-    if (domain?.zone === zone.seq) return { ...item, bucket: domain.bucket_name };
+    const domain = findBucketDomain(store, row.name, zone.seq);
+    if (domain) return { ...item, bucket: domain.bucket_name };
   }
   const targetFault = row.type === Type.cname ? findTargetFault(store, row, zone) : undefined;
   return targetFault ? { ...item, targetFault } : item;

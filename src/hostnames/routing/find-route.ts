@@ -12,7 +12,7 @@ import { toHex } from '../../base/bytes.js';
 import { NameError, parseName } from '../../dns/name.js';
 import { decidesFor } from '../../serving/hostname-proof.js';
 import { locate } from '../../serving/look-up.js';
-import { findRoutingZone } from '../../serving/name-owner.js';
+import { findRoutingZone, isProvenByOthers } from '../../serving/name-owner.js';
 import { type ServingSettings, type ServingZone, servingZone } from '../../serving/zone.js';
 import { type ZoneSettings, zoneSettings } from '../../serving/zone-settings.js';
 import type { Store } from '../../store/driver.js';
@@ -121,8 +121,7 @@ class Search {
     this.exact = exact.find((row) => this.decides(row));
     this.wildcard = wildcards.find((row) => this.decides(row));
     this.inactive = { exact: exact.find(isInactive), wildcard: wildcards.find(isInactive) };
-    const domain = findBucketDomain(store, host);
-    this.domain = domain?.zone === this.own?.row.seq ? domain : undefined;
+    this.domain = this.own && findBucketDomain(store, host, this.own.row.seq);
   }
 
   run(): Route {
@@ -140,9 +139,15 @@ class Search {
   /** Anybody may claim names of others: what is not verified says nothing about names of other accounts' zones. */
   private inactiveClaim(own: Place | undefined): HostnameRow | undefined {
     const { exact, wildcard } = this.inactive;
-    if (!own) return exact ?? wildcard;
+    if (!own) return [exact, wildcard].find((row) => row && !this.isOthers(row));
     if (exact && findZone(this.store, exact.zone)?.account === own.row.account) return exact;
     return wildcard?.zone === own.row.seq ? wildcard : undefined;
+  }
+
+  /** Whether another account has proven a zone at or above the host, although that zone routes nothing. */
+  private isOthers({ zone }: HostnameRow): boolean {
+    const account = findZone(this.store, zone)?.account;
+    return account === undefined || isProvenByOthers(this.store, { name: this.host, account });
   }
 
   private decides(row: HostnameRow): boolean {

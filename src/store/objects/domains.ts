@@ -23,9 +23,15 @@ export interface BucketDomainRow {
 export type NamedBucketDomainRow = BucketDomainRow & { readonly bucket_name: string };
 
 const statements = perStore((store) => ({
-  byDomain: store.prepare<[domain: string], NamedBucketDomainRow>(
+  byDomain: store.prepare<[domain: string, zone: number], NamedBucketDomainRow>(
     `SELECT bucket_domains.*, buckets.name AS bucket_name FROM bucket_domains JOIN buckets ON buckets.seq = bucket
-     WHERE domain = ?`,
+     WHERE domain = ? AND zone = ?`,
+  ),
+  ofAccount: store.prepareTuples<[domain: string, account: number], [zone: number]>(
+    'SELECT zone FROM bucket_domains JOIN zones ON zones.seq = zone WHERE domain = ? AND account = ?',
+  ),
+  inBucket: store.prepare<[bucket: number, domain: string], BucketDomainRow>(
+    'SELECT * FROM bucket_domains WHERE bucket = ? AND domain = ?',
   ),
   ofBucket: store.prepare<[bucket: number], BucketDomainRow>(
     'SELECT * FROM bucket_domains WHERE bucket = ? ORDER BY domain',
@@ -34,14 +40,24 @@ const statements = perStore((store) => ({
     `INSERT INTO bucket_domains (domain, zone, bucket, enabled, min_tls, ciphers, created_at)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
   ),
-  update: store.prepare<[number, string | null, string, string]>(
-    'UPDATE bucket_domains SET enabled = ?, min_tls = ?, ciphers = ? WHERE domain = ?',
+  update: store.prepare<[number, string | null, string, string, number]>(
+    'UPDATE bucket_domains SET enabled = ?, min_tls = ?, ciphers = ? WHERE domain = ? AND zone = ?',
   ),
-  remove: store.prepare<[domain: string]>('DELETE FROM bucket_domains WHERE domain = ?'),
+  remove: store.prepare<[domain: string, zone: number]>('DELETE FROM bucket_domains WHERE domain = ? AND zone = ?'),
 }));
 
-export function findBucketDomain(store: Store, domain: string): NamedBucketDomainRow | undefined {
-  return statements(store).byDomain.get(domain);
+/** The attachment of a name of a zone, which is given by its store number: zones of several accounts may have the name. */
+export function findBucketDomain(store: Store, domain: string, zone: number): NamedBucketDomainRow | undefined {
+  return statements(store).byDomain.get(domain, zone);
+}
+
+/** Whether an account (store number) has attached a name to a bucket in any of its zones. */
+export function hasBucketDomain(store: Store, domain: string, account: number): boolean {
+  return statements(store).ofAccount.all(domain, account).length > 0;
+}
+
+export function findDomainOfBucket(store: Store, bucket: number, domain: string): BucketDomainRow | undefined {
+  return statements(store).inBucket.get(bucket, domain);
 }
 
 /** Ordered by name. */
@@ -55,10 +71,10 @@ export function insertBucketDomain(store: Store, row: BucketDomainRow): void {
 }
 
 /** Writes what can be edited: `enabled`, `min_tls`, `ciphers`. */
-export function updateBucketDomain(store: Store, { domain, enabled, min_tls, ciphers }: BucketDomainRow): void {
-  statements(store).update.run(enabled, min_tls, ciphers, domain);
+export function updateBucketDomain(store: Store, { domain, zone, enabled, min_tls, ciphers }: BucketDomainRow): void {
+  statements(store).update.run(enabled, min_tls, ciphers, domain, zone);
 }
 
-export function removeBucketDomain(store: Store, domain: string): void {
-  statements(store).remove.run(domain);
+export function removeBucketDomain(store: Store, { domain, zone }: BucketDomainRow): void {
+  statements(store).remove.run(domain, zone);
 }

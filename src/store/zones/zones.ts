@@ -235,6 +235,12 @@ export function findZoneByName(store: Store, name: string): ZoneRow | undefined 
   return statements(store).byName.get(name);
 }
 
+/** Store number of the zone that is served under a name. */
+export function servedZoneOfName(store: Store, name: string): number | undefined {
+  const zone = findZoneByName(store, name);
+  return zone?.served === 1 ? zone.seq : undefined;
+}
+
 /** The zones with a name in all accounts, the served one first. */
 export function zonesOfName(store: Store, name: string): ZoneRow[] {
   return statements(store).byName.all(name);
