@@ -233,10 +233,11 @@ export const settingsSchema = z.strictObject({
     value: 'records',
     summary: 'The most records in a zone; 0: no limit',
   }),
-  adminRateLimit: wholeNumber(0, 1_000_000_000, 'a number of requests').default(0).register(about, {
+  adminRateLimit: wholeNumber(0, 1_000_000_000, 'a number of requests').default(12_000).register(about, {
     group: 'Admin API',
     value: 'requests',
-    summary: 'The most requests of a user in five minutes; further ones get 429; 0: no limit',
+    summary:
+      'The most requests of a token in five minutes, four times as many of an account; further ones get 429; 0: no limit; administrators have none',
   }),
   adminEmail: text()
     .regex(/^[^\s@,]{1,64}@[^\s@,]{1,190}$/, { error: 'expected an e-mail address' })

@@ -471,8 +471,10 @@ t.test('statuses and headers that clients depend on', async (t) => {
 });
 
 t.test('too many requests', async (t) => {
-  const { app, call, token } = await install(t, { rateLimit: 3 });
-  const headers = await token();
+  const { app, call, token, operator } = await install(t, { rateLimit: 3 });
+  await createAccount(operator, { name: 'Other', members: ['other@example.org'] });
+  const tokenOf = () => token({ email: 'other@example.org' });
+  const headers = await tokenOf();
   for (const left of [2, 1, 0]) {
     const answer = await call('GET', '/user', undefined, { headers });
     t.equal(answer.status, 200);
@@ -487,7 +489,20 @@ t.test('too many requests', async (t) => {
   const refused = await call('GET', '/user', undefined, { headers });
   t.match(refused, { status: 429, json: { success: false, errors: [{ code: 971 }] } });
   t.match(refused.headers, { 'retry-after': /^\d+$/, 'x-ratelimit-remaining': '0' });
-  t.equal((await call('GET', '/user')).status, 429, 'its user has other credentials and no other limit');
+  t.equal((await call('GET', '/user')).status, 200, 'the operator has no limit');
+  t.notMatch((await call('GET', '/user')).headers, { ratelimit: /./ });
+  const others = await Promise.all([tokenOf(), tokenOf(), tokenOf(), tokenOf()]);
+  const statuses: number[] = [];
+  for (const one of others) {
+    for (let i = 0; i < 3; i++) statuses.push((await call('GET', '/user', undefined, { headers: one })).status);
+  }
+  t.equal(
+    statuses.filter((status) => status === 200).length,
+    12 - 4,
+    'many tokens of one account have the limit of four',
+  );
+  const last = await call('GET', '/user', undefined, { headers: await tokenOf() });
+  t.match([last.status, last.headers['ratelimit-policy']], [429, '"default";q=12;w=300']);
   t.equal((await call('GET', '//livez')).status, 200, 'what is public is not counted');
   const guess = (remoteAddress: string) =>
     app.inject({ url: '/client/v4/user', headers: { authorization: `Bearer ${'x'.repeat(40)}` }, remoteAddress });
