@@ -1,9 +1,6 @@
 /** Where the parts of a backup are: a database file, and beside it the bodies of large objects and the sums of all. */
 import { BLOB_DIRECTORY } from '../bucket/blobs.js';
 
-/** In the data directory, while a restoration is made. */
-export const RESTORING = 'restoring';
-
 export interface BackupPlace {
   readonly database: string;
   /** A directory like that of the server. */

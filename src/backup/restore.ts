@@ -9,6 +9,7 @@ import { explainFileFailure } from '../base/file-failure.js';
 import { systemRandom } from '../base/random.js';
 import { BLOB_DIRECTORY, type Blobs, createBlobsIn } from '../bucket/blobs.js';
 import { planNewerSerials } from '../control/secondary/newer-serial.js';
+import { RESTORING } from '../store/backup-copy.js';
 import { DATABASE_FILE, openStore, type Store } from '../store/driver.js';
 import { clusterOf, deleteMeta, forgetPosition } from '../store/meta.js';
 import { migrate } from '../store/migrate.js';
@@ -19,7 +20,7 @@ import { countServedRecords, servedZones } from '../store/zones/zones.js';
 import { copyBodies } from './copy-bodies.js';
 import { openDraft } from './draft.js';
 import { type DamagedObject, describeDamaged, type Examined, examineBackup } from './examine.js';
-import { type BackupPlace, backupPlace, RESTORING } from './place.js';
+import { type BackupPlace, backupPlace } from './place.js';
 import { namedBy } from './write.js';
 
 export interface RestoreOptions {

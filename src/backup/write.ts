@@ -11,7 +11,7 @@ import { completeCopy } from '../store/backup-copy.js';
 import { DATABASE_FILE, openStoreFile, type Store } from '../store/driver.js';
 import { holdBodies } from '../store/objects/held-bodies.js';
 import { isBlobUsed, type ObjectInFile, objectsWithFiles } from '../store/objects/objects.js';
-import { copyBodies } from './copy-bodies.js';
+import { copyBodies, linkBody } from './copy-bodies.js';
 import { openDraft } from './draft.js';
 import { type Examined, examineBackup } from './examine.js';
 import { type BackupPlace, backupPlace } from './place.js';
@@ -24,6 +24,8 @@ export interface BackupSource {
   readonly bodies: Blobs | FileBlobs;
   /** Where bodies are that are not copied. */
   readonly elsewhere: Blobs | undefined;
+  /** A backup on the same file system, whose files may be linked where it has the same bodies. */
+  readonly previous?: BackupPlace;
   readonly clock: Clock;
 }
 
@@ -88,13 +90,18 @@ function requireFree(place: BackupPlace, dataDirectory: string, file: string): v
 async function fill(source: BackupSource, parts: BackupPlace, name: string): Promise<Written> {
   const madeAtMs = source.clock.nowMs();
   const copies = createBlobsIn(parts.bodies, systemRandom);
-  await copyAll(source, parts, copies);
+  const linked = await copyAll(source, parts, copies);
   completeCopy(parts.database, madeAtMs);
-  const examined = await examineBackup(
-    parts,
-    { sums: 'make', durable: true, elsewhere: source.elsewhere },
-    'the database',
-  );
+  const examine = () =>
+    examineBackup(parts, { sums: 'make', durable: true, elsewhere: source.elsewhere }, 'the database');
+  let examined = await examine();
+  const spoilt = examined.damaged.flatMap(({ blob }) => (blob !== undefined && linked.has(blob) ? [blob] : []));
+  if (spoilt.length > 0) {
+    // The backup before has lost them since, and the server may have them still.
+    for (const blob of spoilt) await copies.remove(blob);
+    await copyBodies(namedBy(parts.database), source.bodies, copies);
+    examined = await examine();
+  }
   for (const { blob } of examined.damaged) if (blob !== undefined) await copies.remove(blob);
   writeFileSync(parts.sums, printSums({ name, ...examined.sums }), { mode: 0o600 });
   syncPath(parts.sums);
@@ -106,14 +113,23 @@ async function fill(source: BackupSource, parts: BackupPlace, name: string): Pro
   return { ...examined, size: statSync(parts.database).size };
 }
 
-/** The database as it is at some time from now on, and the bodies that this copy names. */
-async function copyAll({ store, bodies }: BackupSource, parts: BackupPlace, copies: FileBlobs): Promise<void> {
+/** The database as it is at some time from now on, and the bodies that this copy names. Returns those that were linked. */
+async function copyAll(
+  { store, bodies, previous }: BackupSource,
+  parts: BackupPlace,
+  copies: FileBlobs,
+): Promise<ReadonlySet<string>> {
+  const linked = new Set<string>();
   for (let attempt = 1; ; attempt++) {
     rmSync(parts.database, { force: true });
     await store.backup(parts.database);
     const objects = namedBy(parts.database);
+    if (previous) {
+      const before = createBlobsIn(previous.bodies, systemRandom);
+      for (const { blob } of objects) if (linkBody(blob, before, copies)) linked.add(blob);
+    }
     await copyBodies(objects, bodies, copies);
-    if (attempt === MOST_COPIES || !(await wasRemoved(store, objects, copies))) return;
+    if (attempt === MOST_COPIES || !(await wasRemoved(store, objects, copies))) return linked;
   }
 }
 

@@ -23,6 +23,7 @@ import { printInstant } from './control.js';
 import { examineSignedZones } from './dnssec/examine.js';
 import { examineCertificates } from './examine-certificates.js';
 import { healthTarget } from './healthcheck.js';
+import { examineBackups } from './operations/examine-backups.js';
 import { examineBodies } from './operations/examine-bodies.js';
 import { examineChanges } from './operations/examine-changes.js';
 import { examineConsumedCatalogs, examineSecondaries } from './operations/examine-secondaries.js';
@@ -77,6 +78,7 @@ async function examine(loaded: LoadedSettings, clock: Clock, readsBodies: boolea
     findings.push(
       ...examineServedZones(settings),
       ...(await examineBodies(settings, readsBodies)),
+      ...examineBackups(settings, clock),
       ...examineVault(loaded),
       ...examineJobs(settings),
       ...examineExpiry(settings, clock),

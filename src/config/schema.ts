@@ -4,6 +4,7 @@ import { parseOctets } from '../base/bytes.js';
 import { parseIP } from '../base/ip.js';
 import { reachSettings } from './allowed-networks.js';
 import { AUTHORITY_NAMES, authoritySettings } from './authority-settings.js';
+import { backupSettings } from './backup-settings.js';
 import { clusterSettings } from './cluster-settings.js';
 import { edgeSettings } from './edge-settings.js';
 import { observeSettings } from './observe-settings.js';
@@ -295,6 +296,7 @@ export const settingsSchema = z.strictObject({
     }),
 
   ...clusterSettings,
+  ...backupSettings,
 
   logLevel: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {

@@ -58,6 +58,7 @@ import { startNotifications } from './services/notifications.js';
 import { startObjects } from './services/object-bodies.js';
 import { startOwnCertificate } from './services/own-certificate.js';
 import { ownSamples } from './services/own-samples.js';
+import { startScheduledBackups } from './services/scheduled-backups.js';
 import { explainStart } from './store-failure.js';
 
 export interface AdminOptions extends RoleContext {
@@ -116,7 +117,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
     const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
     const readers = startReaders(options, base, lifecycle);
-    const shared = [turns, readers, lookUps, disk];
+    const shared = [turns, readers, lookUps, disk, startScheduledBackups(options, lifecycle)];
     const services = [...shared, edge, application.metrics, resolverMetrics, refresher, incoming];
     const measured = [requestMetrics, runner, ...hearing.parts, ...services];
     const api = buildApi({

@@ -1,0 +1,84 @@
+/**
+ * A directory of backups: numbered, so that their order does not depend on the clock. Bodies that the one before has too are links
+ * to the same files.
+ */
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { UserError } from '../base/errors.js';
+import { isFileLocked } from '../store/file-lock.js';
+import { type BackupPlace, backupPlace } from './place.js';
+import { type BackupSource, type Written, writeBackup } from './write.js';
+
+export interface SeriesBackup {
+  readonly number: number;
+  /** Milliseconds since 1970, by the clock of that time. */
+  readonly madeAtMs: number;
+  readonly file: string;
+}
+
+const NAME = /^zoneplane-(\d{6,9})-(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z\.db$/;
+/** A part of a backup, or of one that was interrupted. */
+const PART = /^(zoneplane-\d{6,9}-\d{8}T\d{6}Z\.db)\.(?:blobs|sha256|partial)$/;
+
+/** The oldest first. Throws a UserError when the directory cannot be read. */
+export function listSeries(directory: string): readonly SeriesBackup[] {
+  return namesIn(directory)
+    .flatMap((name): SeriesBackup[] => {
+      const [, number, ...time] = NAME.exec(name) ?? [];
+      if (number === undefined) return [];
+      const [year, month, day, hour, minute, second] = time.map(Number) as [number, ...number[]];
+      const madeAtMs = Date.UTC(year, month! - 1, day, hour, minute, second);
+      return [{ number: Number(number), madeAtMs, file: join(directory, name) }];
+    })
+    .toSorted((a, b) => a.number - b.number);
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UserError(
+      `the directory of backups ${directory} cannot be read (${code})`,
+      'Mount or make it, and let the user that runs zoneplane write to it; or name another one with --backup-dir.',
+    );
+  }
+}
+
+/**
+ * Makes the next backup, and then removes those above the number to keep. When something in it is damaged, none is removed: an
+ * older one may have it. Throws a UserError.
+ */
+export async function extendSeries(
+  source: BackupSource,
+  directory: string,
+  keep: number,
+): Promise<Written & { readonly file: string }> {
+  removeLeftovers(directory);
+  const before = listSeries(directory);
+  const newest = before.at(-1);
+  const number = String((newest?.number ?? 0) + 1).padStart(6, '0');
+  const time = new Date(source.clock.nowMs()).toISOString().slice(0, 19).replace(/[-:]/g, '');
+  const file = join(directory, `zoneplane-${number}-${time}Z.db`);
+  const previous = newest && backupPlace(newest.file);
+  const written = await writeBackup({ ...source, ...(previous && { previous }) }, file);
+  if (written.damaged.length === 0) {
+    for (const old of before.slice(0, Math.max(0, before.length + 1 - keep))) removeBackup(backupPlace(old.file));
+  }
+  return { ...written, file };
+}
+
+/** The file first: what is left without it is no backup any more, and removed by the next one. */
+function removeBackup(place: BackupPlace): void {
+  for (const path of [place.database, place.sums, place.bodies]) rmSync(path, { recursive: true, force: true });
+}
+
+function removeLeftovers(directory: string): void {
+  for (const name of namesIn(directory)) {
+    const [, database] = PART.exec(name) ?? [];
+    if (database === undefined || existsSync(join(directory, database))) continue;
+    // Unless another process is writing it.
+    if (isFileLocked(join(directory, `${database}.partial`, 'lock'))) continue;
+    rmSync(join(directory, name), { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,54 @@
+/** The process in which the server makes a backup: beside everything else, at a lower priority. */
+import { setPriority } from 'node:os';
+import { describeDamaged } from '../../backup/examine.js';
+import { extendSeries } from '../../backup/series.js';
+import { SystemClock } from '../../base/clock.js';
+import { messageOf } from '../../base/errors.js';
+import { silentLogger } from '../../base/log.js';
+import type { Settings } from '../../config/schema.js';
+import { openStore } from '../../store/driver.js';
+import { openBodies } from './object-bodies.js';
+
+export interface BackupOrder extends Pick<Settings, 'dataDir' | 'objects' | 'backupKeep'> {
+  readonly backupDir: string;
+}
+
+export type BackupResult =
+  | {
+      readonly file: string;
+      readonly octets: number;
+      readonly bodies: number;
+      readonly bodyOctets: number;
+      /** What is damaged, in words. */
+      readonly damaged: readonly string[];
+    }
+  | { readonly failure: string };
+
+/** Lower than that of all that answers. */
+const PRIORITY = 10;
+
+async function makeBackup({ backupDir, backupKeep, ...settings }: BackupOrder): Promise<BackupResult> {
+  try {
+    setPriority(PRIORITY);
+    const store = openStore(settings.dataDir, { readonly: true });
+    const { blobs } = await openBodies(settings, silentLogger());
+    try {
+      const source = { store, bodies: blobs, elsewhere: undefined, clock: new SystemClock() };
+      const written = await extendSeries(source, backupDir, backupKeep);
+      const { file, size: octets, bodies, octets: bodyOctets, damaged } = written;
+      return { file, octets, bodies, bodyOctets, damaged: damaged.map(describeDamaged) };
+    } finally {
+      await blobs.close();
+      store.close();
+    }
+  } catch (error) {
+    return { failure: messageOf(error) };
+  }
+}
+
+// What an end in the middle leaves, the next backup removes.
+process.once('disconnect', () => process.exit(1));
+process.once('message', async (order) => {
+  const result = await makeBackup(order as BackupOrder);
+  process.send!(result, () => process.disconnect());
+});

@@ -1,0 +1,127 @@
+/** Makes backups at intervals, each in a process of its own, and says how old the newest is. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { listSeries } from '../../backup/series.js';
+import { type Clock, steadyMs } from '../../base/clock.js';
+import { messageOf } from '../../base/errors.js';
+import type { Lifecycle } from '../../base/lifecycle.js';
+import type { Logger } from '../../base/log.js';
+import type { MetricSample } from '../../base/metrics.js';
+import { periodMs } from '../../config/backup-settings.js';
+import type { Settings } from '../../config/schema.js';
+import type { BackupOrder, BackupResult } from './backup-process.js';
+
+interface ScheduledBackups {
+  samples(): MetricSample[];
+  close(): void;
+}
+
+const LOOK_MS = 60_000;
+/** Before another attempt after one that failed, if the period is not shorter. */
+const RETRY_MS = 600_000;
+
+interface Options {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** None where no directory is set. They end with the lifecycle. */
+export function startScheduledBackups(options: Options, lifecycle: Lifecycle): Pick<ScheduledBackups, 'samples'> {
+  const { backupDir } = options.settings;
+  if (backupDir === undefined) return { samples: () => [] };
+  return lifecycle.own('backups', schedule(options, backupDir), (part) => part.close());
+}
+
+function schedule({ settings, clock, log }: Options, backupDir: string): ScheduledBackups {
+  const everyMs = periodMs(settings.backupEvery);
+  const { dataDir, objects, backupKeep } = settings;
+  const counts = { made: 0, failed: 0, damaged: 0 };
+  let newestMs = newestOf(backupDir)?.madeAtMs;
+  let dueMs = steadyMs(clock) + untilDue(newestMs, everyMs, clock.nowMs());
+  let child: ChildProcess | undefined;
+
+  const finish = (result: BackupResult): void => {
+    const isMade = !('failure' in result);
+    dueMs = steadyMs(clock) + (isMade ? everyMs : Math.min(everyMs, RETRY_MS));
+    if (!isMade) {
+      counts.failed++;
+      log.error({ reason: result.failure, directory: backupDir }, 'the backup failed; it is tried again');
+      return;
+    }
+    counts.made++;
+    counts.damaged = result.damaged.length;
+    newestMs = newestOf(backupDir)?.madeAtMs;
+    const { damaged, ...about } = result;
+    if (damaged.length === 0) log.info(about, 'a backup was made, and read again');
+    else log.error({ ...about, damaged }, 'a backup was made without objects whose bodies are damaged');
+  };
+
+  const look = (): void => {
+    if (child || steadyMs(clock) < dueMs) return;
+    const order: BackupOrder = { dataDir, objects, backupKeep, backupDir };
+    const own = fork(new URL('./backup-process.js', import.meta.url), { stdio: 'ignore', execArgv: [] });
+    child = own;
+    let result: BackupResult = { failure: 'its process ended' };
+    own.on('message', (message) => {
+      result = message as BackupResult;
+    });
+    own.on('error', (error) => {
+      result = { failure: messageOf(error) };
+    });
+    own.once('close', () => {
+      child = undefined;
+      finish(result);
+    });
+    own.send(order, () => {});
+  };
+  look();
+  const cancel = clock.every(Math.min(LOOK_MS, everyMs), look);
+  return {
+    samples: () => samplesOf(newestMs, counts),
+    close() {
+      cancel();
+      child?.removeAllListeners('close');
+      child?.kill('SIGKILL');
+    },
+  };
+}
+
+/** The time of the newest is that of the clock then; where it is in the future, the clock was set back, and one is due. */
+function untilDue(newestMs: number | undefined, everyMs: number, nowMs: number): number {
+  if (newestMs === undefined || newestMs > nowMs) return 0;
+  return Math.max(0, newestMs + everyMs - nowMs);
+}
+
+function newestOf(directory: string) {
+  try {
+    return listSeries(directory).at(-1);
+  } catch {
+    // The next backup says what is wrong with it.
+    return undefined;
+  }
+}
+
+function samplesOf(
+  newestMs: number | undefined,
+  { made, failed, damaged }: { readonly made: number; readonly failed: number; readonly damaged: number },
+): MetricSample[] {
+  const sample = (type: 'gauge' | 'counter', name: string, help: string, value: number): MetricSample => {
+    return { name, type, help, labels: {}, value };
+  };
+  return [
+    sample(
+      'gauge',
+      'backup_newest_seconds',
+      'When the newest backup was made, seconds since 1970; 0: there is none',
+      (newestMs ?? 0) / 1000,
+    ),
+    sample(
+      'gauge',
+      'backup_damaged_objects',
+      'Objects that the newest backup lacks because their bodies are damaged',
+      damaged,
+    ),
+    sample('counter', 'backups_made_total', 'Backups that were made and read again', made),
+    sample('counter', 'backups_failed_total', 'Backups that failed', failed),
+  ];
+}
