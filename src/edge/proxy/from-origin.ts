@@ -49,8 +49,7 @@ class Attempt implements OriginEvents, OriginControl, TurnHolder {
   /** Nothing more comes from the origin. */
   private over = false;
   private startedMs = 0;
-  /** Ends the wait for a place. */
-  private waiting: AbortController | undefined;
+  private stopWaiting: (() => void) | undefined;
   private leave: Leave | undefined;
   private readonly ahead: ReadAhead;
   private readonly events: OriginEvents;
@@ -75,19 +74,20 @@ class Attempt implements OriginEvents, OriginControl, TurnHolder {
     this.endpoint = turn++ % planned.plan.endpoints.length;
     this.leave = this.options.places.enterNow(this.share, this);
     if (this.leave) this.send(planned.plan);
-    else void this.wait(planned.plan).catch(this.onFault);
+    else this.wait(planned.plan);
   }
 
-  private async wait(plan: OriginPlan): Promise<void> {
-    this.waiting = new AbortController();
-    const entered = await this.options.places.enter(this.share, this, this.waiting.signal);
-    if (entered === undefined) return;
-    if (typeof entered !== 'function') this.fail(entered);
-    else if (this.over) entered();
-    else {
-      this.leave = entered;
-      this.send(plan);
-    }
+  private wait(plan: OriginPlan): void {
+    this.stopWaiting = this.options.places.ask(this.share, this, (place) => {
+      this.stopWaiting = undefined;
+      if (typeof place !== 'function') this.fail(place);
+      else if (this.over) place();
+      else {
+        this.leave = place;
+        // In the call of another exchange, which has ended.
+        bounded(this.onFault, () => this.send(plan));
+      }
+    });
   }
 
   private send(plan: OriginPlan): void {
@@ -178,7 +178,7 @@ class Attempt implements OriginEvents, OriginControl, TurnHolder {
     this.ahead.drop();
     if (this.over) return;
     this.finish();
-    this.waiting?.abort();
+    this.stopWaiting?.();
     this.control?.abort();
   }
 

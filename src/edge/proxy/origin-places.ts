@@ -2,7 +2,7 @@
  * Places for exchanges with origins, taken in turns: by client over all zones, so that nobody holds the connections of many, and by
  * account, zone and client. Whoever holds most gives back first when others wait.
  */
-import type { Clock } from '../../base/clock.js';
+import { type Clock, steadyMs } from '../../base/clock.js';
 import type { MetricSample } from '../../base/metrics.js';
 import { openFileLimit } from '../../base/open-files.js';
 import { createTurns, type Leave, type TurnBounds, type TurnHolder } from '../../base/turns.js';
@@ -20,8 +20,8 @@ export interface OriginShare {
 export interface OriginPlaces {
   /** A place that is there at once; undefined if whoever asks has to wait. */
   enterNow(share: OriginShare, holder: TurnHolder): Leave | undefined;
-  /** Never rejects. Undefined: `signal` has ended the wait. */
-  enter(share: OriginShare, holder: TurnHolder, signal: AbortSignal): Promise<Leave | Failure | undefined>;
+  /** Calls `done` once. Returns what ends the wait, of which `done` hears nothing. */
+  ask(share: OriginShare, holder: TurnHolder, done: (place: Leave | Failure) => void): () => void;
   samples(): MetricSample[];
 }
 
@@ -79,17 +79,37 @@ export function createOriginPlaces(clock: Clock, { kind, all, zone, client }: Or
       if (!leaveZone) leaveClient();
       return leaveZone && both(leaveZone, leaveClient);
     },
-    async enter(share, holder, signal) {
-      const sinceMs = clock.nowUs() / 1000;
-      const leaveClient = await clients.enter(ofClientAndZone(share), { signal, holder });
-      if (typeof leaveClient === 'string') return leaveClient === 'gone' ? undefined : refusal('your address');
-      const waitMs = PLACE_WAIT_MS - (clock.nowUs() / 1000 - sinceMs);
-      const leaveZone = await zones.enter(ofZone(share), { signal, holder, waitMs });
-      if (typeof leaveZone === 'string') {
-        leaveClient();
-        return leaveZone === 'gone' ? undefined : refusal('this zone');
-      }
-      return both(leaveZone, leaveClient);
+    ask(share, holder, done) {
+      const sinceMs = steadyMs(clock);
+      let cancel = (): void => {};
+      const askZone = (leaveClient: Leave): void => {
+        const leaveZone = zones.enterNow(ofZone(share), holder);
+        if (leaveZone) {
+          done(both(leaveZone, leaveClient));
+          return;
+        }
+        const waitMs = PLACE_WAIT_MS - (steadyMs(clock) - sinceMs);
+        const cancelZone = zones.ask(ofZone(share), { holder, waitMs }, (turn) => {
+          if (typeof turn === 'function') {
+            done(both(turn, leaveClient));
+            return;
+          }
+          leaveClient();
+          done(refusal('this zone'));
+        });
+        cancel = () => {
+          cancelZone();
+          leaveClient();
+        };
+      };
+      const cancelClient = clients.ask(ofClientAndZone(share), { holder }, (turn) => {
+        if (typeof turn === 'function') askZone(turn);
+        else done(refusal('your address'));
+      });
+      return () => {
+        cancelClient();
+        cancel();
+      };
     },
     samples: () => [...clients.samples(`${kind}-client`), ...zones.samples(kind)],
   };

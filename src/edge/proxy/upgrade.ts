@@ -76,14 +76,21 @@ class UpgradeAttempt {
       return;
     }
     const share = { account: route.zone.account, zone: route.zone.seq, network: this.request.network };
-    const place = await places.enter(share, this, signal);
-    if (place === undefined) return;
-    if (typeof place !== 'function') this.outcome.onFailure(place);
-    else if (signal.aborted) place();
-    else {
-      const headers = [...originHeaders(this.request, rules), ...this.extra];
-      this.end = ask(planned.plan, this.request, headers, this.options, this.outcome, place);
-    }
+    const stopWaiting = places.ask(share, this, (place) => {
+      if (typeof place !== 'function') this.outcome.onFailure(place);
+      else if (signal.aborted) place();
+      else {
+        const headers = [...originHeaders(this.request, rules), ...this.extra];
+        const onFault = (error: unknown): void => {
+          place();
+          this.outcome.onFault(error);
+        };
+        bounded(onFault, () => {
+          this.end = ask(planned.plan, this.request, headers, this.options, this.outcome, place);
+        });
+      }
+    });
+    signal.addEventListener('abort', stopWaiting, { once: true });
   }
 
   /** Others need its place more. */
