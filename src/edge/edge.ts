@@ -2,7 +2,6 @@
 import type { Clock } from '../base/clock.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
-import { createMemoryShares } from '../base/memory-shares.js';
 import type { MetricSample } from '../base/metrics.js';
 import type { Random } from '../base/random.js';
 import { residentOctets } from '../base/resident-memory.js';
@@ -27,6 +26,7 @@ import type { HttpLimits } from './listen/http1.js';
 import { type EdgePlaces, type Listeners, listenAt } from './listen/listeners.js';
 import { createStalls, type Stalls } from './listen/stalls.js';
 import { createWebSockets } from './listen/web-socket.js';
+import { createMemoryShares } from './memory-shares.js';
 import { createEdgeMetrics, type EdgeMetrics } from './metrics.js';
 import { createAnswer } from './proxy/answer.js';
 import type { Stage } from './proxy/exchange.js';

@@ -2,7 +2,7 @@
  * Which jobs of a kind begin: accounts take turns at its places. An account that is alone has all of them; while it holds them,
  * each account that comes gets one of as many further places, so that nobody waits for what others began.
  */
-import { byTurn, hasRoomFor, type TurnState } from '../base/turns.js';
+import { byTurn, hasRoomFor, type TurnState } from '../base/turn-classes.js';
 import type { Store } from '../store/driver.js';
 import { dueJobs, type JobRow, nextJobAt, type WaitingAccount, waitingAccounts } from '../store/jobs.js';
 

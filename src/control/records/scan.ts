@@ -3,7 +3,7 @@
  * here need not type in its records. Findings are kept for a while until a user accepts or rejects them.
  */
 import { AppError } from '../../base/errors.js';
-import { hasRoomFor } from '../../base/turns.js';
+import { hasRoomFor } from '../../base/turn-classes.js';
 import type { UpstreamType } from '../../resolver/upstream.js';
 import {
   countRunningScans,

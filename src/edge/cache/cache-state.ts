@@ -1,8 +1,8 @@
 /** The state that the parts of the cache share, and what they know about a request. */
 import type { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.js';
-import type { MemoryShares } from '../../base/memory-shares.js';
 import type { HeaderFields } from '../../http/fields.js';
+import type { MemoryShares } from '../memory-shares.js';
 import type { CachedItem, PurgedItems } from '../purge/purged.js';
 import type { GrowingBody } from './growing-body.js';
 import type { MemoryStores } from './memory-store.js';

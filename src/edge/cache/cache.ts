@@ -3,8 +3,8 @@
  */
 import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
-import { createMemoryShares } from '../../base/memory-shares.js';
 import { fieldValue, type HeaderFields } from '../../http/fields.js';
+import { createMemoryShares } from '../memory-shares.js';
 import { type CachedItem, purgedUrl } from '../purge/purged.js';
 import { type Answer, answerHit, answerPassed, answerStored } from './answer.js';
 import type { CacheOptions, CacheRequest, CacheState, Forward, Lookup } from './cache-state.js';

@@ -1,9 +1,10 @@
 /** The stage that asks the origin. It streams the response as fast as the client reads it, or reads it ahead. */
-import type { MemoryShares } from '../../base/memory-shares.js';
+
 import type { Leave, TurnHolder } from '../../base/turns.js';
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import { BODY_TOO_LARGE, BODY_TOO_SLOW } from '../listen/body.js';
+import type { MemoryShares } from '../memory-shares.js';
 import { bounded, boundedEvents } from './boundary.js';
 import type { EdgeRequest, HeaderList, OriginControl, OriginEvents, ResponseSink, Stage } from './exchange.js';
 import { endToEndHeaders, type HeaderRules, originHeaders } from './headers.js';

@@ -2,8 +2,9 @@
  * Reads a response on while its client is slow, so that its connection to the origin is free for others sooner. What waits for the
  * client is bounded for each response, and for all of an account by what others leave.
  */
-import type { MemoryShares } from '../../base/memory-shares.js';
+
 import type { Failure } from '../error-pages/failures.js';
+import type { MemoryShares } from '../memory-shares.js';
 import type { HeaderList, OriginControl, ResponseFlow, ResponseSink } from './exchange.js';
 
 export interface ReadAheadMemory {
