@@ -13,7 +13,7 @@ import { findZoneById } from '../store/zones/zones.js';
 import type { Message, Success } from './envelope.js';
 import { failure } from './errors.js';
 import { choiceValue, firstValue } from './query.js';
-import { isDryRun, queryOf } from './request.js';
+import { callerOf, isDryRun, queryOf } from './request.js';
 import type { Diff } from './schema.js';
 
 /** Number of the change in the change log: a server that has applied it answers with it. */
@@ -85,7 +85,9 @@ export async function addReceipt(
   }
   const of = { change, zone: zone.zone };
   const behind = (): PeerProgress[] =>
-    peerProgress(store, zone.zone, serial ?? null).filter((peer) => !peer.served && (peer.isAwaited || peer.error));
+    peerProgress(store, callerOf(request).actor, zone.zone, serial ?? null).filter(
+      (peer) => !peer.served && (peer.isAwaited || peer.error),
+    );
   const isServed = (): boolean => propagation?.isServed(of) ?? false;
   const inSync = (): boolean => isServed() && !behind().some(({ isAwaited }) => isAwaited);
   const done = (await propagation?.whenHolds(inSync, waitMs)) ?? false;

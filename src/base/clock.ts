@@ -18,6 +18,20 @@ export interface Clock {
   inStep(periodMs: number, run: () => void): () => void;
 }
 
+/** Waits until that moment of {@link steadyMs}, or until the signal. */
+export function untilSteady(clock: Clock, endMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = clock.after(Math.max(0, endMs - steadyMs(clock)), end);
+    signal?.addEventListener('abort', end);
+    if (signal?.aborted) end();
+  });
+}
+
 /** Milliseconds of a clock that is never put back: for intervals and idle times. What they count from has no meaning. */
 export function steadyMs(clock: Clock): number {
   return clock.nowUs() / 1000;

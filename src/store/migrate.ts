@@ -53,6 +53,7 @@ import { nameProofs } from './migrations/0192-name-proofs.js';
 import { jobAccounts } from './migrations/0193-job-accounts.js';
 import { accountUsage } from './migrations/0194-account-usage.js';
 import { bucketDomainsByZone } from './migrations/0195-bucket-domains-by-zone.js';
+import { namedPeers } from './migrations/0196-named-peers.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -107,6 +108,7 @@ const MIGRATIONS: readonly Migration[] = [
   jobAccounts,
   accountUsage,
   bucketDomainsByZone,
+  namedPeers,
 ];
 
 /** The schema version after all migrations. */

@@ -162,8 +162,17 @@ async function start(t: Test, { peers: count = 1, signed = false }: Options = {}
     },
     serve: () => propagation.report({ name: 'dns', applied: lastChange(ctx.store), unpublished: [] }),
     notify() {
-      const { store, random, settings: serving } = ctx;
-      const notifier = startNotifier({ store, vault, propagation, serving, clock, random, log: silentLogger() });
+      const { store, random, egress, settings: serving } = ctx;
+      const notifier = startNotifier({
+        store,
+        vault,
+        propagation,
+        serving,
+        clock,
+        random,
+        egress,
+        log: silentLogger(),
+      });
       t.teardown(() => notifier.close());
       return notifier;
     },
@@ -391,13 +400,13 @@ t.test('what is wrong with signatures is said', async (t) => {
   world.notify();
   serve();
   await advanceUntil(clock, () => rows()[0]!.error !== null, 100);
-  t.equal(rows()[0]!.error, 'its clock is different');
+  t.equal(rows()[0]!.error, 'wrong answer: its clock is different');
   peer!.ahead = 0;
   peer!.key = { ...KEY, secret: new Uint8Array(32).fill(9) };
-  await advanceUntil(clock, () => rows()[0]!.error !== 'its clock is different', 1000);
+  await advanceUntil(clock, () => rows()[0]!.error !== 'wrong answer: its clock is different', 1000);
   t.match(rows()[0]!.error, /another secret|signature of its answer is wrong/);
   peer!.key = undefined;
-  await advanceUntil(clock, () => rows()[0]!.error === 'its answer is not signed', 1000);
+  await advanceUntil(clock, () => rows()[0]!.error === 'wrong answer: its answer is not signed', 1000);
   peer!.key = KEY;
   peer!.rcode = 9;
   await advanceUntil(clock, () => /NOTAUTH/.test(rows()[0]!.error ?? ''), 1000);

@@ -1,4 +1,5 @@
 /** What is said of primaries whose certificates are wrong, over TLS on loopback. */
+
 import { createHash, webcrypto } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
@@ -15,6 +16,7 @@ import { parseName } from '../../src/dns/name.js';
 import { transferQuery } from '../../src/transfer/in/primary.js';
 import type { PrimaryTls } from '../../src/transfer/in/primary-certificate.js';
 import { transferMessages } from '../../src/transfer/in/stream.js';
+import { anywhere } from '../support/egress.js';
 import { TestClock } from '../support/test-clock.js';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
@@ -82,10 +84,10 @@ function startTls(t: Test, { certificate: cert, key }: Made, protocols = ['dot']
 
 /** Why nothing is transferred from there. */
 async function faultAt(port: number, tls: PrimaryTls, clock = new SystemClock()): Promise<unknown> {
-  const context = { clock, random: systemRandom, signal: new AbortController().signal };
+  const context = { clock, random: systemRandom, egress: anywhere(clock), signal: new AbortController().signal };
   const query = transferQuery(systemRandom, parseName('tls.test.'), undefined);
   try {
-    await transferMessages(context, { address: '127.0.0.1', port, key: undefined, tls }, query).next();
+    await transferMessages(context, { address: '127.0.0.1', port, by: 'operator', key: undefined, tls }, query).next();
     return 'it answered';
   } catch (error) {
     const { fault, message } = error as { fault: string; message: string };

@@ -30,6 +30,8 @@ interface TransferOptions extends PrimaryOptions, SignaturesOptions {
   readonly json?: boolean;
 }
 
+const EVERYWHERE = ['0.0.0.0/0', '::/0'];
+
 interface Outcome {
   readonly name: string;
   readonly result?: ImportResult;
@@ -81,8 +83,12 @@ export function addZoneTransfer(zone: Command, { terminal, environment }: Comman
           const account = accountOf(context, options);
           const key = await readKeyOption(context, services, account, options);
           const { readBundle } = await import('../../roles/services/certificates.js');
+          const { createInstallationEgress } = await import('../../roles/services/listening.js');
+          const clock = new SystemClock();
+          // Who names a server at the command line has allowed it.
+          const egress = createInstallationEgress({ ...settings, allowNetworks: EVERYWHERE }, context.settings, clock);
           const primary = primaryOf(options, key?.key, readBundle(settings.caBundle));
-          const run = options.dryRun ? { ...context, dryRun: true } : context;
+          const run = options.dryRun ? { ...context, egress, dryRun: true } : { ...context, egress };
           const all: Outcome[] = [];
           for (const name of wanted) {
             const outcome = await transferOne(run, primary, name, account, { ...options, signatures });
@@ -113,7 +119,7 @@ function primaryOf(options: TransferOptions, key: Primary['key'], authorities: s
   const { tlsName, tlsPin } = options;
   const isTls = tlsName !== undefined || tlsPin !== undefined;
   const tls = { name: tlsName ?? null, pin: tlsPin === undefined ? null : readPin(tlsPin), authorities };
-  return { address, port: port ?? (isTls ? 853 : 53), key, tls: isTls ? tls : undefined };
+  return { address, port: port ?? (isTls ? 853 : 53), by: 'operator', key, tls: isTls ? tls : undefined };
 }
 
 async function transferOne(
@@ -131,7 +137,8 @@ async function transferOne(
   try {
     const { copyZone } = await import('../../transfer/in/copy.js');
     const descriptor = openSync(file, 'wx', 0o600);
-    const stream = { clock: new SystemClock(), random: context.random, signal: new AbortController().signal };
+    const { random, egress } = context;
+    const stream = { clock: new SystemClock(), random, egress, signal: new AbortController().signal };
     const copied = await copyZone(stream, primary, apex, descriptor).finally(() => closeSync(descriptor));
     const result = await importZone(context, {
       source: { file },

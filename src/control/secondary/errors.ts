@@ -24,6 +24,12 @@ export const secondaryFailure = defineErrors('secondary', {
     code: 1006,
     text: 'The peer {peer} has no ip, so no zone can be transferred from it.',
   },
+  peerRefused: {
+    status: 400,
+    code: 1006,
+    text: 'No zones are transferred with {ip} port {port}: it is no public address. The operator of the server can allow its network for transfers (allow-networks).',
+  },
+  peerNotAllowed: { status: 400, code: 1006, text: 'No zones are transferred with that address: {reason}.' },
   primaryInUse: { status: 400, code: 1006, text: 'The zone {zone} is transferred from this peer.' },
   keyExists: { status: 400, code: 1061, text: 'The account has a TSIG key named {name} already.' },
   keyInUse: { status: 400, code: 1006, text: 'The peer {peer} uses this TSIG key.' },

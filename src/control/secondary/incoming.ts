@@ -1,4 +1,5 @@
 /** Use cases of zones that are transferred from primaries (v4: secondary DNS, incoming). */
+
 import { toHex } from '../../base/bytes.js';
 import type { Store } from '../../store/driver.js';
 import {
@@ -10,8 +11,11 @@ import {
   setIncoming,
   setPrimariesOfZone,
 } from '../../store/secondary/incoming.js';
+import type { LinkedPeerRow } from '../../store/secondary/linked-peers.js';
 import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import { accountIdOf, requireAccount, requireZone } from '../guard/access.js';
+import { type Actor, OPERATOR } from '../guard/actor.js';
+import { shownFailure } from '../guard/peer-failures.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
@@ -143,7 +147,7 @@ export async function forceTransfer(ctx: Context, zoneId: string): Promise<void>
 export async function getIncomingStatus(ctx: Context, zoneId: string): Promise<IncomingStatusItem> {
   return ctx.store.snapshot(() => {
     const zone = requireZone(ctx, zoneId);
-    return statusOf(ctx.store, zone, requireIncoming(ctx.store, zone));
+    return statusOf(ctx.store, ctx.actor, zone, requireIncoming(ctx.store, zone));
   });
 }
 
@@ -151,19 +155,20 @@ export async function getIncomingStatus(ctx: Context, zoneId: string): Promise<I
 export async function incomingStatuses(ctx: Context, accountId: string): Promise<readonly NamedStatus[]> {
   return ctx.store.snapshot(() => {
     const account = requireAccount(ctx, accountId);
-    return namedStatuses(ctx.store).filter(({ account: of }) => of === account.seq);
+    return namedStatuses(ctx.store, ctx.actor).filter(({ account: of }) => of === account.seq);
   });
 }
 
-/** The same of all accounts. */
-export function namedStatuses(store: Store): readonly NamedStatus[] {
+/** The same of all accounts, as an actor may read it. */
+export function namedStatuses(store: Store, actor: Actor = OPERATOR): readonly NamedStatus[] {
   return allIncoming(store).map((row) => {
     const zone = findZone(store, row.zone)!;
-    return { ...statusOf(store, zone, row), zoneName: zone.name, account: zone.account };
+    return { ...statusOf(store, actor, zone, row), zoneName: zone.name, account: zone.account };
   });
 }
 
-function statusOf(store: Store, zone: ZoneRow, row: IncomingRow): IncomingStatusItem {
+function statusOf(store: Store, actor: Actor, zone: ZoneRow, row: IncomingRow): IncomingStatusItem {
+  const primaries = primariesOfZone(store, zone.seq);
   const state = (): IncomingStatusItem['state'] => {
     if (row.serial === null) return 'waiting';
     if (zone.expired === 1) return 'expired';
@@ -175,12 +180,24 @@ function statusOf(store: Store, zone: ZoneRow, row: IncomingRow): IncomingStatus
     transferredAt: row.transferred_at,
     expiresAt: row.expires_at,
     nextAt: row.next_at,
-    error: row.error,
+    error: shownError(actor, row, primaries),
     notice: row.notice,
-    primaries: primariesOfZone(store, zone.seq).map(({ id, name, ip, port, serial, seen_at: seenAt, error }) => {
-      return { id: toHex(id), name, ip, port, serial, seenAt, error };
+    primaries: primaries.map(({ id, name, ip, port, serial, seen_at: seenAt, error }) => {
+      return { id: toHex(id), name, ip, port, serial, seenAt, error: shownFailure(actor, error) };
     }),
   };
+}
+
+/** Why the last check failed, as an actor may read it. */
+function shownError(
+  actor: Actor,
+  { error }: IncomingRow,
+  primaries: readonly Pick<LinkedPeerRow, 'name' | 'error'>[],
+): string | null {
+  if (error === null || actor.superAdministrator) return error;
+  const failed = primaries.filter((primary) => primary.error !== null);
+  const texts = failed.map((primary) => `${primary.name}: ${shownFailure(actor, primary.error)}`);
+  return texts.join('; ') || shownFailure(actor, error);
 }
 
 async function change(

@@ -1,4 +1,5 @@
 /** Use cases of a zone's transfers to its peers (v4: secondary DNS, outgoing). */
+
 import { toHex } from '../../base/bytes.js';
 import type { Store } from '../../store/driver.js';
 import { lastChange } from '../../store/log/changes.js';
@@ -15,6 +16,7 @@ import {
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { isCompactZone } from '../dnssec/switch-denial.js';
 import { accountIdOf, requireZone } from '../guard/access.js';
+import { shownFailure } from '../guard/peer-failures.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
@@ -126,12 +128,12 @@ export async function getPeerStatus(ctx: Context, zoneId: string): Promise<reado
   return ctx.store.snapshot(() => {
     const zone = requireZone(ctx, zoneId);
     requireOutgoing(ctx.store, zone);
-    return peerStatusOf(ctx.store, zone);
+    return peerStatusOf(ctx, zone);
   });
 }
 
 /** The same for a zone that need not have peers. */
-function peerStatusOf(store: Store, { seq, serial: current }: ZoneRow): readonly PeerStatusItem[] {
+function peerStatusOf({ store, actor }: Context, { seq, serial: current }: ZoneRow): readonly PeerStatusItem[] {
   return peersOfZone(store, seq).map(({ id, name, ip, port, serial, seen_at: seenAt, error }) => ({
     id: toHex(id),
     name,
@@ -141,7 +143,7 @@ function peerStatusOf(store: Store, { seq, serial: current }: ZoneRow): readonly
     inSync: standingOf(current, serial) === 'in sync',
     isAhead: standingOf(current, serial) === 'ahead',
     seenAt,
-    error,
+    error: shownFailure(actor, error),
   }));
 }
 

@@ -20,7 +20,7 @@ import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { requireRoomFor } from '../rules/quotas.js';
 import { secondaryFailure } from './errors.js';
-import { type PeerInput, readPeer } from './input.js';
+import { type PeerInput, type ReadPeer, readPeer } from './input.js';
 import { requireKey } from './tsigs.js';
 
 export interface PeerItem {
@@ -51,16 +51,34 @@ export async function createPeer(ctx: Context, accountId: string, input: PeerInp
   return (await commit(ctx, (draft) => draftPeer(ctx, draft, accountId, made))).value;
 }
 
+type NamedPeer = ReadPeer & Pick<TransferPeerRow, 'by_operator'>;
+
+/**
+ * A peer with who names its address. Whoever repeats an address and port names nothing. Throws 400 for an address to which nothing
+ * is connected: the operator may name private ones, tenants only those that are allowed.
+ */
+function withNamer({ actor, egress }: Context, peer: ReadPeer, stored: TransferPeerRow | undefined): NamedPeer {
+  const { ip, port } = peer;
+  if (ip !== null && stored?.ip === ip && stored.port === port && !actor.superAdministrator) {
+    return { ...peer, by_operator: stored.by_operator };
+  }
+  const by = actor.superAdministrator ? 'operator' : 'tenant';
+  const reason = ip === null ? undefined : egress.refusal('transfers', ip, port, by);
+  if (reason === undefined) return { ...peer, by_operator: actor.superAdministrator ? 1 : 0 };
+  const failure = actor.superAdministrator ? 'peerNotAllowed' : 'peerRefused';
+  throw secondaryFailure(failure, { ip: ip!, port, reason }, { pointer: '/ip' });
+}
+
 /** A peer that was checked, with its identifier. */
 interface NewPeer {
   readonly id: Uint8Array;
   readonly input: PeerInput;
-  readonly after: ReturnType<typeof readPeer>;
+  readonly after: NamedPeer;
 }
 
 /** Checks a peer before the write that makes it. Throws 400. */
 export function readNewPeer(ctx: Context, input: PeerInput): NewPeer {
-  return { id: makeId(ctx.clock.nowUs(), ctx.random), input, after: readPeer(input) };
+  return { id: makeId(ctx.clock.nowUs(), ctx.random), input, after: withNamer(ctx, readPeer(input), undefined) };
 }
 
 /** Makes the peer inside a write. Throws 404 for a key that the account lacks, 400 for too many peers. */
@@ -83,10 +101,11 @@ export async function replacePeer(
   peerId: string,
   input: PeerInput,
 ): Promise<PeerItem> {
-  const after = readPeer(input);
+  const wanted = readPeer(input);
   const { value } = await commit(ctx, (draft) => {
     const { store } = ctx;
     const row = requirePeer(ctx, accountId, peerId);
+    const after = withNamer(ctx, wanted, row);
     const before = peerItemOf(store, row);
     updateTransferPeer(store, row.seq, { ...after, tsig: keyOf(ctx, accountId, input) }, draft.now);
     for (const zone of zonesOfPeer(store, row.seq)) {

@@ -1,4 +1,5 @@
 /** What the peers of an account serve. */
+
 import { toHex } from '../../base/bytes.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { Store } from '../../store/driver.js';
@@ -14,6 +15,7 @@ import {
 import { findTransferPeerById, transferPeersOfAccount } from '../../store/secondary/peers.js';
 import { findZone } from '../../store/zones/zones.js';
 import { requireAccount } from '../guard/access.js';
+import { shownFailure } from '../guard/peer-failures.js';
 import type { Context } from '../kernel/context.js';
 import { standingOf } from '../zones/peer-progress.js';
 
@@ -41,7 +43,7 @@ export async function fleetStatus(ctx: Context, accountId: string): Promise<read
   return store.snapshot(() => {
     const account = requireAccount(ctx, accountId);
     return transferPeersOfAccount(store, account.seq).flatMap(({ seq }) =>
-      zonesOfPeer(store, seq).map((zone) => statusOf(store, zone, seq)),
+      zonesOfPeer(store, seq).map((zone) => statusOf(ctx, zone, seq)),
     );
   });
 }
@@ -100,7 +102,7 @@ export function peerNotices(store: Store, nowUs: number, graceUs: number): PeerN
   }));
 }
 
-function statusOf(store: Store, seq: number, peer: number): ZoneAtPeer {
+function statusOf({ store, actor }: Context, seq: number, peer: number): ZoneAtPeer {
   const zone = findZone(store, seq)!;
   const row = peersOfZone(store, seq).find((known) => known.seq === peer)!;
   const { name, ip, serial, seen_at: seenAt, error } = row;
@@ -110,7 +112,15 @@ function statusOf(store: Store, seq: number, peer: number): ZoneAtPeer {
     if (error !== null) return 'unreachable';
     return standingOf(zone.serial, serial);
   };
-  return { peer: name, zone: zone.name, state: state(), serial, current: zone.serial, seenAt, error };
+  return {
+    peer: name,
+    zone: zone.name,
+    state: state(),
+    serial,
+    current: zone.serial,
+    seenAt,
+    error: shownFailure(actor, error),
+  };
 }
 
 /** Names of the zones that are transferred to the peer with this identifier, without catalogs. */

@@ -30,6 +30,6 @@ export async function getChange(ctx: Context, zoneId: string, change: string): P
   if (row?.zone !== zone.seq) throw zoneFailure('changeMissing', { change: change.slice(0, 64) });
   const { seq, serial_to: serial, at_us: at, actor, request_id: requestId } = row;
   const complete = row.complete === 1;
-  const secondaries = peerProgress(ctx.store, zone.seq, serial);
+  const secondaries = peerProgress(ctx.store, ctx.actor, zone.seq, serial);
   return { change: seq, zone: zone.seq, zoneId, serial, complete, at, actor, requestId, secondaries };
 }

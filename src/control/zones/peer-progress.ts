@@ -1,7 +1,10 @@
 /** Which peers of a zone serve a serial, as far as they have been asked. */
+
 import { serialIsAfter } from '../../dns/serial.js';
 import type { Store } from '../../store/driver.js';
 import { findOutgoing, peersOfZone } from '../../store/secondary/outgoing.js';
+import type { Actor } from '../guard/actor.js';
+import { shownFailure } from '../guard/peer-failures.js';
 
 export interface PeerProgress {
   readonly name: string;
@@ -15,15 +18,15 @@ export interface PeerProgress {
   readonly error: string | null;
 }
 
-/** `zone`: store number. `wanted`: null when there is no serial to be served. */
-export function peerProgress(store: Store, zone: number, wanted: number | null): PeerProgress[] {
+/** `zone`: store number. `wanted`: null when there is no serial to be served. `actor`: who reads it. */
+export function peerProgress(store: Store, actor: Actor, zone: number, wanted: number | null): PeerProgress[] {
   const isEnabled = findOutgoing(store, zone)?.enabled === 1;
   return peersOfZone(store, zone).map(({ name, ip, serial, error }) => ({
     name,
     serial,
     served: wanted !== null && standingOf(wanted, serial) !== 'behind',
     isAwaited: isEnabled && ip !== null && error === null,
-    error,
+    error: shownFailure(actor, error),
   }));
 }
 

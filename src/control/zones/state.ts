@@ -24,7 +24,7 @@ export function stateOfZone({ store, clock, actor }: Context, { id, account }: Z
   if (!readsAllRecords(actor, { zone: id, account: account.id })) return undefined;
   const zone = findZoneById(store, parseId(id)!);
   if (!zone) throw zoneFailure('missing');
-  const peers = peerProgress(store, zone.seq, zone.serial);
+  const peers = peerProgress(store, actor, zone.seq, zone.serial);
   return {
     serial: zone.serial,
     records: zone.record_count,

@@ -26,8 +26,8 @@ export interface Notifications extends TransferHearing {
 }
 
 export function startNotifications({ base, vault, propagation, masterKeys }: NotificationParts): Notifications {
-  const { store, clock, random, log, settings: serving } = base;
-  const notifier = startNotifier({ store, vault, propagation, serving, clock, random, log });
+  const { store, clock, random, log, egress, settings: serving } = base;
+  const notifier = startNotifier({ store, vault, propagation, serving, clock, random, log, egress });
   const updater = createUpdater({ base, vault });
   return {
     wake: notifier.wake,

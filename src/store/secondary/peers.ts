@@ -18,6 +18,8 @@ const PEER = columns({
   tls_name: column<string | null>(),
   /** SHA-256 hash of the public key of its certificate (SubjectPublicKeyInfo), 32 octets; null: any key. */
   tls_pin: column<Uint8Array | null>(),
+  /** 1: the operator named its address, which may be a private one. */
+  by_operator: column<number>(),
   /** Microseconds since 1970. */
   created_at: column<number>(),
   modified_at: column<number>(),
@@ -28,7 +30,7 @@ export interface TransferPeerRow extends RowOf<typeof PEER> {
 }
 
 /** What its owner sets. */
-const VALUES = PEER.only('name', 'ip', 'port', 'ixfr_enable', 'tsig', 'tls_name', 'tls_pin');
+const VALUES = PEER.only('name', 'ip', 'port', 'ixfr_enable', 'tsig', 'tls_name', 'tls_pin', 'by_operator');
 
 type Values = RowOf<typeof VALUES>;
 

@@ -41,6 +41,7 @@ export function primaryOf(store: Store, vault: Vault, row: LinkedPeerRow, author
   return {
     address: row.ip ?? '',
     port: row.port,
+    by: row.by_operator === 1 ? 'operator' : 'tenant',
     key: key && openKey(vault, key),
     tls: name === null && pin === null ? undefined : { name, pin, authorities },
   };
@@ -68,13 +69,13 @@ function soaQuery(random: Random, apex: Uint8Array): Uint8Array {
  * Knot answers questions for catalog zones only over TCP.
  */
 async function askByUdp(
-  { clock }: PrimaryContext,
+  context: PrimaryContext,
   primary: Primary,
   query: Uint8Array,
   apex: Uint8Array,
 ): Promise<ReadMessage | undefined> {
   for (const timeoutMs of PATIENCE_MS) {
-    const answer = await exchangeDatagram({ clock }, primary, query, apex, timeoutMs);
+    const answer = await exchangeDatagram(context, primary, query, apex, timeoutMs);
     if (!('error' in answer)) return (answer.flags & TC) === 0 && answer.rcode === Rcode.noError ? answer : undefined;
     if (answer.isSignature) return undefined;
   }

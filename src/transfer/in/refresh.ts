@@ -2,8 +2,9 @@
  * Keeps the copy of a secondary zone like the zone of its primaries (RFC 1034 §4.3.5): asks for the SOA, transfers what is
  * newer, goes to the next primary when one fails, and lets the copy expire when none answers for too long.
  */
-import { messageOf } from '../../base/errors.js';
+import { steadyMs, untilSteady } from '../../base/clock.js';
 import { OPERATOR } from '../../control/guard/actor.js';
+import { refusedByPolicy, wrongAnswer } from '../../control/guard/peer-failures.js';
 import type { Context, ContextBase } from '../../control/kernel/context.js';
 import { expireZone, reviveZone } from '../../control/secondary/transferred.js';
 import { serialIsAfter } from '../../dns/serial.js';
@@ -46,6 +47,8 @@ const MOST_EXPIRE = 31_536_000;
 /** A part of the time between two checks by which zones differ, so that they are not all checked at once. */
 const SPREAD = 0.1;
 const SECOND_US = 1_000_000;
+/** When tenants hear of failures after the beginning of a check, milliseconds: as late as of a server that says nothing. */
+const FAILED_MS = 20_000;
 
 export interface Checked {
   /** When the next check is due, milliseconds since 1970. */
@@ -66,8 +69,9 @@ export async function checkZone(
 ): Promise<Checked | undefined> {
   const { base, counts } = parts;
   const ctx: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'transfer' };
-  const context: PrimaryContext = { clock: base.clock, random: base.random, signal };
-  const failures: string[] = [];
+  const context: PrimaryContext = { clock: base.clock, random: base.random, egress: base.egress, signal };
+  const beganMs = steadyMs(base.clock);
+  const failed: { readonly primary: LinkedPeerRow; readonly error: TransferFailed }[] = [];
   let sight: Sight | undefined;
   for (const primary of primariesOfZone(base.store, seq)) {
     const zone = findZone(base.store, seq);
@@ -85,12 +89,22 @@ export async function checkZone(
         { zone: zone.name, primary: primary.name, fault: error.fault, reason: error.message },
         'a primary failed',
       );
-      failures.push(`${primary.name}: ${error.message}`);
-      await noteFailure(ctx, primary, error);
+      failed.push({ primary, error });
     }
     if (signal.aborted) break;
   }
+  // How long it took says whether the port is open.
+  const isTold = failed.some(({ primary, error }) => primary.by_operator === 0 && error.fault !== 'policy');
+  if (isTold) await untilSteady(base.clock, beganMs + FAILED_MS, signal);
+  for (const { primary, error } of failed) await noteFailure(ctx, primary, error);
+  const failures = failed.map(({ primary, error }) => `${primary.name}: ${failureText(error)}`);
   return conclude(ctx, seq, sight, failures);
+}
+
+/** What is stored of a failure, see guard/peer-failures.ts. */
+function failureText({ fault, message }: TransferFailed): string {
+  if (fault === 'unreachable') return message;
+  return fault === 'policy' ? refusedByPolicy(message) : wrongAnswer(message);
 }
 
 interface Sight {
@@ -213,6 +227,6 @@ async function noteSight({ store, clock }: Context, of: LinkedPeerRow, serial: n
 }
 
 async function noteFailure({ store, clock }: Context, of: LinkedPeerRow, error: TransferFailed): Promise<void> {
-  const text = messageOf(error);
+  const text = failureText(error);
   if (of.error !== text) await store.write(() => notePrimary(store, of, { error: text }, clock.nowUs()));
 }

@@ -3,6 +3,7 @@
  * §5.3.1). Over TCP, or over TLS when the primary has a name or a key in a certificate (RFC 9103); never the one instead of
  * the other.
  */
+
 import { connect as connectTcp, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, rootCertificates, type TLSSocket } from 'node:tls';
 import type { Clock } from '../../base/clock.js';
@@ -12,6 +13,7 @@ import { frameOf, lengthAt } from '../../dns/frames.js';
 import { type ReadMessage, readLaterMessage, readMessage, TRUNCATED } from '../../dns/message.js';
 import { nameEquals } from '../../dns/name.js';
 import { findTsig, MOST_UNSIGNED, signMessage, type TsigKey, type TsigRecord } from '../../dns/tsig.js';
+import type { Egress, NamedBy } from '../../egress/egress.js';
 import { nowSeconds } from '../keys.js';
 import { rcodeText, signatureFault } from '../peer-answer.js';
 import { TransferFailed } from './failure.js';
@@ -21,12 +23,15 @@ export interface Primary {
   /** An IP address. */
   readonly address: string;
   readonly port: number;
+  readonly by: NamedBy;
   readonly key: TsigKey | undefined;
   readonly tls: PrimaryTls | undefined;
 }
 
 export interface StreamContext {
   readonly clock: Clock;
+  /** Decides to which primaries it connects. */
+  readonly egress: Egress;
   readonly signal: AbortSignal;
 }
 
@@ -115,8 +120,10 @@ function requireNoError({ rcode }: ReadMessage): void {
 }
 
 /** Opens the connection and proves who is at the other end. */
-async function open({ clock, signal }: StreamContext, { address, port, tls }: Primary): Promise<Socket> {
+async function open({ clock, egress, signal }: StreamContext, { address, port, by, tls }: Primary): Promise<Socket> {
   if (signal.aborted) throw new TransferFailed('unreachable', 'the transfer was ended');
+  const refusal = egress.refusal('transfers', address, port, by);
+  if (refusal !== undefined) throw new TransferFailed('policy', refusal);
   const socket = tls ? connectTls(tlsOptions(address, port, tls)) : connectTcp(port, address);
   return new Promise<Socket>((resolve, reject) => {
     const fail = (error: TransferFailed): void => {

@@ -191,7 +191,15 @@ function findPeer({ store, vault }: TalkOptions, zone: number, seq: number): Fou
   const of = peersOfZone(store, zone).find((peer) => peer.seq === seq);
   if (findOutgoing(store, zone)?.enabled !== 1 || !of?.ip) return undefined;
   const key = of.tsig === null ? undefined : findTsigKey(store, of.tsig);
-  return { of, peer: { address: of.ip, port: of.port, key: key && openKey(vault, key) } };
+  return {
+    of,
+    peer: {
+      address: of.ip,
+      port: of.port,
+      by: of.by_operator === 1 ? 'operator' : 'tenant',
+      key: key && openKey(vault, key),
+    },
+  };
 }
 
 async function paced<Result>(
