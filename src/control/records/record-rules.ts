@@ -12,7 +12,7 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
 import { type TypeTally, tallyWithout } from '../kernel/owner-tally.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
-import { findConflict, findPlaceFault } from '../rules/coexist.js';
+import { findConflict, findDnssecFault } from '../rules/coexist.js';
 import { requireForeignKey } from '../rules/foreign-keys.js';
 import { isOwnAddress } from '../rules/proxiable.js';
 import { identicalRecord, recordFailure } from '../rules/record-failures.js';
@@ -62,7 +62,7 @@ function isMoved(columns: Columns, stored: RecordRow | undefined): boolean {
   return !stored || stored.type !== columns.type || !equalBytes(stored.owner_key, columns.owner_key);
 }
 
-/** Checks where the type may stand, and the message size. */
+/** Checks where DNSSEC allows the type, and the message size. */
 export function requirePlace(
   ctx: Context,
   zone: ZoneRow,
@@ -71,15 +71,13 @@ export function requirePlace(
   stored: RecordRow | undefined,
 ): void {
   const moved = isMoved(columns, stored);
-  const reason = moved ? findPlaceFault(columns.type, placeOf(columns), new Set(others.keys())) : undefined;
+  const reason = moved
+    ? findDnssecFault(columns.type, columns.owner_key.length === 0, new Set(others.keys()))
+    : undefined;
   if (reason) throw recordFailure('validation', { reason }, { pointer: '/type' });
   if (!moved && stored && equalBytes(stored.rdata, columns.rdata)) return;
   if (columns.type === Type.dnskey) requireForeignKey(ctx.store, zone, columns.rdata);
   checkSize(others.get(columns.type), columns);
-}
-
-function placeOf({ name, owner_key: ownerKey }: Columns) {
-  return { isApex: ownerKey.length === 0, isWildcard: name.startsWith('*.') };
 }
 
 function checkSize(same: TypeTally | undefined, columns: Columns): void {

@@ -27,16 +27,8 @@ export function findConflict(type: number, isApex: boolean, existing: ReadonlySe
   }
 }
 
-/**
- * Why a name cannot have a new record of a type, or undefined (v4: §5.9). A zone that comes with NS records at a wildcard keeps
- * them; an edit makes none, because resolvers cannot validate them (RFC 4592 §4.2).
- */
-export function findPlaceFault(
-  type: number,
-  { isApex, isWildcard }: { readonly isApex: boolean; readonly isWildcard: boolean },
-  existing: ReadonlySet<number>,
-): string | undefined {
-  if (type === Type.ns && isWildcard) return 'NS records cannot have a wildcard name';
+/** Why a name cannot have a DS or DNSKEY record, or undefined (v4: §5.9). */
+export function findDnssecFault(type: number, isApex: boolean, existing: ReadonlySet<number>): string | undefined {
   if (type === Type.ds) {
     if (isApex) return 'DS records of the zone belong in its parent zone';
     if (!existing.has(Type.ns)) return 'DS records need NS records with the same name';
