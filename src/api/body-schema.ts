@@ -4,7 +4,9 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Clock } from '../base/clock.js';
 import type { AppError } from '../base/errors.js';
+import { inSlices } from '../base/slices.js';
 import { findChoice } from '../bucket/bucket-name.js';
 import { bodyFailure, parseJson } from './body.js';
 
@@ -55,13 +57,74 @@ export type Checked<Schema extends z.ZodType> =
   | { readonly value: z.output<Schema> }
   | { readonly error: AppError; readonly value?: undefined };
 
+/** Bodies that {@link checkLargeBody} has checked. */
+const checked = new WeakSet<object>();
+
 /** The body in the schema's output form; throws the refusal of its first error. An empty body equals null. */
 export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknown): Checked<Schema> {
+  if (typeof body === 'object' && body !== null && checked.has(body)) return { value: body as z.output<Schema> };
   const value = body ?? undefined;
   const issue = firstIssueOfList(schema, value);
   if (issue) return { error: refusalOf(schema, issue) };
   const result = schema.safeParse(value, { error: expectedBy });
   return result.success ? { value: result.data } : { error: refusalOf(schema, result.error.issues[0]!) };
+}
+
+/** Items of a list that are checked in a millisecond or two. */
+const FEW_ITEMS = 50;
+
+/**
+ * The same for a body with long lists, one item after the other, so that others get their turn in between. Its result passes {@link
+ * checkBody} as it is.
+ */
+export async function checkLargeBody(schema: z.ZodType, body: unknown, clock: Clock): Promise<unknown> {
+  const lists = longListsOf(schema, body);
+  if (lists.length === 0) return body;
+  const values: Record<string, unknown> = {};
+  for (const { name, element, items } of lists)
+    values[name] = await inSlices(clock, checkItems(schema, name, element, items));
+  const rest = Object.fromEntries(lists.map(({ name }) => [name, []]));
+  const found = checkBody(schema, { ...(body as object), ...rest });
+  if ('error' in found) throw found.error;
+  const value = { ...(found.value as object), ...values };
+  checked.add(value);
+  return value;
+}
+
+interface LongList {
+  readonly name: string;
+  readonly element: z.ZodType;
+  readonly items: readonly unknown[];
+}
+
+/** The long lists of a body about whose lengths its schema says nothing. */
+function longListsOf(schema: z.ZodType, body: unknown): LongList[] {
+  if (!(schema instanceof z.ZodObject) || typeof body !== 'object' || body === null) return [];
+  return Object.entries(schema.shape).flatMap(([name, member]) => {
+    const items = (body as Record<string, unknown>)[name];
+    const array = unwrapped(member as z.ZodType).at(-1);
+    if (!(array instanceof z.ZodArray) || !Array.isArray(items) || items.length <= FEW_ITEMS) return [];
+    return array.def.checks?.length ? [] : [{ name, element: array.element as z.ZodType, items }];
+  });
+}
+
+function* checkItems(
+  schema: z.ZodType,
+  name: string,
+  element: z.ZodType,
+  items: readonly unknown[],
+): Generator<undefined, unknown[]> {
+  const values: unknown[] = [];
+  for (const [i, item] of items.entries()) {
+    const result = element.safeParse(item, { error: expectedBy });
+    if (!result.success) {
+      const [issue] = result.error.issues;
+      throw refusalOf(schema, { ...issue!, path: [name, i, ...issue!.path] });
+    }
+    values.push(result.data);
+    yield;
+  }
+  return values;
 }
 
 /** The body of a route with `rawBody`, whose handler checks something else first. Throws the refusal. */
@@ -71,9 +134,9 @@ export async function readBody<Schema extends z.ZodType>(
 ): Promise<z.output<Schema>> {
   const read = await parseJson((request.body ?? undefined) as Buffer | undefined);
   if ('fault' in read) throw refuseText(schema, read.fault);
-  const checked = checkBody(schema, read.value);
-  if ('error' in checked) throw checked.error;
-  return checked.value;
+  const found = checkBody(schema, read.value);
+  if ('error' in found) throw found.error;
+  return found.value;
 }
 
 /**

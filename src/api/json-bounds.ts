@@ -10,8 +10,8 @@ const DEEPEST = 32;
 const LONGEST = 10_000;
 /** The largest total of items and members. A batch of 3,500 records with all members has about 80,000. */
 const MOST_VALUES = 200_000;
-/** Octets in one slice: about 5 ms. */
-const SLICE_OCTETS = 1 << 20;
+/** Octets in one slice: one or two milliseconds. */
+const SLICE_OCTETS = 1 << 18;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;

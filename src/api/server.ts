@@ -27,7 +27,7 @@ import type { HostnameServices } from '../hostnames/context.js';
 import { type Activity, createActivity } from '../observe/activity.js';
 import { authenticate } from './auth.js';
 import { bodyFailure, JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
-import { checkBody, refuseText } from './body-schema.js';
+import { checkBody, checkLargeBody, refuseText } from './body-schema.js';
 import { clientAddressFinder, isFromThisMachine, isLocalAt, isLoopback, schemeFinder } from './client-address.js';
 import type { Cluster } from './cluster/schema.js';
 import { addTag, noteTag } from './conditions.js';
@@ -198,7 +198,8 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
     const read = await parseJson(request.body as Buffer | undefined, request.headers['content-encoding']);
     if ('fault' in read)
       throw schema?.body ? refuseText(schema.body as z.ZodType, read.fault) : bodyFailure(read.fault);
-    request.body = read.value;
+    const { body: form } = schema ?? {};
+    request.body = form ? await checkLargeBody(form as z.ZodType, read.value, base.clock) : read.value;
   });
   const guardDisk = createDiskGuard(base.disk);
   app.addHook('preHandler', async (request) => {

@@ -1,8 +1,9 @@
 /** `/zones/{zone_id}/dns_records`: CRUD, batch, import, export, usage (v4: §5, §7). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { inSlices, nextSlice } from '../../base/slices.js';
 import { importRecords } from '../../control/imports/records.js';
-import { applyBatch } from '../../control/records/batch.js';
+import { applyBatch, type BatchResult } from '../../control/records/batch.js';
 import {
   createRecord,
   deleteRecord,
@@ -204,15 +205,26 @@ function addBatch(app: RouteScope, { contextOf }: RecordRouteOptions): void {
       },
     },
     async (request) => {
-      const done = await applyBatch(contextOf(request), request.params.zone_id, request.body);
-      return success({
-        deletes: done.deletes.map(recordView),
-        patches: done.patches.map(recordView),
-        puts: done.puts.map(recordView),
-        posts: done.posts.map(recordView),
-      });
+      const context = contextOf(request);
+      const done = await applyBatch(context, request.params.zone_id, request.body);
+      await nextSlice();
+      return success(await inSlices(context.clock, batchViews(done)));
     },
   );
+}
+
+type BatchViews = Record<keyof BatchResult, ReturnType<typeof recordView>[]>;
+
+/** The records of a batch; with many of them, others get their turn between the write and the answer. */
+function* batchViews(done: BatchResult): Generator<undefined, BatchViews> {
+  const views: BatchViews = { deletes: [], patches: [], puts: [], posts: [] };
+  for (const list of ['deletes', 'patches', 'puts', 'posts'] as const) {
+    for (const item of done[list]) {
+      views[list].push(recordView(item));
+      yield;
+    }
+  }
+  return views;
 }
 
 function addUsage(app: RouteScope, { contextOf }: RecordRouteOptions): void {

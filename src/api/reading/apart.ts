@@ -1,6 +1,7 @@
 /** Which requests are read apart from the main thread, and how they are answered. */
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify';
+import { nextSlice } from '../../base/slices.js';
 import { PageTooLong } from '../../control/records/records.js';
 import type { Store } from '../../store/driver.js';
 import { callerOf } from '../request.js';
@@ -77,6 +78,10 @@ function send(reply: FastifyReply, { status, headers, body }: ReadAnswer): unkno
   return Readable.from(piecesOf(octets), { objectMode: false });
 }
 
-function* piecesOf(octets: Buffer): Generator<Buffer> {
-  for (let at = 0; at < octets.length; at += PIECE) yield octets.subarray(at, at + PIECE);
+/** A client that reads as fast as this is written would take all of it in one turn. */
+async function* piecesOf(octets: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < octets.length; at += PIECE) {
+    yield octets.subarray(at, at + PIECE);
+    await nextSlice();
+  }
 }

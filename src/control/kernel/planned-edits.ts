@@ -5,7 +5,7 @@
  */
 import { toHex } from '../../base/bytes.js';
 import { AppError } from '../../base/errors.js';
-import { finished, inSlices } from '../../base/slices.js';
+import { finished, inSlices, nextSlice } from '../../base/slices.js';
 import { ownerText } from '../../serving/difference.js';
 import { findRecord, findSameRecord, type NewRecordRow, type RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
@@ -145,6 +145,7 @@ async function commitPlan<Value, Result>(
   const changes = plan.changes();
   const replacement = await planSignedEdits(ctx, zone, changes, outdated);
   const ready = await prepareEdits(ctx, zone, changes, replacement !== undefined);
+  await nextSlice();
   let isLeft = false;
   let isStale = false;
   try {
