@@ -25,10 +25,21 @@ const CHUNK = 250;
 /** Numbers of a row: length of the owner key, type, TTL, proxied, length of the rdata, settings. */
 const MEMBERS = 6;
 
+const NUMBERS = `'[' || group_concat(length(owner_key) || ',' || type || ',' || ttl || ',' || proxied || ',' || length(rdata)
+  || ',' || CASE WHEN settings IS NULL THEN 'null' ELSE json_quote(settings) END) || ']'`;
+
+/** Of an owner with more rows, the octets come at once. */
+const FEW_ROWS = 32;
+
 const statements = perStore((store) => ({
-  ofOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], StoredTuple>(
+  ofOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array, limit: number], StoredTuple>(
     `SELECT owner_key, type, ttl, proxied, rdata, settings FROM record_rows
-     WHERE record_set = ${SET_OF_ZONE} AND owner_key = ? ORDER BY type, rdata_key`,
+     WHERE record_set = ${SET_OF_ZONE} AND owner_key = ? ORDER BY type, rdata_key LIMIT ?`,
+  ),
+  allOfOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [octets: Uint8Array, numbers: string]>(
+    `SELECT CAST(group_concat(owner_key || rdata, '') AS BLOB), ${NUMBERS}
+     FROM (SELECT owner_key, type, ttl, proxied, rdata, settings FROM record_rows
+       WHERE record_set = ${SET_OF_ZONE} AND owner_key = ? ORDER BY type, rdata_key)`,
   ),
   ofAliases: store.prepareTuples<[zone: Place], StoredTuple>(
     `SELECT r.owner_key, r.type, r.ttl, r.proxied, r.rdata, r.settings FROM record_rows a
@@ -42,9 +53,7 @@ const statements = perStore((store) => ({
     [zone: Place, from: Uint8Array, limit: number],
     [octets: Uint8Array | null, numbers: string]
   >(
-    `SELECT CAST(group_concat(owner_key || rdata, '') AS BLOB),
-       '[' || group_concat(length(owner_key) || ',' || type || ',' || ttl || ',' || proxied || ',' || length(rdata) || ','
-         || CASE WHEN settings IS NULL THEN 'null' ELSE json_quote(settings) END) || ']'
+    `SELECT CAST(group_concat(owner_key || rdata, '') AS BLOB), ${NUMBERS}
      FROM (SELECT owner_key, type, ttl, proxied, rdata, settings FROM record_rows
        WHERE record_set = ${RECORD_SET_AT} AND owner_key >= ? ORDER BY owner_key, type, rdata_key LIMIT ?)`,
   ),
@@ -62,8 +71,7 @@ export function* storedRows(store: Store, zone: Place, after?: Uint8Array): Gene
   for (;;) {
     const [octets, numbers] = chunk.get(zone, from, limit)!;
     if (octets === null) return;
-    // Views of a plain array are made faster than those of a Buffer.
-    const plain = new Uint8Array(octets.buffer, octets.byteOffset, octets.length);
+    const plain = plainOctets(octets);
     const packed = JSON.parse(numbers) as Packed;
     if (packed.length < limit * MEMBERS) {
       yield* rowsOf(plain, packed, packed.length);
@@ -117,7 +125,17 @@ function* rowsOf(octets: Uint8Array, numbers: Packed, end: number): Generator<St
 }
 
 export function storedRowsOfOwner(store: Store, zone: number, ownerKey: Uint8Array): readonly StoredTuple[] {
-  return statements(store).ofOwner.all(zone, ownerKey);
+  const { ofOwner, allOfOwner } = statements(store);
+  const rows = ofOwner.all(zone, ownerKey, FEW_ROWS + 1);
+  if (rows.length <= FEW_ROWS) return rows;
+  const [octets, numbers] = allOfOwner.get(zone, ownerKey)!;
+  const packed = JSON.parse(numbers) as Packed;
+  return [...rowsOf(plainOctets(octets), packed, packed.length)];
+}
+
+/** Views of a plain array are made faster than those of a Buffer. */
+function plainOctets(octets: Uint8Array): Uint8Array {
+  return new Uint8Array(octets.buffer, octets.byteOffset, octets.length);
 }
 
 /**
