@@ -43,7 +43,7 @@ export interface Staged extends ImportEnd {
 type OnProgress = ((progress: ImportProgress) => void) | undefined;
 
 /** Milliseconds of a write, and between two. */
-const WRITE_MS = 10;
+const WRITE_MS = 6;
 const PAUSE_MS = 4;
 
 /** Files of this size or larger are stored in parts; octets. */

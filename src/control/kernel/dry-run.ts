@@ -16,8 +16,10 @@ import { servingZone } from '../../serving/zone.js';
 import type { ChangedRR } from '../../store/log/changes.js';
 import { findServedZone } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
-import { MOST_COMPARED } from './touched-zone.js';
 import type { ZoneOutcome } from './zone-outcome.js';
+
+/** Records of a zone that are compared as a whole, in some milliseconds. */
+const MOST_REHEARSED = 500;
 
 interface Rehearsed {
   readonly zones: readonly ZoneOutcome[];
@@ -69,7 +71,7 @@ interface Served {
 function servedBy({ store, settings }: Context, { zone: seq }: ZoneOutcome): Served | undefined {
   const row = findServedZone(store, seq);
   if (!row) return { copy: new Map(), soa: undefined };
-  if (row.record_count > MOST_COMPARED) return undefined;
+  if (row.record_count > MOST_REHEARSED) return undefined;
   const zone = servingZone(store, row, settings);
   return { copy: copyServed(store, zone), soa: { type: Type.soa, ...soaOf(zone) } };
 }

@@ -15,7 +15,7 @@ export const UNUSED_RECORDS_JOB = 'unused_records';
 /** Milliseconds after which an import that writes no more has ended. */
 const ABANDONED_MS = 600_000;
 /** Milliseconds of a write, and between two, so that other writers get their turn. */
-const WRITE_MS = 15;
+const WRITE_MS = 8;
 const PAUSE_MS = 5;
 
 type WriteContext = Pick<Context, 'store' | 'clock'>;

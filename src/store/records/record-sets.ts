@@ -32,7 +32,7 @@ const statements = perStore((store) => ({
 }));
 
 /** Rows that one part removes; it takes a few milliseconds. */
-const PART = 500;
+const PART = 200;
 
 /** Adds a set for a zone, and returns its number. Instants are microseconds since 1970. */
 export function addRecordSet(store: Store, nowUs: number): number {
