@@ -14,8 +14,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { holdBodies } from '../../src/store/objects/held-bodies.js';
 import { filesBelow, type Installation, makeInstallation, openObjects } from '../support/backups.js';
-import { runCommand } from '../support/commands.js';
+import { PROGRAM, runCommand } from '../support/commands.js';
 import { runAndLosePower, runWithFault, skipWithoutStrace } from '../support/strace.js';
 
 const LARGE = Buffer.alloc(300_000, 'large');
@@ -72,6 +73,13 @@ t.test('a backup beside writers restores to a state between its begin and its en
   await writing;
   await open.objects.sweep();
   t.equal(filesBelow(join(data, 'blobs')).length, 1, 'what was held is removed afterwards');
+  const hold = holdBodies(data);
+  await open.put('changing', bodyOf(count + 1));
+  t.equal(await open.objects.sweep(), false);
+  t.equal(filesBelow(join(data, 'blobs')).length, 2, 'and not while a backup runs');
+  hold.release();
+  t.equal(await open.objects.sweep(), true);
+  t.equal(filesBelow(join(data, 'blobs')).length, 1);
   open.close();
 });
 
@@ -264,4 +272,28 @@ t.test('backups of before there were sums', async (t) => {
   t.match(await run('backup', join(directory, 'b.db')), { code: 0 });
   rmSync(join(directory, 'b.db.sha256'));
   t.match(await run('backup', 'verify', join(directory, 'b.db')), { code: 1, err: /b\.db\.sha256 is missing/ });
+});
+
+t.test('a stream is a tar archive of the same files', async (t) => {
+  const { directory, data, environment, run } = await withObjects(t);
+  const unpacked = join(directory, 'unpacked');
+  mkdirSync(unpacked);
+  const send = `"${process.execPath}" "${PROGRAM}" backup --to -`;
+  const env = { PATH: process.env['PATH'], ...environment };
+  execFileSync('sh', ['-c', `${send} | tar --extract --directory "${unpacked}"`], { env });
+  t.match(await run('backup', 'verify', join(unpacked, 'zoneplane.db')), { code: 0, out: /2 bodies/ });
+  t.same(execFileSync('sha256sum', ['--check', '--quiet', 'zoneplane.db.sha256'], { cwd: unpacked }).length, 0);
+  t.match(await run('restore', join(unpacked, 'zoneplane.db'), '--data-dir', join(directory, 'new')), { code: 0 });
+  const cut = execFileSync('sh', ['-c', `${send} 2>&1 >"${join(directory, 'archive')}"; echo $?`], {
+    env,
+    encoding: 'utf8',
+  });
+  t.equal(cut, '0\n');
+  truncateSync(join(directory, 'archive'), 700_000);
+  const half = join(directory, 'half');
+  mkdirSync(half);
+  t.throws(() => execFileSync('tar', ['xf', join(directory, 'archive'), '-C', half], { stdio: 'ignore' }));
+  t.match(await run('restore', join(half, 'zoneplane.db'), '--data-dir', join(directory, 'none')), { code: 1 });
+  t.notOk(existsSync(join(data, 'streaming')));
+  t.match(await run('backup'), { code: 2, err: /name one file to write/ });
 });
