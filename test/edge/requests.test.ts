@@ -1,8 +1,10 @@
 /** Requests as clients send them: what reaches origins of their fields, and what answers those that are unusual. */
+import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
+import { until } from '../support/until.js';
 import { type EdgeWorld, exchange, startEdgeWorld } from './fixture.js';
 import { listenTo } from './raw-origin.js';
 
@@ -99,4 +101,33 @@ t.test('statuses that HTTP does not register have their reason', async (t) => {
     await send(world, `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 1`, 'x'),
     /^HTTP\/1\.1 521 Web server is down\r\n/,
   );
+});
+
+t.test('uploads over HTTP/2 fill a long way', async (t) => {
+  const size = 10 << 20;
+  let octets = 0;
+  const port = await listenTo(t, (socket, head) => {
+    octets = head.length - head.indexOf('\r\n\r\n') - 4;
+    socket.on('data', (piece: Buffer) => {
+      octets += piece.length;
+      if (octets >= size) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    });
+  });
+  const world = await startEdgeWorld(t, { bodyLimit: 1 << 25 });
+  await editZoneSetting(world.ctx, await world.zone('a.test', port), 'ssl', 'flexible');
+  await world.heard();
+  const socket = await world.tls(HOST, { ALPNProtocols: ['h2'] });
+  const session = connectHttp2(`https://${HOST}`, { createConnection: () => socket });
+  t.teardown(() => session.destroy());
+  await once(session, 'remoteSettings');
+  t.equal(session.remoteSettings.initialWindowSize, 1 << 20, 'of a stream');
+  let widest = 0;
+  const look = setInterval(() => (widest = Math.max(widest, session.state.remoteWindowSize ?? 0)), 1);
+  t.teardown(() => clearInterval(look));
+  const stream = session.request({ ':method': 'POST', ':path': '/', 'content-length': size });
+  stream.write(Buffer.alloc(1));
+  await until(() => widest > 1 << 22, 'the window of the connection');
+  stream.end(Buffer.alloc(size - 1));
+  const [headers] = (await once(stream, 'response')) as [Record<string, number>];
+  t.equal(headers[':status'], 200);
 });

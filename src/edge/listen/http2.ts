@@ -7,10 +7,12 @@ import {
   type ServerHttp2Session,
   type ServerOptions,
 } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.js';
-import type { FloodKind } from './connections.js';
+import { clientAddress, clientNetwork, type FloodKind } from './connections.js';
 import { createFloodWatch } from './http2-floods.js';
+import { createWindows, STREAM_WINDOW } from './http2-windows.js';
 
 export interface Http2Handlers {
   readonly onRequest: (message: Http2ServerRequest, response: Http2ServerResponse) => void;
@@ -42,35 +44,38 @@ export interface Http2Times {
 
 export interface Http2Listener {
   /** Undefined if the connection is already closed. */
-  accept(socket: Duplex): ServerHttp2Session | undefined;
+  accept(socket: Socket): ServerHttp2Session | undefined;
   /** Refuses new streams and finishes open ones. */
   close(): void;
 }
+
+const OPTIONS: ServerOptions = {
+  settings: {
+    maxConcurrentStreams: MOST_STREAMS,
+    maxHeaderListSize: MOST_HEADER_OCTETS,
+    initialWindowSize: STREAM_WINDOW,
+    enableConnectProtocol: true,
+    enablePush: false,
+  },
+  maxHeaderListPairs: MOST_FIELDS,
+  maxSessionInvalidFrames: 50,
+  maxSessionRejectedStreams: 50,
+  maxSettings: 32,
+  maxOutstandingPings: 10,
+  maxSessionMemory: 10,
+  streamResetBurst: RESET_BURST,
+  streamResetRate: RESETS_A_SECOND,
+};
 
 export function createHttp2Listener(
   handlers: Http2Handlers,
   { clock, prefaceMs = PREFACE_MS }: Http2Times,
 ): Http2Listener {
-  const options: ServerOptions = {
-    settings: {
-      maxConcurrentStreams: MOST_STREAMS,
-      maxHeaderListSize: MOST_HEADER_OCTETS,
-      enableConnectProtocol: true,
-      enablePush: false,
-    },
-    maxHeaderListPairs: MOST_FIELDS,
-    maxSessionInvalidFrames: 50,
-    maxSessionRejectedStreams: 50,
-    maxSettings: 32,
-    maxOutstandingPings: 10,
-    maxSessionMemory: 10,
-    streamResetBurst: RESET_BURST,
-    streamResetRate: RESETS_A_SECOND,
-  };
-  const server: Http2Server = createServer(options);
+  const server: Http2Server = createServer(OPTIONS);
   Object.assign(server, { timeout: IDLE_MS });
   const sessions = new Map<ServerHttp2Session, Duplex>();
   const floods = createFloodWatch(clock);
+  const widen = createWindows();
   const { sift, resetsOf } = siftRequests(floods.noteRequest);
   for (const event of ['request', 'checkContinue'] as const) {
     server.on(event, (message, response) => sift(message, () => handlers.onRequest(message, response)));
@@ -101,6 +106,7 @@ export function createHttp2Listener(
       sessions.set(session, socket);
       session.once('close', () => sessions.delete(session));
       session.once('timeout', () => letGo(session, socket, clock));
+      widen(session, clientNetwork(clientAddress(socket)));
       floods.watch(session, socket, () => handlers.onFlood(session, 'broken'));
       // A client begins with its settings (RFC 9113 §3.4). Where they do not come, nobody may be there: of a reset that comes
       // right after the handshake, Node tells nothing.
