@@ -38,7 +38,7 @@ export function createOwnListeners(clock: Clock, read: () => readonly Listener[]
       const host = parsePeerAddress(listener.host);
       return host ? [{ ...listener, key: String(host), isEverywhere: isUnspecified(host) }] : [];
     });
-    known = { listeners, addresses: localAddresses(), untilMs: nowMs + USED_MS };
+    known = { listeners, addresses: localAddresses(known?.addresses), untilMs: nowMs + USED_MS };
     return known;
   };
   return {
@@ -57,8 +57,13 @@ export function createOwnListeners(clock: Clock, read: () => readonly Listener[]
   };
 }
 
-/** Those of the machine's interfaces, as texts of their octets. */
-function localAddresses(): Set<string> {
-  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  return new Set(all.flatMap(({ address }) => parsePeerAddress(address) ?? []).map(String));
+/** Those of the machine's interfaces, as texts of their octets. Without a descriptor to read them, what was known counts. */
+function localAddresses(before: ReadonlySet<string> | undefined): ReadonlySet<string> {
+  try {
+    const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+    return new Set(all.flatMap(({ address }) => parsePeerAddress(address) ?? []).map(String));
+  } catch (error) {
+    if (!before) throw error;
+    return before;
+  }
 }
