@@ -17,6 +17,9 @@ export type Result = 'done' | 'again' | 'failed' | 'lost';
 
 type Failed = { readonly error: unknown };
 
+/** The process stops. The lease stays, so that the job goes on after the next start. */
+export class Stopping extends Error {}
+
 /** The longest part of an error text that is kept, in characters. */
 const MOST_TEXT = 500;
 
@@ -29,6 +32,7 @@ export async function attempt(running: Running, base: Pick<JobContext, 'store' |
     base.log.warn(log, 'another process took over a job while it ran here');
     return 'lost';
   }
+  if ('error' in outcome && outcome.error instanceof Stopping) return 'lost';
   if ('error' in outcome) base.log.error({ ...log, attempt: row.attempt + 1, err: outcome.error }, 'a job failed');
   const kept = await base.store.write(() => settle(running, outcome, base));
   if (!kept) base.log.warn(log, 'the result of a job came too late and was discarded');

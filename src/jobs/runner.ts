@@ -16,7 +16,7 @@ import {
   putJobsBack,
   spreadOverdue,
 } from '../store/jobs.js';
-import { attempt, type Result, type Running } from './attempt.js';
+import { attempt, type Result, type Running, Stopping } from './attempt.js';
 import { completeKind, type JobKind, type JobKinds, LeaseLost } from './kind.js';
 import { freeLeases, LEASE_MS, type LeaseWatch, RENEWAL_MS, renewAll, watchLeases } from './leases.js';
 import { createJobPlaces, type JobPlaces, type RunningJobs } from './places.js';
@@ -35,7 +35,7 @@ export interface Runner {
   samples(): MetricSample[];
   /** Something was committed: another process may have scheduled a job. */
   wake(): void;
-  /** Starts no further jobs; resolves when the running ones have ended. */
+  /** Starts no further jobs; resolves when the running ones have ended. Those that take long go on after the next start. */
   stop(): Promise<void>;
 }
 
@@ -51,6 +51,8 @@ const CLOCK_SET_MS = 10_000;
 const SLEPT_MS = 60_000;
 /** A job that has run for longer ends when others wait and all places are taken; milliseconds. */
 const YIELD_MS = 30_000;
+/** How long jobs may take to end when the process stops, milliseconds. */
+const STOP_MS = 2000;
 /** The longest time over which overdue jobs are spread, in milliseconds. */
 const LONGEST_SPREAD_MS = 1_800_000;
 
@@ -101,7 +103,12 @@ export function startRunner(options: RunnerOptions): Runner {
       state.cancelTimer();
       endListening();
       await state.turning;
+      // Others may never answer what a job has asked them.
+      const cancel = clock.after(STOP_MS, () => {
+        for (const { abort } of state.running.values()) abort.abort(new Stopping());
+      });
       await Promise.all([...state.running.values()].map(({ ended }) => ended));
+      cancel();
     },
   };
 }

@@ -3,7 +3,8 @@
  * After each hundred, ordinary requests are answered; at the end the processes are the same, and descriptors and memory are back.
  * Prints what is wrong and exits with 1.
  *
- * `node build/test/by-hand/connection-deaths.js [CASES [SEED]]`; last run on 2026-11-25 with 3,000 cases and seed 5: nothing found.
+ * `node build/test/by-hand/connection-deaths.js [CASES [SEED]]`; last run on 2026-11-25 with 10,000 cases and seed 77: the same
+ * processes, all answered; two statuses of origins were logged as faults, which is mended.
  */
 import { runDeaths } from '../support/deaths-run.js';
 

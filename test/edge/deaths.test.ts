@@ -226,6 +226,9 @@ t.test('fields of origins that HTTP/2 does not allow', async (t) => {
       '',
       'ok',
     ),
+    '/101': says('HTTP/1.1 101 Switching Protocols', '', 'hello'),
+    '/101-upgrade': says('HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade', '', ''),
+    '/099': says('HTTP/1.1 099 Odd', '', 'HTTP/1.1 200 OK', 'Content-Length: 2', '', 'ok'),
     '/600': says('HTTP/1.1 600 Odd', 'Content-Length: 2', '', 'ok'),
     '/999': says('HTTP/1.1 999 Odd', 'Content-Length: 2', '', 'ok'),
   });
@@ -241,7 +244,8 @@ t.test('fields of origins that HTTP/2 does not allow', async (t) => {
   t.match(await get(session, '/double.css'), { headers: { etag: '"a"', location: '/a' } }, 'the first counts');
   t.match(await get(session, '/trailers'), { headers: { ':status': 200 }, body: 'ok', code: 0 });
   t.match(await get(session, '/hints'), { headers: { ':status': 200 }, body: 'ok' });
-  for (const path of ['/600', '/999']) t.match((await get(session, path)).headers, { ':status': 520 }, path);
+  for (const path of ['/600', '/999', '/101', '/101-upgrade', '/099'])
+    t.match((await get(session, path)).headers, { ':status': 520 }, path);
   for (const path of ['/trailers', '/odd.css', '/hints', '/600']) {
     t.match(
       await world.raw(`GET ${path} HTTP/1.1\r\nHost: www.shop.test\r\nConnection: close\r\n\r\n`),

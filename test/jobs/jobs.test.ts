@@ -446,13 +446,31 @@ t.test('a stopping runner finishes its jobs, and begins no others', async (t) =>
   const stopping = runner.stop().then(() => {
     stopped = true;
   });
-  await pass(clock, 5 * SECOND);
+  await pass(clock, SECOND);
   t.notOk(stopped);
   calls[0]!.end(DONE);
   await stopping;
   await pass(clock, 5 * SECOND);
   t.equal(calls.length, 1);
   t.match(listJobs(store, 10), [{ subject: 'b', lease_owner: null }]);
+});
+
+t.test('a job that waits for others does not hold up the end, and goes on after the next start', async (t) => {
+  const store = openJobs(t);
+  const clock = new TestClock();
+  const { calls, kind } = heldHandler();
+  const runner = start(t, store, clock, { work: { ...kind, atOnce: 1 } });
+  await plan(store, clock, { kind: 'work', subject: 'a', runAtMs: clock.nowMs() });
+  await pass(clock, SECOND);
+  const stopping = runner.stop();
+  await pass(clock, 3 * SECOND);
+  await stopping;
+  t.ok(calls[0]!.context.signal.aborted);
+  t.match(findJob(store, 'work', 'a'), { attempt: 0, last_error: null });
+  start(t, store, clock, { work: { ...kind, atOnce: 1 } });
+  await pass(clock, MINUTE);
+  t.equal(calls.length, 2);
+  calls[1]!.end(DONE);
 });
 
 t.test('two runners on one database run each job once', async (t) => {

@@ -8,7 +8,7 @@ import type { MemoryShares } from '../memory-shares.js';
 import { bounded, boundedEvents } from './boundary.js';
 import type { EdgeRequest, HeaderList, OriginControl, OriginEvents, ResponseSink, Stage } from './exchange.js';
 import { endToEndHeaders, type HeaderRules, originHeaders } from './headers.js';
-import { mayBeRepeated, originFailure, statusFailure } from './origin-failure.js';
+import { isInterim, mayBeRepeated, originFailure, statusFailure } from './origin-failure.js';
 import { type OriginPlaces, type OriginShare, refusal } from './origin-places.js';
 import type { OriginPlan, OriginPlanner, Planned } from './origin-plan.js';
 import type { OriginPools } from './origin-pools.js';
@@ -109,7 +109,10 @@ class Attempt implements OriginEvents, OriginControl, TurnHolder {
   }
 
   onInformation(status: number, headers: HeaderList): void {
-    if (!this.over) this.sink.onInformation(status, endToEndHeaders(headers));
+    if (this.over) return;
+    if (isInterim(status)) this.sink.onInformation(status, endToEndHeaders(headers));
+    // It is no response at all.
+    else this.onHead(status, headers, false);
   }
 
   onHead(status: number, headers: HeaderList, showsItsEnd: boolean): void {

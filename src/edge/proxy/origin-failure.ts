@@ -42,12 +42,18 @@ export function originFailure(error: Error): Failure {
 }
 
 /** HTTP has no others, and clients differ in what they make of them (RFC 9110 §15). */
-const [FIRST_STATUS, LAST_STATUS] = [100, 599];
+const [FIRST_STATUS, LAST_STATUS] = [200, 599];
 
-/** The failure to answer with instead of a response that has no status of HTTP. */
+/** The failure to answer with instead of a final response that has no status of one. */
 export function statusFailure(status: number): Failure | undefined {
   if (status >= FIRST_STATUS && status <= LAST_STATUS) return undefined;
-  return failureOf('unreadable', `the origin answered with the status ${status}`, 'HTTP has statuses from 100 to 599.');
+  const remedy = 'Final responses have statuses from 200 to 599.';
+  return failureOf('unreadable', `the origin answered with the status ${status}`, remedy);
+}
+
+/** Whether a response may come before the final one: 101 is for those who have asked for another protocol. */
+export function isInterim(status: number): boolean {
+  return status >= 100 && status < 200 && status !== 101;
 }
 
 /** Whether another connection may succeed: this one was closed or could not be opened. */
