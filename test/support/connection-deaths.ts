@@ -238,7 +238,7 @@ function dnsOctets(dice: Dice): Buffer {
 }
 
 /** One client that connects, sends some of what it has in some pieces, and breaks off in some way. */
-export async function runCase(places: readonly Place[], seed: number): Promise<string> {
+async function runCase(places: readonly Place[], seed: number): Promise<string> {
   const dice = throwDice(seed);
   const place = dice.pick(places);
   const host = dice.pick([HOST, HOST, HOST_H2, 'nobody.example']);
