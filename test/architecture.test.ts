@@ -380,3 +380,59 @@ t.test('files stay small enough to read', async (t) => {
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
 }
+
+/** Where a connection is opened, and who decides to what: the rule of reach, or the operator's settings. */
+const CONNECTIONS: Readonly<Record<string, string>> = {
+  'certs/acme/transport.ts': 'the operator names the directory of an authority',
+  'certs/http-challenge.ts': 'asks through hostnames/token-fetch.ts',
+  'cluster/primary.ts': 'the operator names the PostgreSQL server',
+  'bucket/s3/': 'the operator names the S3 server',
+  'edge/http1/': 'egress: origins, by edge/proxy/origin-plan.ts',
+  'edge/http2/': 'egress: origins, by edge/proxy/origin-plan.ts',
+  'edge/proxy/': 'egress: origins, by edge/proxy/origin-plan.ts',
+  'hostnames/token-fetch.ts': 'egress: http-checks',
+  'observe/frame-stream.ts': 'the operator names the socket of dnstap',
+  'resolver/datagram-question.ts': 'asked by resolver/upstream.ts and, after egress, by transfer/notify/ask-peer.ts',
+  'resolver/upstream.ts': 'the operator names resolvers; egress: ds-queries, by resolver/parent.ts',
+  'roles/acknowledgement.ts': 'the socket of the data directory',
+  'roles/dns-port.ts': 'binds only',
+  'roles/health.ts': 'the running server itself',
+  'server/': 'binds only',
+  'transfer/in/stream.ts': 'egress: transfers',
+};
+
+/** What opens a connection. */
+const OPENS =
+  /\b(?:connect|connectTcp|connectTls|createConnection|createSocket|requestHttps?|fetch|lookup)\(|\bnew (?:Socket|Agent|Pool|Client|S3Client|ProxyAgent|WebSocket|EventSource)\(|\bhttp2?s?\.(?:request|connect|get)\(/;
+/** The packages and modules that can. */
+const CAN_CONNECT = new Set([
+  'node:net',
+  'node:tls',
+  'node:http',
+  'node:https',
+  'node:http2',
+  'node:dgram',
+  'undici',
+  'pg',
+]);
+
+t.test('connections are opened only where it is known who decides to what', async (t) => {
+  const isListed = (name: string): boolean =>
+    Object.keys(CONNECTIONS).some((place) => (place.endsWith('/') ? name.startsWith(place) : name === place));
+  const opening = files.filter(({ text }) => {
+    const code = withoutComments(text);
+    const values = [...code.matchAll(/^import (?!type )[^;]*? from '([^']+)'/gm)].map(([, from]) => from!);
+    return (values.some((from) => CAN_CONNECT.has(from)) || /[^.\w]fetch\(/.test(code)) && OPENS.test(code);
+  });
+  const strays = opening.map(({ name }) => name).filter((name) => !isListed(name));
+  t.strictSame(strays, []);
+  const asking = [
+    'edge/proxy/origin-plan.ts',
+    'hostnames/token-fetch.ts',
+    'resolver/parent.ts',
+    'transfer/in/stream.ts',
+  ];
+  for (const name of [...asking, 'transfer/notify/ask-peer.ts']) {
+    t.match(files.find((file) => file.name === name)?.text, /egress\.refusal\('/, `${name} asks the rule`);
+  }
+});

@@ -40,7 +40,8 @@ import { createUpgrader } from './proxy/upgrade.js';
 import { followPurges } from './purge/follow.js';
 import { createPurgedItems } from './purge/purged.js';
 import { followStore, type Progress } from './route/follow.js';
-import { createRoutingTable } from './route/table.js';
+import { createServedNames } from './route/served-names.js';
+import { createRoutingTable, type RoutingTable } from './route/table.js';
 import { isUsable } from './tls/certificates.js';
 import { createTlsContexts } from './tls/contexts.js';
 import { createTicketKeys } from './tls/ticket-keys.js';
@@ -122,9 +123,9 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     onSecure: (socket, certificate) => front.onSecure(socket, certificate),
     onFailed: () => metrics.countRefusedHandshake('failed'),
   });
-  const origins = createOrigins(options, metrics.countOriginLatency, onFault);
+  const origins = createOrigins(options, table, metrics.countOriginLatency, onFault);
   lifecycle.own('connections to origins', origins.pools, (part) => part.close());
-  const served = eitherStage(origins.stage, createBuckets(options));
+  const served = eitherStage(origins.stage, origins.bucket);
   const cached = createCached(options, served, metrics.countCacheResult);
   const dependents = {
     table,
@@ -247,9 +248,15 @@ function createCached(options: EdgeOptions, origin: Stage, onResult: (result: Ca
 const READ_AHEAD_OCTETS = 64 * 1024 * 1024;
 
 /** The parts that connect to origins, for requests and for WebSockets. */
-function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void, onFault: (error: unknown) => void) {
+function createOrigins(
+  options: EdgeOptions,
+  table: RoutingTable,
+  onLatency: (ms: number) => void,
+  onFault: (error: unknown) => void,
+) {
   const { store, resolver, clock, egress, readCaBundle = () => undefined } = options;
-  const planner = createOriginPlanner({ resolver, egress, clock });
+  const bucket = createBuckets(options);
+  const planner = createOriginPlanner({ resolver, egress, served: createServedNames(store, table), clock });
   const client = options.originConnectionsOfClient ?? REQUEST_PLACES.client;
   const readRoots = (): string => [storedRootsPem(store, clock.nowMs()), readCaBundle()].filter(Boolean).join('\n');
   const trustedRoots = createTrustedRoots(clock, readRoots, (err) =>
@@ -264,8 +271,9 @@ function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void, on
   return {
     planner,
     pools,
+    bucket,
     loopId,
-    stage: createOriginStage({ planner, pools, places: requests, memory, rules, onLatency, onFault }),
+    stage: createOriginStage({ planner, pools, bucket, places: requests, memory, rules, onLatency, onFault }),
     upgrader: createUpgrader({ planner, places: webSockets, rules, trustedRoots, clock }),
     samples: () => [...requests.samples(), ...webSockets.samples()],
   };

@@ -23,10 +23,10 @@ export interface LookUps {
 }
 
 export function createLookUps(options: ParentDsOptions): LookUps {
-  const { upstream, clock } = options;
+  const { upstream, clock, egress } = options;
   const questions = turnsOf(QUESTIONS, clock);
   const searches = turnsOf(SEARCHES, clock);
-  const findDelegation = createDelegationFinder({ upstream, clock });
+  const findDelegation = createDelegationFinder({ upstream, clock, egress });
   const findParentDs = createParentDsFinder(options);
   return {
     findDelegation: (name, account) => searches.run(account, () => findDelegation(name)),

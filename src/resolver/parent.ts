@@ -3,12 +3,15 @@
  * yet, and the DS records as its servers have them now, not as a cache remembers them.
  */
 import type { Clock } from '../base/clock.js';
+import type { Egress } from '../egress/egress.js';
 import { createUpstream, type Upstream } from './upstream.js';
 
 export interface ParentOptions {
   /** A recursive resolver. */
   readonly upstream: Upstream;
   readonly clock: Clock;
+  /** Decides which servers are asked: whoever has a zone chooses the servers of its parent, if that is theirs, too. */
+  readonly egress: Egress;
   /** Port of the parent's servers. */
   readonly port?: number;
 }
@@ -42,14 +45,15 @@ export async function parentServerNames(
 
 /** Looks up the addresses of one of these servers. */
 export async function openParentServer(
-  { upstream, clock, port = 53 }: ParentOptions,
+  { upstream, clock, egress, port = 53 }: ParentOptions,
   name: string,
 ): Promise<ParentServer> {
   const answers = await Promise.all([upstream.query(name, 'A'), upstream.query(name, 'AAAA')]);
   const addresses = answers.flatMap(({ records }) =>
     records.filter(({ type }) => type !== 'CNAME').map(({ content }) => content),
   );
-  const servers = addresses.map((host) => ({ host, port }));
+  const allowed = addresses.filter((host) => egress.refusal('ds-queries', host, port) === undefined);
+  const servers = allowed.map((host) => ({ host, port }));
   return { name, upstream: createUpstream({ servers, clock, timeoutMs: TIMEOUT_MS }) };
 }
 

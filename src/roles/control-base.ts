@@ -68,8 +68,11 @@ export function machineAddresses(): readonly Uint8Array[] {
 /** What is asked outside beside the resolver. */
 export function lookUpsOf(settings: Settings, store: Store, clock: Clock): LookUps {
   const servers = upstreamServers(settings);
-  const own = { store, settings: servingSettings(settings, store) };
-  return createLookUps({ upstream: createUpstream({ servers, clock }), clock, own, isOffline: servers.length === 0 });
+  const serving = servingSettings(settings, store);
+  const own = { store, settings: serving };
+  const egress = createInstallationEgress(settings, serving, clock);
+  const upstream = createUpstream({ servers, clock });
+  return createLookUps({ upstream, clock, egress, own, isOffline: servers.length === 0 });
 }
 
 /** The parts of a use case's context that are the same for every request. `zoneKeys`: private keys of signed zones. */

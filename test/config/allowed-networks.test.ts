@@ -20,10 +20,10 @@ t.test('networks and purposes', async (t) => {
   t.strictSame(setting.parse(undefined), []);
   t.strictSame(read('10.0.0.0/8:origins,transfers'), [['10.0.0.0/8', ['origins', 'transfers']]]);
   t.strictSame(read('10.0.0.0/8'), [['10.0.0.0/8', ALL]]);
-  t.strictSame(read('10.0.0.0/8:origins,transfers,192.168.0.0/16,fd00::/8:acme'), [
+  t.strictSame(read('10.0.0.0/8:origins,transfers,192.168.0.0/16,fd00::/8:ds-queries'), [
     ['10.0.0.0/8', ['origins', 'transfers']],
     ['192.168.0.0/16', ALL],
-    ['fd00::/8', ['acme']],
+    ['fd00::/8', ['ds-queries']],
   ]);
   t.strictSame(read(' 10.0.0.5 : origins , ds-queries '), [['10.0.0.5/32', ['origins', 'ds-queries']]]);
   t.strictSame(read(['10.0.0.0/8:origins,transfers', '::1']), [

@@ -1,4 +1,5 @@
 /** What the servers of a parent zone say, by their own answers: delegations and DS records. */
+
 import t, { type Test } from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
 import { importZone } from '../../src/control/imports/zone.js';
@@ -6,6 +7,7 @@ import { createDelegationFinder } from '../../src/resolver/delegation.js';
 import { createParentDsFinder } from '../../src/resolver/parent-ds.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import { startControl } from '../control/fixture.js';
+import { anywhere, egressTo } from '../support/egress.js';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.js';
 
 const SOA = 'test. 900 SOA a.nic.test. host.nic.test. 1 2 3 4 600';
@@ -31,7 +33,7 @@ async function startParents(t: Test, ...scripts: readonly Script[]) {
   const upstream = createUpstream({ servers: [resolver.server], clock, timeoutMs: 500 });
   const { ctx } = await startControl(t);
   const own = { store: ctx.store, settings: ctx.settings };
-  return { ctx, options: { upstream, clock, port, own }, resolver, parent };
+  return { ctx, options: { upstream, clock, egress: anywhere(clock), port, own }, resolver, parent };
 }
 
 t.test('DS records with their TTL, none, and servers that do not answer', async (t) => {
@@ -106,4 +108,18 @@ plain 600 NS ns.signed
   t.match(await find('signed.example.test', 1), [{ server, ds: [/^10 13 2 /], ttl: 900 }]);
   t.match(await find('plain.example.test', 1), [{ server, ds: [] }]);
   t.same([...parent.asked, ...resolver.asked], []);
+});
+
+t.test('servers at addresses that are not public are not asked unless that is allowed', async (t) => {
+  let asked = 0;
+  const { options } = await startParents(t, () => {
+    asked++;
+    return { answer: [DS(2)] };
+  });
+  const egress = egressTo(options.clock, []);
+  t.match(await createParentDsFinder({ ...options, egress })('zone.test', 1), [
+    { server: 'a.nic.test', ds: undefined },
+  ]);
+  t.equal(await createDelegationFinder({ ...options, egress })('zone.test'), undefined);
+  t.equal(asked, 0);
 });

@@ -1,4 +1,5 @@
 /** Accounts share the queries to outside resolvers; a known address serves while it is asked anew. No query ends by itself here. */
+
 import t, { type Test } from 'tap';
 import { createLookUps } from '../../src/resolver/look-ups.js';
 import {
@@ -9,6 +10,7 @@ import {
 } from '../../src/resolver/resolve.js';
 import type { Upstream, UpstreamAnswer } from '../../src/resolver/upstream.js';
 import { startControl } from '../control/fixture.js';
+import { anywhere } from '../support/egress.js';
 import { seededRandom } from '../support/seeded-random.js';
 
 const settle = async (): Promise<void> => {
@@ -42,7 +44,7 @@ async function startWorld(t: Test, limits: Partial<ResolverLimits> = {}) {
     void resolver.resolve(name, 'A', options).then((resolution) => Object.assign(asked, { resolution }));
     return asked;
   };
-  const lookUps = createLookUps({ upstream, clock, own: { store, settings } });
+  const lookUps = createLookUps({ upstream, clock, egress: anywhere(clock), own: { store, settings } });
   return { clock, upstream, ask, lookUps };
 }
 

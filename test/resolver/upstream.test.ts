@@ -1,4 +1,5 @@
 /** The outbound client against Knot DNS, and against servers that forge, fail, truncate or do not answer. */
+
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -10,6 +11,7 @@ import t from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { createDelegationFinder } from '../../src/resolver/delegation.js';
 import { createUpstream, type UpstreamServer } from '../../src/resolver/upstream.js';
+import { anywhere } from '../support/egress.js';
 import { freePort } from '../support/free-ports.js';
 
 const clock = new SystemClock();
@@ -105,12 +107,16 @@ t.test('Knot DNS', { skip: hasKnot ? false : 'knotd is not installed' }, async (
   t.equal(big.status, 'ok');
   t.equal(big.records.length, 12, 'the whole answer came over TCP');
 
-  const findDelegation = createDelegationFinder({ upstream, clock, port: server.port });
+  const findDelegation = createDelegationFinder({ upstream, clock, egress: anywhere(clock), port: server.port });
   t.same((await findDelegation('Child.example.com.'))?.slice().sort(), ['ns1.child.example.com', 'ns1.zoneplane.test']);
   t.equal(await findDelegation('www.example.com'), undefined, 'a name without a delegation');
   t.equal(await findDelegation('none.example.com'), undefined, 'a name that does not exist');
   t.same(await findDelegation('a.b.sub.example.com'), ['ns9.example.net'], 'the parent may be several labels above');
-  const lost = createDelegationFinder({ upstream: createUpstream({ servers: [], clock }), clock });
+  const lost = createDelegationFinder({
+    upstream: createUpstream({ servers: [], clock }),
+    clock,
+    egress: anywhere(clock),
+  });
   t.equal(await lost('child.example.com'), undefined, 'nobody to ask');
 });
 

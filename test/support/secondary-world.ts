@@ -79,7 +79,14 @@ export async function startWorld(t: Test): Promise<World> {
       return response.json();
     },
     run: (...args) =>
-      runCommand({ ZONEPLANE_DATA_DIR: join(directory, 'data'), ZONEPLANE_EDGE_ADDRESSES: EDGE }, ...args),
+      runCommand(
+        {
+          ZONEPLANE_DATA_DIR: join(directory, 'data'),
+          ZONEPLANE_EDGE_ADDRESSES: EDGE,
+          ZONEPLANE_ALLOW_NETWORKS: '127.0.0.0/8,::1/128',
+        },
+        ...args,
+      ),
   };
   t.teardown(async () => {
     await Promise.all(secondaries.map((secondary) => secondary.stop()));

@@ -17,6 +17,7 @@ const FAILURES = {
   fault: { status: 500, code: 500, title: 'Internal error' },
   loop: { status: 508, code: 508, title: 'Loop detected' },
   prohibitedOrigin: { status: 403, code: 1000, title: 'DNS points to a prohibited address' },
+  crossAccount: { status: 403, code: 1014, title: 'CNAME Cross-User Banned' },
   unknownHost: { status: 409, code: 1001, title: 'DNS resolution error' },
   originDns: { status: 530, code: 1016, title: 'Origin DNS error' },
   unreadable: { status: 520, code: 520, title: 'Web server returned an unknown error' },

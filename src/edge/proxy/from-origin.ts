@@ -1,7 +1,7 @@
 /** The stage that asks the origin. It streams the response as fast as the client reads it, or reads it ahead. */
 
 import type { Leave, TurnHolder } from '../../base/turns.js';
-import type { OriginRoute } from '../../hostnames/routing/find-route.js';
+import type { BucketRoute, OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import { BODY_TOO_LARGE, BODY_TOO_SLOW } from '../listen/body.js';
 import type { MemoryShares } from '../memory-shares.js';
@@ -22,6 +22,8 @@ export interface FromOriginOptions {
   readonly memory: MemoryShares;
   readonly rules: HeaderRules;
   /** Called with milliseconds from the request to the first octet of its response. */
+  /** Answers for an origin that is a name of a bucket. */
+  readonly bucket: Stage<BucketRoute>;
   readonly onLatency: (ms: number) => void;
   /** A fault of this program ended an exchange. */
   readonly onFault: (error: unknown) => void;
@@ -34,10 +36,19 @@ export function createOriginStage(options: FromOriginOptions): Stage<OriginRoute
   return (request, route, sink) => {
     const { seq: zone, account } = route.zone;
     const attempt = new Attempt(options, request, { account, zone, network: request.network }, sink);
+    let end = (): void => attempt.abort();
+    let isGone = false;
+    const begin = (planned: Planned): void => {
+      if (isGone || !('bucket' in planned)) attempt.begin(planned);
+      else end = options.bucket(request, planned.bucket, sink);
+    };
     const planned = options.planner.planFor(route, request.scheme);
-    if (planned instanceof Promise) void planned.then((result) => attempt.begin(result)).catch(attempt.onFault);
-    else attempt.begin(planned);
-    return () => attempt.abort();
+    if (planned instanceof Promise) void planned.then(begin).catch(attempt.onFault);
+    else begin(planned);
+    return () => {
+      isGone = true;
+      end();
+    };
   };
 }
 
@@ -67,6 +78,7 @@ class Attempt implements OriginEvents, OriginControl, TurnHolder {
 
   begin(planned: Planned): void {
     if (this.over) return;
+    if ('bucket' in planned) return;
     if ('failure' in planned) {
       this.fail(planned.failure);
       return;

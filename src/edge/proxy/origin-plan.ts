@@ -3,10 +3,11 @@
 import { LRUCache } from 'lru-cache';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import type { Egress } from '../../egress/egress.js';
-import type { OriginRoute } from '../../hostnames/routing/find-route.js';
+import type { BucketRoute, OriginRoute } from '../../hostnames/routing/find-route.js';
 import type { OriginPlace } from '../../hostnames/routing/origin.js';
 import type { Resolver } from '../../resolver/resolve.js';
 import { type Failure, failureOf, routeFailure } from '../error-pages/failures.js';
+import type { ServedName, ServedNames } from '../route/served-names.js';
 
 export interface OriginEndpoint {
   readonly address: string;
@@ -24,7 +25,8 @@ export interface OriginPlan {
   readonly endpoints: readonly OriginEndpoint[];
 }
 
-export type Planned = { readonly plan: OriginPlan } | { readonly failure: Failure };
+/** `bucket`: the origin is a name of the same account that shows one. */
+export type Planned = { readonly plan: OriginPlan } | { readonly failure: Failure } | { readonly bucket: BucketRoute };
 
 export interface OriginPlanner {
   /** A promise only if a name must be resolved. Never rejects. */
@@ -37,6 +39,8 @@ export interface PlannerOptions {
   readonly resolver: Resolver;
   /** Decides about each address that a plan connects to; names are not resolved again. */
   readonly egress: Egress;
+  /** What this edge serves at a name: an origin that is such a name is not asked over the network. */
+  readonly served: ServedNames;
   readonly clock: Clock;
 }
 
@@ -46,42 +50,47 @@ const FAILURE_USE_MS = 2000;
 /** How long a plan is used, milliseconds: what this installation listens on may change. */
 const PLAN_USE_MS = 1000;
 const MOST_NAMES = 10_000;
+/** Names of this edge that lead to each other. */
+const MOST_ALIASES = 8;
 /** Only this many addresses of a name are used. */
 const MOST_ENDPOINTS = 8;
 
 interface Resolved {
   readonly addresses: readonly string[];
+  /** To which the name leads. */
+  readonly targets: readonly string[];
   readonly untilMs: number;
 }
 
-export function createOriginPlanner({ resolver, egress, clock }: PlannerOptions): OriginPlanner {
+export function createOriginPlanner({ resolver, egress, served, clock }: PlannerOptions): OriginPlanner {
   const names = new LRUCache<string, Resolved>({ max: MOST_NAMES });
   let plans = new WeakMap<OriginRoute, Map<string, KeptPlan>>();
 
-  function finish(route: OriginRoute, scheme: 'http' | 'https', found: readonly FoundAddress[]): Planned {
-    if (found.length === 0) return { failure: routeFailure(route.isFallback ? 'fallback_origin' : 'origin_dns') };
-    const spoken = originScheme(route, scheme);
-    const endpoints = found.map(({ address, port }) => ({ address, port: port ?? (spoken === 'https' ? 443 : 80) }));
-    for (const { address, port } of endpoints) {
-      const refusal = egress.refusal('origins', address, port);
-      if (refusal !== undefined) return { failure: failureOf('prohibitedOrigin', refusal) };
-    }
-    const verified = route.settings.ssl === 'strict';
-    const http2 = spoken === 'https' && route.settings.origin_max_http_version === '2';
-    return { plan: { scheme: spoken, verified, sni: route.sni, http2, endpoints: endpoints.slice(0, MOST_ENDPOINTS) } };
-  }
-
   async function resolveAll(route: OriginRoute): Promise<FoundPlaces> {
     let untilMs = Number.POSITIVE_INFINITY;
+    let alias: ServedName | undefined;
     const found = await Promise.all(
       route.places.map(async (place) => {
         if (place.kind === 'address') return [place];
+        alias ??= served(place.name, route.zone.account);
+        if (alias) return [];
         const resolved = await resolve(place.name, route.zone.account);
         untilMs = Math.min(untilMs, resolved.untilMs);
+        for (const name of resolved.targets) alias ??= served(name, route.zone.account);
         return resolved.addresses.map((address) => ({ address, port: place.port }));
       }),
     );
-    return { found: found.flat(), untilMs };
+    return { found: found.flat(), untilMs, alias };
+  }
+
+  /** An origin that is a name of this edge is asked as that name's own route says, with the server name of the first. */
+  async function plan(route: OriginRoute, scheme: 'http' | 'https', aliases: number): Promise<KeptPlan> {
+    const { found, untilMs, alias } = await resolveAll(route);
+    if (alias === undefined) return { planned: finish(egress, route, scheme, found), untilMs };
+    if (alias === 'other') return { planned: { failure: failureOf('crossAccount') }, untilMs };
+    if (alias.kind === 'bucket') return { planned: { bucket: alias }, untilMs };
+    if (aliases === MOST_ALIASES) return { planned: { failure: routeFailure('origin_dns') }, untilMs };
+    return plan({ ...alias, sni: route.sni }, scheme, aliases + 1);
   }
 
   async function resolve(name: string, account: number): Promise<Resolved> {
@@ -90,14 +99,13 @@ export function createOriginPlanner({ resolver, egress, clock }: PlannerOptions)
     const key = `${account} ${name}`;
     const known = names.get(key);
     if (known && nowMs < known.untilMs) return known;
-    const { addresses, useMs } = await lookUp(resolver, name, account);
-    const resolved = { addresses, untilMs: nowMs + useMs };
+    const { addresses, targets, useMs } = await lookUp(resolver, name, account);
+    const resolved = { addresses, targets, untilMs: nowMs + useMs };
     names.set(key, resolved);
     return resolved;
   }
 
-  function keep(route: OriginRoute, scheme: 'http' | 'https', { found, untilMs }: FoundPlaces): Planned {
-    const planned = finish(route, scheme, found);
+  function keep(route: OriginRoute, scheme: 'http' | 'https', planned: Planned, untilMs: number): Planned {
     const known = plans.get(route) ?? new Map<string, KeptPlan>();
     plans.set(route, known.set(scheme, { planned, untilMs: Math.min(untilMs, steadyMs(clock) + PLAN_USE_MS) }));
     return planned;
@@ -108,12 +116,12 @@ export function createOriginPlanner({ resolver, egress, clock }: PlannerOptions)
       const kept = plans.get(route)?.get(scheme);
       if (kept && steadyMs(clock) < kept.untilMs) return kept.planned;
       if (route.places.every(isAddress)) {
-        return keep(route, scheme, { found: route.places, untilMs: Number.POSITIVE_INFINITY });
+        return keep(route, scheme, finish(egress, route, scheme, route.places), Number.POSITIVE_INFINITY);
       }
       const before = plans;
-      return resolveAll(route).then((places) =>
+      return plan(route, scheme, 0).then(({ planned, untilMs }) =>
         // What was found before everything was forgotten is used only once.
-        before === plans ? keep(route, scheme, places) : finish(route, scheme, places.found),
+        before === plans ? keep(route, scheme, planned, untilMs) : planned,
       );
     },
     forget() {
@@ -121,6 +129,20 @@ export function createOriginPlanner({ resolver, egress, clock }: PlannerOptions)
       plans = new WeakMap();
     },
   };
+}
+
+/** The plan for addresses, if all of them may be connected to. */
+function finish(egress: Egress, route: OriginRoute, scheme: 'http' | 'https', found: readonly FoundAddress[]): Planned {
+  if (found.length === 0) return { failure: routeFailure(route.isFallback ? 'fallback_origin' : 'origin_dns') };
+  const spoken = originScheme(route, scheme);
+  const endpoints = found.map(({ address, port }) => ({ address, port: port ?? (spoken === 'https' ? 443 : 80) }));
+  for (const { address, port } of endpoints) {
+    const refusal = egress.refusal('origins', address, port);
+    if (refusal !== undefined) return { failure: failureOf('prohibitedOrigin', refusal) };
+  }
+  const verified = route.settings.ssl === 'strict';
+  const http2 = spoken === 'https' && route.settings.origin_max_http_version === '2';
+  return { plan: { scheme: spoken, verified, sni: route.sni, http2, endpoints: endpoints.slice(0, MOST_ENDPOINTS) } };
 }
 
 /** The addresses of a name, and for how many milliseconds they may be used. */
@@ -131,7 +153,8 @@ async function lookUp(resolver: Resolver, name: string, account: number) {
   ]);
   const addresses = answers.flatMap(({ records }) => records.map(({ content }) => content));
   const ttlMs = Math.min(...answers.map(({ ttl }) => ttl * 1000), LONGEST_USE_MS);
-  return { addresses, useMs: addresses.length > 0 ? ttlMs : Math.min(ttlMs, FAILURE_USE_MS) };
+  const targets = answers.flatMap(({ chain }) => chain.map(({ target }) => target));
+  return { addresses, targets, useMs: addresses.length > 0 ? ttlMs : Math.min(ttlMs, FAILURE_USE_MS) };
 }
 
 /** The plan of a route and a scheme, which is the same for many requests. */
@@ -142,6 +165,7 @@ interface KeptPlan {
 
 interface FoundPlaces {
   readonly found: readonly FoundAddress[];
+  readonly alias: ServedName | undefined;
   /** When to resolve again; infinite for addresses. Steady milliseconds. */
   readonly untilMs: number;
 }

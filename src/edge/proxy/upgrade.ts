@@ -71,6 +71,10 @@ class UpgradeAttempt {
     const { signal } = this.waiting;
     const planned = await planner.planFor(route, this.request.scheme);
     if (signal.aborted) return;
+    if ('bucket' in planned) {
+      this.outcome.onFailure(failureOf('badRequest', 'a bucket has no WebSockets'));
+      return;
+    }
     if ('failure' in planned) {
       this.outcome.onFailure(planned.failure);
       return;

@@ -40,6 +40,7 @@ async function start(t: Test): Promise<World> {
     own: { store, settings },
     isOffline: true,
     clock,
+    egress: fixture.ctx.egress,
     upstream: { query: () => Promise.reject(new Error('nobody is asked')) },
   });
   const ctx: Context = { ...fixture.ctx, findParentDs, zoneKeys: await testZoneKeys(store, random) };
