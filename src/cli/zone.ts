@@ -21,6 +21,7 @@ import { addSettingOptions } from './settings.js';
 import { confirmName, type Terminal } from './terminal.js';
 import { addZoneCheck } from './zone-check.js';
 import { addZoneImport } from './zone-import.js';
+import { addZoneActivate, addZoneShow } from './zones/show.js';
 
 export function addZoneCommands(program: Command, context: CommandContext): void {
   const zone = program.command('zone');
@@ -29,7 +30,9 @@ export function addZoneCommands(program: Command, context: CommandContext): void
   addZoneTransfer(zone, context);
   addExport(zone, context);
   addList(zone, context);
+  addZoneShow(zone, context);
   addCreate(zone, context);
+  addZoneActivate(zone, context);
   addDelete(zone, context);
 }
 

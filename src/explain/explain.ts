@@ -7,6 +7,8 @@ import { toHex } from '../base/bytes.js';
 import { parseId } from '../control/guard/access.js';
 import { accountFailure } from '../control/guard/account-failures.js';
 import type { Context } from '../control/kernel/context.js';
+import { zoneItem } from '../control/zones/item.js';
+import { proofInWords } from '../control/zones/proof-words.js';
 import { RCODE_MNEMONICS, Type } from '../dns/codes.js';
 import type { ReadMessage, ReadRecord } from '../dns/message.js';
 import {
@@ -149,7 +151,7 @@ function explainIn(ctx: Context, zone: ZoneRow, { name, type, subnet }: Question
   const source = createZoneSource(ctx.store, ctx.settings);
   const serving = source.zone(zone.seq);
   if (!serving) {
-    const detail = `the zone is ${zone.status} and not served`;
+    const detail = `the zone is ${zone.status} and not served. ${proofInWords(zoneItem(ctx, zone))}`;
     return { steps: [{ step: 'zone', name: zone.name, detail }], ...UNANSWERED };
   }
   const { facts } = serving;
@@ -167,7 +169,7 @@ function explainIn(ctx: Context, zone: ZoneRow, { name, type, subnet }: Question
     explainName(shared, link, trace[i]),
   );
   const signed = signedSteps(message, Math.floor(ctx.clock.nowMs() / 1000));
-  return { steps: [zoneStep(zone, facts), ...steps, ...signed], ...answered };
+  return { steps: [zoneStep(ctx, zone, facts), ...steps, ...signed], ...answered };
 }
 
 type Ask = (image: PartImage) => Asked;
@@ -206,14 +208,15 @@ function hiddenLinks(
   return links;
 }
 
-function zoneStep(zone: ZoneRow, facts: ZoneFacts): ExplanationStep {
+function zoneStep(ctx: Context, zone: ZoneRow, facts: ZoneFacts): ExplanationStep {
   const modes = [
     ...(zone.paused === 1 ? ['paused'] : []),
     ...(zone.zone_mode === 'standard' ? [] : [zone.zone_mode]),
     ...(zone.account_dns_only === 1 ? ['dns_only for the whole account'] : []),
     ...(facts.flattenAll ? ['flattens every CNAME'] : []),
   ];
-  return { step: 'zone', name: zone.name, detail: [`${zone.status}, serial ${zone.serial}`, ...modes].join(', ') };
+  const state = [`${zone.status}, serial ${zone.serial}`, ...modes].join(', ');
+  return { step: 'zone', name: zone.name, detail: `${state}. ${proofInWords(zoneItem(ctx, zone))}` };
 }
 
 /** A secondary zone without a copy that may be served; its records do not matter (RFC 1034 §4.3.5). */

@@ -18,7 +18,7 @@ import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten
 import type { ContextBase } from '../control/kernel/context.js';
 import { createPropagation, type Propagation } from '../control/kernel/propagation.js';
 import type { ZoneKeys } from '../control/kernel/zone-keys.js';
-import { noticesOfInstallation } from '../control/zones/notices.js';
+import { noticesOfAccounts, noticesOfInstallation } from '../control/zones/notices.js';
 import { logServingSettings } from '../control/zones/serving-settings.js';
 import { watchOwnChanges } from '../hostnames/own-changes.js';
 import type { Runner } from '../jobs/runner.js';
@@ -175,8 +175,12 @@ function agreeOnServing(options: AdminOptions, store: Store, member: ClusterMemb
   return { differences, lookAtServing: watchServing(store, startAnew) };
 }
 
-function installationNotices({ store, settings }: ContextBase): string[] {
-  return noticesOfInstallation(store, settings).map(({ text, remedy }) => `${text}. ${remedy}`);
+function installationNotices({ store, settings, clock }: ContextBase): string[] {
+  const notices = [
+    ...noticesOfAccounts(store, settings.activation, clock.nowUs()),
+    ...noticesOfInstallation(store, settings),
+  ];
+  return notices.map(({ text, remedy }) => `${text}. ${remedy}`);
 }
 
 /** What a new installation needs, and what follows from changed settings. */

@@ -7,7 +7,7 @@ import { Curl } from './curl.js';
 import { ErrorNote } from './notes.js';
 
 const TITLES: Readonly<Partial<Record<Zone['status'], string>>> = {
-  pending: 'This zone is not answered yet',
+  pending: 'This zone is not active yet',
   moved: 'This zone is not answered any more',
 };
 
@@ -27,11 +27,9 @@ export function AwaitedDelegation({ zone, writes }: { readonly zone: Zone; reado
     <section class="statement" aria-label="Delegation">
       <div>
         <h2>{title}</h2>
+        <p>{zone.meta.proof_detail}</p>
         <p>
-          {zone.status === 'moved'
-            ? 'Its name is delegated to other servers, or another account has shown that the domain is its own. '
-            : 'Another account may have a zone of this name, or the domain has to be delegated here first. '}
-          Set these name servers at your registrar: <code>{zone.name_servers.join(', ')}</code>
+          Its name servers: <code>{zone.name_servers.join(', ')}</code>
         </p>
         {found !== undefined && <p role="status">{found}</p>}
         {sending.error && <ErrorNote error={sending.error} />}

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { toHex } from '../../base/bytes.js';
 import { stateOf } from '../../certs/certificate-state.js';
 import type { Context } from '../../control/kernel/context.js';
-import { noticesOfInstallation } from '../../control/zones/notices.js';
+import { noticesOfAccounts, noticesOfInstallation } from '../../control/zones/notices.js';
 import { listRequests } from '../../store/certs/requests.js';
 import { earliestExpiry } from '../../store/dnssec/signatures.js';
 import { allDnssecZones } from '../../store/dnssec/zones.js';
@@ -38,7 +38,10 @@ export const overviewRoutes: FastifyPluginAsyncZod<OverviewRoutesOptions> = asyn
       const visible = visibleZones(context);
       const isOperator = context.actor.superAdministrator;
       const ofCluster = isOperator && readCluster ? noticesOfCluster(await readCluster()) : [];
-      const notices = visible.all ? noticesOfInstallation(context.store, context.settings) : [];
+      const { store, settings, clock } = context;
+      const notices = visible.all
+        ? [...noticesOfAccounts(store, settings.activation, clock.nowUs()), ...noticesOfInstallation(store, settings)]
+        : [];
       const ends = context.store.snapshot(() => [
         ...endsOfCertificates(context, visible),
         ...endsOfSignatures(context, visible),

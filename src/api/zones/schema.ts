@@ -67,6 +67,7 @@ export const zone = z
       proof_record: z
         .object({ type: z.literal('TXT'), name: z.string(), content: z.string() })
         .describe('A record that proves the name outside, beside its delegation to `name_servers` (ours)'),
+      proof_detail: z.string().describe('What proves the name and since when, or what to do next, in words (ours)'),
     }),
     owner: z.object({
       id: z.string().nullable(),

@@ -1,6 +1,7 @@
 /** Zones as v4 clients read them; the order of the members is part of the contract (v4: §0.8). */
 import type { z } from 'zod';
 import type { ZoneItem } from '../../control/zones/item.js';
+import { proofInWords } from '../../control/zones/proof-words.js';
 import type { ZoneState } from '../../control/zones/state.js';
 import { printOptionalTime, printTime } from '../times.js';
 import type { plan, Zone } from './schema.js';
@@ -48,7 +49,7 @@ export function zoneView(item: ZoneItem, permissions: string[], state?: ZoneStat
       custom_certificate_quota: 0,
       page_rule_quota: 3,
       phishing_detected: false,
-      ...proofView(item.proof),
+      ...proofView(item),
     },
     owner: { id: null, type: 'user', email: null },
     account: { id: item.account.id, name: item.account.name },
@@ -62,12 +63,14 @@ export function zoneView(item: ZoneItem, permissions: string[], state?: ZoneStat
 }
 
 /** Ours. */
-function proofView({ by, at, contested, record }: ZoneItem['proof']) {
+function proofView(item: ZoneItem) {
+  const { by, at, contested, record } = item.proof;
   return {
     proven_by: by,
     proven_at: printOptionalTime(at),
     contested,
     proof_record: { ...record, type: 'TXT' as const },
+    proof_detail: proofInWords(item),
   };
 }
 

@@ -1,7 +1,8 @@
 /** What `doctor` says of the served zones: what is no error but often not meant. */
+import { SystemClock } from '../../base/clock.js';
 import type { Settings } from '../../config/schema.js';
 import { namedStatuses } from '../../control/secondary/incoming.js';
-import { type Notice, noticesOfInstallation, testNameServers } from '../../control/zones/notices.js';
+import { type Notice, noticesOfAccounts, noticesOfInstallation, testNameServers } from '../../control/zones/notices.js';
 import { servingSettings } from '../../roles/control-base.js';
 import type { Store } from '../../store/driver.js';
 import { countServedRecords, servedZones } from '../../store/zones/zones.js';
@@ -12,10 +13,12 @@ const MOST_NAMED = 5;
 
 export function examineZones(store: Store, settings: Settings): Finding[] {
   const what = 'zones';
+  const shared = noticesOfAccounts(store, settings.zoneActivation, new SystemClock().nowUs());
   const notices = noticesOfInstallation(store, servingSettings(settings, store));
   // One notice about these name servers is enough.
   const future = notices.some(({ code }) => code === 'test-name-servers') ? [] : examineNameServers(settings);
-  const own = [...future, ...examineSecondaryZones(store)];
+  const accounts = shared.map((notice) => findingOf('accounts', notice));
+  const own = [...future, ...examineSecondaryZones(store), ...accounts];
   if (notices.length > 0) return [...own, ...notices.map((notice) => findingOf(what, notice))];
   const text = `${servedZones(store).length} with ${countServedRecords(store)} records, nothing unusual`;
   return [...own, { what, verdict: 'ok', text }];

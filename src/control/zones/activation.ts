@@ -9,6 +9,7 @@ import type { Store } from '../../store/driver.js';
 import { recordsOfOwner } from '../../store/records/records.js';
 import { findZone, type NameProof, type ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../guard/access.js';
+import { accountFailure } from '../guard/account-failures.js';
 import { commitAndRead, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { activate, activationRule, proofAtHand, prove, settleClaims, settleZone } from './claims.js';
@@ -31,6 +32,12 @@ export async function checkActivation(ctx: Context, zoneId: string): Promise<Zon
   const isBelieved = ctx.settings.activation !== 'delegation' && proofAtHand(ctx, zone) !== undefined;
   const evidence = isBelieved ? proofAtHand(ctx, zone)! : await lookForProof(ctx, zone);
   return zoneItem(ctx, await judge(ctx, zone, evidence));
+}
+
+/** The operator says that the name is the account's. Another account's claim that has the same word stays. */
+export async function proveByOperator(ctx: Context, zoneId: string): Promise<ZoneItem> {
+  if (!ctx.actor.superAdministrator) throw accountFailure('notAllowed');
+  return zoneItem(ctx, await judge(ctx, requireZone(ctx, zoneId), 'operator'));
 }
 
 /** Stores what a look found, in a commit of its own; returns the zone. `guard`: called inside; throws if it must not happen. */

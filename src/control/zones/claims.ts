@@ -100,7 +100,10 @@ export function firstProof(ctx: Context, zone: ZoneClaim, now: number): NameProo
 }
 
 /** Whether a delegation tells whose zone it means: it cannot mean another claim of the name. */
-function tellsApart({ store, settings: { nameServers: pool } }: Context, zone: ZoneClaim): boolean {
+export function tellsApart(
+  { store, settings: { nameServers: pool } }: Pick<Context, 'store' | 'settings'>,
+  zone: ZoneClaim,
+): boolean {
   const own = provingNameServers(zone, pool);
   return zonesOfOthersAt(store, zone).every(
     (other) => !hasAll(other, pool) && !isSameSet(own, provingNameServers(other, pool)),

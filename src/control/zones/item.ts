@@ -21,6 +21,7 @@ import {
   type ZoneType,
 } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
+import { tellsApart } from './claims.js';
 import { developmentModeSeconds } from './development-mode.js';
 import { type ProofRecord, proofRecord } from './proof-record.js';
 
@@ -57,6 +58,10 @@ export interface ZoneProof {
   /** What shows that the name is the account's; null: nothing does yet. */
   readonly by: NameProof | null;
   readonly at: number | null;
+  /** Since when what showed it is no longer found; null: it was there when it was last looked for. */
+  readonly lostAt: number | null;
+  /** Whether its delegation can show it: of those who claim the name, nobody else has these name servers. */
+  readonly byDelegation: boolean;
   /** Whether another account claims the name, or one above or below it; said only while nothing proves whose it is. */
   readonly contested: boolean;
   /** What would prove it outside, beside its delegation to {@link ZoneItem.nameServers}. */
@@ -109,6 +114,8 @@ export function zoneItem(ctx: Context, zone: ZoneRow): ZoneItem {
     proof: {
       by: zone.proven_by,
       at: zone.proven_at,
+      lostAt: zone.proof_lost_at,
+      byDelegation: (isProven(zone) && zone.proof_lost_at === null) || tellsApart(ctx, zone),
       contested: !isProven(zone) && isContested(ctx.store, zone),
       record: proofRecord(zone),
     },

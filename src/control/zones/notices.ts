@@ -1,6 +1,7 @@
 /** What is no error but often not meant, for the messages at the start, of `doctor` and of imports. */
 import { isLoopback } from '../../base/ip.js';
 import type { ServingSettings } from '../../serving/zone.js';
+import { allAccounts } from '../../store/access/accounts.js';
 import type { Store } from '../../store/driver.js';
 import {
   countZonesOfService,
@@ -9,11 +10,18 @@ import {
   zonesWithoutNameServers,
 } from '../../store/zones/unusual.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
+import type { ControlSettings } from '../kernel/context.js';
 import { delegationHere } from './activation.js';
 import { servedZoneAbove } from './write.js';
 
 export interface Notice {
-  readonly code: 'test-name-servers' | 'loopback-edge' | 'no-name-servers' | 'shadows-parent';
+  readonly code:
+    | 'test-name-servers'
+    | 'loopback-edge'
+    | 'no-name-servers'
+    | 'shadows-parent'
+    | 'several-accounts'
+    | 'trusted-names';
   readonly text: string;
   readonly remedy: string;
 }
@@ -34,6 +42,26 @@ export function noticesOfInstallation(store: Store, settings: ServingSettings): 
     ...zonesWithoutNameServers(store, MOST_NAMED).map(withoutNameServers),
     ...shadowingZones(store),
   ];
+}
+
+/** For how long it is said that a second account has changed how zones become active, microseconds. */
+const TOLD_US = 7 * 86_400_000_000;
+
+/** What follows from several accounts for the names of zones (docs/tenants.md). `now`: microseconds since 1970. */
+export function noticesOfAccounts(store: Store, activation: ControlSettings['activation'], now: number): Notice[] {
+  const [, second] = allAccounts(store);
+  if (!second) return [];
+  if (activation === 'trust') {
+    const text = 'several accounts share this server, and new zones are active at once, whoever makes them';
+    return [
+      { code: 'trusted-names', text, remedy: 'Set --zone-activation auto, so that whose a name is must be shown.' },
+    ];
+  }
+  if (activation !== 'auto' || now - second.created_at > TOLD_US) return [];
+  const text =
+    'there is a second account: new zones are active when it is shown whose their names are; zones that were active stay, proven by your word';
+  const remedy = '`zoneplane zone activate NAME --proven` gives your word for another zone.';
+  return [{ code: 'several-accounts', text, remedy }];
 }
 
 /** `what` has the name servers of the service: a notice when these exist for nobody else. */

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { parseIP } from '../../../src/base/ip.js';
+import { createAccount } from '../../../src/control/access/accounts.js';
 import { importZone } from '../../../src/control/imports/zone.js';
 import type { Context } from '../../../src/control/kernel/context.js';
 import { createRecord, deleteRecord, listRecords } from '../../../src/control/records/records.js';
-import { noticesOfInstallation } from '../../../src/control/zones/notices.js';
-import { createZone, editZone } from '../../../src/control/zones/zones.js';
+import { noticesOfAccounts, noticesOfInstallation } from '../../../src/control/zones/notices.js';
+import { createZone, editZone, getZone } from '../../../src/control/zones/zones.js';
 import { startControl } from '../fixture.js';
 
 const REAL = { nameServers: ['ns1.example.org', 'ns2.example.org'] };
@@ -24,6 +25,19 @@ t.test('nothing to say', async (t) => {
   const { id } = await createZone(ctx, { name: 'example.com' });
   await createRecord(ctx, id, { type: 'A', name: 'www', content: '192.0.2.1', proxied: true });
   t.same(codes(ctx), []);
+});
+
+t.test('a second account', async (t) => {
+  const { ctx, clock } = await startControl(t, REAL);
+  const told = (activation: 'auto' | 'trust' | 'delegation') =>
+    noticesOfAccounts(ctx.store, activation, clock.nowUs()).map(({ code }) => code);
+  t.same([...told('auto'), ...told('trust')], [], 'who is alone is believed');
+  const before = await createZone(ctx, { name: 'example.com' });
+  await createAccount(ctx, { name: 'second' });
+  t.same([told('auto'), told('trust'), told('delegation')], [['several-accounts'], ['trusted-names'], []]);
+  t.match(await getZone(ctx, before.id), { status: 'active', proof: { by: 'operator' } });
+  clock.advance(8 * 86_400_000);
+  t.same([told('auto'), told('trust')], [[], ['trusted-names']]);
 });
 
 t.test('name servers that do not exist', async (t) => {

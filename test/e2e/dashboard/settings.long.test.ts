@@ -103,7 +103,7 @@ t.test('what waits for others', { skip: noBrowser, timeout: 300_000 }, async (t:
     t.equal(zone.status, 'pending');
     const page = await enter(`/zones/${zone.id}/records`);
     const told = page.getByRole('region', { name: 'Delegation' });
-    await told.getByText('Set these name servers at your registrar').waitFor();
+    await told.getByText('The zone becomes active when waits.example is delegated to').waitFor();
     await dashboard.inspect(page, 'zone-pending');
     await told.getByRole('button', { name: 'Check now' }).click();
     await told.getByRole('status').getByText('its parent must delegate it to').waitFor();

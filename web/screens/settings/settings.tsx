@@ -36,6 +36,7 @@ export default function Settings({ zone }: ZoneScreenProps) {
                   : 'Primary: its records are edited here',
             },
             { name: 'Account', value: zone.account.name },
+            { name: 'Whose name it is', value: zone.meta.proof_detail },
             { name: 'Created', value: <Time at={zone.created_on} /> },
           ]}
         />
