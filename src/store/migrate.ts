@@ -54,6 +54,7 @@ import { jobAccounts } from './migrations/0193-job-accounts.js';
 import { accountUsage } from './migrations/0194-account-usage.js';
 import { bucketDomainsByZone } from './migrations/0195-bucket-domains-by-zone.js';
 import { namedPeers } from './migrations/0196-named-peers.js';
+import { historyShares } from './migrations/0197-history-shares.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -109,6 +110,7 @@ const MIGRATIONS: readonly Migration[] = [
   accountUsage,
   bucketDomainsByZone,
   namedPeers,
+  historyShares,
 ];
 
 /** The schema version after all migrations. */

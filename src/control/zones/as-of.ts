@@ -62,13 +62,13 @@ export function findEdit(ctx: Context, zone: ZoneRow, unit: Unit, value: number)
 
 function editAtTime(ctx: Context, zone: ZoneRow, atUs: number): number {
   if (atUs < zone.created_at) throw notKept(`The zone was created at ${printInstant(zone.created_at)}.`);
-  const from = historyKeptFrom(ctx.store);
+  const from = historyKeptFrom(ctx.store, zone.seq);
   if (atUs < from) throw notKept(`History is kept from ${printInstant(from)} on.`);
   return findEditAt(ctx.store, zone.seq, atUs)?.seq ?? 0;
 }
 
 function keptFrom(ctx: Context, zone: ZoneRow): number {
-  return Math.max(zone.created_at, historyKeptFrom(ctx.store));
+  return Math.max(zone.created_at, historyKeptFrom(ctx.store, zone.seq));
 }
 
 export function notKept(reason: string): AppError {

@@ -1,6 +1,7 @@
 /** The audit log: who changed what and when, with the state before and after. It never contains secrets. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { entriesToPrune, type PrunedLog } from '../log/prune.js';
 
 const ENTRY = columns({
   at_us: column<number>(),
@@ -28,17 +29,18 @@ export interface AuditRow extends RowOf<typeof ENTRY> {
 
 export type NewAuditRow = RowOf<typeof ENTRY>;
 
-const KEPT_ENTRIES = 1_000_000;
+const KEPT: PrunedLog = { table: 'audit', kept: 1_000_000, newest: 0 };
 const PRUNE_EVERY = 1000;
 
 const statements = perStore((store) => ({
   insert: store.prepare<SqlValue[]>(insertion('audit', ENTRY)),
-  prune: store.prepare<[seq: number]>('DELETE FROM audit WHERE seq <= ?'),
+  prune: store.prepare<[seq: number]>('DELETE FROM audit WHERE seq = ?'),
 }));
 
 /** Appends an entry. Called from the one commit function only, inside its transaction. */
 export function appendAudit(store: Store, row: NewAuditRow): void {
   const { insert, prune } = statements(store);
   const seq = insert.run(...ENTRY.values(row)).lastInsertRowid;
-  if (seq % PRUNE_EVERY === 0 && seq > KEPT_ENTRIES) prune.run(seq - KEPT_ENTRIES);
+  if (seq % PRUNE_EVERY !== 0 || seq <= KEPT.kept) return;
+  for (const old of entriesToPrune(store, KEPT, row.at_us)) prune.run(old);
 }

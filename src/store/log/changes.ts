@@ -5,6 +5,7 @@
  */
 import { Type } from '../../dns/codes.js';
 import { perStore, type Store } from '../driver.js';
+import { entriesToPrune, type PrunedLog } from './prune.js';
 
 /** What happened to the zone. */
 export type ChangeKind = 'zone-added' | 'zone-removed' | 'zone-replaced' | 'rrs' | 'settings';
@@ -58,9 +59,9 @@ export const MOST_CHANGED_SIGNED_RRS = 8 * MOST_CHANGED_RRS;
 
 /**
  * Number of changes kept; older ones are removed in batches. A follower or secondary that is further behind loads the
- * whole zone.
+ * whole zone. Followers are never further behind than the newest ones.
  */
-const KEPT_CHANGES = 200_000;
+const KEPT: PrunedLog = { table: 'changes', kept: 200_000, newest: 50_000 };
 const PRUNE_EVERY = 1000;
 
 /** Records that one statement inserts, which takes half the time of single ones. */
@@ -117,8 +118,8 @@ const statements = perStore((store) => ({
   ),
   last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM changes'),
   first: store.prepareTuples<[], [number | null]>('SELECT min(seq) FROM changes'),
-  pruneRRs: store.prepare<[seq: number]>('DELETE FROM change_rrs WHERE change <= ?'),
-  prune: store.prepare<[seq: number]>('DELETE FROM changes WHERE seq <= ?'),
+  pruneRRs: store.prepare<[seq: number]>('DELETE FROM change_rrs WHERE change = ?'),
+  prune: store.prepare<[seq: number]>('DELETE FROM changes WHERE seq = ?'),
 }));
 
 function insertingRRs(count: number): string {
@@ -168,7 +169,7 @@ export function appendChange(store: Store, change: NewChange): number {
     change.requestId,
   );
   insertRRs(store, seq, change.rrs);
-  if (seq % PRUNE_EVERY === 0 && seq > KEPT_CHANGES) pruneChanges(store, seq - KEPT_CHANGES);
+  if (seq % PRUNE_EVERY === 0 && seq > KEPT.kept) pruneChanges(store, KEPT, change.atUs);
   return seq;
 }
 
@@ -184,11 +185,13 @@ function insertRRs(store: Store, change: number, rrs: readonly ChangedRR[]): voi
   for (let at = whole; at < rrs.length; at++) insertRR.run(...rowOf(rrs[at]!, at));
 }
 
-/** Removes the changes up to this number. */
-function pruneChanges(store: Store, seq: number): void {
+/** Removes changes beyond what is kept. */
+export function pruneChanges(store: Store, kept: PrunedLog, nowUs: number): void {
   const { pruneRRs, prune } = statements(store);
-  pruneRRs.run(seq);
-  prune.run(seq);
+  for (const seq of entriesToPrune(store, kept, nowUs)) {
+    pruneRRs.run(seq);
+    prune.run(seq);
+  }
 }
 
 export function findChange(store: Store, seq: number): ChangeRow | undefined {

@@ -7,6 +7,7 @@ import { fromHex, toHex } from '../../base/bytes.js';
 import { column, columns, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import type { NewRecordRow } from '../records/records.js';
+import { entriesToPrune } from './prune.js';
 
 export type EditKind = 'added' | 'records' | 'settings' | 'replaced';
 
@@ -69,14 +70,13 @@ const writes = perStore((store) => ({
     `DELETE FROM edited_records WHERE edit = ? AND ord IN (SELECT ord FROM edited_records WHERE edit = ? ORDER BY ord LIMIT ?)`,
   ),
   removeStaged: store.prepare<[seq: number]>('DELETE FROM zone_edits WHERE seq = ? AND zone = 0'),
-  pruneTo: store.prepareTuples<[edits: number, records: number], [seq: number | null, atUs: number | null]>(
-    // With a single max(), bare columns come from the row of the maximum (SQLite, "Bare columns in an aggregate").
-    `SELECT max(seq), at_us FROM zone_edits WHERE seq <= (SELECT max(seq) FROM zone_edits) - ?
-       OR records_total <= (SELECT max(records_total) FROM zone_edits) - ?`,
+  countRecords: store.prepare<[more: number]>("UPDATE meta SET value = value + ? WHERE name = 'edited_records'"),
+  pruneRecords: store.prepare<[seq: number]>('DELETE FROM edited_records WHERE edit = ?'),
+  prune: store.prepare<[seq: number]>('DELETE FROM zone_edits WHERE seq = ?'),
+  setKeptFrom: store.prepare<[edit: number, edit: number]>(
+    `UPDATE zones SET history_from = (SELECT at_us FROM zone_edits WHERE seq = ?)
+     WHERE seq = (SELECT zone FROM zone_edits WHERE seq = ?)`,
   ),
-  pruneRecords: store.prepare<[seq: number]>('DELETE FROM edited_records WHERE edit <= ?'),
-  prune: store.prepare<[seq: number]>('DELETE FROM zone_edits WHERE seq <= ?'),
-  setKeptFrom: store.prepare<[atUs: number]>("UPDATE meta SET value = ? WHERE name = 'history_from'"),
 }));
 
 const statements = perStore((store) => ({
@@ -116,6 +116,9 @@ const statements = perStore((store) => ({
     `SELECT coalesce(sum((SELECT max(ord) + 1 FROM edited_records WHERE edit = e.seq)), 0) FROM zone_edits e
      WHERE e.zone = ? AND e.seq > ?`,
   ),
+  records: store.prepareTuples<[], [number]>("SELECT value FROM meta WHERE name = 'edited_records'"),
+  edits: store.prepareTuples<[], [number]>('SELECT count(*) FROM zone_edits'),
+  ofZone: store.prepareTuples<[zone: number], [number | null]>('SELECT history_from FROM zones WHERE seq = ?'),
   keptFrom: store.prepareTuples<[], [number]>("SELECT value FROM meta WHERE name = 'history_from'"),
 }));
 
@@ -123,7 +126,7 @@ const statements = perStore((store) => ({
 export function appendEdit(store: Store, edit: NewEdit, records: readonly EditedRecord[]): number {
   const seq = insertEdit(store, edit, records.length);
   appendEditedRecords(store, seq, 0, records);
-  if (seq % PRUNE_EVERY === 0) pruneEdits(store, KEPT_EDITS, KEPT_RECORDS);
+  if (seq % PRUNE_EVERY === 0) pruneEdits(store, keptEdits(store), edit.at_us);
   return seq;
 }
 
@@ -134,7 +137,9 @@ export function appendEditedRecords(store: Store, edit: number, from: number, re
 }
 
 function insertEdit(store: Store, edit: NewEdit, records: number): number {
-  return writes(store).insert.run(...EDIT.values(edit), records).lastInsertRowid;
+  const { insert, countRecords } = writes(store);
+  countRecords.run(records);
+  return insert.run(...EDIT.values(edit), records).lastInsertRowid;
 }
 
 /** Numbers of zones begin with 1. */
@@ -152,25 +157,36 @@ export function finishEdit(store: Store, seq: number, edit: NewEdit): void {
 
 /** Removes some records of a staged edit that does not happen, and in the end the edit; false when nothing is left. */
 export function removeStagedEdit(store: Store, seq: number, most: number): boolean {
-  const { removeRecords, removeStaged } = writes(store);
-  if (removeRecords.run(seq, seq, most).changes === most) return true;
+  const { removeRecords, removeStaged, countRecords } = writes(store);
+  const { changes } = removeRecords.run(seq, seq, most);
+  countRecords.run(-changes);
+  if (changes === most) return true;
   removeStaged.run(seq);
   return false;
 }
 
-/** Removes the oldest edits beyond these limits on edits and on the records in them. */
-export function pruneEdits(store: Store, keptEdits: number, keptRecords: number): void {
-  const { pruneTo, pruneRecords, prune, setKeptFrom } = writes(store);
-  const [seq, atUs] = pruneTo.get(keptEdits, keptRecords) ?? [null, null];
-  if (seq === null || atUs === null) return;
-  pruneRecords.run(seq);
-  prune.run(seq);
-  setKeptFrom.run(atUs);
+/** Removes edits beyond what is kept. */
+export function pruneEdits(store: Store, kept: number, nowUs: number): void {
+  const { pruneRecords, prune, setKeptFrom, countRecords } = writes(store);
+  for (const seq of entriesToPrune(store, { table: 'zone_edits', kept, newest: 1 }, nowUs)) {
+    setKeptFrom.run(seq, seq);
+    countRecords.run(-pruneRecords.run(seq).changes);
+    prune.run(seq);
+  }
 }
 
-/** The time from which the journal has every edit of every zone, in microseconds since 1970. */
-export function historyKeptFrom(store: Store): number {
-  return statements(store).keptFrom.get()?.[0] ?? 0;
+/** Fewer edits are kept while they have too many records. */
+function keptEdits(store: Store): number {
+  const { records, edits } = statements(store);
+  if ((records.get()?.[0] ?? 0) <= KEPT_RECORDS) return KEPT_EDITS;
+  const count = edits.get()![0];
+  return Math.max(Math.ceil(count / 2), count - 2 * PRUNE_EVERY);
+}
+
+/** The time from which the journal has every edit of a zone, in microseconds since 1970. */
+export function historyKeptFrom(store: Store, zone: number): number {
+  const { keptFrom, ofZone } = statements(store);
+  return Math.max(keptFrom.get()?.[0] ?? 0, ofZone.get(zone)?.[0] ?? 0);
 }
 
 /** A zone's edits, the newest first. */
