@@ -235,7 +235,7 @@ t.test(
     const before = storeSize(old);
     t.equal(migrate(old, clock, random), 97);
     t.ok(
-      before > 1_000_000 && storeSize(old) < before + 100_000,
+      before > 1_000_000 && storeSize(old) < before + 200_000,
       `${before}, then ${storeSize(old)} octets, with the log`,
     );
     for (const store of [old, other]) {
