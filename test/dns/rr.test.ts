@@ -157,6 +157,11 @@ t.test('TXT limits of the v4 API', async (t) => {
     refusal(() => txt.fromApi({ content: `${'é'.repeat(2048)}x` }, ORIGIN)),
     { code: 9051, pointer: '/content' },
   );
+  t.match(
+    refusal(() => txt.fromApi({ content: '"'.repeat(600_000) }, ORIGIN)),
+    { message: /more than 4096 strings/ },
+    'however many empty strings',
+  );
   t.equal(txt.fromApi({ content: `"${'k'.repeat(300)}"` }, ORIGIN).rdata.length, 302, 'long quoted text is split');
   const key = (content: string): string => toHex(txt.duplicateKey(txt.fromApi({ content }, ORIGIN).rdata));
   t.equal(key('ab'), key('"a" "b"'), 'joined octets find duplicates');

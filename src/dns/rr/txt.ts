@@ -54,10 +54,11 @@ function fromApi(mnemonic: string, input: ApiInput): { rdata: Uint8Array; conten
   if (/[\r\n]/.test(content)) throw refuse('must not contain line breaks');
   const texts = content.startsWith('"') && content.endsWith('"') ? quotedStrings(content) : [octetsOfText(content)];
   if (!texts) throw refuse('has unbalanced quotes or a bad escape');
-  const rdata = encodeStrings(texts);
   const length = texts.reduce((sum, text) => sum + text.length, 0);
   if (length > MAX_TEXT_LENGTH) throw refuse(`must not be longer than ${MAX_TEXT_LENGTH} octets`);
-  return { rdata, content };
+  // Empty ones are strings, too.
+  if (texts.length > MAX_TEXT_LENGTH) throw refuse(`must not have more than ${MAX_TEXT_LENGTH} strings`);
+  return { rdata: encodeStrings(texts), content };
 }
 
 /** Octets of each string in `"a" "b"`; undefined for other content. */
