@@ -9,9 +9,9 @@ import { duplexPair } from 'node:stream';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
+import type { OriginControl, OriginEvents } from '../../src/edge/exchange/exchange.js';
 import { createPlainOrigins } from '../../src/edge/http1/origins.js';
 import { ResponseReader, UnreadableResponse } from '../../src/edge/http1/response-reader.js';
-import type { OriginControl, OriginEvents } from '../../src/edge/proxy/exchange.js';
 import { LaterClock } from './fixture.js';
 
 interface Heard {

@@ -12,7 +12,13 @@ import type { BucketRoute } from '../../hostnames/routing/find-route.js';
 import { fieldValue, type HeaderFields } from '../../http/fields.js';
 import { notModifiedHeaders, type SelectionHeaders, selectParts } from '../../http/selection.js';
 import { failureOf } from '../error-pages/failures.js';
-import { type EdgeRequest, headerFields, type ResponseFlow, type ResponseSink, type Stage } from '../proxy/exchange.js';
+import {
+  type EdgeRequest,
+  headerFields,
+  type ResponseFlow,
+  type ResponseSink,
+  type Stage,
+} from '../exchange/exchange.js';
 import { keyOfTarget } from './object-key.js';
 
 export interface BucketStageOptions {

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { fieldValue, type HeaderFields, storableFields } from '../../http/fields.js';
 import type { Range } from '../../http/range.js';
 import { notModifiedHeaders, type Selection, selectParts } from '../../http/selection.js';
-import { type HeaderList, headerList } from '../proxy/exchange.js';
+import { type HeaderList, headerList } from '../exchange/exchange.js';
 import { withBrowserTtl } from './browser-ttl.js';
 import { addCacheStatus, type CacheNotes, type CacheResult } from './cache-status.js';
 import type { OriginBody, OriginResponse } from './origin-response.js';

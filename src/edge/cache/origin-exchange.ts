@@ -1,7 +1,7 @@
 /** One request to an origin, for the cache: the response head as a promise, the body as a stream or passed on as it arrives. */
 import { Readable } from 'node:stream';
 import { type Failure, type FailureName, failureOf } from '../error-pages/failures.js';
-import { type HeaderList, headerFields, type ResponseFlow, type ResponseSink } from '../proxy/exchange.js';
+import { type HeaderList, headerFields, type ResponseFlow, type ResponseSink } from '../exchange/exchange.js';
 import { type OriginBody, type OriginResponse, OriginSilent } from './origin-response.js';
 
 /**

@@ -11,7 +11,7 @@ import {
   type ResponseSink,
   type ServedRoute,
   type Stage,
-} from '../proxy/exchange.js';
+} from '../exchange/exchange.js';
 import type { Answer } from './answer.js';
 import type { EdgeCache } from './cache.js';
 import type { CacheRequest, Forward, SentRequest } from './cache-state.js';

@@ -4,7 +4,7 @@
  * time, and only for the same zone. How many requests there are at once is bounded elsewhere (proxy/origin-places.ts).
  */
 import { type Clock, steadyMs } from '../../base/clock.js';
-import type { OriginControl, OriginEvents, OriginRequest } from '../proxy/exchange.js';
+import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
 import { Exchange, OriginConnection, type OriginTimeLimits } from './origin-connection.js';
 
 export interface PlainOriginOptions extends OriginTimeLimits {

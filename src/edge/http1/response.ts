@@ -3,9 +3,9 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { printHttpDate } from '../../http/date.js';
 import { reasonOf } from '../error-pages/failures.js';
-import { type ClientEvents, type ClientResponse, endsConnection } from '../listen/client-response.js';
-import { unsentOf } from '../listen/stalls.js';
-import type { HeaderList } from '../proxy/exchange.js';
+import { type ClientEvents, type ClientResponse, endsConnection } from '../exchange/client-response.js';
+import type { HeaderList } from '../exchange/exchange.js';
+import { unsentOf } from '../exchange/stalls.js';
 import { printFieldLines } from './field-lines.js';
 
 /** The connection, as a response sees it. */

@@ -4,8 +4,8 @@
  */
 import type { TLSSocket } from 'node:tls';
 import { type Clock, steadyMs } from '../../base/clock.js';
-import type { OriginEvents, OriginRequest } from '../proxy/exchange.js';
-import { ORIGIN_CLOSED, ORIGIN_RESPONSE_TIMEOUT } from '../proxy/origin-failure.js';
+import type { OriginEvents, OriginRequest } from '../exchange/exchange.js';
+import { ORIGIN_CLOSED, ORIGIN_RESPONSE_TIMEOUT } from '../exchange/origin-failure.js';
 import {
   CODE,
   ConnectionError,

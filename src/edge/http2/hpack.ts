@@ -1,5 +1,5 @@
 /** Blocks of header fields of HTTP/2 (HPACK, RFC 7541). Pure. */
-import type { HeaderList } from '../proxy/exchange.js';
+import type { HeaderList } from '../exchange/exchange.js';
 import { readHuffman } from './huffman.js';
 
 /** The block breaks the rules, after which nothing that follows can be read. */

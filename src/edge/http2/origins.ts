@@ -1,10 +1,10 @@
 /** Connections to origins over HTTP/2, each shared by many requests. Origins that do not offer it are asked over HTTP/1.1. */
 import { connect, type TLSSocket } from 'node:tls';
 import { type Clock, steadyMs } from '../../base/clock.js';
-import { DeferredControl } from '../proxy/deferred.js';
-import type { OriginControl, OriginEvents, OriginRequest } from '../proxy/exchange.js';
-import type { OriginPlace, OriginTimes } from '../proxy/general-pools.js';
-import { ORIGIN_CONNECT_TIMEOUT, ORIGIN_RESPONSE_TIMEOUT } from '../proxy/origin-failure.js';
+import { DeferredControl } from '../exchange/deferred.js';
+import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
+import { ORIGIN_CONNECT_TIMEOUT, ORIGIN_RESPONSE_TIMEOUT } from '../exchange/origin-failure.js';
+import type { OriginPlace, OriginTimes } from '../exchange/origin-place.js';
 import { Http2Connection } from './connection.js';
 
 export interface Http2Origins {

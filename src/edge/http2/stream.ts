@@ -1,7 +1,7 @@
 /** One request and its response over a connection of HTTP/2. */
 import type { Readable } from 'node:stream';
-import type { OriginControl, OriginEvents, OriginRequest } from '../proxy/exchange.js';
-import { ORIGIN_CLOSED } from '../proxy/origin-failure.js';
+import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
+import { ORIGIN_CLOSED } from '../exchange/origin-failure.js';
 import { CODE, LARGEST_WINDOW, MOST_PAYLOAD } from './frames.js';
 import { lengthOf, MalformedResponse, readResponseFields } from './response-fields.js';
 

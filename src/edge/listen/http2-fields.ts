@@ -1,6 +1,6 @@
 /** Makes the blocks of fields of HTTP/2 from fields of an origin: Node throws for what no block may hold. Pure. */
 import type { OutgoingHttpHeaders } from 'node:http2';
-import type { HeaderList } from '../proxy/exchange.js';
+import type { HeaderList } from '../exchange/exchange.js';
 
 /** Fields that a block holds once at most, by Node's list. */
 const SINGLE: ReadonlySet<string> = new Set([

@@ -2,10 +2,10 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { constants, type Http2ServerResponse } from 'node:http2';
 import { reasonOf } from '../error-pages/failures.js';
-import { type HeaderList, headerFields } from '../proxy/exchange.js';
-import { type ClientEvents, type ClientResponse, endsConnection } from './client-response.js';
+import { type ClientEvents, type ClientResponse, endsConnection } from '../exchange/client-response.js';
+import { type HeaderList, headerFields } from '../exchange/exchange.js';
+import { unsentOf } from '../exchange/stalls.js';
 import { http2Fields } from './http2-fields.js';
-import { unsentOf } from './stalls.js';
 
 function watch(response: ServerResponse | Http2ServerResponse, events: ClientEvents): void {
   response.on('drain', () => events.drained());

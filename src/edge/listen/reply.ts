@@ -1,9 +1,9 @@
 /** Passes a response on to a client, as fast as the client reads it, and reports what became of it. */
 import type { Failure } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
-import type { HeaderList, ResponseFlow, ResponseSink } from '../proxy/exchange.js';
-import type { ClientEvents, ClientResponse } from './client-response.js';
-import type { Sending, Stalls } from './stalls.js';
+import type { ClientEvents, ClientResponse } from '../exchange/client-response.js';
+import type { HeaderList, ResponseFlow, ResponseSink } from '../exchange/exchange.js';
+import type { Sending, Stalls } from '../exchange/stalls.js';
 
 /** The outcome of a request, for log and metrics. */
 export interface Outcome {

@@ -3,11 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { Readable } from 'node:stream';
 import { type Failure, failureOf } from '../error-pages/failures.js';
+import { type BodyDeadline, limitedBody } from '../exchange/body.js';
+import { ASTERISK, type EdgeRequest } from '../exchange/exchange.js';
 import { framingOf, valuesOf } from '../http1/framing.js';
 import type { PlainHead } from '../http1/request-head.js';
-import { ASTERISK, type EdgeRequest } from '../proxy/exchange.js';
 import { endToEndHeaders } from '../proxy/headers.js';
-import { type BodyDeadline, limitedBody } from './body.js';
 
 export interface RequestFacts {
   readonly scheme: 'http' | 'https';

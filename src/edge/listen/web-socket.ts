@@ -7,14 +7,14 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { type Failure, failureOf, reasonOf } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
+import type { EdgeRequest, HeaderList } from '../exchange/exchange.js';
+import type { Stalls } from '../exchange/stalls.js';
 import { checkRoute } from '../proxy/answer.js';
-import type { EdgeRequest, HeaderList } from '../proxy/exchange.js';
 import { tunnel, type UpgradeOutcome, type Upgrader, webSocketRoute } from '../proxy/upgrade.js';
 import type { RoutingTable } from '../route/table.js';
 import { http2Fields } from './http2-fields.js';
 import type { Outcome } from './reply.js';
 import type { ReadRequest } from './request.js';
-import type { Stalls } from './stalls.js';
 
 export interface WebSocketOptions {
   readonly table: RoutingTable;

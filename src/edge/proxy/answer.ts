@@ -11,7 +11,6 @@ import {
 import type { BucketRoute, Route } from '../../hostnames/routing/find-route.js';
 import type { Store } from '../../store/driver.js';
 import { type Failure, failureOf, routeFailure } from '../error-pages/failures.js';
-import type { RoutingTable } from '../route/table.js';
 import {
   ASTERISK,
   type EdgeRequest,
@@ -19,7 +18,8 @@ import {
   type ResponseSink,
   type ServedRoute,
   type Stage,
-} from './exchange.js';
+} from '../exchange/exchange.js';
+import type { RoutingTable } from '../route/table.js';
 import { hasLooped } from './headers.js';
 
 /** Also takes answers that the edge makes itself. */

@@ -2,7 +2,7 @@
  * The boundary around an exchange: what goes wrong inside, in calls that sockets and timers make, ends that exchange and not the
  * process. A fault is always logged with its stack, because it is a bug.
  */
-import type { OriginEvents } from './exchange.js';
+import type { OriginEvents } from '../exchange/exchange.js';
 
 /** Runs `work`; what it throws goes to `onFault`. */
 export function bounded(onFault: (error: unknown) => void, work: () => void): void {

@@ -1,7 +1,7 @@
 /** A request to an origin over HTTP/1.1 through undici, which knows TLS and bodies of requests. */
 import type { Dispatcher } from 'undici';
+import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
 import { framingOf, showsItsEnd } from '../http1/framing.js';
-import type { OriginControl, OriginEvents, OriginRequest } from './exchange.js';
 
 const GONE = new Error('the client is gone');
 

@@ -3,12 +3,19 @@
 import type { Leave, TurnHolder } from '../../base/turns.js';
 import type { BucketRoute, OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
-import { BODY_TOO_LARGE, BODY_TOO_SLOW } from '../listen/body.js';
+import { BODY_TOO_LARGE, BODY_TOO_SLOW } from '../exchange/body.js';
+import type {
+  EdgeRequest,
+  HeaderList,
+  OriginControl,
+  OriginEvents,
+  ResponseSink,
+  Stage,
+} from '../exchange/exchange.js';
+import { isInterim, mayBeRepeated, originFailure, statusFailure } from '../exchange/origin-failure.js';
 import type { MemoryShares } from '../memory-shares.js';
 import { bounded, boundedEvents } from './boundary.js';
-import type { EdgeRequest, HeaderList, OriginControl, OriginEvents, ResponseSink, Stage } from './exchange.js';
 import { endToEndHeaders, type HeaderRules, originHeaders } from './headers.js';
-import { isInterim, mayBeRepeated, originFailure, statusFailure } from './origin-failure.js';
 import { type OriginPlaces, type OriginShare, refusal } from './origin-places.js';
 import type { OriginPlan, OriginPlanner, Planned } from './origin-plan.js';
 import type { OriginPools } from './origin-pools.js';

@@ -1,34 +1,10 @@
 /** Connections to origins over HTTP/1.1 by undici, which knows TLS and bodies of requests. */
+
 import { LRUCache } from 'lru-cache';
 import { Client, Pool } from 'undici';
+import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
+import type { OriginPlace, OriginTimes } from '../exchange/origin-place.js';
 import { dispatch } from './dispatched.js';
-import type { OriginControl, OriginEvents, OriginRequest } from './exchange.js';
-
-/** Where requests go that may share connections. */
-export interface OriginPlace {
-  /** Differs where anything else does. */
-  readonly key: string;
-  readonly address: string;
-  readonly port: number;
-  /** Undefined where nothing is encrypted. */
-  readonly tls: OriginTls | undefined;
-}
-
-export interface OriginTls {
-  readonly servername: string;
-  readonly rejectUnauthorized: boolean;
-  readonly ca?: string[];
-}
-
-/** Milliseconds. */
-export interface OriginTimes {
-  /** Until a connection is open, its handshake included. */
-  readonly connectMs: number;
-  /** Until the head of the response, and between two parts of its body. */
-  readonly waitMs: number;
-  /** How long a connection stays open without a request. */
-  readonly keepAliveMs: number;
-}
 
 export interface GeneralPools {
   /** `isFresh`: over a new connection, closed after this request. Throws if the request holds what no request may. */

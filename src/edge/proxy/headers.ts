@@ -3,7 +3,7 @@
  * Pure.
  */
 import { loopNames } from '../../http/cdn-loop.js';
-import type { EdgeRequest, HeaderList } from './exchange.js';
+import type { EdgeRequest, HeaderList } from '../exchange/exchange.js';
 
 /** Fields that concern only one connection. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([

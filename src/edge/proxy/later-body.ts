@@ -6,10 +6,11 @@ import { type ClientRequest, type IncomingMessage, request as requestHttp } from
 import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 import { type Clock, steadyMs } from '../../base/clock.js';
+import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
+import { ORIGIN_CLOSED, ORIGIN_CONNECT_TIMEOUT, ORIGIN_RESPONSE_TIMEOUT } from '../exchange/origin-failure.js';
+import type { OriginPlace, OriginTimes } from '../exchange/origin-place.js';
 import { framingOf, showsItsEnd } from '../http1/framing.js';
-import type { OriginControl, OriginEvents, OriginRequest } from './exchange.js';
-import { MOST_HEADER_OCTETS, type OriginPlace, type OriginTimes } from './general-pools.js';
-import { ORIGIN_CLOSED, ORIGIN_CONNECT_TIMEOUT, ORIGIN_RESPONSE_TIMEOUT } from './origin-failure.js';
+import { MOST_HEADER_OCTETS } from './general-pools.js';
 
 const LOOK_MS = 500;
 

@@ -1,12 +1,13 @@
 /** Keeps connections to origins open and shares them among requests of one zone to the same endpoint with the same settings. */
 import type { Clock } from '../../base/clock.js';
+import { DeferredControl } from '../exchange/deferred.js';
+import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
+import type { OriginPlace, OriginTimes } from '../exchange/origin-place.js';
 import { framingOf } from '../http1/framing.js';
 import { createPlainOrigins } from '../http1/origins.js';
 import { createHttp2Origins } from '../http2/origins.js';
 import { type BodyBegin, whenBodyBegins } from './body-begin.js';
-import { DeferredControl } from './deferred.js';
-import type { OriginControl, OriginEvents, OriginRequest } from './exchange.js';
-import { createGeneralPools, type OriginPlace, type OriginTimes } from './general-pools.js';
+import { createGeneralPools } from './general-pools.js';
 import { sendWithLaterBody } from './later-body.js';
 import type { OriginEndpoint, OriginPlan } from './origin-plan.js';
 import type { TrustedRoots } from './trusted-roots.js';

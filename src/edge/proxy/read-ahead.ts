@@ -4,8 +4,8 @@
  */
 
 import type { Failure } from '../error-pages/failures.js';
+import type { HeaderList, OriginControl, ResponseFlow, ResponseSink } from '../exchange/exchange.js';
 import type { MemoryShares } from '../memory-shares.js';
-import type { HeaderList, OriginControl, ResponseFlow, ResponseSink } from './exchange.js';
 
 export interface ReadAheadMemory {
   readonly memory: MemoryShares;

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { createEdgeCache } from '../../../src/edge/cache/cache.js';
 import { createCacheStage } from '../../../src/edge/cache/stage.js';
-import type { EdgeRequest, ResponseSink, Stage } from '../../../src/edge/proxy/exchange.js';
+import type { EdgeRequest, ResponseSink, Stage } from '../../../src/edge/exchange/exchange.js';
 import { createPurgedItems } from '../../../src/edge/purge/purged.js';
 import { TestClock } from '../../support/test-clock.js';
 

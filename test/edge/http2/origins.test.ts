@@ -7,6 +7,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../../src/base/clock.js';
+import type { OriginControl, OriginEvents, OriginRequest } from '../../../src/edge/exchange/exchange.js';
 import {
   CODE,
   FLAG,
@@ -21,7 +22,6 @@ import {
 } from '../../../src/edge/http2/frames.js';
 import { BlockReader, writeBlock } from '../../../src/edge/http2/hpack.js';
 import { createHttp2Origins, type Http2Origins } from '../../../src/edge/http2/origins.js';
-import type { OriginControl, OriginEvents, OriginRequest } from '../../../src/edge/proxy/exchange.js';
 import { until } from '../../support/until.js';
 import { makeCertificate } from '../fixture.js';
 

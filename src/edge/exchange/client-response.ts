@@ -1,5 +1,5 @@
 /** The client's end of one exchange: what sends a response over HTTP/1.1 or HTTP/2, as `reply.ts` uses it. */
-import type { HeaderList } from '../proxy/exchange.js';
+import type { HeaderList } from './exchange.js';
 
 export interface ClientEvents {
   /** The client can take more. */
