@@ -2,7 +2,7 @@
 import type { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.js';
 import type { HeaderFields } from '../../http/fields.js';
-import type { MemoryShares } from '../memory-shares.js';
+import type { MemoryShares } from '../exchange/memory-shares.js';
 import type { CachedItem, PurgedItems } from '../purge/purged.js';
 import type { GrowingBody } from './growing-body.js';
 import type { MemoryStores } from './memory-store.js';

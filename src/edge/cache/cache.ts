@@ -4,7 +4,7 @@
 import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { fieldValue, type HeaderFields } from '../../http/fields.js';
-import { createMemoryShares } from '../memory-shares.js';
+import { createMemoryShares } from '../exchange/memory-shares.js';
 import { type CachedItem, purgedUrl } from '../purge/purged.js';
 import { type Answer, answerHit, answerPassed, answerStored } from './answer.js';
 import type { CacheOptions, CacheRequest, CacheState, Forward, Lookup } from './cache-state.js';

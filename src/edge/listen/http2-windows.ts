@@ -3,7 +3,7 @@
  * while something is uploaded over it, by what memory clients leave each other.
  */
 import type { ServerHttp2Session } from 'node:http2';
-import { createMemoryShares } from '../memory-shares.js';
+import { createMemoryShares } from '../exchange/memory-shares.js';
 
 /** Of each stream, octets. */
 export const STREAM_WINDOW = 1 << 20;

@@ -12,8 +12,8 @@ import type {
   ResponseSink,
   Stage,
 } from '../exchange/exchange.js';
+import type { MemoryShares } from '../exchange/memory-shares.js';
 import { isInterim, mayBeRepeated, originFailure, statusFailure } from '../exchange/origin-failure.js';
-import type { MemoryShares } from '../memory-shares.js';
 import { bounded, boundedEvents } from './boundary.js';
 import { endToEndHeaders, type HeaderRules, originHeaders } from './headers.js';
 import { type OriginPlaces, type OriginShare, refusal } from './origin-places.js';

@@ -5,7 +5,7 @@
 
 import type { Failure } from '../error-pages/failures.js';
 import type { HeaderList, OriginControl, ResponseFlow, ResponseSink } from '../exchange/exchange.js';
-import type { MemoryShares } from '../memory-shares.js';
+import type { MemoryShares } from '../exchange/memory-shares.js';
 
 export interface ReadAheadMemory {
   readonly memory: MemoryShares;
