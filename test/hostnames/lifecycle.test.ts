@@ -378,7 +378,9 @@ t.test('a hostname that leads to our edge is validated by HTTP without a questio
     const made = await createHostname(ctx, zoneId, () => ({ hostname: host, ssl }));
     t.equal(made.ssl?.state?.status, status, host);
     if (status === 'active') continue;
-    t.match(made.ssl?.state?.errors, [{ message: /has the address 1.*, which is not public/, actor: 'provider' }]);
+    t.match(made.ssl?.state?.errors, [
+      { message: /has the address 1.*, which is refused by policy/, actor: 'provider' },
+    ]);
   }
 });
 

@@ -449,5 +449,6 @@ t.test('silence, garbage, and ends at every moment', async (t) => {
     setTimeout(() => socket.destroy(), 5);
   });
   const origins = startClient(t);
-  while (pieces.length > 0) t.equal((await send(origins, port).end()).error?.code, 'ORIGIN_CLOSED');
+  // A reset where the origin had not read all that was sent.
+  while (pieces.length > 0) t.match((await send(origins, port).end()).error?.code, /^(ORIGIN_CLOSED|ECONNRESET)$/);
 });
