@@ -99,10 +99,15 @@ export async function lookForProof(ctx: Context, zone: ZoneRow): Promise<Evidenc
     return isOwn ? 'delegation' : hasTxt(ctx.store, above, zone) ? 'txt' : 'none';
   }
   if (!ctx.findDelegation) return 'unknown';
+  const found = await lookOutside(ctx, zone);
   // What our own servers say is what some account wrote: nobody has proven a zone that says it.
-  if (!isDecidedHere && (await isAnsweredHere(ctx, zone))) return 'none';
-  const delegation = await ctx.findDelegation(zone.name, zone.account);
-  if (delegation && leadsTo(zone, delegation, pool)) return 'delegation';
+  const isProof = found === 'delegation' || found === 'txt';
+  return isProof && !isDecidedHere && (await isAnsweredHere(ctx, zone)) ? 'none' : found;
+}
+
+async function lookOutside(ctx: Context, zone: ZoneRow): Promise<Evidence> {
+  const delegation = await ctx.findDelegation?.(zone.name, zone.account);
+  if (delegation && leadsTo(zone, delegation, ctx.settings.nameServers)) return 'delegation';
   if (!ctx.askOutside) return 'none';
   // What our own servers say about the name is what the account wrote itself.
   if (delegation && (await leadsHere(ctx, delegation, zone.account))) return 'none';
