@@ -50,7 +50,7 @@ function turnsOf({ places, waiting }: { readonly places: number; readonly waitin
     clock,
   );
   return {
-    samples: turns.samples,
+    samples: (kind: string): MetricSample[] => turns.samples(kind),
     /** Undefined when there was no turn in time. */
     async run<Result>(account: number, work: () => Promise<Result>): Promise<Result | undefined> {
       const leave = await turns.enter([String(account)]);
