@@ -5,7 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { isProven } from '../../src/serving/name-owner.js';
 import { chanceOf, isWithin, type Names, namesOf, nextEvent } from './tenant-events.js';
-import { viewOfHost, viewOfZone } from './tenant-view.js';
+import { viewOfHost, viewOfTarget, viewOfZone } from './tenant-view.js';
 import { OWNER, World, type WorldOptions } from './tenant-world.js';
 
 export interface Sequences {
@@ -44,6 +44,7 @@ class Comparison {
     for (const name of zones) {
       if (!this.isKept(`zone ${name}`, (world) => isProvenZone(world, name))) continue;
       compare(`the zone ${name}`, (world) => viewOfZone(world, world.zoneOf(OWNER, name)));
+      compare(`a target of ${name}`, (world) => viewOfTarget(world, OWNER, `app.${zones.at(-1)}`));
     }
     for (const host of hosts) {
       const zone = zones.filter((name) => isWithin(host, name) && this.alone.zoneOf(OWNER, name)).at(-1);

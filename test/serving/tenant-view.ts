@@ -47,6 +47,12 @@ export function viewOfHost(world: World, by: string, host: string): View {
   };
 }
 
+/** What the resolver says to an account about a name to which its records lead. */
+export function viewOfTarget(world: World, by: string, target: string): View {
+  const own = createOwnZones(world.store, world.settings);
+  return { heard: own.ask(parseName(`${target}.`), 'A', world.accountNumber(by)) };
+}
+
 /** Of a zone itself. */
 export function viewOfZone(world: World, zone: ZoneRow | undefined): View {
   if (!zone) return { status: 'none' };
