@@ -11,6 +11,7 @@ import {
 } from '../../control/dnssec/parental-agent.js';
 import { refreshSpanOfZone } from '../../control/dnssec/state.js';
 import { isBogusBelow } from '../../dnssec/delegation-states.js';
+import { isSignedElsewhere } from '../../serving/signing.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
 import { earliestExpiry } from '../../store/dnssec/signatures.js';
@@ -49,10 +50,9 @@ function examineZone(store: Store, row: DnssecZoneRow, now: number, settings: Se
     what,
     verdict: isOver ? 'fail' : 'warn',
     text: `${zone.name}: the first signature ${isOver ? 'ended' : 'ends'} at ${printInstant(expiry * 1e6)}`,
-    remedy:
-      row.presigned === 1
-        ? 'The zone is signed elsewhere: import it again (`zoneplane zone import --replace --presigned`).'
-        : 'Signatures are replaced by a job: see `zoneplane job list --failed`, and whether the clock is right.',
+    remedy: isSignedElsewhere(row)
+      ? 'The zone is signed elsewhere: import it again (`zoneplane zone import --replace --presigned`).'
+      : 'Signatures are replaced by a job: see `zoneplane job list --failed`, and whether the clock is right.',
   };
   return [...bogus, finding];
 }

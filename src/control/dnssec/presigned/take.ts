@@ -2,6 +2,7 @@
  * Zones that are signed elsewhere and served as they came (RFC 4035 §3: a server needs no keys). Their RRSIG, NSEC and NSEC3
  * records are stored where our own signatures are, so that everything below serves them in the same way.
  */
+
 import { compareBytes, equalBytes, fromBase32Hex } from '../../../base/bytes.js';
 import { makeId } from '../../../base/random.js';
 import type { Issue } from '../../../base/result.js';
@@ -17,6 +18,7 @@ import {
   type SignedZone,
 } from '../../../dnssec/signed-zone.js';
 import { type ServedOwner, unsignedOwners } from '../../../serving/owner.js';
+import { isSignedElsewhere } from '../../../serving/signing.js';
 import { digestOf, type SignedOwner, type SignedSet, writeSignedOwner } from '../../../serving/stored-signatures.js';
 import { servingZone } from '../../../serving/zone.js';
 import { putHashed } from '../../../store/dnssec/hashed.js';
@@ -45,12 +47,12 @@ export function takePresigned(ctx: Context, draft: Draft, zone: ZoneRow, records
   const { store } = ctx;
   const file = groupSignedZone(zone.apex, records);
   const before = findDnssecZone(store, zone.seq);
-  if (before && before.presigned === 0) throw dnssecFailure('signedHere', { zone: zone.name });
+  if (before && !isSignedElsewhere(before)) throw dnssecFailure('signedHere', { zone: zone.name });
   draft.noteSigning(zone.seq, { prepared: true });
   removeKeysOfZone(store, zone.seq);
   removeSigning(ctx, zone.seq);
   const { kind, ...parameters } = denialOf(file);
-  const known = before?.presigned === 1 ? before : undefined;
+  const known = isSignedElsewhere(before) ? before : undefined;
   const state = known?.state ?? 'pending';
   insertDnssecZone(store, { zone: zone.seq, state, phase: 'signed', denial: kind, modified_at: draft.now });
   const largestTtl = Math.max(...records.map(({ ttl }) => ttl));
