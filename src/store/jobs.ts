@@ -44,7 +44,7 @@ type JobValues = [kind: string, subject: string, runAt: number, setAt: number];
 
 const INSERT = `INSERT INTO jobs (kind, subject, run_at, set_at, account)
      SELECT kind, subject, run_at, set_at, ${ACCOUNT_OF_SUBJECT}
-     FROM (SELECT ? AS kind, ? AS subject, ? AS run_at, ? AS set_at) WHERE true`;
+     FROM (SELECT ? AS kind, ? AS subject, ? AS run_at, ? AS set_at) WHERE true ORDER BY kind`;
 
 const statements = perStore((store) => ({
   put: store.prepare<JobValues>(

@@ -91,7 +91,7 @@ t.test('a command loads what it needs, so that it starts at once', async (t) => 
     [20, 'zoen', 'list'],
     [80, '--version'],
     [80, 'version'],
-    [350, 'zone', 'check', file, '--origin', 'example.com'],
+    [360, 'zone', 'check', file, '--origin', 'example.com'],
     [360, 'help', 'zone'],
     [360, 'zone', 'list'],
     [90, 'zone-names'],

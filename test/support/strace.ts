@@ -41,14 +41,12 @@ async function runTraced(
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: endAt !== undefined,
   });
-  if (endAt !== undefined) {
-    child.stdout.on('data', () => {
-      if (out.includes(endAt) && child.exitCode === null) process.kill(-child.pid!, 'SIGTERM');
-    });
-  }
   let out = '';
   let err = '';
-  child.stdout.on('data', (piece: Buffer) => (out += piece));
+  child.stdout.on('data', (piece: Buffer) => {
+    out += piece;
+    if (endAt !== undefined && out.includes(endAt) && child.exitCode === null) process.kill(-child.pid!, 'SIGTERM');
+  });
   child.stderr.on('data', (piece: Buffer) => (err += piece));
   const [code] = (await once(child, 'close')) as [number];
   return { code, out, err };

@@ -27,7 +27,6 @@ t.test('what others call our commands', async (t) => {
     'zone add': 'create',
     'bucket ls': 'list',
     'secret set': 'put',
-    'zone show': 'one of list, export',
     dns: 'one of zone, record',
     import: 'one of zone import, dnssec import',
     status: 'one of healthcheck, doctor, vault status, cluster status, dnssec status, secondary status',
