@@ -58,14 +58,33 @@ for (const activation of ['trust', 'auto'] as const) {
   });
 }
 
+t.test('the names of the name servers, and all above them, are for administrators', async (t) => {
+  const { b, call, headers, createZone, account, base } = await startWorld(t, { activation: 'trust' });
+  const [host] = base.settings.nameServers;
+  const typed = { ...headers, 'content-type': 'text/plain' };
+  const file = '@ 60 SOA ns.evil.test. x.evil.test. 1 2 3 4 5\n@ 60 NS ns.evil.test.\n@ 60 A 203.0.113.6\n';
+  for (let name = host!; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
+    for (const spelling of [name, name.toUpperCase(), `${name}.`]) {
+      const { status } = await b('POST', '/zones', { name: spelling, account: { id: account } });
+      t.ok(status >= 400 && status < 500, `${spelling}: ${status}`);
+    }
+    const wanted = `/zones/import?name=${name}&account_id=${account}`;
+    const read = await call('POST', wanted, undefined, { headers: typed, text: file });
+    t.match([read.status, read.json.errors[0]?.message], [400, /a name of this installation/], `a file of ${name}`);
+  }
+  t.ok(await createZone(host!.slice(host!.indexOf('.') + 1)), 'the administrator may');
+});
+
 t.test('files and batches make no other claims than requests do', async (t) => {
   const { store, b, call, headers, createZone, account } = await startWorld(t, { activation: 'auto' });
   await createZone('victim.test');
   const before = servedZoneOfName(store, 'victim.test');
   const file = '@ 60 SOA ns1.evil.test. x.evil.test. 1 2 3 4 5\n@ 60 NS ns1.evil.test.\nwww 60 A 203.0.113.6\n';
   const typed = { ...headers, 'content-type': 'text/plain' };
-  const read = await call('POST', '/zones/import?origin=victim.test', undefined, { headers: typed, text: file });
-  t.ok(read.status < 500, read.text);
+  const wanted = `/zones/import?name=victim.test&account_id=${account}`;
+  const read = await call('POST', wanted, undefined, { headers: typed, text: file });
+  t.match([read.status, read.json.result.imported], [200, true], read.text);
+  t.equal((await b('GET', `/zones/${read.json.result.id}`)).json.result.status, 'pending');
   const { json } = await b('POST', '/zones', { name: 'evil.test', account: { id: account } });
   const records = `/zones/${json.result.id}/dns_records`;
   for (const name of ['www.victim.test', 'www.victim.test.']) {
