@@ -6,6 +6,7 @@
  */
 import {
   embeddedIPv4,
+  isLoopback,
   isMetadata,
   isPrivate,
   isRoutable,
@@ -32,7 +33,7 @@ export interface AllowedNetwork {
   readonly purposes: readonly Purpose[];
 }
 
-/** Who named an address. The operator may name private ones: other machines of the same network. */
+/** Who named an address. The operator may name private and loopback ones: other servers of the same network and machine. */
 export type NamedBy = 'operator' | 'tenant';
 
 export interface Egress {
@@ -60,7 +61,7 @@ export function mayReach(
   const embedded = embeddedIPv4(address);
   // Packets for such an address go on to the IPv4 address.
   if (embedded.length > 0) return isNamed && embedded.every((inner) => mayReach(allowed, purpose, inner, by));
-  const isUsual = isRoutable(address) || (by === 'operator' && isPrivate(address));
+  const isUsual = isRoutable(address) || (by === 'operator' && (isPrivate(address) || isLoopback(address)));
   return isNamed || (isUsual && !isMetadata(address));
 }
 

@@ -56,12 +56,22 @@ t.test('an address behind a translator must be allowed, and so must the translat
   t.notOk(mayReach([translator], 'origins', parseIP('64:ff9b::127.0.0.1')!));
 });
 
-t.test('the operator names private addresses, but no special ones', async (t) => {
+t.test('the operator names private and loopback addresses, but no special ones', async (t) => {
   const egress = egressTo(new TestClock(), []);
-  for (const address of ['10.0.0.5', '172.31.0.1', '192.168.1.1', '100.64.0.1', 'fd12::1', '::ffff:10.0.0.5']) {
+  const near = [
+    '10.0.0.5',
+    '172.31.0.1',
+    '192.168.1.1',
+    '100.64.0.1',
+    'fd12::1',
+    '::ffff:10.0.0.5',
+    '127.0.0.1',
+    '::1',
+  ];
+  for (const address of near) {
     t.equal(egress.refusal('transfers', address, 53, 'operator'), undefined, address);
   }
-  const special = ['127.0.0.1', '::1', '169.254.169.254', '100.100.100.200', 'fd00:ec2::254', 'fe80::1', '224.0.0.1'];
+  const special = ['169.254.169.254', '100.100.100.200', 'fd00:ec2::254', 'fe80::1', '224.0.0.1'];
   for (const address of [...special, '255.255.255.255', '0.0.0.0', '::', '168.63.129.16', '64:ff9b::10.0.0.5']) {
     t.type(egress.refusal('transfers', address, 53, 'operator'), 'string', address);
   }

@@ -53,15 +53,16 @@ async function start(
   return { operator, tenant: { ...operator, actor }, account };
 }
 
+const LOOPBACK = ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'];
 const PRIVATE = ['10.0.0.53', '172.16.0.53', '192.168.1.53', '100.64.0.1', 'fd12::53'];
 const SPECIAL = [
-  ...['127.0.0.1', '127.9.9.9', '169.254.169.254', '224.0.0.1', '255.255.255.255', '0.0.0.0', '240.0.0.1', '::1', '::'],
-  ...['fe80::1', 'ff02::1', 'fd00:ec2::254', '::ffff:127.0.0.1', '64:ff9b::7f00:1', '2002:7f00:1::', '100.100.100.200'],
+  ...['169.254.169.254', '224.0.0.1', '255.255.255.255', '0.0.0.0', '240.0.0.1', '::'],
+  ...['fe80::1', 'ff02::1', 'fd00:ec2::254', '64:ff9b::7f00:1', '2002:7f00:1::', '100.100.100.200'],
 ];
 
-t.test('tenants name public addresses, the operator private ones too', async (t) => {
+t.test('tenants name public addresses, the operator private and loopback ones too', async (t) => {
   const { operator, tenant, account } = await start(t, []);
-  for (const ip of [...PRIVATE, ...SPECIAL]) {
+  for (const ip of [...LOOPBACK, ...PRIVATE, ...SPECIAL]) {
     const error = await refusal(createPeer(tenant, account, { name: 'p', ip }));
     t.match(error, { status: 400, pointer: '/ip' }, ip);
     t.equal(
@@ -70,7 +71,7 @@ t.test('tenants name public addresses, the operator private ones too', async (t)
     );
   }
   for (const ip of ['192.0.2.53', '2001:db8::53']) await createPeer(tenant, account, { name: ip, ip });
-  for (const ip of PRIVATE) await createPeer(operator, account, { name: ip, ip });
+  for (const ip of [...LOOPBACK, ...PRIVATE]) await createPeer(operator, account, { name: ip, ip });
   for (const ip of SPECIAL) {
     const error = await refusal(createPeer(operator, account, { name: 'p', ip }));
     t.match(
@@ -176,7 +177,7 @@ t.test('NOTIFY and questions for serials go nowhere else', async (t) => {
     return askSerial({ clock, random: operator.random, egress }, peer, parseName('a.test.'), 3000);
   };
   const port = await freePort();
-  t.match(await ask(egressTo(clock, []), port, 'operator'), { error: /^refused by policy: 127\.0\.0\.1/ });
+  t.match(await ask(egressTo(clock, []), port, 'tenant'), { error: /^refused by policy: 127\.0\.0\.1/ });
   const beganMs = clock.nowUs() / 1000;
   t.match(await ask(operator.egress, port, 'tenant'), { error: /ECONNREFUSED/ });
   t.ok(clock.nowUs() / 1000 - beganMs >= 3000, 'as late as of a server that says nothing');
