@@ -1,7 +1,7 @@
 /** What an instruction of an update may do: types, permissions of the key, and what is changed in other ways. */
 import { Class, Type } from '../../dns/codes.js';
 import type { ReadRecord } from '../../dns/message.js';
-import { isWildcard, toFqdn } from '../../dns/name.js';
+import { toFqdn } from '../../dns/name.js';
 import { isNeverStored } from '../../dns/rr/mnemonics.js';
 import { typeByCode, typeMnemonic } from '../../dns/rr/registry.js';
 import { RdataError } from '../../dns/rr/type.js';
@@ -34,11 +34,6 @@ export function requireUsable({ owner, type, rdata }: ReadRecord): void {
   } catch (error) {
     if (!(error instanceof RdataError)) throw error;
     throw updateFailure('malformed', { reason: `${known.mnemonic}: ${error.message}` });
-  }
-  // Nobody can validate what they delegate (RFC 4592 §4.2); BIND refuses them, too.
-  if (type === Type.ns && isWildcard(owner)) {
-    const reason = 'NS records cannot have a wildcard name';
-    throw updateFailure('unusable', { name: toFqdn(owner), type: known.mnemonic, reason });
   }
   const fault = known.semanticFault(rdata);
   if (fault) throw updateFailure('unusable', { name: toFqdn(owner), type: known.mnemonic, reason: fault.reason });

@@ -1,7 +1,7 @@
 /** Use case: a dynamic update (RFC 2136): prerequisites, checks, permissions and changes in one commit, all or nothing. */
 import { Class, Type } from '../../dns/codes.js';
 import type { ReadRecord } from '../../dns/message.js';
-import { nameEquals } from '../../dns/name.js';
+import { isWildcard, nameEquals } from '../../dns/name.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { servingZone } from '../../serving/zone.js';
 import { noteApplied, type SignedUpdate, wasApplied } from '../../store/secondary/applied-updates.js';
@@ -101,6 +101,8 @@ function add(ctx: Context, zone: ZoneRow, owners: UpdatedOwners, record: ReadRec
   const at = owners.at(record.owner);
   requireUsable(record);
   requireMayAdd(ctx, zone, at, record.type);
+  // Nobody can validate what they delegate (RFC 4592 §4.2). BIND ignores them, too.
+  if (record.type === Type.ns && isWildcard(record.owner)) return;
   addTo(at, record);
 }
 
