@@ -88,6 +88,8 @@ function faultsOf(sql: string): string[] {
   if (/\b(?:changes|total_changes|last_insert_rowid)\s*\(\s*\)/i.test(sql)) faults.push('the state of the connection');
   const words = sql.replace(/--[^\n]*/g, '').trim();
   if (!/^(?:INSERT|UPDATE|DELETE|REPLACE|WITH)\s/i.test(words)) return faults;
+  // Such a statement may also only read.
+  if (/^WITH\s/i.test(words) && !/\b(?:INSERT|UPDATE|DELETE|REPLACE)\b/i.test(words)) return faults;
   if (!/^(?:INSERT|UPDATE|DELETE)\s/.test(words)) faults.push('another beginning than INSERT, UPDATE or DELETE');
   if (/\bRETURNING\b/i.test(words)) faults.push('RETURNING');
   return [...faults, ...faultsOfOrder(words)];
@@ -136,6 +138,7 @@ t.test('the search of statements works', async (t) => {
     'INSERT INTO records (a) VALUES ((SELECT a FROM b ORDER BY a LIMIT 1))',
     "INSERT INTO meta SELECT 'x', 1",
     'SELECT * FROM a LIMIT 1',
+    'WITH a AS (SELECT 1) SELECT * FROM a LIMIT 1',
   ]) {
     t.strictSame(faultsOf(sql), [], sql);
   }
