@@ -179,10 +179,10 @@ t.test('migrations run in the order of their numbers', async (t) => {
   }
 });
 
-t.test('values of comparisons are hidden from the planner, other values are not', async (t) => {
+t.test('values of comparisons and limits are hidden from the planner, other values are not', async (t) => {
   t.equal(
-    plannedOnce('SELECT a FROM b WHERE c = ? AND d>=? AND e < ?2 AND f IN (?, ?) AND name GLOB ? LIMIT ?'),
-    'SELECT a FROM b WHERE c = +? AND d>=+? AND e < +?2 AND f IN (?, ?) AND name GLOB ? LIMIT ?',
+    plannedOnce('SELECT a FROM b WHERE c = ? AND d>=? AND e < ?2 AND f IN (?, ?) AND name GLOB ? LIMIT ? OFFSET ?'),
+    'SELECT a FROM b WHERE c = +? AND d>=+? AND e < +?2 AND f IN (?, ?) AND name GLOB ? LIMIT +? OFFSET +?',
   );
   t.equal(
     plannedOnce('SELECT a FROM b WHERE c = +?'),
