@@ -1,12 +1,17 @@
 /**
- * Long work in slices, between which everybody else gets a turn. However many run in slices, one slice runs in a turn of the event
- * loop, and what has arrived meanwhile comes before the next one.
+ * The one budget of long work: it runs in slices, between which everybody else gets a turn, whether it reads on the event loop or
+ * writes. However many run in slices, one slice runs in a turn of the event loop, and what has arrived meanwhile comes before the
+ * next one.
  */
-import { type Clock, steadyMs } from './clock.js';
+import { type Clock, sleep, steadyMs } from './clock.js';
 
 /** Milliseconds of a slice, and the steps between two looks at the clock, which costs as much as a short step. */
 const SLICE_MS = 5;
 const STEPS_PER_LOOK = 8;
+/** Milliseconds of a write in which several changes share the costs of a commit. */
+const COMMIT_MS = 10;
+/** Milliseconds between two writes, so that other writers get the lock. */
+const PAUSE_MS = 4;
 
 const waiting: (() => void)[] = [];
 
@@ -23,22 +28,83 @@ export function nextSlice(): Promise<void> {
   });
 }
 
+/** Whether a time is used up. */
+export type IsOver = () => boolean;
+
+/** Call it after each step. It looks at the clock once in so many steps. */
+function beginSlice(clock: Clock, stepsPerLook: number): IsOver {
+  const endMs = steadyMs(clock) + SLICE_MS;
+  let count = 0;
+  return () => ++count % stepsPerLook === 0 && steadyMs(clock) >= endMs;
+}
+
+/** The time of a write in which several changes share the costs of a commit. */
+export function beginShared(clock: Clock): IsOver {
+  const endMs = steadyMs(clock) + COMMIT_MS;
+  return () => steadyMs(clock) > endMs;
+}
+
 /** Runs a generator in slices. A step of it takes less than a millisecond. */
-export async function inSlices<Value>(clock: Clock, work: Generator<undefined, Value>): Promise<Value> {
-  let endMs = steadyMs(clock) + SLICE_MS;
-  for (let count = 1; ; count++) {
+export async function inSlices<Value>(clock: Clock, work: Generator<unknown, Value>): Promise<Value> {
+  for (let isOver = beginSlice(clock, STEPS_PER_LOOK); ; ) {
     const step = work.next();
     if (step.done) return step.value;
-    if (count % STEPS_PER_LOOK !== 0 || steadyMs(clock) < endMs) continue;
+    if (!isOver()) continue;
     await nextSlice();
-    endMs = steadyMs(clock) + SLICE_MS;
+    isOver = beginSlice(clock, STEPS_PER_LOOK);
   }
 }
 
+/** What a generator yields. */
+export function* collect<Item>(items: Iterable<Item>): Generator<undefined, Item[]> {
+  const all: Item[] = [];
+  for (const item of items) {
+    all.push(item);
+    yield;
+  }
+  return all;
+}
+
 /** Runs a generator at once. */
-export function finished<Value>(work: Generator<undefined, Value>): Value {
+export function finished<Value>(work: Generator<unknown, Value>): Value {
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;
   }
+}
+
+/** Resolves when others have had time to write. */
+export function betweenWrites(): Promise<void> {
+  return sleep(PAUSE_MS);
+}
+
+/** Where writes go, and the clock that ends them. */
+interface Written {
+  readonly clock: Clock;
+  readonly store: { write<Value>(work: () => Value): Promise<Value> };
+}
+
+/**
+ * Writes in slices, with pauses, as long as a place has more to write. `step` writes a little from a place on, and returns where the
+ * next step begins; it may be undone and run again. Resolves to the last place.
+ */
+export async function inWrites<Place>(
+  { clock, store }: Written,
+  from: Place,
+  hasMore: (place: Place) => boolean,
+  step: (place: Place) => Place,
+): Promise<Place> {
+  const writeSlice = (begin: Place): Place => {
+    const isOver = beginSlice(clock, 1);
+    let place = step(begin);
+    while (hasMore(place) && !isOver()) place = step(place);
+    return place;
+  };
+  let place = from;
+  while (hasMore(place)) {
+    const begin = place;
+    place = await store.write(() => writeSlice(begin));
+    await betweenWrites();
+  }
+  return place;
 }

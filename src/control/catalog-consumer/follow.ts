@@ -1,7 +1,7 @@
 /** Makes the members of a catalog zone secondary zones of its account, a part at a time, each inside a commit. */
 import { toHex } from '../../base/bytes.js';
-import { steadyMs } from '../../base/clock.js';
 import { AppError } from '../../base/errors.js';
+import { beginShared } from '../../base/slices.js';
 import { findAccount } from '../../store/access/accounts.js';
 import {
   type ConsumedCatalogRow,
@@ -29,8 +29,7 @@ import type { ListedMember } from './content.js';
 import { bringBack, keepUnserved } from './removed.js';
 import { type CatalogVersion, hasPrimaries } from './version.js';
 
-/** Milliseconds of a commit, and the most members that one changes. */
-const WRITE_MS = 20;
+/** Members that one commit changes at most. */
 const MOST_AT_ONCE = 100;
 
 /** How far a version is followed. */
@@ -76,11 +75,11 @@ export function followPart(
   if (held > 0 && held !== catalog.held) log.warn({ catalog: zone.name, serial, zones: held }, HELD);
   noteConsumed(store, catalog.seq, { serial, fault: null, held, followed_at: draft.now });
   let { done, isStale } = from;
-  const endMs = steadyMs(clock) + WRITE_MS;
+  const isOver = beginShared(clock);
   const last = Math.min(steps.length, done + MOST_AT_ONCE);
   while (done < last) {
     if (!take(ctx, draft, { catalog, ...version }, steps[done++]!)) isStale = true;
-    if (steadyMs(clock) > endMs) break;
+    if (isOver()) break;
   }
   return { done, isStale };
 }

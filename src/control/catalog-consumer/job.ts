@@ -1,6 +1,6 @@
 /** The job that follows catalogs of other servers. */
 import { fromHex } from '../../base/bytes.js';
-import { sleep } from '../../base/clock.js';
+import { betweenWrites } from '../../base/slices.js';
 import type { JobContext, JobKind, JobOutcome } from '../../jobs/kind.js';
 import { countConsumedMembers, findConsumedCatalogById } from '../../store/secondary/consumed-catalogs.js';
 import { commitAlone } from '../kernel/commit.js';
@@ -11,8 +11,6 @@ import { readVersion } from './version.js';
 const DONE: JobOutcome = { done: true };
 /** Milliseconds until members that could not become zones are tried again. */
 const AGAIN_MS = 3_600_000;
-/** Milliseconds between two commits, so that other writers get their turn. */
-const PAUSE_MS = 4;
 
 export function consumerJob(base: ContextBase): JobKind {
   return {
@@ -39,7 +37,7 @@ async function follow(base: ContextBase, { requireLease, signal }: JobContext, i
   let progress: Progress = { done: 0, isStale: false };
   do {
     if (signal.aborted) return true;
-    if (progress.done > 0) await sleep(PAUSE_MS);
+    if (progress.done > 0) await betweenWrites();
     const from = progress;
     const { value } = await commitAlone(ctx, (draft): Progress => {
       requireLease();

@@ -1,6 +1,5 @@
 /** Reads a version of a catalog of another server, and what it leaves to do, while others get their turn. */
-import { sleep } from '../../base/clock.js';
-import { inSlices } from '../../base/slices.js';
+import { collect, inSlices } from '../../base/slices.js';
 import type { Store } from '../../store/driver.js';
 import { rowsOfSet } from '../../store/records/compare.js';
 import { type ConsumedCatalogRow, consumedMembers } from '../../store/secondary/consumed-catalogs.js';
@@ -26,20 +25,13 @@ export interface CatalogVersion {
   readonly steps: readonly Step[];
 }
 
-/** Milliseconds between two parts of the records. */
-const PAUSE_MS = 2;
-
 /** Undefined when no version came yet. */
 export async function readVersion(ctx: Context, catalog: ConsumedCatalogRow): Promise<CatalogVersion | undefined> {
   const { store, clock } = ctx;
   const zone = findZone(store, catalog.zone)!;
   const serial = findIncoming(store, zone.seq)?.serial ?? null;
   if (serial === null) return undefined;
-  const records = [];
-  for (const row of rowsOfSet(store, zone.record_set)) {
-    if (row === 'pause') await sleep(PAUSE_MS);
-    else records.push(row);
-  }
+  const records = await inSlices(clock, collect(rowsOfSet(store, zone.record_set)));
   const primaries = primariesOfZone(store, zone.seq).map(({ seq }) => seq);
   const read = { zone, serial, primaries, confirmed: catalog.confirmed };
   const content = readCatalog(zone.apex, records);

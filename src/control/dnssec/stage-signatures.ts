@@ -3,7 +3,7 @@
  * the records. The write that gives them to the zone only signs its SOA.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { sleep } from '../../base/clock.js';
+import { betweenWrites } from '../../base/slices.js';
 import { isSignedHere } from '../../serving/signing.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
@@ -20,9 +20,6 @@ import { type PartEnd, signData } from './signing/sign-whole.js';
 import { type PlannedRows, planRows, rowsOfZone } from './signing/signed-rows.js';
 import { openSigningZone, type SigningZone } from './signing/signing-zone.js';
 import { buildChain, needsAllBefore } from './switch-denial.js';
-
-/** Milliseconds between two writes. */
-const PAUSE_MS = 4;
 
 /** The zone has ceased to be signed while its signatures were made. */
 class SigningEnded extends Error {}
@@ -127,7 +124,7 @@ async function storePart(staging: Staging, sign: SignPart, { rows, end, ready }:
     for (const staged of [set, row.record_set]) touchRecordSet(store, staged, clock.nowUs());
     rows.storeIn(rowsOfZone(store, placeOfSet(set)));
   });
-  await sleep(PAUSE_MS);
+  await betweenWrites();
   return following ?? (end && beginPart(staging, sign, end));
 }
 

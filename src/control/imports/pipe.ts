@@ -1,5 +1,11 @@
 /** Reads a large zone file on another thread, while this one stores the rows and does what else there is to do. */
-import { MessageChannel, type MessagePort, type TransferListItem, Worker } from 'node:worker_threads';
+import {
+  MessageChannel,
+  type MessagePort,
+  receiveMessageOnPort,
+  type TransferListItem,
+  Worker,
+} from 'node:worker_threads';
 import { UserError } from '../../base/errors.js';
 import { type ImportPacket, unpackRows } from './packet.js';
 import type { ImportBatch, ImportEnd, ImportOrder } from './reader.js';
@@ -72,7 +78,11 @@ function queueOf(port: MessagePort, worker: Worker): { next(): Promise<ThreadMes
     wake();
   };
   worker.on('error', end);
-  worker.on('exit', () => end(new Error('the thread that reads the zone file has stopped')));
+  worker.on('exit', () => {
+    // What it said last may still be on its way.
+    for (let last = receiveMessageOnPort(port); last; last = receiveMessageOnPort(port)) waiting.push(last.message);
+    end(new Error('the thread that reads the zone file has stopped'));
+  });
   return {
     async next() {
       while (waiting.length === 0) {

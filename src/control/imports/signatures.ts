@@ -43,10 +43,15 @@ export interface ReadSignatures {
 }
 
 /** `now`: seconds since 1970. */
-export function readSignatures(source: ZoneText, apex: Uint8Array, wish: SignaturesWish, now: number): ReadSignatures {
+export function* readSignatures(
+  source: ZoneText,
+  apex: Uint8Array,
+  wish: SignaturesWish,
+  now: number,
+): Generator<unknown, ReadSignatures> {
   if (wish.kind === 'presigned') {
-    const records = recordsOf(source, apex);
-    return { wish, records, keys: [], issues: verifyPresigned(apex, records, now) };
+    const records = yield* recordsOf(source, apex);
+    return { wish, records, keys: [], issues: yield* verifyPresigned(apex, records, now) };
   }
   if (wish.kind !== 'sign') return { wish, records: [], keys: [], issues: [] };
   const keys = wish.keys.filter((offered) => equalBytes(offered.apex, apex)).map(({ key }) => key);
@@ -55,12 +60,13 @@ export function readSignatures(source: ZoneText, apex: Uint8Array, wish: Signatu
   return { wish, records: [], keys, issues: [issue] };
 }
 
-function recordsOf(source: ZoneText, apex: Uint8Array): PlacedRR[] {
+function* recordsOf(source: ZoneText, apex: Uint8Array): Generator<undefined, PlacedRR[]> {
   const include = 'file' in source ? { includeDirectory: dirname(resolve(source.file)) } : {};
   const records: PlacedRR[] = [];
   for (const batch of readZone(source, { origin: apex, ...include }).records()) {
     for (const { owner, type, ttl = 0, rdata, file, line } of batch)
       records.push({ owner, type, ttl, rdata, file, line });
+    yield;
   }
   return records;
 }

@@ -4,11 +4,10 @@
  */
 
 import { statSync } from 'node:fs';
-import { sleep, steadyMs } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
 import { makeId, pooledRandom, type Random } from '../../base/random.js';
 import type { Issue } from '../../base/result.js';
-import { finished, inSlices, nextSlice } from '../../base/slices.js';
+import { finished, inSlices, inWrites, nextSlice } from '../../base/slices.js';
 import { Type } from '../../dns/codes.js';
 import { typeMnemonic } from '../../dns/rr/registry.js';
 import { AUTOMATIC_TTL } from '../../dns/ttl.js';
@@ -41,10 +40,6 @@ export interface Staged extends ImportEnd {
 }
 
 type OnProgress = ((progress: ImportProgress) => void) | undefined;
-
-/** Milliseconds of a write, and between two. */
-const WRITE_MS = 6;
-const PAUSE_MS = 4;
 
 /** Files of this size or larger are stored in parts; octets. */
 const IN_PARTS_BYTES = 8 << 10;
@@ -92,14 +87,17 @@ export function stageAtOnce(ctx: Context, order: ImportOrder, now: number, onPro
   return { ...end, issues, set, records: count.records, duplicates: count.rows - count.records };
 }
 
+/** Rows that are inserted between two looks at the clock. */
+const ROWS_AT_ONCE = 32;
+
 /** A set of records that grows in writes of its own, between which other writers get the lock. */
 export interface Staging {
   /** Number of the set. */
   readonly set: number;
   /** Stores rows; resolves to how many were no duplicates. */
   store(rows: readonly ImportedRow[]): Promise<number>;
-  /** Runs another write on the set. */
-  write<T>(work: () => T): Promise<T>;
+  /** Settles RRsets that were stored; resolves to what is wrong with them. */
+  settle(sets: readonly RRsetKey[]): Promise<readonly Issue[]>;
 }
 
 /** Begins a set, outside of a write. The caller uses it in the end, or calls {@link giveUp}. */
@@ -115,15 +113,26 @@ export async function beginStaging(ctx: Context): Promise<Staging> {
     set,
     async store(rows) {
       if (ctx.disk?.take(rows.length * OCTETS_OF_RECORD) === false) throw reservedFailure();
-      let records = 0;
-      for (let at = 0; at < rows.length; ) {
-        const part = await writePart(ctx, set, () => insertForAWhile(ctx, inserter, rows, at));
-        records += part.records;
-        at = part.end;
-      }
-      return records;
+      const stored = await inWrites(ctx, { at: 0, records: 0 }, isBefore(rows), ({ at, records }) => {
+        touch(ctx, set);
+        const part = rows.slice(at, at + ROWS_AT_ONCE);
+        const added = part.filter((row) => inserter(row)).length;
+        return { at: at + part.length, records: records + added };
+      });
+      return stored.records;
     },
-    write: (work) => writePart(ctx, set, work),
+    async settle(sets) {
+      const settled = await inWrites(
+        ctx,
+        { at: 0, issues: [] as readonly Issue[] },
+        isBefore(sets),
+        ({ at, issues }) => {
+          touch(ctx, set);
+          return { at: at + 1, issues: [...issues, ...settle(ctx, sets[at]!)] };
+        },
+      );
+      return settled.issues;
+    },
   };
 }
 
@@ -152,11 +161,7 @@ export async function stageInParts(
     const issues = [...end.issues];
     if (!issues.some(isError)) {
       const sets = await inSlices(ctx.clock, setsToSettle(ctx, set, end));
-      for (let at = 0; at < sets.length; ) {
-        const settled = await staging.write(() => settleForAWhile(ctx, sets, at));
-        issues.push(...settled.issues);
-        at = settled.end;
-      }
+      issues.push(...(await staging.settle(sets)));
     }
     return { ...end, issues, set, records: count.records, duplicates: count.rows - count.records };
   } catch (error) {
@@ -180,14 +185,16 @@ export async function giveUp(ctx: Context, set: number): Promise<void> {
   });
 }
 
-async function writePart<T>(ctx: Context, set: number, work: () => T): Promise<T> {
-  const value = await ctx.store.write(() => {
-    if (touchRecordSet(ctx.store, set, ctx.clock.nowUs())) return work();
-    throw new UserError('the import stood still for so long that its records were removed', 'Start it again.');
-  });
-  await sleep(PAUSE_MS);
-  return value;
+/** Notes inside a write that the set is still being written. */
+function touch({ store, clock }: Context, set: number): void {
+  if (touchRecordSet(store, set, clock.nowUs())) return;
+  throw new UserError('the import stood still for so long that its records were removed', 'Start it again.');
 }
+
+const isBefore =
+  ({ length }: { readonly length: number }) =>
+  ({ at }: { readonly at: number }): boolean =>
+    at < length;
 
 type Inserter = (row: ImportedRow) => boolean;
 
@@ -195,24 +202,6 @@ function createInserter({ store, clock, random }: Context, set: number, now: num
   const insert = recordImporter(store, set, now);
   const pool: Random = pooledRandom(random);
   return (row) => insert(makeId(clock.nowUs(), pool), row);
-}
-
-/** Inserts rows from an index on; returns how many were no duplicates, and where it stopped. */
-function insertForAWhile(
-  { clock }: Context,
-  insert: Inserter,
-  rows: readonly ImportedRow[],
-  from: number,
-): { readonly records: number; readonly end: number } {
-  const endMs = steadyMs(clock) + WRITE_MS;
-  let records = 0;
-  let at = from;
-  while (at < rows.length) {
-    if (insert(rows[at++]!)) records++;
-    // The clock costs as much as a row.
-    if (at % 64 === 0 && steadyMs(clock) > endMs) break;
-  }
-  return { records, end: at };
 }
 
 function tell(onProgress: OnProgress, { parsed, octetsRead }: ImportBatch): void {
@@ -240,20 +229,6 @@ function* setsToSettle(
     yield;
   }
   return sets;
-}
-
-/** Settles sets from an index on; returns where it stopped. */
-function settleForAWhile(
-  ctx: Context,
-  sets: readonly RRsetKey[],
-  from: number,
-): { readonly issues: readonly Issue[]; readonly end: number } {
-  const endMs = steadyMs(ctx.clock) + WRITE_MS;
-  const issues: Issue[] = [];
-  let at = from;
-  do issues.push(...settle(ctx, sets[at++]!));
-  while (at < sets.length && steadyMs(ctx.clock) < endMs);
-  return { issues, end: at };
 }
 
 /**

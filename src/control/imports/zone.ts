@@ -5,6 +5,7 @@
 import { toHex } from '../../base/bytes.js';
 import { invariant } from '../../base/errors.js';
 import type { Issue } from '../../base/result.js';
+import { inSlices } from '../../base/slices.js';
 import { printName } from '../../dns/name.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';
 import { detectOrigin, statedOrigin, type ZoneText } from '../../dns/zonefile/source.js';
@@ -84,7 +85,8 @@ export async function importZone(ctx: Context, input: ImportInput): Promise<Impo
     limits: ctx.settings.limits,
     bounds: boundsFor(ctx, chooseAccount(ctx, input.accountId).seq),
   };
-  const signatures = readSignatures(input.source, name.apex, wish, Math.floor(ctx.clock.nowMs() / 1000));
+  const nowS = Math.floor(ctx.clock.nowMs() / 1000);
+  const signatures = await inSlices(ctx.clock, readSignatures(input.source, name.apex, wish, nowS));
   if (signatures.issues.some(isError)) {
     const issues = [...signatures.issues].sort(errorsFirst);
     return { imported: false, name: name.name, records: 0, duplicates: 0, issues };

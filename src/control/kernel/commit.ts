@@ -10,6 +10,7 @@
 import { steadyMs } from '../../base/clock.js';
 import { AppError } from '../../base/errors.js';
 import { nameOfTurn, nameTurns } from '../../base/long-turns.js';
+import { beginShared } from '../../base/slices.js';
 import { createTurnQueue, type TurnQueue } from '../../base/turn-queue.js';
 import { perStore, type Store } from '../../store/driver.js';
 import { LogUnavailable, mayHaveWritten } from '../../store/failures.js';
@@ -32,8 +33,6 @@ export interface Committed<T> {
 
 /** The largest number of writes that share a transaction. */
 const MOST_TOGETHER = 100;
-/** A shared transaction accepts no more writes after this many milliseconds, so that no write waits for long. */
-const TOGETHER_MS = 10;
 
 /** Writes that were requested within so many milliseconds have the same patience. */
 const AT_ONCE_MS = 300;
@@ -192,11 +191,10 @@ const waitedMs = ({ ctx, sinceMs }: Job): number => steadyMs(ctx.clock) - sinceM
 
 function runParts(store: Store, jobs: readonly Job[]): (() => void)[] {
   const settlers: (() => void)[] = [];
-  const { clock } = jobs[0]!.ctx;
-  const endMs = clock.nowMs() + TOGETHER_MS;
+  const isOver = beginShared(jobs[0]!.ctx.clock);
   for (const job of jobs) {
     settlers.push(runPart(store, job));
-    if (clock.nowMs() > endMs) break;
+    if (isOver()) break;
   }
   return settlers;
 }

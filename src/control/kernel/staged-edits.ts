@@ -4,9 +4,8 @@
  * many would move that the moment were long, the set gets copies of all other records too, and the commit gives it to the zone.
  * For a dry run nothing is stored, unless it is very large: its commit writes the zone's rows, and is undone.
  */
-import { sleep, steadyMs } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
-import { inSlices } from '../../base/slices.js';
+import { inSlices, inWrites } from '../../base/slices.js';
 import { Type } from '../../dns/codes.js';
 import { ownerText } from '../../serving/difference.js';
 import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
@@ -57,10 +56,6 @@ interface StagedRows {
   readonly edit: number;
 }
 
-/** Milliseconds of a write, and between two. */
-const WRITE_MS = 6;
-const PAUSE_MS = 4;
-
 /** The commit of a dry run writes no more rows than this, in some milliseconds. */
 export const MOST_TRIED = 500;
 
@@ -98,8 +93,8 @@ async function stageRows(ctx: Context, zone: ZoneRow, changes: readonly RecordCh
     planRemovalOfAbandoned(ctx);
     return { set: stageRecordSet(store, now), edit: stageEdit(store, emptyEdit(ctx, now), journal.length) };
   });
-  await inWrites(ctx, rows.length, (i) => stageRecord(store, set, rows[i]!), set);
-  await inWrites(ctx, journal.length, (i) => appendEditedRecords(store, edit, i, [journal[i]!]), set);
+  await storeEach(ctx, set, rows, (row) => stageRecord(store, set, row));
+  await storeEach(ctx, set, journal, (record, i) => appendEditedRecords(store, edit, i, [record]));
   if (isWhole) await copyKept(ctx, zone, set, new Set(gone));
   return { set, isWhole, gone, edit };
 }
@@ -124,7 +119,7 @@ async function copyKept(ctx: Context, zone: ZoneRow, set: number, gone: Readonly
   const parts: number[][] = [];
   const readAll = function* (): Generator<undefined, void> {
     for (const row of rowsOfSet(store, zone.record_set)) {
-      if (row !== 'pause' && !gone.has(row.seq)) {
+      if (!gone.has(row.seq)) {
         const part = parts.at(-1);
         if (part && part.length < COPIED_AT_ONCE) part.push(row.seq);
         else parts.push([row.seq]);
@@ -133,7 +128,7 @@ async function copyKept(ctx: Context, zone: ZoneRow, set: number, gone: Readonly
     }
   };
   await inSlices(clock, readAll());
-  await inWrites(ctx, parts.length, (i) => copyRecords(store, set, parts[i]!), set);
+  await storeEach(ctx, set, parts, (part) => copyRecords(store, set, part));
 }
 
 function emptyEdit({ actor, requestId, source }: Context, now: number): Parameters<typeof stageEdit>[1] {
@@ -190,20 +185,28 @@ function isWatched({ type, name }: Pick<NewRecordRow, 'type' | 'name'>): boolean
   return type === Type.cname || (type === Type.ns && name.startsWith('*.'));
 }
 
-/** Runs `work` with all indexes below `count`, in writes of some milliseconds. */
-async function inWrites(ctx: Context, count: number, work: (index: number) => void, set: number): Promise<void> {
+/** Items that are stored between two looks at the clock. */
+const STORED_AT_ONCE = 16;
+
+/** Stores items for a set, in writes of some milliseconds. */
+async function storeEach<Item>(
+  ctx: Context,
+  set: number,
+  items: readonly Item[],
+  storeItem: (item: Item, index: number) => void,
+): Promise<void> {
   const { store, clock } = ctx;
-  for (let at = 0; at < count; ) {
-    at = await store.write(() => {
+  await inWrites(
+    ctx,
+    0,
+    (at) => at < items.length,
+    (at) => {
       touchRecordSet(store, set, clock.nowUs());
-      const endMs = steadyMs(clock) + WRITE_MS;
-      let next = at;
-      while (next < count && (next % 16 !== 15 || steadyMs(clock) < endMs)) work(next++);
-      if (next < count) work(next++);
-      return next;
-    });
-    await sleep(PAUSE_MS);
-  }
+      const part = items.slice(at, at + STORED_AT_ONCE);
+      for (const [i, item] of part.entries()) storeItem(item, at + i);
+      return at + part.length;
+    },
+  );
 }
 
 /** Makes the edits, inside a write. */
@@ -253,7 +256,13 @@ export async function giveUpEdits(ctx: Context, { staged }: ReadyEdits): Promise
   await store.write(() => {
     if (!dropRecordSet(store, staged.set)) planRemoval(ctx);
   });
-  while (await store.write(() => removeStagedEdit(store, staged.edit, REMOVED_AT_ONCE))) await sleep(PAUSE_MS);
+  await inWrites(
+    ctx,
+    true,
+    (isLeft) => isLeft,
+    () => removeStagedEdit(store, staged.edit, REMOVED_AT_ONCE),
+  );
 }
 
-const REMOVED_AT_ONCE = 2000;
+/** Records of the journal that are removed between two looks at the clock. */
+const REMOVED_AT_ONCE = 100;

@@ -2,10 +2,9 @@
  * Removes, in parts, the rows of records that belong to no zone: those of deleted and replaced zones, and those of
  * imports that ended in the middle.
  */
-import { type Clock, sleep, steadyMs } from '../../base/clock.js';
+import { inWrites } from '../../base/slices.js';
 import type { JobKind } from '../../jobs/kind.js';
 import { schedule } from '../../jobs/schedule.js';
-import type { Store } from '../../store/driver.js';
 import { abandonStagedSets, countStagedSets, removeUnusedPart } from '../../store/records/record-sets.js';
 import type { Context } from './context.js';
 
@@ -14,9 +13,6 @@ export const UNUSED_RECORDS_JOB = 'unused_records';
 
 /** Milliseconds after which an import that writes no more has ended. */
 const ABANDONED_MS = 600_000;
-/** Milliseconds of a write, and between two, so that other writers get their turn. */
-const WRITE_MS = 8;
-const PAUSE_MS = 5;
 
 type WriteContext = Pick<Context, 'store' | 'clock'>;
 
@@ -34,22 +30,16 @@ export function planRemovalOfAbandoned({ store, clock }: WriteContext): void {
 
 export const unusedRecordsJobs: JobKind = {
   async handler({ store, clock, signal, requireLease }) {
-    const remove = (): boolean => {
+    await store.write(() => {
       requireLease();
       abandonStagedSets(store, (clock.nowMs() - ABANDONED_MS) * 1000);
-      return removeForAWhile(store, clock);
-    };
-    while (await store.write(remove)) {
-      if (signal.aborted) return { againAtMs: clock.nowMs() };
-      await sleep(PAUSE_MS);
-    }
+    });
+    const hasMore = (isLeft: boolean): boolean => isLeft && !signal.aborted;
+    await inWrites({ store, clock }, true, hasMore, () => {
+      requireLease();
+      return removeUnusedPart(store);
+    });
+    if (signal.aborted) return { againAtMs: clock.nowMs() };
     return countStagedSets(store) > 0 ? { againAtMs: clock.nowMs() + ABANDONED_MS } : { done: true };
   },
 };
-
-/** False when nothing is left. */
-function removeForAWhile(store: Store, clock: Clock): boolean {
-  const endMs = steadyMs(clock) + WRITE_MS;
-  while (removeUnusedPart(store)) if (steadyMs(clock) > endMs) return true;
-  return false;
-}

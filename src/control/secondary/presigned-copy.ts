@@ -1,5 +1,5 @@
 /** A version of a zone that its primary has signed: its signatures are verified before it is served with them. */
-import { sleep } from '../../base/clock.js';
+import { inSlices } from '../../base/slices.js';
 import { nameOfOwnerKey } from '../../dns/name.js';
 import type { RR } from '../../dns/rr.js';
 import { servedTtl } from '../../dns/ttl.js';
@@ -8,15 +8,13 @@ import { findSigning } from '../../serving/signing.js';
 import { recordsThatMayBeOwn, rowsOfSet } from '../../store/records/compare.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { dropPresigned, takePresigned } from '../dnssec/presigned/take.js';
-import { verifyInParts } from '../dnssec/presigned/verify.js';
+import { verifyPresigned } from '../dnssec/presigned/verify.js';
 import type { Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { isOverride } from '../rules/of-primary.js';
 
 /** What came cannot be served. The message says why, for people. */
 export class NotServable extends Error {}
-
-const PAUSE_MS = 2;
 
 /**
  * All records of a signed version whose other records stand in a set; `proofs`: SOA, RRSIG, NSEC and NSEC3. Throws a
@@ -33,14 +31,14 @@ export async function readSignedVersion(
   }
   const nowhere = { file: undefined, line: 1 };
   const records: PlacedRR[] = proofs.map((record) => ({ ...record, ...nowhere }));
-  for (const row of rowsOfSet(store, set)) {
-    if (row === 'pause') await sleep(PAUSE_MS);
-    else {
-      const { owner_key: ownerKey, type, ttl, rdata } = row;
+  const readAll = function* (): Generator<undefined, void> {
+    for (const { owner_key: ownerKey, type, ttl, rdata } of rowsOfSet(store, set)) {
       records.push({ owner: nameOfOwnerKey(ownerKey, apex), type, ttl: servedTtl(ttl), rdata, ...nowhere });
+      yield;
     }
-  }
-  const issues = await verifyInParts(apex, records, Math.floor(clock.nowMs() / 1000));
+  };
+  await inSlices(clock, readAll());
+  const issues = await inSlices(clock, verifyPresigned(apex, records, Math.floor(clock.nowMs() / 1000)));
   const fault = issues.find(({ severity }) => severity === 'error');
   if (fault) throw new NotServable(`its signatures cannot be used: ${fault.message}`);
   return records;

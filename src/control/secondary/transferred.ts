@@ -2,9 +2,9 @@
  * What came from the primary becomes the zone, in one commit: records that stay keep their rows, and everybody who follows the
  * change log sees one difference.
  */
-import { sleep } from '../../base/clock.js';
 import { invariant } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
+import { inSlices } from '../../base/slices.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';
 import type { PlacedRR } from '../../dnssec/signed-zone.js';
 import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
@@ -43,7 +43,6 @@ export class DoesNotFit extends Error {}
 
 /** Differences with more records replace the set of records. */
 const MOST_EDITS = MOST_CHANGED_RRS;
-const PAUSE_MS = 2;
 const MOST_ATTEMPTS = 5;
 
 /**
@@ -143,7 +142,7 @@ export async function applyVersion(ctx: Context, seq: number, staged: StagedVers
   for (let attempt = 1; ; attempt++) {
     const zone = zoneToWrite(ctx, seq);
     if (!zone) return false;
-    const pairs = await compare(ctx, zone, staged.set);
+    const pairs = await inSlices(ctx.clock, compare(ctx, zone, staged.set));
     const replacement = pairs || staged.signed ? undefined : await planReplacement(ctx, zone, rowWith(zone, staged));
     const applied = await switchTo(ctx, zone, staged, pairs, replacement);
     if (applied !== 'applied' && replacement) await giveUpReplacement(ctx, replacement);
@@ -187,13 +186,11 @@ interface Pair {
 }
 
 /** What differs between the zone and the set; undefined when that is more than {@link MOST_EDITS}. */
-async function compare({ store }: Context, zone: ZoneRow, set: number): Promise<readonly Pair[] | undefined> {
+function* compare({ store }: Context, zone: ZoneRow, set: number): Generator<undefined, readonly Pair[] | undefined> {
   const pairs: Pair[] = [];
   for (const difference of compareSets(store, zone.record_set, set)) {
-    if (difference === 'pause') {
-      await sleep(PAUSE_MS);
-      continue;
-    }
+    yield;
+    if (!difference) continue;
     const { before, after } = difference;
     if (before && isOverride(before)) continue;
     pairs.push({ before: before?.seq, after: after?.seq });

@@ -3,7 +3,7 @@
  * reconstructed by undoing later edits of the journal: for reading in temporary tables, for restoring in a write.
  */
 import { equalBytes, toHex } from '../../base/bytes.js';
-import { sleep } from '../../base/clock.js';
+import { inSlices } from '../../base/slices.js';
 import { findChange, rrsOfChange } from '../../store/log/changes.js';
 import {
   countEdits,
@@ -15,7 +15,7 @@ import {
   recordsEditedAfter,
   replacementAfter,
 } from '../../store/log/edits.js';
-import { openPastRecords } from '../../store/records/past-records.js';
+import { openPastRecords, type PastRecords } from '../../store/records/past-records.js';
 import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../guard/access.js';
@@ -106,8 +106,8 @@ function diffOf({ store }: Context, { apex }: ZoneRow, edit: EditRow): ZoneDiff 
   return change ? printDiff(apex, rrsOfChange(store, change), change.complete === 1) : printDiff(apex, [], false);
 }
 
-/** Records that are undone before others get their turn. */
-const UNDONE_AT_ONCE = 500;
+/** Records that one step undoes. */
+const UNDONE_AT_ONCE = 50;
 
 /**
  * What `read` returns of the zone's records as they were at a moment (as-of.ts). Throws 404 when the moment lies outside
@@ -122,22 +122,26 @@ export async function readAsOf<T>(ctx: Context, zoneId: string, asOf: string, re
     const zone = requireZone(then, zoneId);
     const seq = editAt(then, zone, moment);
     requireUndoable(then, zone, seq);
-    // Newest first, so that the row before the oldest edit of a record remains.
-    const records = new Map<string, EditedRecord>();
-    let count = 0;
-    for (const record of recordsEditedAfter(past.store, zone.seq, seq)) {
-      records.set(toHex(record.id), record);
-      if (++count % UNDONE_AT_ONCE === 0) await sleep(0);
-    }
-    const all = [...records.values()];
-    for (let at = 0; at < all.length; at += UNDONE_AT_ONCE) {
-      past.undo(all.slice(at, at + UNDONE_AT_ONCE));
-      await sleep(0);
-    }
+    await inSlices(ctx.clock, goBack(past, zone, seq));
     past.show();
     return read(then);
   } finally {
     past.close();
+  }
+}
+
+/** Undoes the edits after the one numbered `seq`. */
+function* goBack(past: PastRecords, zone: ZoneRow, seq: number): Generator<undefined, void> {
+  // Newest first, so that the row before the oldest edit of a record remains.
+  const records = new Map<string, EditedRecord>();
+  for (const record of recordsEditedAfter(past.store, zone.seq, seq)) {
+    records.set(toHex(record.id), record);
+    yield;
+  }
+  const all = [...records.values()];
+  for (let at = 0; at < all.length; at += UNDONE_AT_ONCE) {
+    past.undo(all.slice(at, at + UNDONE_AT_ONCE));
+    yield;
   }
 }
 

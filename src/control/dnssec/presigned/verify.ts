@@ -1,33 +1,19 @@
 /** Whether a zone that was signed elsewhere can be served as it is. */
 
 import { equalBytes } from '../../../base/bytes.js';
-import { sleep } from '../../../base/clock.js';
 import type { Issue } from '../../../base/result.js';
 import { Type } from '../../../dns/codes.js';
 import { issueOfFinding } from '../../../dnssec/finding.js';
 import type { PlacedRR } from '../../../dnssec/signed-zone.js';
-import { type Verification, verifyZone } from '../../../dnssec/verify.js';
-
-/** Milliseconds between two parts. */
-const PAUSE_MS = 2;
+import { verifyZone } from '../../../dnssec/verify.js';
 
 /** What a validating resolver would say of the zone, and what cannot be served. `now`: seconds since 1970. */
-export function verifyPresigned(apex: Uint8Array, records: readonly PlacedRR[], now: number): Issue[] {
-  const verifying = verifyZone(apex, records, now);
-  let step = verifying.next();
-  while (!step.done) step = verifying.next();
-  return issuesOf(records, step.value);
-}
-
-/** The same in a process that does other things meanwhile. */
-export async function verifyInParts(apex: Uint8Array, records: readonly PlacedRR[], now: number): Promise<Issue[]> {
-  const verifying = verifyZone(apex, records, now);
-  let step = verifying.next();
-  for (; !step.done; step = verifying.next()) await sleep(PAUSE_MS);
-  return issuesOf(records, step.value);
-}
-
-function issuesOf(records: readonly PlacedRR[], { findings }: Verification): Issue[] {
+export function* verifyPresigned(
+  apex: Uint8Array,
+  records: readonly PlacedRR[],
+  now: number,
+): Generator<unknown, Issue[]> {
+  const { findings } = yield* verifyZone(apex, records, now);
   const issues = findings.map(issueOfFinding);
   const several = severalChains(records);
   return several ? [...issues, several] : issues;
