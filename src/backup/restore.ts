@@ -1,7 +1,7 @@
 /** Makes a backup the content of a data directory: all of it in a draft, examined there, and then put in place. */
 import { chmodSync, constants, existsSync, readdirSync, rmSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../base/clock.js';
 import { syncPath } from '../base/durable.js';
 import { UserError } from '../base/errors.js';
@@ -11,6 +11,7 @@ import { BLOB_DIRECTORY, type Blobs, createBlobsIn } from '../bucket/blobs.js';
 import { planNewerSerials } from '../control/secondary/newer-serial.js';
 import { RESTORING } from '../store/backup-copy.js';
 import { DATABASE_FILE, openStore, type Store } from '../store/driver.js';
+import { endWriteLog } from '../store/log/write-log.js';
 import { clusterOf, deleteMeta, forgetPosition } from '../store/meta.js';
 import { migrate } from '../store/migrate.js';
 import { forgetNewestChange } from '../store/newest-change.js';
@@ -21,12 +22,16 @@ import { copyBodies } from './copy-bodies.js';
 import { openDraft } from './draft.js';
 import { type DamagedObject, describeDamaged, type Examined, examineBackup } from './examine.js';
 import { type BackupPlace, backupPlace } from './place.js';
+import { listSeries } from './series.js';
 import { namedBy } from './write.js';
+import { applyWrites, type Reached, tooNew } from './writes/apply.js';
 
 export interface RestoreOptions {
   readonly clock: Clock;
   /** Where bodies are that are not in the backup. */
   readonly elsewhere: Blobs | undefined;
+  /** Milliseconds since 1970: it is brought to that time, infinite: as far as the log of writes reaches. */
+  readonly untilMs?: number | undefined;
   /** Whether objects whose bodies are damaged are left out; otherwise nothing is restored. */
   readonly withoutDamaged: boolean;
 }
@@ -43,6 +48,8 @@ export interface Restored {
   readonly sealed: number;
   /** The backup is that of a node of a cluster. */
   readonly isOfCluster: boolean;
+  /** What the log of writes gave, if it was asked for. */
+  readonly reached: Reached | undefined;
   /** Objects that were left out. */
   readonly damaged: readonly DamagedObject[];
   /** Nothing but its form said whether the database is what was written. */
@@ -72,8 +79,9 @@ export async function restoreBackup(file: string, directory: string, options: Re
       { sums: 'expect', durable: true, elsewhere: options.elsewhere, withoutSums: options.withoutDamaged },
       file,
     );
-    if (!options.withoutDamaged) refuseDamaged(examined.damaged, file);
-    const restored = await complete(draft.path, parts, examined, options.clock);
+    const { reached, damaged } = await bringForward(draft.path, parts, file, examined, options);
+    if (!options.withoutDamaged) refuseDamaged(damaged, file);
+    const restored = await complete(draft.path, parts, { ...examined, damaged }, options.clock);
     forgetNewestChange(directory);
     // Those of another database, found to be empty.
     for (const suffix of ['-wal', '-shm', '-journal']) rmSync(database + suffix, { force: true });
@@ -81,7 +89,7 @@ export async function restoreBackup(file: string, directory: string, options: Re
       ...(existsSync(parts.bodies) ? [{ from: parts.bodies, to: bodies }] : []),
       { from: parts.database, to: database },
     ]);
-    return restored;
+    return { ...restored, reached };
   } catch (error) {
     throw explainFileFailure(error);
   } finally {
@@ -117,7 +125,39 @@ function refuseDamaged([first, ...others]: readonly DamagedObject[], file: strin
   );
 }
 
-async function complete(draft: string, parts: BackupPlace, examined: Examined, clock: Clock): Promise<Restored> {
+/** Applies the log of writes, if that is wanted; bodies of objects that came since are in later backups. */
+async function bringForward(
+  draft: string,
+  parts: BackupPlace,
+  file: string,
+  { madeAtMs = 0, damaged }: Examined,
+  { untilMs, elsewhere }: RestoreOptions,
+): Promise<{ readonly reached: Reached | undefined; readonly damaged: readonly DamagedObject[] }> {
+  if (untilMs === undefined) return { reached: undefined, damaged };
+  if (madeAtMs > untilMs) throw tooNew(madeAtMs);
+  const directory = dirname(resolve(file));
+  const store = openStore(draft, { isCopy: true });
+  let reached: Reached;
+  try {
+    reached = await applyWrites(store, directory, { untilMs, madeAtMs });
+    store.checkpoint();
+  } finally {
+    store.close();
+  }
+  const bodies = createBlobsIn(parts.bodies, systemRandom);
+  for (const backup of listSeries(directory)) {
+    await copyBodies(namedBy(parts.database), createBlobsIn(backupPlace(backup.file).bodies, systemRandom), bodies);
+  }
+  const examined = await examineBackup(parts, { sums: 'make', durable: true, elsewhere }, file);
+  return { reached, damaged: examined.damaged };
+}
+
+async function complete(
+  draft: string,
+  parts: BackupPlace,
+  examined: Examined,
+  clock: Clock,
+): Promise<Omit<Restored, 'reached'>> {
   const store = openStore(draft);
   try {
     migrate(store, clock, systemRandom);
@@ -138,6 +178,8 @@ async function complete(draft: string, parts: BackupPlace, examined: Examined, c
 
 async function adapt(store: Store, damaged: readonly DamagedObject[], clock: Clock) {
   const isOfCluster = clusterOf(store) !== undefined;
+  // Another history begins.
+  await store.write(() => endWriteLog(store));
   const newerSerials = await store.write(() => {
     deleteMeta(store, 'backup_made_at');
     for (const { seq } of damaged) removeObject(store, seq);

@@ -8,6 +8,7 @@ import { UserError } from '../base/errors.js';
 import { isFileLocked } from '../store/file-lock.js';
 import { type BackupPlace, backupPlace } from './place.js';
 import { type BackupSource, type Written, writeBackup } from './write.js';
+import { pruneWrites } from './writes/prune.js';
 
 export interface SeriesBackup {
   readonly number: number;
@@ -31,6 +32,23 @@ export function listSeries(directory: string): readonly SeriesBackup[] {
       return [{ number: Number(number), madeAtMs, file: join(directory, name) }];
     })
     .toSorted((a, b) => a.number - b.number);
+}
+
+/** The backup from which a restoration begins: the newest one, or the newest that is not of after a time. Throws a UserError. */
+export function chooseBackup(directory: string, untilMs = Number.POSITIVE_INFINITY): string {
+  const backups = listSeries(directory);
+  // Names have seconds: one of the same second may be newer.
+  const chosen =
+    backups.findLast(({ madeAtMs }) => madeAtMs + 1000 <= untilMs) ??
+    backups.find(({ madeAtMs }) => madeAtMs <= untilMs);
+  if (chosen) return chosen.file;
+  const [oldest] = backups;
+  throw new UserError(
+    oldest
+      ? `all backups in ${directory} are newer: the oldest is of ${new Date(oldest.madeAtMs).toISOString()}`
+      : `there is no backup in ${directory}`,
+    'Name another directory, or a file that `zoneplane backup` wrote.',
+  );
 }
 
 function namesIn(directory: string): readonly string[] {
@@ -63,7 +81,10 @@ export async function extendSeries(
   const previous = newest && backupPlace(newest.file);
   const written = await writeBackup({ ...source, ...(previous && { previous }) }, file);
   if (written.damaged.length === 0) {
-    for (const old of before.slice(0, Math.max(0, before.length + 1 - keep))) removeBackup(backupPlace(old.file));
+    const removed = before.slice(0, Math.max(0, before.length + 1 - keep));
+    for (const old of removed) removeBackup(backupPlace(old.file));
+    const kept = [...before.slice(removed.length).map((old) => old.file), file];
+    pruneWrites(directory, kept, source.store);
   }
   return { ...written, file };
 }

@@ -117,7 +117,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
     const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
     const readers = startReaders(options, base, lifecycle);
-    const shared = [turns, readers, lookUps, disk, startScheduledBackups(options, lifecycle)];
+    const shared = [turns, readers, lookUps, disk, await startScheduledBackups(options, store, lifecycle)];
     const services = [...shared, edge, application.metrics, resolverMetrics, refresher, incoming];
     const measured = [requestMetrics, runner, ...hearing.parts, ...services];
     const api = buildApi({

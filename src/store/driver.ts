@@ -5,8 +5,10 @@
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { type Clock, SystemClock } from '../base/clock.js';
 import { makeDirectories } from '../base/directories.js';
 import { invariant, UserError } from '../base/errors.js';
+import { WriteLogger } from './log/write-logger.js';
 import { whenFree } from './patience.js';
 import { setPragmas } from './pragmas.js';
 import { type Entry, startRecording } from './recording.js';
@@ -102,6 +104,8 @@ export interface OpenOptions {
   readonly busyTimeoutMs?: number;
   /** Kibibytes of the page cache; a reader of whole zones needs few. */
   readonly cacheKib?: number;
+  /** Tells when a write was made (log/write-log.ts). */
+  readonly clock?: Pick<Clock, 'nowMs'>;
   /** Whether another place keeps what is written here, so that a power failure may take back the last writes. */
   readonly isCopy?: boolean;
 }
@@ -158,6 +162,7 @@ class SqliteStore implements Store {
   private readonly onCommit: OpenOptions['onCommit'];
   private readonly activity: Activity = { writing: false, recording: undefined };
   private readonly replayer = new Replayer((sql) => this.prepare(sql));
+  private readonly logger: WriteLogger;
   private readonly begin: Statement<[], unknown>;
   private readonly beginRead: Statement<[], unknown>;
   private readonly commit: Statement<[], unknown>;
@@ -172,8 +177,9 @@ class SqliteStore implements Store {
     readonly path: string,
     readonly readonly: boolean,
     private readonly busyTimeoutMs: number,
-    { writer, onCommit }: OpenOptions,
+    { writer, onCommit, clock = new SystemClock() }: OpenOptions,
   ) {
+    this.logger = new WriteLogger((sql) => this.prepare(sql), this.activity, clock);
     this.onCommit = onCommit;
     const bracket = (sql: string): Statement<[], unknown> => readingStatement(database.prepare(sql));
     this.begin = bracket('BEGIN IMMEDIATE');
@@ -207,7 +213,7 @@ class SqliteStore implements Store {
   }
 
   private writeHere<T>(work: () => T, timeoutMs?: number): Promise<T> {
-    return whenFree((attemptMs) => this.immediate(work, attemptMs), timeoutMs);
+    return whenFree((attemptMs) => this.immediate(() => this.logger.run(work), attemptMs), timeoutMs);
   }
 
   dryRun<T>(work: () => T): Promise<T> {

@@ -55,6 +55,7 @@ import { accountUsage } from './migrations/0194-account-usage.js';
 import { bucketDomainsByZone } from './migrations/0195-bucket-domains-by-zone.js';
 import { namedPeers } from './migrations/0196-named-peers.js';
 import { historyShares } from './migrations/0197-history-shares.js';
+import { writeLog } from './migrations/0198-write-log.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -111,6 +112,7 @@ const MIGRATIONS: readonly Migration[] = [
   bucketDomainsByZone,
   namedPeers,
   historyShares,
+  writeLog,
 ];
 
 /** The schema version after all migrations. */

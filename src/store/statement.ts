@@ -33,6 +33,9 @@ export interface Activity {
  */
 const CHANGES_ROWS = /^(?:INSERT|UPDATE|DELETE)\b/;
 
+/** Writes to tables that are not the same on all copies (log/write-log.ts). */
+const OF_THIS_COPY = /\bwrite_log/;
+
 /** Reads when it has no value, although SQLite reports that it may write. */
 const JOURNAL_MODE = 'PRAGMA journal_mode';
 
@@ -95,6 +98,7 @@ function writingStatement<Params extends readonly SqlValue[], Row>(
 ): Statement<Params, Row> {
   const sql = inner.source;
   if (!changesRows(sql)) throw new Error(`A statement that writes begins with INSERT, UPDATE or DELETE: ${sql}`);
+  const isRecorded = !OF_THIS_COPY.test(sql);
   const refuse = (): never => {
     throw new Error(`A writing statement returns no rows; use run: ${sql}`);
   };
@@ -104,7 +108,7 @@ function writingStatement<Params extends readonly SqlValue[], Row>(
       try {
         const result = inner.run(...params) as RunResult;
         // A statement that changes no rows here changes none on any copy.
-        if (activity.recording && result.changes > 0) activity.recording.add(sql, params, result.changes);
+        if (isRecorded && activity.recording && result.changes > 0) activity.recording.add(sql, params, result.changes);
         return result;
       } catch (error) {
         throw storeFailure(error);

@@ -86,7 +86,8 @@ t.test('the server makes them', async (t) => {
   const [made] = listSeries(series);
   const data = join(directory, 'data');
   t.match(await runCommand({}, 'backup', 'verify', made!.file), { code: 0 });
-  const metrics = await (await fetch(`${program.api}/metrics`)).text();
+  const metricsOf = async () => (await fetch(`${program.api}/metrics`)).text();
+  const metrics = await metricsOf();
   t.match(metrics, /backups_made_total 1/);
   t.match(metrics, new RegExp(`backup_newest_seconds ${made!.madeAtMs / 1000}`));
   const settings = { ZONEPLANE_DATA_DIR: data, ZONEPLANE_RESOLVER_UPSTREAMS: '', ...environment };
@@ -95,4 +96,18 @@ t.test('the server makes them', async (t) => {
     out: /warn +backups +there is none/,
   });
   t.match(await runCommand({ ...settings, ZONEPLANE_BACKUP_EVERY: 'daily' }, 'doctor'), { code: 2, err: /30m, 12h/ });
+  // Whatever is written, by the server or by a command beside it, is soon in the log beside the backups.
+  t.match(await runCommand(settings, 'zone', 'create', 'later.example'), { code: 0 });
+  const onTheirWay = (): unknown => {
+    const store = openStore(data, { readonly: true });
+    const [count] = store.prepareTuples<[], [number]>('SELECT count(*) FROM write_log').get()!;
+    store.close();
+    return count === 0;
+  };
+  await until(onTheirWay, 'the log has it');
+  t.match(await metricsOf(), /backup_writes_seconds [1-9]/);
+  const restored = join(directory, 'restored');
+  const restore = ['restore', series, '--as-of', 'latest', '--data-dir', restored];
+  t.match(await runCommand({}, ...restore), { code: 0, out: /restored 1 zones/ });
+  t.match(await runCommand({}, 'zone', 'list', '--data-dir', restored), { out: /later\.example/ });
 });

@@ -1,12 +1,14 @@
 /** `zoneplane restore`: a backup becomes the data of a directory, after it was found to be whole. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describeDamaged } from '../../backup/examine.js';
 import { type Restored, restoreBackup } from '../../backup/restore.js';
+import { chooseBackup } from '../../backup/series.js';
 import { SystemClock } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
 import { silentLogger } from '../../base/log.js';
 import type { Settings } from '../../config/schema.js';
+import { parseInstant } from '../../control/rules/instant.js';
 import { dataFile, hasDatabase, prepareDataDirectory } from '../../roles/data-directory.js';
 import { lockDataDirectory } from '../../roles/lock.js';
 import { openBodies } from '../../roles/services/object-bodies.js';
@@ -17,17 +19,22 @@ import type { Terminal } from '../terminal.js';
 interface RestoreOptions {
   readonly json?: boolean;
   readonly withoutDamaged?: boolean;
+  readonly asOf?: string;
 }
 
 export function addRestoreCommand(program: Command, { terminal, environment }: CommandContext): void {
   const restore = program
     .command('restore')
-    .argument('<file>', 'file that `zoneplane backup` wrote')
+    .argument('<file>', 'file that `zoneplane backup` wrote, or the directory of --backup-dir: its newest backup')
+    .option('--as-of <time>', 'bring it to a later time by the log of writes beside it; latest: as far as that reaches')
     .option('--without-damaged', 'leave out objects whose bodies are damaged, and restore all else')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
-      `${example('zoneplane restore /var/backups/zoneplane-monday.db --data-dir /var/lib/zoneplane')}
+      `${example(
+        'zoneplane restore /var/backups/zoneplane-monday.db --data-dir /var/lib/zoneplane',
+        'zoneplane restore /mnt/backups --as-of 2026-11-25T14:31:00Z --data-dir /var/lib/zoneplane',
+      )}
 
 The server must not run. To go back to a backup in the same place, move the old data directory away first, and copy
 master.key from it: secrets in the database can be read with the master key of their time only.`,
@@ -52,22 +59,40 @@ async function restoreInto(
   directory: string,
   file: string,
   { objects }: Settings,
-  { withoutDamaged = false }: RestoreOptions,
+  { withoutDamaged = false, asOf }: RestoreOptions,
 ): Promise<Restored> {
+  const clock = new SystemClock();
+  const untilMs = asOf === undefined ? undefined : readTime(asOf, clock.nowMs());
   if (hasDatabase(directory)) {
     throw new UserError(`${directory} holds data already`, 'Move it away, or name another directory with --data-dir.');
   }
   // What is in the backup is used, and moved to S3 by the server; only what is in neither place is missing.
   const places = objects === undefined ? undefined : await openBodies({ dataDir: directory, objects }, silentLogger());
   try {
-    return await restoreBackup(file, directory, {
-      clock: new SystemClock(),
+    return await restoreBackup(backupNamed(file, untilMs), directory, {
+      ...{ clock, untilMs },
       elsewhere: places?.shared,
       withoutDamaged,
     });
   } finally {
     await places?.blobs.close();
   }
+}
+
+/** Milliseconds since 1970. */
+function readTime(text: string, nowMs: number): number {
+  if (text === 'latest') return Number.POSITIVE_INFINITY;
+  const us = parseInstant(text);
+  if (us === undefined) {
+    throw new UserError(`--as-of ${text}: expected a time such as 2026-11-25T14:31:00Z, or latest`, undefined, 2);
+  }
+  if (us / 1000 > nowMs)
+    throw new UserError(`--as-of ${text} lies in the future`, 'Name an earlier time, or latest.', 2);
+  return us / 1000;
+}
+
+function backupNamed(file: string, untilMs: number | undefined): string {
+  return statSync(file, { throwIfNoEntry: false })?.isDirectory() ? chooseBackup(file, untilMs) : file;
 }
 
 function report(
@@ -77,10 +102,13 @@ function report(
   restored: Restored,
   { json }: RestoreOptions,
 ): void {
-  const { zones, records, objects, newerSerials, damaged, lacksSums, sealed, isOfCluster } = restored;
+  const { zones, records, objects, newerSerials, damaged, lacksSums, sealed, isOfCluster, reached } = restored;
   if (json) {
     const missing = damaged.map(({ bucket, key, fault }) => ({ bucket, key, fault }));
-    terminal.json({ directory, zones, records, objects, newerSerials, sealed, isOfCluster, damaged: missing });
+    const asOf = reached && {
+      as_of: { time: new Date(reached.reachedMs).toISOString(), writes: reached.writes, whole: !reached.gap },
+    };
+    terminal.json({ directory, zones, records, objects, newerSerials, sealed, isOfCluster, damaged: missing, ...asOf });
   } else {
     terminal.print(
       `restored ${zones} zones, ${records} records and ${objects} objects that are files into ${directory}`,
@@ -90,6 +118,17 @@ function report(
         `${newerSerials === 1 ? '1 zone gets a newer serial' : `${newerSerials} zones get newer serials`} at the next start, because secondaries may have versions from after the backup`,
       );
     }
+  }
+  if (reached && !json) {
+    terminal.print(
+      `as of ${new Date(reached.reachedMs).toISOString()}, with ${reached.writes === 1 ? '1 write' : `${reached.writes} writes`} of after the backup`,
+    );
+  }
+  if (reached?.gap !== undefined) {
+    terminal.complain(
+      `The log of writes does not reach that time: ${reached.gap}. What was written later is not restored.`,
+    );
+    terminal.exitCode = 1;
   }
   for (const object of damaged) terminal.complain(`not restored: ${describeDamaged(object)}`);
   if (lacksSums)

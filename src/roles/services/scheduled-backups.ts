@@ -1,18 +1,22 @@
 /** Makes backups at intervals, each in a process of its own, and says how old the newest is. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { listSeries } from '../../backup/series.js';
+import { keepWrites, stopKeepingWrites } from '../../backup/writes/keep.js';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import type { Lifecycle } from '../../base/lifecycle.js';
 import type { Logger } from '../../base/log.js';
 import type { MetricSample } from '../../base/metrics.js';
+import { systemRandom } from '../../base/random.js';
 import { periodMs } from '../../config/backup-settings.js';
 import type { Settings } from '../../config/schema.js';
+import type { Store } from '../../store/driver.js';
+import { clusterOf } from '../../store/meta.js';
 import type { BackupOrder, BackupResult } from './backup-process.js';
 
 interface ScheduledBackups {
   samples(): MetricSample[];
-  close(): void;
+  close(): Promise<void>;
 }
 
 const LOOK_MS = 60_000;
@@ -25,24 +29,40 @@ interface Options {
   readonly log: Logger;
 }
 
-/** None where no directory is set. They end with the lifecycle. */
-export function startScheduledBackups(options: Options, lifecycle: Lifecycle): Pick<ScheduledBackups, 'samples'> {
+/**
+ * None where no directory is set. They end with the lifecycle. `store`: its writes are kept beside the backups, unless a cluster
+ * has a log of its own.
+ */
+export async function startScheduledBackups(
+  options: Options,
+  store: Store,
+  lifecycle: Lifecycle,
+): Promise<Pick<ScheduledBackups, 'samples'>> {
   const { backupDir } = options.settings;
+  const isOfCluster = clusterOf(store) !== undefined;
+  if (!isOfCluster && backupDir === undefined) await stopKeepingWrites(store);
   if (backupDir === undefined) return { samples: () => [] };
-  return lifecycle.own('backups', schedule(options, backupDir), (part) => part.close());
+  const backups = await schedule(options, backupDir, isOfCluster ? undefined : store);
+  return lifecycle.own('backups', backups, (part) => part.close());
 }
 
-function schedule({ settings, clock, log }: Options, backupDir: string): ScheduledBackups {
+async function schedule(
+  { settings, clock, log }: Options,
+  backupDir: string,
+  store: Store | undefined,
+): Promise<ScheduledBackups> {
   const everyMs = periodMs(settings.backupEvery);
   const { dataDir, objects, backupKeep } = settings;
   const counts = { made: 0, failed: 0, damaged: 0 };
   let newestMs = newestOf(backupDir)?.madeAtMs;
   let dueMs = steadyMs(clock) + untilDue(newestMs, everyMs, clock.nowMs());
   let child: ChildProcess | undefined;
+  let isWantedAgain = false;
 
   const finish = (result: BackupResult): void => {
     const isMade = !('failure' in result);
-    dueMs = steadyMs(clock) + (isMade ? everyMs : Math.min(everyMs, RETRY_MS));
+    dueMs = steadyMs(clock) + (isWantedAgain ? 0 : isMade ? everyMs : Math.min(everyMs, RETRY_MS));
+    isWantedAgain = false;
     if (!isMade) {
       counts.failed++;
       log.error({ reason: result.failure, directory: backupDir }, 'the backup failed; it is tried again');
@@ -74,14 +94,22 @@ function schedule({ settings, clock, log }: Options, backupDir: string): Schedul
     });
     own.send(order, () => {});
   };
+  const onBegin = (): void => {
+    dueMs = steadyMs(clock);
+    // One that is being made may lack it.
+    isWantedAgain = child !== undefined;
+  };
+  const writes = store && keepWrites({ ...{ store, clock, log, onBegin }, directory: backupDir, random: systemRandom });
+  await writes?.look();
   look();
   const cancel = clock.every(Math.min(LOOK_MS, everyMs), look);
   return {
-    samples: () => samplesOf(newestMs, counts),
-    close() {
+    samples: () => [...samplesOf(newestMs, counts), ...(writes ? [keptSample(writes.reachedMs())] : [])],
+    async close() {
       cancel();
       child?.removeAllListeners('close');
       child?.kill('SIGKILL');
+      await writes?.close();
     },
   };
 }
@@ -99,6 +127,11 @@ function newestOf(directory: string) {
     // The next backup says what is wrong with it.
     return undefined;
   }
+}
+
+function keptSample(reachedMs: number): MetricSample {
+  const help = 'All writes up to then are in the log beside the backups, seconds since 1970; 0: not known yet';
+  return { name: 'backup_writes_seconds', type: 'gauge', help, labels: {}, value: reachedMs / 1000 };
 }
 
 function samplesOf(
