@@ -82,7 +82,7 @@ export function createObservedEngine(
   return function observed(request, start, length, response, at, limit, transport, client) {
     observer.left -= 1;
     const marks = observer.left > 0 ? 0 : marksOf(observer);
-    const began = marks === 0 ? 0 : clock.nowUs();
+    const began = marks === 0 ? 0 : clock.steadyUs();
     const written = answer(request, start, length, response, at, limit, transport, client);
     if (written === DEFERRED) return written;
     countAnswer(observer, written);
@@ -247,12 +247,13 @@ function putSample(
     control[Word.dropped]! += 1;
     return;
   }
-  const took = observer.clock.nowUs() - began;
+  const took = observer.clock.steadyUs() - began;
+  const beganAt = observer.clock.nowUs() - took;
   const known = client === undefined ? 0 : client.length;
   const own = client === undefined ? 0 : client.ownLength;
   ring[sample + SampleWord.length] = size;
-  ring[sample + SampleWord.seconds] = Math.floor(began / 1e6);
-  ring[sample + SampleWord.micros] = began % 1e6;
+  ring[sample + SampleWord.seconds] = Math.floor(beganAt / 1e6);
+  ring[sample + SampleWord.micros] = beganAt % 1e6;
   ring[sample + SampleWord.took] = Math.min(took, 0x7fffffff);
   ring[sample + SampleWord.facts] = marks | (transport << 8) | (engine.sources << 16) | flagsOf(observer);
   ring[sample + SampleWord.rcode] = (engine.response.rcode & 0xfff) | (known << 16) | (own << 24);

@@ -1,12 +1,20 @@
-/** The only source of time. Everything that waits or records a time takes a Clock, so that tests control time. */
+/**
+ * The only source of time. Whatever waits, measures or records a time takes a Clock, so that tests control time. There are two times:
+ * that of the wall clock, which anybody may set at any moment, and a steady one for intervals.
+ */
 
 import { untilNext } from './in-step.js';
 
 export interface Clock {
-  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  /** The wall clock: milliseconds since 1970-01-01T00:00:00Z. Goes back when the clock is set back. */
   nowMs(): number;
-  /** Microseconds since 1970. One clock never returns the same value twice and never goes back. */
+  /**
+   * The wall clock in microseconds, for stamps: one clock never returns the same value twice, and goes back only when the wall clock
+   * was set back by more than a second.
+   */
   nowUs(): number;
+  /** Microseconds of a clock that nobody sets: for intervals. What they count from has no meaning. */
+  steadyUs(): number;
   /** Calls `run` once after `delayMs`; the returned function cancels. Does not keep the process alive. */
   after(delayMs: number, run: () => void): () => void;
   /** Calls `run` every `periodMs`; the returned function cancels. Does not keep the process alive. */
@@ -32,22 +40,63 @@ export function untilSteady(clock: Clock, endMs: number, signal?: AbortSignal): 
   });
 }
 
-/** Milliseconds of a clock that is never put back: for intervals and idle times. What they count from has no meaning. */
+/** Milliseconds of a clock that nobody sets: for intervals and idle times. What they count from has no meaning. */
 export function steadyMs(clock: Clock): number {
-  return clock.nowUs() / 1000;
+  return clock.steadyUs() / 1000;
+}
+
+/** What the system says. */
+export interface SystemTime {
+  /** Whole milliseconds since 1970. */
+  wallMs(): number;
+  steadyMs(): number;
+}
+
+const SYSTEM_TIME: SystemTime = {
+  wallMs: () => Date.now(),
+  steadyMs: () => performance.timeOrigin + performance.now(),
+};
+
+/** The wall clock is read by the millisecond; further away from it, the computed time is wrong because the clock was set. */
+const PRECISION_US = 2000;
+/** Stamps stay in order when the clock is put back by less, as time servers do it. */
+const SMALL_STEP_US = 1_000_000;
+
+/** How long before the moment in which the clock is found put back rows may have been written since. */
+const READ_AGAIN_US = 60_000_000;
+
+/**
+ * From which stamp on rows are to be read when those up to `readUs` were: the clock may have been put back since. Rows with stamps of
+ * a clock that is ahead are among them each time.
+ */
+export function unreadSince(clock: Clock, readUs: number): number {
+  const now = clock.nowUs();
+  return readUs <= now ? readUs : now - READ_AGAIN_US;
 }
 
 export class SystemClock implements Clock {
   private lastUs = 0;
+  /** Between the steady time and that of the wall clock. */
+  private aheadUs = 0;
+
+  constructor(private readonly system: SystemTime = SYSTEM_TIME) {}
 
   nowMs(): number {
-    return Date.now();
+    return this.system.wallMs();
   }
 
   nowUs(): number {
-    const now = Math.floor((performance.timeOrigin + performance.now()) * 1000);
-    this.lastUs = now > this.lastUs ? now : this.lastUs + 1;
+    const steady = Math.floor(this.system.steadyMs() * 1000);
+    const wall = this.system.wallMs() * 1000;
+    if (Math.abs(steady + this.aheadUs - wall) > PRECISION_US) this.aheadUs = wall - steady;
+    const now = steady + this.aheadUs;
+    const isBehind = now <= this.lastUs && this.lastUs - now < SMALL_STEP_US;
+    this.lastUs = isBehind ? this.lastUs + 1 : now;
     return this.lastUs;
+  }
+
+  steadyUs(): number {
+    return Math.floor(this.system.steadyMs() * 1000);
   }
 
   after(delayMs: number, run: () => void): () => void {

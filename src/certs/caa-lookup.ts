@@ -2,7 +2,7 @@
  * Finds the CAA records that apply to a name: from the name towards the root, following aliases at every step (RFC 8659
  * §3).
  */
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import { ROOT } from '../dns/name.js';
 import { latin1Text } from '../dns/presentation.js';
 import { parseRdata } from '../dns/rr/registry.js';
@@ -20,11 +20,11 @@ export async function lookUpCaa(
   name: string,
   options: ResolveOptions = {},
 ): Promise<CaaLookup> {
-  const endMs = clock.nowMs() + DEADLINE_MS;
+  const endMs = steadyMs(clock) + DEADLINE_MS;
   let at = name.toLowerCase().replace(/\.$/, '');
   let isOwn = false;
   for (;;) {
-    if (clock.nowMs() > endMs) return { kind: 'unknown', name: at, reason: 'looking them up took too long' };
+    if (steadyMs(clock) > endMs) return { kind: 'unknown', name: at, reason: 'looking them up took too long' };
     // Above one of our zones: registries hardly have such records, and issuance must work without the Internet.
     const isRegistry: boolean = isOwn && !at.includes('.');
     const asked = isRegistry ? {} : options;

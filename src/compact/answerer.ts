@@ -99,13 +99,13 @@ export function createCompactAnswerer(options: CompactOptions): CompactAnswerer 
   const cancelSweep = clock.every(SWEEP_MS, () => removeExpired(made, clock.nowMs() / 1000));
 
   const answer = (patience: Patience, ...query: Parameters<Answer>): number => {
-    const beganUs = clock.nowUs();
+    const beganUs = clock.steadyUs();
     if (!cancelRefill) {
       spending.begin(beganUs);
       cancelRefill = clock.every(PERIOD_MS, refill);
     }
     const written = answerSigning(options, counts, patience, query);
-    if (written !== WAITS) spending.spend(beganUs, clock.nowUs());
+    if (written !== WAITS) spending.spend(beganUs, clock.steadyUs());
     return written;
   };
 
@@ -122,9 +122,9 @@ export function createCompactAnswerer(options: CompactOptions): CompactAnswerer 
   };
 
   function refill(): void {
-    spending.settle(clock.nowUs());
+    spending.settle(clock.steadyUs());
     const isFilling = addSigningTime(time, ADDED_US, MOST_TIME_US);
-    const nowUs = clock.nowUs();
+    const nowUs = clock.steadyUs();
     const queries = waiting;
     waiting = [];
     for (const query of queries) {
@@ -146,7 +146,7 @@ export function createCompactAnswerer(options: CompactOptions): CompactAnswerer 
       const result = answerQuery(query, waiting.length < MOST_WAITING ? WAITING : TOO_MANY);
       if (result !== WAITS) return result;
       return new Promise((resolve) => {
-        waiting.push({ ...query, untilUs: clock.nowUs() + LONGEST_WAIT_US, resolve });
+        waiting.push({ ...query, untilUs: clock.steadyUs() + LONGEST_WAIT_US, resolve });
       });
     },
     samples: () => samplesOf({ ...counts, us: spending.totalUs() }, countTruncated(time), made.size),

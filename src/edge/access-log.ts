@@ -1,5 +1,5 @@
 /** The access log: one line for each request, or for a sample of them. */
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { RequestReport } from './listen/front.js';
 
@@ -12,7 +12,7 @@ export function createAccessLog(log: Logger, clock: Clock, every: number): (repo
     const { ray, client, scheme } = facts;
     const line = { ray, client, scheme, httpVersion, tlsVersion, host: request.host, status, octets, complete };
     const sent = 'failure' in request ? {} : { method: request.method, target: request.target };
-    const ms = clock.nowMs() - startedMs;
+    const ms = Math.round(steadyMs(clock) - startedMs);
     const failed = failure && { errorCode: failure.code, cause: failure.cause, remedy: failure.remedy };
     log.info({ ...line, ...sent, ms, ...failed }, 'request');
   };

@@ -2,6 +2,7 @@
  * When copies of secondary zones expire. Each check of a primary moves that time without a change of the zone, so it is not in
  * the change log.
  */
+import { type Clock, unreadSince } from '../base/clock.js';
 import type { ImageWriter } from '../image/writer.js';
 import type { ZoneSource } from './source.js';
 import type { LoadedZone } from './stage.js';
@@ -15,10 +16,11 @@ export interface Expiries {
 
 const SECOND_US = 1_000_000;
 
-export function createExpiries(source: ZoneSource, writer: ImageWriter): Expiries {
+export function createExpiries(source: ZoneSource, writer: ImageWriter, clock: Clock): Expiries {
   /** Store numbers of the zones that have such a time in the image. */
   const expiring = new Set<number>();
-  let since = 0;
+  /** All up to this stamp were read. */
+  let readUs = 0;
   let version = -1;
 
   const write = (seq: number, number: number, expiresAt: number | null | undefined): void => {
@@ -31,10 +33,11 @@ export function createExpiries(source: ZoneSource, writer: ImageWriter): Expirie
   return {
     apply: (seq, number) => write(seq, number, source.expiryOf(seq)),
     follow(loaded) {
-      for (const { zone, expiresAt, checkedAt } of source.checkedSince(since)) {
+      readUs = unreadSince(clock, readUs);
+      for (const { zone, expiresAt, checkedAt } of source.checkedSince(readUs)) {
         const known = loaded.get(zone);
         if (known) write(zone, known.number, expiresAt);
-        since = checkedAt;
+        readUs = Math.min(checkedAt, clock.nowUs());
       }
       const current = source.incomingVersion();
       if (current === version) return;

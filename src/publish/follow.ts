@@ -52,7 +52,7 @@ export interface Follower {
  */
 export function createFollower({ source, writer, clock, log }: FollowerOptions): Follower {
   const held = createHeldZones(clock, log);
-  const expiries = createExpiries(source, writer);
+  const expiries = createExpiries(source, writer, clock);
   const zones: PublishedZones = { source, writer, loaded: new Map(), loading: new Map(), held, expiries };
   let applied = 0;
   let isBehind = false;

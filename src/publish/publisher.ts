@@ -10,7 +10,7 @@ import { createObservedEngine } from '../answer/observe.js';
 import { createEngineState, type Engine, type EngineSettings } from '../answer/state.js';
 import type { Answer } from '../answer/transport.js';
 import type { EngineData } from '../answer/worker-engine.js';
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import { createSharedMemoryUse } from '../base/shared-memory.js';
 import { generationOctets } from '../image/buffers.js';
@@ -112,9 +112,9 @@ export function startPublisher(options: PublisherOptions): Publisher {
     // Only after the writer has switched to the new buffers.
     clock.after(0, () => memory.release(unused));
   };
-  const startedMs = clock.nowMs();
+  const startedMs = steadyMs(clock);
   const recordsLoaded = follower.loadAll();
-  const loadMs = clock.nowMs() - startedMs;
+  const loadMs = steadyMs(clock) - startedMs;
   const [failed] = follower.heldZones();
   if (failed && follower.zoneCount() === 0) throw failed.error;
   const watch = watchStore(options, follower);

@@ -1,5 +1,5 @@
 /** Runs one role in the foreground, for operators who run the processes separately. */
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { LoadedSettings } from '../config/load.js';
@@ -31,7 +31,7 @@ export interface ForegroundOptions {
 /** Runs until a signal comes. Resolves to the exit code; rejects with a UserError when the role cannot start. */
 export async function runForeground(role: Role, options: ForegroundOptions): Promise<number> {
   const { loaded, log, clock } = options;
-  const startedMs = clock.nowMs();
+  const startedMs = steadyMs(clock);
   endOnFaults(role, log);
   const acts: (() => void)[] = [];
   const signals = watchSignals(clock, () =>
@@ -55,7 +55,7 @@ export async function runForeground(role: Role, options: ForegroundOptions): Pro
     await follower?.stop(DRAIN_LIMIT_MS);
     throw error;
   });
-  announcer.ready((clock.nowMs() - startedMs) / 1000);
+  announcer.ready((steadyMs(clock) - startedMs) / 1000);
   const never = new Promise<never>(() => {});
   const ended = Promise.race([running.ended ?? never, follower?.ended ?? never]);
   const isAsked = await Promise.race([signals.first.then(() => true), ended.then(() => false)]);

@@ -1,5 +1,5 @@
 /** The state for `/readyz`: the last report of the DNS process, and whether this process is stopping. */
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import type { MetricSample } from '../base/metrics.js';
 import type { ReplicaStatus } from '../cluster/replica.js';
 import type { Propagation } from '../control/kernel/propagation.js';
@@ -49,7 +49,7 @@ export function createReadiness(
     if (dnsApart) return published();
     if (!status) return { ready: false, reason: 'the DNS process is not running' };
     if (!status.ready) return { ready: false, reason: 'the DNS process is not ready' };
-    if (clock.nowMs() - heardMs > STATUS_LOST_MS) return { ready: false, reason: 'the DNS process does not report' };
+    if (steadyMs(clock) - heardMs > STATUS_LOST_MS) return { ready: false, reason: 'the DNS process does not report' };
     if (status.failure !== undefined) return { ready: false, reason: 'the DNS process cannot follow the change log' };
     return published();
   }
@@ -64,7 +64,7 @@ export function createReadiness(
     readiness,
     setDnsStatus(next) {
       status = next;
-      heardMs = clock.nowMs();
+      heardMs = steadyMs(clock);
       if (serving || !readiness().ready) return;
       serving = true;
       onServing?.();

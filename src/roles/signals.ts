@@ -1,6 +1,6 @@
 /** The signals that stop a process: the first one to finish, the second one to give up. */
 import { isatty } from 'node:tty';
-import { type Clock, sleep } from '../base/clock.js';
+import { type Clock, sleep, steadyMs } from '../base/clock.js';
 
 export interface Signals {
   readonly first: Promise<'signal'>;
@@ -25,8 +25,8 @@ export function watchSignals(clock: Clock, onReload: () => void): Signals {
   const [first, second] = [next(), next()];
   let lastMs = Number.NEGATIVE_INFINITY;
   const onSignal = (): void => {
-    if (clock.nowMs() - lastMs < SAME_WISH_MS) return;
-    lastMs = clock.nowMs();
+    if (steadyMs(clock) - lastMs < SAME_WISH_MS) return;
+    lastMs = steadyMs(clock);
     waiting.shift()?.();
   };
   const ownTerminals = terminals();

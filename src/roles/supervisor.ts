@@ -4,7 +4,7 @@
  * until the others have ended. The supervisor itself handles neither zones nor requests.
  */
 import { availableParallelism } from 'node:os';
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { openFileLimit } from '../base/open-files.js';
@@ -52,7 +52,7 @@ export interface ServeOptions {
 /** Serves until a signal comes. Resolves to the exit code; rejects with a UserError when it cannot start. */
 export async function serve(options: ServeOptions): Promise<number> {
   const { loaded, clock, log } = options;
-  const startedMs = clock.nowMs();
+  const startedMs = steadyMs(clock);
   requireOpenFiles();
   requireAddressSpace(loaded.settings);
   const directory = prepareDataDirectory(loaded.settings.dataDir);
@@ -79,7 +79,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       }
       await outlastPredecessor(directory.path, PREDECESSOR_LIMIT_MS);
       const started = await Promise.race([family.start(), signals.first]);
-      if (started !== 'signal') announcer.ready((clock.nowMs() - startedMs) / 1000);
+      if (started !== 'signal') announcer.ready((steadyMs(clock) - startedMs) / 1000);
       await signals.first;
     } catch (error) {
       await family.drain();

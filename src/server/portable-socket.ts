@@ -73,7 +73,7 @@ export function answerPortable(socket: Socket, service: PortableService): void {
   };
   socket.on('message', (request: Buffer, peer: RemoteInfo) => {
     counts[Count.batch]! += 1;
-    const startUs = isTimed(counts) ? clock.nowUs() : 0;
+    const startUs = isTimed(counts) ? clock.steadyUs() : 0;
     if (peer.port === 0 || request.length > REQUEST_ROOM) {
       counts[Count.discarded]! += 1;
       return;
@@ -90,7 +90,7 @@ export function answerPortable(socket: Socket, service: PortableService): void {
     if (length <= 0) return;
     place = place === WAITING ? 0 : place + 1;
     socket.send(responses, at, length, peer.port, peer.address, sent);
-    if (startUs !== 0) countLatency(counts, clock.nowUs() - startUs);
+    if (startUs !== 0) countLatency(counts, clock.steadyUs() - startUs);
   });
   socket.on('error', (error) => {
     counts[Count.receiveFailed]! += 1;

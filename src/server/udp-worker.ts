@@ -64,11 +64,11 @@ function answerFrom(fd: number, flags: number): number {
   // Checked even without queries, so that unused data is released.
   if (engine.isStale()) engine.refresh(data.port);
   if (received === 0) return 0;
-  const startUs = isTimed(counts) ? clock.nowUs() : 0;
+  const startUs = isTimed(counts) ? clock.steadyUs() : 0;
   const ready = answerBatch(batch, received, answer, counts, Math.floor(clock.nowMs() / 1000));
   if (ready > 0) sendBatch(batch, calls, fd, ready, counts);
   if (batch.deferrals > 0) deferQueries(fd);
-  if (startUs !== 0) countLatency(counts, clock.nowUs() - startUs);
+  if (startUs !== 0) countLatency(counts, clock.steadyUs() - startUs);
   return received;
 }
 

@@ -281,7 +281,7 @@ t.test('time that other programs take while something is signed is given back', 
   const clock = new TestClock();
   let stolenUs = 0;
   let usedUs = 0;
-  const busy: Clock = Object.assign(Object.create(clock), { nowUs: () => clock.nowUs() + stolenUs });
+  const busy: Clock = Object.assign(Object.create(clock), { steadyUs: () => clock.steadyUs() + stolenUs });
   const { compact } = serveCompact(serve(), {
     clock: busy,
     processorUs: () => usedUs,

@@ -86,6 +86,9 @@ t.test('months go by', { skip, timeout: 300_000 }, async (t) => {
   t.match(universal, { status: 'active' });
 
   setDays(63);
+  const later = { type: 'TXT', name: 'later', content: '"x"' };
+  const { created_on } = await call<{ created_on: string }>('POST', `/zones/${saas}/dns_records`, later);
+  t.ok(Date.parse(created_on) > Date.now() + 62 * 86_400_000, 'stamps follow the clock');
   const renewed = await becomes(get, (found) => found.ssl.status === 'active' && serialOf(found) !== serialOf(first));
   t.match(renewed, { status: 'active', ssl: { status: 'active' } });
   t.not(serialOf(renewed), serialOf(first), 'two thirds of its time are over');

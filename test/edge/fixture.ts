@@ -60,8 +60,8 @@ export interface EdgeWorld {
 export class LaterClock extends SystemClock {
   laterMs = 0;
 
-  override nowUs(): number {
-    return super.nowUs() + this.laterMs * 1000;
+  override steadyUs(): number {
+    return super.steadyUs() + this.laterMs * 1000;
   }
 }
 

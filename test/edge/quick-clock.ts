@@ -2,14 +2,14 @@
 import { SystemClock } from '../../src/base/clock.js';
 
 export class QuickClock extends SystemClock {
-  private readonly startUs = super.nowUs();
+  private readonly startUs = super.steadyUs();
 
   constructor(private readonly times: number) {
     super();
   }
 
-  override nowUs(): number {
-    return this.startUs + (super.nowUs() - this.startUs) * this.times;
+  override steadyUs(): number {
+    return this.startUs + (super.steadyUs() - this.startUs) * this.times;
   }
 
   override after(delayMs: number, run: () => void): () => void {

@@ -81,7 +81,7 @@ export function serveCompact(
   { writer }: Pick<ServedZones, 'writer'>,
   {
     clock = new SystemClock(),
-    processorUs = () => clock.nowUs(),
+    processorUs = () => clock.steadyUs(),
     hasKeys = () => true,
   }: { readonly clock?: Clock; readonly processorUs?: () => number; readonly hasKeys?: () => boolean } = {},
 ): { readonly compact: CompactAnswerer; readonly signingTime: SharedArrayBuffer; readonly made: MadeTable } {

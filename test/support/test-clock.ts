@@ -20,14 +20,19 @@ export class TestClock implements Clock {
   }
 
   nowUs(): number {
-    this.microsecond = Math.max(this.microsecond + 1, (this.currentMs + this.backMs) * 1000);
+    this.microsecond = Math.max(this.microsecond + 1, this.currentMs * 1000);
     return this.microsecond;
   }
 
-  /** Sets the wall clock back; what is due stays as far away as it was. */
+  steadyUs(): number {
+    return (this.currentMs + this.backMs) * 1000;
+  }
+
+  /** Sets the wall clock back, or forward by a negative time; what is due stays as far away as it was. */
   putBack(ms: number): void {
     this.currentMs -= ms;
     this.backMs += ms;
+    this.microsecond = 0;
     for (const entry of this.pending) entry.dueMs -= ms;
   }
 

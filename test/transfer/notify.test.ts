@@ -370,6 +370,28 @@ t.test('a restart: who was linked just before is told', async (t) => {
   t.pass('the clock stood still, so it was not asked before');
 });
 
+t.test('who is linked after the clock was put back by two days is told, once', async (t) => {
+  const world = await start(t);
+  const { ctx, clock, zone, zoneId } = world;
+  const [peer] = world.peers;
+  const notifier = world.notify();
+  await bringInStep(world);
+  for (let i = 0; i < 2; i++) {
+    clock.putBack(2 * DAY_MS);
+    const before = peer!.notified.length;
+    await enableOutgoing(ctx, zoneId, false);
+    await enableOutgoing(ctx, zoneId, true);
+    peer!.serial = zone().serial;
+    notifier.wake();
+    await advanceUntil(clock, () => peer!.notified.length > before, 1);
+    t.equal(peer!.notified.length, before + 1);
+    notifier.wake();
+    clock.advance(1000);
+    await sleep(20);
+    t.equal(peer!.notified.length, before + 1, 'not again');
+  }
+});
+
 t.test('many changes in a second are few NOTIFY, and the last one is told', async (t) => {
   const world = await start(t);
   const { clock, change, serve, zone } = world;

@@ -2,6 +2,7 @@
 
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { steadyMs } from '../../base/clock.js';
 import { requireZone } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import type { Activity, NumberedQuery } from '../../observe/activity.js';
@@ -125,8 +126,8 @@ async function listQueries(
   const gone = new AbortController();
   request.raw.once('close', () => gone.abort());
   let found = find();
-  const endMs = clock.nowMs() + waitMs;
-  for (let leftMs = waitMs; found.length === 0 && leftMs > 0; leftMs = endMs - clock.nowMs()) {
+  const endMs = steadyMs(clock) + waitMs;
+  for (let leftMs = waitMs; found.length === 0 && leftMs > 0; leftMs = endMs - steadyMs(clock)) {
     if (!(await activity.waitForMore(leftMs, gone.signal)) || gone.signal.aborted) break;
     found = find();
   }

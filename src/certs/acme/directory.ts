@@ -1,6 +1,6 @@
 /** The directory of an authority (RFC 8555 §7.1.1): the URLs of its resources, and its metadata. */
 import { z } from 'zod';
-import type { Clock } from '../../base/clock.js';
+import { type Clock, steadyMs } from '../../base/clock.js';
 import { readObject, refusal } from './problem.js';
 import { isSecureUrl, type Transport } from './transport.js';
 
@@ -38,12 +38,12 @@ export function createDirectory(transport: Transport, url: string, clock: Clock)
     const answer = await transport.send({ method: 'GET', url, accept: 'application/json' });
     if (answer.status >= 300) throw refusal(answer, clock.nowMs());
     const directory = readObject(answer, directorySchema, clock.nowMs());
-    known = { directory, untilMs: clock.nowMs() + LIFETIME_MS };
+    known = { directory, untilMs: steadyMs(clock) + LIFETIME_MS };
     return directory;
   };
 
   return async () => {
-    if (known && clock.nowMs() < known.untilMs) return known.directory;
+    if (known && steadyMs(clock) < known.untilMs) return known.directory;
     reading ??= read().finally(() => (reading = undefined));
     try {
       return await reading;

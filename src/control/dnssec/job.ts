@@ -4,6 +4,7 @@
  */
 
 import { concatBytes } from '../../base/bytes.js';
+import { steadyMs } from '../../base/clock.js';
 import type { JobContext, JobKind, JobOutcome } from '../../jobs/kind.js';
 import { findSigning, type SigningHere } from '../../serving/signing.js';
 import { servingZone, unsignedZone } from '../../serving/zone.js';
@@ -49,15 +50,14 @@ export function signingJob(base: ContextBase): JobKind {
 }
 
 async function runSigning(ctx: Context, job: JobContext, zoneId: string): Promise<JobOutcome> {
-  const endMs = ctx.clock.nowMs() + LONGEST_RUN_MS;
+  const endMs = steadyMs(ctx.clock) + LONGEST_RUN_MS;
   const ahead = signAhead(ctx, job.signal);
   for (;;) {
     const zone = findZoneById(ctx.store, parseId(zoneId)!);
     const signing = zone && findSigning(ctx.store, zone.seq);
     if (signing?.kind !== 'here') return DONE;
     const rest = await runPart(ctx, job, zone!, signing, ahead);
-    const nowMs = ctx.clock.nowMs();
-    if (rest > 0 || nowMs >= endMs || job.signal.aborted) return { againAtMs: nowMs + rest };
+    if (rest > 0 || steadyMs(ctx.clock) >= endMs || job.signal.aborted) return { againAtMs: ctx.clock.nowMs() + rest };
   }
 }
 

@@ -15,7 +15,7 @@ export function withBrowserTtl(stored: StoredHead, ttlS: number): StoredFields {
   const said = readCacheControl(value);
   if (said.noStore || said.noCache || said.private) return fields;
   const browsers = { ...said, sharedMaxAgeS: undefined };
-  const lifetimeS = explicitLifetime(fields, browsers, { requestedAtMs: receivedAtMs, receivedAtMs }) ?? 0;
+  const lifetimeS = explicitLifetime(fields, browsers, { receivedAtMs }) ?? 0;
   if (lifetimeS >= ttlS) return fields;
   const others = listMembers(value ?? '').filter((member) => !MAX_AGE.test(member));
   const changed: Record<string, string | readonly string[]> = {

@@ -1,9 +1,10 @@
 /** The state that the parts of the cache share, and what they know about a request. */
 import type { LRUCache } from 'lru-cache';
-import type { Clock } from '../../base/clock.js';
+import { type Clock, steadyMs } from '../../base/clock.js';
 import type { HeaderFields } from '../../http/fields.js';
 import type { MemoryShares } from '../exchange/memory-shares.js';
 import type { CachedItem, PurgedItems } from '../purge/purged.js';
+import type { Exchange } from './freshness.js';
 import type { GrowingBody } from './growing-body.js';
 import type { MemoryStores } from './memory-store.js';
 import type { OriginResponse } from './origin-response.js';
@@ -109,4 +110,9 @@ export interface Fill {
   stop: () => void;
   /** Something happened that makes the response outdated: it is not stored, and no other request waits for it. */
   isOutdated: boolean;
+}
+
+/** An exchange of which the response has just arrived. `sentMs`: when its request was sent, by the steady clock. */
+export function exchangeSince({ clock }: CacheState, sentMs: number): Exchange {
+  return { sentMs, receivedMs: steadyMs(clock), receivedAtMs: clock.nowMs() };
 }

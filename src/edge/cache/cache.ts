@@ -3,11 +3,19 @@
  */
 import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
+import { steadyMs } from '../../base/clock.js';
 import { fieldValue, type HeaderFields } from '../../http/fields.js';
 import { createMemoryShares } from '../exchange/memory-shares.js';
 import { type CachedItem, purgedUrl } from '../purge/purged.js';
 import { type Answer, answerHit, answerPassed, answerStored } from './answer.js';
-import type { CacheOptions, CacheRequest, CacheState, Forward, Lookup } from './cache-state.js';
+import {
+  type CacheOptions,
+  type CacheRequest,
+  type CacheState,
+  exchangeSince,
+  type Forward,
+  type Lookup,
+} from './cache-state.js';
 import { fillCache, isStalled, joinFill, leaveFill } from './fill-cache.js';
 import { createMemoryStores } from './memory-store.js';
 import { eligibilityOf, keyTarget } from './policy.js';
@@ -60,7 +68,7 @@ function serve(cache: CacheState, request: CacheRequest, forward: Forward): Answ
   const key = keyOf(request);
   const always = alwaysSelecting(fields);
   const stored = find(cache, request, key, always);
-  const nowMs = cache.clock.nowMs();
+  const nowMs = steadyMs(cache.clock);
   const use = stored && useOf(stored, nowMs);
   if (stored && use === 'fresh') return answerHit(stored, request, nowMs);
   const lookup: Lookup = { request, forward, key, item: itemOf(request), always, eligibility, stored };
@@ -123,7 +131,7 @@ async function ask(cache: CacheState, lookup: Lookup): Promise<Answer> {
 function mayShare(cache: CacheState, { request, key, eligibility }: Lookup): boolean {
   if (eligibility === 'opt-in' && !cache.stores.of(request.account).has(key)) return false;
   if (request.fields['range'] !== undefined && !isWholeRange(request.fields)) return false;
-  return (cache.notStored.get(key) ?? 0) <= cache.clock.nowMs();
+  return (cache.notStored.get(key) ?? 0) <= steadyMs(cache.clock);
 }
 
 /** Validates a stored response after the client has its answer. A failure changes nothing. */
@@ -148,10 +156,10 @@ async function pass({ method, fields }: CacheRequest, forward: Forward): Promise
 /** A response to HEAD may confirm a stored response or invalidate it (RFC 9111 §4.3.5). */
 async function passHead(cache: CacheState, { request, forward, key, stored, eligibility }: Lookup): Promise<Answer> {
   const purgesSeen = cache.purged.lastSeq();
-  const requestedAtMs = cache.clock.nowMs();
+  const sentMs = steadyMs(cache.clock);
   const response = await forward(request.fields).response;
   if (stored && response.status === 200) {
-    const exchange = { requestedAtMs, receivedAtMs: cache.clock.nowMs() };
+    const exchange = exchangeSince(cache, sentMs);
     const store = cache.stores.of(request.account);
     if (isSame(stored, response.fields)) {
       store.replace(key, stored, freshen(stored, response.fields, exchange, purgesSeen));

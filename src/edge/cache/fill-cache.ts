@@ -1,7 +1,14 @@
 /** Asks the origin, stores its response, and lets other requests wait for it. */
 import { steadyMs } from '../../base/clock.js';
 import { type Answer, answerGrowing, answerPassed, answerStored } from './answer.js';
-import type { CacheState, Fill, FillResult, Forward, Lookup } from './cache-state.js';
+import {
+  type CacheState,
+  exchangeSince,
+  type Fill,
+  type FillResult,
+  type Forward,
+  type Lookup,
+} from './cache-state.js';
 import type { CacheNotes, CacheResult } from './cache-status.js';
 import type { Exchange } from './freshness.js';
 import { type OriginResponse, OriginSilent, promisedLength } from './origin-response.js';
@@ -35,7 +42,7 @@ export async function joinFill(cache: CacheState, lookup: Lookup, fill: Fill): P
   if (!result || result.kind === 'alone' || fill.isOutdated) return undefined;
   const head = result.kind === 'growing' ? result.head : result.stored;
   if (cache.purged.isPurged(head.item, fill.purgesSeen) || !answers(head, request.fields, always)) return undefined;
-  const nowMs = cache.clock.nowMs();
+  const nowMs = steadyMs(cache.clock);
   const notes: CacheNotes = { result: lookup.stored ? 'EXPIRED' : 'MISS', isCollapsed: true };
   if (result.kind === 'stored') return answerStored(result.stored, request, notes, nowMs);
   const { length, body } = result;
@@ -104,7 +111,7 @@ export async function fillCache(cache: CacheState, lookup: Lookup, isShared: boo
     fills.delete(fill);
     if (fills.size === 0 && cache.fills.get(key) === fills) cache.fills.delete(key);
   };
-  const requestedAtMs = cache.clock.nowMs();
+  const sentMs = steadyMs(cache.clock);
   try {
     const sent = forward(originRequest(lookup));
     fill.stop = sent.stop;
@@ -112,14 +119,14 @@ export async function fillCache(cache: CacheState, lookup: Lookup, isShared: boo
     const response = await sent.response;
     fill.lastMs = steadyMs(cache.clock);
     cache.awaited.delete(forward);
-    const received = { response, exchange: { requestedAtMs, receivedAtMs: cache.clock.nowMs() }, fill, settle };
+    const received = { response, exchange: exchangeSince(cache, sentMs), fill, settle };
     const { answer, isComplete } = receive(cache, lookup, received);
     void isComplete.then(done);
     return answer;
   } catch (error) {
     cache.awaited.delete(forward);
     done();
-    const nowMs = cache.clock.nowMs();
+    const nowMs = steadyMs(cache.clock);
     if (!(stored && error instanceof OriginSilent && mayReplaceSilence(stored, nowMs))) throw error;
     return answerStored(stored, request, { result: 'STALE' }, nowMs);
   }
@@ -144,7 +151,7 @@ const COMPLETE = Promise.resolve();
 function receive(cache: CacheState, lookup: Lookup, received: Received): Outcome {
   const { request, key, stored } = lookup;
   const { response, exchange, fill, settle } = received;
-  const nowMs = exchange.receivedAtMs;
+  const nowMs = exchange.receivedMs;
   const forwardedStatus = response.status;
   if (stored && response.status === 304 && isOwnValidation(lookup)) {
     response.body?.discard();
@@ -181,7 +188,7 @@ function passOn(cache: CacheState, lookup: Lookup, response: OriginResponse, dec
   if (!isPartial && !ERRORS.has(response.status)) {
     // The origin no longer answers with the stored response.
     if (stored) cache.stores.of(request.account).remove(key, stored);
-    if (eligibility !== 'opt-in') cache.notStored.set(key, cache.clock.nowMs() + NOT_STORED_MS);
+    if (eligibility !== 'opt-in') cache.notStored.set(key, steadyMs(cache.clock) + NOT_STORED_MS);
   }
   const isForbidden = !isPartial && !decision.isStored && decision.refusal === 'forbidden';
   const unkept: CacheResult = stored ? 'EXPIRED' : 'MISS';
@@ -218,7 +225,7 @@ function keep(
     cache.stores.of(request.account).put(key, whole);
     cache.notStored.delete(key);
   };
-  const nowMs = exchange.receivedAtMs;
+  const nowMs = exchange.receivedMs;
   if (!response.body) {
     store([], 0);
     const whole = withBody(head, [], 0);

@@ -3,9 +3,11 @@ import { parseCacheDate } from '../../http/date.js';
 import { fieldValue, type HeaderFields, listMembers } from '../../http/fields.js';
 import { type Directives, MOST_SECONDS } from './directives.js';
 
-/** When a request was sent to the origin and when its response arrived; milliseconds since 1970. */
+/** When a request was sent to the origin and when its response arrived, milliseconds of the steady clock. */
 export interface Exchange {
-  readonly requestedAtMs: number;
+  readonly sentMs: number;
+  readonly receivedMs: number;
+  /** The same moment on the wall clock, to compare it with dates. */
   readonly receivedAtMs: number;
 }
 
@@ -20,10 +22,10 @@ function dateOf(fields: HeaderFields, receivedAtMs: number): number {
 }
 
 /** Age at the time of reception, in seconds (`corrected_initial_age`, RFC 9111 §4.2.3). */
-export function initialAge(fields: HeaderFields, { requestedAtMs, receivedAtMs }: Exchange): number {
+export function initialAge(fields: HeaderFields, { sentMs, receivedMs, receivedAtMs }: Exchange): number {
   const apparent = Math.max(0, receivedAtMs / 1000 - dateOf(fields, receivedAtMs));
   // `Date` has whole seconds only.
-  return Math.max(Math.floor(apparent), ageField(fields) + Math.max(0, receivedAtMs - requestedAtMs) / 1000);
+  return Math.max(Math.floor(apparent), ageField(fields) + (receivedMs - sentMs) / 1000);
 }
 
 /** The first member of `Age`; zero if it is not a number (RFC 9111 §5.1). */
@@ -36,7 +38,7 @@ function ageField(fields: HeaderFields): number {
 export function explicitLifetime(
   fields: HeaderFields,
   directives: Directives,
-  { receivedAtMs }: Exchange,
+  { receivedAtMs }: Pick<Exchange, 'receivedAtMs'>,
 ): number | undefined {
   const said = directives.sharedMaxAgeS ?? directives.maxAgeS;
   if (said !== undefined || directives.isTargeted) return said;

@@ -25,6 +25,8 @@ export interface StoredResponse {
   readonly selecting: readonly SelectingField[];
   readonly directives: Directives;
   readonly receivedAtMs: number;
+  /** The same moment on the steady clock. */
+  readonly receivedMs: number;
   /** Seconds. */
   readonly initialAgeS: number;
   readonly lifetimeS: number;
@@ -66,6 +68,7 @@ export function storedHead(response: StorableResponse): StoredHead {
     selecting: response.selecting,
     directives,
     receivedAtMs: exchange.receivedAtMs,
+    receivedMs: exchange.receivedMs,
     initialAgeS: initialAge(fields, exchange),
     lifetimeS: response.lifetimeS,
   };
@@ -93,9 +96,9 @@ export function representationOf({ fields, receivedAtMs }: StoredHead, size: num
   };
 }
 
-/** Seconds since the origin made or confirmed it (RFC 9111 §4.2.3). */
-export function currentAge({ initialAgeS, receivedAtMs }: StoredHead, nowMs: number): number {
-  return initialAgeS + Math.max(0, nowMs - receivedAtMs) / 1000;
+/** Seconds since the origin made or confirmed it (RFC 9111 §4.2.3). `nowMs`: of the steady clock, here and below. */
+export function currentAge({ initialAgeS, receivedMs }: StoredHead, nowMs: number): number {
+  return initialAgeS + (nowMs - receivedMs) / 1000;
 }
 
 /** Whether the response fits the request. `always`: the result of `alwaysSelecting` for the request. */

@@ -1,6 +1,6 @@
 /** The clients' side: accepts connections, turns requests into the form that the edge works with, and sends responses. */
 import type { Socket } from 'node:net';
-import type { Clock } from '../../base/clock.js';
+import { type Clock, steadyMs } from '../../base/clock.js';
 import type { Random } from '../../base/random.js';
 import { isCovered } from '../../dns/certified.js';
 import { failureOf } from '../error-pages/failures.js';
@@ -216,7 +216,7 @@ function createHandling(options: FrontOptions) {
 
   /** Reports the outcome of a request at its end. */
   function reporter(request: ReadRequest, facts: RequestFacts, line: Line, httpVersion: string) {
-    const startedMs = clock.nowMs();
+    const startedMs = steadyMs(clock);
     return (outcome: Outcome): void =>
       options.onReport({ request, facts, outcome, httpVersion, tlsVersion: line.tls?.version, startedMs });
   }

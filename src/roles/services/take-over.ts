@@ -2,7 +2,7 @@
  * `serve --take-over`: a new server takes the place of the one that runs in the same data directory. Its DNS process
  * serves beside the old one first, so that every question is answered; then the old server is asked to stop.
  */
-import { type Clock, sleep } from '../../base/clock.js';
+import { type Clock, sleep, steadyMs } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
 import { acquireFileLock, type FileLock } from '../../store/file-lock.js';
 import { dataFile, type Running, readRunning } from '../data-directory.js';
@@ -30,7 +30,7 @@ export async function relieve(directory: string, { pid }: Running, clock: Clock)
       throw new UserError(`process ${pid} belongs to another user and cannot be replaced`, 'Run this as that user.');
     }
   }
-  for (const endMs = clock.nowMs() + LIMIT_MS; clock.nowMs() < endMs; await sleep(LOOK_MS)) {
+  for (const endMs = steadyMs(clock) + LIMIT_MS; steadyMs(clock) < endMs; await sleep(LOOK_MS)) {
     const lock = acquireFileLock(dataFile(directory, 'serveLock'));
     if (lock) return lock;
   }

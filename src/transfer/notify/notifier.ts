@@ -2,6 +2,7 @@
  * Notifies the peers of zones of new serials once the DNS processes serve them, repeats this until the peers
  * acknowledge it, and asks what they serve. The stored serials of zones and peers suffice to begin again after a restart.
  */
+import { steadyMs, unreadSince } from '../../base/clock.js';
 import { createTurns, type Turns } from '../../base/turns.js';
 import type { Propagation } from '../../control/kernel/propagation.js';
 import { serialIsAfter } from '../../dns/serial.js';
@@ -66,8 +67,10 @@ interface State extends NotifierOptions {
   readonly talks: Map<string, PeerTalk>;
   readonly turns: Turns;
   seenChange: number;
-  /** Microseconds since 1970. */
+  /** Settings that were written until then have been read, microseconds since 1970. */
   seenModified: number;
+  /** By zone: the stamp of the settings that were read. */
+  readonly modified: Map<number, number>;
   closed: boolean;
 }
 
@@ -81,10 +84,13 @@ export function startNotifier(options: NotifierOptions): Notifier {
     turns: createTurns(LIMITS, clock),
     seenChange: lastChange(store),
     seenModified: 0,
+    modified: new Map(),
     closed: false,
   };
   for (const zone of enabledOutgoing(store)) {
-    state.seenModified = Math.max(state.seenModified, findOutgoing(store, zone)!.modified_at);
+    const { modified_at: modifiedAt } = findOutgoing(store, zone)!;
+    state.modified.set(zone, modifiedAt);
+    state.seenModified = Math.max(state.seenModified, modifiedAt);
     if (hasStalePeer(state, zone)) tellSoon(state, zone, state.seenChange);
     else watchPeers(state, zone);
   }
@@ -109,7 +115,7 @@ function hasStalePeer({ store }: State, zone: number): boolean {
 
 /** Reads what was committed since the last look. */
 function look(state: State): void {
-  const { store, closed } = state;
+  const { store, clock, closed } = state;
   if (closed) return;
   for (;;) {
     const changes = changesAfter(store, state.seenChange, MOST_CHANGES);
@@ -119,17 +125,25 @@ function look(state: State): void {
     }
     if (changes.length < MOST_CHANGES) break;
   }
+  state.seenModified = unreadSince(clock, state.seenModified);
   for (const { zone, modifiedAt } of outgoingModifiedAfter(store, state.seenModified)) {
-    state.seenModified = modifiedAt;
+    state.seenModified = Math.min(modifiedAt, clock.nowUs());
+    if (state.modified.get(zone) === modifiedAt) continue;
+    state.modified.set(zone, modifiedAt);
     tellSoon(state, zone, state.seenChange);
   }
 }
 
 function tellSoon(state: State, zone: number, change: number): void {
-  const nowMs = state.clock.nowMs();
+  const nowMs = steadyMs(state.clock);
   let known = state.zones.get(zone);
   if (!known) {
-    known = { change, isWaiting: false, toldAtMs: 0, rate: { sinceMs: nowMs, changes: 0, before: 0 } };
+    known = {
+      change,
+      isWaiting: false,
+      toldAtMs: Number.NEGATIVE_INFINITY,
+      rate: { sinceMs: nowMs, changes: 0, before: 0 },
+    };
     state.zones.set(zone, known);
   }
   known.change = change;
@@ -139,7 +153,7 @@ function tellSoon(state: State, zone: number, change: number): void {
 
 function countChange(rate: ChangeRate, nowMs: number): void {
   const passedMs = nowMs - rate.sinceMs;
-  if (passedMs >= SECOND_MS || passedMs < 0) {
+  if (passedMs >= SECOND_MS) {
     rate.before = passedMs < 2 * SECOND_MS ? rate.changes : 0;
     rate.changes = 0;
     rate.sinceMs = nowMs;
@@ -151,7 +165,7 @@ function countChange(rate: ChangeRate, nowMs: number): void {
 async function tellWhenServed(state: State, zone: number, known: ZoneState): Promise<void> {
   const { propagation, clock } = state;
   known.isWaiting = true;
-  const restMs = known.toldAtMs + betweenMs(known.rate) - clock.nowMs();
+  const restMs = known.toldAtMs + betweenMs(known.rate) - steadyMs(clock);
   if (restMs > 0) await new Promise<void>((resolve) => void clock.after(restMs, resolve));
   while (!state.closed) {
     const { change } = known;
@@ -160,7 +174,7 @@ async function tellWhenServed(state: State, zone: number, known: ZoneState): Pro
   }
   known.isWaiting = false;
   if (state.closed) return;
-  known.toldAtMs = clock.nowMs();
+  known.toldAtMs = steadyMs(clock);
   for (const [, talk] of peerTalks(state, zone)) talk.tell();
 }
 

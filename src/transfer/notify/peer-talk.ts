@@ -220,7 +220,9 @@ async function note({ store, clock, propagation }: TalkOptions, of: LinkedPeerRo
   const same =
     known && ('serial' in sight ? known.serial === sight.serial && known.error === null : known.error === sight.error);
   const outgoing = findOutgoing(store, of.zone);
-  const isRecent = (outgoing?.checked_at ?? 0) > Math.max(outgoing?.modified_at ?? 0, now - HOUR_MS * 1000);
+  const checkedAt = outgoing?.checked_at ?? 0;
+  // A clock that was ahead has left later ones.
+  const isRecent = checkedAt > Math.max(outgoing?.modified_at ?? 0, now - HOUR_MS * 1000) && checkedAt <= now;
   if (!known || (same && isRecent)) return;
   await store.write(() => notePeer(store, of.zone, of.seq, sight, now));
   propagation.noteSecondary();

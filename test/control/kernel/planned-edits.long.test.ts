@@ -171,9 +171,9 @@ t.test('others write while a large edit is planned, and nothing of theirs is los
 
 /** A clock that says that a slice is over whenever it is asked. */
 class HastyClock extends TestClock {
-  override nowUs(): number {
+  override steadyUs(): number {
     this.advance(20);
-    return super.nowUs();
+    return super.steadyUs();
   }
 }
 

@@ -401,6 +401,17 @@ t.test('an account keeps its share, however much others store', async (t) => {
   t.ok(room.cache.octets() <= 1_000_000);
 });
 
+t.test('a clock that is set makes stored responses neither older nor younger', async (t) => {
+  const room = setUp();
+  await room.get('/a');
+  room.clock.putBack(86_400_000);
+  t.match(await room.get('/a'), { result: 'HIT', fields: { age: '0' } }, 'it is put back by a day');
+  room.clock.advance(61_000);
+  t.match(await room.get('/a'), { result: 'EXPIRED' }, 'a minute has passed');
+  room.clock.putBack(-86_400_000);
+  t.match(await room.get('/a'), { result: 'HIT', fields: { age: '0' } }, 'it is put forward again');
+});
+
 t.test('bodies on their way of one account leave room for those of others', async (t) => {
   const room = setUp({ maxOctets: 300_000, maxObjectOctets: 200_000 });
   const bodies: Readable[] = [];
