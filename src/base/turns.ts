@@ -174,7 +174,7 @@ class FairTurns implements Turns {
 
   samples(kind: string): MetricSample[] {
     const { held, waiting, waitedMs, refused } = this;
-    return samplesOf(kind, { held, waiting, waitedMs, refused });
+    return turnSamples(kind, { held, waiting, waitedMs, refused });
   }
 
   takeBackFor(at: TurnClass<Waiting>): void {
@@ -229,14 +229,16 @@ function hold(
   };
 }
 
-interface Counts {
+export interface TurnCounts {
   readonly held: number;
   readonly waiting: number;
   readonly waitedMs: number;
-  readonly refused: Readonly<Record<NoTurn, number>>;
+  /** Undefined: one waits as long as it takes. */
+  readonly refused?: Readonly<Record<NoTurn, number>>;
 }
 
-function samplesOf(kind: string, { held, waiting, waitedMs, refused }: Counts): MetricSample[] {
+/** What is known of turns of a kind. */
+export function turnSamples(kind: string, { held, waiting, waitedMs, refused }: TurnCounts): MetricSample[] {
   const labels = { kind };
   return [
     { name: 'turns_held', type: 'gauge', help: 'Places held of those that accounts share', labels, value: held },
@@ -248,7 +250,7 @@ function samplesOf(kind: string, { held, waiting, waitedMs, refused }: Counts): 
       labels,
       value: waitedMs / 1000,
     },
-    ...Object.entries(refused).map(
+    ...Object.entries(refused ?? {}).map(
       ([reason, value]): MetricSample => ({
         name: 'turns_refused_total',
         type: 'counter',

@@ -5,6 +5,7 @@
 import { type Clock, steadyMs } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { MetricSample } from '../base/metrics.js';
+import { turnSamples } from '../base/turns.js';
 import type { Store } from '../store/driver.js';
 import {
   countJobs,
@@ -19,7 +20,7 @@ import {
 import { attempt, type Result, type Running, Stopping } from './attempt.js';
 import { completeKind, type JobKind, type JobKinds, LeaseLost } from './kind.js';
 import { freeLeases, LEASE_MS, type LeaseWatch, RENEWAL_MS, renewAll, watchLeases } from './leases.js';
-import { createJobPlaces, type JobPlaces, type RunningJobs } from './places.js';
+import { createJobPlaces, type JobPlaces, type RunningJobs, rowsOfKind } from './places.js';
 import { onSchedule } from './schedule.js';
 
 export interface RunnerOptions {
@@ -59,12 +60,14 @@ const LONGEST_SPREAD_MS = 1_800_000;
 interface State extends RunnerOptions {
   readonly known: ReadonlyMap<string, Required<JobKind>>;
   /** By kind. */
-  readonly places: ReadonlyMap<string, JobPlaces>;
+  readonly places: ReadonlyMap<string, JobPlaces<JobRow>>;
   /** Jobs that run here, by number. */
   readonly running: Map<number, Running & { readonly ended: Promise<void> }>;
   readonly watch: LeaseWatch;
   /** Ended runs, by kind and result. */
   readonly results: Map<string, Map<Result, number>>;
+  /** How long jobs have waited after they were due, by kind; milliseconds. */
+  readonly waitedMs: Map<string, number>;
   stopped: boolean;
   turning: Promise<void> | undefined;
   cancelTimer: () => void;
@@ -82,10 +85,11 @@ export function startRunner(options: RunnerOptions): Runner {
   const state: State = {
     ...options,
     known,
-    places: new Map([...known].map(([name, { atOnce }]) => [name, createJobPlaces(store, name, atOnce)])),
+    places: new Map([...known].map(([name, { atOnce }]) => [name, createJobPlaces(rowsOfKind(store, name), atOnce)])),
     running: new Map(),
     watch: watchLeases(store),
     results: new Map(),
+    waitedMs: new Map(),
     stopped: false,
     turning: undefined,
     cancelTimer: () => {},
@@ -269,7 +273,10 @@ async function start(state: State, due: readonly WaitingKind[]): Promise<void> {
     return chosen.map((row) => leaseJob(store, row, lease));
   });
   if (running.size === 0) state.renewedMs = steadyMs(clock);
-  for (const row of rows) begin(state, row);
+  for (const row of rows) {
+    state.waitedMs.set(row.kind, (state.waitedMs.get(row.kind) ?? 0) + Math.max(0, clock.nowMs() - row.run_at));
+    begin(state, row);
+  }
 }
 
 function begin(state: State, row: JobRow): void {
@@ -297,7 +304,15 @@ function count({ results }: State, kind: string, result: Result): void {
   counts.set(result, (counts.get(result) ?? 0) + 1);
 }
 
-function samples({ store, results }: State): MetricSample[] {
+function samples(state: State): MetricSample[] {
+  const { store, clock, results, known, waitedMs } = state;
+  const turns = [...known.keys()].flatMap((kind) =>
+    turnSamples(`job_${kind}`, {
+      held: [...state.running.values()].filter(({ row }) => row.kind === kind).length,
+      waiting: countOverdue(store, kind, clock.nowMs()),
+      waitedMs: waitedMs.get(kind) ?? 0,
+    }),
+  );
   const planned = countJobs(store).flatMap(({ kind, jobs, failing, running }) =>
     Object.entries({ planned: jobs, failing, running }).map(
       ([state, value]): MetricSample => ({
@@ -320,5 +335,5 @@ function samples({ store, results }: State): MetricSample[] {
       }),
     ),
   );
-  return [...planned, ...ended];
+  return [...planned, ...ended, ...turns];
 }

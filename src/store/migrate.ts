@@ -56,6 +56,7 @@ import { bucketDomainsByZone } from './migrations/0195-bucket-domains-by-zone.js
 import { namedPeers } from './migrations/0196-named-peers.js';
 import { historyShares } from './migrations/0197-history-shares.js';
 import { writeLog } from './migrations/0198-write-log.js';
+import { flatteningShares } from './migrations/0201-flattening-shares.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -113,6 +114,7 @@ const MIGRATIONS: readonly Migration[] = [
   namedPeers,
   historyShares,
   writeLog,
+  flatteningShares,
 ];
 
 /** The schema version after all migrations. */

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { silentLogger } from '../../src/base/log.js';
 import { backoffMs, type JobContext, type JobKind, type JobKinds, type JobOutcome } from '../../src/jobs/kind.js';
-import { createJobPlaces } from '../../src/jobs/places.js';
+import { createJobPlaces, rowsOfKind } from '../../src/jobs/places.js';
 import { type Runner, startRunner } from '../../src/jobs/runner.js';
 import { schedule, scheduleOnce } from '../../src/jobs/schedule.js';
 import { IN_MEMORY, openStore, type Store } from '../../src/store/driver.js';
@@ -263,7 +263,7 @@ t.test('more accounts than are looked at together all get their turns', async (t
   const store = openJobs(t);
   const clock = new TestClock();
   await planFor(store, clock, ...Array.from({ length: 1200 }, (_, i): [number, string] => [i + 1, `s${i}`]));
-  const places = createJobPlaces(store, 'slow', 2);
+  const places = createJobPlaces(rowsOfKind(store, 'slow'), 2);
   const choose = (): number[] => places.choose(new Map(), clock.nowMs()).map(({ account }) => account);
   t.same(
     [choose(), choose()],

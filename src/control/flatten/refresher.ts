@@ -7,15 +7,16 @@ import { equalBytes } from '../../base/bytes.js';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { Random } from '../../base/random.js';
+import { turnSamples } from '../../base/turns.js';
 import { printName } from '../../dns/name.js';
+import { createJobPlaces, type JobPlaces } from '../../jobs/places.js';
 import type { Resolution, Resolver } from '../../resolver/resolve.js';
 import { servingZone } from '../../serving/zone.js';
 import { ownersOfTarget, zonesWithAliases } from '../../store/flatten/owners.js';
 import {
+  countDueTargets,
   countTargets,
   type DueTargetRow,
-  dueTargets,
-  dueTargetsByZone,
   type FlattenTargetRow,
   findTarget,
   nextDueAt,
@@ -28,6 +29,7 @@ import { findZone } from '../../store/zones/zones.js';
 import { OPERATOR } from '../guard/actor.js';
 import { commit } from '../kernel/commit.js';
 import type { Context, ContextBase } from '../kernel/context.js';
+import { createDueTargets, keyOfTarget, MOST_AT_ONCE, type TargetUnderWay } from './due-targets.js';
 import { indexFlattened } from './index.js';
 import { judgeTarget, ownNamesOf, type TargetPolicy } from './target.js';
 
@@ -39,13 +41,6 @@ const LOOK_MS = 1000;
 const LONGEST_REST_MS = 10_000;
 /** Milliseconds from a commit to the look that follows it, so that one look serves many commits. */
 const WAKE_MS = 20;
-/** The largest number of targets that are resolved at the same time. */
-const MOST_AT_ONCE = 64;
-/** Those of one zone, and those that failed last time: neither keep others waiting. */
-const MOST_OF_ZONE = 16;
-const MOST_FAILING = 32;
-/** Targets read at once. When they are all of zones that have to wait, every zone gets a turn, which takes longer to find. */
-const READ_AT_ONCE = 300;
 /** A clock that was put back by more was set, milliseconds. */
 const CLOCK_SET_MS = 10_000;
 /** Milliseconds between two look-ups of targets that are only monitored. */
@@ -67,9 +62,7 @@ export interface FlattenRefresher {
   close(): Promise<void>;
 }
 
-interface UnderWay {
-  readonly zone: number | null;
-  readonly isFailing: boolean;
+interface UnderWay extends TargetUnderWay {
   readonly ended: Promise<void>;
 }
 
@@ -77,23 +70,32 @@ interface Refreshing {
   readonly ctx: Context;
   readonly resolver: Resolver;
   readonly policy: TargetPolicy;
+  readonly places: JobPlaces<DueTargetRow>;
   readonly underWay: Map<string, UnderWay>;
   /** Targets in trouble, and until when they rest, by a clock that is never put back. */
   readonly resting: Map<string, number>;
   readonly counts: Record<'changed' | 'same' | 'failed', number>;
+  /** How long targets have waited after they were due, milliseconds. */
+  waitedMs: number;
   /** By how much the wall clock differs from one that is never put back, milliseconds. */
   offsetMs: number;
 }
 
 export async function startFlattenRefresher({ base, resolver, policy }: RefresherOptions): Promise<FlattenRefresher> {
   const { store, clock, random } = base;
+  const underWay = new Map<string, UnderWay>();
+  const resting = new Map<string, number>();
+  const rests = (key: string): boolean => (resting.get(key) ?? 0) > steadyMs(clock);
+  const due = createDueTargets(store, { underWay, rests, resting: () => resting.size });
   const state: Refreshing = {
     ctx: { ...base, actor: OPERATOR, requestId: random.uuid(), source: 'service' },
     resolver,
     policy,
-    underWay: new Map(),
-    resting: new Map(),
+    places: createJobPlaces(due, MOST_AT_ONCE),
+    underWay,
+    resting,
     counts: { changed: 0, same: 0, failed: 0 },
+    waitedMs: 0,
     offsetMs: clock.nowMs() - steadyMs(clock),
   };
   await indexOnce(state.ctx);
@@ -108,6 +110,11 @@ export async function startFlattenRefresher({ base, resolver, policy }: Refreshe
   return {
     samples: () => [
       sample('gauge', 'flatten_targets', 'Targets of flattened names', countTargets(store)),
+      ...turnSamples('flattening', {
+        held: underWay.size,
+        waiting: Math.max(0, countDueTargets(store, clock.nowMs()) - underWay.size),
+        waitedMs: state.waitedMs,
+      }),
       ...Object.entries(state.counts).map(([result, count]) =>
         sample('counter', 'flatten_refreshes_total', 'Look-ups of targets, by result', count, { result }),
       ),
@@ -156,14 +163,16 @@ function restMs({ ctx, underWay, resting }: Refreshing, clock: Clock): number {
 }
 
 function refreshDue(state: Refreshing, clock: Clock): void {
-  const { ctx, underWay } = state;
+  const { places, underWay } = state;
   followClock(state, clock);
-  if (underWay.size >= MOST_AT_ONCE) return;
+  const running = new Map<number, number>();
+  for (const { account } of underWay.values()) running.set(account, (running.get(account) ?? 0) + 1);
   const nowMs = clock.nowMs();
-  const rows = dueTargets(ctx.store, nowMs, READ_AT_ONCE);
-  begin(state, rows, clock);
-  if (rows.length < READ_AT_ONCE || underWay.size >= MOST_AT_ONCE) return;
-  begin(state, dueTargetsByZone(ctx.store, nowMs, MOST_OF_ZONE * 2, READ_AT_ONCE), clock);
+  for (const row of places.choose(running, nowMs)) {
+    // New targets are due since ever.
+    if (row.refresh_at > 0) state.waitedMs += nowMs - row.refresh_at;
+    begin(state, row, clock);
+  }
 }
 
 /** A clock that was put back by a day must not stop everything for a day. */
@@ -179,34 +188,28 @@ function followClock(state: Refreshing, clock: Clock): void {
     .catch((error: unknown) => log.error({ err: error }, 'the times of flattened names could not be put back'));
 }
 
-/** Begins with the targets that may be asked for now. */
-function begin(state: Refreshing, rows: readonly DueTargetRow[], clock: Clock): void {
-  const { underWay, resting, ctx } = state;
-  for (const { zone, ...row } of rows) {
-    if (underWay.size >= MOST_AT_ONCE) return;
-    // Those under way or at rest are still due in the store.
-    const key = Buffer.from(row.name).toString('latin1');
-    const isFailing = row.failures > 0;
-    if (underWay.has(key) || (resting.get(key) ?? 0) > steadyMs(clock)) continue;
-    const others = [...underWay.values()];
-    if (others.filter((other) => other.zone === zone).length >= MOST_OF_ZONE) continue;
-    if (isFailing && others.filter((other) => other.isFailing).length >= MOST_FAILING) continue;
-    resting.delete(key);
-    const ended = refresh(state, { ...row, name: new Uint8Array(row.name) })
-      .catch((error: unknown) => {
-        resting.set(key, steadyMs(clock) + TROUBLE_MS);
-        ctx.log.error({ err: error, target: printName(row.name) }, 'the target of a flattened name was not refreshed');
-      })
-      .finally(() => underWay.delete(key));
-    underWay.set(key, { zone, isFailing, ended });
-  }
+function begin({ underWay, resting, ...state }: Refreshing, row: DueTargetRow, clock: Clock): void {
+  const { log } = state.ctx;
+  const { account, zone, failures } = row;
+  const key = keyOfTarget(row.name);
+  resting.delete(key);
+  const ended = refresh(state, { ...row, name: new Uint8Array(row.name) })
+    .catch((error: unknown) => {
+      resting.set(key, steadyMs(clock) + TROUBLE_MS);
+      log.error({ err: error, target: printName(row.name) }, 'the target of a flattened name was not refreshed');
+    })
+    .finally(() => underWay.delete(key));
+  underWay.set(key, { account, zone, isFailing: failures > 0, ended });
 }
 
-async function refresh(state: Refreshing, row: FlattenTargetRow): Promise<void> {
-  const { ctx, resolver, policy, counts } = state;
+async function refresh(
+  { ctx, resolver, policy, counts }: Pick<Refreshing, 'ctx' | 'resolver' | 'policy' | 'counts'>,
+  row: DueTargetRow,
+): Promise<void> {
   const name = printName(row.name);
   const startMs = ctx.clock.nowMs();
-  const ask = (type: 'A' | 'AAAA'): Promise<Resolution> => resolver.resolve(name, type, { bypassCache: true });
+  const ask = (type: 'A' | 'AAAA'): Promise<Resolution> =>
+    resolver.resolve(name, type, { bypassCache: true, turnOf: row.account });
   const [ipv4, ipv6] = await Promise.all([ask('A'), ask('AAAA')]);
   const { random } = ctx;
   const next = judgeTarget(row, { ipv4, ipv6 }, policy, ctx.clock.nowUs(), unitOf(random));

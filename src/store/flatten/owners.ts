@@ -66,7 +66,7 @@ export function putFlattenedZone(store: Store, zone: number, aliases: readonly F
 
 function putAlias(store: Store, zone: number, { ownerKey, target, answered }: FlattenedAlias): void {
   statements(store).putOwner.run(zone, ownerKey, target, answered ? 1 : 0);
-  addTarget(store, target);
+  addTarget(store, target, zone);
   if (answered) refreshWatchedTarget(store, target);
 }
 

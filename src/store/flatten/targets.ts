@@ -3,6 +3,7 @@
  * refresher updates these rows.
  */
 import { perStore, type Store } from '../driver.js';
+import type { WaitingAccount } from '../jobs.js';
 
 export interface FlattenTargetRow {
   /** Lower-case wire name. */
@@ -31,8 +32,9 @@ export interface FlattenTargetRow {
 }
 
 export interface DueTargetRow extends FlattenTargetRow {
-  /** The zone of the first owner that needs it; null when nobody does any more. */
-  readonly zone: number | null;
+  /** Store numbers of the account and the zone that need it; 0: several do. */
+  readonly account: number;
+  readonly zone: number;
 }
 
 /** What is served for a target; see zone/derive/flatten.ts. */
@@ -49,32 +51,54 @@ const LONGEST_REST_MS = 500_000;
 /** Changes the value each time, so that the result of a running query is recognized as outdated. */
 const REFRESH_SOON = 'refresh_at = CASE WHEN refresh_at > 0 THEN 0 ELSE refresh_at - 1 END';
 
-/** The zone of the first owner that needs a target; null when nobody does any more. */
-const ZONE = '(SELECT min(zone) FROM flatten_owners WHERE target = flatten_targets.name)';
-
 const statements = perStore((store) => ({
   byName: store.prepare<[name: Uint8Array], FlattenTargetRow>('SELECT * FROM flatten_targets WHERE name = ?'),
   facts: store.prepareTuples<
     [name: Uint8Array],
     [ipv4: Uint8Array | null, ipv6: Uint8Array | null, ttl: number, stale: number]
   >('SELECT ipv4, ipv6, ttl, stale FROM flatten_targets WHERE name = ? AND asked = 1'),
-  due: store.prepare<[nowMs: number, limit: number], DueTargetRow>(
-    `SELECT *, ${ZONE} AS zone FROM flatten_targets WHERE refresh_at <= ? ORDER BY refresh_at LIMIT ?`,
+  due: store.prepare<[account: number, zone: number, nowMs: number, limit: number], DueTargetRow>(
+    `SELECT * FROM flatten_targets INDEXED BY flatten_targets_zone WHERE account = ? AND zone = ? AND refresh_at <= ?
+     ORDER BY refresh_at LIMIT ?`,
+  ),
+  waitingAccounts: store.prepareTuples<[after: number, limit: number], [account: number, refreshAt: number]>(
+    `WITH RECURSIVE waiting (account) AS (
+       SELECT min(account) FROM flatten_targets WHERE account > ?
+       UNION ALL
+       SELECT (SELECT min(account) FROM flatten_targets WHERE account > waiting.account)
+       FROM waiting WHERE account IS NOT NULL)
+     SELECT account, (SELECT min(refresh_at) FROM flatten_targets INDEXED BY flatten_targets_account
+       WHERE flatten_targets.account = waiting.account)
+     FROM waiting WHERE account IS NOT NULL LIMIT ?`,
+  ),
+  waitingZones: store.prepareTuples<[account: number, after: number, limit: number], [zone: number, refreshAt: number]>(
+    `WITH RECURSIVE of (account, after) AS (SELECT ?, ?),
+       waiting (zone) AS (
+         SELECT min(zone) FROM flatten_targets JOIN of WHERE flatten_targets.account = of.account AND zone > of.after
+         UNION ALL
+         SELECT (SELECT min(zone) FROM flatten_targets JOIN of
+           WHERE flatten_targets.account = of.account AND zone > waiting.zone)
+         FROM waiting WHERE zone IS NOT NULL)
+     SELECT zone, (SELECT min(refresh_at) FROM flatten_targets INDEXED BY flatten_targets_zone JOIN of
+       WHERE flatten_targets.account = of.account AND flatten_targets.zone = waiting.zone)
+     FROM waiting WHERE zone IS NOT NULL LIMIT ?`,
   ),
   nextDue: store.prepareTuples<[], [number | null]>('SELECT min(refresh_at) FROM flatten_targets'),
-  dueByZone: store.prepare<[nowMs: number, ofZone: number, limit: number], DueTargetRow>(
-    `SELECT flatten_targets.*, ranked.zone FROM flatten_targets JOIN (
-       SELECT name, zone, row_number() OVER (PARTITION BY zone ORDER BY refresh_at) AS place
-       FROM (SELECT name, refresh_at, ${ZONE} AS zone FROM flatten_targets WHERE refresh_at <= ?)
-     ) AS ranked ON ranked.name = flatten_targets.name
-     WHERE ranked.place <= ? ORDER BY ranked.place, flatten_targets.refresh_at LIMIT ?`,
-  ),
   shift: store.prepare<[ms: number, us: number, us: number]>(
     `UPDATE flatten_targets SET refresh_at = refresh_at - ?, resolved_at = resolved_at - ?, expires_at = expires_at - ?
      WHERE refresh_at > 0`,
   ),
   count: store.prepareTuples<[], [number]>('SELECT count(*) FROM flatten_targets'),
-  insert: store.prepare<[name: Uint8Array]>('INSERT OR IGNORE INTO flatten_targets (name) VALUES (?)'),
+  countDue: store.prepareTuples<[nowMs: number], [number]>(
+    'SELECT count(*) FROM flatten_targets WHERE refresh_at <= ?',
+  ),
+  put: store.prepare<[name: Uint8Array, zone: number]>(
+    `INSERT INTO flatten_targets (name, account, zone) SELECT ?, account, seq FROM zones WHERE seq = ? ORDER BY seq
+     ON CONFLICT (name) DO UPDATE SET
+       account = CASE WHEN account = excluded.account THEN account ELSE 0 END,
+       zone = CASE WHEN zone = excluded.zone THEN zone ELSE 0 END
+     WHERE zone <> excluded.zone AND (zone <> 0 OR account <> 0)`,
+  ),
   remove: store.prepare<[name: Uint8Array]>('DELETE FROM flatten_targets WHERE name = ?'),
   refreshFrom: store.prepare<[name: Uint8Array]>(
     `UPDATE flatten_targets SET ${REFRESH_SOON} WHERE name IN (SELECT target FROM flatten_links WHERE name = ?)`,
@@ -136,14 +160,31 @@ export function nextDueAt(store: Store): number | undefined {
   return statements(store).nextDue.get()?.[0] ?? undefined;
 }
 
-/** Targets that are due now, the longest overdue first. */
-export function dueTargets(store: Store, nowMs: number, limit: number): DueTargetRow[] {
-  return statements(store).due.all(nowMs, limit);
+/** The accounts after this number that need targets, no more than `limit`, in the order of their numbers. */
+export function accountsOfTargets(store: Store, after: number, limit: number): readonly WaitingAccount[] {
+  return statements(store)
+    .waitingAccounts.all(after, limit)
+    .map(([account, runAtMs]) => ({ account, runAtMs }));
 }
 
-/** Targets that are due now, at most `ofZone` of a zone, those of all zones in turn. Looks at every target that is due. */
-export function dueTargetsByZone(store: Store, nowMs: number, ofZone: number, limit: number): DueTargetRow[] {
-  return statements(store).dueByZone.all(nowMs, ofZone, limit);
+/** The zones after this number that need targets of an account, and when the first target of each is due. */
+export function zonesOfTargets(
+  store: Store,
+  account: number,
+  after: number,
+  limit: number,
+): readonly { readonly zone: number; readonly dueMs: number }[] {
+  return statements(store)
+    .waitingZones.all(account, after, limit)
+    .map(([zone, dueMs]) => ({ zone, dueMs }));
+}
+
+/** Targets of a zone that are due now, the longest overdue first. */
+export function dueTargets(
+  store: Store,
+  { account, zone, nowMs, limit }: { account: number; zone: number; nowMs: number; limit: number },
+): DueTargetRow[] {
+  return statements(store).due.all(account, zone, nowMs, limit);
 }
 
 /** The clock was put back by so much: the times of all targets go with it. */
@@ -151,13 +192,18 @@ export function shiftTargets(store: Store, byMs: number): void {
   statements(store).shift.run(byMs, byMs * 1000, byMs * 1000);
 }
 
+/** Targets that are due, with those that are being asked for. */
+export function countDueTargets(store: Store, nowMs: number): number {
+  return statements(store).countDue.get(nowMs)![0];
+}
+
 export function countTargets(store: Store): number {
   return statements(store).count.get()![0];
 }
 
-/** A new target is resolved as soon as possible; an existing one stays unchanged. */
-export function addTarget(store: Store, name: Uint8Array): void {
-  statements(store).insert.run(name);
+/** A new target is resolved as soon as possible; of an existing one, only whose turn it takes changes. */
+export function addTarget(store: Store, name: Uint8Array, zone: number): void {
+  statements(store).put.run(name, zone);
 }
 
 export function removeTarget(store: Store, name: Uint8Array): void {
