@@ -16,7 +16,8 @@ import { type ZoneChange, type ZoneRow, zonesOfName } from '../../store/zones/zo
 import { chooseAccount, requireZone } from '../guard/access.js';
 import { commitAlone, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { giveUpReplacement, mayReplace, planReplacement } from '../kernel/replacement.js';
+import { commitPrepared, OUTDATED } from '../kernel/prepared.js';
+import { mayReplace, planReplacement } from '../kernel/replacement.js';
 import type { Replacement } from '../kernel/touched-zone.js';
 import { planRemoval } from '../kernel/unused-records.js';
 import { parseZoneName } from '../rules/names.js';
@@ -100,9 +101,6 @@ export async function importZone(ctx: Context, input: ImportInput): Promise<Impo
   }
 }
 
-/** A zone whose settings or keys change all the time is signed in one long write in the end. */
-const MOST_PLANS = 4;
-
 const ORDERS = { refuse: 'refuse', strip: 'strip', presigned: 'apart', sign: 'replace' } as const;
 
 interface ImportWork {
@@ -122,7 +120,7 @@ async function importAtOnce(ctx: Context, work: ImportWork): Promise<ImportResul
 
 /** Others can write while the records are stored; the zone gets them in one short write. */
 async function importInParts(ctx: Context, work: ImportWork): Promise<ImportResult> {
-  await preparePlace(ctx, work);
+  await tryPlace(ctx, work);
   const { onProgress, signal } = work.input;
   const staged = await stageInParts(ctx, work.order, onProgress, signal);
   let used = false;
@@ -135,49 +133,29 @@ async function importInParts(ctx: Context, work: ImportWork): Promise<ImportResu
   }
 }
 
-/** Where the zone would be imported now. What would be refused at the end is refused. */
-async function preparePlace(ctx: Context, work: ImportWork): Promise<Place> {
+/** Refuses what would be refused at the end. */
+async function tryPlace(ctx: Context, work: ImportWork): Promise<void> {
   const { outcome: _, ...trial } = ctx;
-  const { value } = await commitAlone({ ...trial, dryRun: true }, (draft) => prepareZone(trial, draft, work));
-  return value;
+  await commitAlone({ ...trial, dryRun: true }, (draft) => void prepareZone(trial, draft, work));
 }
-
-async function switchNow(
-  ctx: Context,
-  work: ImportWork,
-  staged: Staged,
-  replacement?: Replacement,
-): Promise<ImportResult> {
-  const { value } = await commitAlone(ctx, (draft) => {
-    return switchIn(ctx, draft, work, prepareZone(ctx, draft, work), staged, replacement);
-  });
-  return value;
-}
-
-/** The plan for a replacement does not fit the zone any more; never leaves this module. */
-class PlanOutdated extends Error {}
 
 /** What a replacement changes is found out and signed before the write, and anew when settings or keys change meanwhile. */
 async function switchPlanned(ctx: Context, work: ImportWork, staged: Staged): Promise<ImportResult> {
   const mayPlan = !staged.issues.some(isError) && work.signatures.wish.kind === 'refuse';
-  let plan: Replacement | undefined;
-  let used = false;
-  try {
-    for (let plans = 0; mayPlan && plans < MOST_PLANS; plans++) {
-      const { zone, isNew } = await preparePlace(ctx, work);
-      if (isNew) break;
-      plan = await planReplacement(ctx, zone, { ...zone, ...columnsAfter(ctx, work, zone, staged) }, plan?.signatures);
-      const result = await switchNow(ctx, work, staged, plan).catch((error: unknown) => {
-        if (error instanceof PlanOutdated) return undefined;
-        throw error;
-      });
-      used = result !== undefined && !ctx.dryRun;
-      if (result) return result;
-    }
-  } finally {
-    if (plan && !used) await giveUpReplacement(ctx, plan);
-  }
-  return switchNow(ctx, work, staged);
+  const rowAfter = (zone: ZoneRow): ZoneRow => ({ ...zone, ...columnsAfter(ctx, work, zone, staged) });
+  const { value } = await commitPrepared(ctx, {
+    async plan(outdated) {
+      const zone = mayPlan ? zoneToReplace(ctx, work) : undefined;
+      return zone && { replacement: await planReplacement(ctx, zone, rowAfter(zone), outdated) };
+    },
+    make(draft, plan) {
+      const zone = plan && zoneToReplace(ctx, work);
+      if (plan && !(zone && mayReplace(ctx, rowAfter(zone), plan.replacement))) return OUTDATED;
+      return switchIn(ctx, draft, work, prepareZone(ctx, draft, work), staged, plan?.replacement);
+    },
+    read: (result) => result,
+  });
+  return value;
 }
 
 interface ImportedName {
@@ -221,7 +199,6 @@ function switchIn(
   if (issues.some(isError)) throw new FileHasErrors(issues.sort(errorsFirst));
   const columns = columnsAfter(ctx, work, zone, stored);
   const serial = isNew && input.automaticSoa ? zone.serial : columns.serial;
-  if (replacement && (isNew || !mayReplace(ctx, { ...zone, ...columns }, replacement))) throw new PlanOutdated();
   if (!isNew) draft.noteReplacement(zone.seq, replacement);
   invariant(useRecordSet(store, stored.set), 'the staged records are there');
   if (!isNew && !input.automaticSoa && !serialIsAfter(serial, zone.serial)) issues.push(staleSerial(serial, zone));
@@ -314,15 +291,23 @@ interface Place {
   readonly isNew: boolean;
 }
 
-function prepareZone(ctx: Context, draft: Draft, { name: { name, apex }, input }: ImportWork): Place {
+function prepareZone(ctx: Context, draft: Draft, work: ImportWork): Place {
+  const known = zoneToReplace(ctx, work);
+  if (known) return { zone: known, isNew: false };
+  const { seq: account } = chooseAccount(ctx, work.input.accountId);
+  return { zone: addZone(ctx, draft, { ...work.name, account, type: 'full' }), isNew: true };
+}
+
+/** The zone whose records are replaced; undefined when there is none yet. */
+function zoneToReplace(ctx: Context, { name: { name }, input }: ImportWork): ZoneRow | undefined {
   const account = chooseAccount(ctx, input.accountId);
   const known = zonesOfName(ctx.store, name);
   // Without a named account, a zone with a unique name is meant.
   const only =
     input.accountId === undefined && ctx.actor.superAdministrator && known.length === 1 ? known[0] : undefined;
   const zone = known.find((row) => row.account === account.seq) ?? only;
-  if (!zone) return { zone: addZone(ctx, draft, { name, apex, account: account.seq, type: 'full' }), isNew: true };
+  if (!zone) return undefined;
   if (!input.replace) throw zoneFailure('importExists', { name });
   if (zone.type === 'secondary') throw zoneFailure('importSecondary', { name });
-  return { zone: requireZone(ctx, toHex(zone.id)), isNew: false };
+  return requireZone(ctx, toHex(zone.id));
 }

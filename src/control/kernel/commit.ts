@@ -127,10 +127,20 @@ function noteOutcome<T>(ctx: Context, committed: Committed<T>): Committed<T> {
 }
 
 /** A {@link commit} with its own transaction, for work so large that undoing a part would need too much memory. */
-export async function commitAlone<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
+export async function commitAlone<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>>;
+export async function commitAlone<T, Result>(
+  ctx: Context,
+  work: (draft: Draft) => T,
+  read: (value: T) => Result,
+): Promise<Committed<Result>>;
+export async function commitAlone<T, Result>(
+  ctx: Context,
+  work: (draft: Draft) => T,
+  read: (value: T) => T | Result = (value) => value,
+): Promise<Committed<T | Result>> {
   requireWriter(ctx.actor);
   const committed = await untilSigned(ctx, (own) => {
-    const run = (): Committed<T> => draftAndFinish(own, work, (value) => value);
+    const run = (): Committed<T | Result> => draftAndFinish(own, work, read);
     return own.dryRun ? runDry(own, run) : runJob(own, run);
   });
   return noteOutcome(ctx, committed);

@@ -4,26 +4,23 @@
  * anew.
  */
 import { toHex } from '../../base/bytes.js';
-import { AppError } from '../../base/errors.js';
-import { finished, inSlices, nextSlice } from '../../base/slices.js';
+import { finished, inSlices } from '../../base/slices.js';
 import { ownerText } from '../../serving/difference.js';
 import { findRecord, findSameRecord, type NewRecordRow, type RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { requireWriter } from '../guard/access.js';
 import type { AuditEntry } from './audit-entry.js';
-import { type Committed, commitAndRead, type Draft, orUnavailable } from './commit.js';
+import { type Committed, commitAndRead, type Draft } from './commit.js';
 import type { Context } from './context.js';
 import { createOwnerTallies } from './owner-tally.js';
+import { commitPrepared, OUTDATED, type Prepared } from './prepared.js';
 import { type RecordEdits, requireEditable } from './record-edits.js';
-import { giveUpSignatures, mayReplace, planSignedEdits } from './replacement.js';
+import { mayReplace, planSignedEdits } from './replacement.js';
 import { createStock } from './signature-stock.js';
-import { giveUpEdits, prepareEdits, type RecordChange } from './staged-edits.js';
+import { giveUpEdits, prepareEdits, type ReadyEdits, type RecordChange } from './staged-edits.js';
 import type { StagedSignatures } from './touched-zone.js';
 
 /** Edits of fewer records are made in the write itself, which takes some milliseconds. */
 export const FEW_EDITS = 200;
-/** A zone that changes all the time is edited in one long write in the end. */
-const MOST_PLANS = 4;
 
 /** Edits by the rules of a draft that nobody sees yet. */
 interface Plan extends RecordEdits {
@@ -108,6 +105,15 @@ export interface LargeEdit<Value, Result> {
   readonly read: (value: Value) => Result;
 }
 
+/** Edits that were planned for a zone as it was. */
+interface PlannedEdits<Value> extends Prepared {
+  readonly zone: ZoneRow;
+  readonly value: Value;
+  readonly entries: readonly AuditEntry[];
+  /** Undefined when nothing changes. */
+  readonly ready: ReadyEdits | undefined;
+}
+
 /** Makes all edits of a zone in one commit. */
 export async function commitEdits<Value, Result>(
   context: Context,
@@ -115,61 +121,46 @@ export async function commitEdits<Value, Result>(
 ): Promise<Committed<Result>> {
   // Signatures for one plan fit the next one too.
   const ctx = context.zoneKeys ? { ...context, stock: context.stock ?? createStock() } : context;
+  const { size, zone, work, read } = edit;
+  const atOnce = (draft: Draft): Value => finished(work(draft, zone()));
   // A secondary zone has few records of its own, and removing one may show one of its primary.
-  const atOnce = edit.size <= FEW_EDITS || edit.zone().type === 'secondary';
-  let outdated: StagedSignatures | undefined;
-  for (let plans = 0; !atOnce && plans < MOST_PLANS; plans++) {
-    const attempt = await orUnavailable(ctx, commitPlan(ctx, edit, outdated));
-    if ('committed' in attempt) return attempt.committed;
-    outdated = attempt.outdated;
-  }
-  if (outdated) await giveUpSignatures(ctx, outdated);
-  return commitAndRead(ctx, (draft) => finished(edit.work(draft, edit.zone())), edit.read);
+  if (size <= FEW_EDITS || zone().type === 'secondary') return commitAndRead(ctx, atOnce, read);
+  return commitPrepared(ctx, {
+    plan: (outdated) => planEdits(ctx, edit, outdated),
+    make: (draft, plan: PlannedEdits<Value> | undefined) =>
+      plan ? makePlanned(ctx, draft, zone(), plan) : atOnce(draft),
+    read,
+  });
 }
 
-type Attempt<Result> =
-  | { readonly committed: Committed<Result> }
-  /** The zone has changed meanwhile. Most of these signatures fit it still. */
-  | { readonly outdated: StagedSignatures | undefined };
-
-/** `outdated`: the signatures of the attempt before. */
-async function commitPlan<Value, Result>(
+async function planEdits<Value, Result>(
   ctx: Context,
-  { zone: findZone, work, read }: LargeEdit<Value, Result>,
+  { zone: findZone, work }: LargeEdit<Value, Result>,
   outdated: StagedSignatures | undefined,
-): Promise<Attempt<Result>> {
-  requireWriter(ctx.actor);
+): Promise<PlannedEdits<Value>> {
   const zone = findZone();
   const plan = openPlan(ctx, zone);
   const value = await inSlices(ctx.clock, work(plan, zone));
+  const { entries } = plan;
   const changes = plan.changes();
+  if (changes.length === 0) return { zone, value, entries, ready: undefined };
   const replacement = await planSignedEdits(ctx, zone, changes, outdated);
   const ready = await prepareEdits(ctx, zone, changes, replacement !== undefined);
-  await nextSlice();
-  let isLeft = false;
-  let isStale = false;
-  try {
-    const apply = (draft: Draft): boolean => {
-      const now = findZone();
-      if (!isSameState(now, zone) || (replacement && !mayReplace(ctx, now, replacement))) return false;
-      if (changes.length > 0) draft.applyReady(zone.seq, ready, replacement);
-      // Nobody would read those of a dry run.
-      if (!ctx.dryRun) for (const entry of plan.entries) draft.audit(entry);
-      return true;
-    };
-    const committed = await commitAndRead(ctx, apply, (applied) => (applied ? { result: read(value) } : undefined));
-    isStale = committed.value === undefined;
-    if (!committed.value) return { outdated: replacement?.signatures };
-    isLeft = changes.length > 0 && !ctx.dryRun;
-    return { committed: { ...committed, value: committed.value.result } };
-  } catch (error) {
-    // A store that takes no writes would only keep the client waiting; what is staged is removed as that of a crash is.
-    isLeft = error instanceof AppError && error.status === 503;
-    throw error;
-  } finally {
-    if (!isLeft) await giveUpEdits(ctx, ready);
-    if (!isLeft && !isStale && replacement?.signatures) await giveUpSignatures(ctx, replacement.signatures);
-  }
+  return { zone, value, entries, ready, replacement, giveUp: () => giveUpEdits(ctx, ready) };
+}
+
+/** `now`: the zone's row inside the write. */
+function makePlanned<Value>(
+  ctx: Context,
+  draft: Draft,
+  now: ZoneRow,
+  { zone, value, entries, ready, replacement }: PlannedEdits<Value>,
+): Value | typeof OUTDATED {
+  if (!isSameState(now, zone) || (replacement && !mayReplace(ctx, now, replacement))) return OUTDATED;
+  if (ready) draft.applyReady(zone.seq, ready, replacement);
+  // Nobody would read those of a dry run.
+  if (!ctx.dryRun) for (const entry of entries) draft.audit(entry);
+  return value;
 }
 
 function isSameState(a: ZoneRow, b: ZoneRow): boolean {

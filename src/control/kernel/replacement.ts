@@ -14,13 +14,11 @@ import type { Store } from '../../store/driver.js';
 import { MOST_CHANGED_RRS, MOST_CHANGED_SIGNED_RRS } from '../../store/log/changes.js';
 import { openPlannedRecords, type PlannedRecords } from '../../store/records/past-records.js';
 import { placeOfSet } from '../../store/records/places.js';
-import { dropRecordSet } from '../../store/records/record-sets.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
 import type { Participant } from './participant.js';
 import type { RecordChange } from './staged-edits.js';
 import { MOST_COMPARED, type Replacement, type StagedSignatures } from './touched-zone.js';
-import { planRemoval } from './unused-records.js';
 
 /**
  * Finds it out for a zone that has not changed since `before` was read. `after`: its row as it will be; `reader`: a handle that
@@ -86,7 +84,6 @@ export async function planSignedEdits(
   const isWorthIt = changes.length > FEW_SIGNED && records <= MOST_TIMES * changes.length;
   const isWorse = isLogged && records > MOST_COMPARED;
   if (!zoneKeys || !isWorthIt || isWorse || !isSignedHere(servingZone(store, before, settings).signing?.row)) {
-    if (outdated) await giveUpSignatures(ctx, outdated);
     return undefined;
   }
   const planned = openPlannedRecords(store, before);
@@ -113,17 +110,6 @@ function* planAll(planned: PlannedRecords, changes: readonly RecordChange[]): Ge
 /** Whether the write may use it. `after`: the zone's row as it will be. */
 export function mayReplace(ctx: Context, after: ZoneRow, { signatures }: Replacement): boolean {
   return signatures === undefined || signerOf(ctx)?.fits?.(ctx, after, signatures) === true;
-}
-
-/** Removes what was staged for a replacement that does not happen. */
-export async function giveUpReplacement(ctx: Context, { signatures }: Replacement): Promise<void> {
-  if (signatures) await giveUpSignatures(ctx, signatures);
-}
-
-export async function giveUpSignatures(ctx: Context, { set }: StagedSignatures): Promise<void> {
-  await ctx.store.write(() => {
-    if (!dropRecordSet(ctx.store, set)) planRemoval(ctx);
-  });
 }
 
 /** A zone, and the handle through which its records are read. */

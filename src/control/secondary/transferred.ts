@@ -17,7 +17,8 @@ import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { type ImportedSoa, soaOf } from '../imports/reader.js';
 import { commitAlone, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { giveUpReplacement, mayReplace, planReplacement } from '../kernel/replacement.js';
+import { commitPrepared, OUTDATED, type Prepared } from '../kernel/prepared.js';
+import { mayReplace, planReplacement } from '../kernel/replacement.js';
 import type { Replacement } from '../kernel/touched-zone.js';
 import { planRemoval } from '../kernel/unused-records.js';
 import { isOverride } from '../rules/of-primary.js';
@@ -43,7 +44,6 @@ export class DoesNotFit extends Error {}
 
 /** Differences with more records replace the set of records. */
 const MOST_EDITS = MOST_CHANGED_RRS;
-const MOST_ATTEMPTS = 5;
 
 /**
  * Applies differences, one after the other, as one change. Throws {@link DoesNotFit}, and then nothing has changed. Resolves to
@@ -133,22 +133,31 @@ export interface StagedVersion extends Version {
   readonly signed?: readonly PlacedRR[] | undefined;
 }
 
+/** What is to be done to a zone as it was. */
+interface PlannedVersion extends Prepared {
+  readonly zone: ZoneRow;
+  /** Undefined: the zone gets the set. */
+  readonly pairs: readonly Pair[] | undefined;
+}
+
 /**
  * Makes the zone what a staged set says. Few differences are applied to the records of the zone; with many it gets the set. In
  * both cases the set is used up afterwards. False as above, and when another version came meanwhile: another node has taken
  * over from one that stood still. Then the caller gives the set up.
  */
 export async function applyVersion(ctx: Context, seq: number, staged: StagedVersion): Promise<boolean> {
-  for (let attempt = 1; ; attempt++) {
-    const zone = zoneToWrite(ctx, seq);
-    if (!zone) return false;
-    const pairs = await inSlices(ctx.clock, compare(ctx, zone, staged.set));
-    const replacement = pairs || staged.signed ? undefined : await planReplacement(ctx, zone, rowWith(zone, staged));
-    const applied = await switchTo(ctx, zone, staged, pairs, replacement);
-    if (applied !== 'applied' && replacement) await giveUpReplacement(ctx, replacement);
-    if (applied !== 'stale') return applied === 'applied';
-    if (attempt === MOST_ATTEMPTS) throw new Error(`the zone ${zone.name} changed ${attempt} times during a transfer`);
-  }
+  const { value } = await commitPrepared(ctx, {
+    async plan(outdated): Promise<PlannedVersion | undefined> {
+      const zone = zoneToWrite(ctx, seq);
+      if (!zone) return undefined;
+      const pairs = await inSlices(ctx.clock, compare(ctx, zone, staged.set));
+      if (pairs || staged.signed) return { zone, pairs };
+      return { zone, pairs, replacement: await planReplacement(ctx, zone, rowWith(zone, staged), outdated) };
+    },
+    make: (draft, plan) => switchTo(ctx, draft, seq, staged, plan),
+    read: (isApplied) => isApplied,
+  });
+  return value;
 }
 
 /** The row of a zone with a version. */
@@ -156,27 +165,24 @@ function rowWith(zone: ZoneRow, { soa, set, records }: StagedVersion): ZoneRow {
   return { ...zone, ...soaOf(soa).columns, record_set: set, record_count: records, expired: 0 };
 }
 
-async function switchTo(
+/** False when the zone is gone, or has got another version. */
+function switchTo(
   ctx: Context,
-  { seq, version, record_set: set }: ZoneRow,
+  draft: Draft,
+  seq: number,
   staged: StagedVersion,
-  pairs: readonly Pair[] | undefined,
-  replacement: Replacement | undefined,
-): Promise<'applied' | 'stale' | 'gone'> {
-  const { value } = await commitAlone(ctx, (draft) => {
-    const current = zoneToWrite(ctx, seq);
-    if (!current) return 'gone';
-    if (findIncoming(ctx.store, seq)!.serial !== staged.over) return 'gone';
-    // Somebody wrote meanwhile.
-    if (current.version !== version || current.record_set !== set) return 'stale';
-    if (replacement && !mayReplace(ctx, rowWith(current, staged), replacement)) return 'stale';
-    if (pairs) editPairs(ctx, draft, current, pairs);
-    else replaceSet(ctx, draft, current, staged, replacement);
-    finish(ctx, draft, current, staged);
-    if (pairs && !dropRecordSet(ctx.store, staged.set)) planRemoval(ctx);
-    return 'applied';
-  });
-  return value;
+  plan: PlannedVersion | undefined,
+): boolean | typeof OUTDATED {
+  const zone = zoneToWrite(ctx, seq);
+  if (!zone || findIncoming(ctx.store, seq)!.serial !== staged.over) return false;
+  // Somebody wrote meanwhile.
+  if (plan && (zone.version !== plan.zone.version || zone.record_set !== plan.zone.record_set)) return OUTDATED;
+  if (plan?.replacement && !mayReplace(ctx, rowWith(zone, staged), plan.replacement)) return OUTDATED;
+  if (plan?.pairs) editPairs(ctx, draft, zone, plan.pairs);
+  else replaceSet(ctx, draft, zone, staged, plan?.replacement);
+  finish(ctx, draft, zone, staged);
+  if (plan?.pairs && !dropRecordSet(ctx.store, staged.set)) planRemoval(ctx);
+  return true;
 }
 
 /** Store numbers of rows. */
