@@ -52,7 +52,8 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   backup: ['bucket', 'control', 'store', 'base'],
   server: ['answer', 'image', 'publish', 'dns', 'base'],
   edge: ['hostnames', 'certs', 'bucket', 'vault', 'resolver', 'serving', 'http', 'store', 'egress', 'dns', 'base'],
-  api: ['explain', 'observe', 'hostnames', 'certs', 'bucket', 'control', 'http', 'store', 'dns', 'base'],
+  warnings: ['backup', 'certs', 'control', 'resolver', 'serving', 'dnssec', 'store', 'dns', 'base'],
+  api: ['warnings', 'explain', 'observe', 'hostnames', 'certs', 'bucket', 'control', 'http', 'store', 'dns', 'base'],
   roles: [],
   cli: ['roles'],
 };

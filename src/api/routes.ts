@@ -23,6 +23,7 @@ import { healthRoutes, type Readiness } from './health/routes.js';
 import { ipRoutes } from './ips/routes.js';
 import { metricsRoutes } from './metrics/routes.js';
 import { overviewRoutes } from './overview/routes.js';
+import type { WarningSource } from './overview/warnings.js';
 import { purgeCacheRoutes } from './purge-cache/routes.js';
 import { type ApplicationFacts, bucketApplicationRoutes } from './r2-application/routes.js';
 import { absentBucketRoutes } from './r2-buckets/absent-routes.js';
@@ -57,6 +58,7 @@ export interface RouteParts {
   readonly edgeAddresses: readonly Uint8Array[];
   readonly propagation: Propagation | undefined;
   readonly readCluster: (() => Promise<Cluster>) | undefined;
+  readonly warnings: WarningSource;
   readonly application: ApplicationFacts | undefined;
 }
 
@@ -99,6 +101,8 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
 export interface RootParts {
   readonly base: ContextBase;
   readonly readiness: () => Readiness;
+  /** How many warnings there are by kind; undefined: not known yet. */
+  readonly warningCounts?: () => Readonly<Record<string, number>> | undefined;
   /** The text of `/metrics`. */
   readonly metrics: () => Promise<string>;
 }

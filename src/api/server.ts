@@ -25,6 +25,7 @@ import type { ContextBase } from '../control/kernel/context.js';
 import type { Propagation } from '../control/kernel/propagation.js';
 import type { HostnameServices } from '../hostnames/context.js';
 import { type Activity, createActivity } from '../observe/activity.js';
+import type { Finding } from '../warnings/finding.js';
 import { authenticate } from './auth.js';
 import { bodyFailure, JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
 import { checkBody, checkLargeBody, refuseText } from './body-schema.js';
@@ -39,6 +40,7 @@ import { createDiskGuard } from './disk-guard.js';
 import { failure, MalformedIdentifier, pathOf, sendError } from './errors.js';
 import type { Readiness } from './health/routes.js';
 import { DOCS_PATH, docsOptions, openapiOptions } from './openapi/document.js';
+import { createWarningSource } from './overview/warnings.js';
 import { permit, requireArea } from './permission.js';
 import type { ApplicationFacts } from './r2-application/routes.js';
 import { registerRateLimit, requestCounter } from './rate-limit.js';
@@ -62,6 +64,10 @@ export interface ApiOptions {
   readonly metricsPublic?: boolean;
   /** Where requests are counted. */
   readonly requestMetrics?: RequestMetrics;
+  /** Warnings that the database does not show; absent: none. */
+  readonly processFindings?: () => Promise<readonly Finding[]>;
+  /** How many warnings there are by kind, for `/readyz`. */
+  readonly warningCounts?: () => Readonly<Record<string, number>> | undefined;
   /** The text of `/metrics`. */
   readonly metrics: () => Promise<string>;
   /** Requests of a user in five minutes; 0 or absent: no limit. */
@@ -275,6 +281,7 @@ async function registerVersion4(scope: FastifyInstance, options: ApiOptions): Pr
     services: { vault: certificates.vault },
     activity: options.activity ?? createActivity(base.clock, () => undefined),
     edgeAddresses: base.settings.edgeAddresses,
+    warnings: createWarningSource(base, options.readers, options.processFindings ?? (async () => [])),
   };
   for (const routes of ROUTES) await scope.register(routes, parts);
   refuseOtherMethods(scope, declared);

@@ -4,40 +4,34 @@ import { createServer } from 'node:net';
 import type { Command } from 'commander';
 import { type Clock, SystemClock } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
+import { periodMs } from '../config/backup-settings.js';
 import type { LoadedSettings } from '../config/load.js';
-import { printHostPort, type Settings } from '../config/schema.js';
-import { createUpstream } from '../resolver/upstream.js';
+import type { Settings } from '../config/schema.js';
+import { OPERATOR } from '../control/guard/actor.js';
 import { masterKeysOf, servingSettings, upstreamServers } from '../roles/control-base.js';
 import { dataFile, hasDatabase, prepareDataDirectory, readRunning } from '../roles/data-directory.js';
 import { chooseDnsPort, DNS_PORT } from '../roles/dns-port.js';
 import { checkHealth } from '../roles/health.js';
 import { openStore, type Store } from '../store/driver.js';
 import { findDamage, journalMode } from '../store/integrity.js';
-import { listJobs } from '../store/jobs.js';
 import { requireSchema } from '../store/migrate.js';
 import { servedZones } from '../store/zones/zones.js';
 import { vaultStatus } from '../vault/status.js';
+import { examineBackups } from '../warnings/backups.js';
+import { examineStore } from '../warnings/examine.js';
+import { type Finding, nameSome } from '../warnings/finding.js';
+import { examineResolvers } from '../warnings/resolvers.js';
+import { examineNameServers, heldZone } from '../warnings/zones.js';
 import { examineCluster } from './cluster/examine.js';
 import { type CommandContext, example } from './command.js';
-import { printInstant } from './control.js';
-import { examineSignedZones } from './dnssec/examine.js';
-import { examineCertificates } from './examine-certificates.js';
 import { healthTarget } from './healthcheck.js';
-import { examineBackups } from './operations/examine-backups.js';
 import { examineBodies } from './operations/examine-bodies.js';
 import { examineChanges } from './operations/examine-changes.js';
-import { examineConsumedCatalogs, examineSecondaries } from './operations/examine-secondaries.js';
-import { examineShares } from './operations/examine-shares.js';
-import { examineUpdateKeys } from './operations/examine-update-keys.js';
-import { examineNameServers, examineZones } from './operations/examine-zones.js';
-import type { Finding } from './operations/finding.js';
-import { addSettingOptions, loadCommandSettings } from './settings.js';
+import { addSettingOptions, loadCommandSettings, withRunningSettings } from './settings.js';
 import { showControls } from './terminal.js';
 
 const LEAST_FREE_BYTES = 512 * 1024 * 1024;
 const TIMEOUT_MS = 2000;
-/** Failing jobs that are named. */
-const MOST_JOBS = 5;
 
 interface DoctorOptions {
   readonly json?: boolean;
@@ -51,7 +45,8 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Co
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane doctor', 'zoneplane doctor --data-dir /var/lib/zoneplane --json'));
   addSettingOptions(doctor).action(async ({ json, bodies = false }: DoctorOptions) => {
-    const findings = await examine(loadCommandSettings(doctor, environment), new SystemClock(), bodies);
+    const loaded = withRunningSettings(loadCommandSettings(doctor, environment));
+    const findings = await examine(loaded, new SystemClock(), bodies);
     terminal.exitCode = findings.some(({ verdict }) => verdict === 'fail') ? 1 : 0;
     if (json) {
       terminal.json(findings);
@@ -76,32 +71,35 @@ async function examine(loaded: LoadedSettings, clock: Clock, readsBodies: boolea
   findings.push(...database);
   if (isUsable && !database.some(({ verdict }) => verdict === 'fail')) {
     findings.push(
-      ...examineServedZones(settings),
+      ...examineStored(settings, clock),
       ...(await examineBodies(settings, readsBodies)),
-      ...examineBackups(settings, clock),
+      ...examineBackups({ directory: settings.backupDir, everyMs: periodMs(settings.backupEvery) }, clock.nowMs()),
       ...examineVault(loaded),
-      ...examineJobs(settings),
-      ...examineExpiry(settings, clock),
       ...(hasDatabase(settings.dataDir) ? await examineCluster(loaded, clock) : []),
     );
   }
+  return nameSome([
+    ...findings,
+    ...(await examineServer(settings, clock)),
+    ...(await examineResolvers(upstreamServers(settings), clock)),
+  ]);
+}
+
+/** The server of this data directory as its clients see it, or whether one could start. */
+async function examineServer(settings: Settings, clock: Clock): Promise<Finding[]> {
+  const what = 'server';
   const running = readRunning(settings.dataDir);
-  if (running) {
-    findings.push({
-      what: 'server',
-      verdict: 'ok',
-      text: `zoneplane ${running.version} runs as process ${running.pid}`,
-    });
-    for (const { what, ok, text, heldZones = [] } of await checkHealth(healthTarget(settings), clock, TIMEOUT_MS)) {
-      findings.push({ what, verdict: ok ? 'ok' : 'fail', text });
-      findings.push(...heldZones.map(heldFinding));
-    }
-  } else {
-    findings.push({ what: 'server', verdict: 'warn', text: 'not running on this data directory' });
-    findings.push(...(await examinePorts(settings)));
+  if (!running) {
+    return [{ what, verdict: 'warn', text: 'not running on this data directory' }, ...(await examinePorts(settings))];
   }
-  findings.push(...(await examineResolvers(settings, clock)));
-  return findings;
+  const asked = await checkHealth(healthTarget(settings), clock, TIMEOUT_MS);
+  return [
+    { what, verdict: 'ok', text: `zoneplane ${running.version} runs as process ${running.pid}` },
+    ...asked.flatMap(({ what, ok, text, heldZones = [] }): Finding[] => [
+      { what, verdict: ok ? 'ok' : 'fail', text },
+      ...heldZones.map((zone) => heldZone(zone)),
+    ]),
+  ];
 }
 
 function examineSettings({ settings }: LoadedSettings): Finding[] {
@@ -157,10 +155,7 @@ function examineInitialKey(path: string): Finding[] {
 function examineDatabase({ dataDir }: Settings): Finding[] {
   const what = 'database';
   if (!hasDatabase(dataDir)) return [{ what, verdict: 'ok', text: 'none yet; the first start makes it' }];
-  let store: Store | undefined;
-  try {
-    store = openStore(dataDir, { readonly: true });
-    requireSchema(store);
+  return withDatabase(dataDir, what, (store) => {
     const damage = findDamage(store);
     const mode = journalMode(store);
     const zones = servedZones(store).length;
@@ -170,41 +165,27 @@ function examineDatabase({ dataDir }: Settings): Finding[] {
     }
     if (mode !== 'wal') return [{ what, verdict: 'warn', text: `journal mode is ${mode}, not wal` }];
     return [{ what, verdict: 'ok', text: `sound, ${zones} zone${zones === 1 ? '' : 's'} served` }];
-  } catch (error) {
-    return [failureOf(what, error)];
-  } finally {
-    store?.close();
-  }
+  });
 }
 
-/** Only the settings where there is no database that could be asked. */
-function examineServedZones(settings: Settings): Finding[] {
-  const { dataDir } = settings;
-  if (!hasDatabase(dataDir)) return examineNameServers(settings);
-  let store: Store | undefined;
-  try {
-    store = openStore(dataDir, { readonly: true });
-    requireSchema(store);
-    return [...examineZones(store, settings), ...examineShares(store)];
-  } catch (error) {
-    return [failureOf('zones', error)];
-  } finally {
-    store?.close();
-  }
+/** What the database shows; only the settings where there is none that could be asked. */
+function examineStored(settings: Settings, clock: Clock): Finding[] {
+  const { dataDir, nameservers, zoneActivation: activation } = settings;
+  if (!hasDatabase(dataDir)) return examineNameServers(nameservers);
+  return withDatabase(dataDir, 'zones', (store) => {
+    const serving = { ...servingSettings(settings, store), activation };
+    const found = examineStore({ store, actor: OPERATOR }, serving, clock.nowUs());
+    // One warning about these name servers is enough.
+    const isSaid = found.some(({ kind }) => kind === 'test-name-servers');
+    return [...(isSaid ? [] : examineNameServers(nameservers)), ...found];
+  });
 }
 
 /** Also for a database without tables, which is what may be left of one whose log is gone. */
 function examineLostChanges({ dataDir }: Settings, clock: Clock): Finding[] {
   if (!hasDatabase(dataDir)) return [];
-  let store: Store | undefined;
-  try {
-    store = openStore(dataDir, { readonly: true });
-    return examineChanges(store, clock, readRunning(dataDir) !== undefined);
-  } catch (error) {
-    return [failureOf('changes', error)];
-  } finally {
-    store?.close();
-  }
+  const isRunning = readRunning(dataDir) !== undefined;
+  return withDatabase(dataDir, 'changes', (store) => examineChanges(store, clock, isRunning), false);
 }
 
 /** Nothing where there is no database that could be asked: that is a finding of its own. */
@@ -212,80 +193,24 @@ function examineVault(loaded: LoadedSettings): Finding[] {
   const what = 'master key';
   const { dataDir } = loaded.settings;
   if (!hasDatabase(dataDir)) return [];
-  let store: Store | undefined;
-  try {
-    store = openStore(dataDir, { readonly: true });
-    requireSchema(store);
+  return withDatabase(dataDir, what, (store) => {
     const { place, key, oldKeys } = vaultStatus(store, masterKeysOf(loaded));
     if (key === undefined) return [{ what, verdict: 'ok', text: 'none yet; the next start makes it' }];
     if (oldKeys === 0) return [{ what, verdict: 'ok', text: `${place} opens the vault` }];
     const text = `${place} still holds ${oldKeys} old key${oldKeys === 1 ? '' : 's'}`;
     return [{ what, verdict: 'warn', text, remedy: 'Finish their replacement with `zoneplane vault rotate`.' }];
-  } catch (error) {
-    return [failureOf(what, error)];
-  } finally {
-    store?.close();
-  }
+  });
 }
 
-function heldFinding(zone: string): Finding {
-  return {
-    what: 'zones',
-    verdict: 'fail',
-    text: `changes of ${zone} cannot be published: queries see it as it was before`,
-    remedy: 'The log of the DNS process says why. Undo the change, or remove the record it names.',
-  };
-}
-
-/** The jobs that failed last time; nothing where there is no database that could be asked. */
-function examineJobs({ dataDir }: Settings): Finding[] {
-  const what = 'jobs';
-  if (!hasDatabase(dataDir)) return [];
+/** What `look` finds in the database, or why it cannot look. */
+function withDatabase(dataDir: string, what: string, look: (store: Store) => Finding[], hasSchema = true): Finding[] {
   let store: Store | undefined;
   try {
     store = openStore(dataDir, { readonly: true });
-    requireSchema(store);
-    const failing = listJobs(store, MOST_JOBS + 1, 'failing');
-    if (failing.length === 0) return [{ what, verdict: 'ok', text: 'none failed last time' }];
-    const more = failing.length > MOST_JOBS ? [{ what, verdict: 'warn' as const, text: 'there are more' }] : [];
-    const findings = failing.slice(0, MOST_JOBS).map((row): Finding => {
-      const job = `${row.kind}${row.subject === '' ? '' : ` of ${row.subject}`}`;
-      const next = printInstant(row.run_at * 1000);
-      const text = `${job} failed ${row.attempt} time${row.attempt === 1 ? '' : 's'} in a row: ${row.last_error}`;
-      return {
-        what,
-        verdict: 'warn',
-        text,
-        remedy: `It is tried again at ${next}; see \`zoneplane job list --failed\`.`,
-      };
-    });
-    return [...findings, ...more];
+    if (hasSchema) requireSchema(store);
+    return look(store);
   } catch (error) {
     return [failureOf(what, error)];
-  } finally {
-    store?.close();
-  }
-}
-
-/** Nothing where there is no database that could be asked. */
-function examineExpiry(settings: Settings, clock: Clock): Finding[] {
-  const { dataDir } = settings;
-  if (!hasDatabase(dataDir)) return [];
-  let store: Store | undefined;
-  try {
-    const opened = openStore(dataDir, { readonly: true });
-    store = opened;
-    requireSchema(opened);
-    const nowMs = clock.nowMs();
-    return opened.snapshot(() => [
-      ...examineSecondaries(opened, clock.nowUs()),
-      ...examineConsumedCatalogs(opened),
-      ...examineUpdateKeys(opened),
-      ...examineCertificates(opened, nowMs),
-      ...examineSignedZones(opened, nowMs, servingSettings(settings, opened)),
-    ]);
-  } catch (error) {
-    return [failureOf('certificates', error)];
   } finally {
     store?.close();
   }
@@ -316,27 +241,6 @@ function tryListen(host: string, port: number): Promise<string | undefined> {
     server.once('error', (error) => resolve((error as NodeJS.ErrnoException).code));
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
-}
-
-/** Each resolver is asked for a name that always exists. */
-async function examineResolvers(settings: Settings, clock: Clock): Promise<Finding[]> {
-  const what = 'resolvers';
-  const servers = upstreamServers(settings);
-  if (servers.length === 0)
-    return [{ what, verdict: 'ok', text: 'none is configured; the outside world is not asked' }];
-  return Promise.all(
-    servers.map(async (server): Promise<Finding> => {
-      const upstream = createUpstream({ servers: [server], clock, timeoutMs: TIMEOUT_MS, deadlineMs: TIMEOUT_MS });
-      const { status, reason } = await upstream.query('arpa', 'NS');
-      if (status === 'ok') return { what, verdict: 'ok', text: `${printHostPort(server)} answers` };
-      return {
-        what,
-        verdict: 'warn',
-        text: `${printHostPort(server)} does not help: ${reason ?? status}`,
-        remedy: 'Name resolvers that answer with ZONEPLANE_RESOLVER_UPSTREAMS, or none with an empty value.',
-      };
-    }),
-  );
 }
 
 function failureOf(what: string, error: unknown): Finding {

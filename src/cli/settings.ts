@@ -3,7 +3,8 @@ import { type Command, Option } from 'commander';
 import { UserError } from '../base/errors.js';
 import { flagHelp } from '../config/describe.js';
 import { type LoadedSettings, loadSettings } from '../config/load.js';
-import { SETTINGS, type SettingKey } from '../config/schema.js';
+import { SETTINGS, type SettingKey, type Settings } from '../config/schema.js';
+import { readRunning } from '../roles/data-directory.js';
 
 /** Read unless another file is named. */
 const DEFAULT_CONFIG_FILE = '/etc/zoneplane/zoneplane.yaml';
@@ -40,6 +41,21 @@ export function loadCommandSettings(
     if (secret) flags[`${name}-file`] = options[`${key}File`];
   }
   return loadSettings({ flags, environment, file: options['config'], defaultFile: DEFAULT_CONFIG_FILE });
+}
+
+/**
+ * The settings of the server that runs on the data directory, where this command line sets nothing else: what this terminal's
+ * environment says may be about another one. Secrets are not told; they stay as they are.
+ */
+export function withRunningSettings(loaded: LoadedSettings): LoadedSettings {
+  const told = readRunning(loaded.settings.dataDir)?.settings;
+  if (!told) return loaded;
+  const taken = SETTINGS.filter(
+    ({ key, secret }) => !secret && key !== 'dataDir' && loaded.origins[key].kind !== 'flag',
+  );
+  // A setting that is not told is not set there.
+  const theirs = Object.fromEntries(taken.map(({ key }) => [key, told[key]]));
+  return { ...loaded, settings: { ...loaded.settings, ...theirs } as Settings };
 }
 
 /** Other users of the machine see command lines. */

@@ -48,7 +48,7 @@ import type { AdminReport, DnsStatus, EdgeStatus } from './ipc.js';
 import { startJobs } from './jobs.js';
 import { STATUS_PERIOD_MS } from './limits.js';
 import { lockDataDirectory } from './lock.js';
-import { createReadiness, heldZoneNames, type ReadinessGate } from './readiness.js';
+import { createReadiness, heldZonesOf, type ReadinessGate } from './readiness.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { startListeners } from './services/admin-listeners.js';
 import { startHostnames } from './services/hostnames.js';
@@ -59,6 +59,7 @@ import { startObjects } from './services/object-bodies.js';
 import { startOwnCertificate } from './services/own-certificate.js';
 import { ownSamples } from './services/own-samples.js';
 import { startScheduledBackups } from './services/scheduled-backups.js';
+import { createWarningWatch } from './services/warnings.js';
 import { explainStart } from './store-failure.js';
 
 export interface AdminOptions extends RoleContext {
@@ -108,7 +109,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const jobs = await startJobs({ ...running, dataDir: settings.dataDir });
     const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
     const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
-    const heldZones = (): readonly string[] => heldZoneNames(store, propagation);
+    const heldZones = () => heldZonesOf(store, propagation);
     const gate = createReadiness(clock, { ...options, heldZones, copyStatus: member?.replica.status });
     const edge = watchEdge(options, store, lifecycle);
     const sources = { base, vault, propagation, activity, refresher, runner, edge, lookAtServing, lifecycle, member };
@@ -117,16 +118,16 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
     const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
     const readers = startReaders(options, base, lifecycle);
+    const warnings = createWarningWatch({ ...options, readers, heldZones, ...hearing.ofCluster });
     const shared = [turns, readers, lookUps, disk, await startScheduledBackups(options, store, lifecycle)];
-    const services = [...shared, edge, application.metrics, resolverMetrics, refresher, incoming];
+    const services = [...shared, warnings, edge, application.metrics, resolverMetrics, refresher, incoming];
     const measured = [requestMetrics, runner, ...hearing.parts, ...services];
     const api = buildApi({
-      ...{ objects, hostnames, version, propagation, activity, requestMetrics, application },
+      ...{ objects, hostnames, version, propagation, activity, requestMetrics, application, readers, ...warnings },
       base: { ...base, log: apiLog },
       host: settings.adminHost,
       readiness: gate.readiness,
       ...hearing.ofCluster,
-      readers,
       rateLimit: settings.adminRateLimit,
       trustedProxies: parseCidrSet(settings.trustProxies),
       metricsPublic: settings.metricsPublic === 'on',
@@ -354,9 +355,14 @@ function closeStore(store: Store, log: Logger): void {
 }
 
 interface Measured {
-  samples(): readonly MetricSample[];
+  samples(): readonly MetricSample[] | Promise<readonly MetricSample[]>;
 }
 
-function printAll(parts: readonly Measured[], gate: ReadinessGate, own: readonly MetricSample[]): Promise<string> {
-  return printMetrics([...parts.flatMap((part) => part.samples()), ...gate.dnsSamples(), ...own]);
+async function printAll(
+  parts: readonly Measured[],
+  gate: ReadinessGate,
+  own: readonly MetricSample[],
+): Promise<string> {
+  const measured = await Promise.all(parts.map((part) => part.samples()));
+  return printMetrics([...measured.flat(), ...gate.dnsSamples(), ...own]);
 }

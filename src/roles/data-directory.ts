@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { makeDirectories } from '../base/directories.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import { SETTINGS, type Settings } from '../config/schema.js';
 import { RESTORING } from '../store/backup-copy.js';
 import { DATABASE_FILE, openStore } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
@@ -28,6 +29,8 @@ export interface Running {
   readonly version: string;
   readonly adminUrl: string;
   readonly dns: readonly DnsListener[];
+  /** Its settings, without secrets. */
+  readonly settings?: Partial<Settings>;
 }
 
 export function dataFile(directory: string, name: keyof typeof DataFile): string {
@@ -171,10 +174,20 @@ export function forgetInitialKey(directory: string): void {
   rmSync(dataFile(directory, 'initialKey'), { force: true });
 }
 
+/** The settings that a running server may tell of itself. */
+function toldSettings(settings: Settings): Partial<Settings> {
+  const told = SETTINGS.filter(({ secret }) => !secret);
+  return Object.fromEntries(told.map(({ key }) => [key, settings[key]])) as Partial<Settings>;
+}
+
 /** Describes this process, or the one named. On a full disk the server runs without it. */
-export function writeRunning(directory: string, running: Omit<Running, 'pid'> & Partial<Running>, log: Logger): void {
+export function writeRunning(
+  directory: string,
+  { settings, ...running }: Omit<Running, 'pid' | 'settings'> & { readonly pid?: number; readonly settings?: Settings },
+  log: Logger,
+): void {
   try {
-    const description = { pid: process.pid, ...running };
+    const description = { pid: process.pid, ...running, ...(settings && { settings: toldSettings(settings) }) };
     writeFileSync(dataFile(directory, 'running'), `${JSON.stringify(description)}\n`, { mode: 0o600 });
   } catch (error) {
     log.warn({ reason: messageOf(error) }, 'commands do not find this server: its description could not be written');

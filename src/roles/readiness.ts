@@ -1,4 +1,5 @@
 /** The state for `/readyz`: the last report of the DNS process, and whether this process is stopping. */
+import { toHex } from '../base/bytes.js';
 import { type Clock, steadyMs } from '../base/clock.js';
 import type { MetricSample } from '../base/metrics.js';
 import type { ReplicaStatus } from '../cluster/replica.js';
@@ -27,8 +28,8 @@ export interface ReadinessGate {
 export interface ReadinessOptions {
   readonly dnsApart?: boolean;
   readonly onServing?: () => void;
-  /** Names of zones that a DNS process could not publish. */
-  readonly heldZones: () => readonly string[];
+  /** Zones that a DNS process could not publish. */
+  readonly heldZones: () => readonly { readonly name: string }[];
   /** In a cluster: whether the copy follows the log. */
   readonly copyStatus?: (() => Pick<ReplicaStatus, 'state' | 'reason'>) | undefined;
 }
@@ -56,7 +57,7 @@ export function createReadiness(
 
   /** A single zone must not make the whole service unready. */
   function published(): Readiness {
-    const names = heldZones();
+    const names = heldZones().map(({ name }) => name);
     return names.length === 0 ? { ready: true } : { ready: true, heldZones: names };
   }
 
@@ -79,9 +80,12 @@ export function createReadiness(
 /** The largest number of named zones. */
 const MOST_NAMES = 20;
 
-/** Names of zones that a DNS process could not publish, without final dots. */
-export function heldZoneNames(store: Store, propagation: Propagation): string[] {
+/** Zones that a DNS process could not publish: names without final dots, and identifiers of those that are there. */
+export function heldZonesOf(store: Store, propagation: Propagation): { readonly name: string; readonly id?: string }[] {
   const held = propagation.processes().flatMap(({ unpublished }) => unpublished.filter(({ isHeld }) => isHeld));
   const zones = new Set(held.map(({ zone }) => zone));
-  return [...zones].slice(0, MOST_NAMES).map((zone) => findZone(store, zone)?.name ?? `zone number ${zone}`);
+  return [...zones].slice(0, MOST_NAMES).map((seq) => {
+    const zone = findZone(store, seq);
+    return zone ? { name: zone.name, id: toHex(zone.id) } : { name: `zone number ${seq}` };
+  });
 }

@@ -172,7 +172,7 @@ function createFamily(
   const { promise: withoutAdmin, resolve: adminLost } = Promise.withResolvers<void>();
   const announceDns = (report: DnsReport): void => {
     announcer.dns(report, choice.remedy);
-    writeRunning(directory.path, { version, adminUrl: adminReport!.url, dns: report.listeners }, log);
+    writeRunning(directory.path, { version, adminUrl: adminReport!.url, dns: report.listeners, settings }, log);
   };
 
   const admin: SupervisedChild<'admin'> = new SupervisedChild({

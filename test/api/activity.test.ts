@@ -1,10 +1,10 @@
 /** Activity over HTTP: what is counted, who sees which zones, and waiting for new questions. */
 import t from 'tap';
-import { noticesOfCluster } from '../../src/api/cluster/notices.js';
 import type { Cluster } from '../../src/api/cluster/schema.js';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { COUNT_NAMES } from '../../src/observe/counts.js';
 import type { ActivityReport, WeightedQuery } from '../../src/observe/report.js';
+import { examineClusterSeen } from '../../src/warnings/cluster.js';
 import { type Installation, install } from './installation.js';
 
 function counts(some: Partial<Record<(typeof COUNT_NAMES)[number], number>>): number[] {
@@ -181,10 +181,10 @@ t.test('what needs somebody in a cluster', async (t) => {
     ...{ seconds_since_report: 2, ...more },
   });
   const of = (nodes: Cluster['nodes'], more: Partial<Cluster> = {}) =>
-    noticesOfCluster({
+    examineClusterSeen({
       ...{ id: '1', node: 'a', state: 'following', last_entry: 7, last_snapshot: null, nodes },
       ...more,
-    }).map(({ code, text }) => [code, text]);
+    }).map(({ kind, text }) => [kind, text]);
   t.strictSame(of([node('a'), node('b')]), []);
   t.strictSame(of([node('a')], { id: null, state: null }), [], 'one machine');
   const nodes = [

@@ -2,13 +2,15 @@
 import type { AddressInfo } from 'node:net';
 import Cloudflare from 'cloudflare';
 import t, { type Test } from 'tap';
-import { examineSecondaries } from '../../src/cli/operations/examine-secondaries.js';
 import { createAccount } from '../../src/control/access/accounts.js';
+import { OPERATOR } from '../../src/control/guard/actor.js';
 import { peerSamples } from '../../src/control/secondary/status.js';
 import type { PeerSight } from '../../src/store/secondary/linked-peers.js';
 import { notePeer, peersOfZone } from '../../src/store/secondary/outgoing.js';
 import { tsigKeyNames } from '../../src/store/secondary/tsig-keys.js';
 import { findZone, findZoneByName } from '../../src/store/zones/zones.js';
+import { examinedFor } from '../../src/warnings/asked.js';
+import { examineSecondaries } from '../../src/warnings/secondaries.js';
 import { latestAudit } from '../support/rows.js';
 import { ADMIN_HEADERS, type Installation, install } from './installation.js';
 
@@ -220,15 +222,16 @@ t.test('a change says which peers serve it', async (t) => {
 });
 
 t.test('metrics and doctor tell of secondaries that are behind or do not answer', async (t) => {
-  const { call, account, zoneId, store, clock } = await startWorld(t);
+  const { call, account, zoneId, store, clock, operator } = await startWorld(t);
   const ids: string[] = [];
   for (const [i, name] of ['ns2', 'ns3', 'ns4'].entries()) {
     const body = { name, ...(i < 2 && { ip: `192.0.2.${i + 1}` }) };
     ids.push((await call('POST', `/accounts/${account}/secondary_dns/peers`, body)).json.result.id);
   }
+  const examined = () => examinedFor({ store, actor: OPERATOR }, operator.settings, clock.nowUs());
   const outgoing = `/zones/${zoneId}/secondary_dns/outgoing`;
   await call('POST', outgoing, { name: ZONE, peers: ids });
-  t.strictSame([peerSamples(store), examineSecondaries(store, clock.nowUs())], [[], []], 'not enabled');
+  t.strictSame([peerSamples(store), examineSecondaries(examined())], [[], []], 'not enabled');
   await call('POST', `${outgoing}/enable`);
   const zone = findZoneByName(store, ZONE)!;
   const [first, second] = peersOfZone(store, zone.seq);
@@ -239,7 +242,7 @@ t.test('metrics and doctor tell of secondaries that are behind or do not answer'
       .filter(({ value }) => value > 0)
       .map(({ labels }) => `${labels['secondary']} ${labels['state']}`)
       .sort();
-  const texts = () => examineSecondaries(store, clock.nowUs()).map(({ verdict, text }) => `${verdict}: ${text}`);
+  const texts = () => examineSecondaries(examined()).map(({ verdict, text }) => `${verdict}: ${text}`);
   t.strictSame(counts(), ['ns2 behind', 'ns3 behind'], 'never seen; the third has no address');
   t.match(texts(), [/^ok/], 'for a minute that is nothing unusual');
   clock.advance(61_000);

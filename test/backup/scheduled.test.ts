@@ -92,7 +92,7 @@ t.test('the server makes them', async (t) => {
   t.match(metrics, new RegExp(`backup_newest_seconds ${made!.madeAtMs / 1000}`));
   const settings = { ZONEPLANE_DATA_DIR: data, ZONEPLANE_RESOLVER_UPSTREAMS: '', ...environment };
   t.match(await runCommand(settings, 'doctor'), { out: /ok +backups +the newest in .* is of 2/ });
-  t.match(await runCommand({ ...settings, ZONEPLANE_BACKUP_DIR: directory }, 'doctor'), {
+  t.match(await runCommand(settings, 'doctor', '--backup-dir', directory), {
     out: /warn +backups +there is none/,
   });
   t.match(await runCommand({ ...settings, ZONEPLANE_BACKUP_EVERY: 'daily' }, 'doctor'), { code: 2, err: /30m, 12h/ });

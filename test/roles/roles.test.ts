@@ -244,7 +244,7 @@ t.test('readiness', async (t) => {
   const clock = new TestClock();
   let served = 0;
   let held: string[] = [];
-  const heldZones = (): string[] => held;
+  const heldZones = () => held.map((name) => ({ name }));
   const gate = createReadiness(clock, { onServing: () => served++, heldZones });
   const status = { ready: true, zones: 1, appliedChange: 1, samples: [] };
   t.match(gate.readiness(), { ready: false, reason: /not running/ });

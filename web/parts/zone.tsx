@@ -50,7 +50,18 @@ const WORDS: Readonly<Record<Zone['status'], string>> = {
   moved: 'Delegated elsewhere',
 };
 
-export function Status({ zone }: { readonly zone: Zone }) {
-  const good = zone.status === 'active' && !zone.paused;
-  return <span class={`chip ${good ? 'good' : 'wait'}`}>{zone.paused ? 'Paused' : WORDS[zone.status]}</span>;
+/** What is wrong with the copy of a zone from other primaries; a copy that is current says nothing. */
+const COPIES: Readonly<Record<string, string>> = {
+  waiting: 'Never transferred',
+  expired: 'Expired',
+  failing: 'Not refreshed',
+};
+
+export function Status({ zone: { status, paused, meta } }: { readonly zone: Zone }) {
+  const copy = COPIES[meta.transfer_state ?? ''];
+  if (copy !== undefined && status === 'active' && !paused) {
+    return <span class={`chip ${meta.transfer_state === 'failing' ? 'wait' : 'bad'}`}>{copy}</span>;
+  }
+  const good = status === 'active' && !paused;
+  return <span class={`chip ${good ? 'good' : 'wait'}`}>{paused ? 'Paused' : WORDS[status]}</span>;
 }

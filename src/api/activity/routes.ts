@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { steadyMs } from '../../base/clock.js';
 import { requireZone } from '../../control/guard/access.js';
+import { onlyZone, type VisibleZones, visibleZones } from '../../control/guard/visible.js';
 import type { Context } from '../../control/kernel/context.js';
 import type { Activity, NumberedQuery } from '../../observe/activity.js';
 import { success, successPage } from '../envelope.js';
@@ -15,7 +16,6 @@ import { answersList, answersOne } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 import { activityQuery, activity as activitySchema, queriesQuery, sampledQuery } from './schema.js';
 import { activityView, sampledQueryView } from './view.js';
-import { onlyZone, type VisibleZones, visibleZones } from './visible.js';
 
 export interface ActivityOptions {
   readonly contextOf: ContextOf;

@@ -1,4 +1,6 @@
 /** Activity as the API shows it. */
+
+import type { VisibleZones } from '../../control/guard/visible.js';
 import type { Activity as KnownActivity, NumberedQuery } from '../../observe/activity.js';
 import { COUNT_NAMES } from '../../observe/counts.js';
 import {
@@ -12,7 +14,6 @@ import {
 } from '../../observe/series.js';
 import type { TopName } from '../../observe/top-names.js';
 import type { Activity, SampledQuery } from './schema.js';
-import type { VisibleZones } from './visible.js';
 
 /** Zones and names in an answer. */
 const MOST_LISTED = 20;

@@ -18,9 +18,20 @@ const readiness = z.object({
     .array(z.string())
     .optional()
     .describe('Zones that queries see in their former state, because their changes cannot be published'),
+  warnings: z
+    .record(z.string(), z.int())
+    .optional()
+    .describe(
+      'How many warnings there are of each kind, as in `zoneplane_warnings`; the overview and `doctor` name them',
+    ),
 });
 
-export const healthRoutes: FastifyPluginAsyncZod<{ readiness: () => Readiness }> = async (app, options) => {
+interface HealthOptions {
+  readonly readiness: () => Readiness;
+  readonly warningCounts?: () => Readonly<Record<string, number>> | undefined;
+}
+
+export const healthRoutes: FastifyPluginAsyncZod<HealthOptions> = async (app, options) => {
   app.get(
     '/livez',
     {
@@ -49,7 +60,11 @@ export const healthRoutes: FastifyPluginAsyncZod<{ readiness: () => Readiness }>
     async (_request, reply) => {
       const { ready, reason, heldZones } = options.readiness();
       reply.code(ready ? 200 : 503);
-      return { ready, ...(reason !== undefined && { reason }), ...(heldZones && { held_zones: [...heldZones] }) };
+      const counts = Object.entries(options.warningCounts?.() ?? {}).filter(([, count]) => count > 0);
+      return {
+        ...{ ready, ...(reason !== undefined && { reason }), ...(heldZones && { held_zones: [...heldZones] }) },
+        ...(counts.length > 0 && { warnings: Object.fromEntries(counts) }),
+      };
     },
   );
 };

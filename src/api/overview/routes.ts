@@ -2,19 +2,18 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { toHex } from '../../base/bytes.js';
 import { stateOf } from '../../certs/certificate-state.js';
+import { type VisibleZones, visibleZones } from '../../control/guard/visible.js';
 import type { Context } from '../../control/kernel/context.js';
-import { noticesOfAccounts, noticesOfInstallation } from '../../control/zones/notices.js';
 import { listRequests } from '../../store/certs/requests.js';
 import { earliestExpiry } from '../../store/dnssec/signatures.js';
 import { allDnssecZones } from '../../store/dnssec/zones.js';
 import { findZone } from '../../store/zones/zones.js';
-import { type VisibleZones, visibleZones } from '../activity/visible.js';
-import { noticesOfCluster } from '../cluster/notices.js';
-import type { Cluster } from '../cluster/schema.js';
+import { isWarning, nameSome, type Warning } from '../../warnings/finding.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';
 import { answersOne } from '../schema.js';
 import { type Overview, overview } from './schema.js';
+import type { WarningSource } from './warnings.js';
 
 const MOST_ENDS = 8;
 /** Certificates that are looked at. */
@@ -22,11 +21,10 @@ const MOST_REQUESTS = 2000;
 
 export interface OverviewRoutesOptions {
   readonly contextOf: ContextOf;
-  /** Absent: one machine. */
-  readonly readCluster: (() => Promise<Cluster>) | undefined;
+  readonly warnings: WarningSource;
 }
 
-export const overviewRoutes: FastifyPluginAsyncZod<OverviewRoutesOptions> = async (app, { contextOf, readCluster }) => {
+export const overviewRoutes: FastifyPluginAsyncZod<OverviewRoutesOptions> = async (app, { contextOf, warnings }) => {
   app.get(
     '/overview',
     {
@@ -36,21 +34,21 @@ export const overviewRoutes: FastifyPluginAsyncZod<OverviewRoutesOptions> = asyn
     async (request) => {
       const context = contextOf(request);
       const visible = visibleZones(context);
-      const isOperator = context.actor.superAdministrator;
-      const ofCluster = isOperator && readCluster ? noticesOfCluster(await readCluster()) : [];
-      const { store, settings, clock } = context;
-      const notices = visible.all
-        ? [...noticesOfAccounts(store, settings.activation, clock.nowUs()), ...noticesOfInstallation(store, settings)]
-        : [];
+      const findings = await warnings.findingsFor(context.actor);
       const ends = context.store.snapshot(() => [
         ...endsOfCertificates(context, visible),
         ...endsOfSignatures(context, visible),
       ]);
       ends.sort((a, b) => a.at.localeCompare(b.at));
-      return success({ notices: [...ofCluster, ...notices], ends: ends.slice(0, MOST_ENDS) });
+      return success({ notices: nameSome(findings).filter(isWarning).map(viewOf), ends: ends.slice(0, MOST_ENDS) });
     },
   );
 };
+
+function viewOf({ kind, verdict, text, remedy, zoneId }: Warning): Overview['notices'][number] {
+  const severity = verdict === 'fail' ? 'error' : 'warning';
+  return { code: kind, severity, text, remedy, zone_id: zoneId ?? null };
+}
 
 type End = Overview['ends'][number];
 

@@ -1,6 +1,7 @@
 /** What the main thread and a thread that reads say to each other. */
 import type { Actor } from '../../control/guard/actor.js';
 import type { ControlSettings } from '../../control/kernel/context.js';
+import type { Finding } from '../../warnings/finding.js';
 import type { Caller } from '../request.js';
 
 /** What a thread is given at its start. */
@@ -29,11 +30,17 @@ export interface ExportOrder {
   readonly zoneId: string;
 }
 
-/** `next`: for the next part of an export. */
-export type ToReader = { readonly read: ReadOrder } | { readonly export: ExportOrder } | 'next' | 'stop';
+/** `examine`: for whom warnings are looked for. `next`: for the next part of an export. */
+export type ToReader =
+  | { readonly read: ReadOrder }
+  | { readonly export: ExportOrder }
+  | { readonly examine: Actor }
+  | 'next'
+  | 'stop';
 
 export type FromReader =
   | { readonly answer: ReadAnswer }
+  | { readonly findings: readonly Finding[] }
   /** A part of an export. */
   | { readonly part: Uint8Array }
   | 'end'

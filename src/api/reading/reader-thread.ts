@@ -4,9 +4,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { SystemClock } from '../../base/clock.js';
 import { createLogger, type LogLevel } from '../../base/log.js';
 import { systemRandom } from '../../base/random.js';
+import type { Actor } from '../../control/guard/actor.js';
 import type { Context, ContextBase } from '../../control/kernel/context.js';
 import { exportZone } from '../../control/records/export.js';
 import { openStore } from '../../store/driver.js';
+import { examineStore } from '../../warnings/examine.js';
 import { PREFIXES } from '../request.js';
 import { createAnswerer } from './answer.js';
 import type { ExportOrder, FromReader, ReaderData, ToReader } from './order.js';
@@ -34,6 +36,7 @@ port.on('message', (message: ToReader) => {
   if (message === 'next' || message === 'stop') goOn(message === 'next');
   else if ('read' in message)
     settle(answer(message.read).then(({ body, ...rest }) => post({ answer: { ...rest, body } }, body)));
+  else if ('examine' in message) settle(examine(message.examine));
   else settle(exportText(message.export));
 });
 
@@ -47,6 +50,10 @@ function post(message: FromReader, octets?: Uint8Array): void {
   const { buffer, byteLength } = octets ?? new Uint8Array(0);
   // Memory that nothing else uses moves; the rest is copied.
   port.postMessage(message, buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : []);
+}
+
+async function examine(actor: Actor): Promise<void> {
+  post({ findings: examineStore({ store, actor }, settings, base.clock.nowUs()) });
 }
 
 async function exportText({ actor, zoneId }: ExportOrder): Promise<void> {

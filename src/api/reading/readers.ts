@@ -9,6 +9,7 @@ import { nameTurns } from '../../base/long-turns.js';
 import type { MetricSample } from '../../base/metrics.js';
 import { createTurns, type TurnLimits } from '../../base/turns.js';
 import type { Actor } from '../../control/guard/actor.js';
+import type { Finding } from '../../warnings/finding.js';
 import { failure } from '../errors.js';
 import type { FromReader, ReadAnswer, ReaderData, ReadOrder, ToReader } from './order.js';
 
@@ -27,6 +28,8 @@ const RETRY_SECONDS = 5;
 export interface Readers {
   /** Answers a request. Throws 429 when too many of the account wait. */
   read(order: ReadOrder, signal: AbortSignal): Promise<ReadAnswer>;
+  /** What the database shows of warnings, for an actor. */
+  examine(actor: Actor): Promise<readonly Finding[]>;
   /** The zone file of a zone that the actor may see. */
   export(actor: Actor, zoneId: string): AsyncGenerator<Uint8Array>;
   samples(): MetricSample[];
@@ -68,18 +71,28 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger): Read
     throw failure('tooManyReads', {}, { retryAfterSeconds: RETRY_SECONDS });
   };
 
+  /** One question with one answer. */
+  const ask = async (actor: Actor, message: ToReader, signal?: AbortSignal): Promise<FromReader> => {
+    const leave = await enter(actor, signal);
+    const reader = take();
+    try {
+      return await reader.send(message);
+    } finally {
+      putBack(reader);
+      leave();
+    }
+  };
+
   return {
     async read(order, signal) {
-      const leave = await enter(order.caller.actor, signal);
-      const reader = take();
-      try {
-        const reply = await reader.send({ read: order });
-        if (typeof reply === 'object' && 'answer' in reply) return reply.answer;
-        throw unexpected(reply);
-      } finally {
-        putBack(reader);
-        leave();
-      }
+      const reply = await ask(order.caller.actor, { read: order }, signal);
+      if (typeof reply === 'object' && 'answer' in reply) return reply.answer;
+      throw unexpected(reply);
+    },
+    async examine(actor) {
+      const reply = await ask(actor, { examine: actor });
+      if (typeof reply === 'object' && 'findings' in reply) return reply.findings;
+      throw unexpected(reply);
     },
     async *export(actor, zoneId) {
       const leave = await enter(actor);

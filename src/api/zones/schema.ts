@@ -1,5 +1,6 @@
 /** Shapes of zones on the wire (v4: §3). */
 import { z } from 'zod';
+import { TRANSFER_STATES } from '../../control/rules/transfer-state.js';
 import { zoneFailure } from '../../control/rules/zone-failures.js';
 import { type BodyFault, listOf, refusedWith } from '../body-schema.js';
 import { direction, identifier, match, pageQuery, time } from '../schema.js';
@@ -68,6 +69,12 @@ export const zone = z
         .object({ type: z.literal('TXT'), name: z.string(), content: z.string() })
         .describe('A record that proves the name outside, beside its delegation to `name_servers` (ours)'),
       proof_detail: z.string().describe('What proves the name and since when, or what to do next, in words (ours)'),
+      transfer_state: z
+        .enum(TRANSFER_STATES)
+        .optional()
+        .describe(
+          'How far the copy of a zone from other primaries is; `waiting`: it was never transferred, and is answered with SERVFAIL (ours)',
+        ),
     }),
     owner: z.object({
       id: z.string().nullable(),

@@ -50,6 +50,7 @@ export function zoneView(item: ZoneItem, permissions: string[], state?: ZoneStat
       page_rule_quota: 3,
       phishing_detected: false,
       ...proofView(item),
+      ...(item.transferState !== null && { transfer_state: item.transferState }),
     },
     owner: { id: null, type: 'user', email: null },
     account: { id: item.account.id, name: item.account.name },

@@ -1,5 +1,4 @@
 /** What `doctor` says about a cluster: PostgreSQL, the nodes, and the last snapshot. */
-import { noticesOfNodes } from '../../api/cluster/notices.js';
 import type { Clock } from '../../base/clock.js';
 import { messageOf, UserError } from '../../base/errors.js';
 import type { Connection } from '../../cluster/connection.js';
@@ -12,7 +11,8 @@ import { viewOfNode } from '../../roles/cluster/view.js';
 import { openStore } from '../../store/driver.js';
 import { LogUnavailable } from '../../store/failures.js';
 import { clusterOf } from '../../store/meta.js';
-import type { Finding } from '../operations/finding.js';
+import { examineNodes } from '../../warnings/cluster.js';
+import type { Finding } from '../../warnings/finding.js';
 import { withLog } from './connect.js';
 
 const what = 'cluster';
@@ -41,12 +41,7 @@ export async function examineCluster(loaded: LoadedSettings, clock: Clock): Prom
       const nodes = await listNodes(log.reader);
       return [
         { what, verdict: 'ok', text: `PostgreSQL answers; the last entry of its log is ${last}` } as const,
-        ...noticesOfNodes(nodes.map((node) => viewOfNode(node, last))).map(
-          ({ code, text, remedy }): Finding => ({
-            ...{ what, text, remedy },
-            verdict: code === 'node-stopped' ? 'fail' : 'warn',
-          }),
-        ),
+        ...examineNodes(nodes.map((node) => viewOfNode(node, last))),
         ...examineServing(loaded),
         ...examineServer(await readServerFacts(log.reader), clock),
         ...examineOthers(log.reader),

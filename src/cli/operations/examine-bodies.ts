@@ -8,7 +8,7 @@ import { hasDatabase } from '../../roles/data-directory.js';
 import { openBodies, requireBodies } from '../../roles/services/object-bodies.js';
 import { openStore, type Store } from '../../store/driver.js';
 import { requireSchema } from '../../store/migrate.js';
-import type { Finding } from './finding.js';
+import type { Finding } from '../../warnings/finding.js';
 
 const what = 'objects';
 const REMEDY = 'Put them back from a backup, or upload these objects again.';

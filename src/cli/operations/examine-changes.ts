@@ -3,8 +3,8 @@ import type { Clock } from '../../base/clock.js';
 import type { Store } from '../../store/driver.js';
 import { clusterOf } from '../../store/meta.js';
 import { findLostChanges, findNotedLoss, type LostChanges } from '../../store/newest-change.js';
+import type { Finding } from '../../warnings/finding.js';
 import { printInstant } from '../control.js';
-import type { Finding } from './finding.js';
 
 /** For how long a loss is told after the start that noticed it. */
 const TOLD_MS = 30 * 86_400_000;

@@ -6,7 +6,14 @@ import type { PolicyInput } from '../../control/access/policy.js';
 import { chooseAccount } from '../../control/guard/access.js';
 import { DNS_WRITE } from '../../control/guard/permissions.js';
 import type { Context } from '../../control/kernel/context.js';
-import { createTsig, deleteTsig, listTsigs, makeTsigSecret, type TsigItem } from '../../control/secondary/tsigs.js';
+import {
+  createTsig,
+  deleteTsig,
+  describeUpdates,
+  listTsigs,
+  makeTsigSecret,
+  type TsigItem,
+} from '../../control/secondary/tsigs.js';
 import { TSIG_ALGORITHMS, type TsigAlgorithm } from '../../dns/tsig.js';
 import { gather } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
@@ -117,16 +124,6 @@ function addList(tsig: Command, { terminal, environment }: CommandContext): void
       terminal.table(['id', 'name', 'algorithm', 'may update'], rows, 'There are no TSIG keys.');
     }
   });
-}
-
-/** The policies of a key as a phrase. */
-export function describeUpdates(policies: TsigItem['policies']): string {
-  const texts = policies.map(({ effect, resources, records }) => {
-    const { names = ['*'], types = ['all types'] } = records ?? {};
-    const within = Object.keys(resources).map((name) => name.replace('com.cloudflare.api.account.', ''));
-    return `${effect === 'deny' ? 'never ' : ''}${names.join(', ')} (${types.join(', ')}) in ${within.join(', ')}`;
-  });
-  return texts.length === 0 ? 'nothing' : texts.join('; ');
 }
 
 function addDelete(tsig: Command, { terminal, environment }: CommandContext): void {

@@ -31,6 +31,8 @@ import { dropZone } from '../zones/zones.js';
 export interface ConsumedCatalogItem {
   readonly id: string;
   readonly zoneId: string;
+  /** Store number. */
+  readonly account: number;
   readonly name: string;
   /** Identifiers of its primaries. */
   readonly peers: readonly string[];
@@ -168,6 +170,7 @@ function itemOf(store: Store, row: ConsumedCatalogRow): ConsumedCatalogItem {
   return {
     id: toHex(row.id),
     zoneId: toHex(zone.id),
+    account: row.account,
     name: zone.name,
     peers: primariesOfZone(store, zone.seq).map(({ id }) => toHex(id)),
     state,

@@ -19,6 +19,7 @@ import { shownFailure } from '../guard/peer-failures.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
+import { type TransferState, transferStateOf } from '../rules/transfer-state.js';
 import { planConsumption } from '../schedule/consumption.js';
 import { dropIncoming, refreshSoon, transferAnew } from '../schedule/refresh.js';
 import { secondaryFailure } from './errors.js';
@@ -50,8 +51,7 @@ export interface IncomingInput {
 
 /** How far the copy of a zone is. */
 export interface IncomingStatusItem extends IncomingItem {
-  /** `waiting`: nothing was transferred yet. `expired`: the copy is too old to be answered. */
-  readonly state: 'waiting' | 'current' | 'failing' | 'expired';
+  readonly state: TransferState;
   readonly transferredAt: number | null;
   /** When the copy expires unless a primary answers, and when the next check is due. */
   readonly expiresAt: number | null;
@@ -65,7 +65,8 @@ export interface IncomingStatusItem extends IncomingItem {
 
 export interface NamedStatus extends IncomingStatusItem {
   readonly zoneName: string;
-  /** Store number. */
+  /** Store numbers. */
+  readonly zone: number;
   readonly account: number;
 }
 
@@ -163,20 +164,15 @@ export async function incomingStatuses(ctx: Context, accountId: string): Promise
 export function namedStatuses(store: Store, actor: Actor = OPERATOR): readonly NamedStatus[] {
   return allIncoming(store).map((row) => {
     const zone = findZone(store, row.zone)!;
-    return { ...statusOf(store, actor, zone, row), zoneName: zone.name, account: zone.account };
+    return { ...statusOf(store, actor, zone, row), zoneName: zone.name, zone: zone.seq, account: zone.account };
   });
 }
 
 function statusOf(store: Store, actor: Actor, zone: ZoneRow, row: IncomingRow): IncomingStatusItem {
   const primaries = primariesOfZone(store, zone.seq);
-  const state = (): IncomingStatusItem['state'] => {
-    if (row.serial === null) return 'waiting';
-    if (zone.expired === 1) return 'expired';
-    return row.error === null ? 'current' : 'failing';
-  };
   return {
     ...itemOf(store, zone, row),
-    state: state(),
+    state: transferStateOf(zone, row),
     transferredAt: row.transferred_at,
     expiresAt: row.expires_at,
     nextAt: row.next_at,

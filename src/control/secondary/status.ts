@@ -78,15 +78,23 @@ export interface PeerNotice {
   readonly zones: readonly string[];
   /** All of them. */
   readonly count: number;
+  /** Identifier of the zone, if it is one. */
+  readonly zone: string | undefined;
 }
 
 /** Zones that are looked at, and that are named for each peer. */
 const MOST_LOOKED_AT = 10_000;
 const MOST_NAMED = 3;
 
-/** `graceUs`: how long a peer may be behind without a notice, in microseconds. */
-export function peerNotices(store: Store, nowUs: number, graceUs: number): PeerNotice[] {
+/** `graceUs`: how long a peer may be behind without a notice, in microseconds. `isShown`: of a zone (store number). */
+export function peerNotices(
+  store: Store,
+  nowUs: number,
+  graceUs: number,
+  isShown: (zone: number) => boolean,
+): PeerNotice[] {
   const late = laggingPeers(store, MOST_LOOKED_AT).filter(({ error, seq, serial, modified_at: modified }) => {
+    if (!isShown(seq)) return false;
     const since = serial === null ? modified : (changesSince(store, seq, serial, 0)[0]?.at_us ?? 0);
     return error !== null || since < nowUs - graceUs;
   });
@@ -99,6 +107,7 @@ export function peerNotices(store: Store, nowUs: number, graceUs: number): PeerN
     isAhead: isAheadOf(rows[0]!),
     zones: rows.slice(0, MOST_NAMED).map(({ zone }) => zone),
     count: rows.length,
+    zone: rows.length === 1 ? toHex(findZone(store, rows[0]!.seq)!.id) : undefined,
   }));
 }
 

@@ -196,3 +196,13 @@ function readUpdatePolicies(ctx: Context, inputs: readonly PolicyInput[], accoun
   });
   return policies;
 }
+
+/** The policies of a key as a phrase. */
+export function describeUpdates(policies: TsigItem['policies']): string {
+  const texts = policies.map(({ effect, resources, records }) => {
+    const { names = ['*'], types = ['all types'] } = records ?? {};
+    const within = Object.keys(resources).map((name) => name.replace('com.cloudflare.api.account.', ''));
+    return `${effect === 'deny' ? 'never ' : ''}${names.join(', ')} (${types.join(', ')}) in ${within.join(', ')}`;
+  });
+  return texts.length === 0 ? 'nothing' : texts.join('; ');
+}

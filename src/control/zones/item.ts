@@ -8,6 +8,7 @@ import { isContested, isProven } from '../../serving/name-owner.js';
 import { assignedNameServers, provingNameServers } from '../../serving/name-servers.js';
 import { findAccount } from '../../store/access/accounts.js';
 import type { ZoneDefaultsRow } from '../../store/access/dns-settings.js';
+import { findIncoming } from '../../store/secondary/incoming.js';
 import {
   defaultMailbox,
   type NameProof,
@@ -21,6 +22,7 @@ import {
   type ZoneType,
 } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
+import { type TransferState, transferStateOf } from '../rules/transfer-state.js';
 import { tellsApart } from './claims.js';
 import { developmentModeSeconds } from './development-mode.js';
 import { type ProofRecord, proofRecord } from './proof-record.js';
@@ -51,6 +53,8 @@ export interface ZoneItem {
   readonly soa: ZoneSoa;
   readonly nameServerMode: NameServerMode;
   readonly proof: ZoneProof;
+  /** How far the copy is; null: the zone is written here. */
+  readonly transferState: TransferState | null;
 }
 
 /** Whose the zone's name is (docs/tenants.md). */
@@ -119,6 +123,7 @@ export function zoneItem(ctx: Context, zone: ZoneRow): ZoneItem {
       contested: !isProven(zone) && isContested(ctx.store, zone),
       record: proofRecord(zone),
     },
+    transferState: zone.type === 'secondary' ? transferStateOf(zone, findIncoming(ctx.store, zone.seq)) : null,
   };
 }
 

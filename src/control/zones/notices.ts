@@ -1,4 +1,5 @@
 /** What is no error but often not meant, for the messages at the start, of `doctor` and of imports. */
+import { toHex } from '../../base/bytes.js';
 import { isLoopback } from '../../base/ip.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import { allAccounts } from '../../store/access/accounts.js';
@@ -24,23 +25,37 @@ export interface Notice {
     | 'trusted-names';
   readonly text: string;
   readonly remedy: string;
+  /** Identifier of the zone that it is about. */
+  readonly zoneId?: string;
 }
 
 /** Zones that are named for one reason. */
 const MOST_NAMED = 3;
+const MOST_LOOKED_AT = 10_000;
 
 /** Top-level domains in which no name exists for others (RFC 2606, RFC 6761). */
 const RESERVED = /(?:^|\.)(?:test|example|invalid|localhost)$/;
 
-/** All notices about the served zones. */
-export function noticesOfInstallation(store: Store, settings: ServingSettings): Notice[] {
+/** All notices about the served zones; with `isShown`, only those about single zones (store numbers) that it lets through. */
+export function noticesOfInstallation(
+  store: Store,
+  settings: ServingSettings,
+  isShown?: (zone: number) => boolean,
+): Notice[] {
+  const about = [
+    ...zonesWithoutNameServers(store, isShown ? MOST_LOOKED_AT : MOST_NAMED)
+      .filter(([zone]) => isShown?.(zone) ?? true)
+      .slice(0, MOST_NAMED)
+      .map(([, name, id]) => withoutNameServers(name, id)),
+    ...shadowingZones(store, isShown ?? (() => true)),
+  ];
+  if (isShown) return about;
   const zones = countZonesOfService(store);
   const proxied = someProxiedZone(store);
   return [
     ...(zones > 0 ? testNameServers(settings.nameServers, `the name servers of ${plural(zones)}`) : []),
     ...(proxied !== undefined ? loopbackEdge(settings, `the proxied names of ${proxied}`) : []),
-    ...zonesWithoutNameServers(store, MOST_NAMED).map(withoutNameServers),
-    ...shadowingZones(store),
+    ...about,
   ];
 }
 
@@ -79,9 +94,10 @@ export function loopbackEdge({ edgeAddresses }: ServingSettings, what: string): 
   return [{ code: 'loopback-edge', text, remedy: 'Set --edge-addresses to the addresses of this machine.' }];
 }
 
-function withoutNameServers(name: string): Notice {
+function withoutNameServers(name: string, id: Uint8Array): Notice {
   const text = `${name} has no NS records at its apex, and resolvers may refuse it`;
-  return { code: 'no-name-servers', text, remedy: `Add them: zoneplane record add ${name} @ NS ns1.example.net.` };
+  const remedy = `Add them: zoneplane record add ${name} @ NS ns1.example.net.`;
+  return { code: 'no-name-servers', text, remedy, zoneId: toHex(id) };
 }
 
 /** A notice when a zone takes names out of another zone served here, which does not delegate them. */
@@ -90,15 +106,18 @@ export function shadowsParent(store: Store, zone: ZoneRow): Notice[] {
   if (!above || zone.served === 0 || delegationHere(store, zone).length > 0) return [];
   const text = `${zone.name} takes its names out of ${above.name}, which is served here too and has no NS records at ${zone.name}`;
   const remedy = `If that is meant, add NS records for ${zone.name} to ${above.name}; otherwise delete the zone ${zone.name}.`;
-  return [{ code: 'shadows-parent', text, remedy }];
+  return [{ code: 'shadows-parent', text, remedy, zoneId: toHex(zone.id) }];
 }
 
-function shadowingZones(store: Store): Notice[] {
+/** The zone above belongs to what is shown, too: a tenant learns of no other tenant's zones. */
+function shadowingZones(store: Store, isShown: (zone: number) => boolean): Notice[] {
   const zones = servedZoneNames(store);
   const names = new Set(zones.map(([, name]) => name));
   const notices: Notice[] = [];
   for (const [seq, name] of zones) {
-    if (!hasAncestorIn(names, name)) continue;
+    if (!hasAncestorIn(names, name) || !isShown(seq)) continue;
+    const above = servedZoneAbove(store, name);
+    if (!above || !isShown(above.seq)) continue;
     notices.push(...shadowsParent(store, findZone(store, seq)!));
     if (notices.length >= MOST_NAMED) break;
   }

@@ -15,8 +15,8 @@ const statements = perStore((store) => ({
   ),
   // 2 is NS.
   further: store.prepareTuples<[than: number], [1]>('SELECT 1 FROM zones LIMIT 1 OFFSET ?'),
-  bare: store.prepareTuples<[limit: number], [name: string]>(
-    `SELECT name FROM zones WHERE served = 1 AND type <> 'secondary' AND name_server_mode = 'records'
+  bare: store.prepareTuples<[limit: number], [zone: number, name: string, id: Uint8Array]>(
+    `SELECT seq, name, id FROM zones WHERE served = 1 AND type <> 'secondary' AND name_server_mode = 'records'
      AND NOT EXISTS (SELECT 1 FROM records WHERE zone = zones.seq AND owner_key = x'' AND type = 2)
      ORDER BY seq LIMIT ?`,
   ),
@@ -27,12 +27,12 @@ export function servedZoneNames(store: Store): readonly (readonly [seq: number, 
   return statements(store).served.all();
 }
 
-/** Number of served zones whose name servers are those of the service. */
 /** Whether there are more zones than so many. */
 export function hasMoreZones(store: Store, than: number): boolean {
   return statements(store).further.get(than) !== undefined;
 }
 
+/** Number of served zones whose name servers are those of the service. */
 export function countZonesOfService(store: Store): number {
   return statements(store).service.get()![0];
 }
@@ -43,11 +43,12 @@ export function someProxiedZone(store: Store): string | undefined {
 }
 
 /**
- * Names of served zones that must have NS records of their own at the apex and have none; no more than `limit`. Zones of other
+ * Served zones that must have NS records of their own at the apex and have none; no more than `limit`. Zones of other
  * primaries are left out, because only their primary can change them.
  */
-export function zonesWithoutNameServers(store: Store, limit: number): string[] {
-  return statements(store)
-    .bare.all(limit)
-    .map(([name]) => name);
+export function zonesWithoutNameServers(
+  store: Store,
+  limit: number,
+): readonly (readonly [zone: number, name: string, id: Uint8Array])[] {
+  return statements(store).bare.all(limit);
 }

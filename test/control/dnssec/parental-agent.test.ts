@@ -1,16 +1,18 @@
 /** A parent zone here takes the DS records of its children from their CDS records (RFC 7344, RFC 8078). */
 import t, { type Test } from 'tap';
-import { examineSignedZones } from '../../../src/cli/dnssec/examine.js';
 import { createAccount } from '../../../src/control/access/accounts.js';
 import { editDnssec, getDnssec } from '../../../src/control/dnssec/delegation.js';
 import { startRollover } from '../../../src/control/dnssec/rollover.js';
 import { signingStatus } from '../../../src/control/dnssec/status.js';
 import { parentJob } from '../../../src/control/dnssec/watch.js';
+import { OPERATOR } from '../../../src/control/guard/actor.js';
 import type { Context } from '../../../src/control/kernel/context.js';
 import { createRecord, deleteRecord, listRecords } from '../../../src/control/records/records.js';
 import { listHistory } from '../../../src/control/zones/history.js';
 import { createZone } from '../../../src/control/zones/zones.js';
 import { createParentDsFinder } from '../../../src/resolver/parent-ds.js';
+import { examinedFor } from '../../../src/warnings/asked.js';
+import { examineSignedZones } from '../../../src/warnings/dnssec.js';
 import { latestAudit } from '../../support/rows.js';
 import { requireVerified } from '../../support/signed-copy.js';
 import type { TestClock } from '../../support/test-clock.js';
@@ -65,7 +67,7 @@ async function start(t: Test): Promise<World> {
     add: (type, name, content) => createRecord(ctx, parentId, { type, name, content }),
     findings: () =>
       store
-        .snapshot(() => examineSignedZones(store, clock.nowMs(), settings))
+        .snapshot(() => examineSignedZones(examinedFor({ store, actor: OPERATOR }, settings, clock.nowUs())))
         .filter(({ verdict }) => verdict !== 'ok')
         .map(({ verdict, text, remedy }) => `${verdict} ${text} ${remedy}`),
   };

@@ -236,21 +236,19 @@ function Attention({ nodes }: AttentionProps) {
     if (before.current !== undefined && before.current !== nodes) reload();
     before.current = nodes;
   }, [nodes]);
-  const { administrator } = usePermissions();
   if (!answer) return null;
   const { notices, ends } = answer.result;
-  // Warnings are for administrators: «none» would say nothing to others.
-  if (!administrator && ends.length === 0) return null;
   return (
     <Panel title="What needs you">
-      {administrator && notices.length === 0 && <p class="good-line">No warnings.</p>}
+      {notices.length === 0 && <p class="good-line">No warnings.</p>}
       <ul class="notices">
-        {notices.map(({ code, text, remedy }) => (
+        {notices.map(({ code, severity, text, remedy, zone_id: zone }) => (
           <li key={code + text}>
-            <strong>{sentence(text)}.</strong>{' '}
+            {severity === 'error' && <span class="chip bad">Error</span>} <strong>{sentence(text)}.</strong>{' '}
             <span class="muted">
               <WithFlags text={remedy} />
-            </span>
+            </span>{' '}
+            {zone !== null && <Link href={`/zones/${zone}`}>Open the zone</Link>}
           </li>
         ))}
       </ul>

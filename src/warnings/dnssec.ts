@@ -1,41 +1,38 @@
-/** What `zoneplane doctor` says about signed zones: which ones resolvers reject, and which signatures end soon. */
-
-import { isEntryPoint } from '../../control/dnssec/ds.js';
-import { agreedDs, parentOf } from '../../control/dnssec/parent.js';
+/** Of signed zones: which ones resolvers reject, and which signatures end soon. */
+import { isEntryPoint } from '../control/dnssec/ds.js';
+import { agreedDs, parentOf } from '../control/dnssec/parent.js';
 import {
   type DelegationHere,
   delegationHere,
   delegationTaken,
   isSameDs,
   wantedDs,
-} from '../../control/dnssec/parental-agent.js';
-import { refreshSpanOfZone } from '../../control/dnssec/state.js';
-import { isBogusBelow } from '../../dnssec/delegation-states.js';
-import { isSignedElsewhere } from '../../serving/signing.js';
-import type { ServingSettings } from '../../serving/zone.js';
-import { keysOfZone } from '../../store/dnssec/keys.js';
-import { earliestExpiry } from '../../store/dnssec/signatures.js';
-import { allDnssecZones, type DnssecZoneRow } from '../../store/dnssec/zones.js';
-import type { Store } from '../../store/driver.js';
-import { findZone, type ZoneRow } from '../../store/zones/zones.js';
-import { printInstant } from '../control.js';
-import type { Finding } from '../operations/finding.js';
+} from '../control/dnssec/parental-agent.js';
+import { refreshSpanOfZone } from '../control/dnssec/state.js';
+import { printInstant } from '../control/rules/instant.js';
+import { isBogusBelow } from '../dnssec/delegation-states.js';
+import { isSignedElsewhere } from '../serving/signing.js';
+import type { ServingSettings } from '../serving/zone.js';
+import { keysOfZone } from '../store/dnssec/keys.js';
+import { earliestExpiry } from '../store/dnssec/signatures.js';
+import { allDnssecZones, type DnssecZoneRow } from '../store/dnssec/zones.js';
+import type { Store } from '../store/driver.js';
+import { findZone, type ZoneRow } from '../store/zones/zones.js';
+import type { Examined } from './asked.js';
+import type { Finding } from './finding.js';
 
 const what = 'dnssec';
-/** Zones in trouble that are named. */
-const MOST_NAMED = 5;
 
 /** Takes several statements: to be called inside a snapshot. */
-export function examineSignedZones(store: Store, nowMs: number, settings: ServingSettings): Finding[] {
-  const rows = allDnssecZones(store).filter(({ phase }) => phase === 'signed');
-  const findings = rows.flatMap((row) => examineZone(store, row, Math.floor(nowMs / 1000), settings));
-  if (findings.length === 0) {
-    const count = rows.length === 1 ? '1 zone is' : `${rows.length} zones are`;
-    return rows.length === 0 ? [] : [{ what, verdict: 'ok', text: `${count} signed, and no signature ends soon` }];
-  }
-  const more = findings.length - MOST_NAMED;
-  const named = findings.slice(0, MOST_NAMED);
-  return more > 0 ? [...named, { what, verdict: 'warn', text: `${more} more signed zones are in trouble` }] : named;
+export function examineSignedZones({ store, zones, settings, nowUs }: Examined): Finding[] {
+  const rows = allDnssecZones(store).filter(({ phase, zone }) => phase === 'signed' && zones.idOf(zone) !== undefined);
+  const findings = rows.flatMap((row) => {
+    const zoneId = zones.idOf(row.zone)!;
+    return examineZone(store, row, Math.floor(nowUs / 1e6), settings).map((finding) => ({ ...finding, zoneId }));
+  });
+  if (findings.length > 0 || rows.length === 0) return findings;
+  const count = rows.length === 1 ? '1 zone is' : `${rows.length} zones are`;
+  return [{ what, verdict: 'ok', text: `${count} signed, and no signature ends soon` }];
 }
 
 function examineZone(store: Store, row: DnssecZoneRow, now: number, settings: ServingSettings): Finding[] {
@@ -48,6 +45,7 @@ function examineZone(store: Store, row: DnssecZoneRow, now: number, settings: Se
   const isOver = expiry <= now;
   const finding: Finding = {
     what,
+    kind: 'signatures-ending',
     verdict: isOver ? 'fail' : 'warn',
     text: `${zone.name}: the first signature ${isOver ? 'ended' : 'ends'} at ${printInstant(expiry * 1e6)}`,
     remedy: isSignedElsewhere(row)
@@ -68,6 +66,7 @@ function examineParent(store: Store, zone: ZoneRow, settings: ServingSettings): 
   return [
     {
       what,
+      kind: 'ds-without-key',
       verdict: 'fail',
       text: `${name}: the DS records at the parent point to no key of the zone, so resolvers reject all of its answers`,
       remedy: `Replace them by the DS record that \`zoneplane dnssec status ${name}\` shows, or remove them.`,
@@ -94,5 +93,5 @@ function examineParentHere(
   const remedy = delegationTaken({ store, settings }, zone)
     ? 'The parent takes them by itself: a running server looks every minute while something is expected; see `zoneplane job list --failed`.'
     : `Change the DS records of ${zone.name} in ${parent.name} (\`zoneplane dnssec keys ${zone.name}\`), or let it take them: \`zoneplane dnssec enable ${parent.name} --parental-agent on\`.`;
-  return [{ what, verdict: 'warn', text, remedy }];
+  return [{ what, kind: 'ds-not-as-asked', verdict: 'warn', text, remedy }];
 }

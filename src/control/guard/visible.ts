@@ -1,26 +1,26 @@
-/** Which zones' questions a caller may see. */
-
+/** What a caller may see as a whole: zones with all of their records, and accounts. */
 import { toHex } from '../../base/bytes.js';
-import { accountIdOf, maySeeZone, readsAllRecords } from '../../control/guard/access.js';
-import type { Context } from '../../control/kernel/context.js';
+import { findAccount } from '../../store/access/accounts.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
+import { type Asked, accountIdOf, maySeeAccount, maySeeZone, readsAllRecords } from './access.js';
+import { decide } from './permissions.js';
 
 /** Identifiers of zones by their store numbers, for those that the caller may see; looked up once for each. */
 export interface VisibleZones {
   /** Undefined for a zone that is not to be shown. */
   idOf(zone: number): string | undefined;
-  /** Whether questions that no zone answered are shown too: to who may see everything. */
+  /** Whether what belongs to no zone is shown too: to who may see everything. */
   readonly all: boolean;
 }
 
-export function visibleZones(context: Context): VisibleZones {
-  const { actor } = context;
+export function visibleZones(asked: Asked): VisibleZones {
+  const { actor } = asked;
   const known = new Map<number, string | undefined>();
   return {
     // Not for limited credentials of administrators: authentication takes this from them.
     all: actor.superAdministrator,
     idOf(zone) {
-      if (!known.has(zone)) known.set(zone, visibleId(context, zone));
+      if (!known.has(zone)) known.set(zone, visibleId(asked, zone));
       return known.get(zone);
     },
   };
@@ -31,11 +31,18 @@ export function onlyZone({ seq, id }: ZoneRow): VisibleZones {
   return { all: false, idOf: (other) => (other === seq ? toHex(id) : undefined) };
 }
 
-function visibleId({ store, actor }: Context, seq: number): string | undefined {
+function visibleId({ store, actor }: Asked, seq: number): string | undefined {
   const zone = findZone(store, seq);
   if (!zone) return undefined;
   const id = toHex(zone.id);
   const account = accountIdOf(store, zone);
   if (!maySeeZone(actor, id, account)) return undefined;
   return readsAllRecords(actor, { zone: id, account }) ? id : undefined;
+}
+
+/** Whether the caller may read what belongs to an account (store number), beside its zones. */
+export function readsAccount({ store, actor }: Asked, seq: number): boolean {
+  const id = toHex(findAccount(store, seq)!.id);
+  if (!maySeeAccount(actor, id) || actor.zoneIds !== undefined) return false;
+  return !actor.policies || decide(actor.policies, 'account', 'read', { account: id }).allowed;
 }

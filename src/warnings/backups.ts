@@ -1,0 +1,31 @@
+/** Of the backups that the server makes. */
+import { listSeries } from '../backup/series.js';
+import { messageOf, UserError } from '../base/errors.js';
+import { printInstant } from '../control/rules/instant.js';
+import type { Finding } from './finding.js';
+
+const what = 'backups';
+
+export interface BackupPlan {
+  /** Undefined: none are made. */
+  readonly directory: string | undefined;
+  readonly everyMs: number;
+}
+
+/** Nothing where none are set. The newest may be as old as two periods: one may be being made. */
+export function examineBackups({ directory, everyMs }: BackupPlan, nowMs: number): Finding[] {
+  if (directory === undefined) return [];
+  try {
+    const newest = listSeries(directory).at(-1);
+    const remedy = 'The log of the server says why.';
+    if (!newest) {
+      return [{ what, verdict: 'warn', kind: 'backup-missing', text: `there is none in ${directory} yet`, remedy }];
+    }
+    const text = `the newest in ${directory} is of ${printInstant(newest.madeAtMs * 1000)}`;
+    if (nowMs - newest.madeAtMs <= 2 * everyMs) return [{ what, verdict: 'ok', text }];
+    return [{ what, verdict: 'fail', kind: 'backup-old', text: `${text}, which is too old`, remedy }];
+  } catch (error) {
+    const remedy = (error instanceof UserError ? error.remedy : undefined) ?? 'Look at the directory.';
+    return [{ what, verdict: 'fail', kind: 'backup-missing', text: messageOf(error), remedy }];
+  }
+}
