@@ -18,3 +18,10 @@ export function hostsOf(url: string): readonly string[] {
 export function withoutPassword(url: string): string {
   return url.replace(/^(postgres(?:ql)?:\/\/[^:@/?#]*):[^@/?#]*@/, '$1@').replace(/([?&]password=)[^&#]*/g, '$1…');
 }
+
+/** The name of the database in the address; that of the user where it names none, as PostgreSQL does it. */
+export function databaseOf(url: string): string {
+  const [first] = hostsOf(url);
+  const { pathname, username } = new URL(first!);
+  return decodeURIComponent(pathname.slice(1) || username || 'zoneplane');
+}

@@ -66,7 +66,7 @@ function taken(): UserError {
   );
 }
 
-/** Lets another role of PostgreSQL follow the log without writing to it. */
-export async function allowFollower(own: Connection, role: string): Promise<void> {
-  await own.query(grantsToFollower(`"${role.replaceAll('"', '""')}"`));
+/** Lets another role of PostgreSQL follow the log as these nodes, without writing to it. */
+export async function allowFollower(own: Connection, role: string, nodes: readonly string[]): Promise<void> {
+  await own.query(grantsToFollower(role, nodes));
 }

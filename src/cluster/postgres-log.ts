@@ -1,7 +1,7 @@
 /**
- * The log in PostgreSQL: its order is the order of a primary key, and an entry is durable when its transaction is. Three
- * connections: one appends, which may wait for a standby or for another node's turn; one reads and hears what is new; and one
- * is for what nodes tell each other, so that no request waits for that when PostgreSQL is far away.
+ * The log in PostgreSQL: its order is the order of a primary key, and an entry is durable when its transaction is. Four
+ * connections: one appends, which may wait for a standby or for another node's turn; one reads and hears what is new; one is for
+ * what nodes tell each other, so that no request waits for that when PostgreSQL is far away; and one holds the turn to write.
  */
 import { type Clock, sleep, steadyMs } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
@@ -25,11 +25,12 @@ import {
   LISTEN,
   LOCK_TIMEOUT_MS,
   LOOK,
+  prepareTurn,
   prepareWriter,
   READ,
   READ_PART,
 } from './statements.js';
-import { createTurn } from './turn.js';
+import { createTurns } from './turn.js';
 
 export interface ClusterLog extends EntryLog {
   /** Connection for reading, which also hears notifications. */
@@ -84,6 +85,7 @@ const TURN_WAIT = 0.8;
 
 /** Begins the notification of an entry. */
 const ENTRY = /^entry /;
+const NOTICE = /^(?:entry|node) /;
 
 export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
   const { url, node, clock, servers, onNews = () => {}, onDown } = options;
@@ -92,19 +94,24 @@ export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
     ...to,
     name: `zoneplane ${node}`,
     prepare: [LISTEN],
-    onNotice: (payload, backend) =>
-      onNews(backend === writer.connected()?.backend ? payload.replace(ENTRY, 'own ') : payload),
+    onNotice(payload, backend) {
+      // Anybody who reaches the database can notify.
+      if (!NOTICE.test(payload)) return;
+      onNews(backend === writer.connected()?.backend ? payload.replace(ENTRY, 'own ') : payload);
+    },
     onUp: () => onNews('up'),
     ...(onDown && { onDown }),
   });
   const answerMs = answerLimitMs(options.patienceMs);
+  const lockTimeoutMs = Math.min(LOCK_TIMEOUT_MS, Math.round(answerMs * TURN_WAIT));
   const writer = createConnection({
-    ...to,
-    name: `zoneplane ${node} writes`,
-    prepare: [prepareWriter(Math.min(LOCK_TIMEOUT_MS, Math.round(answerMs * TURN_WAIT)))],
+    ...{ ...to, name: `zoneplane ${node} writes`, prepare: [prepareWriter(lockTimeoutMs)] },
+  });
+  const holder = createConnection({
+    ...{ ...to, name: `zoneplane ${node} turn`, prepare: [prepareTurn(lockTimeoutMs)] },
   });
   const teller = createConnection({ ...to, name: `zoneplane ${node} nodes` });
-  const turn = createTurn(writer, clock, answerMs);
+  const turns = createTurns(holder, clock, answerMs);
   const patiently = createWaiting(clock, answerMs);
   const patience = (mostMs = options.patienceMs, waitedMs = 0): Patience => ({
     sinceMs: steadyMs(clock) - waitedMs,
@@ -127,10 +134,10 @@ export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
     connect: (purpose) => createConnection({ ...to, name: `zoneplane ${node} ${purpose}` }),
     patience,
     async append(entry, granted = patience()) {
-      const ended = turn.append();
+      const ended = turns.append();
       try {
         return await patiently(granted, async (limits, wasLost) => {
-          const isAdded = await appendOnce(writer, entry, node, limits, wasLost);
+          const isAdded = await appendOnce(writer, { entry, node, isInTurn: turns.isHeld() }, limits, wasLost);
           if (isAdded) noteServer(writer, servers);
           return isAdded;
         });
@@ -138,13 +145,16 @@ export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
         ended();
       }
     },
-    read: (behind, limit, granted) =>
-      granted
+    async read(behind, limit, granted) {
+      const stretch = await (granted
         ? patiently(granted, (limits) => notAppended(readBehind(reader, servers, behind, limit, limits)))
-        : readBehind(reader, servers, behind, limit),
-    takeTurn: () => turn.take(),
+        : readBehind(reader, servers, behind, limit));
+      if (stretch.entries.length > 0) turns.noteOthers();
+      return stretch;
+    },
+    takeTurn: (wasBeaten) => turns.take(wasBeaten),
     async close() {
-      await Promise.all([reader.close(), teller.close(), writer.close()]);
+      await Promise.all([reader, teller, writer, holder].map((connection) => connection.close()));
     },
   };
 }
@@ -237,8 +247,7 @@ async function notAppended<Result>(asked: Promise<Result>): Promise<Result> {
 /** `wasLost`: an attempt before, whose answer did not come, may have stored the entry. */
 async function appendOnce(
   writer: Connection,
-  entry: Entry,
-  node: string,
+  { entry, node, isInTurn }: { readonly entry: Entry; readonly node: string; readonly isInTurn: boolean },
   { answerMs, allMs }: Required<QueryLimits>,
   wasLost: boolean,
 ): Promise<boolean> {
@@ -249,7 +258,7 @@ async function appendOnce(
     const body = entry.body.subarray(part * PART_OCTETS, (part + 1) * PART_OCTETS);
     await notAppended(writer.query(ADD_PART, [entry.id, part, body], limits));
   }
-  const added = await writer.query(APPEND, rowOf(entry, node, parts), limits);
+  const added = await writer.query(APPEND, [...rowOf(entry, node, parts), String(isInTurn)], limits);
   if (added.length > 0) return true;
   if (wasLost) {
     const [found] = await writer.query(FIND_ENTRY, [entry.number], limits);

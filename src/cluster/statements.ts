@@ -4,14 +4,12 @@
  */
 
 /** Version of these tables. A program of another version refuses to use them. */
-export const LAYOUT = 1;
+export const LAYOUT = 2;
 
 /** Where notifications are sent: `entry <number>` and `node <name>`. */
 const CHANNEL = 'zoneplane';
 
-/** The advisory lock of the turn; arbitrary, but the same for all nodes. */
-const TURN = 1_516_138_341;
-/** The first half of the advisory locks of node names. */
+/** The first half of the advisory locks of node names; arbitrary, but the same for all nodes. */
 const NAMES = 1_516_138_342;
 
 export const SERVER_FACTS = `
@@ -33,16 +31,62 @@ CREATE TABLE zoneplane.pieces (number bigint REFERENCES zoneplane.snapshots ON D
   PRIMARY KEY (number, piece));
 CREATE TABLE zoneplane.nodes (name text PRIMARY KEY, role text NOT NULL, version text NOT NULL, schema int NOT NULL, applied bigint NOT NULL,
   beat bigint NOT NULL, report text NOT NULL, seen_at timestamptz NOT NULL DEFAULT clock_timestamp());
+-- Which nodes a role is that only follows.
+CREATE TABLE zoneplane.followers (role name, node text, PRIMARY KEY (role, node));
+-- Nothing is stored here: the turn to write is a lock on this table, which needs a right that only writers have.
+CREATE TABLE zoneplane.turn ();
+CREATE FUNCTION zoneplane.await_turn() RETURNS void LANGUAGE plpgsql AS
+  'BEGIN LOCK TABLE zoneplane.turn IN ROW SHARE MODE; END';
+CREATE FUNCTION zoneplane.may_be(role name, node text) RETURNS boolean LANGUAGE sql STABLE AS '
+  SELECT has_table_privilege($1, ''zoneplane.entries'', ''INSERT'') OR EXISTS (
+    SELECT FROM zoneplane.followers f JOIN pg_catalog.pg_roles r ON r.rolname = f.role
+    WHERE f.node = $2 AND pg_has_role($1, r.oid, ''MEMBER''))';
+-- With the rights of its owner, so that a role that follows has none on the table: not even to lock it.
+CREATE FUNCTION zoneplane.tell_node(told_name text, told_role text, told_version text, told_schema int, told_applied bigint, told_report text)
+  RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS '
+BEGIN
+  IF NOT zoneplane.may_be(session_user, told_name) THEN
+    RAISE insufficient_privilege USING MESSAGE = format(''role %s is not node %s'', session_user, told_name);
+  END IF;
+  IF octet_length(told_report) > 1048576 THEN RAISE program_limit_exceeded USING MESSAGE = ''the report is too long''; END IF;
+  INSERT INTO zoneplane.nodes AS n (name, role, version, schema, applied, beat, report)
+    VALUES (told_name, told_role, told_version, told_schema, told_applied, 1, told_report)
+    ON CONFLICT (name) DO UPDATE SET role = excluded.role, version = excluded.version, schema = excluded.schema,
+      applied = excluded.applied, beat = n.beat + 1, report = excluded.report, seen_at = clock_timestamp();
+  PERFORM pg_notify(''zoneplane'', ''node '' || told_name);
+END';
+REVOKE ALL ON FUNCTION zoneplane.tell_node(text, text, text, int, bigint, text) FROM PUBLIC;
 -- Bodies are deflated already.
 ALTER TABLE zoneplane.entries ALTER body SET STORAGE EXTERNAL;
 ALTER TABLE zoneplane.parts ALTER body SET STORAGE EXTERNAL;
 ALTER TABLE zoneplane.pieces ALTER body SET STORAGE EXTERNAL;`;
 
-/** What a role needs that follows the log and cannot write to it. */
-export const grantsToFollower = (quotedRole: string): string => `
-GRANT USAGE ON SCHEMA zoneplane TO ${quotedRole};
-GRANT SELECT ON ALL TABLES IN SCHEMA zoneplane TO ${quotedRole};
-GRANT INSERT, UPDATE ON zoneplane.nodes TO ${quotedRole};`;
+const quotedName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+const quotedText = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** What a role needs that follows the log as these nodes, and cannot write to it. */
+export const grantsToFollower = (role: string, nodes: readonly string[]): string => `
+GRANT USAGE ON SCHEMA zoneplane TO ${quotedName(role)};
+GRANT SELECT ON ALL TABLES IN SCHEMA zoneplane TO ${quotedName(role)};
+REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA zoneplane FROM ${quotedName(role)};
+GRANT EXECUTE ON FUNCTION zoneplane.tell_node(text, text, text, int, bigint, text) TO ${quotedName(role)};
+INSERT INTO zoneplane.followers (role, node) VALUES
+  ${nodes.map((node) => `(${quotedText(role)}, ${quotedText(node)})`).join(',\n  ')} ON CONFLICT DO NOTHING;`;
+
+/** What a role needs that writes and has not made the tables. */
+export const grantsToWriter = (role: string): string => `
+GRANT USAGE ON SCHEMA zoneplane TO ${quotedName(role)};
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA zoneplane TO ${quotedName(role)};
+GRANT EXECUTE ON FUNCTION zoneplane.tell_node(text, text, text, int, bigint, text) TO ${quotedName(role)};`;
+
+/** A role that may do nothing else in this database. */
+export const createRole = (role: string, database: string): string => `
+CREATE ROLE ${quotedName(role)} LOGIN CONNECTION LIMIT 20;  -- then: \\password ${quotedName(role)}
+GRANT CONNECT ON DATABASE ${quotedName(database)} TO ${quotedName(role)};`;
+
+/** Of everybody: to make temporary tables, which fill the disk. */
+export const restrictDatabase = (database: string): string =>
+  `REVOKE ALL ON DATABASE ${quotedName(database)} FROM PUBLIC;`;
 
 export const ADD_CLUSTER = 'INSERT INTO zoneplane.cluster (id, layout) VALUES ($1, $2)';
 
@@ -57,9 +101,12 @@ export const FIND_TIMELINE = 'SELECT left(pg_walfile_name(pg_current_wal_lsn()),
 /** An append waits for the turn of another node no longer than that. */
 export const LOCK_TIMEOUT_MS = 5000;
 
-/** A broken network must not keep the turn for long. `off` and `local` would acknowledge what a failover loses. */
+/** A broken network must not keep a lock for long. */
+const NOTICE_DEATH = 'SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3';
+
+/** `off` and `local` would acknowledge what a failover loses. */
 export const prepareWriter = (lockTimeoutMs: number): string => `
-SET lock_timeout = ${lockTimeoutMs}; SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;
+SET lock_timeout = ${lockTimeoutMs}; ${NOTICE_DEATH};
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')`;
 
 export const LISTEN = `LISTEN ${CHANNEL}`;
@@ -68,11 +115,15 @@ const ENTRY_COLUMNS = 'number, id, after, schema, parts, node, body';
 
 export const ADD_FIRST_ENTRY = `INSERT INTO zoneplane.entries (${ENTRY_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`;
 
-/** One row when the entry was added; none when its number is taken, or its predecessor is another one or missing. */
+/**
+ * One row when the entry was added; none when its number is taken, or its predecessor is another one or missing. $8: whether the
+ * turn is that of this node.
+ */
 export const APPEND = `
 WITH added AS (
   INSERT INTO zoneplane.entries (${ENTRY_COLUMNS})
-  SELECT $1::bigint, $2, $3, $4::int, $5::int, $6, $7::bytea FROM (SELECT pg_advisory_xact_lock_shared(${TURN}) OFFSET 0) turn
+  SELECT $1::bigint, $2, $3, $4::int, $5::int, $6, $7::bytea
+  FROM (SELECT CASE WHEN NOT $8::boolean THEN zoneplane.await_turn() END OFFSET 0) turn
   WHERE EXISTS (SELECT FROM zoneplane.entries WHERE number = $1::bigint - 1 AND id = $3)
   ON CONFLICT (number) DO NOTHING RETURNING number)
 SELECT pg_notify('${CHANNEL}', 'entry ' || number::text) FROM added`;
@@ -82,18 +133,25 @@ export const FIND_ENTRY = 'SELECT id FROM zoneplane.entries WHERE number = $1';
 /** Resolves only when everything before it is on the standby, too, if there must be one. */
 export const CONFIRM = 'UPDATE zoneplane.cluster SET confirmed_at = clock_timestamp()';
 
-/**
- * A process that stands still (SIGSTOP, a frozen container) answers keepalives: the server ends its session, so that it does not
- * keep the turn. Servers before version 14 do not know that limit.
- */
-const limitIdleness = (value: string): string =>
-  `SELECT set_config('idle_session_timeout', ${value}, false) WHERE current_setting('idle_session_timeout', true) IS NOT NULL`;
 /** Milliseconds; shorter than another node waits for the turn. */
 const MOST_IDLE_IN_TURN = 3000;
+/**
+ * A process that stands still (SIGSTOP, a frozen container) answers keepalives: the server ends its session, so that it does not
+ * keep the turn.
+ */
+export const prepareTurn = (lockTimeoutMs: number): string =>
+  `SET lock_timeout = ${lockTimeoutMs}; ${NOTICE_DEATH}; SET idle_in_transaction_session_timeout = ${MOST_IDLE_IN_TURN}`;
+/** It lasts as long as the transaction. Appends of others wait for it. */
+export const TAKE_TURN = 'BEGIN; LOCK TABLE zoneplane.turn IN EXCLUSIVE MODE';
+export const END_TURN = 'COMMIT';
 
-/** The limit stays only if the turn was taken: both are one transaction. */
-export const TAKE_TURN = `${limitIdleness(`'${MOST_IDLE_IN_TURN}'`)}; SELECT pg_advisory_lock(${TURN})`;
-export const END_TURN = `SELECT pg_advisory_unlock(${TURN}); ${limitIdleness('NULL')}`;
+/** Sessions that keep writers waiting; `since` stays the same as long as it is one transaction. */
+export const FIND_HOLDERS = `
+SELECT l.pid, c.relname AS "table", a.usename AS role, a.application_name AS application, l.virtualtransaction AS since
+FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_stat_activity a ON a.pid = l.pid
+WHERE n.nspname = 'zoneplane' AND c.relkind = 'r' AND l.granted AND l.pid <> pg_backend_pid()
+  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock') ORDER BY l.pid, c.relname`;
 
 /**
  * The entry at a position, without its body, and some of those after it, no more octets than $3 unless the first alone is
@@ -138,15 +196,14 @@ export const PRUNE_ENTRIES = `DELETE FROM zoneplane.entries WHERE at < clock_tim
 export const PRUNE_PARTS = `DELETE FROM zoneplane.parts WHERE at < clock_timestamp() - interval '1 day'
   AND NOT EXISTS (SELECT FROM zoneplane.entries WHERE entries.id = parts.id)`;
 
-export const TRY_NAME = `SELECT pg_try_advisory_lock(${NAMES}, hashtext($1)) AS free`;
+/** A lock of a role that must not be this node is no claim: anybody can take it. */
+export const TRY_NAME = `SELECT CASE WHEN pg_try_advisory_lock(${NAMES}, hashtext($1)) THEN true ELSE NOT EXISTS (
+  SELECT FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+  WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.pid <> pg_backend_pid()
+    AND l.classid = ${NAMES} AND l.objid = (hashtext($1)::bigint & 4294967295)::oid
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND zoneplane.may_be(a.usename, $1)) END AS free`;
 
-export const REPORT = `
-WITH told AS (
-  INSERT INTO zoneplane.nodes (name, role, version, schema, applied, beat, report) VALUES ($1, $2, $3, $4, $5, 1, $6)
-  ON CONFLICT (name) DO UPDATE SET role = excluded.role, version = excluded.version, schema = excluded.schema,
-    applied = excluded.applied, beat = nodes.beat + 1, report = excluded.report, seen_at = clock_timestamp()
-  RETURNING name)
-SELECT pg_notify('${CHANNEL}', 'node ' || name) FROM told`;
+export const REPORT = 'SELECT zoneplane.tell_node($1, $2, $3, $4::int, $5::bigint, $6)';
 export const LIST_NODES = `
 SELECT name, role, version, schema, applied, beat, report, seen_at,
   extract(epoch FROM clock_timestamp() - seen_at) AS age FROM zoneplane.nodes ORDER BY name`;

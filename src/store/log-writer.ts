@@ -35,8 +35,18 @@ export interface EntryLog {
    * without it, a log that is away is not waited for.
    */
   read(behind: Position, limit: number, patience?: Patience): Promise<Stretch>;
-  /** Keeps other copies from appending until the returned function is called. Absent: all are equally fast. */
-  takeTurn?(): Promise<() => void>;
+  /**
+   * Keeps other copies from appending for a moment. Undefined where that is not needed; `wasBeaten`: another copy was first.
+   * Absent: all are equally fast.
+   */
+  takeTurn?(wasBeaten: boolean): Promise<Turn | undefined>;
+}
+
+export interface Turn {
+  /** Whether others may have appended until now. */
+  readonly isFresh: boolean;
+  /** What this copy has to append for now is appended. */
+  end(): void;
 }
 
 /** Entries that follow each other. */
@@ -105,9 +115,11 @@ interface WriteParts {
 }
 
 async function writeOnce<T>({ store, log, random, timeoutMs, patience }: WriteParts, work: () => T): Promise<T> {
-  let endTurn = (): void => {};
+  let turn: Turn | undefined;
   try {
-    for (let isBeaten = false; ; isBeaten = true) {
+    turn = await log.takeTurn?.(false);
+    if (turn?.isFresh) await catchUp(store, log, patience);
+    for (;;) {
       const { value, written } = await whenFree(
         (attemptMs) => store.rehearse(() => ({ result: work(), position: store.position() }), attemptMs),
         timeoutMs,
@@ -120,7 +132,7 @@ async function writeOnce<T>({ store, log, random, timeoutMs, patience }: WritePa
         await applyOwn(store, entry);
         return value.result;
       }
-      if (!isBeaten && log.takeTurn) endTurn = await log.takeTurn();
+      turn ??= await log.takeTurn?.(true);
       await catchUp(store, log, patience);
       if (store.position().number <= number) throw lostEntries(number);
     }
@@ -128,7 +140,7 @@ async function writeOnce<T>({ store, log, random, timeoutMs, patience }: WritePa
     if (error instanceof EntryRefused) throw notWritten(error);
     throw error;
   } finally {
-    endTurn();
+    turn?.end();
   }
 }
 

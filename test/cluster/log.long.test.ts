@@ -15,6 +15,7 @@ import { silentLogger } from '../../src/base/log.js';
 import { systemRandom } from '../../src/base/random.js';
 import { createConnection } from '../../src/cluster/connection.js';
 import { allowFollower } from '../../src/cluster/init.js';
+import { claimName, tellNode } from '../../src/cluster/nodes.js';
 import { isToBeReplaced, type OpenCopy } from '../../src/cluster/open-copy.js';
 import { followLog } from '../../src/cluster/replica.js';
 import { makeSnapshot } from '../../src/cluster/snapshots.js';
@@ -195,11 +196,11 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     await a.store.write(() => putMeta(a.store, 'serving_settings', ''));
   });
 
-  t.test('a role that follows cannot write', async (t) => {
+  t.test('a role that follows can neither write, nor keep others from it, nor speak for other nodes', async (t) => {
     await postgres.query('CREATE ROLE follower LOGIN');
     const own = createConnection({ url: postgres.url, name: 'test', clock });
     t.teardown(() => own.close());
-    await allowFollower(own, 'follower');
+    await allowFollower(own, 'follower', ['dns', 'dns2']);
     const url = postgres.url.replace('zoneplane@', 'follower@');
     const { store, log } = await openNode(t, url, { node: 'dns', appends: false, patienceMs: 500 });
     await catchUp(store, log);
@@ -207,6 +208,54 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     const { number, id } = store.position();
     t.equal(await log.head(), number, 'the log is as it was');
     t.ok(id);
+
+    const a = await openNode(t, postgres.url, { node: 'a', patienceMs: 500 });
+    const told = { role: 'dns', version: '1', schema: 1, applied: 1, report: '{}' };
+    await tellNode(a.log.teller, { ...told, name: 'a' });
+    await tellNode(log.teller, { ...told, name: 'dns' });
+    for (const name of ['a', 'new', 'DNS']) {
+      const refused = { message: `role follower is not node ${name}` };
+      await t.rejects(tellNode(log.teller, { ...told, name, applied: 9 }), refused);
+    }
+    const attacker = createConnection({ url, name: 'attacker', clock });
+    t.teardown(() => attacker.close());
+    const table = 'zoneplane.nodes';
+    for (const text of [
+      `UPDATE ${table} SET applied = 0`,
+      `INSERT INTO ${table} SELECT 'x', role, version, schema, applied, beat, report, seen_at FROM ${table}`,
+      `DELETE FROM ${table}`,
+      `INSERT INTO zoneplane.followers VALUES ('follower', 'a')`,
+      `LOCK TABLE ${table} IN ROW EXCLUSIVE MODE`,
+      'LOCK TABLE zoneplane.turn IN ROW SHARE MODE',
+      'LOCK TABLE zoneplane.entries IN SHARE MODE',
+      'SELECT FROM zoneplane.entries FOR SHARE',
+      'SELECT zoneplane.await_turn()',
+    ]) {
+      await attacker.query('BEGIN');
+      await t.rejects(attacker.query(text), /permission denied/, text);
+      await attacker.query('ROLLBACK');
+    }
+    const rows = await postgres.query('SELECT name, applied FROM zoneplane.nodes ORDER BY name');
+    t.match(rows, [
+      { name: 'a', applied: '1' },
+      { name: 'dns', applied: '1' },
+    ]);
+    // Every lock that anybody can take: the former number of the turn, and the name of another node.
+    await attacker.query('SELECT pg_advisory_lock(1516138341)');
+    t.ok(await claimName(attacker, 'a'));
+    t.ok(await increase(a.store), 'others write');
+    t.ok(await claimName(a.log.reader, 'a'), 'and it is no claim of their names');
+    const second = createConnection({ url: postgres.url, name: 'second', clock });
+    t.teardown(() => second.close());
+    t.ok(await claimName(second, 'b'));
+    t.notOk(await claimName(a.log.reader, 'b'), 'that of a node that may be it is one');
+    const news: string[] = [];
+    const hearing = await openNode(t, postgres.url, { node: 'hearing', onNews: (text) => news.push(text) });
+    await catchUp(hearing.store, hearing.log);
+    for (const text of ['down', 'up', 'own 99', 'node x']) await attacker.query(`NOTIFY zoneplane, '${text}'`);
+    await until(() => news.includes('node x'));
+    t.strictSame(news, ['up', 'node x'], 'what is no notification of a node is not heard');
+
     await postgres.query('CREATE ROLE nobody LOGIN');
     await t.rejects(openNode(t, postgres.url.replace('zoneplane@', 'nobody@')), {
       name: 'UserError',

@@ -201,9 +201,17 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
   });
 
   t.test('a node that only serves DNS follows with a role that cannot write', async (t) => {
-    await postgres.query('CREATE ROLE dnsonly LOGIN');
     t.match(await a.command('cluster', 'snapshot'), { code: 0 });
-    t.match(await a.command('cluster', 'init', '--follower', 'dnsonly'), { code: 0, out: /may follow/ });
+    t.match(await a.command('cluster', 'roles'), { code: 2, err: /not said for which role/ });
+    t.match(await a.command('cluster', 'init', '--nodes', 'd'), { code: 2, err: /needs --follower/ });
+    const { out: sql } = await a.command('cluster', 'roles', '--follower', 'dnsonly', '--nodes', 'd');
+    await postgres.query(sql);
+    const told = { code: 0, out: /dnsonly may follow the log as e\n/ };
+    t.match(await a.command('cluster', 'init', '--follower', 'dnsonly', '--nodes', 'e'), told);
+    const { out: forWriter } = await a.command('cluster', 'roles', '--writer', 'second"writer');
+    await postgres.query(forWriter);
+    const writer = postgres.url.replace('zoneplane@', 'second%22writer@');
+    t.match(await a.command('cluster', 'snapshot', '--cluster', writer), { code: 0 });
     const d = make('d', 'dns', postgres.url.replace('zoneplane@', 'dnsonly@'));
     t.match(await d.command('cluster', 'join', '--follower'), { code: 0 });
     await d.start();

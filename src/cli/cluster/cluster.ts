@@ -29,6 +29,7 @@ import { unlockVault } from '../../vault/unlock.js';
 import { type CommandContext, example } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 import { CLUSTER_SETTINGS, requireClusterUrl, withLog } from './connect.js';
+import { addRoles, type FollowerOptions, type FollowerRole, followerOf, nodesOption } from './roles.js';
 import { addSettings } from './serving.js';
 import { addStatus } from './status.js';
 
@@ -39,7 +40,12 @@ export function addClusterCommands(program: Command, context: CommandContext): v
   addLeave(cluster, context);
   addStatus(cluster, context);
   addSnapshot(cluster, context);
+  addRoles(cluster, context);
   addSettings(cluster, context);
+}
+
+interface InitOptions extends FollowerOptions {
+  readonly json?: boolean;
 }
 
 function addInit(cluster: Command, { terminal, environment }: CommandContext): void {
@@ -50,26 +56,29 @@ function addInit(cluster: Command, { terminal, environment }: CommandContext): v
       '--follower <role>',
       'a role of PostgreSQL for nodes that only serve DNS or the edge: it may read the log, not write to it',
     )
+    .addOption(nodesOption())
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `${example('zoneplane cluster init --cluster postgresql://zoneplane@db.example/zoneplane')}
 
 The server must not run meanwhile. Everything in the data directory becomes that of all nodes. The PostgreSQL
-database must exist; the tables go into a schema called zoneplane. Run it again with --follower to
+database must exist; the tables go into a schema called zoneplane. Run it again with --follower and --nodes to
 let another role follow; the server may run then.`,
     );
-  addSettingOptions(init, CLUSTER_SETTINGS).action(async (options: { follower?: string; json?: boolean }) => {
+  addSettingOptions(init, CLUSTER_SETTINGS).action(async (options: InitOptions) => {
+    const follower = followerOf(options);
     const loaded = loadCommandSettings(init, environment);
     const { settings } = loaded;
     const clock = new SystemClock();
     requireClusterUrl(settings);
     const directory = prepareDataDirectory(settings.dataDir).path;
     const member = clusterIn(directory);
-    if (member !== undefined && (await isBegun({ ...settings, dataDir: directory }, clock, member, options.follower))) {
+    if (member !== undefined && (await isBegun({ ...settings, dataDir: directory }, clock, member, follower))) {
       if (options.json) terminal.json({ node: nodeName(settings), follower: options.follower ?? null });
       else terminal.print(`${directory} is in the cluster already`);
-      if (options.follower !== undefined && !options.json) terminal.print(`${options.follower} may follow the log`);
+      if (follower && !options.json)
+        terminal.print(`${follower.role} may follow the log as ${follower.nodes.join(', ')}`);
       return;
     }
     const lock = lockDataDirectory(directory, 'adminLock');
@@ -80,7 +89,7 @@ let another role follow; the server may run then.`,
       const node = nodeName(settings);
       const [number, url] = await withLog(settings, clock, async (log, own, address) => {
         const first = await initCluster({ store, dataDir: directory, log, own, node, random: systemRandom });
-        if (options.follower !== undefined) await allowFollower(own, options.follower);
+        if (follower) await allowFollower(own, follower.role, follower.nodes);
         return [first, address];
       });
       if (options.json) terminal.json({ cluster: findMeta(store, 'cluster'), node, entry: number });
@@ -113,12 +122,17 @@ function clusterIn(directory: string): string | undefined {
 }
 
 /** Whether nothing is left to do but to let a role follow, which is then done. */
-function isBegun(settings: Settings, clock: Clock, member: string, follower: string | undefined): Promise<boolean> {
+function isBegun(
+  settings: Settings,
+  clock: Clock,
+  member: string,
+  follower: FollowerRole | undefined,
+): Promise<boolean> {
   return withLog(settings, clock, async (log, own) => {
     const id = await log.clusterId();
     if (id !== member) throw otherCluster(settings.dataDir, member, id);
     if ((await listSnapshots(log.reader)).length === 0) return false;
-    if (follower !== undefined) await allowFollower(own, follower);
+    if (follower) await allowFollower(own, follower.role, follower.nodes);
     return true;
   });
 }

@@ -1,9 +1,9 @@
 /** What `doctor` says about a cluster: PostgreSQL, the nodes, and the last snapshot. */
-import type { Clock } from '../../base/clock.js';
+import { type Clock, sleep } from '../../base/clock.js';
 import { messageOf, UserError } from '../../base/errors.js';
 import type { Connection } from '../../cluster/connection.js';
 import { listNodes } from '../../cluster/nodes.js';
-import { readServerFacts, type ServerFacts } from '../../cluster/server-facts.js';
+import { findHolders, readServerFacts, type ServerFacts } from '../../cluster/server-facts.js';
 import { listSnapshots } from '../../cluster/snapshots.js';
 import type { LoadedSettings } from '../../config/load.js';
 import { SERVING_REMEDY, servingDifferences } from '../../roles/cluster/serving.js';
@@ -45,6 +45,7 @@ export async function examineCluster(loaded: LoadedSettings, clock: Clock): Prom
         ...examineServing(loaded),
         ...examineServer(await readServerFacts(log.reader), clock),
         ...examineOthers(log.reader),
+        ...(await examineHolders(log.reader)),
         ...examineSnapshots(await listSnapshots(log.reader), clock),
       ];
     });
@@ -91,6 +92,30 @@ function examineServer({ nowMs, syncs, standbys, waitsForStandby }: ServerFacts,
     findings.push({ what, verdict: 'warn', text, remedy: 'Set synchronous_standby_names there.' });
   }
   return findings;
+}
+
+/** A turn lasts a fifth of a second, and the statements of nodes lock nothing for longer. */
+const HELD_MS = 1000;
+
+/** Who has kept all nodes from writing for a while. */
+async function examineHolders(reader: Connection): Promise<Finding[]> {
+  const before = await findHolders(reader);
+  if (before.length === 0) return [];
+  await sleep(HELD_MS);
+  const now = await findHolders(reader);
+  const stayed = now.filter(({ pid, table, since }) =>
+    before.some((one) => one.pid === pid && one.table === table && one.since === since),
+  );
+  return stayed.map(({ pid, table, role, application }) => {
+    const held = table === 'turn' ? 'the turn to write' : `a lock on the table ${table}`;
+    const text = `${held} has been held for more than ${HELD_MS / 1000} s by role ${role} (${application || 'without a name'}, process ${pid} of PostgreSQL): other nodes cannot write`;
+    return {
+      what,
+      verdict: 'warn',
+      text,
+      remedy: `If it stays, end that session with pg_terminate_backend(${pid}).`,
+    };
+  });
 }
 
 /** Servers that must not be used although they accept writes, and what is needed to tell them from the one with the log. */

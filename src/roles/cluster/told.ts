@@ -18,6 +18,44 @@ export interface Told {
   readonly stopped?: string;
 }
 
+type Check = (value: unknown) => boolean;
+
+const isNumber: Check = (value) => Number.isSafeInteger(value);
+const isText: Check = (value) => typeof value === 'string';
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+const withParts =
+  (checks: Readonly<Record<string, Check>>): Check =>
+  (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    Object.entries(checks).every(([name, check]) => check((value as Record<string, unknown>)[name]));
+
+const UNPUBLISHED = withParts({ zone: isNumber, change: isNumber, isHeld: (value) => typeof value === 'boolean' });
+
+const CHECKS: { readonly [Part in keyof Required<Told>]: Check } = {
+  awaitsDns: (value) => value === true,
+  dns: withParts({ applied: isNumber, unpublished: listOf(UNPUBLISHED) }),
+  edge: isNumber,
+  unusable: listOf(isText),
+  listeners: listOf(withParts({ host: isText, port: isNumber })),
+  machine: isText,
+  stopped: isText,
+};
+
+/** What the row of a node says. Whoever has taken over a node may write anything there: what cannot be read was not told. */
 export function toldBy({ report }: Pick<NodeRow, 'report'>): Told {
-  return JSON.parse(report) as Told;
+  let told: unknown;
+  try {
+    told = JSON.parse(report);
+  } catch {
+    return {};
+  }
+  if (typeof told !== 'object' || told === null) return {};
+  const parts = Object.entries(told).filter(
+    ([name, value]) => Object.hasOwn(CHECKS, name) && CHECKS[name as keyof Told](value),
+  );
+  return Object.fromEntries(parts) as Told;
 }
