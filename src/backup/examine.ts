@@ -125,7 +125,7 @@ function requireSound(store: Store, name: string): void {
     if (!hasTable(store, 'meta')) {
       throw new UserError(`${name} is not a backup of zoneplane`, 'Name the file that `zoneplane backup` wrote.');
     }
-    requireKnownSchema(store);
+    requireKnownSchema(store, name);
     damage = findDamage(store);
   } catch (error) {
     if (error instanceof UserError) throw error;

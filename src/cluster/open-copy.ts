@@ -13,7 +13,7 @@ import { DATABASE_FILE, openStore, type Store } from '../store/driver.js';
 import { EntryRefused, LogUnavailable } from '../store/failures.js';
 import { catchUp, createLogWriter } from '../store/log-writer.js';
 import { findMeta } from '../store/meta.js';
-import { requireSchema, SCHEMA_VERSION, schemaVersion } from '../store/migrate.js';
+import { isKnownSchema, requireKnownSchema, requireSchema, SCHEMA_VERSION, schemaVersion } from '../store/migrate.js';
 import { migrationTo } from '../store/recording.js';
 import { explainPostgres } from './postgres-failures.js';
 import { type ClusterLog, openPostgresLog, type PostgresLogOptions } from './postgres-log.js';
@@ -70,7 +70,7 @@ async function openWith(options: CopyOptions, log: ClusterLog): Promise<OpenCopy
       'Check ZONEPLANE_CLUSTER, and start the node when PostgreSQL answers.',
     );
   }
-  if (isNew) logger.info(await fetchSnapshot(log.reader, dataDir, SCHEMA_VERSION), 'the node begins with a snapshot');
+  if (isNew) logger.info(await fetchSnapshot(log.reader, dataDir), 'the node begins with a snapshot');
   const store = openStore(dataDir, {
     writer: (own) => createLogWriter(own, log, options.random),
     isCopy: true,
@@ -78,6 +78,7 @@ async function openWith(options: CopyOptions, log: ClusterLog): Promise<OpenCopy
   });
   try {
     requireMember(store, id, dataDir);
+    requireKnownSchema(store);
     const current = id === undefined ? UNCHANGED : await bringUpToDate(store, log, options, isNew);
     if (id !== undefined && current.refusal === undefined) await migrateCluster(store, log, options);
     requireSchema(store);
@@ -137,7 +138,7 @@ async function bringUpToDate(
     return { ...UNCHANGED, refusal };
   }
   logger.error({ reason: refusal.message }, 'this copy is replaced by the newest snapshot of the cluster');
-  const { number, at } = await fetchSnapshot(log.reader, dataDir, SCHEMA_VERSION);
+  const { number, at } = await fetchSnapshot(log.reader, dataDir);
   logger.info({ number, at }, 'the copy was replaced by a snapshot');
   const lostEntries = refusal.reason === 'history';
   return { wasReplaced: true, lostEntries, refusal: await catchUpOrRefusal(store, log, logger) };
@@ -156,7 +157,7 @@ export async function isToBeReplaced(
   if (reason === 'schema') return false;
   if (reason !== 'damaged' && known?.entry !== entry) return true;
   const snapshots = await listSnapshots(reader);
-  return snapshots.some(({ number, schema }) => number >= entry && schema <= SCHEMA_VERSION);
+  return snapshots.some(({ number, schema }) => number >= entry && isKnownSchema(schema));
 }
 
 async function catchUpOrRefusal(store: Store, log: ClusterLog, logger: Logger): Promise<EntryRefused | undefined> {

@@ -22,7 +22,7 @@ import { syncPath } from '../base/durable.js';
 import { UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
 import { DATABASE_FILE, openStore, type Store } from '../store/driver.js';
-import { schemaVersion } from '../store/migrate.js';
+import { isKnownSchema, SCHEMA_VERSION, schemaVersion } from '../store/migrate.js';
 import { replaceContent } from '../store/replace.js';
 import type { Connection } from './connection.js';
 import {
@@ -124,19 +124,10 @@ async function upload(path: string, about: Pick<Snapshot, 'number' | 'schema' | 
  * Fetches the newest snapshot as the database of a data directory; the content of one that is there is replaced. Throws a
  * UserError when there is no snapshot, or no room for it.
  */
-export async function fetchSnapshot(reader: Connection, dataDir: string, newestSchema: number): Promise<Snapshot> {
+export async function fetchSnapshot(reader: Connection, dataDir: string): Promise<Snapshot> {
   const snapshots = await listSnapshots(reader);
-  const snapshot = snapshots.find(({ schema }) => schema <= newestSchema);
-  if (!snapshot) {
-    throw new UserError(
-      snapshots.length > 0
-        ? 'all snapshots of the cluster were made by a newer version of zoneplane'
-        : 'the cluster has no snapshot from which this node could begin',
-      snapshots.length > 0
-        ? 'Install that version on this node.'
-        : 'Run `zoneplane cluster snapshot` on a node that is up to date.',
-    );
-  }
+  const snapshot = snapshots.find(({ schema }) => isKnownSchema(schema));
+  if (!snapshot) throw noSnapshot(snapshots);
   const draft = join(dataDir, DRAFT_DIRECTORY);
   rmSync(draft, { recursive: true, force: true });
   makeDirectories(draft, 0o700);
@@ -154,6 +145,24 @@ export async function fetchSnapshot(reader: Connection, dataDir: string, newestS
     rmSync(draft, { recursive: true, force: true });
   }
   return snapshot;
+}
+
+function noSnapshot(others: readonly Snapshot[]): UserError {
+  if (others.length === 0) {
+    return new UserError(
+      'the cluster has no snapshot from which this node could begin',
+      'Run `zoneplane cluster snapshot` on a node that is up to date.',
+    );
+  }
+  return others.some(({ schema }) => schema > SCHEMA_VERSION)
+    ? new UserError(
+        'all snapshots of the cluster were made by a newer version of zoneplane',
+        'Install that version on this node.',
+      )
+    : new UserError(
+        'all snapshots of the cluster were made by previews of zoneplane whose tables are older',
+        'Upgrade the other nodes first, as docs/operations.md says, and run `zoneplane cluster snapshot` on one of them.',
+      );
 }
 
 async function download(reader: Connection, { number, pieces, octets }: Snapshot, path: string): Promise<void> {

@@ -1,121 +1,17 @@
-/** Schema versions: numbered migrations, each recorded in the transaction in which it runs. */
+/** Schema versions: that of version 1.0, and numbered migrations, each recorded in the transaction in which it runs. */
 import type { Clock } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Random } from '../base/random.js';
 import type { Store } from './driver.js';
 import { EntryRefused } from './failures.js';
-import { foundation } from './migrations/0001-0010/0001-foundation.js';
-import { buckets } from './migrations/0001-0010/0002-buckets.js';
-import { history } from './migrations/0001-0010/0003-history.js';
-import { flattening } from './migrations/0001-0010/0004-flattening.js';
-import { tokens } from './migrations/0001-0010/0005-tokens.js';
-import { lists } from './migrations/0001-0010/0006-lists.js';
-import { watchedTargets } from './migrations/0001-0010/0007-watched-targets.js';
-import { embeddedAuthority } from './migrations/0001-0010/0008-embedded-authority.js';
-import { completeChanges } from './migrations/0001-0010/0009-complete-changes.js';
-import { certificates } from './migrations/0001-0010/0010-certificates.js';
-import { jobs } from './migrations/0011-jobs.js';
-import { scans } from './migrations/0012-scans.js';
-import { customHostnames } from './migrations/0013-custom-hostnames.js';
-import { zoneCertificates } from './migrations/0014-zone-certificates.js';
-import { provenZones } from './migrations/0015-proven-zones.js';
-import { universalCertificates } from './migrations/0016-universal-certificates.js';
-import { uniqueTargets } from './migrations/0017-unique-targets.js';
-import { purges } from './migrations/0018-purges.js';
-import { edge } from './migrations/0019-edge.js';
-import { edgeOrigins } from './migrations/0020-edge-origins.js';
-import { certifiedNames } from './migrations/0021-certified-names.js';
-import { deployment } from './migrations/0022-deployment.js';
-import { dnssec } from './migrations/0023-dnssec.js';
-import { bucketDomains } from './migrations/0024-bucket-domains.js';
-import { accountDnsSettings } from './migrations/0025-account-dns-settings.js';
-import { transfersOut } from './migrations/0026-transfers-out.js';
-import { dnssecParents } from './migrations/0027-dnssec-parents.js';
-import { validity } from './migrations/0028-validity.js';
-import { recordSets } from './migrations/0029-record-sets.js';
-import { sessions } from './migrations/0030-sessions.js';
-import { updates } from './migrations/0034-updates.js';
-import { catalogs } from './migrations/0035-catalogs.js';
-import { transfersIn } from './migrations/0036-transfers-in.js';
-import { signers } from './migrations/0041-signers.js';
-import { checkedZones } from './migrations/0048-checked-zones.js';
-import { consumedCatalogs } from './migrations/0049-consumed-catalogs.js';
-import { signals } from './migrations/0065-signals.js';
-import { sharedObjects } from './migrations/0070-shared-objects.js';
-import { ticketSecrets } from './migrations/0071-ticket-secrets.js';
-import { signatureSets } from './migrations/0085-signature-sets.js';
-import { compactDenial } from './migrations/0088-compact-denial.js';
-import { removedZones } from './migrations/0090-removed-zones.js';
-import { parentalAgents } from './migrations/0097-parental-agents.js';
-import { recordIdentifiers } from './migrations/0141-record-identifiers.js';
-import { editEvents } from './migrations/0191-edit-events.js';
-import { nameProofs } from './migrations/0192-name-proofs.js';
-import { jobAccounts } from './migrations/0193-job-accounts.js';
-import { accountUsage } from './migrations/0194-account-usage.js';
-import { bucketDomainsByZone } from './migrations/0195-bucket-domains-by-zone.js';
-import { namedPeers } from './migrations/0196-named-peers.js';
-import { historyShares } from './migrations/0197-history-shares.js';
 import { writeLog } from './migrations/0198-write-log.js';
 import { flatteningShares } from './migrations/0201-flattening-shares.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
+import { FIRST_SCHEMA } from './schema/schema.js';
 
 /** In order; a released migration never changes. */
-const MIGRATIONS: readonly Migration[] = [
-  foundation,
-  buckets,
-  history,
-  flattening,
-  tokens,
-  lists,
-  watchedTargets,
-  embeddedAuthority,
-  completeChanges,
-  certificates,
-  jobs,
-  scans,
-  customHostnames,
-  zoneCertificates,
-  provenZones,
-  universalCertificates,
-  uniqueTargets,
-  purges,
-  edge,
-  edgeOrigins,
-  certifiedNames,
-  deployment,
-  dnssec,
-  bucketDomains,
-  accountDnsSettings,
-  transfersOut,
-  dnssecParents,
-  validity,
-  recordSets,
-  sessions,
-  updates,
-  catalogs,
-  transfersIn,
-  signers,
-  checkedZones,
-  consumedCatalogs,
-  signals,
-  sharedObjects,
-  ticketSecrets,
-  signatureSets,
-  compactDenial,
-  removedZones,
-  parentalAgents,
-  recordIdentifiers,
-  editEvents,
-  nameProofs,
-  jobAccounts,
-  accountUsage,
-  bucketDomainsByZone,
-  namedPeers,
-  historyShares,
-  writeLog,
-  flatteningShares,
-];
+const MIGRATIONS: readonly Migration[] = [FIRST_SCHEMA, writeLog, flatteningShares];
 
 /** The schema version after all migrations. */
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
@@ -127,13 +23,14 @@ export function schemaVersion(store: Store): number {
 
 /**
  * Migrates the schema and returns the version it had before. When two processes do this at once, the second finds the
- * work done. Throws a UserError when the database is newer than this program.
+ * work done. Throws a UserError when the database is newer than this program or was written by a preview. `further`: migrations
+ * that tests add to those of this program.
  */
-export function migrate(store: Store, clock: Clock, random: Random): number {
+export function migrate(store: Store, clock: Clock, random: Random, further: readonly Migration[] = []): number {
+  requireKnownSchema(store);
   return store.alter((run) => {
     const before = schemaVersion(store);
-    refuseNewer(store, before);
-    runMigrations(store.path, before, SCHEMA_VERSION, run);
+    runMigrations(store.path, before, [...MIGRATIONS, ...further], run);
     if (before === 0) plantInstallation(store, clock, random);
     return before;
   });
@@ -152,16 +49,28 @@ export function migrateByEntry(store: Store, entry: Entry, version: number): boo
     );
   }
   try {
-    return store.alterByEntry(entry, (run) => runMigrations(store.path, schemaVersion(store), version, run));
+    return store.alterByEntry(entry, (run) => {
+      runMigrations(
+        store.path,
+        schemaVersion(store),
+        MIGRATIONS.filter((migration) => migration.version <= version),
+        run,
+      );
+    });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     throw new EntryRefused('difference', `Entry ${entry.number} of the log migrates: ${error.message}`, entry.number);
   }
 }
 
-function runMigrations(path: string, before: number, last: number, run: (sql: string) => void): void {
-  for (const { version, sql } of MIGRATIONS) {
-    if (version <= before || version > last) continue;
+function runMigrations(
+  path: string,
+  before: number,
+  migrations: readonly Migration[],
+  run: (sql: string) => void,
+): void {
+  for (const { version, sql } of migrations) {
+    if (version <= before) continue;
     try {
       run(sql);
     } catch (error) {
@@ -182,8 +91,8 @@ function migrationFailure(error: unknown, path: string, version: number): unknow
 
 /** For readers, which cannot migrate. Throws a UserError unless the schema has exactly the version of this program. */
 export function requireSchema(store: Store): void {
+  requireKnownSchema(store);
   const version = schemaVersion(store);
-  refuseNewer(store, version);
   if (version < SCHEMA_VERSION) {
     throw new UserError(
       `The database ${store.path} has not been migrated yet (version ${version}, needed ${SCHEMA_VERSION}).`,
@@ -192,16 +101,24 @@ export function requireSchema(store: Store): void {
   }
 }
 
-/** Throws a UserError when the database is newer than this program. */
-export function requireKnownSchema(store: Store): void {
-  refuseNewer(store, schemaVersion(store));
+/** Whether this program reads databases of the version, or migrates them. */
+export function isKnownSchema(version: number): boolean {
+  return version >= FIRST_SCHEMA.version && version <= SCHEMA_VERSION;
 }
 
-function refuseNewer(store: Store, version: number): void {
+/** Throws a UserError when the database is newer than this program, or was written by a preview. `path`: what to call it. */
+export function requireKnownSchema(store: Store, path = store.path): void {
+  const version = schemaVersion(store);
   if (version > SCHEMA_VERSION) {
     throw new UserError(
-      `The database ${store.path} was written by a newer zoneplane (version ${version}; this one supports up to ${SCHEMA_VERSION}).`,
+      `The database ${path} was written by a newer zoneplane (version ${version}; this one supports up to ${SCHEMA_VERSION}).`,
       'Install the newer zoneplane again, or restore a backup made with this one.',
+    );
+  }
+  if (version > 0 && !isKnownSchema(version)) {
+    throw new UserError(
+      `The database ${path} was written by a preview of zoneplane whose tables are older (version ${version}; the first that this program reads is ${FIRST_SCHEMA.version}).`,
+      'Start it once with the last preview (commit cedaa13), which brings it to that version, or export its zones with the preview that wrote it (`zoneplane zone export --all`) and import them into a new data directory.',
     );
   }
 }

@@ -274,6 +274,20 @@ t.test('backups of before there were sums', async (t) => {
   t.match(await run('backup', 'verify', join(directory, 'b.db')), { code: 1, err: /b\.db\.sha256 is missing/ });
 });
 
+t.test('a backup of a preview with older tables is refused', async (t) => {
+  const { directory, data, run } = await makeInstallation(t);
+  const file = join(directory, 'preview.db');
+  const { store, close } = openObjects(data);
+  store.alter((alter) => alter('PRAGMA user_version = 196'));
+  await store.backup(file);
+  close();
+  const sentence = /preview\.db was written by a preview of zoneplane whose tables are older \(version 196;/;
+  t.match(await run('backup', 'verify', file), { code: 1, err: sentence });
+  const target = join(directory, 'restored');
+  t.match(await run('restore', file, '--data-dir', target), { code: 1, err: sentence });
+  t.notOk(existsSync(target));
+});
+
 t.test('a stream is a tar archive of the same files', async (t) => {
   const { directory, data, environment, run } = await withObjects(t);
   const unpacked = join(directory, 'unpacked');

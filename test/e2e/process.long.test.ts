@@ -1,7 +1,16 @@
 /** The real program: started, queried, crashed, started twice, drained. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect as connectPlain, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -446,9 +455,21 @@ t.test('a process that cannot start says why in a sentence', async (t) => {
     1,
     /zoneplane\.db is not a usable database/,
   ]);
-  const newer = openStore(join(directory, 'newer'));
-  newer.alter((run) => run('PRAGMA user_version = 9999'));
-  newer.close();
-  t.match(await refusal({ ZONEPLANE_DATA_DIR: join(directory, 'newer') }), [1, /was written by a newer zoneplane/]);
+  for (const [version, sentence] of [
+    [9999, /was written by a newer zoneplane/],
+    [196, /was written by a preview of zoneplane whose tables are older/],
+  ] as const) {
+    const other = join(directory, String(version));
+    const store = openStore(other);
+    store.alter((run) => run(`PRAGMA user_version = ${version}`));
+    store.close();
+    const before = readFileSync(join(other, 'zoneplane.db'));
+    t.match(await refusal({ ZONEPLANE_DATA_DIR: other }), [1, sentence]);
+    t.strictSame(readFileSync(join(other, 'zoneplane.db')), before, 'nothing was written');
+    t.strictSame(
+      readdirSync(other).filter((name) => !/^zoneplane\.db|\.lock$/.test(name)),
+      [],
+    );
+  }
   blocker.close();
 });

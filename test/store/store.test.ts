@@ -25,7 +25,6 @@ import { putSignatures, signaturesOfZone } from '../../src/store/dnssec/signatur
 import { insertDnssecZone } from '../../src/store/dnssec/zones.js';
 import { DATABASE_FILE, IN_MEMORY, openStore, type Store, storeSize } from '../../src/store/driver.js';
 import { StoreBusy, StoreConflict, StoreFull } from '../../src/store/failures.js';
-import { findDamage } from '../../src/store/integrity.js';
 import {
   appendChange,
   type ChangedRR,
@@ -36,9 +35,8 @@ import {
   rrsOfChange,
   touchedOwners,
 } from '../../src/store/log/changes.js';
-import { credentialPepper, findMeta, putMeta } from '../../src/store/meta.js';
-import { migrate, requireSchema, SCHEMA_VERSION, schemaVersion } from '../../src/store/migrate.js';
-import type { Migration } from '../../src/store/migrations/migration.js';
+import { putMeta } from '../../src/store/meta.js';
+import { migrate, requireSchema } from '../../src/store/migrate.js';
 import { findLostChanges, findNotedLoss, followNewestChange } from '../../src/store/newest-change.js';
 import { hasDescendants, insertRecord, type NewRecordRow, rdataKeyOf } from '../../src/store/records/records.js';
 import { storedRows, storedRowsOfOwner } from '../../src/store/records/stored-rows.js';
@@ -156,101 +154,6 @@ t.test('opening', async (t) => {
   writeFileSync(join(damaged, DATABASE_FILE), 'this is no database, but long enough to look like one '.repeat(200));
   t.throws(() => openStore(damaged), { name: 'UserError', remedy: /backup/ });
 });
-
-t.test('tables that do not belong to their version are explained', async (t) => {
-  const store = openStore(IN_MEMORY);
-  store.alter((run) => run('CREATE TABLE accounts (something TEXT); PRAGMA user_version = 3'));
-  t.throws(() => migrate(store, new TestClock(), seededRandom(1)), {
-    name: 'UserError',
-    message: /says that it has version 3, but its tables are different: .*Nothing was changed/,
-  });
-  t.equal(schemaVersion(store), 3);
-  store.close();
-});
-
-t.test('migrations', async (t) => {
-  const directory = temporaryDirectory(t);
-  const store = openStore(directory);
-  t.teardown(() => store.close());
-  t.throws(() => requireSchema(store), { name: 'UserError', message: /not been migrated/ });
-  t.equal(migrate(store, clock, random), 0);
-  t.equal(schemaVersion(store), SCHEMA_VERSION);
-  const installation = findMeta(store, 'installation');
-  t.match(installation, /^[0-9a-f-]{36}$/);
-  t.equal(credentialPepper(store).length, 32);
-  t.equal(migrate(store, clock, random), SCHEMA_VERSION, 'a second time there is nothing to do');
-  t.equal(findMeta(store, 'installation'), installation);
-  for (const [name] of store
-    .prepareTuples<[], [string]>(
-      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND sql NOT LIKE '%STRICT%'",
-    )
-    .all()) {
-    t.fail(`table ${name} is not strict`);
-  }
-
-  runSql(store, `PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
-  t.throws(() => migrate(store, clock, random), { name: 'UserError', message: /newer zoneplane/ });
-  t.throws(() => requireSchema(store), { name: 'UserError', message: /newer zoneplane/ });
-  t.equal(schemaVersion(store), SCHEMA_VERSION + 1, 'and is left as it was');
-});
-
-t.test(
-  'identifiers of records need not be unique any more, and nothing of a database is written anew for that',
-  async (t) => {
-    const directory = temporaryDirectory(t);
-    const old = openStore(directory);
-    const folder = new URL('../../src/store/migrations/', import.meta.url);
-    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      /\d{4}-[a-z-]+\.js$/.test(name),
-    );
-    const known = await Promise.all(
-      files.map(async (name) => {
-        const exported = Object.values<string | Migration>(await import(new URL(name, folder).href));
-        return exported.find((value) => typeof value === 'object')!;
-      }),
-    );
-    old.alter((run) => {
-      for (const { version, sql } of known.sort((a, b) => a.version - b.version)) {
-        if (version > 97) continue;
-        run(sql);
-        run(`PRAGMA user_version = ${version}`);
-      }
-      run("INSERT INTO meta (name, value) VALUES ('credential_pepper', x'00')");
-      run(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
-      INSERT INTO record_rows (id, record_set, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, created_at, modified_at)
-      SELECT CAST(printf('%016d', i * 7919 % 5000) AS BLOB), 1, CAST(printf('n%d', i) AS BLOB), 'n' || i, 1, '', x'', x'', 60, 0, 1, 1 FROM n`);
-    });
-    const other = openStore(directory);
-    t.teardown(() => {
-      old.close();
-      other.close();
-    });
-    const search = "EXPLAIN QUERY PLAN SELECT seq FROM record_rows WHERE id = x'00'";
-    const planOf = (store: Store): string => {
-      // A plan alone does not look whether the schema has changed.
-      store.prepare('SELECT seq FROM record_rows LIMIT 1').get();
-      return store.prepare<[], { detail: string }>(search).get()!.detail;
-    };
-    t.match(planOf(other), /sqlite_autoindex_record_rows_1/);
-    const before = storeSize(old);
-    t.equal(migrate(old, clock, random), 97);
-    t.ok(
-      before > 1_000_000 && storeSize(old) < before + 200_000,
-      `${before}, then ${storeSize(old)} octets, with the log`,
-    );
-    for (const store of [old, other]) {
-      t.match(planOf(store), /USING (COVERING )?INDEX records_id \(id=\?\)/, 'other connections know, too');
-      t.equal(findDamage(store), undefined);
-    }
-    const copy = `INSERT INTO record_rows (id, record_set, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, created_at, modified_at)
-    SELECT id, 2, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, created_at, modified_at FROM record_rows ORDER BY seq`;
-    await other.write(() => other.prepare(copy).run());
-    const count = other.prepareTuples<[id: Uint8Array], [number]>('SELECT count(*) FROM record_rows WHERE id = ?');
-    t.strictSame(count.get(Buffer.from('0000000000000042')), [2]);
-    t.equal(findDamage(other), undefined);
-    t.throws(() => runSql(other, 'UPDATE sqlite_schema SET sql = sql'), 'only migrations may write the schema');
-  },
-);
 
 t.test('transactions', async (t) => {
   const directory = temporaryDirectory(t);

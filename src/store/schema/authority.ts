@@ -1,11 +1,9 @@
-/** The built-in certificate authority: its own certificates, orders in the words of RFC 8555, and what it issued. */
-import type { Migration } from '../migration.js';
-
-export const embeddedAuthority: Migration = {
-  version: 8,
-  name: 'embedded-authority',
-  sql: `
--- The root and the intermediates; the newest of a name signs. Times of all tables here: milliseconds since 1970.
+/**
+ * The built-in certificate authority: its own certificates, orders in the words of RFC 8555, and what it issued.
+ * Times are milliseconds since 1970.
+ */
+export const AUTHORITY = `
+-- The root and the intermediates; the newest of a name signs.
 CREATE TABLE authority_issuers (
   seq INTEGER PRIMARY KEY,
   id BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
@@ -25,7 +23,9 @@ CREATE TABLE authority_orders (
   profile TEXT NOT NULL,
   replaces TEXT,
   expires_at INTEGER NOT NULL,
-  certificate TEXT
+  certificate TEXT,
+  -- When the certificate is to end at the latest; NULL: after the authority's usual lifetime.
+  not_after INTEGER
 ) STRICT;
 CREATE INDEX authority_orders_by_expiry ON authority_orders (expires_at);
 CREATE INDEX authority_orders_by_replaced ON authority_orders (replaces) WHERE replaces IS NOT NULL;
@@ -64,5 +64,4 @@ CREATE TABLE authority_certificates (
   revocation_reason INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX authority_certificates_by_expiry ON authority_certificates (not_after);
-`,
-};
+`;

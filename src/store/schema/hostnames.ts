@@ -1,12 +1,7 @@
 /**
  * Names of customers that are served by a zone, where their traffic goes, and how many certificates accounts asked for lately.
  */
-import type { Migration } from './migration.js';
-
-export const customHostnames: Migration = {
-  version: 13,
-  name: 'custom-hostnames',
-  sql: `
+export const HOSTNAMES = `
 -- hostname: A-labels, lower case, no final dot; may begin with '*.'. state: hostnames/activation.ts.
 -- ssl: what the customer asked for, JSON; NULL = no certificate. Times ending in _ms: milliseconds since 1970, others microseconds.
 -- check_number: checks of the schedule that were done. next_check_ms: NULL = nothing is checked any more.
@@ -35,10 +30,15 @@ CREATE TABLE custom_hostnames (
   created_at INTEGER NOT NULL,
   modified_at INTEGER NOT NULL,
   version INTEGER NOT NULL,
+  -- The zone here whose records proved it; NULL: it was proven outside.
+  proof_zone INTEGER,
+  reversed_name TEXT NOT NULL DEFAULT '',
   UNIQUE (zone, hostname)
 ) STRICT;
 CREATE INDEX custom_hostnames_by_name ON custom_hostnames (hostname, state);
 CREATE INDEX custom_hostnames_by_age ON custom_hostnames (zone, created_at, id);
+CREATE INDEX custom_hostnames_by_proof_zone ON custom_hostnames (proof_zone) WHERE proof_zone IS NOT NULL;
+CREATE INDEX custom_hostnames_by_reversed_name ON custom_hostnames (reversed_name);
 
 CREATE TABLE fallback_origins (
   zone INTEGER PRIMARY KEY REFERENCES zones (seq) ON DELETE CASCADE,
@@ -60,14 +60,12 @@ CREATE TABLE issuance_lockouts (
   until_ms INTEGER NOT NULL
 ) STRICT;
 
--- What an account may have instead of what all have; NULL = as all.
+-- What an account may have instead of what all have; NULL: as all.
 CREATE TABLE hostname_allowances (
   account INTEGER PRIMARY KEY REFERENCES accounts (seq) ON DELETE CASCADE,
   issuance_count INTEGER,
   issuance_window_s INTEGER,
   issuance_lockout_s INTEGER,
-  hostnames INTEGER,
   apex_addresses INTEGER NOT NULL CHECK (apex_addresses IN (0, 1))
 ) STRICT;
-`,
-};
+`;

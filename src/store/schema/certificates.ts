@@ -1,13 +1,11 @@
-/** Certificates: who needs one, orders under way with their challenges, what was issued, and the accounts that order. */
-import type { Migration } from '../migration.js';
-
-export const certificates: Migration = {
-  version: 10,
-  name: 'certificates',
-  sql: `
--- Who needs a certificate. Times of all tables here: milliseconds since 1970. id: a UUID. zone: its store number; it may be gone.
--- authority: '' for the default order; chosen: the one in use, '' before the first choice. names, errors, refused: JSON lists.
--- version grows when names, method or authority change. renewal 1: the round under way replaces a certificate that is served.
+/**
+ * Certificates: who needs one, orders under way with their challenges, what was issued, and the accounts that order.
+ * Times are milliseconds since 1970; identifiers are UUIDs.
+ */
+export const CERTIFICATES = `
+-- Who needs a certificate. zone: its store number; it may be gone. authority: '' for the default order; chosen: the one in use, ''
+-- before the first choice. names, errors, refused: JSON lists. version grows when names, method or authority change.
+-- renewal 1: the round under way replaces a certificate that is served.
 CREATE TABLE certificate_requests (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -28,10 +26,12 @@ CREATE TABLE certificate_requests (
   started_at INTEGER NOT NULL,
   next_at INTEGER,
   renew_at INTEGER,
-  dropped_at INTEGER
+  dropped_at INTEGER,
+  validity_days INTEGER NOT NULL DEFAULT 90 CHECK (validity_days > 0)
 ) STRICT;
 CREATE UNIQUE INDEX certificate_requests_by_owner ON certificate_requests (owner_kind, owner) WHERE dropped_at IS NULL;
 CREATE INDEX certificate_requests_dropped ON certificate_requests (seq) WHERE dropped_at IS NOT NULL;
+CREATE INDEX certificate_requests_by_zone ON certificate_requests (zone, owner_kind, seq);
 
 -- One order under way for each request. version: of the request it was made for. private_key: sealed.
 CREATE TABLE certificate_orders (
@@ -87,7 +87,9 @@ CREATE TABLE certificates (
   signature TEXT NOT NULL,
   fingerprint TEXT NOT NULL,
   not_before INTEGER NOT NULL,
-  not_after INTEGER NOT NULL
+  not_after INTEGER NOT NULL,
+  -- 1: it replaced a certificate that was served for the same names.
+  renewal INTEGER NOT NULL DEFAULT 0 CHECK (renewal IN (0, 1))
 ) STRICT;
 CREATE INDEX certificates_by_request ON certificates (request, seq);
 CREATE INDEX certificates_by_expiry ON certificates (not_after);
@@ -98,5 +100,11 @@ CREATE TABLE acme_accounts (
   directory TEXT NOT NULL UNIQUE,
   private_key BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
-`,
-};
+
+-- The secret of TLS session tickets, which all edges share. secret: sealed.
+CREATE TABLE ticket_secrets (
+  number INTEGER PRIMARY KEY,
+  secret BLOB NOT NULL,
+  made_at INTEGER NOT NULL
+) STRICT;
+`;
