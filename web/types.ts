@@ -4,7 +4,7 @@
 export type { Account } from '../src/api/accounts/schema.js';
 export type { Activity, SampledQuery } from '../src/api/activity/schema.js';
 export type { AuditLog } from '../src/api/audit-logs/schema.js';
-export type { Pack, PackQuota, UniversalView } from '../src/api/certificate-packs/schema.js';
+export type { CertificateAuthority, Pack, PackQuota, UniversalView } from '../src/api/certificate-packs/schema.js';
 export type { Cluster } from '../src/api/cluster/schema.js';
 export type { CustomHostname, FallbackOrigin } from '../src/api/custom-hostnames/schema.js';
 export type { DnsRecord } from '../src/api/dns-records/schema.js';

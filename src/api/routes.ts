@@ -7,6 +7,7 @@ import type { HostnameServices } from '../hostnames/context.js';
 import type { Activity } from '../observe/activity.js';
 import { activityRoutes } from './activity/routes.js';
 import { authorityRootRoutes } from './authority-root/routes.js';
+import { authorityRoutes } from './certificate-packs/authority-routes.js';
 import { packNeighbourRoutes } from './certificate-packs/neighbours.js';
 import { packRoutes } from './certificate-packs/routes.js';
 import { challengeRoutes } from './challenges/routes.js';
@@ -92,6 +93,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   secondaryZoneRoutes,
   incomingRoutes,
   packRoutes,
+  authorityRoutes,
   packNeighbourRoutes,
   neighbourRoutes,
   graphqlRoutes,

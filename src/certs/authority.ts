@@ -9,6 +9,11 @@ import { createHash } from 'node:crypto';
 export const AUTHORITY_NAMES = ['google', 'lets_encrypt', 'ssl_com', 'digicert'] as const;
 export type AuthorityName = (typeof AUTHORITY_NAMES)[number];
 
+/** Whether the issuer of a certificate (its distinguished name) is the authority of an installation of this program. */
+export function isBuiltInIssuer(issuer: string): boolean {
+  return /\bO=Zoneplane$/.test(issuer);
+}
+
 /** Domains that identify each authority in CAA records (RFC 8659 §4.2), for directories that name none. */
 export const CAA_IDENTITIES: Readonly<Record<AuthorityName, readonly string[]>> = {
   google: ['pki.goog'],

@@ -3,7 +3,7 @@ import { type IssuedRow, issuedFor } from '../store/certs/issued.js';
 import { challengesOfOrder, findOrderUnderWay, type StoredChallengeRow } from '../store/certs/orders.js';
 import { findRequest, type RequestRow } from '../store/certs/requests.js';
 import type { Store } from '../store/driver.js';
-import type { AuthorityName } from './authority.js';
+import { AUTHORITY_NAMES, type AuthorityName, isBuiltInIssuer } from './authority.js';
 import type { CertificateError, CertificateOwner, CertificateStatus } from './certificates.js';
 import { type Deployed, deployedOf } from './deployment.js';
 import { CHALLENGE_PATH } from './http-challenge.js';
@@ -26,7 +26,13 @@ export interface IssuedCertificate {
   /** Hexadecimal digits, lower case. */
   readonly fingerprintSha256: string;
   readonly uploaded: boolean;
+  /** Who really issued it, whatever authority was asked for. */
+  readonly issuedBy: IssuedBy;
 }
+
+/** `built_in`: the authority of this installation, in place of the one that was asked for. */
+export const ISSUED_BY = ['built_in', 'uploaded', ...AUTHORITY_NAMES] as const;
+export type IssuedBy = (typeof ISSUED_BY)[number];
 
 export interface CertificateState {
   /** UUID, unchanged while the owner needs a certificate. */
@@ -143,5 +149,11 @@ function viewIssued(row: IssuedRow): IssuedCertificate {
     expiresOnMs: row.not_after,
     fingerprintSha256: row.fingerprint,
     uploaded: row.uploaded === 1,
+    issuedBy: issuedBy(row),
   };
+}
+
+function issuedBy({ uploaded, issuer, authority }: IssuedRow): IssuedBy {
+  if (uploaded === 1) return 'uploaded';
+  return isBuiltInIssuer(issuer) ? 'built_in' : (authority as AuthorityName);
 }

@@ -85,8 +85,9 @@ function addShow(certificate: Command, { terminal, environment }: CommandContext
 function tell({ row, state }: Certified, terminal: Terminal): void {
   terminal.print(`${state.names.join(', ')}: ${state.status}${state.authority && `, ${state.authority}`}`);
   terminal.print(`  needed by the ${row.owner_kind} ${row.owner}; next step ${printTime(row.next_at)}`);
-  for (const { issuer, serialNumber, issuedOnMs, expiresOnMs } of state.certificates) {
-    terminal.print(`  issued by ${issuer}, serial ${serialNumber}`);
+  for (const { issuer, issuedBy, serialNumber, issuedOnMs, expiresOnMs } of state.certificates) {
+    const kind = issuedBy === 'built_in' ? ' (the built-in authority, which browsers do not trust)' : '';
+    terminal.print(`  issued by ${issuer}${kind}, serial ${serialNumber}`);
     terminal.print(`  good from ${printTime(issuedOnMs)} to ${printTime(expiresOnMs)}`);
   }
   for (const record of state.records) {

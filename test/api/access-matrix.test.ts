@@ -35,6 +35,7 @@ const OPEN = new Set([
   'GET /activity',
   'GET /activity/queries',
   'GET /record_types',
+  'GET /certificate_authorities',
   'POST /graphql',
 ]);
 

@@ -73,7 +73,15 @@ t.test('a zone gets its certificate with its first proxied record', async (t) =>
       certificate_authority: 'google',
       validation_method: 'txt',
       primary_certificate: /^[0-9a-f-]{36}$/,
-      certificates: [{ issuer: /google/, status: 'active', priority: 1, hosts: [ZONE, `*.${ZONE}`] }],
+      certificates: [
+        {
+          issuer: /built-in authority/,
+          issued_by: 'built_in',
+          status: 'active',
+          priority: 1,
+          hosts: [ZONE, `*.${ZONE}`],
+        },
+      ],
     },
   ]);
   t.match((await call('GET', `${zone}/ssl/verification`)).json.result, [
@@ -124,11 +132,11 @@ t.test(
     t.strictSame(await packs(), []);
     await call('PATCH', settings, { enabled: true, certificate_authority: 'ssl_com' });
     await runJobs();
-    t.match(await packs(), [{ certificate_authority: 'ssl_com', certificates: [{ issuer: /ssl_com/ }] }]);
+    t.match(await packs(), [{ certificate_authority: 'ssl_com', certificates: [{ issued_by: 'built_in' }] }]);
     t.strictSame((await call('GET', settings)).json.result, { enabled: true, certificate_authority: 'ssl_com' });
     await call('PATCH', settings, { certificate_authority: 'lets_encrypt' });
     await runJobs();
-    t.match(await packs(), [{ certificate_authority: 'lets_encrypt', certificates: [{ issuer: /lets_encrypt/ }] }]);
+    t.match(await packs(), [{ certificate_authority: 'lets_encrypt', certificates: [{ issued_by: 'built_in' }] }]);
     for (const body of [{ enabled: 'yes' }, { certificate_authority: 'mine' }]) {
       t.match(await call('PATCH', settings, body), { status: 400, json: { errors: [{ code: 9207 }] } });
     }
@@ -434,4 +442,15 @@ t.test('the vendor’s client', async (t) => {
   t.match(await ssl.verification.get({ zone_id }), [{ cert_pack_uuid: made.id, certificate_status: 'active' }]);
   t.match(await ssl.verification.edit(made.id, { zone_id, validation_method: 'txt' }), { validation_method: 'txt' });
   t.match(await ssl.certificatePacks.delete(made.id, { zone_id }), { id: made.id });
+});
+
+t.test('who really issues for each authority is told beside what was asked for', async (t) => {
+  const { call, misfits } = await install(t);
+  t.strictSame((await call('GET', '/certificate_authorities')).json.result, [
+    { name: 'google', issued_by: 'built_in' },
+    { name: 'lets_encrypt', issued_by: 'built_in' },
+    { name: 'ssl_com', issued_by: 'built_in' },
+    { name: 'digicert', issued_by: 'built_in' },
+  ]);
+  t.strictSame(misfits, []);
 });

@@ -259,7 +259,11 @@ t.test('valid and invalid answers of a directory', { skip: withoutPebble }, asyn
     t.match(messages(refused).at(-1), /^customer: CAA records block issuance/);
     const open = await create(world, 'k1.shop.customer.test', { certificate_authority: '' });
     const issued = await untilHostname(world, open.id, isActive);
-    t.match(issued.ssl, { status: 'active', certificate_authority: 'google', certificates: [{ issuer: /google/ }] });
+    t.match(issued.ssl, {
+      status: 'active',
+      certificate_authority: 'google',
+      certificates: [{ issuer: /built-in authority/ }],
+    });
     proxy.inject();
     const ssl = { method: 'txt', type: 'dv', certificate_authority: 'ssl_com' };
     await call(world, 'PATCH', `/zones/${world.zone}/custom_hostnames/${chosen.id}`, { ssl });

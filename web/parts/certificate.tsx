@@ -1,5 +1,6 @@
 /** What several screens say about certificates: their state in words, what proves their names, and what is in them. */
-import type { CustomHostname, Pack } from '../types.js';
+import { useLoad } from '../load.js';
+import type { CertificateAuthority, CustomHostname, Pack } from '../types.js';
 import { Copyable } from './curl.js';
 import { Facts } from './facts.js';
 import { Time } from './time.js';
@@ -35,23 +36,58 @@ export function otherwise(status: string): string {
   return status.charAt(0).toUpperCase() + status.slice(1).replaceAll('_', ' ');
 }
 
-export function certificateInWords(status: string): string {
+function certificateInWords(status: string): string {
   return CERTIFICATE[status] ?? otherwise(status);
 }
 
+interface ChipProps {
+  readonly status: string;
+  readonly issuedBy: Issued['issued_by'] | undefined;
+}
+
+/** The state of a certificate. One that browsers do not trust is not shown as one that is fine. */
+export function CertificateChip({ status, issuedBy }: ChipProps) {
+  if (status === 'active' && issuedBy === 'built_in')
+    return <span class="chip wait">Valid, not trusted by browsers</span>;
+  return <span class={`chip ${toneOf(status)}`}>{certificateInWords(status)}</span>;
+}
+
 /** Certificate authorities by their names in the API. */
-export const AUTHORITIES: Readonly<Record<Pack['certificate_authority'], string>> = {
+const AUTHORITIES: Readonly<Record<Pack['certificate_authority'], string>> = {
   google: 'Google Trust Services',
   lets_encrypt: 'Let’s Encrypt',
   ssl_com: 'SSL.com',
   digicert: 'DigiCert',
 };
 
-/** All of them, to choose one. */
+/** What the authority of the installation is called, and what follows from it. */
+const BUILT_IN = 'Built-in authority';
+export const NOT_TRUSTED =
+  'Browsers warn of it: it is from the authority that is built into this server, because no other one is set up.';
+
+interface IssuerProps {
+  /** Who was asked for. */
+  readonly asked: string;
+  readonly issuedBy: Issued['issued_by'] | undefined;
+}
+
+/** Who issued a certificate, or who is to issue it. */
+export function Issuer({ asked, issuedBy }: IssuerProps) {
+  const name = AUTHORITIES[asked as keyof typeof AUTHORITIES] ?? '–';
+  if (issuedBy === undefined) return name;
+  if (issuedBy === 'uploaded') return 'Uploaded';
+  return issuedBy === 'built_in' ? BUILT_IN : AUTHORITIES[issuedBy];
+}
+
+/** All of them, to choose one; those that are not set up say who issues in their place. */
 export function AuthorityOptions() {
+  const { answer } = useLoad<CertificateAuthority[]>('/certificate_authorities');
+  const isBuiltIn = (id: string): boolean =>
+    answer?.result.some(({ name, issued_by: by }) => name === id && by === 'built_in') ?? false;
   return Object.entries(AUTHORITIES).map(([id, words]) => (
     <option key={id} value={id}>
       {words}
+      {isBuiltIn(id) && ' (not set up: the built-in authority issues)'}
     </option>
   ));
 }
@@ -115,7 +151,7 @@ export function IssuedFacts({ issued, names, since }: IssuedProps) {
           { name: 'SHA-256', value: <code>{issued.fingerprint_sha256}</code> },
         ]}
       />
-      {BUILT_IN.test(issued.issuer) && (
+      {issued.issued_by === 'built_in' && (
         <p class="hint">
           It was signed by the authority that is built into this server. Browsers trust it only where its{' '}
           <a href="/ca.pem">root certificate</a> was imported. For certificates that everybody trusts, set the directory
@@ -125,6 +161,3 @@ export function IssuedFacts({ issued, names, since }: IssuedProps) {
     </>
   );
 }
-
-/** The subject of its intermediate certificates. */
-const BUILT_IN = /\bO=Zoneplane$/;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { AUTHORITY_NAMES } from '../../certs/authority.js';
 import { listOf } from '../body-schema.js';
-import { SSL_STATUSES, validationRecord } from '../custom-hostnames/schema.js';
+import { issuedBy, SSL_STATUSES, validationRecord } from '../custom-hostnames/schema.js';
 import { pageQuery, time } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 
@@ -20,6 +20,7 @@ const certificate = z.object({
   id: z.string(),
   hosts: z.array(z.string()).readonly(),
   issuer: z.string(),
+  issued_by: issuedBy,
   signature: z.string(),
   status: z.enum(['active', 'expired']),
   bundle_method: z.literal('ubiquitous'),
@@ -120,3 +121,14 @@ export const universalEdit = z.object({
     .nullish()
     .describe('Empty: the service chooses'),
 });
+
+export const certificateAuthority = z
+  .object({
+    name: z.enum(AUTHORITY_NAMES),
+    issued_by: z
+      .enum(['built_in', ...AUTHORITY_NAMES])
+      .describe('`built_in`: it is not set up here, so the authority of this installation issues in its place'),
+  })
+  .meta({ id: 'CertificateAuthority' });
+
+export type CertificateAuthority = z.output<typeof certificateAuthority>;

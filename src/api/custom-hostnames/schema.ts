@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { AppError } from '../../base/errors.js';
 import { AUTHORITY_NAMES } from '../../certs/authority.js';
+import { ISSUED_BY } from '../../certs/certificate-state.js';
 import { hostnameFailure } from '../../hostnames/errors.js';
 import { CIPHER_SUITES } from '../../hostnames/routing/tls-policy.js';
 import { type BodyFault, refusedWith } from '../body-schema.js';
@@ -70,9 +71,17 @@ export const validationRecord = z.object({
   http_body: z.string().optional(),
 });
 
+/** Ours. */
+export const issuedBy = z
+  .enum(ISSUED_BY)
+  .describe(
+    'Who really issued it: `built_in` is the authority of this installation, which browsers do not know, in place of `certificate_authority` (ours)',
+  );
+
 const certificate = z.object({
   id: z.string(),
   issuer: z.string(),
+  issued_by: issuedBy,
   serial_number: z.string(),
   signature: z.string(),
   issued_on: time,
@@ -103,6 +112,7 @@ const ssl = z
     settings: sslSettings,
     hosts: z.array(z.string()).readonly(),
     issuer: z.string().optional(),
+    issued_by: issuedBy.optional(),
     serial_number: z.string().optional(),
     signature: z.string().optional(),
     uploaded_on: time.optional(),

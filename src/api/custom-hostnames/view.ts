@@ -50,6 +50,7 @@ function certificateView(state: CertificateState): Partial<Ssl> {
   return {
     ...(first && {
       issuer: first.issuer,
+      issued_by: first.issuedBy,
       serial_number: first.serialNumber,
       signature: first.signature,
       uploaded_on: printMs(first.issuedOnMs),
@@ -81,6 +82,7 @@ export function issuedView(issued: IssuedCertificate): NonNullable<Ssl['certific
   return {
     id: issued.id,
     issuer: issued.issuer,
+    issued_by: issued.issuedBy,
     serial_number: issued.serialNumber,
     signature: issued.signature,
     issued_on: printMs(issued.issuedOnMs),

@@ -1,7 +1,7 @@
 /**
  * The certificates with which the built-in authority signs: one root, and below it one intermediate for each authority
- * name of the API, so that a certificate shows which one issued it. They are created when first needed, and again
- * before they are too old.
+ * name of the API. They are created when first needed, and again before they are too old. Their names say what they are: none has
+ * the name of an authority of somebody else.
  */
 import type { webcrypto } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
@@ -70,7 +70,8 @@ export function storedRootsPem(store: Store, nowMs: number): string {
 async function currentIssuer(options: IssuerOptions, name: AuthorityName | 'root'): Promise<IssuerRow> {
   const { store, clock } = options;
   const leastMs = clock.nowMs() + LEAST_REST_MS;
-  const isGood = (row: IssuerRow | undefined): row is IssuerRow => row !== undefined && row.not_after > leastMs;
+  const isGood = (row: IssuerRow | undefined): row is IssuerRow =>
+    row !== undefined && row.not_after > leastMs && (name === 'root' || !hasForeignName(row));
   const row = newestIssuer(store, name);
   if (isGood(row)) return row;
   const made = await makeIssuer(options, name);
@@ -82,6 +83,11 @@ async function currentIssuer(options: IssuerOptions, name: AuthorityName | 'root
     invariant(stored, `there is an issuer ${name}`);
     return stored;
   });
+}
+
+/** Former versions named intermediates after the authorities for which they sign. */
+function hasForeignName({ name, certificate }: IssuerRow): boolean {
+  return new X509Certificate(new Uint8Array(certificate)).subject.includes(`Zoneplane ${name}`);
 }
 
 /** The new row; its key is not sealed yet. */
@@ -96,7 +102,9 @@ async function makeIssuer(options: IssuerOptions, name: AuthorityName | 'root'):
   );
   // Distinguishes installations in a list of trusted roots.
   const tag = Buffer.from(random.bytes(3)).toString('hex');
-  const subject = parent ? `CN=Zoneplane ${name} ${tag},O=Zoneplane` : `CN=Zoneplane root ${tag},O=Zoneplane`;
+  const subject = parent
+    ? `CN=Zoneplane built-in authority ${tag},O=Zoneplane`
+    : `CN=Zoneplane root ${tag},O=Zoneplane`;
   const certificate = await X509CertificateGenerator.create({
     serialNumber: randomSerial(random),
     subject,

@@ -2,7 +2,7 @@
 import { Fragment } from 'preact';
 import { call, pathWith } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
-import { AUTHORITIES, AuthorityOptions, certificateInWords, toneOf } from '../../parts/certificate.js';
+import { AuthorityOptions, CertificateChip, Issuer } from '../../parts/certificate.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
@@ -80,9 +80,11 @@ function Row({ pack, isShown }: { readonly pack: Pack; readonly isShown: boolean
         {pack.type === 'universal' && <span class="muted small">automatic</span>}
       </th>
       <td>
-        <span class={`chip ${toneOf(pack.status)}`}>{certificateInWords(pack.status)}</span>
+        <CertificateChip status={pack.status} issuedBy={newest?.issued_by} />
       </td>
-      <td data-name="Authority">{AUTHORITIES[pack.certificate_authority] ?? '–'}</td>
+      <td data-name="Authority">
+        <Issuer asked={pack.certificate_authority} issuedBy={newest?.issued_by} />
+      </td>
       <td data-name="Ends">{newest ? <Time at={newest.expires_on} /> : <span class="muted">–</span>}</td>
       <td class="long">{nextOf(pack)}</td>
     </tr>

@@ -1,7 +1,7 @@
 /** One certificate of a zone: what it waits for, what proves its names, and what was issued. */
 import { call } from '../../api.js';
 import { useSending } from '../../load.js';
-import { challengeFilesOf, challengesOf, Delegations, IssuedFacts } from '../../parts/certificate.js';
+import { challengeFilesOf, challengesOf, Delegations, IssuedFacts, NOT_TRUSTED } from '../../parts/certificate.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
@@ -34,8 +34,9 @@ const NEXT: Readonly<Partial<Record<Pack['status'], string>>> = {
 const CODE = /^[a-z_]+: \S+$/;
 
 /** What comes next, and who must do it. */
-export function nextOf({ status, validation_errors: errors = [] }: Pack): string {
+export function nextOf({ status, validation_errors: errors = [], certificates: [newest] }: Pack): string {
   const isGivenUp = status.endsWith('timed_out');
+  if (status === 'active' && newest?.issued_by === 'built_in') return NOT_TRUSTED;
   const usual = NEXT[status] ?? (isGivenUp ? 'It was given up. Begin again when the cause is mended.' : '');
   const told = errors.filter(({ message }) => !CODE.test(message));
   const said = told.map(({ message, actor }, i) =>

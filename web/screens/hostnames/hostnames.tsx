@@ -3,7 +3,7 @@ import { Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
-import { certificateInWords, toneOf } from '../../parts/certificate.js';
+import { CertificateChip, toneOf } from '../../parts/certificate.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
@@ -127,7 +127,7 @@ function Row({ hostname, isShown }: { readonly hostname: CustomHostname; readonl
       </td>
       <td data-name="Certificate">
         {hostname.ssl ? (
-          <span class={`chip ${toneOf(hostname.ssl.status)}`}>{certificateInWords(hostname.ssl.status)}</span>
+          <CertificateChip status={hostname.ssl.status} issuedBy={hostname.ssl.issued_by} />
         ) : (
           <span class="muted">none</span>
         )}
