@@ -1,7 +1,8 @@
 /**
  * Answers queries that engines have deferred because a zone with compact denial (RFC 9824) needs a signature for them. The time
  * for signatures is a part of one thread; when it is used up, datagrams are truncated by the engines, and streams wait. Streams
- * that have waited long enough use time of the future; only when that is used up, too, they get SERVFAIL.
+ * that have waited long enough use time of the future; only when that is used up, too, they get SERVFAIL. Accounts and their zones
+ * take turns, and nobody uses time of the future while another account waits.
  */
 import { Lack, type MadeTable } from '../answer/made.js';
 import { addSigningTime, countTruncated, maySign, signingTimeOf } from '../answer/signing-time.js';
@@ -25,6 +26,8 @@ import type { SigningKey } from '../dnssec/signing-key.js';
 import type { ImageReader } from '../image/reader.js';
 import { keepRecords, makeRecords, removeRecords, unmadeRecords } from './make-records.js';
 import { createSpending } from './spending.js';
+import { createWaitingQueries } from './waiting-queries.js';
+import { apexOfSearch } from './zone-signers.js';
 
 /** Each period adds a fifth of itself to the time for signatures, up to what half a second adds; microseconds. */
 const PERIOD_MS = 50;
@@ -32,8 +35,6 @@ const ADDED_US = 10_000;
 export const MOST_TIME_US = 100_000;
 /** The longest time that a query waits, in microseconds. */
 const LONGEST_WAIT_US = 1_000_000;
-/** The most queries that wait; while time is used up, further ones are answered with SERVFAIL at once. */
-const MOST_WAITING = 500;
 /** Time of the future that queries use which cannot wait any longer. */
 const MOST_DEBT_US = MOST_TIME_US;
 const SWEEP_MS = 60_000;
@@ -49,6 +50,8 @@ export interface CompactOptions {
   readonly signingTime: SharedArrayBuffer;
   /** The keys that sign for the zone whose records the state's search lacks; undefined while they cannot be opened. */
   readonly keysOf: (state: Engine, image: ImageReader) => readonly SigningKey[] | undefined;
+  /** Store number of the account of a zone. */
+  readonly accountOf: (apex: Uint8Array) => number;
   readonly clock: Clock;
   /** Processor time of this thread, in microseconds. What it counts from has no meaning. */
   readonly processorUs: () => number;
@@ -86,7 +89,8 @@ interface Patience {
 
 const WAITING: Patience = { mayWait: true, aboveUs: 0 };
 const AT_THE_END: Patience = { mayWait: false, aboveUs: -MOST_DEBT_US };
-const TOO_MANY: Patience = { mayWait: false, aboveUs: 0 };
+/** Others wait, too, or too many. */
+const WITHOUT_DEBT: Patience = { mayWait: false, aboveUs: 0 };
 
 export function createCompactAnswerer(options: CompactOptions): CompactAnswerer {
   const { made, clock, log } = options;
@@ -94,7 +98,7 @@ export function createCompactAnswerer(options: CompactOptions): CompactAnswerer 
   const counts = { made: 0, failed: 0 };
   const spending = createSpending(time, options.processorUs);
   const out = new Uint8Array(LONGEST_MESSAGE);
-  let waiting: Waiting[] = [];
+  const waiting = createWaitingQueries<Waiting>();
   let cancelRefill: (() => void) | undefined;
   const cancelSweep = clock.every(SWEEP_MS, () => removeExpired(made, clock.nowMs() / 1000));
 
@@ -104,35 +108,41 @@ export function createCompactAnswerer(options: CompactOptions): CompactAnswerer 
       spending.begin(beganUs);
       cancelRefill = clock.every(PERIOD_MS, refill);
     }
+    const { failed } = counts;
     const written = answerSigning(options, counts, patience, query);
-    if (written !== WAITS) spending.spend(beganUs, clock.steadyUs());
+    // What is refused takes no time from others.
+    if (written !== WAITS && counts.failed === failed) spending.spend(beganUs, clock.steadyUs());
     return written;
   };
 
-  const answerQuery = ({ request, transport, client }: Query, patience: Patience): DeferredResult | typeof WAITS => {
-    client.seconds = Math.floor(clock.nowMs() / 1000);
-    try {
+  const answerQuery = (query: Query, patience: Patience): DeferredResult | typeof WAITS => {
+    query.client.seconds = Math.floor(clock.nowMs() / 1000);
+    return orNothing(log, query, () => {
+      const { request, transport, client } = query;
       const written = answer(patience, request, 0, request.length, out, 0, out.length, transport, client);
       if (written === WAITS) return WAITS;
       return written > 0 ? out.slice(0, written) : undefined;
-    } catch (err) {
-      log.error({ request: toHex(request), err }, 'a fault in an answer that needs a signature; it was not sent');
-      return undefined;
-    }
+    });
   };
+
+  /** Right after the engine has searched for the query: it knows for which zone that waits. */
+  function addWaiting(query: Omit<Waiting, 'untilUs'>): void {
+    const apex = apexOfSearch(options.engine.state);
+    const untilUs = clock.steadyUs() + LONGEST_WAIT_US;
+    const displaced = waiting.add(options.accountOf(apex), toHex(apex), { ...query, untilUs });
+    displaced?.resolve(answerQuery(displaced, WITHOUT_DEBT) as DeferredResult);
+  }
 
   function refill(): void {
     spending.settle(clock.steadyUs());
     const isFilling = addSigningTime(time, ADDED_US, MOST_TIME_US);
     const nowUs = clock.steadyUs();
-    const queries = waiting;
-    waiting = [];
-    for (const query of queries) {
-      const result = answerQuery(query, nowUs < query.untilUs ? WAITING : AT_THE_END);
-      if (result === WAITS) waiting.push(query);
-      else query.resolve(result);
-    }
-    if (isFilling || waiting.length > 0) return;
+    waiting.each((query, isAlone) => {
+      const result = answerQuery(query, nowUs < query.untilUs ? WAITING : isAlone ? AT_THE_END : WITHOUT_DEBT);
+      if (result !== WAITS) query.resolve(result);
+      return result !== WAITS;
+    });
+    if (isFilling || waiting.size > 0) return;
     cancelRefill?.();
     cancelRefill = undefined;
   }
@@ -143,20 +153,26 @@ export function createCompactAnswerer(options: CompactOptions): CompactAnswerer 
       const client = createClient();
       setAddresses(client, parsePeerAddress(address), port, undefined);
       const query = { request, transport, client };
-      const result = answerQuery(query, waiting.length < MOST_WAITING ? WAITING : TOO_MANY);
-      if (result !== WAITS) return result;
-      return new Promise((resolve) => {
-        waiting.push({ ...query, untilUs: clock.steadyUs() + LONGEST_WAIT_US, resolve });
-      });
+      const result = answerQuery(query, WAITING);
+      return result === WAITS ? new Promise((resolve) => addWaiting({ ...query, resolve })) : result;
     },
     samples: () => samplesOf({ ...counts, us: spending.totalUs() }, countTruncated(time), made.size),
     close() {
       cancelSweep();
       cancelRefill?.();
-      for (const { resolve } of waiting) resolve(undefined);
-      waiting = [];
+      for (const { resolve } of waiting.takeAll()) resolve(undefined);
     },
   };
+}
+
+/** A fault in one answer ends nothing else. */
+function orNothing<Result>(log: Logger, { request }: Query, answer: () => Result): Result | undefined {
+  try {
+    return answer();
+  } catch (err) {
+    log.error({ request: toHex(request), err }, 'a fault in an answer that needs a signature; it was not sent');
+    return undefined;
+  }
 }
 
 interface Counts {

@@ -13,6 +13,7 @@ import { keysOfZone } from '../store/dnssec/keys.js';
 import { findDnssecZone } from '../store/dnssec/zones.js';
 import type { Store } from '../store/driver.js';
 import { ONLINE_KEYS } from '../store/sealed-columns.js';
+import type { ZoneRow } from '../store/zones/zones.js';
 import type { Vault } from '../vault/vault.js';
 
 export interface ZoneSignersOptions {
@@ -39,10 +40,9 @@ export function createZoneSigners(
   const { log } = options;
   const known = new Map<string, ZoneSigner>();
   let complained: string | undefined;
-  return ({ search }, { generation }) => {
-    const start = search.labelAt[search.labels - search.apexLabels]!;
-    const apex = search.name.slice(start, search.nameLength);
-    const { apexNode } = search;
+  return (state, { generation }) => {
+    const apex = apexOfSearch(state);
+    const { apexNode } = state.search;
     const zone = toFqdn(apex);
     const found = known.get(zone);
     if (found?.generation === generation && found.apexNode === apexNode) return found.keys;
@@ -63,13 +63,37 @@ export function createZoneSigners(
   };
 }
 
+/** The apex of the zone in which a search has ended. */
+export function apexOfSearch({ search }: Engine): Uint8Array {
+  const start = search.labelAt[search.labels - search.apexLabels]!;
+  return search.name.slice(start, search.nameLength);
+}
+
+/** Returns what says to which account a zone belongs; 0 for a zone that is not stored any more. */
+export function createZoneAccounts(store: Store): (apex: Uint8Array) => number {
+  const known = new Map<string, number>();
+  return (apex) => {
+    const zone = toFqdn(apex);
+    const found = known.get(zone);
+    if (found !== undefined) return found;
+    const account = findServedZone(store, apex)?.account ?? 0;
+    known.set(zone, account);
+    if (known.size > MOST_ZONES) known.delete(known.keys().next().value!);
+    return account;
+  };
+}
+
+function findServedZone(store: Store, apex: Uint8Array): ZoneRow | undefined {
+  return findZoneAbove(store, apex, ({ served }) => served === 1);
+}
+
 /** Throws a VaultError or a SigningKeyError, or an Error when the zone is not signed in this way any more. */
 function openKeys(
   { store, vault }: ZoneSignersOptions,
   apex: Uint8Array,
   opened: readonly SigningKey[],
 ): readonly SigningKey[] {
-  const zone = findZoneAbove(store, apex, ({ served }) => served === 1);
+  const zone = findServedZone(store, apex);
   const row = zone && findDnssecZone(store, zone.seq);
   const rows =
     row?.denial === 'compact' ? keysOfZone(store, row.zone).filter(({ signs, online }) => signs === 1 && online) : [];

@@ -277,6 +277,50 @@ t.test(
   },
 );
 
+t.test('whoever asks for many names keeps nobody else waiting', async (t) => {
+  const clock = new TestClock();
+  const names = ['mine.', 'greedy.', 'second.', 'third.'];
+  const zones = names.map((apex) => ({
+    apex,
+    text: ZONE.replaceAll(APEX, apex),
+    denial: { kind: 'compact' } as const,
+  }));
+  const { compact, signingTime } = serveCompact(serveZones(zones), {
+    clock,
+    accountOf: (apex) => names.indexOf(printName(apex)),
+  });
+  const time = signingTimeOf(signingTime);
+  const rcodes = new Map<string, number>();
+  const later = (name: string): void => {
+    const answer = compact.answerDeferred(query(name, 'A'), Transport.tcp, '192.0.2.9', 5353);
+    void Promise.resolve(answer).then((octets) => rcodes.set(name, decodeMessage(Buffer.from(octets!)).rcode));
+  };
+  const ended = (part: string): number => [...rcodes.keys()].filter((name) => name.includes(part)).length;
+  takeSigningTime(time, time[0]!);
+  for (let i = 0; i < 500; i++) later(`n${i}.greedy.`);
+  for (let i = 0; i < 100; i++) for (const zone of ['second.', 'third.']) later(`n${i}.${zone}`);
+  later('one.mine.');
+  await new Promise(setImmediate);
+  t.strictSame(
+    [ended('mine'), ended('second'), ended('third')],
+    [0, 0, 0],
+    'what waits has displaced what is too much',
+  );
+  t.equal(ended('greedy'), 201);
+  clock.advance(50);
+  await new Promise(setImmediate);
+  t.equal(rcodes.get('one.mine.'), 0, 'in the first of many turns');
+  t.ok(ended('second') > 20 && ended('third') > 20, `${ended('second')} and ${ended('third')} of a turn`);
+  // Those of the greedy one that have waited for a second do not use the time of the future meanwhile.
+  takeSigningTime(time, time[0]! + 1000);
+  later('two.mine.');
+  clock.advance(1000);
+  await new Promise(setImmediate);
+  t.equal(rcodes.get('two.mine.'), 0);
+  t.ok(time[0]! >= -20_000, `${time[0]} us`);
+  compact.close();
+});
+
 t.test('time that other programs take while something is signed is given back', async (t) => {
   const clock = new TestClock();
   let stolenUs = 0;

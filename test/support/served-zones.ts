@@ -9,10 +9,15 @@ import { createSigningTime } from '../../src/answer/signing-time.js';
 import { createEngineState, DEFAULT_ENGINE_SETTINGS, type EngineSettings } from '../../src/answer/state.js';
 import type { Answer } from '../../src/answer/transport.js';
 import { ByteReader } from '../../src/base/bytes.js';
-import { type Clock, SystemClock } from '../../src/base/clock.js';
+import { SystemClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { formatIssue } from '../../src/base/result.js';
-import { type CompactAnswerer, createCompactAnswerer, MOST_TIME_US } from '../../src/compact/answerer.js';
+import {
+  type CompactAnswerer,
+  type CompactOptions,
+  createCompactAnswerer,
+  MOST_TIME_US,
+} from '../../src/compact/answerer.js';
 import { Type } from '../../src/dns/codes.js';
 import { nameLength, ownerKeyOf, parseName } from '../../src/dns/name.js';
 import { typeByCode } from '../../src/dns/rr/registry.js';
@@ -83,7 +88,8 @@ export function serveCompact(
     clock = new SystemClock(),
     processorUs = () => clock.steadyUs(),
     hasKeys = () => true,
-  }: { readonly clock?: Clock; readonly processorUs?: () => number; readonly hasKeys?: () => boolean } = {},
+    accountOf = () => 1,
+  }: Partial<Pick<CompactOptions, 'clock' | 'processorUs' | 'accountOf'>> & { readonly hasKeys?: () => boolean } = {},
 ): { readonly compact: CompactAnswerer; readonly signingTime: SharedArrayBuffer; readonly made: MadeTable } {
   const made: MadeTable = new Map();
   const signingTime = createSigningTime(MOST_TIME_US);
@@ -91,7 +97,16 @@ export function serveCompact(
   const engine = { state, image: writer.reader, answer: answerWith(state, writer.reader) };
   const keysOf = () => (hasKeys() ? [DATA_KEY] : undefined);
   return {
-    compact: createCompactAnswerer({ engine, made, signingTime, keysOf, clock, processorUs, log: silentLogger() }),
+    compact: createCompactAnswerer({
+      engine,
+      made,
+      signingTime,
+      keysOf,
+      accountOf,
+      clock,
+      processorUs,
+      log: silentLogger(),
+    }),
     signingTime,
     made,
   };

@@ -4,7 +4,7 @@ import { createSigningTime } from '../../answer/signing-time.js';
 import { type Clock, threadProcessorUs } from '../../base/clock.js';
 import type { Logger } from '../../base/log.js';
 import { type CompactAnswerer, createCompactAnswerer, MOST_TIME_US } from '../../compact/answerer.js';
-import { createZoneSigners } from '../../compact/zone-signers.js';
+import { createZoneAccounts, createZoneSigners } from '../../compact/zone-signers.js';
 import type { DeferredEngine } from '../../publish/publisher.js';
 import type { Store } from '../../store/driver.js';
 import type { Vault } from '../../vault/vault.js';
@@ -29,10 +29,12 @@ export function createDnsCompact({ store, vault, clock, log }: DnsCompactOptions
   const made: MadeTable = new Map();
   const signingTime = createSigningTime(MOST_TIME_US);
   const keysOf = createZoneSigners({ store, vault, log });
+  const accountOf = createZoneAccounts(store);
+  const processorUs = threadProcessorUs;
   return {
     made,
     signingTime,
     answerWith: (engine) =>
-      createCompactAnswerer({ engine, made, signingTime, keysOf, clock, processorUs: threadProcessorUs, log }),
+      createCompactAnswerer({ engine, made, signingTime, keysOf, accountOf, clock, processorUs, log }),
   };
 }
