@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { measureBackups } from './backup.js';
 import { CLUSTER_SECTIONS, measureCluster } from './cluster.js';
 import { measureCrashes } from './crashes.js';
 import { measure, printCase, type Sample, STREAMS } from './dnsperf.js';
@@ -67,6 +68,7 @@ const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>
   signing: (directory) => measureSigning(directory, names, rounds),
   loading: (directory) => measureLoading(directory, names, existsSync('/usr/bin/pdnsutil')),
   objects: (directory) => measureObjects(directory, 20640),
+  backup: (directory) => measureBackups(directory, names, 20645),
   synthesis: (directory) => measureSynthesis(directory, 20650, taskset),
   lists: (directory) => measureLists(directory, names, 20660),
   web: (directory) => measureWeb(directory, 20680, taskset),
