@@ -43,6 +43,8 @@ export async function measureBackups(directory: string, names: number, port: num
   const running = await startAgain(own, port, {});
   try {
     const figures = compare(own, env);
+    // The server has closed the connection that was idle meanwhile.
+    await sleep(1000);
     return { ...figures, ...(await beside(running, own, env, port)) };
   } finally {
     running.api.close();

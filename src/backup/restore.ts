@@ -30,6 +30,8 @@ export interface RestoreOptions {
   readonly clock: Clock;
   /** Where bodies are that are not in the backup. */
   readonly elsewhere: Blobs | undefined;
+  /** Puts a backup that is no file there, instead of copying one. */
+  readonly fetch?: ((to: BackupPlace) => Promise<unknown>) | undefined;
   /** Milliseconds since 1970: it is brought to that time, infinite: as far as the log of writes reaches. */
   readonly untilMs?: number | undefined;
   /** Whether objects whose bodies are damaged are left out; otherwise nothing is restored. */
@@ -61,7 +63,8 @@ export interface Restored {
  * locked. Throws a UserError.
  */
 export async function restoreBackup(file: string, directory: string, options: RestoreOptions): Promise<Restored> {
-  if (!existsSync(file)) throw new UserError(`${file} does not exist`, 'Name the file that `zoneplane backup` wrote.');
+  if (!options.fetch && !existsSync(file))
+    throw new UserError(`${file} does not exist`, 'Name the file that `zoneplane backup` wrote.');
   const database = join(directory, DATABASE_FILE);
   const bodies = join(directory, BLOB_DIRECTORY);
   const draft = openDraft(join(directory, RESTORING), [bodies, database]);
@@ -73,7 +76,7 @@ export async function restoreBackup(file: string, directory: string, options: Re
       );
     }
     const parts = backupPlace(join(draft.path, DATABASE_FILE));
-    await copy(backupPlace(file), parts);
+    await (options.fetch?.(parts) ?? copy(backupPlace(file), parts));
     const examined = await examineBackup(
       parts,
       { sums: 'expect', durable: true, elsewhere: options.elsewhere, withoutSums: options.withoutDamaged },

@@ -24,14 +24,24 @@ const PART = /^(zoneplane-\d{6,9}-\d{8}T\d{6}Z\.db)\.(?:blobs|sha256|partial)$/;
 /** The oldest first. Throws a UserError when the directory cannot be read. */
 export function listSeries(directory: string): readonly SeriesBackup[] {
   return namesIn(directory)
-    .flatMap((name): SeriesBackup[] => {
-      const [, number, ...time] = NAME.exec(name) ?? [];
-      if (number === undefined) return [];
-      const [year, month, day, hour, minute, second] = time.map(Number) as [number, ...number[]];
-      const madeAtMs = Date.UTC(year, month! - 1, day, hour, minute, second);
-      return [{ number: Number(number), madeAtMs, file: join(directory, name) }];
-    })
+    .flatMap((name) => parseSeriesName(name, join(directory, name)) ?? [])
     .toSorted((a, b) => a.number - b.number);
+}
+
+/** Undefined for the name of something else. */
+export function parseSeriesName(name: string, file: string): SeriesBackup | undefined {
+  const [, number, ...time] = NAME.exec(name) ?? [];
+  if (number === undefined) return undefined;
+  const [year, month, day, hour, minute, second] = time.map(Number) as [number, ...number[]];
+  const madeAtMs = Date.UTC(year, month! - 1, day, hour, minute, second);
+  return { number: Number(number), madeAtMs, file };
+}
+
+/** The name of the backup that follows these. */
+export function nextName(before: readonly SeriesBackup[], nowMs: number): string {
+  const number = String((before.at(-1)?.number ?? 0) + 1).padStart(6, '0');
+  const time = new Date(nowMs).toISOString().slice(0, 19).replace(/[-:]/g, '');
+  return `zoneplane-${number}-${time}Z.db`;
 }
 
 /** The backup from which a restoration begins: the newest one, or the newest that is not of after a time. Throws a UserError. */
@@ -75,9 +85,7 @@ export async function extendSeries(
   removeLeftovers(directory);
   const before = listSeries(directory);
   const newest = before.at(-1);
-  const number = String((newest?.number ?? 0) + 1).padStart(6, '0');
-  const time = new Date(source.clock.nowMs()).toISOString().slice(0, 19).replace(/[-:]/g, '');
-  const file = join(directory, `zoneplane-${number}-${time}Z.db`);
+  const file = join(directory, nextName(before, source.clock.nowMs()));
   const previous = newest && backupPlace(newest.file);
   const written = await writeBackup({ ...source, ...(previous && { previous }) }, file);
   if (written.damaged.length === 0) {

@@ -10,7 +10,7 @@ import { type TarMember, tarOf } from './tar.js';
 import { type BackupSource, type Written, writeBackup } from './write.js';
 
 /** In the data directory, while a backup is sent. */
-const STREAMING = 'streaming';
+export const STREAMING = 'streaming';
 
 /**
  * The backup is made in the data directory, where bodies that are files are links and need no room, and read as a restoration would

@@ -73,7 +73,10 @@ async function examine(loaded: LoadedSettings, clock: Clock, readsBodies: boolea
     findings.push(
       ...examineStored(settings, clock),
       ...(await examineBodies(settings, readsBodies)),
-      ...examineBackups({ directory: settings.backupDir, everyMs: periodMs(settings.backupEvery) }, clock.nowMs()),
+      ...(await examineBackups(
+        { directory: settings.backupDir, everyMs: periodMs(settings.backupEvery) },
+        clock.nowMs(),
+      )),
       ...examineVault(loaded),
       ...(hasDatabase(settings.dataDir) ? await examineCluster(loaded, clock) : []),
     );

@@ -15,7 +15,7 @@ export const backupSettings = {
   backupDir: text().optional().register(about, {
     group,
     value: 'dir',
-    summary: 'Directory, best on another disk, in which the server keeps backups; it must exist',
+    summary: 'Directory, best on another disk, or s3://bucket/prefix, where the server keeps backups; it must exist',
     defaultText: 'none: no backups are made',
   }),
   backupEvery: text()

@@ -1,5 +1,5 @@
 /** Of the backups that the server makes. */
-import { listSeries } from '../backup/series.js';
+import { listBackups } from '../backup/s3-series.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { printInstant } from '../control/rules/instant.js';
 import type { Finding } from './finding.js';
@@ -13,10 +13,10 @@ export interface BackupPlan {
 }
 
 /** Nothing where none are set. The newest may be as old as two periods: one may be being made. */
-export function examineBackups({ directory, everyMs }: BackupPlan, nowMs: number): Finding[] {
+export async function examineBackups({ directory, everyMs }: BackupPlan, nowMs: number): Promise<Finding[]> {
   if (directory === undefined) return [];
   try {
-    const newest = listSeries(directory).at(-1);
+    const newest = (await listBackups(directory)).at(-1);
     const remedy = 'The log of the server says why.';
     if (!newest) {
       return [{ what, verdict: 'warn', kind: 'backup-missing', text: `there is none in ${directory} yet`, remedy }];
@@ -25,7 +25,7 @@ export function examineBackups({ directory, everyMs }: BackupPlan, nowMs: number
     if (nowMs - newest.madeAtMs <= 2 * everyMs) return [{ what, verdict: 'ok', text }];
     return [{ what, verdict: 'fail', kind: 'backup-old', text: `${text}, which is too old`, remedy }];
   } catch (error) {
-    const remedy = (error instanceof UserError ? error.remedy : undefined) ?? 'Look at the directory.';
+    const remedy = (error instanceof UserError ? error.remedy : undefined) ?? 'Look at that place.';
     return [{ what, verdict: 'fail', kind: 'backup-missing', text: messageOf(error), remedy }];
   }
 }

@@ -2,7 +2,8 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describeDamaged } from '../../backup/examine.js';
-import { type Restored, restoreBackup } from '../../backup/restore.js';
+import { type Restored, type RestoreOptions as RestoreOptionsOfBackup, restoreBackup } from '../../backup/restore.js';
+import { fetchFromS3, isOnS3, openSeriesOnS3 } from '../../backup/s3-series.js';
 import { chooseBackup } from '../../backup/series.js';
 import { SystemClock } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
@@ -25,7 +26,7 @@ interface RestoreOptions {
 export function addRestoreCommand(program: Command, { terminal, environment }: CommandContext): void {
   const restore = program
     .command('restore')
-    .argument('<file>', 'file that `zoneplane backup` wrote, or the directory of --backup-dir: its newest backup')
+    .argument('<file>', 'file that `zoneplane backup` wrote, or the place of --backup-dir: its newest backup')
     .option('--as-of <time>', 'bring it to a later time by the log of writes beside it; latest: as far as that reaches')
     .option('--without-damaged', 'leave out objects whose bodies are damaged, and restore all else')
     .option('--json', 'print JSON')
@@ -69,6 +70,8 @@ async function restoreInto(
   // What is in the backup is used, and moved to S3 by the server; only what is in neither place is missing.
   const places = objects === undefined ? undefined : await openBodies({ dataDir: directory, objects }, silentLogger());
   try {
+    if (isOnS3(file))
+      return await restoreFromS3(file, directory, { clock, untilMs, elsewhere: places?.shared, withoutDamaged });
     return await restoreBackup(backupNamed(file, untilMs), directory, {
       ...{ clock, untilMs },
       elsewhere: places?.shared,
@@ -89,6 +92,20 @@ function readTime(text: string, nowMs: number): number {
   if (us / 1000 > nowMs)
     throw new UserError(`--as-of ${text} lies in the future`, 'Name an earlier time, or latest.', 2);
   return us / 1000;
+}
+
+/** The address of a backup, or that of all of them: the newest. */
+async function restoreFromS3(address: string, directory: string, options: RestoreOptionsOfBackup): Promise<Restored> {
+  if (options.untilMs !== undefined) {
+    throw new UserError('there is no log of writes beside backups on S3', 'Restore without --as-of.', 2);
+  }
+  const [, name] = /\/(zoneplane-[^/?]+\.db)(?=\?|$)/.exec(address) ?? [];
+  const files = await openSeriesOnS3(name === undefined ? address : address.replace(`/${name}`, ''));
+  try {
+    return await restoreBackup(address, directory, { ...options, fetch: (to) => fetchFromS3(files, name, to) });
+  } finally {
+    files.close();
+  }
 }
 
 function backupNamed(file: string, untilMs: number | undefined): string {

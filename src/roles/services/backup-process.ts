@@ -1,7 +1,9 @@
 /** The process in which the server makes a backup: beside everything else, at a lower priority. */
 import { setPriority } from 'node:os';
 import { describeDamaged } from '../../backup/examine.js';
+import { extendSeriesOnS3, isOnS3, openSeriesOnS3 } from '../../backup/s3-series.js';
 import { extendSeries } from '../../backup/series.js';
+import type { BackupSource } from '../../backup/write.js';
 import { SystemClock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import { silentLogger } from '../../base/log.js';
@@ -31,10 +33,12 @@ async function makeBackup({ backupDir, backupKeep, ...settings }: BackupOrder): 
   try {
     setPriority(PRIORITY);
     const store = openStore(settings.dataDir, { readonly: true });
-    const { blobs } = await openBodies(settings, silentLogger());
+    const { blobs, files, shared } = await openBodies(settings, silentLogger());
     try {
-      const source = { store, bodies: blobs, elsewhere: undefined, clock: new SystemClock() };
-      const written = await extendSeries(source, backupDir, backupKeep);
+      const about = { store, clock: new SystemClock() };
+      const written = isOnS3(backupDir)
+        ? await extendOnS3({ ...about, bodies: files, elsewhere: shared }, backupDir, backupKeep)
+        : await extendSeries({ ...about, bodies: blobs, elsewhere: undefined }, backupDir, backupKeep);
       const { file, size: octets, bodies, octets: bodyOctets, damaged } = written;
       return { file, octets, bodies, bodyOctets, damaged: damaged.map(describeDamaged) };
     } finally {
@@ -43,6 +47,15 @@ async function makeBackup({ backupDir, backupKeep, ...settings }: BackupOrder): 
     }
   } catch (error) {
     return { failure: messageOf(error) };
+  }
+}
+
+async function extendOnS3(source: BackupSource, address: string, keep: number) {
+  const files = await openSeriesOnS3(address);
+  try {
+    return await extendSeriesOnS3(source, files, keep);
+  } finally {
+    files.close();
   }
 }
 

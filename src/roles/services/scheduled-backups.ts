@@ -1,6 +1,6 @@
 /** Makes backups at intervals, each in a process of its own, and says how old the newest is. */
 import { type ChildProcess, fork } from 'node:child_process';
-import { listSeries } from '../../backup/series.js';
+import { isOnS3, listBackups } from '../../backup/s3-series.js';
 import { keepWrites, stopKeepingWrites } from '../../backup/writes/keep.js';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
@@ -40,9 +40,10 @@ export async function startScheduledBackups(
 ): Promise<Pick<ScheduledBackups, 'samples'>> {
   const { backupDir } = options.settings;
   const isOfCluster = clusterOf(store) !== undefined;
-  if (!isOfCluster && backupDir === undefined) await stopKeepingWrites(store);
+  const keepsWrites = backupDir !== undefined && !isOnS3(backupDir) && !isOfCluster;
+  if (!keepsWrites && !isOfCluster) await stopKeepingWrites(store);
   if (backupDir === undefined) return { samples: () => [] };
-  const backups = await schedule(options, backupDir, isOfCluster ? undefined : store);
+  const backups = await schedule(options, backupDir, keepsWrites ? store : undefined);
   return lifecycle.own('backups', backups, (part) => part.close());
 }
 
@@ -54,8 +55,9 @@ async function schedule(
   const everyMs = periodMs(settings.backupEvery);
   const { dataDir, objects, backupKeep } = settings;
   const counts = { made: 0, failed: 0, damaged: 0 };
-  let newestMs = newestOf(backupDir)?.madeAtMs;
-  let dueMs = steadyMs(clock) + untilDue(newestMs, everyMs, clock.nowMs());
+  let newestMs: number | undefined;
+  let dueMs = Number.POSITIVE_INFINITY;
+  let isClosed = false;
   let child: ChildProcess | undefined;
   let isWantedAgain = false;
 
@@ -70,14 +72,14 @@ async function schedule(
     }
     counts.made++;
     counts.damaged = result.damaged.length;
-    newestMs = newestOf(backupDir)?.madeAtMs;
+    void newestOf(backupDir).then((madeAtMs) => (newestMs = madeAtMs));
     const { damaged, ...about } = result;
     if (damaged.length === 0) log.info(about, 'a backup was made, and read again');
     else log.error({ ...about, damaged }, 'a backup was made without objects whose bodies are damaged');
   };
 
   const look = (): void => {
-    if (child || steadyMs(clock) < dueMs) return;
+    if (child || isClosed || steadyMs(clock) < dueMs) return;
     const order: BackupOrder = { dataDir, objects, backupKeep, backupDir };
     const own = fork(new URL('./backup-process.js', import.meta.url), { stdio: 'ignore', execArgv: [] });
     child = own;
@@ -101,12 +103,18 @@ async function schedule(
   };
   const writes = store && keepWrites({ ...{ store, clock, log, onBegin }, directory: backupDir, random: systemRandom });
   await writes?.look();
-  look();
+  // S3 may be away, and keeps nobody waiting.
+  void newestOf(backupDir).then((madeAtMs) => {
+    newestMs = madeAtMs;
+    dueMs = Math.min(dueMs, steadyMs(clock) + untilDue(newestMs, everyMs, clock.nowMs()));
+    look();
+  });
   const cancel = clock.every(Math.min(LOOK_MS, everyMs), look);
   return {
     samples: () => [...samplesOf(newestMs, counts), ...(writes ? [keptSample(writes.reachedMs())] : [])],
     async close() {
       cancel();
+      isClosed = true;
       child?.removeAllListeners('close');
       child?.kill('SIGKILL');
       await writes?.close();
@@ -120,9 +128,9 @@ function untilDue(newestMs: number | undefined, everyMs: number, nowMs: number):
   return Math.max(0, newestMs + everyMs - nowMs);
 }
 
-function newestOf(directory: string) {
+async function newestOf(place: string): Promise<number | undefined> {
   try {
-    return listSeries(directory).at(-1);
+    return (await listBackups(place)).at(-1)?.madeAtMs;
   } catch {
     // The next backup says what is wrong with it.
     return undefined;

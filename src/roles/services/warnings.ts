@@ -1,6 +1,7 @@
 /** Warnings of the admin process: what only processes know, and how many there are of each kind. */
 import type { Cluster } from '../../api/cluster/schema.js';
 import type { Readers } from '../../api/reading/readers.js';
+import { isOnS3 } from '../../backup/s3-series.js';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
@@ -43,12 +44,14 @@ export function createWarningWatch(options: WarningWatchOptions): WarningWatch {
   const { settings, clock, log, readers, heldZones, readCluster } = options;
   const outside = keepFor(clock, () => examineResolvers(upstreamServers(settings), clock));
   const plan = { directory: settings.backupDir, everyMs: periodMs(settings.backupEvery) };
+  const isFar = plan.directory !== undefined && isOnS3(plan.directory);
+  const farBackups = keepFor(clock, () => examineBackups(plan, clock.nowMs()));
 
   async function processFindings(): Promise<readonly Finding[]> {
     return [
       ...heldZones().map(({ name, id }) => heldZone(name, id)),
       ...(readCluster ? examineClusterSeen(await readCluster()) : []),
-      ...examineBackups(plan, clock.nowMs()),
+      ...(isFar ? await farBackups.get(OUTSIDE_MS) : await examineBackups(plan, clock.nowMs())),
       ...(await outside.get(OUTSIDE_MS)),
     ];
   }
