@@ -3,8 +3,8 @@
  * that can fail happens here; only storing the words remains.
  */
 import { invariant } from '../base/errors.js';
-import { applyMembers, closeIndex, type MemberChange } from './denial-index.js';
-import { NodeWord, nodeFlags, REMOVED_SLOT, viewOf, ZoneWord, zoneOfNode } from './layout.js';
+import { applyMembers, closeIndex, type MemberChange, wordsForChanges } from './denial-index.js';
+import { Control, NodeWord, nodeFlags, REMOVED_SLOT, viewOf, ZoneWord, zoneOfNode } from './layout.js';
 import { type ImageTables, saltWords, zoneRecordWords } from './tables.js';
 import {
   countNode,
@@ -161,4 +161,34 @@ function zoneOf(draft: Draft, zone: number): ZoneState {
 function write(draft: Draft, words: Int32Array, at: number, value: number): void {
   invariant(at >= 0 && at < words.length, 'a commit writes inside its buffers');
   draft.writes.push({ words, at, value });
+}
+
+/** Heap words that the denial indexes of the staged zones may need. */
+export function indexRoom(
+  known: ReadonlyMap<number, ZoneState>,
+  nodes: Iterable<StagedNode>,
+  zones: Iterable<StagedZone>,
+): number {
+  const changes = new Map<number, number>();
+  const note = (zone: number, more: number): void => {
+    if (known.get(zone)?.denial) changes.set(zone, (changes.get(zone) ?? 0) + more);
+  };
+  for (const { zone } of nodes) note(zoneOfNode(zone), 1);
+  for (const { kind, zone } of zones) if (kind === 'publish') note(zone, 0);
+  let words = 0;
+  for (const [zone, count] of changes) words += wordsForChanges(known.get(zone)!.index, count);
+  return words;
+}
+
+/**
+ * Readers wait only during this function. Nothing in it can throw: the loop stores integers at offsets that the plan
+ * has checked, and allocates nothing.
+ */
+export function switchWords(control: Int32Array, writes: readonly WordWrite[]): number {
+  Atomics.add(control, Control.sequence, 1);
+  for (let i = 0; i < writes.length; i++) {
+    const { words, at, value } = writes[i]!;
+    Atomics.store(words, at, value);
+  }
+  return Atomics.add(control, Control.sequence, 1) + 1;
 }

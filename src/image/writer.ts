@@ -20,7 +20,8 @@ import type { Denial, HashedOwner } from '../dnssec/denial.js';
 import { allocate, powerOfTwo } from './buffers.js';
 import { type CompiledNode, compileHashed, compileNode, type NodeSource } from './compile.js';
 import { copyImage } from './copy.js';
-import { EMPTY_INDEX, LOAD_WORDS, loadMember, wordsForChanges } from './denial-index.js';
+import { EMPTY_INDEX, LOAD_WORDS, loadMember } from './denial-index.js';
+import { type HeapRoom, type HeapUse, heapRoom, ImageFull } from './heap-room.js';
 import {
   Control,
   Flag,
@@ -34,14 +35,13 @@ import {
   ZoneWord,
   zoneOfNode,
 } from './layout.js';
-import { type CommitPlan, planCommit, type WordWrite } from './plan.js';
+import { type CommitPlan, indexRoom, planCommit, switchWords } from './plan.js';
 import { ImageReader } from './reader.js';
 import { ImageTables, ZONE_RECORD_WORDS } from './tables.js';
 import { countNode, isMember, memberKey, type StagedNode, type StagedZone, type ZoneState } from './zone-state.js';
 
 /** Least garbage for a compaction, in words; small images are not compacted. */
 const MIN_GARBAGE = 1 << 18;
-const MAX_HEAP_WORDS = 0x3fffffff;
 /** A host name with one address takes about 20 words. */
 const WORDS_PER_RECORD = 32;
 /** With a signature, and an NSEC or NSEC3 record that is signed too, it takes about 120. */
@@ -53,6 +53,8 @@ export interface WriterOptions {
   /** Initial size of the heap in words; memory that is never written to is not used. */
   readonly heapWords?: number;
   readonly slots?: number;
+  /** Words that the heap can have. */
+  readonly mostWords?: number;
 }
 
 /** Use of the image's memory; sizes in octets. */
@@ -77,6 +79,8 @@ export class ImageWriter {
   readonly reader: ImageReader;
   /** Called with every new generation; the buffers must reach all readers. */
   onGeneration: (buffers: ImageBuffers) => void = () => {};
+  /** What is loaded or staged from now on is for this. */
+  use: HeapUse = 'growth';
 
   private tables: ImageTables;
   private zones = new Map<number, ZoneState>();
@@ -86,9 +90,13 @@ export class ImageWriter {
   private nextGeneration = 2;
   /** Heap words that belong to a zone, without the staged ones; all others are garbage. */
   private alive = 0;
+  private stagedWords = 0;
+  readonly room: HeapRoom;
 
-  constructor({ seed, heapWords = 1 << 20, slots = 1 << 12 }: WriterOptions) {
-    const buffers = allocate(1, seed, new SharedArrayBuffer(Control.length * 4), heapWords, slots, 1 << 8);
+  constructor({ seed, heapWords = 1 << 20, slots = 1 << 12, mostWords }: WriterOptions) {
+    this.room = heapRoom(mostWords);
+    const words = Math.min(heapWords, this.room.small);
+    const buffers = allocate(1, seed, new SharedArrayBuffer(Control.length * 4), words, slots, 1 << 8);
     this.tables = new ImageTables(buffers);
     this.reader = new ImageReader(buffers);
     Atomics.store(this.reader.control, Control.zoneMinLabels, 127);
@@ -116,7 +124,9 @@ export class ImageWriter {
 
   /** Makes room for a zone with this many records at once, so that loading it does not copy the image repeatedly. */
   reserve(records: number, denial?: Denial): void {
-    const words = records * (denial ? WORDS_PER_SIGNED_RECORD : WORDS_PER_RECORD);
+    const wanted = records * (denial ? WORDS_PER_SIGNED_RECORD : WORDS_PER_RECORD);
+    // An estimate: whether there is room shows only when the zone is loaded.
+    const words = Math.min(wanted, Math.max(0, this.room[this.use] - this.inUse()));
     const room = { words, nodes: denial?.kind === 'nsec3' ? records * 2 : records };
     if (!this.tables.hasHeapRoom(room.words) || !this.tables.hasSlotRoom(room.nodes)) this.renew(room);
   }
@@ -179,6 +189,28 @@ export class ImageWriter {
     this.stage({ zone, hash, name: source.owner, node });
   }
 
+  /** Words by which a zone will have grown with what is staged for it. */
+  stagedGrowth(zone: number): number {
+    const { words } = this.reader;
+    let growth = 0;
+    for (const { zone: number, hash, name, node } of this.staged.values()) {
+      if (zoneOfNode(number) !== zone) continue;
+      const old = this.reader.findNode(number, hash, viewOf(name), 0, name.length);
+      growth += (node && words[node + NodeWord.length]!) - (old && words[old + NodeWord.length]!);
+    }
+    return growth;
+  }
+
+  /** Words that belong to a zone, without what is staged. */
+  wordsOf(zone: number): number {
+    return this.zones.get(zone)?.words ?? 0;
+  }
+
+  /** Whether only the reserve is left. */
+  isNearlyFull(): boolean {
+    return this.inUse() > this.room.growth;
+  }
+
   /** Stages the owner of an NSEC3 record; it replaces one with the same hash. */
   putHashed(zone: number, { hash, rrset }: HashedOwner): void {
     const name = this.hashedName(zone, hash);
@@ -221,8 +253,7 @@ export class ImageWriter {
   /** Drops everything staged, and the zones that were loaded for publication. */
   discard(): void {
     for (const { kind, zone } of this.stagedZones) if (kind === 'publish') this.abandonZone(zone);
-    this.staged = new Map();
-    this.stagedZones = [];
+    this.forgetStaged();
   }
 
   /**
@@ -276,6 +307,7 @@ export class ImageWriter {
   ): { hash: number; flags: number; node: number; size: number } {
     this.zoneState(zoneOfNode(zone));
     const { words, hash, flags } = compile();
+    if (this.inUse() + words.length + room > this.room[this.use]) throw new ImageFull();
     if (!this.tables.hasHeapRoom(words.length + room)) this.renew({ words: words.length + room });
     return { hash, flags, node: this.tables.append(words), size: words.length };
   }
@@ -294,29 +326,17 @@ export class ImageWriter {
 
   /** The latest entry for a name counts. */
   private stage(node: StagedNode): void {
+    if (node.node !== 0) this.stagedWords += this.reader.words[node.node + NodeWord.length]!;
     this.staged.set(`${node.zone} ${Buffer.from(node.name).toString('latin1')}`, node);
   }
 
   private makeCommitRoom(): void {
     const nodes = this.staged.size;
     const zones = this.stagedZones.length;
-    const words = zones * ZONE_RECORD_WORDS + this.indexRoom();
+    const words = zones * ZONE_RECORD_WORDS + indexRoom(this.zones, this.staged.values(), this.stagedZones);
     const { tables } = this;
     if (tables.hasSlotRoom(nodes) && tables.hasZoneRoom(zones) && tables.hasHeapRoom(words)) return;
     this.renew({ nodes, zones, words });
-  }
-
-  /** Heap words that the denial indexes of the staged zones may need. */
-  private indexRoom(): number {
-    const changes = new Map<number, number>();
-    const note = (zone: number, more: number): void => {
-      if (this.zones.get(zone)?.denial) changes.set(zone, (changes.get(zone) ?? 0) + more);
-    };
-    for (const { zone } of this.staged.values()) note(zoneOfNode(zone), 1);
-    for (const { kind, zone } of this.stagedZones) if (kind === 'publish') note(zone, 0);
-    let words = 0;
-    for (const [zone, count] of changes) words += wordsForChanges(this.zoneState(zone).index, count);
-    return words;
   }
 
   /** Updates the writer's state to what the plan made visible. */
@@ -328,8 +348,18 @@ export class ImageWriter {
       if (state) this.zones.set(zone, state);
       else this.zones.delete(zone);
     }
+    this.forgetStaged();
+  }
+
+  private forgetStaged(): void {
     this.staged = new Map();
     this.stagedZones = [];
+    this.stagedWords = 0;
+  }
+
+  /** Words of which none is garbage. */
+  private inUse(): number {
+    return HEAP_START + this.alive + this.stagedWords;
   }
 
   /** Copies everything alive into new buffers with more room, gives them to the readers and switches to them. */
@@ -351,29 +381,15 @@ export class ImageWriter {
     const { seed, control } = this.tables.buffers;
     let nodes = this.staged.size + (room.nodes ?? 0);
     for (const zone of this.zones.values()) nodes += zone.nodes;
-    let words = HEAP_START + this.alive + (room.words ?? 0);
-    for (const { node } of this.staged.values()) if (node !== 0) words += this.reader.words[node + NodeWord.length]!;
-    invariant(words < MAX_HEAP_WORDS, 'the image fits its address space');
+    const words = this.inUse() + (room.words ?? 0);
+    if (words > this.room.small) throw new ImageFull();
     return allocate(
       generation,
       seed,
       control,
-      Math.min(MAX_HEAP_WORDS, Math.max(1 << 20, words * 2)),
+      Math.min(this.room.small, Math.max(1 << 20, words * 2)),
       powerOfTwo(nodes * 3),
       powerOfTwo((this.zones.size + (room.zones ?? 0)) * 3),
     );
   }
-}
-
-/**
- * Readers wait only during this function. Nothing in it can throw: the loop stores integers at offsets that the plan
- * has checked, and allocates nothing.
- */
-function switchWords(control: Int32Array, writes: readonly WordWrite[]): number {
-  Atomics.add(control, Control.sequence, 1);
-  for (let i = 0; i < writes.length; i++) {
-    const { words, at, value } = writes[i]!;
-    Atomics.store(words, at, value);
-  }
-  return Atomics.add(control, Control.sequence, 1) + 1;
 }

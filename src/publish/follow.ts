@@ -7,6 +7,7 @@ import type { Logger } from '../base/log.js';
 import type { ImageWriter } from '../image/writer.js';
 import { createExpiries } from './expiries.js';
 import { createHeldZones, type HeldZone } from './held-zones.js';
+import { createImageRoom } from './image-room.js';
 import { continueLoads, type PublishedZones, publishChanges } from './publish-zone.js';
 import type { Change, ZoneSource } from './source.js';
 
@@ -53,7 +54,10 @@ export interface Follower {
 export function createFollower({ source, writer, clock, log }: FollowerOptions): Follower {
   const held = createHeldZones(clock, log);
   const expiries = createExpiries(source, writer, clock);
-  const zones: PublishedZones = { source, writer, loaded: new Map(), loading: new Map(), held, expiries };
+  const zones: PublishedZones = {
+    ...{ source, writer, held, expiries, room: createImageRoom(writer) },
+    ...{ loaded: new Map(), loading: new Map(), starts: false },
+  };
   let applied = 0;
   let isBehind = false;
 
@@ -88,9 +92,11 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
   return {
     loadAll: () =>
       source.snapshot(() => {
+        zones.starts = true;
         beginAnew();
         let records = 0;
         while (zones.loading.size > 0) records += continueLoads(zones, Number.POSITIVE_INFINITY);
+        zones.starts = false;
         return records;
       }),
     catchUp: () =>

@@ -4,9 +4,11 @@
  * meanwhile are applied before it is switched in. A zone that cannot be published keeps its former state.
  */
 import { toFqdn } from '../dns/name.js';
+import type { ImageWriter } from '../image/writer.js';
 import type { ServingZone } from '../serving/zone.js';
 import type { Expiries } from './expiries.js';
 import type { HeldZones } from './held-zones.js';
+import type { ImageRoom } from './image-room.js';
 import { beginLoad, type ZoneLoad } from './load.js';
 import type { Change } from './source.js';
 import { type LoadedZone, type Staging, stageOwners, touchedOwners } from './stage.js';
@@ -24,10 +26,14 @@ export interface PublishedZones extends Staging {
   readonly loading: Map<number, LoadingZone>;
   readonly held: HeldZones;
   readonly expiries: Expiries;
+  readonly room: ImageRoom;
+  /** While the process starts: what zones are loaded for. */
+  starts: boolean;
 }
 
 export interface LoadingZone {
   readonly load: ZoneLoad;
+  readonly use: ImageWriter['use'];
   /** The zone with which its nodes are compiled. */
   zone: ServingZone;
   /** The changes that caused the load. */
@@ -54,7 +60,7 @@ export function publishChanges(zones: PublishedZones, seq: number, changes: read
       return;
     }
     const after = before && zone && { number: before.number, zone };
-    if (after && owners) stageOwners(zones, after, owners);
+    if (after && owners) stageEdits(zones, after, owners);
     else if (before) writer.removeZone(before.number);
     commit(zones, seq, after);
   });
@@ -64,8 +70,9 @@ export function publishChanges(zones: PublishedZones, seq: number, changes: read
 export function continueLoads(zones: PublishedZones, most: number): number {
   let read = 0;
   let spent = 0;
-  for (const [seq, { load, cause, later }] of zones.loading) {
+  for (const [seq, { load, use, cause, later }] of zones.loading) {
     const before = load.records();
+    zones.writer.use = use;
     holdOnFailure(zones, seq, [...cause, ...later], () => {
       if (!load.advance(most - spent)) finish(zones, seq);
     });
@@ -77,12 +84,23 @@ export function continueLoads(zones: PublishedZones, most: number): number {
   return read;
 }
 
-function begin({ source, writer, loading }: PublishedZones, zone: ServingZone, cause: readonly Change[]): void {
+/** Changes of owners may use the reserve of the image. */
+function stageEdits(zones: PublishedZones, after: LoadedZone, owners: readonly Uint8Array[]): void {
+  const { source, writer, room } = zones;
+  writer.use = 'small';
+  stageOwners(zones, after, owners);
+  room.take(source.accountOf(after.zone.seq), writer.stagedGrowth(after.number), owners.length);
+}
+
+function begin(zones: PublishedZones, zone: ServingZone, cause: readonly Change[]): void {
+  const { source, writer, loaded, loading, room } = zones;
   const { denial } = zone;
+  const use = zones.starts ? 'start' : room.useOf(loaded.has(zone.seq), source.recordCount(zone));
+  writer.use = use;
   const signed = denial && { denial, hashedOwners: denial.kind === 'nsec3' ? source.hashedOwners(zone) : [] };
   writer.reserve(source.recordCount(zone), denial);
   const load = beginLoad(writer, zone.facts.apex, source.owners(zone), signed);
-  loading.set(zone.seq, { load, zone, cause, later: [] });
+  loading.set(zone.seq, { load, use, zone, cause, later: [] });
 }
 
 /** Switches in a finished zone after applying the changes that arrived meanwhile. */
@@ -111,6 +129,10 @@ function finish(zones: PublishedZones, seq: number): void {
     current.zone = zone;
     current.later = current.later.slice(next.length);
     return;
+  }
+  if (current.use === 'small') {
+    const growth = writer.wordsOf(after.number) + writer.stagedGrowth(after.number) - writer.wordsOf(before!.number);
+    zones.room.take(source.accountOf(seq), growth, owners.length);
   }
   writer.publishZone(after.number, before?.number);
   commit(zones, seq, after);

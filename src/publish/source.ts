@@ -32,12 +32,14 @@ export interface ZoneSource {
   changesAfter(sequence: number, limit: number): readonly Change[];
   /** The owners a change lists. */
   touchedOwners(sequence: number): readonly Uint8Array[];
-  /** Store numbers of all zones to serve. */
+  /** Store numbers of all zones to serve, the smallest first: when there is no room for all, it is the largest that wait. */
   servedZones(): readonly number[];
   /** Records of all those zones. */
   servedRecords(): number;
   /** The zone with everything that decides its answers; undefined when it is deleted or not served. */
   zone(seq: number): ServingZone | undefined;
+  /** Store number of its account. */
+  accountOf(seq: number): number | undefined;
   /** Number of stored records of the zone, for reserving memory. */
   recordCount(zone: ServingZone): number;
   /**
@@ -86,6 +88,7 @@ export function createZoneSource(store: Store, settings: ServingSettings): ZoneS
       const row = findServedZone(store, seq);
       return row && servingZone(store, row, settings);
     },
+    accountOf: (seq) => findServedZone(store, seq)?.account,
     recordCount: ({ seq }) => findServedZone(store, seq)?.record_count ?? 0,
     ownersOfSettings: (before, after) => ownersOfSettings(store, before, after, MOST_CHANGED_RRS),
     // Without an apex, all answers are SERVFAIL.

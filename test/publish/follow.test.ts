@@ -640,3 +640,70 @@ t.test('a zone that cannot be loaded at the start does not affect the others', a
   t.strictSame(answersTo({ follower, writer }, apexes, TYPES), answersTo(serve(store), apexes, TYPES));
   store.close();
 });
+
+t.test('when others have filled the image, what is small is published, and what grows waits', (t) => {
+  const { store, zones } = openZones(['mine', 'b0', 'b1', 'b2']);
+  const [mine, ...greedy] = zones as [number, ...number[]];
+  const id = makeId(time++, random);
+  const other = writeNow(store, () => insertAccount(store, { id, name: 'B', type: 'standard', created_at: time }));
+  for (const zone of greedy) runSql(store, `UPDATE zones SET account = ${other} WHERE seq = ${zone}`);
+  const clock = new TestClock();
+  const source = createZoneSource(store, SETTINGS);
+  /** Room for some 1 000 names; a sixteenth is the reserve. */
+  const open = (): Served => {
+    const writer = new ImageWriter({ seed: 99, mostWords: 24_000 });
+    const follower = createFollower({ source, writer, clock, log: silentLogger() });
+    follower.loadAll();
+    return { follower, writer };
+  };
+  let served = open();
+  const look = (): void => {
+    clock.advance(60_000);
+    settle(served.follower);
+  };
+  const held = (): string[] => served.follower.heldZones().map(({ name }) => name);
+  const rcode = (name: string): string => answersTo(served, [name], [Type.a])[0]!.split(': ')[1]!.slice(6, 8);
+  const edit = (zone: number, op: 0 | 1, name: string): void => {
+    change(store, zone, op, name, Type.a, Uint8Array.of(192, 0, 2, 1));
+    look();
+  };
+  const fill = (zone: number, apex: string, op: 0 | 1 = 1): void => {
+    writeNow(store, () => {
+      for (let i = 0; i < 240; i++)
+        writeChange(store, zone, op, `n${i}.${apex}.`, Type.a, Uint8Array.of(192, 0, i >> 8, i & 255));
+    });
+    runSql(store, `UPDATE zones SET record_count = ${op * 240} WHERE seq = ${zone}`);
+    look();
+  };
+  edit(mine, 1, 'kept.mine.');
+  for (const [i, zone] of greedy.entries()) fill(zone, `b${i}`);
+  for (let more = 0; held().length === 0; more++) fill(addZone(store, other, `more${more}`), `more${more}`);
+  const full = held();
+  t.match(served.follower.heldZones(), [{ error: { message: /nearly full/ } }]);
+
+  edit(mine, 1, 'www.mine.');
+  edit(mine, 0, 'kept.mine.');
+  t.same([rcode('www.mine.'), rcode('kept.mine.')], ['00', '03'], 'small edits');
+  append(store, mine, 'zone-replaced');
+  look();
+  for (let i = 0; i < 900 && !held().includes('b0'); i++) edit(greedy[0]!, 1, `small${i}.b0.`);
+  t.ok(held().includes('b0'), 'small edits of one account have an end');
+  edit(mine, 1, 'later.mine.');
+  t.equal(rcode('later.mine.'), '00');
+  t.notOk(held().includes('mine'));
+
+  served.follower.close();
+  served = open();
+  look();
+  const known = ['www.mine.', 'later.mine.', 'n0.b0.', 'n0.b1.', 'n0.b2.', 'small0.b0.'];
+  t.same(known.map(rcode), Array(6).fill('00'), 'a fresh process serves what was served');
+  t.ok(held().length > 0);
+  for (const i of [1, 2]) fill(greedy[i]!, `b${i}`, 0);
+  t.equal(rcode('n0.b1.'), '03', 'deletions make room');
+  look();
+  t.same(held(), [], 'and what waited is published');
+  t.equal(rcode(`n0.${full[0]}.`), '00');
+  served.follower.close();
+  store.close();
+  t.end();
+});

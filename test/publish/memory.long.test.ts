@@ -45,6 +45,7 @@ class GrowingSource implements ZoneSource {
     this.log.slice(sequence, sequence + limit).map(({ change }) => change);
   touchedOwners = (sequence: number): readonly Uint8Array[] => this.log[sequence - 1]!.owners;
   servedZones = (): number[] => (this.isServed ? [1] : []);
+  accountOf = (): number => 1;
   servedRecords = (): number => 0;
   expiryOf = (): undefined => undefined;
   checkedSince = (): [] => [];

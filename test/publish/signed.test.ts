@@ -162,6 +162,7 @@ class SignedSource implements ZoneSource {
     this.log.slice(sequence, sequence + limit).map(({ change }) => change);
   touchedOwners = (sequence: number): readonly Uint8Array[] => this.log[sequence - 1]!.owners;
   servedZones = (): number[] => [1];
+  accountOf = (): number => 1;
   servedRecords = (): number => 10;
   expiryOf = (): undefined => undefined;
   checkedSince = (): [] => [];

@@ -182,7 +182,7 @@ const statements = perStore((store) => ({
     'SELECT id FROM zones WHERE account = (SELECT seq FROM accounts WHERE id = ?) ORDER BY seq',
   ),
   byName: store.prepare<[name: string], ZoneRow>('SELECT * FROM zones WHERE name = ? ORDER BY served DESC, seq'),
-  served: store.prepareTuples<[], [seq: number]>('SELECT seq FROM zones WHERE served = 1 ORDER BY seq'),
+  served: store.prepareTuples<[], [seq: number]>('SELECT seq FROM zones WHERE served = 1 ORDER BY record_count, seq'),
   servedRecords: store.prepareTuples<[], [count: number | null]>(
     'SELECT sum(record_count) FROM zones WHERE served = 1',
   ),
