@@ -54,6 +54,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   edge: ['hostnames', 'certs', 'bucket', 'vault', 'resolver', 'serving', 'http', 'store', 'egress', 'dns', 'base'],
   warnings: ['backup', 'certs', 'control', 'resolver', 'serving', 'dnssec', 'store', 'dns', 'base'],
   api: ['warnings', 'explain', 'observe', 'hostnames', 'certs', 'bucket', 'control', 'http', 'store', 'dns', 'base'],
+  s3: ['bucket', 'control', 'vault', 'http', 'store', 'base'],
   roles: [],
   cli: ['roles'],
 };
@@ -122,6 +123,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   yaml: ['config/load.ts'],
   fastify: ['api/', 'bucket/'],
   '@aws-sdk/client-s3': ['bucket/s3/'],
+  'fast-xml-parser': ['s3/xml.ts'],
   'fastify-plugin': ['api/'],
   'fastify-type-provider-zod': ['api/'],
   '@fastify/helmet': ['api/'],

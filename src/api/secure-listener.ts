@@ -1,6 +1,6 @@
-/** The admin API over TLS, in addition to the plain listener, for clients that require https (v4: §1.1). */
+/** An HTTP API over TLS, in addition to its plain listener, for clients that require https (v4: §1.1). */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../base/clock.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/stalled-connections.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
@@ -20,15 +20,23 @@ export interface SecureListener {
   close(): Promise<void>;
 }
 
-/** Serves the same as `app`, which must be ready. Throws for invalid credentials. */
+/** What answers requests; it must be ready. */
+export interface Answerer {
+  readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Whether it says itself that a body may come (RFC 9110 §10.1.1). */
+  readonly saysContinue?: boolean;
+}
+
+/** Throws for invalid credentials. */
 export function createSecureListener(
-  app: FastifyInstance,
+  { answer, saysContinue = false }: Answerer,
   { certificate, key }: Credentials,
   clock: Clock,
 ): SecureListener {
   const { connectionTimeout, requestTimeout, keepAliveTimeout, http } = TIMEOUTS;
   const options = { cert: certificate, key, minVersion: 'TLSv1.2' as const, requestTimeout, keepAliveTimeout, ...http };
-  const server = createServer(options, (request, response) => app.routing(request, response));
+  const server = createServer(options, answer);
+  if (saysContinue) server.on('checkContinue', answer);
   server.timeout = connectionTimeout;
   server.maxConnections = MOST_CONNECTIONS;
   server.on('clientError', answerClientError);

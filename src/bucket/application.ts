@@ -23,6 +23,7 @@ import { clientAddress } from '../http/forwarded.js';
 import type { BucketMetrics } from './application-metrics.js';
 import type { Authorize } from './authorization.js';
 import { isObjectKey, LONGEST_KEY, type ObjectStore } from './object-store.js';
+import { answerSender, isSending } from './refuse-sender.js';
 import { keyOfTarget } from './request-key.js';
 import { sendObject } from './send-object.js';
 import { bodyOf, storeObject } from './store-object.js';
@@ -50,10 +51,6 @@ const LATER = { 'retry-after': '10' };
 const METHODS = new Set(['PUT', 'GET', 'DELETE']);
 const MOST_CONNECTIONS = 2048;
 const LONGEST_LOGGED = 256;
-/** Milliseconds for which a refused client may go on sending; the data is discarded. */
-const LINGER_MS = 2_000;
-/** Octets of a refused body up to which the connection stays open. */
-const MOST_FORGOTTEN = 64 * 1024;
 /** In milliseconds: an idle connection, a whole request (a largest object over a slow line), its headers. */
 const TIMEOUTS = {
   connectionTimeout: 60_000,
@@ -187,23 +184,7 @@ function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal, 
     return;
   }
   reply.hijack();
-  const response = reply.raw;
-  response.writeHead(status, { ...head, 'content-length': body.length, connection: 'close' });
-  if (request.method === 'HEAD') response.flushHeaders();
-  else response.write(body);
-  const finish = (): void => {
-    cancel();
-    response.end();
-  };
-  const cancel = clock.after(LINGER_MS, finish);
-  raw.once('end', finish).once('close', finish).once('error', finish);
-  raw.resume();
-}
-
-/** Whether more of the body is coming than can be read and discarded. */
-function isSending({ headers, readableEnded, destroyed }: IncomingMessage): boolean {
-  if (readableEnded || destroyed) return false;
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > MOST_FORGOTTEN;
+  answerSender(raw, reply.raw, { status, headers: head, body }, clock);
 }
 
 /** Answers a request with malformed HTTP. */

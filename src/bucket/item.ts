@@ -1,17 +1,23 @@
 /** Turns database rows into objects. */
 import { toHex } from '../base/bytes.js';
-import type { ObjectRow } from '../store/objects/objects.js';
-import type { ObjectItem } from './object-store.js';
+import type { EntryRow, ObjectRow } from '../store/objects/objects.js';
+import type { ObjectEntry, ObjectItem } from './object-store.js';
 
-export function objectItem(row: ObjectRow): ObjectItem {
+export function objectEntry(row: EntryRow): ObjectEntry {
   return {
     key: row.key,
-    version: row.version,
     size: row.size,
     etag: toHex(row.md5),
     storageClass: row.storage_class,
+    uploadedAt: row.uploaded_at,
+  };
+}
+
+export function objectItem(row: ObjectRow): ObjectItem {
+  return {
+    ...objectEntry(row),
+    version: row.version,
     httpMetadata: JSON.parse(row.http_metadata),
     customMetadata: JSON.parse(row.custom_metadata),
-    uploadedAt: row.uploaded_at,
   };
 }

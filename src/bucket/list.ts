@@ -1,9 +1,9 @@
 /** Lists of objects by prefix. Keys that share a part up to a delimiter form one group. */
 import type { Store } from '../store/driver.js';
-import { type ObjectRow, objectsFrom } from '../store/objects/objects.js';
+import { type EntryRow, entriesFrom, type ObjectRow, objectsFrom } from '../store/objects/objects.js';
 import { objectFailure } from './errors.js';
-import { objectItem } from './item.js';
-import type { ListQuery, ObjectItem, ObjectPage } from './object-store.js';
+import { objectEntry, objectItem } from './item.js';
+import type { ListQuery, ObjectEntry, ObjectPage } from './object-store.js';
 
 /** A position in a list: after a key, or after all keys of a group. */
 type Position = { readonly key: string } | { readonly group: string };
@@ -11,12 +11,33 @@ type Position = { readonly key: string } | { readonly group: string };
 const MOST_AT_ONCE = 1000;
 
 export function listObjects(store: Store, bucket: number, query: ListQuery): ObjectPage {
-  return store.snapshot(() => listPage(store, bucket, query));
+  const read: ReadRows<ObjectRow> = (from, limit) => objectsFrom(store, bucket, from, limit);
+  return store.snapshot(() => listPage(read, objectItem, query));
 }
 
-function listPage(store: Store, bucket: number, query: ListQuery): ObjectPage {
+/** The same without metadata, which may be much of what an object is. */
+export function listEntries(store: Store, bucket: number, query: ListQuery): Page<ObjectEntry> {
+  const read: ReadRows<EntryRow> = (from, limit) => entriesFrom(store, bucket, from, limit);
+  return store.snapshot(() => listPage(read, objectEntry, query));
+}
+
+/** Rows whose keys are at or after `from`, in order. */
+type ReadRows<Row> = (from: string, limit: number) => readonly Row[];
+
+interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly groups: readonly string[];
+  /** Undefined on the last page. */
+  readonly cursor?: string;
+}
+
+function listPage<Row extends { readonly key: string }, Item>(
+  read: ReadRows<Row>,
+  itemOf: (row: Row) => Item,
+  query: ListQuery,
+): Page<Item> {
   const { prefix = '', delimiter = '', limit } = query;
-  const items: ObjectItem[] = [];
+  const items: Item[] = [];
   const groups: string[] = [];
   let last = readCursor(query.cursor);
   let from: string | undefined = last === undefined ? prefix : behind(last);
@@ -25,7 +46,7 @@ function listPage(store: Store, bucket: number, query: ListQuery): ObjectPage {
   // One row tells which group comes next; of keys without a group, more and more are read at once.
   let wanted = delimiter === '' ? Math.min(MOST_AT_ONCE, limit + 1) : 1;
   while (from !== undefined) {
-    const rows: readonly ObjectRow[] = objectsFrom(store, bucket, from, wanted);
+    const rows: readonly Row[] = read(from, wanted);
     let group: string | undefined;
     for (const row of rows) {
       if (!row.key.startsWith(prefix)) return { items, groups };
@@ -34,7 +55,7 @@ function listPage(store: Store, bucket: number, query: ListQuery): ObjectPage {
       last = group === undefined ? { key: row.key } : { group };
       from = behind(last);
       if (group !== undefined) break;
-      items.push(objectItem(row));
+      items.push(itemOf(row));
     }
     if (group !== undefined) groups.push(group);
     else if (rows.length < wanted) break;
@@ -44,7 +65,7 @@ function listPage(store: Store, bucket: number, query: ListQuery): ObjectPage {
 }
 
 /** The key up to and including the first delimiter after the prefix; undefined when there is none. */
-function groupOf({ key }: ObjectRow, prefix: string, delimiter: string): string | undefined {
+function groupOf({ key }: { readonly key: string }, prefix: string, delimiter: string): string | undefined {
   if (delimiter === '') return undefined;
   const at = key.indexOf(delimiter, prefix.length);
   return at < 0 ? undefined : key.slice(0, at + delimiter.length);

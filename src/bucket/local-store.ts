@@ -14,7 +14,7 @@ import { requireRoomFor } from '../control/rules/quotas.js';
 import { type DiskRoom, ENDLESS_ROOM } from '../store/disk-room.js';
 import type { Store } from '../store/driver.js';
 import { mayHaveWritten } from '../store/failures.js';
-import { findBucket } from '../store/objects/buckets.js';
+import { type BucketRow, findBucket } from '../store/objects/buckets.js';
 import { areBodiesHeld } from '../store/objects/held-bodies.js';
 import {
   contentsOfObject,
@@ -119,18 +119,26 @@ async function putObject(
   if (metadataColumns(options).metadata_size > MOST_METADATA) {
     throw objectFailure('metadataTooLarge', { limit: MOST_METADATA });
   }
+  const owner = findBucket(local.store, bucket);
+  if (!owner) throw objectFailure('noBucket');
   refuseUnless(options, findItem(local, bucket, key));
   const { mostInline, most } = local;
   const limit = Math.min(options.limit, most);
   const received = await receiveBody(body, local.blobs, { ...options, limit, mostInline, disk: local.disk });
   try {
     await received.draft?.publish();
-    return await publish(local, (discard) => storeObject(local, discard, { bucket, key }, received, options));
+    return await publish(local, (discard) => storeObject(local, discard, { owner, key }, received, options));
   } catch (error) {
     // Otherwise the row may have been stored, or may be yet. If not, the sweeper finds the body.
     if (!mayHaveWritten(error)) await received.draft?.discard();
     throw error;
   }
+}
+
+/** Throws when the bucket was deleted during the request. Another one may have its number by now. */
+function requireSame(store: Store, { seq, account, name, created_at }: BucketRow): void {
+  const now = findBucket(store, seq);
+  if (now?.account !== account || now.name !== name || now.created_at !== created_at) throw objectFailure('noBucket');
 }
 
 /** Removes a row; the body's file is removed after the write. */
@@ -140,13 +148,13 @@ type Discard = (row: ObjectRow) => void;
 function storeObject(
   { store, clock, random }: LocalStore,
   discard: Discard,
-  { bucket, key }: Pick<ObjectRow, 'bucket' | 'key'>,
+  { owner, key }: { readonly owner: BucketRow; readonly key: string },
   received: ReceivedBody,
   options: PutOptions,
 ): ObjectItem {
   options.beforeWrite?.();
-  const owner = findBucket(store, bucket);
-  if (!owner) throw objectFailure('noBucket');
+  requireSame(store, owner);
+  const { seq: bucket } = owner;
   const existing = findObject(store, bucket, key);
   refuseUnless(options, existing && objectItem(existing));
   requireQuotas(store, owner.account, received.size, existing);
@@ -245,8 +253,11 @@ async function deleteObjects(
   beforeWrite?: BeforeWrite,
 ): Promise<void> {
   if (!keys.every(isObjectKey)) throw objectFailure('badKey');
+  const owner = findBucket(local.store, bucket);
+  if (!owner) throw objectFailure('noBucket');
   await publish(local, (discard) => {
     beforeWrite?.();
+    requireSame(local.store, owner);
     for (const key of keys) {
       const row = findObject(local.store, bucket, key);
       if (row) discard(row);

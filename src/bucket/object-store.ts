@@ -16,19 +16,23 @@ export interface HttpMetadata {
   readonly expires?: string;
 }
 
-export interface ObjectItem {
+/** What lists show of an object. */
+export interface ObjectEntry {
   readonly key: string;
-  /** A UUID that changes with every upload. */
-  readonly version: string;
   /** Octets. */
   readonly size: number;
   /** MD5 of the body in hexadecimal, without quotes. */
   readonly etag: string;
   readonly storageClass: StorageClass;
-  readonly httpMetadata: HttpMetadata;
-  readonly customMetadata: Readonly<Record<string, string>>;
   /** Microseconds since 1970. */
   readonly uploadedAt: number;
+}
+
+export interface ObjectItem extends ObjectEntry {
+  /** A UUID that changes with every upload. */
+  readonly version: string;
+  readonly httpMetadata: HttpMetadata;
+  readonly customMetadata: Readonly<Record<string, string>>;
 }
 
 /** Called in the write before it does anything; what it throws refuses the write. */
@@ -59,6 +63,8 @@ export interface PutOptions {
  */
 export interface OpenObject {
   readonly item: ObjectItem;
+  /** The whole body, if it is in memory. */
+  readonly octets?: Uint8Array;
   /**
    * Octets from `first` to `last`, both included; the whole body when they are absent. May be called once; closes the
    * object.

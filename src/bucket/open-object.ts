@@ -18,7 +18,7 @@ export function openInline(row: ObjectRow, octets: Uint8Array): OpenObject {
     const part = Buffer.from(octets.subarray(first, last + 1));
     return Readable.from(part.length === 0 ? [] : [part], { objectMode: false });
   };
-  return { item: objectItem(row), read, readPart: read, close: async () => {} };
+  return { item: objectItem(row), octets, read, readPart: read, close: async () => {} };
 }
 
 /** Takes the body over. Throws {@link BodyDamaged}; then it is closed. */

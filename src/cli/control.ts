@@ -16,7 +16,12 @@ import type { ZoneItem } from '../control/zones/item.js';
 import { lastServingSettings } from '../control/zones/serving-settings.js';
 import { findZoneByName, getZone, listZones } from '../control/zones/zones.js';
 import { sayCommitted } from '../roles/acknowledgement.js';
-import { createControlBase, masterKeysOf, zoneKeysOfCommand } from '../roles/control-base.js';
+import {
+  createControlBase,
+  masterKeysOf,
+  secretAccessKeysOfCommand,
+  zoneKeysOfCommand,
+} from '../roles/control-base.js';
 import { findDataDirectory, prepareDataDirectory } from '../roles/data-directory.js';
 import { ensureAdministrator } from '../roles/first-run.js';
 import type { Store } from '../store/driver.js';
@@ -57,7 +62,11 @@ export async function withControl<Result>(
   try {
     const own = createControlBase(settings, store, clock, silentLogger(), zoneKeysOfCommand(loaded, store));
     // The change log and signatures must fit what the server serves, which may have other settings than this command.
-    const base = { ...own, settings: { ...own.settings, ...lastServingSettings(store) } };
+    const base = {
+      ...own,
+      settings: { ...own.settings, ...lastServingSettings(store) },
+      secretAccessKeys: secretAccessKeysOfCommand(loaded, store),
+    };
     if (without === 'initialise') await ensureAdministrator(base, settings, false);
     const requestId = toHex(systemRandom.bytes(16));
     return await work({ ...base, actor: OPERATOR, requestId, source: 'cli' }, settings, () => unlockFor(loaded, store));

@@ -8,6 +8,7 @@ import { backupSettings } from './backup-settings.js';
 import { clusterSettings } from './cluster-settings.js';
 import { edgeSettings } from './edge-settings.js';
 import { observeSettings } from './observe-settings.js';
+import { s3Settings } from './s3-settings.js';
 import { about, type SettingAbout } from './setting-about.js';
 import { isAddress, isCidr, port, text, texts, wholeNumber } from './values.js';
 
@@ -340,6 +341,7 @@ export const settingsSchema = z.strictObject({
       value: 'octets',
       summary: 'Largest accepted object, in octets',
     }),
+  ...s3Settings,
   defaultCaOrder: texts(
     `names of certificate authorities (${AUTHORITY_NAMES.join(', ')})`,
     (entry) => AUTHORITY_NAMES.some((name) => name === entry),

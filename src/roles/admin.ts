@@ -13,6 +13,7 @@ import { systemRandom } from '../base/random.js';
 import { hearEdges } from '../certs/deployment.js';
 import type { OwnCertificate } from '../certs/own-certificate.js';
 import { replacedSettings } from '../config/allowed-networks.js';
+import { createSecretAccessKeys } from '../control/access/secret-access-keys.js';
 import { createZoneKeys } from '../control/dnssec/zone-keys.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
 import type { ContextBase } from '../control/kernel/context.js';
@@ -42,7 +43,7 @@ import { SERVING_REMEDY, servingDifferences, watchServing } from './cluster/serv
 import { requireNoCluster } from './cluster/standalone.js';
 import { readCluster } from './cluster/view.js';
 import { createControlBase, lookUpsOf, masterKeysOf, upstreamServers } from './control-base.js';
-import { type EdgeNeed, watchEdgeNeed } from './edge/need.js';
+import { watchEdgeNeed } from './edge/need.js';
 import { ensureAdministrator, importFirstZones, withLoginLink } from './first-run.js';
 import type { AdminReport, DnsStatus, EdgeStatus } from './ipc.js';
 import { startJobs } from './jobs.js';
@@ -58,6 +59,7 @@ import { startNotifications } from './services/notifications.js';
 import { startObjects } from './services/object-bodies.js';
 import { startOwnCertificate } from './services/own-certificate.js';
 import { ownSamples } from './services/own-samples.js';
+import { type S3Parts, startS3Door } from './services/s3-door.js';
 import { startScheduledBackups } from './services/scheduled-backups.js';
 import { createWarningWatch } from './services/warnings.js';
 import { explainStart } from './store-failure.js';
@@ -89,20 +91,19 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
   try {
     const afterCommit: (() => void)[] = [];
     const ended = Promise.withResolvers<void>();
-    const { store, vault, zoneKeys, member } = await openOwnStore(options, lifecycle, afterCommit, ended.resolve);
-    const lookUps = lookUpsOf(settings, store, clock);
-    const disk = createDiskRoom(clock, () => diskSpaceOf(settings.dataDir));
-    const base = { ...createControlBase(settings, store, clock, log, zoneKeys, lookUps), disk };
+    const own = await openOwnStore(options, lifecycle, afterCommit, ended.resolve);
+    const { store, vault, member } = own;
+    const [lookUps, resolverMetrics] = [lookUpsOf(settings, store, clock), createResolverMetrics()];
+    const base = createOwnBase(options, own, lookUps);
     const firstSteps = await takeFirstSteps(options, base);
     const { differences, lookAtServing } = agreeOnServing(options, store, member, ended.resolve);
-    const resolverMetrics = createResolverMetrics();
-    const objects = await startObjects(options, store, member !== undefined, lifecycle, disk);
+    const objects = await startObjects(options, store, member !== undefined, lifecycle, base.disk);
     const resolver = startResolver(options, base, resolverMetrics);
     const refresher = await startRefresher(options, base, resolver, lifecycle);
     const propagation = createPropagation(clock);
     const hostnames = await startHostnames({ settings, base, resolver, vault, lifecycle, version, propagation });
     const ownCertificate = await startOwnCertificate(settings, hostnames.certificates, options.onCertificate);
-    const application = await startBucketApplication(options, { base, objects, lifecycle, member });
+    const doors = await startDoors(options, { base, objects, lifecycle, member, ownCertificate });
     const incoming = createIncoming(settings, base, vault);
     const sharesBodies = settings.objects !== undefined;
     const running = { store, clock, log, objects, sharesBodies, base, hostnames, ownCertificate, incoming, member };
@@ -112,19 +113,20 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const heldZones = () => heldZonesOf(store, propagation);
     const gate = createReadiness(clock, { ...options, heldZones, copyStatus: member?.replica.status });
     const edge = watchEdge(options, store, lifecycle);
-    const sources = { base, vault, propagation, activity, refresher, runner, edge, lookAtServing, lifecycle, member };
+    const looks = [edge.look, doors.s3.look, lookAtServing];
+    const sources = { base, vault, propagation, activity, refresher, runner, looks, lifecycle, member };
     const hearing = await hearProcesses(options, sources);
     afterCommit.push(...hearing.afterCommit);
     const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
     const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
     const readers = startReaders(options, base, lifecycle);
     const warnings = createWarningWatch({ ...options, readers, heldZones, ...hearing.ofCluster });
-    const shared = [turns, readers, lookUps, disk, await startScheduledBackups(options, store, lifecycle)];
-    const services = [...shared, warnings, edge, application.metrics, resolverMetrics, refresher, incoming];
+    const shared = [turns, readers, lookUps, base.disk, await startScheduledBackups(options, store, lifecycle)];
+    const services = [...shared, warnings, ...doors.measured, edge, resolverMetrics, refresher, incoming];
     const measured = [requestMetrics, runner, ...hearing.parts, ...services];
     const api = buildApi({
-      ...{ objects, hostnames, version, propagation, activity, requestMetrics, application, readers, ...warnings },
-      base: { ...base, log: apiLog },
+      ...{ objects, hostnames, version, propagation, activity, requestMetrics, readers, ...warnings },
+      ...{ base: { ...base, log: apiLog }, application: doors.application },
       host: settings.adminHost,
       readiness: gate.readiness,
       ...hearing.ofCluster,
@@ -133,11 +135,11 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       metricsPublic: settings.metricsPublic === 'on',
       metrics: () => printAll(measured, gate, ownSamples(store, version, objects)),
     });
-    const urls = await startListeners({ ...options, ownCertificate, application }, api, apiLog, lifecycle);
+    const urls = await startListeners({ ...options, ownCertificate, ...doors }, api, apiLog, lifecycle);
     return {
       report: {
-        ...{ ...urls, email: settings.adminEmail, ...firstSteps, ...(await withLoginLink(base, firstSteps, urls.url)) },
-        ...(application.url !== undefined && { bucketUrl: application.url }),
+        ...{ ...urls, ...doors.urls, email: settings.adminEmail, ...firstSteps },
+        ...(await withLoginLink(base, firstSteps, urls.url)),
         notices: [...differences, ...replacedSettings(settings), ...installationNotices(base)],
       },
       ended: ended.promise,
@@ -149,6 +151,30 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     await lifecycle.stop(STATUS_PERIOD_MS);
     throw explainStart(error, settings.dataDir);
   }
+}
+
+/** The context of use cases in this process, which knows the disk and opens everything that is sealed. */
+function createOwnBase(
+  { settings, clock, log }: AdminOptions,
+  { store, vault, zoneKeys }: OwnStore,
+  lookUps: ReturnType<typeof lookUpsOf>,
+) {
+  return {
+    ...createControlBase(settings, store, clock, log, zoneKeys, lookUps),
+    disk: createDiskRoom(clock, () => diskSpaceOf(settings.dataDir)),
+    secretAccessKeys: createSecretAccessKeys(store, () => vault),
+  };
+}
+
+/** What serves objects beside the API. */
+async function startDoors(options: AdminOptions, parts: S3Parts) {
+  const application = await startBucketApplication(options, parts);
+  const s3 = await startS3Door(options, parts);
+  const urls: Pick<AdminReport, 'bucketUrl' | 's3Url'> = {
+    ...(application.url !== undefined && { bucketUrl: application.url }),
+    ...(s3.url !== undefined && { s3Url: s3.url }),
+  };
+  return { application, s3, urls, measured: [application.metrics, s3] };
 }
 
 /** What may read for long is read by threads. */
@@ -214,8 +240,8 @@ interface HearingParts {
   readonly activity: Activity;
   readonly refresher: FlattenRefresher;
   readonly runner: Runner;
-  readonly edge: Pick<EdgeNeed, 'look'>;
-  readonly lookAtServing: () => void;
+  /** What else is to be called after each commit. */
+  readonly looks: readonly (() => void)[];
   readonly lifecycle: Lifecycle;
   readonly member: ClusterMember | undefined;
 }
@@ -232,7 +258,7 @@ interface Hearing {
 /** Hears the other processes and, in a cluster, the other nodes; notifies peers, and answers dynamic updates. */
 async function hearProcesses(
   options: AdminOptions,
-  { base, vault, propagation, activity, refresher, runner, edge, lookAtServing, lifecycle, member }: HearingParts,
+  { base, vault, propagation, activity, refresher, runner, looks, lifecycle, member }: HearingParts,
 ): Promise<Hearing> {
   const { settings, clock, log, version } = options;
   const edges = hearEdges(base.store, clock);
@@ -252,7 +278,7 @@ async function hearProcesses(
   lifecycle.own('notifications', transfers, (part) => part.close());
   const ownChanges = lifecycle.own('hostname watch', watchOwnChanges(base), (part) => part.close());
   const wakes = [refresher.wake, ownChanges.wake, runner.wake];
-  const afterCommit = [...wakes, edges.noteChanges, transfers.wake, edge.look, lookAtServing];
+  const afterCommit = [...wakes, edges.noteChanges, transfers.wake, ...looks];
   const observed = (line: string): void => {
     const report = parseReport(line);
     if (report) activity.add(report);

@@ -44,6 +44,7 @@ function announceLines(print: (line: string) => void): Announcer {
       for (const line of keyLines(report)) print(line);
       for (const line of dashboardLines(report)) print(line);
       if (report.bucketUrl) print(`bucket   ${report.bucketUrl}`);
+      if (report.s3Url) print(`s3       ${report.s3Url}`);
       if (report.firstImport) for (const line of importLines(report.firstImport)) print(line);
       for (const notice of report.notices ?? []) print(`note     ${notice}`);
     },

@@ -8,8 +8,10 @@ import { systemRandom } from '../base/random.js';
 import { allowedNetworks } from '../config/allowed-networks.js';
 import type { LoadedSettings } from '../config/load.js';
 import { parseHostPort, type Settings } from '../config/schema.js';
+import { createSecretAccessKeys } from '../control/access/secret-access-keys.js';
 import { createZoneKeys } from '../control/dnssec/zone-keys.js';
 import { type ContextBase, DEFAULT_LIMITS } from '../control/kernel/context.js';
+import type { SecretAccessKeys } from '../control/kernel/secret-access-keys.js';
 import type { ZoneKeys } from '../control/kernel/zone-keys.js';
 import { PARTICIPANTS } from '../control/participants.js';
 import { lastServingSettings } from '../control/zones/serving-settings.js';
@@ -18,10 +20,10 @@ import { createUpstream, type UpstreamServer } from '../resolver/upstream.js';
 import type { ServingSettings } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
 import { clusterOf } from '../store/meta.js';
-import { ONLINE_KEYS, ZONE_KEYS } from '../store/sealed-columns.js';
+import { ONLINE_KEYS, SECRET_ACCESS_KEYS, type SealedColumn, ZONE_KEYS } from '../store/sealed-columns.js';
 import { fileKeys, type MasterKeys, settingKeys } from '../vault/master-key.js';
 import { findRightKeys } from '../vault/unlock.js';
-import { createVault, deriveKeys } from '../vault/vault.js';
+import { createVault, deriveKeys, type Vault } from '../vault/vault.js';
 import { dataFile } from './data-directory.js';
 import { createInstallationEgress } from './services/listening.js';
 
@@ -115,12 +117,27 @@ export function createControlBase(
 
 /** Keys of signed zones for a command; the master key is read when the first one is needed. */
 export function zoneKeysOfCommand(loaded: Pick<LoadedSettings, 'settings' | 'origins'>, store: Store): ZoneKeys {
+  return createZoneKeys(() => vaultOfCommand(loaded, store, [ZONE_KEYS, ONLINE_KEYS]));
+}
+
+/** Secrets of S3 clients for a command; likewise. */
+export function secretAccessKeysOfCommand(
+  loaded: Pick<LoadedSettings, 'settings' | 'origins'>,
+  store: Store,
+): SecretAccessKeys {
+  return createSecretAccessKeys(store, () => vaultOfCommand(loaded, store, [SECRET_ACCESS_KEYS]));
+}
+
+function vaultOfCommand(
+  loaded: Pick<LoadedSettings, 'settings' | 'origins'>,
+  store: Store,
+  columns: readonly SealedColumn[],
+): Vault {
   const place = masterKeysOf(loaded);
-  return createZoneKeys(() => {
-    // Says what to do when it is missing, or another one; a vault only says that it cannot open a value.
-    findRightKeys(store, place, [ZONE_KEYS, ONLINE_KEYS]);
-    return createVault({ store, random: systemRandom, keys: () => deriveKeys(place, ['check', 'dnssec', 'online']) });
-  });
+  // Says what to do when it is missing, or another one; a vault only says that it cannot open a value.
+  findRightKeys(store, place, columns);
+  const purposes = columns.map(({ purpose }) => purpose);
+  return createVault({ store, random: systemRandom, keys: () => deriveKeys(place, ['check', ...purposes]) });
 }
 
 /** The source of the master key: the settings, or a file in the data directory. */

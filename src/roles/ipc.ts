@@ -57,6 +57,7 @@ export interface AdminReport {
   readonly notices?: readonly string[];
   /** The URL of the bucket application, if it listens. */
   readonly bucketUrl?: string;
+  readonly s3Url?: string;
 }
 
 export interface DnsReport {

@@ -5,10 +5,19 @@
 import type { SqlValue, Store } from './driver.js';
 
 /** The purpose of a sealed value. Each purpose has its own keys, so that a process receives only the keys it needs. */
-export type SealPurpose = 'check' | 'authority' | 'acme' | 'tls' | 'dnssec' | 'tsig' | 'online';
+export type SealPurpose = 'check' | 'authority' | 'acme' | 'tls' | 'dnssec' | 'tsig' | 'online' | 's3';
 
 /** The purposes of a process that may open everything. */
-export const ALL_PURPOSES: readonly SealPurpose[] = ['check', 'authority', 'acme', 'tls', 'dnssec', 'tsig', 'online'];
+export const ALL_PURPOSES: readonly SealPurpose[] = [
+  'check',
+  'authority',
+  'acme',
+  'tls',
+  'dnssec',
+  'tsig',
+  'online',
+  's3',
+];
 
 export interface SealedColumn {
   readonly table: string;
@@ -68,6 +77,9 @@ export const ONLINE_KEYS: SealedColumn = {
 /** Secrets of TSIG keys. */
 export const TSIG_SECRETS: SealedColumn = { table: 'tsig_keys', id: 'id', column: 'secret', purpose: 'tsig' };
 
+/** What S3 clients sign with: digests of the values of tokens. */
+export const SECRET_ACCESS_KEYS: SealedColumn = { table: 'api_keys', id: 'id', column: 's3_secret', purpose: 's3' };
+
 /** The secret of TLS session tickets. */
 export const TICKET_SECRETS: SealedColumn = {
   table: 'ticket_secrets',
@@ -84,6 +96,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   ZONE_KEYS,
   ONLINE_KEYS,
   TSIG_SECRETS,
+  SECRET_ACCESS_KEYS,
   TICKET_SECRETS,
 ];
 

@@ -55,6 +55,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
       ZONEPLANE_RESOLVER_UPSTREAMS: '',
       // Two tests at once would want the same ports.
       ZONEPLANE_EDGE: 'off',
+      ZONEPLANE_S3: 'off',
       // Where the other servers of a test are.
       ZONEPLANE_ALLOW_NETWORKS: '127.0.0.0/8,::1/128',
       ...(key !== undefined && { ZONEPLANE_ADMIN_KEY: key }),

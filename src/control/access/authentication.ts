@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { toHex } from '../../base/bytes.js';
 import { withLimit } from '../../base/lifecycle.js';
 import { allAccounts } from '../../store/access/accounts.js';
-import { findKey, findKeyByHash, type KeyRow, setKeyLastUsed } from '../../store/access/keys.js';
+import { findKey, findKeyByHash, findKeyById, type KeyRow, setKeyLastUsed } from '../../store/access/keys.js';
 import { findLoginLink, findSessionByHash, type SessionRow, setSessionLastUsed } from '../../store/access/sessions.js';
 import { accountIdsOfUser, findUser, type UserRow } from '../../store/access/users.js';
 import { perStore, type Store } from '../../store/driver.js';
@@ -108,12 +108,38 @@ function keyOfSecret(base: ContextBase, secret: string): KeyRow | undefined {
   return row && timingSafeEqual(row.hash, hash) ? row : undefined;
 }
 
+/** The token that is the access key of an S3 client; undefined when there is none. */
+export function findAccessKey({ store }: ContextBase, id: string): KeyRow | undefined {
+  const octets = parseId(id);
+  const row = octets && findKeyById(store, octets);
+  return row?.kind === 'token' && row.revoked_at === null ? row : undefined;
+}
+
+/** Checks a token whose secret the sender has proved to know. */
+export async function authenticateAccessKey(base: ContextBase, row: KeyRow, address: string): Promise<Authentication> {
+  return admitRow(base, row, address);
+}
+
+/**
+ * The same for a request that is under way: what its token may do now. Unknown if the token has gone or has another secret.
+ */
+export function authenticateAgain(base: ContextBase, { seq, hash }: KeyRow, address: string): Authentication {
+  const row = findKey(base.store, seq);
+  const user = row && findUser(base.store, row.user);
+  return row && user && timingSafeEqual(row.hash, hash) ? judge(base, row, user, address) : UNKNOWN;
+}
+
 async function admit(base: ContextBase, row: KeyRow, user: UserRow, address: string): Promise<Authentication> {
+  const found = judge(base, row, user, address);
+  if (found.ok) await touch(base, row);
+  return found;
+}
+
+function judge(base: ContextBase, row: KeyRow, user: UserRow, address: string): Authentication {
   const key = keyItem(base, row);
   if (key.status !== 'active') return { ok: false, reason: key.status };
   if (key.notBefore !== null && key.notBefore > base.clock.nowUs()) return { ok: false, reason: 'disabled' };
   if (key.networks && !isWithin(key.networks, address)) return { ok: false, reason: 'location' };
-  await touch(base, row);
   const superAdministrator = user.super_administrator === 1;
   const limited = key.accountId !== null || key.zoneIds !== null || key.policies !== null;
   const common = {

@@ -31,6 +31,7 @@ import { addAccount, findOrAddUser, joinAccount } from './accounts.js';
 import type { KeyItem } from './item.js';
 import { type Networks, readNetworks } from './networks.js';
 import { type PolicyInput, readPolicies } from './policy.js';
+import { reachesBuckets, type TokenLimits } from './secret-access-keys.js';
 
 export interface KeyInput {
   readonly kind: KeyKind;
@@ -162,11 +163,22 @@ export function addKey(ctx: Context, draft: Draft, user: UserRow, input: NewKey,
     not_before: notBefore,
     disabled: disabled ? 1 : 0,
     account_owned: accountOwned ? 1 : 0,
+    s3_secret: kind === 'token' ? sealFor(ctx, id, { policies, zoneIds }, secret) : null,
   });
   const limits = { readOnly, zoneIds, policies, networks, notBefore, expiresAt, disabled };
   const after = { kind, name, user: user.email, accountOwned, ...limits };
   draft.audit({ action: 'key.create', object: id, account: account ?? undefined, after });
   return findKeyById(ctx.store, id)!;
+}
+
+/** The sealed secret of an S3 client, for a token that may use buckets and gets a new value; inside a commit. */
+export function sealFor(
+  { secretAccessKeys }: Context,
+  id: Uint8Array,
+  limits: TokenLimits,
+  value: string,
+): Uint8Array | null {
+  return reachesBuckets(limits) ? (secretAccessKeys?.seal(id, value) ?? null) : null;
 }
 
 export function keyItem(ctx: ContextBase, row: KeyRow): KeyItem {

@@ -19,7 +19,7 @@ import type { Context, Page, PageQuery } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { parseInstant } from '../rules/instant.js';
 import type { KeyItem } from './item.js';
-import { addKey, hashSecret, keyItem, makeSecret, readKeyName, refuseLimited } from './keys.js';
+import { addKey, hashSecret, keyItem, makeSecret, readKeyName, refuseLimited, sealFor } from './keys.js';
 import { type ConditionInput, readNetworks } from './networks.js';
 import { type PolicyInput, readPolicies, requireNoMore } from './policy.js';
 
@@ -153,7 +153,8 @@ export async function rollToken(ctx: Context, owner: TokenOwner, tokenId: string
       refuseLimitedMaker(ctx);
       requireNoMore(ctx, keyItem(ctx, row).policies);
     }
-    setKeyHash(ctx.store, row.seq, hashSecret(ctx.store, secret), draft.now);
+    const sealed = sealFor(ctx, row.id, keyItem(ctx, row), secret);
+    setKeyHash(ctx.store, row.seq, hashSecret(ctx.store, secret), sealed, draft.now);
     draft.audit({ action: 'key.roll', object: row.id, account: row.account ?? undefined });
   });
   return secret;

@@ -12,6 +12,7 @@ import type { Actor } from '../guard/actor.js';
 import type { Precondition } from '../guard/precondition.js';
 import type { Participant } from './participant.js';
 import type { ReadPoint } from './read-point.js';
+import type { SecretAccessKeys } from './secret-access-keys.js';
 import type { SignatureStock } from './signature-stock.js';
 import type { ZoneKeys } from './zone-keys.js';
 import type { WriteOutcome } from './zone-outcome.js';
@@ -94,6 +95,8 @@ export interface Context {
   readonly disk?: DiskRoom;
   /** Private keys of signed zones; without them such zones cannot be changed. */
   readonly zoneKeys?: ZoneKeys;
+  /** Secrets of S3 clients; without them, new tokens have none. */
+  readonly secretAccessKeys?: SecretAccessKeys;
   /** Present if the request has not looked at the log of the cluster. */
   readonly readPoint?: ReadPoint;
   /** Signatures for the write that is under way; commits put it here if they are not given one. */

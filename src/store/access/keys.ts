@@ -28,6 +28,8 @@ const KEY = columns({
   disabled: column<number>(),
   /** 1: belongs to `account`, not to the user who created it. */
   account_owned: column<number>(),
+  /** Sealed digest of a token's value, with which S3 clients sign; null when the token has none. */
+  s3_secret: column<Uint8Array | null>(),
 });
 
 export interface KeyRow extends RowOf<typeof KEY> {
@@ -54,8 +56,11 @@ const statements = perStore((store) => ({
   ),
   insert: store.prepare<SqlValue[]>(insertion('api_keys', NEW)),
   update: store.prepare<SqlValue[]>(`UPDATE api_keys SET ${CHANGED.assignments} WHERE seq = ?`),
-  setHash: store.prepare<[hash: Uint8Array, modifiedAt: number, seq: number]>(
-    'UPDATE api_keys SET hash = ?, modified_at = ? WHERE seq = ?',
+  setHash: store.prepare<[hash: Uint8Array, s3Secret: Uint8Array | null, modifiedAt: number, seq: number]>(
+    'UPDATE api_keys SET hash = ?, s3_secret = ?, modified_at = ? WHERE seq = ?',
+  ),
+  anyForS3: store.prepareTuples<[], [1]>(
+    'SELECT 1 FROM api_keys WHERE s3_secret IS NOT NULL AND revoked_at IS NULL LIMIT 1',
   ),
   revoke: store.prepare<[at: number, seq: number]>(
     'UPDATE api_keys SET revoked_at = ? WHERE seq = ? AND revoked_at IS NULL',
@@ -98,8 +103,20 @@ export function updateKey(store: Store, seq: number, change: KeyChange): void {
   statements(store).update.run(...CHANGED.values(change), seq);
 }
 
-export function setKeyHash(store: Store, seq: number, hash: Uint8Array, modifiedAt: number): void {
-  statements(store).setHash.run(hash, modifiedAt, seq);
+/** `s3Secret`: the sealed digest of the new value. */
+export function setKeyHash(
+  store: Store,
+  seq: number,
+  hash: Uint8Array,
+  s3Secret: Uint8Array | null,
+  modifiedAt: number,
+): void {
+  statements(store).setHash.run(hash, s3Secret, modifiedAt, seq);
+}
+
+/** Whether S3 clients could sign with any token. */
+export function hasSecretAccessKeys(store: Store): boolean {
+  return statements(store).anyForS3.get() !== undefined;
 }
 
 /** Returns false when the credential was already revoked. */

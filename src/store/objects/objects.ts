@@ -27,6 +27,11 @@ export interface ObjectRow extends RowOf<typeof OBJECT> {
   readonly seq: number;
 }
 
+/** What lists show. */
+const ENTRY = OBJECT.only('key', 'size', 'md5', 'storage_class', 'uploaded_at');
+
+export type EntryRow = RowOf<typeof ENTRY>;
+
 /** An object whose body is a file. */
 export type ObjectInFile = Pick<ObjectRow, 'seq' | 'bucket' | 'key' | 'size' | 'md5'> & {
   readonly blob: string;
@@ -64,6 +69,9 @@ const statements = perStore((store) => ({
   page: store.prepare<[bucket: number, from: string, limit: number], ObjectRow>(
     'SELECT * FROM objects WHERE bucket = ? AND key >= ? ORDER BY key LIMIT ?',
   ),
+  entries: store.prepare<[bucket: number, from: string, limit: number], EntryRow>(
+    `SELECT ${ENTRY.list} FROM objects WHERE bucket = ? AND key >= ? ORDER BY key LIMIT ?`,
+  ),
   blobInUse: store.prepareTuples<[blob: string], [1]>('SELECT 1 FROM objects WHERE blob = ?'),
   garbage: store.prepareTuples<[untilMs: number, limit: number], [blob: string]>(
     'SELECT blob FROM blob_garbage WHERE noted_at <= ? ORDER BY blob LIMIT ?',
@@ -89,6 +97,11 @@ export function hasObjects(store: Store, bucket: number): boolean {
 /** Objects whose keys are at or after `from`, in the order of the keys' octets. */
 export function objectsFrom(store: Store, bucket: number, from: string, limit: number): ObjectRow[] {
   return statements(store).page.all(bucket, from, limit);
+}
+
+/** The same without metadata. */
+export function entriesFrom(store: Store, bucket: number, from: string, limit: number): EntryRow[] {
+  return statements(store).entries.all(bucket, from, limit);
 }
 
 /** Returns the row number of the new object. `contents`: the body, when it is stored in the database. */

@@ -1,0 +1,98 @@
+/** Who has signed a request, and what the token behind the access key may do. */
+import { toHex } from '../base/bytes.js';
+import { requireBucket } from '../bucket/access.js';
+import { authenticateAccessKey, authenticateAgain, findAccessKey } from '../control/access/authentication.js';
+import { chooseAccount, mayUseBuckets, permitted, requireWriter } from '../control/guard/access.js';
+import type { Actor } from '../control/guard/actor.js';
+import type { Area, Level } from '../control/guard/permissions.js';
+import type { Context, ContextBase } from '../control/kernel/context.js';
+import type { KeyRow } from '../store/access/keys.js';
+import type { BucketRow } from '../store/objects/buckets.js';
+import { VaultError } from '../vault/errors.js';
+import { S3Error } from './errors.js';
+
+export interface Caller {
+  readonly context: Context;
+  /** The account of the buckets that it names. */
+  readonly accountId: string;
+  /** Throws unless the token may still do what it asked for; inside the write that does it. */
+  readonly stillMay: () => void;
+  /** Throws 403 unless the token may do it. `bucket`: the name of one; undefined: the account's buckets. */
+  permit(area: Area, level: Level, bucket?: string): void;
+  /** Whether `permit` throws. */
+  may(area: Area, level: Level, bucket?: string): boolean;
+}
+
+export interface AccessKey {
+  readonly row: KeyRow;
+  readonly secret: string;
+}
+
+/** Throws 403 for an access key that nobody can sign with. */
+export function requireAccessKey(base: ContextBase, accessKeyId: string): AccessKey {
+  const row = findAccessKey(base, accessKeyId);
+  if (!row) throw new S3Error('InvalidAccessKeyId');
+  if (row.s3_secret === null || !base.secretAccessKeys) {
+    const reason = 'The token has no secret access key, because it was made without one. Roll the token.';
+    throw new S3Error('InvalidAccessKeyId', reason);
+  }
+  try {
+    return { row, secret: base.secretAccessKeys.open(row.id, row.s3_secret) };
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    base.log.error({ accessKeyId, reason: error.message }, 'the secret of an access key cannot be opened');
+    throw new S3Error('InvalidAccessKeyId', 'The secret access key of the token cannot be opened. Roll the token.');
+  }
+}
+
+/** `account`: identifier of the account that the host names. Throws 403 when the token may not be used now, or from there. */
+export async function admitCaller(
+  base: ContextBase,
+  { row }: AccessKey,
+  request: { readonly id: string; readonly address: string; readonly account: string | undefined },
+): Promise<Caller> {
+  const { id: requestId, address } = request;
+  const found = await authenticateAccessKey(base, row, address);
+  if (!found.ok) throw refusedCaller(found.reason);
+  const { actor } = found;
+  const context: Context = { ...base, actor, requestId, source: 'api', address };
+  const accountId = toHex(chooseAccount(context, request.account).id);
+  const asked: (readonly [Area, Level, string | undefined])[] = [];
+  const permit = (by: Actor, area: Area, level: Level, bucket: string | undefined): void => {
+    if (!mayUseBuckets(by) || !by.accountIds.includes(accountId)) throw new S3Error('AccessDenied');
+    if (level === 'write') requireWriter(by);
+    permitted(by, area, level, { account: accountId, ...(bucket !== undefined && { bucket: `default_${bucket}` }) });
+  };
+  return {
+    context,
+    accountId,
+    permit(area, level, bucket) {
+      permit(actor, area, level, bucket);
+      asked.push([area, level, bucket]);
+    },
+    may(area, level, bucket) {
+      try {
+        permit(actor, area, level, bucket);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    stillMay() {
+      const now = authenticateAgain(base, row, address);
+      if (!now.ok) throw refusedCaller(now.reason);
+      for (const [area, level, bucket] of asked) permit(now.actor, area, level, bucket);
+    },
+  };
+}
+
+function refusedCaller(reason: 'unknown' | 'expired' | 'disabled' | 'location'): S3Error {
+  if (reason === 'expired') return new S3Error('ExpiredToken');
+  if (reason === 'location') return new S3Error('AccessDenied', 'The token may not be used from this address.');
+  return new S3Error(reason === 'unknown' ? 'InvalidAccessKeyId' : 'AccessDenied');
+}
+
+/** The bucket with this name in the account of the caller. Throws 404 when there is none. */
+export function requireBucketNamed({ context, accountId }: Caller, name: string): BucketRow {
+  return requireBucket(context, accountId, name, 'default');
+}

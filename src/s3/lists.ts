@@ -1,0 +1,172 @@
+/** ListObjects in both versions. */
+import { createHash } from 'node:crypto';
+import { listEntries } from '../bucket/list.js';
+import type { ObjectEntry } from '../bucket/object-store.js';
+import type { BucketRow } from '../store/objects/buckets.js';
+import { readNothing } from './body.js';
+import { S3Error } from './errors.js';
+import { printStorageClass } from './metadata.js';
+import { type S3Request, sendXml } from './request.js';
+import { encodeStrictly, parameterOf, type Query } from './target.js';
+import { documentOf, element, parent, type Xml } from './xml.js';
+
+const MOST_KEYS = 1000;
+
+/** `2026-11-25T23:00:00.000Z` */
+export const printTime = (us: number): string => new Date(us / 1000).toISOString();
+
+/** What both versions ask for. */
+interface Listing {
+  readonly prefix: string;
+  readonly delimiter: string;
+  readonly maxKeys: number;
+  /** Whether keys are percent-encoded: XML cannot hold all characters. */
+  readonly isEncoded: boolean;
+  readonly show: (text: string) => string;
+}
+
+function readListing(query: Query): Listing {
+  const encoding = parameterOf(query, 'encoding-type');
+  if (encoding !== undefined && encoding !== '' && encoding !== 'url') {
+    throw new S3Error('InvalidArgument', 'Invalid Encoding Method specified in Request');
+  }
+  const isEncoded = encoding === 'url';
+  return {
+    prefix: parameterOf(query, 'prefix') ?? '',
+    delimiter: parameterOf(query, 'delimiter') ?? '',
+    maxKeys: readMaximum(query, 'max-keys'),
+    isEncoded,
+    show: (text) => (isEncoded ? encodeStrictly(text).replaceAll('%2F', '/') : text),
+  };
+}
+
+/** A number of entries of a page; larger ones are 1000. */
+export function readMaximum(query: Query, name: string): number {
+  const text = parameterOf(query, name);
+  if (text === undefined || text === '') return MOST_KEYS;
+  if (!/^\d{1,10}$/.test(text)) throw new S3Error('InvalidArgument', `Argument ${name} must be an integer from 0 on.`);
+  return Math.min(MOST_KEYS, Number(text));
+}
+
+interface Page {
+  readonly items: readonly ObjectEntry[];
+  readonly groups: readonly string[];
+  readonly cursor?: string;
+}
+
+const EMPTY: Page = { items: [], groups: [] };
+
+export async function listObjectsV2(request: S3Request, bucket: BucketRow): Promise<void> {
+  await readNothing(request);
+  const { target, caller } = request;
+  const listing = readListing(target.query);
+  const { prefix, delimiter, maxKeys, isEncoded, show } = listing;
+  const token = parameterOf(target.query, 'continuation-token');
+  const startAfter = parameterOf(target.query, 'start-after');
+  const cursor = token === undefined ? undefined : readToken(token, listing);
+  const after = cursor === undefined ? startAfter : undefined;
+  const page: Page =
+    maxKeys === 0
+      ? EMPTY
+      : listEntries(caller.context.store, bucket.seq, { prefix, delimiter, cursor, startAfter: after, limit: maxKeys });
+  const owner = parameterOf(target.query, 'fetch-owner') === 'true' ? ownerOf(request) : undefined;
+  const document = documentOf(
+    'ListBucketResult',
+    element('Name', bucket.name),
+    element('Prefix', show(prefix)),
+    element('Delimiter', delimiter === '' ? undefined : show(delimiter)),
+    element('MaxKeys', maxKeys),
+    element('EncodingType', isEncoded ? 'url' : undefined),
+    element('KeyCount', page.items.length + page.groups.length),
+    element('IsTruncated', page.cursor !== undefined),
+    element('ContinuationToken', token),
+    element('NextContinuationToken', page.cursor === undefined ? undefined : makeToken(page.cursor, listing)),
+    element('StartAfter', startAfter === undefined ? undefined : show(startAfter)),
+    ...contentsOf(page, listing, owner),
+  );
+  sendXml(request, document);
+}
+
+export async function listObjectsV1(request: S3Request, bucket: BucketRow): Promise<void> {
+  await readNothing(request);
+  const { target, caller } = request;
+  const listing = readListing(target.query);
+  const { prefix, delimiter, maxKeys, isEncoded, show } = listing;
+  const marker = parameterOf(target.query, 'marker') ?? '';
+  const page: Page =
+    maxKeys === 0
+      ? EMPTY
+      : listEntries(caller.context.store, bucket.seq, {
+          ...{ prefix, delimiter, limit: maxKeys },
+          ...positionOf(marker, prefix, delimiter),
+        });
+  const isTruncated = page.cursor !== undefined;
+  const document = documentOf(
+    'ListBucketResult',
+    element('Name', bucket.name),
+    element('Prefix', show(prefix)),
+    element('Marker', show(marker)),
+    element('MaxKeys', maxKeys),
+    element('Delimiter', delimiter === '' ? undefined : show(delimiter)),
+    element('EncodingType', isEncoded ? 'url' : undefined),
+    element('IsTruncated', isTruncated),
+    element('NextMarker', isTruncated && delimiter !== '' ? show(lastOf(page)) : undefined),
+    ...contentsOf(page, listing, ownerOf(request)),
+  );
+  sendXml(request, document);
+}
+
+/** A marker that is a group, or inside of one, stands behind all keys of the group: they were shown as one. */
+function positionOf(marker: string, prefix: string, delimiter: string): { startAfter?: string; cursor?: string } {
+  if (marker === '') return {};
+  const at = delimiter !== '' && marker.startsWith(prefix) ? marker.indexOf(delimiter, prefix.length) : -1;
+  if (at < 0 || at + delimiter.length !== marker.length) return { startAfter: marker };
+  return { cursor: Buffer.from(`g${marker}`).toString('base64url') };
+}
+
+/** The last key or group of a page. */
+function lastOf({ items, groups }: Page): string {
+  const [key, group] = [items.at(-1)?.key, groups.at(-1)];
+  if (key === undefined || group === undefined) return key ?? group ?? '';
+  return Buffer.compare(Buffer.from(key), Buffer.from(group)) > 0 ? key : group;
+}
+
+function contentsOf({ items, groups }: Page, { show }: Listing, owner: Xml | undefined): Xml[] {
+  return [
+    ...items.map(({ key, uploadedAt, etag, size, storageClass }) =>
+      parent(
+        'Contents',
+        element('Key', show(key)),
+        element('LastModified', printTime(uploadedAt)),
+        element('ETag', `"${etag}"`),
+        element('Size', size),
+        element('StorageClass', printStorageClass(storageClass)),
+        owner ?? '',
+      ),
+    ),
+    ...groups.map((group) => parent('CommonPrefixes', element('Prefix', show(group)))),
+  ];
+}
+
+/** The account, as the owner of everything in it. */
+export function ownerOf({ caller }: S3Request): Xml {
+  return parent('Owner', element('ID', caller.accountId), element('DisplayName', caller.accountId));
+}
+
+/** A position that holds for one prefix and delimiter. */
+function makeToken(cursor: string, listing: Listing): string {
+  return `${digestOf(cursor, listing)}.${cursor}`;
+}
+
+function readToken(token: string, listing: Listing): string {
+  const cursor = token.slice(token.indexOf('.') + 1);
+  if (!token.includes('.') || makeToken(cursor, listing) !== token) {
+    throw new S3Error('InvalidArgument', 'The continuation token provided is incorrect');
+  }
+  return cursor;
+}
+
+function digestOf(cursor: string, { prefix, delimiter }: Listing): string {
+  const text = JSON.stringify([prefix, delimiter, cursor]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 12);
+}

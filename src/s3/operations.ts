@@ -1,0 +1,139 @@
+/**
+ * The one table of operations. Method and place choose a row, and sub-resources of S3 in the query do before anything else: a request
+ * with one that has no row is answered with 501, and never as if it were without it.
+ */
+import type { Area, Level } from '../control/guard/permissions.js';
+import {
+  getAcl,
+  getBucketEncryption,
+  getBucketLocation,
+  getBucketVersioning,
+  headBucket,
+  listAllBuckets,
+  makeBucket,
+  putAcl,
+  removeBucket,
+} from './buckets.js';
+import { requireBucketNamed } from './caller.js';
+import { S3Error } from './errors.js';
+import { listObjectsV1, listObjectsV2 } from './lists.js';
+import { refuseUnknown } from './metadata.js';
+import { getObject, getObjectAttributes, headObject } from './read-object.js';
+import { type Fields, fieldOf, type S3Request } from './request.js';
+import { parameterOf, type Target } from './target.js';
+import { copyObject, deleteObject, deleteObjects, putObject } from './write-object.js';
+
+interface Operation {
+  /** Its name in the documentation of S3. */
+  readonly name: string;
+  readonly area: Area;
+  readonly level: Level;
+  run(request: S3Request, bucket: string, key: string): Promise<void>;
+}
+
+/** Parameters of the query that make a request another operation. */
+const SUB_RESOURCES: ReadonlySet<string> = new Set([
+  'abac',
+  'accelerate',
+  'acl',
+  'analytics',
+  'append',
+  'attributes',
+  'cors',
+  'delete',
+  'encryption',
+  'intelligent-tiering',
+  'inventory',
+  'legal-hold',
+  'lifecycle',
+  'location',
+  'logging',
+  'metadataConfiguration',
+  'metadataInventoryTable',
+  'metadataJournalTable',
+  'metadataTable',
+  'metrics',
+  'notification',
+  'object-lock',
+  'ownershipControls',
+  'policy',
+  'policyStatus',
+  'publicAccessBlock',
+  'renameObject',
+  'replication',
+  'requestPayment',
+  'restore',
+  'retention',
+  'select',
+  'session',
+  'tagging',
+  'torrent',
+  'uploadId',
+  'uploads',
+  'versionId',
+  'versioning',
+  'versions',
+  'website',
+]);
+
+type Run = Operation['run'];
+const row = (name: string, area: Area, level: Level, run: Run): Operation => ({ name, area, level, run });
+const atBucket =
+  (run: (request: S3Request, bucket: ReturnType<typeof requireBucketNamed>, key: string) => Promise<void>): Run =>
+  (request, bucket, key) =>
+    run(request, requireBucketNamed(request.caller, bucket), key);
+
+/** By place, method and sub-resources. */
+const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
+  ['service GET', row('ListBuckets', 'objects', 'read', listAllBuckets)],
+  ['bucket PUT', row('CreateBucket', 'buckets', 'write', makeBucket)],
+  ['bucket HEAD', row('HeadBucket', 'objects', 'read', headBucket)],
+  ['bucket DELETE', row('DeleteBucket', 'buckets', 'write', removeBucket)],
+  ['bucket GET', row('ListObjects', 'objects', 'read', atBucket(listObjectsV1))],
+  ['bucket GET list-type', row('ListObjectsV2', 'objects', 'read', atBucket(listObjectsV2))],
+  ['bucket GET location', row('GetBucketLocation', 'objects', 'read', getBucketLocation)],
+  ['bucket GET encryption', row('GetBucketEncryption', 'objects', 'read', getBucketEncryption)],
+  ['bucket GET versioning', row('GetBucketVersioning', 'objects', 'read', getBucketVersioning)],
+  ['bucket GET acl', row('GetBucketAcl', 'objects', 'read', (request, bucket) => getAcl(request, bucket))],
+  ['bucket PUT acl', row('PutBucketAcl', 'buckets', 'write', (request, bucket) => putAcl(request, bucket))],
+  ['bucket POST delete', row('DeleteObjects', 'objects', 'write', atBucket(deleteObjects))],
+  ['object PUT', row('PutObject', 'objects', 'write', putObject)],
+  ['object PUT copy', row('CopyObject', 'objects', 'write', copyObject)],
+  ['object GET', row('GetObject', 'objects', 'read', atBucket(getObject))],
+  ['object HEAD', row('HeadObject', 'objects', 'read', atBucket(headObject))],
+  ['object DELETE', row('DeleteObject', 'objects', 'write', atBucket(deleteObject))],
+  ['object GET attributes', row('GetObjectAttributes', 'objects', 'read', atBucket(getObjectAttributes))],
+  ['object GET acl', row('GetObjectAcl', 'objects', 'read', getAcl)],
+  ['object PUT acl', row('PutObjectAcl', 'objects', 'write', putAcl)],
+]);
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE']);
+
+/** Throws 501 for an operation of S3 that is not implemented, and 405 for what is none. */
+export function chooseOperation(method: string, target: Target, headers: Fields): Operation {
+  const place = target.bucket === undefined ? 'service' : target.key === undefined ? 'bucket' : 'object';
+  const named = new Set(target.query.map(([name]) => name).filter((name) => SUB_RESOURCES.has(name)));
+  const subs = [...named].sort();
+  if (place === 'bucket' && subs.length === 0 && method === 'GET' && parameterOf(target.query, 'list-type') === '2') {
+    subs.push('list-type');
+  }
+  if (place === 'object' && method === 'PUT' && fieldOf(headers, 'x-amz-copy-source') !== undefined) subs.push('copy');
+  // Without an upload it names nothing, and must not replace the object.
+  if (method === 'PUT' && parameterOf(target.query, 'partNumber') !== undefined) subs.push('partNumber');
+  const found = OPERATIONS.get([`${place} ${method}`, ...subs].join(' '));
+  if (found) return found;
+  if (!METHODS.has(method)) throw new S3Error('MethodNotAllowed');
+  if (subs.length > 0) throw new S3Error('NotImplemented', `${method} with ${subs.join(' and ')} is not implemented.`);
+  if (place === 'bucket' && method === 'POST') {
+    throw new S3Error('NotImplemented', 'Uploads of forms are not implemented.');
+  }
+  throw new S3Error('MethodNotAllowed');
+}
+
+/** Checks that the caller may do it, and does it. */
+export async function perform(operation: Operation, request: S3Request): Promise<void> {
+  const { target, caller, headers } = request;
+  const { bucket, key } = target;
+  if (bucket !== undefined) caller.permit(operation.area, operation.level, bucket);
+  refuseUnknown(headers, caller.accountId);
+  await operation.run(request, bucket ?? '', key ?? '');
+}

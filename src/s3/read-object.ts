@@ -1,0 +1,140 @@
+/** GetObject, HeadObject and GetObjectAttributes. */
+import { pipeline } from 'node:stream';
+import { objectFailure } from '../bucket/errors.js';
+import type { ObjectItem, OpenObject } from '../bucket/object-store.js';
+import type { Range } from '../http/range.js';
+import { notModifiedHeaders, selectParts } from '../http/selection.js';
+import type { BucketRow } from '../store/objects/buckets.js';
+import { readNothing } from './body.js';
+import { S3Error } from './errors.js';
+import { objectFields, printStorageClass } from './metadata.js';
+import { fieldOf, type S3Request, sendXml } from './request.js';
+import { parameterOf } from './target.js';
+import { documentOf, element } from './xml.js';
+
+/** Parameters that replace header fields of an answer. */
+const OVERRIDES = [
+  'content-type',
+  'content-language',
+  'expires',
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+];
+
+export async function headObject(request: S3Request, bucket: BucketRow, key: string): Promise<void> {
+  await readNothing(request);
+  const { options, response } = request;
+  const item = options.objects.find(bucket.seq, key);
+  if (!item) throw objectFailure('missing');
+  const { status, fields, range } = answerFor(request, item);
+  const length = range ? range.last - range.first + 1 : item.size;
+  response.writeHead(status, status === 304 ? fields : { ...fields, 'content-length': length });
+  response.end();
+}
+
+export async function getObject(request: S3Request, bucket: BucketRow, key: string): Promise<void> {
+  await readNothing(request);
+  const { options, raw, response } = request;
+  const found = await options.objects.open(bucket.seq, key, raw.socket.remoteAddress ?? '');
+  if (!found) throw objectFailure('missing');
+  try {
+    await send(request, found);
+  } finally {
+    await found.close();
+  }
+  if (response.destroyed) return;
+}
+
+async function send(request: S3Request, found: OpenObject): Promise<void> {
+  const { response } = request;
+  const { size } = found.item;
+  const { status, fields, range } = answerFor(request, found.item);
+  if (status === 304) {
+    response.writeHead(304, fields).end();
+    return;
+  }
+  const { first, last } = range ?? { first: 0, last: size - 1 };
+  response.writeHead(status, { ...fields, 'content-length': last - first + 1 });
+  if (found.octets) response.end(found.octets.subarray(first, last + 1));
+  else if (size === 0) response.end();
+  else await pump(found, first, last, request);
+}
+
+/** Resolves when the answer has ended, however. What was damaged breaks the connection off. */
+function pump(found: OpenObject, first: number, last: number, { response, options, id }: S3Request): Promise<void> {
+  return new Promise((resolve) => {
+    pipeline(found.read(first, last), response, (error) => {
+      const isClients = !error || error.code === 'ERR_STREAM_PREMATURE_CLOSE' || error.code === 'ECONNRESET';
+      if (!isClients) options.log.error({ err: error, request: id }, 'an object could not be read to its end');
+      resolve();
+    });
+  });
+}
+
+interface Answer {
+  readonly status: 200 | 206 | 304;
+  readonly fields: Readonly<Record<string, string | number>>;
+  readonly range: Range | undefined;
+}
+
+/** Conditions first, then the range. Throws 412 and 416. */
+function answerFor({ raw, target, headers }: S3Request, item: ObjectItem): Answer {
+  const { query } = target;
+  const part = parameterOf(query, 'partNumber');
+  const range = fieldOf(headers, 'range');
+  if (part !== undefined && range !== undefined) {
+    throw new S3Error('InvalidRequest', 'Cannot specify both Range header and partNumber query parameter.');
+  }
+  // Several ranges are answered with the whole; HEAD has the fields of a GET.
+  const asked = { ...headers, range: range?.includes(',') ? undefined : range } as Record<string, string | undefined>;
+  const { status, ranges } = selectParts('GET', asked, item);
+  if (status === 412) throw new S3Error('PreconditionFailed');
+  if (status === 416) throw new S3Error('InvalidRange', undefined, { 'content-range': `bytes */${item.size}` });
+  const fields: Record<string, string | number> = objectFields(item);
+  if (status === 304) return { status, fields: notModifiedHeaders(fields), range: undefined };
+  for (const name of OVERRIDES) override(fields, name, parameterOf(query, `response-${name}`));
+  if (raw.method === 'HEAD' || ranges.length <= 1) {
+    const [only] = part === undefined ? ranges : [rangeOfPart(part, item)];
+    if (!only) return { status: 200, fields, range: undefined };
+    if (item.size > 0) fields['content-range'] = `bytes ${only.first}-${only.last}/${item.size}`;
+    return { status: 206, fields, range: only };
+  }
+  return { status: 200, fields, range: undefined };
+}
+
+function override(fields: Record<string, string | number>, name: string, value: string | undefined): void {
+  if (value === undefined) return;
+  if (!/^[\x20-\x7e]*$/.test(value)) throw new S3Error('InvalidArgument', `response-${name} is not a header value.`);
+  fields[name] = value;
+}
+
+/** An object that was uploaded at once is its own first part. */
+function rangeOfPart(part: string, { size }: ObjectItem): Range {
+  if (!/^\d{1,5}$/.test(part) || Number(part) < 1) {
+    throw new S3Error('InvalidArgument', 'Part number must be an integer between 1 and 10000, inclusive.');
+  }
+  if (Number(part) > 1) throw new S3Error('InvalidRange', 'The requested part does not exist.');
+  return { first: 0, last: size - 1 };
+}
+
+/** `x-amz-object-attributes` names what is shown. */
+export async function getObjectAttributes(request: S3Request, bucket: BucketRow, key: string): Promise<void> {
+  await readNothing(request);
+  const item = request.options.objects.find(bucket.seq, key);
+  if (!item) throw objectFailure('missing');
+  const wanted = new Set(
+    fieldOf(request.headers, 'x-amz-object-attributes')
+      ?.split(',')
+      .map((name) => name.trim()),
+  );
+  if (wanted.size === 0) throw new S3Error('InvalidArgument', 'x-amz-object-attributes names nothing.');
+  const show = (name: string, value: string | number): string => (wanted.has(name) ? element(name, value) : '');
+  const document = documentOf(
+    'GetObjectAttributesResponse',
+    show('ETag', item.etag),
+    show('StorageClass', printStorageClass(item.storageClass)),
+    show('ObjectSize', item.size),
+  );
+  sendXml(request, document, { 'last-modified': objectFields(item)['last-modified'] });
+}

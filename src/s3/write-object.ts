@@ -1,0 +1,193 @@
+/** PutObject, CopyObject, DeleteObject and DeleteObjects. */
+import { createBucket } from '../bucket/buckets.js';
+import { objectFailure } from '../bucket/errors.js';
+import { isObjectKey, type ObjectItem } from '../bucket/object-store.js';
+import { judgeRead, judgeWrite } from '../http/conditions.js';
+import type { BucketRow } from '../store/objects/buckets.js';
+import { openBody, readDocument, readNothing } from './body.js';
+import { requireBucketNamed } from './caller.js';
+import { readContentMd5 } from './checksums.js';
+import { S3Error } from './errors.js';
+import { printTime } from './lists.js';
+import { readCustomMetadata, readHttpMetadata, readStorageClass } from './metadata.js';
+import { type Fields, fieldOf, type S3Request, sendEmpty, sendXml } from './request.js';
+import { documentOf, element, parent, readXml, textOf } from './xml.js';
+
+const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'] as const;
+/** Octets: 5 GiB. */
+const LARGEST_COPY = 5 * 1024 ** 3;
+const LONGEST_DELETION = 2 << 20;
+const MOST_DELETED = 1000;
+
+/** Conditions under other names. */
+function conditionsOf(headers: Fields, prefix = ''): Record<string, string | undefined> {
+  return Object.fromEntries(CONDITIONS.map((name) => [name, fieldOf(headers, prefix + name)]));
+}
+
+export async function putObject(request: S3Request, name: string, key: string): Promise<void> {
+  const { options, headers, caller } = request;
+  const body = openBody(request);
+  if (body.size > options.limit) throw new S3Error('EntityTooLarge');
+  const md5 = readContentMd5(headers);
+  const bucket = await bucketForUpload(request, name);
+  const { etag } = await options.objects.put(bucket.seq, key, body.octets, {
+    httpMetadata: readHttpMetadata(headers),
+    customMetadata: readCustomMetadata(headers),
+    storageClass: readStorageClass(headers),
+    limit: options.limit,
+    size: body.size,
+    md5,
+    mayReplace: (existing) => judgeWrite(conditionsOf(headers), existing),
+    beforeWrite: caller.stillMay,
+  });
+  const checksum = body.checksum();
+  sendEmpty(request, 200, {
+    etag: `"${etag}"`,
+    ...(checksum && { [`x-amz-checksum-${checksum.name}`]: checksum.value }),
+    ...encryption(headers),
+  });
+}
+
+/** All that is stored is written to a disk of the operator: whoever asks for it is told so. */
+function encryption(headers: Fields): Record<string, string> {
+  const asked = fieldOf(headers, 'x-amz-server-side-encryption');
+  return asked === undefined ? {} : { 'x-amz-server-side-encryption': asked };
+}
+
+/** `cf-create-bucket-if-missing: true` makes the bucket. */
+async function bucketForUpload({ caller, headers }: S3Request, name: string): Promise<BucketRow> {
+  try {
+    return requireBucketNamed(caller, name);
+  } catch (error) {
+    if (fieldOf(headers, 'cf-create-bucket-if-missing') !== 'true') throw error;
+    caller.permit('buckets', 'write', name);
+  }
+  try {
+    await createBucket(caller.context, caller.accountId, { name, jurisdiction: 'default' });
+  } catch (error) {
+    // Another request may have made it meanwhile.
+    if ((error as { key?: string }).key !== 'buckets.exists') throw error;
+  }
+  return requireBucketNamed(caller, name);
+}
+
+export async function copyObject(request: S3Request, name: string, key: string): Promise<void> {
+  await readNothing(request);
+  const { options, headers, caller, raw } = request;
+  const source = readCopySource(headers);
+  caller.permit('objects', 'read', source.bucket);
+  const from = requireBucketNamed(caller, source.bucket);
+  const bucket = requireBucketNamed(caller, name);
+  const directive = fieldOf(headers, 'x-amz-metadata-directive') ?? 'COPY';
+  if (!['COPY', 'REPLACE', 'MERGE'].includes(directive)) {
+    throw new S3Error('InvalidArgument', 'x-amz-metadata-directive must be COPY, REPLACE or MERGE.');
+  }
+  const storageClass = readStorageClass(headers);
+  if (from.seq === bucket.seq && source.key === key && directive === 'COPY' && storageClass === undefined) {
+    const reason = 'This copy request is illegal because it is trying to copy an object to itself without changing it.';
+    throw new S3Error('InvalidRequest', reason);
+  }
+  const found = await options.objects.open(from.seq, source.key, raw.socket.remoteAddress ?? '');
+  if (!found) throw objectFailure('missing');
+  try {
+    const { item } = found;
+    if (judgeRead(conditionsOf(headers, 'x-amz-copy-source-'), item) !== 'proceed') {
+      throw new S3Error('PreconditionFailed');
+    }
+    if (item.size > Math.min(LARGEST_COPY, options.limit)) throw new S3Error('EntityTooLarge');
+    const made = await options.objects.put(bucket.seq, key, found.read(), {
+      ...metadataOfCopy(directive, item, headers),
+      storageClass,
+      limit: item.size,
+      size: item.size,
+      mayReplace: (existing) => judgeWrite(conditionsOf(headers, 'cf-copy-destination-'), existing),
+      beforeWrite: caller.stillMay,
+    });
+    sendXml(request, documentOf('CopyObjectResult', ...resultOfCopy(made)), encryption(headers));
+  } finally {
+    await found.close();
+  }
+}
+
+function resultOfCopy({ uploadedAt, etag }: ObjectItem): string[] {
+  return [element('LastModified', printTime(uploadedAt)), element('ETag', `"${etag}"`)];
+}
+
+function metadataOfCopy(directive: string, item: ObjectItem, headers: Fields) {
+  const { httpMetadata, customMetadata } = item;
+  if (directive === 'COPY') return { httpMetadata, customMetadata };
+  const given = { httpMetadata: readHttpMetadata(headers), customMetadata: readCustomMetadata(headers) };
+  if (directive === 'REPLACE') return given;
+  return {
+    httpMetadata: { ...httpMetadata, ...given.httpMetadata },
+    customMetadata: { ...customMetadata, ...given.customMetadata },
+  };
+}
+
+/** `/bucket/key` or `bucket/key`, percent-encoded. */
+function readCopySource(headers: Fields): { readonly bucket: string; readonly key: string } {
+  const field = fieldOf(headers, 'x-amz-copy-source') ?? '';
+  const mark = field.indexOf('?');
+  if (mark >= 0) throw new S3Error('NotImplemented', 'Versions of objects are not implemented.');
+  let text: string;
+  try {
+    text = decodeURIComponent(Buffer.from(field, 'latin1').toString('utf8'));
+  } catch {
+    throw new S3Error('InvalidArgument', 'x-amz-copy-source is not percent-encoded UTF-8.');
+  }
+  const [, bucket, key] = /^\/?([^/]+)\/([\s\S]+)$/.exec(text) ?? [];
+  if (bucket === undefined || key === undefined) {
+    throw new S3Error('InvalidArgument', 'x-amz-copy-source must name a bucket and a key.');
+  }
+  return { bucket, key };
+}
+
+export async function deleteObject(request: S3Request, bucket: BucketRow, key: string): Promise<void> {
+  await readNothing(request);
+  const { options, caller, headers } = request;
+  const condition = fieldOf(headers, 'if-match');
+  await options.objects.delete(bucket.seq, [key], () => {
+    caller.stillMay();
+    if (condition === undefined) return;
+    const existing = options.objects.find(bucket.seq, key);
+    if (existing && !judgeWrite({ 'if-match': condition }, existing)) throw new S3Error('PreconditionFailed');
+  });
+  sendEmpty(request, 204);
+}
+
+interface Deletion {
+  readonly key: string;
+  readonly error: S3Error | undefined;
+}
+
+/** Up to 1000 keys in one write. */
+export async function deleteObjects(request: S3Request, bucket: BucketRow): Promise<void> {
+  const { options, caller } = request;
+  const root = readXml(await readDocument(request, LONGEST_DELETION, true), 'Delete');
+  const entries = root.children.get('Object') ?? [];
+  if (entries.length === 0 || entries.length > MOST_DELETED) throw new S3Error('MalformedXML');
+  const deletions = entries.map((entry): Deletion => {
+    const key = textOf(entry, 'Key');
+    if (key === undefined || key === '') throw new S3Error('MalformedXML', 'An object has no key.');
+    return { key, error: faultOf(key, textOf(entry, 'VersionId'), textOf(entry, 'ETag')) };
+  });
+  const keys = deletions.filter(({ error }) => error === undefined).map(({ key }) => key);
+  if (keys.length > 0) await options.objects.delete(bucket.seq, keys, caller.stillMay);
+  const isQuiet = textOf(root, 'Quiet')?.trim().toLowerCase() === 'true';
+  const results = deletions.map(({ key, error }) =>
+    error
+      ? parent('Error', element('Key', key), element('Code', error.code), element('Message', error.message))
+      : isQuiet
+        ? ''
+        : parent('Deleted', element('Key', key)),
+  );
+  sendXml(request, documentOf('DeleteResult', ...results));
+}
+
+function faultOf(key: string, version: string | undefined, etag: string | undefined): S3Error | undefined {
+  if (version !== undefined && version !== '' && version !== 'null') {
+    return new S3Error('NotImplemented', 'Versions of objects are not implemented.');
+  }
+  if (etag !== undefined) return new S3Error('NotImplemented', 'Conditions of single keys are not implemented.');
+  return isObjectKey(key) ? undefined : new S3Error('KeyTooLongError');
+}
