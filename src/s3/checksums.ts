@@ -95,7 +95,7 @@ function readTrailerNames(headers: Fields): ChecksumName[] {
 }
 
 /** Throws 400 InvalidRequest for what is not base64 of the right length. */
-export function requireForm(name: ChecksumName, value: string): void {
+function requireForm(name: ChecksumName, value: string): void {
   const octets = Buffer.from(value, 'base64');
   if (octets.length !== LENGTHS[name] || octets.toString('base64') !== value) {
     throw new S3Error('InvalidRequest', `Value for ${fieldOf(name)} header is invalid.`);

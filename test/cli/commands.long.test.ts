@@ -106,7 +106,7 @@ t.test('a command loads what it needs, so that it starts at once', async (t) => 
     // The runner of the tests loads its own before.
     const urls = all.slice(all.findIndex((url) => url.endsWith('/build/src/main.js')));
     // There will always be more migrations.
-    const own = urls.filter((url) => url.includes('/build/src/') && !url.includes('/migrations/'));
+    const own = urls.filter((url) => url.includes('/build/src/') && !/\/(migrations|schema)\//.test(url));
     t.ok(own.length >= 5 && own.length <= most, `${args.slice(0, 2).join(' ')}: ${own.length} files`);
     const packages = new Set(urls.flatMap((url) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []));
     t.strictSame(
