@@ -18,7 +18,7 @@ import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
 import { hostnameRoutes } from './custom-hostnames/routes.js';
 import { scanRoutes } from './dns-records/scan-routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
-import { dnssecKeyRoutes, dnssecRoutes } from './dnssec/routes.js';
+import { dnssecKeyRoutes, dnssecRoutes, dnssecSignatureRoutes } from './dnssec/routes.js';
 import { graphqlRoutes } from './graphql/routes.js';
 import { healthRoutes, type Readiness } from './health/routes.js';
 import { ipRoutes } from './ips/routes.js';
@@ -72,6 +72,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   zoneHoldRoutes,
   dnssecRoutes,
   dnssecKeyRoutes,
+  dnssecSignatureRoutes,
   purgeCacheRoutes,
   zoneSettingsRoutes,
   zoneChangeRoutes,

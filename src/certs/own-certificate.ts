@@ -26,7 +26,8 @@ import type { CertificateContext } from './issuance/context.js';
 export interface OwnCertificate {
   readonly certificate: string;
   readonly key: string;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, both. */
+  readonly notBeforeMs: number;
   readonly notAfterMs: number;
 }
 
@@ -81,6 +82,7 @@ export function issuedOwnCertificate({ store, vault, clock }: CertificateContext
   return {
     certificate: issued.chain,
     key: key.export({ format: 'pem', type: 'pkcs8' }).toString(),
+    notBeforeMs: issued.not_before,
     notAfterMs: issued.not_after,
   };
 }
@@ -98,11 +100,12 @@ export async function signOwnCertificate(options: IssuerOptions, names: readonly
   return {
     certificate: `${leaf.toString('pem')}\n${issuer.certificate.toString('pem')}\n`,
     key: key.export({ format: 'pem', type: 'pkcs8' }).toString(),
+    notBeforeMs: validity.startMs,
     notAfterMs: validity.endMs,
   };
 }
 
-/** Whether a third of its lifetime or less is left. */
-export function isOwnOld({ notAfterMs }: OwnCertificate, nowMs: number): boolean {
-  return notAfterMs - nowMs < LIFETIME_MS / 3;
+/** Whether a third of its lifetime or less is left, or it is not valid yet, because the clock was ahead. */
+export function isOwnOld({ notBeforeMs, notAfterMs }: OwnCertificate, nowMs: number): boolean {
+  return notAfterMs - nowMs < LIFETIME_MS / 3 || notBeforeMs > nowMs;
 }

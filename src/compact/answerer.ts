@@ -24,7 +24,7 @@ import type { Logger } from '../base/log.js';
 import type { MetricSample } from '../base/metrics.js';
 import type { SigningKey } from '../dnssec/signing-key.js';
 import type { ImageReader } from '../image/reader.js';
-import { keepRecords, makeRecords, removeRecords, unmadeRecords } from './make-records.js';
+import { KEPT, keepRecords, makeRecords, removeRecords, unmadeRecords } from './make-records.js';
 import { createSpending } from './spending.js';
 import { createWaitingQueries } from './waiting-queries.js';
 import { apexOfSearch } from './zone-signers.js';
@@ -221,8 +221,9 @@ function answerFailure(
   return written;
 }
 
+/** What is kept for longer than anything was made while the clock was ahead, and is not valid yet. */
 function removeExpired(made: MadeTable, nowS: number): void {
-  for (const [key, { until }] of made) if (until <= nowS) made.delete(key);
+  for (const [key, { until }] of made) if (until <= nowS || until > nowS + KEPT) made.delete(key);
 }
 
 function samplesOf(

@@ -19,7 +19,7 @@ import type { ImageReader } from '../image/reader.js';
 const HOUR = 3600;
 const DAY = 86_400;
 /** How long records are kept, and signatures are valid beyond that and the TTL of what they sign, seconds. */
-const KEPT = DAY;
+export const KEPT = DAY;
 const SPARE = DAY;
 /** Resolvers keep nothing longer than a week. */
 const LONGEST_TTL = 7 * DAY;

@@ -22,7 +22,7 @@ export function examineCertificates({ store, zones, nowUs }: Examined): Finding[
   }
   return troubled.map(({ state, zoneId }) => ({
     ...{ what, ...(zoneId !== undefined && { zoneId }) },
-    ...findingOf(state),
+    ...findingOf(state, nowUs / 1000),
   }));
 }
 
@@ -35,9 +35,14 @@ function isEnding(status: CertificateState['status']): boolean {
   return status === 'pending_expiration' || status === 'expired';
 }
 
-function findingOf({ names, status, serving, errors, certificates }: CertificateState): Omit<Finding, 'what'> {
+function findingOf(
+  { names, status, serving, errors, certificates }: CertificateState,
+  nowMs: number,
+): Omit<Finding, 'what'> {
   const [served] = certificates;
-  const end = served ? `; the certificate ends at ${printInstant(served.expiresOnMs * 1000)}` : '';
+  const isEarly = served !== undefined && served.issuedOnMs > nowMs;
+  const begin = isEarly ? `; it is valid only from ${printInstant(served.issuedOnMs * 1000)} on` : '';
+  const end = served ? `${begin}; the certificate ends at ${printInstant(served.expiresOnMs * 1000)}` : '';
   const because = errors.length === 0 ? '' : `: ${errors.map(({ message }) => message).join(' ')}`;
   const kind: WarningKind = isEnding(status)
     ? 'certificate-ending'

@@ -37,7 +37,7 @@ export function examineSignedZones({ store, zones, settings, nowUs }: Examined):
 
 function examineZone(store: Store, row: DnssecZoneRow, now: number, settings: ServingSettings): Finding[] {
   const zone = findZone(store, row.zone)!;
-  const bogus = examineParent(store, zone, settings);
+  const bogus = [...examineParent(store, zone, settings), ...examineClock(zone, row, now)];
   const expiry = earliestExpiry(store, row.zone);
   // Signatures are replaced when this much is left; when half of it is, the job has not run for days.
   const span = refreshSpanOfZone(zone, row, settings.nameServers);
@@ -53,6 +53,14 @@ function examineZone(store: Store, row: DnssecZoneRow, now: number, settings: Se
       : 'Signatures are replaced by a job: see `zoneplane job list --failed`, and whether the clock is right.',
   };
   return [...bogus, finding];
+}
+
+/** Whether the clock was ahead when the zone was signed, or is behind now. */
+function examineClock({ name }: ZoneRow, { newest_inception: newest }: DnssecZoneRow, now: number): Finding[] {
+  if (newest <= now) return [];
+  const text = `${name}: signatures are valid only from ${printInstant(newest * 1e6)} on, but the clock says ${printInstant(now * 1e6)}`;
+  const remedy = `Set the clock if it is wrong. If it is right, a running server replaces them by itself; \`zoneplane dnssec resign ${name}\` replaces all.`;
+  return [{ what, kind: 'signatures-early', verdict: 'fail', text, remedy }];
 }
 
 function examineParent(store: Store, zone: ZoneRow, settings: ServingSettings): Finding[] {

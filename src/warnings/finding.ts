@@ -22,6 +22,7 @@ export const WARNING_KINDS = [
   'certificate-missing',
   'certificate-failing',
   'certificate-ending',
+  'signatures-early',
   'signatures-ending',
   'ds-without-key',
   'ds-not-as-asked',

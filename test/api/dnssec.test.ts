@@ -137,6 +137,7 @@ t.test('keys, rollover, status', async (t) => {
   t.match(await call('POST', `${path}/rollover`, { role: 'csk' }), { status: 400 });
   t.match(await call('POST', `${path}/ds_seen`, { key_tag: 70_000 }), { status: 400 });
   t.match(await call('POST', `${path}/ds_seen`, {}), { status: 400 });
+  t.match(await call('POST', `${path}/resign`), { status: 200, json: { result: { status: 'pending' } } });
   const reader = await token({ readOnly: true } as never);
   t.match(await call('PATCH', path, { status: 'disabled' }, { headers: reader }), { status: 403 });
   t.strictSame(misfits, []);

@@ -3,6 +3,7 @@
  * changed clocks, Pebble.
  */
 
+import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,12 +22,15 @@ import {
   putCertificateRequest,
 } from '../../src/certs/certificates.js';
 import { dcvTarget } from '../../src/certs/dcv-delegation.js';
+import { storedRootsPem } from '../../src/certs/embedded/issuers.js';
 import type { Unseen } from '../../src/certs/http-challenge.js';
 import { answerHttpChallenge, CHALLENGE_PATH } from '../../src/certs/http-challenge.js';
 import { advanceCertificate } from '../../src/certs/issuance/advance.js';
 import type { Authorities, CertificateContext } from '../../src/certs/issuance/context.js';
 import { removeDropped } from '../../src/certs/issuance/dropped.js';
+import { certificateJobs } from '../../src/certs/issuance/jobs.js';
 import { checkDelayMs } from '../../src/certs/issuance/schedule.js';
+import { STEP_JOB } from '../../src/control/certificates/drop.js';
 import { importZone } from '../../src/control/imports/zone.js';
 import type { Context } from '../../src/control/kernel/context.js';
 import { PARTICIPANTS } from '../../src/control/participants.js';
@@ -37,6 +41,7 @@ import { createResolver, type Resolution, type Resolver } from '../../src/resolv
 import { createUpstream } from '../../src/resolver/upstream.js';
 import { servedAtOwner, servedOwners } from '../../src/serving/owner.js';
 import { servingZone } from '../../src/serving/zone.js';
+import { issuedFor } from '../../src/store/certs/issued.js';
 import { challengeOwners } from '../../src/store/certs/orders.js';
 import { findRequest, updateRequest } from '../../src/store/certs/requests.js';
 import { openStore, type Store } from '../../src/store/driver.js';
@@ -45,6 +50,8 @@ import { ALL_PURPOSES } from '../../src/store/sealed-columns.js';
 import { findZone, findZoneByName, type ZoneRow } from '../../src/store/zones/zones.js';
 import { fileKeys } from '../../src/vault/master-key.js';
 import { unlockVault } from '../../src/vault/unlock.js';
+import { examinedFor } from '../../src/warnings/asked.js';
+import { examineCertificates } from '../../src/warnings/certificates.js';
 import { startControl } from '../control/fixture.js';
 import { anywhere } from '../support/egress.js';
 import { startPebble, withoutPebble } from '../support/pebble.js';
@@ -62,6 +69,7 @@ _acme-challenge.written 60 IN TXT "written by somebody"
 const KEY = 'issuance-key-0123456789-0123456789-012345';
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
+const PEM = /-----BEGIN[\s\S]+?-----END CERTIFICATE-----/g;
 
 interface World {
   readonly ctx: CertificateContext;
@@ -850,6 +858,39 @@ t.test('an order that was made before the clock was set back goes on', async (t)
   await advanceCertificate(ctx, OWNER);
   t.match(stateOf(world), { status: 'active' });
 });
+
+t.test(
+  'what the built-in authority signed while the clock was ahead is renewed, and what others signed is left',
+  async (t) => {
+    const world = await startWorld(t);
+    const { ctx, clock } = world;
+    const ms = 13 * 365 * DAY_MS;
+    clock.putBack(-ms);
+    await want(world);
+    while (stateOf(world).status !== 'active') await goOn(world);
+    clock.putBack(ms);
+    const [tooNew] = stateOf(world).certificates;
+    t.notOk(stateOf(world).serving);
+    t.match(examineCertificates(examinedFor(world.control, world.control.settings, clock.nowUs())), [
+      { verdict: 'warn', text: /it is valid only from 2038-/ },
+    ]);
+    const followed = (isOutside: boolean) => {
+      const authorities = { ...ctx.authorities, isOutside: () => isOutside };
+      return ctx.store.write(() => certificateJobs({ ...ctx, authorities })[STEP_JOB]!.followJobs!(ctx.store));
+    };
+    await followed(true);
+    t.ok(rowOf(world).next_at! > clock.nowMs());
+    await followed(false);
+    for (let steps = 0; steps < 20 && stateOf(world).certificates[0]!.id === tooNew!.id; steps++) await goOn(world);
+    const state = stateOf(world);
+    t.match(state, { status: 'active', serving: true });
+    const chain = issuedFor(ctx.store, rowOf(world).seq)[0]!.chain.match(PEM)!;
+    const roots = storedRootsPem(ctx.store, clock.nowMs()).match(PEM)!;
+    const valid = [...chain, ...roots.slice(-1)].map((pem) => new X509Certificate(pem));
+    for (const { validFrom } of valid) t.ok(Date.parse(validFrom) <= clock.nowMs(), validFrom);
+    for (const [at, { publicKey }] of valid.slice(1).entries()) t.ok(valid[at]!.verify(publicKey));
+  },
+);
 
 t.test('an authority outside is told when everything serves the challenge, and not before', async (t) => {
   const world = await startWorld(t);

@@ -83,6 +83,10 @@ t.test('on, status, keys, rollover, off', async (t) => {
   });
   t.match(await run('dnssec', 'keys', 'example.test'), { code: 0, out: 'The zone has no keys.\n' });
   t.match(await run('dnssec', 'rollover', 'example.test', 'zsk'), { code: 1, err: /not enabled/ });
+  t.match(await run('dnssec', 'resign', 'example.test'), {
+    code: 1,
+    err: /not served with signatures that are made here/,
+  });
   const on = await run('dnssec', 'enable', 'example.test', '--algorithm', 'ed25519');
   t.match(on, {
     code: 0,
@@ -99,6 +103,10 @@ t.test('on, status, keys, rollover, off', async (t) => {
   });
   t.match(await run('dnssec', 'rollover', 'example.test', 'zsk'), { code: 1, err: /under way/ });
   t.match(await run('dnssec', 'rollover', 'example.test', 'csk'), { code: 2, err: /zsk, ksk/ });
+  t.match(await run('dnssec', 'resign', 'example.test'), {
+    code: 0,
+    out: /signatures of example\.test are being replaced/,
+  });
   t.match(await run('dnssec', 'enable', 'example.test', '--denial', 'compact'), {
     code: 0,
     out: /absence is proven by compact denial \(RFC 9824\)/,

@@ -107,5 +107,18 @@ t.test('months go by', { skip, timeout: 300_000 }, async (t) => {
     (found) => found === 404,
   );
   t.equal(status, 404, 'eight days later it is gone');
+
+  await call('PATCH', `/zones/${customer}/dnssec`, { status: 'active' });
+  const firstExpiry = async (): Promise<number> =>
+    Date.parse((await call<{ first_expiry: string }>('GET', `/zones/${customer}/dnssec/status`)).first_expiry);
+  const before = await firstExpiry();
+  setDays(60);
+  await call('POST', `/zones/${customer}/dns_records`, { type: 'TXT', name: 'back', content: '"x"' });
+  const all = await becomes(
+    async () => ({ expiry: await firstExpiry(), from: Date.parse((await pack())?.certificates[0]?.expires_on ?? '') }),
+    ({ expiry, from }) => expiry < before - 10 * 86_400_000 && from < Date.now() + 151 * 86_400_000,
+  );
+  t.ok(all.expiry < before - 10 * 86_400_000, 'the clock was put back: the zone is signed anew');
+  t.ok(all.from < Date.now() + 151 * 86_400_000, 'and so is its certificate');
   t.notMatch(program.printed(), /"level":(50|60|"error")/, 'no error was logged');
 });

@@ -77,6 +77,20 @@ t.test('signed on this machine, for names and addresses, and renewed in time', a
   t.equal(serviceRequest(own), undefined, 'nobody else was asked');
 });
 
+t.test('signed anew when the clock was ahead', async (t) => {
+  const { clock, own, job } = await startWorld(t, false);
+  const ms = 13 * 365 * DAY_MS;
+  clock.putBack(-ms);
+  const keeper = (await startOwnCertificate(AUTOMATIC, own))!;
+  clock.putBack(ms);
+  t.ok(Date.parse(leafOf(keeper.current).validFrom) > clock.nowMs());
+  await own.store.write(() => keeper.job.followJobs!(own.store));
+  const [due] = listJobs(own.store, 10).filter(({ kind }) => kind === OWN_CERTIFICATE_JOB);
+  t.equal(due?.run_at, clock.nowMs());
+  await keeper.job.handler(job, '');
+  t.ok(Date.parse(leafOf(keeper.current).validFrom) <= clock.nowMs());
+});
+
 t.test('requested over ACME; the local one serves until it arrives, and when it is lost', async (t) => {
   const { ctx, clock, own, job } = await startWorld(t, true);
   const zone = await createZone(ctx, { name: 'own.test' });

@@ -1,7 +1,7 @@
 /** `/zones/{zone_id}/dnssec` and below (v4: §9). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { deleteDnssec, editDnssec, getDnssec, listKeys } from '../../control/dnssec/delegation.js';
+import { deleteDnssec, editDnssec, getDnssec, listKeys, resignZone } from '../../control/dnssec/delegation.js';
 import { startRollover } from '../../control/dnssec/rollover.js';
 import { signingStatus } from '../../control/dnssec/status.js';
 import { confirmDs } from '../../control/dnssec/watch.js';
@@ -104,6 +104,31 @@ export const dnssecKeyRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
     },
     async (request) =>
       success(dnssecView(await confirmDs(contextOf(request), request.params.zone_id, request.body.key_tag))),
+  );
+};
+
+/** The state of signatures; both routes are ours. */
+export const dnssecSignatureRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  const params = zoneParams;
+
+  app.post(
+    `${PATH}/resign`,
+    {
+      config: WRITE,
+      schema: {
+        tags,
+        summary: 'Replace all signatures',
+        description:
+          'A part at a time. Signatures that are not valid yet, because the clock was ahead, are replaced without it.',
+        params,
+        response: answersOne(dnssec),
+      },
+    },
+    async (request) => {
+      const [context, id] = [contextOf(request), request.params.zone_id];
+      await resignZone(context, id);
+      return success(dnssecView(await getDnssec(context, id)));
+    },
   );
 
   app.get(

@@ -7,7 +7,7 @@ import type { webcrypto } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/errors.js';
 import { makeId, type Random } from '../../base/random.js';
-import { type IssuerRow, insertIssuer, issuersOf, newestIssuer } from '../../store/certs/authority.js';
+import { type IssuerRow, insertIssuer, issuersOf } from '../../store/certs/authority.js';
 import type { Store } from '../../store/driver.js';
 import { ISSUER_KEYS } from '../../store/sealed-columns.js';
 import type { Vault } from '../../vault/vault.js';
@@ -69,25 +69,26 @@ export function storedRootsPem(store: Store, nowMs: number): string {
 
 async function currentIssuer(options: IssuerOptions, name: AuthorityName | 'root'): Promise<IssuerRow> {
   const { store, clock } = options;
-  const leastMs = clock.nowMs() + LEAST_REST_MS;
-  const isGood = (row: IssuerRow | undefined): row is IssuerRow =>
-    row !== undefined && row.not_after > leastMs && (name === 'root' || !hasForeignName(row));
-  const row = newestIssuer(store, name);
-  if (isGood(row)) return row;
+  const findGood = (): IssuerRow | undefined => issuersOf(store, name).findLast((row) => isGood(row, clock.nowMs()));
+  const row = findGood();
+  if (row) return row;
   const made = await makeIssuer(options, name);
   return store.write(() => {
     // If another process was faster, its issuer stays.
-    if (!isGood(newestIssuer(store, name)))
+    if (!findGood())
       insertIssuer(store, { ...made, private_key: options.vault.seal(ISSUER_KEYS, made.id, made.private_key) });
-    const stored = newestIssuer(store, name);
+    const stored = findGood();
     invariant(stored, `there is an issuer ${name}`);
     return stored;
   });
 }
 
-/** Former versions named intermediates after the authorities for which they sign. */
-function hasForeignName({ name, certificate }: IssuerRow): boolean {
-  return new X509Certificate(new Uint8Array(certificate)).subject.includes(`Zoneplane ${name}`);
+/** Whether it signs now: one that was made while the clock was ahead is not valid yet. */
+function isGood(row: IssuerRow, nowMs: number): boolean {
+  if (row.not_after <= nowMs + LEAST_REST_MS) return false;
+  const { notBefore, subject } = new X509Certificate(new Uint8Array(row.certificate));
+  // Former versions named intermediates after the authorities for which they sign.
+  return notBefore.getTime() <= nowMs && (row.name === 'root' || !subject.includes(`Zoneplane ${row.name}`));
 }
 
 /** The new row; its key is not sealed yet. */

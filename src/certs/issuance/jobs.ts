@@ -1,7 +1,15 @@
 /** The jobs of certificates: the next step, and the removal of dropped requests. */
 import { REVOKE_JOB, STEP_JOB } from '../../control/certificates/drop.js';
 import type { JobKinds } from '../../jobs/kind.js';
-import { findRequest, findRequestById, takeStepsByJobs } from '../../store/certs/requests.js';
+import { schedule } from '../../jobs/schedule.js';
+import {
+  findRequest,
+  findRequestById,
+  requestsValidAfter,
+  takeStepsByJobs,
+  updateRequest,
+} from '../../store/certs/requests.js';
+import type { AuthorityName } from '../authority.js';
 import type { CertificateOwner } from '../certificates.js';
 import { advanceCertificate } from './advance.js';
 import type { CertificateContext } from './context.js';
@@ -16,7 +24,10 @@ export function certificateJobs(ctx: CertificateContext): JobKinds {
         const next = findRequest(ctx.store, owner.kind, owner.id)?.next_at ?? undefined;
         return next === undefined ? { done: true } : { againAtMs: next };
       },
-      followJobs: (store) => takeStepsByJobs(store, STEP_JOB),
+      followJobs(store) {
+        takeStepsByJobs(store, STEP_JOB);
+        renewEarly(ctx);
+      },
     },
     [REVOKE_JOB]: {
       async handler(_, subject) {
@@ -25,6 +36,20 @@ export function certificateJobs(ctx: CertificateContext): JobKinds {
       },
     },
   };
+}
+
+/**
+ * Renews what the built-in authority signed while the clock was ahead, and is not valid yet. The clocks of other authorities are their
+ * own: when theirs disagree, ours is wrong.
+ */
+function renewEarly({ store, clock, log, authorities }: CertificateContext): void {
+  const nowMs = clock.nowMs();
+  for (const { seq, owner_kind, owner, names, issuer } of requestsValidAfter(store, nowMs)) {
+    if (authorities.isOutside(issuer as AuthorityName)) continue;
+    log.warn({ names }, 'the clock was put back: a certificate that is not valid yet is renewed');
+    updateRequest(store, seq, { renew_at: nowMs, next_at: nowMs });
+    schedule(store, { kind: STEP_JOB, subject: `${owner_kind}:${owner}`, runAtMs: nowMs }, nowMs);
+  }
 }
 
 /** A subject is `kind:id`. */

@@ -1,6 +1,13 @@
-/** `zoneplane dnssec enable|disable|status|keys|rollover`: signing of zones. */
+/** `zoneplane dnssec enable|disable|status|keys|rollover|resign`: signing of zones. */
 import { Argument, type Command, Option } from 'commander';
-import { type DnssecEdit, deleteDnssec, editDnssec, getDnssec, listKeys } from '../../control/dnssec/delegation.js';
+import {
+  type DnssecEdit,
+  deleteDnssec,
+  editDnssec,
+  getDnssec,
+  listKeys,
+  resignZone,
+} from '../../control/dnssec/delegation.js';
 import type { DnssecItem, KeyItem } from '../../control/dnssec/item.js';
 import { startRollover } from '../../control/dnssec/rollover.js';
 import { type SigningStatus, signingStatus } from '../../control/dnssec/status.js';
@@ -25,6 +32,7 @@ export function addSigningCommands(dnssec: Command, context: CommandContext): vo
   addStatus(dnssec, context);
   addKeys(dnssec, context);
   addRollover(dnssec, context);
+  addResign(dnssec, context);
 }
 
 const DENIALS = { nsec: 'NSEC', nsec3: 'NSEC3', compact: 'compact denial (RFC 9824)' } as const;
@@ -312,4 +320,19 @@ function addRollover(dnssec: Command, { terminal, environment, isTerminal }: Com
       });
     },
   );
+}
+
+function addResign(dnssec: Command, { terminal, environment }: CommandContext): void {
+  const resign = dnssec
+    .command('resign')
+    .description('replace all signatures of a zone, after the clock was wrong')
+    .argument('<zone>', 'name or identifier of the zone')
+    .addHelpText('after', example('zoneplane dnssec resign example.com'));
+  addSettingOptions(resign, DATA_SETTINGS).action(async (name: string) => {
+    await withControl(resign, environment, async (ctx) => {
+      const zone = await requireZoneNamed(ctx, name);
+      await resignZone(ctx, zone.id);
+      terminal.print(`All signatures of ${zone.name} are being replaced; a running server does it.`);
+    });
+  });
 }

@@ -1,7 +1,7 @@
 /** Use cases of a zone's DNSSEC: turning it on and off, its keys (v4: §9). */
 import type { NewKeyAlgorithm } from '../../dnssec/signing-key.js';
 import type { ParentServerDs } from '../../resolver/parent-ds.js';
-import { findSigning, isSignedElsewhere } from '../../serving/signing.js';
+import { findSignedHere, findSigning, isSignedElsewhere } from '../../serving/signing.js';
 import { type ParentRow, putParent, removeParent } from '../../store/dnssec/parents.js';
 import {
   type DenialKind,
@@ -16,7 +16,7 @@ import { requireZone } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { lookAtParentSoon } from '../schedule/signing.js';
-import { beginSigning, endSigning } from './enable.js';
+import { beginSigning, endSigning, resignSoon } from './enable.js';
 import { dnssecFailure } from './errors.js';
 import type { DnssecItem, KeyItem } from './item.js';
 import { keyItems } from './key-steps.js';
@@ -25,6 +25,7 @@ import { agreedDs, noteParent, parentOf, removalTime, stateByParent } from './pa
 import { setParentalAgent } from './parental-agent.js';
 import { setSignals } from './signals.js';
 import { APEX } from './signing/chain.js';
+import { inceptionAt } from './signing/times.js';
 import { changeDenial, isCompactZone } from './switch-denial.js';
 
 export interface DnssecEdit {
@@ -207,4 +208,17 @@ function dnssecItem({ store, clock }: Context, zone: ZoneRow): DnssecItem {
     parentalAgent: row?.parental_agent === 1,
     denial: isGone ? undefined : (row.next_denial ?? row.denial),
   };
+}
+
+/** Replaces all signatures of a zone, a part at a time: what the operator asks for when the clock was wrong. */
+export async function resignZone(ctx: Context, zoneId: string): Promise<void> {
+  await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    const row = findSignedHere(ctx.store, zone.seq);
+    if (!row) throw dnssecFailure('notSignedHere', { zone: zone.name });
+    const renew_before = inceptionAt(Math.floor(ctx.clock.nowMs() / 1000));
+    updateDnssecZone(ctx.store, zone.seq, { renew_before });
+    resignSoon(ctx, zone);
+    draft.audit({ action: 'dnssec.resign', zone: zone.id, object: zone.id });
+  });
 }

@@ -17,6 +17,11 @@ export const dnssecFailure = defineErrors('dnssec', {
     code: 1500,
     text: '{zone} is signed, and its newest signature is valid from {newest} on, but the clock says {now}. Set the clock. Nothing was changed.',
   },
+  notSignedHere: {
+    status: 400,
+    code: 1004,
+    text: '{zone} is not served with signatures that are made here.',
+  },
   notSigned: { status: 400, code: 1004, text: 'DNSSEC is not enabled for this zone.' },
   signalsUnsigned: {
     status: 400,

@@ -4,25 +4,33 @@
  */
 
 import { concatBytes } from '../../base/bytes.js';
-import { steadyMs } from '../../base/clock.js';
+import { type Clock, steadyMs } from '../../base/clock.js';
 import type { JobContext, JobKind, JobOutcome } from '../../jobs/kind.js';
 import { findSigning, type SigningHere } from '../../serving/signing.js';
 import { servingZone, unsignedZone } from '../../serving/zone.js';
 import { dueHashed, hasHashed, removeSomeHashed, someHashedAfter } from '../../store/dnssec/hashed.js';
 import { keysOfZone, updateDnssecKey } from '../../store/dnssec/keys.js';
 import { dueSignatures, removeSomeSignatures, signedOwnersAfter } from '../../store/dnssec/signatures.js';
-import { type DnssecZoneRow, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
+import {
+  type DnssecZoneChange,
+  type DnssecZoneRow,
+  dnssecZonesSignedAfter,
+  findDnssecZone,
+  updateDnssecZone,
+} from '../../store/dnssec/zones.js';
 import { findZone, findZoneById, type ZoneRow } from '../../store/zones/zones.js';
 import { parseId } from '../guard/access.js';
 import { OPERATOR } from '../guard/actor.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context, ContextBase } from '../kernel/context.js';
 import type { SigningWish } from '../kernel/touched-zone.js';
+import { runSigningSoon } from '../schedule/signing.js';
 import { removeSigning } from './enable.js';
 import { type AheadSigner, type PreparedPart, signAhead } from './sign-ahead.js';
 import { APEX } from './signing/chain.js';
 import { noteSigned } from './signing/sign-zone.js';
 import { openSigningZone } from './signing/signing-zone.js';
+import { inceptionAt, wasPutBack } from './signing/times.js';
 import { refreshSpanOfZone, stateOfSigning } from './state.js';
 import { removeUnusedHashed, serveDenial } from './switch-denial.js';
 
@@ -46,8 +54,16 @@ export function signingJob(base: ContextBase): JobKind {
     backoff: { firstMs: 5_000, mostMs: 600_000 },
     handler: (job, subject) =>
       runSigning({ ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'service' }, job, subject),
+    followJobs(store) {
+      for (const row of dnssecZonesSignedAfter(store, secondsOf(base.clock))) {
+        const zone = findZone(store, row.zone);
+        if (zone) runSigningSoon(base, zone);
+      }
+    },
   };
 }
+
+const secondsOf = (clock: Clock): number => Math.floor(clock.nowMs() / 1000);
 
 async function runSigning(ctx: Context, job: JobContext, zoneId: string): Promise<JobOutcome> {
   const endMs = steadyMs(ctx.clock) + LONGEST_RUN_MS;
@@ -69,6 +85,10 @@ async function runPart(
   { work, row, denial }: SigningHere,
   ahead: AheadSigner,
 ): Promise<number> {
+  if (wasPutBack(row, secondsOf(ctx.clock))) {
+    await write(ctx, job, zone, (_, now) => signAnew(ctx, now));
+    return 0;
+  }
   switch (work) {
     case 'begin':
       await writePart(await ahead.prepared(zone, row), job, zone, signPart);
@@ -173,6 +193,19 @@ function unsignPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
   draft.setZone(zone.seq, { signed: 0 });
 }
 
+/** Signatures that were made while the clock was ahead are not valid yet: all owners are looked at, and parts begin again. */
+function signAnew({ store, clock, log }: Context, { seq, name }: ZoneRow): void {
+  const row = findDnssecZone(store, seq);
+  const now = secondsOf(clock);
+  if (!row || !wasPutBack(row, now)) return;
+  log.warn(
+    { zone: name, newest: row.newest_inception },
+    'the clock was put back: signatures that are not valid yet are replaced',
+  );
+  const again: DnssecZoneChange = row.phase === 'chain' ? { phase: 'data' } : {};
+  updateDnssecZone(store, seq, { ...again, cursor: null, walk: APEX, newest_inception: inceptionAt(now) });
+}
+
 /** Replaces signatures owner by owner and then hash by hash, whenever they end. */
 async function walkOn(ctx: Context, job: JobContext, zone: ZoneRow): Promise<number> {
   await write(ctx, job, zone, (draft, { seq }) => {
@@ -207,7 +240,7 @@ const HASHES = Uint8Array.of(0xff, 0xff);
 async function refresh(ctx: Context, job: JobContext, zone: ZoneRow, row: DnssecZoneRow): Promise<number> {
   const { store, clock, settings } = ctx;
   const span = refreshSpanOfZone(zone, row, settings.nameServers);
-  const before = Math.floor(clock.nowMs() / 1000) + span;
+  const before = secondsOf(clock) + span;
   const dueOf = (seq: number): Required<Pick<SigningWish, 'owners' | 'hashes'>> => {
     const owners = dueSignatures(store, seq, before, REFRESHED_AT_ONCE);
     return { owners, hashes: dueHashed(store, seq, before, REFRESHED_AT_ONCE - owners.length) };

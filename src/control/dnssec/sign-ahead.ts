@@ -86,14 +86,16 @@ function beginPart(ctx: Context, { seq }: ZoneRow, row: DnssecZoneRow, from: Par
     const signing = openSigningZone({ ...ctx, stock }, zone, serving, false);
     if (!signing) return undefined;
     const end = signNext({ ...signing, row, rows }, from, partOf(signing));
-    return { end, done: signing.done, basis: basisOf(store, zone, signing.row) };
+    return { end, done: signing.done, basis: basisOf(store, zone, signing.row), inception: signing.times.inception };
   });
   const prepared: PreparedPart = {
     ctx: { ...ctx, stock },
     store(signing, zone) {
       const isSame = isSamePlace(row, signing.row) && isDeepStrictEqual(read?.basis, basisOf(store, zone, signing.row));
       const { cursor } = signing.row;
-      if (!read || !isSame) return signNext(signing, cursor ? { cursor } : undefined, partOf(signing))?.cursor;
+      // The clock may have been put back meanwhile.
+      if (!read || !isSame || read.inception > signing.times.now)
+        return signNext(signing, cursor ? { cursor } : undefined, partOf(signing))?.cursor;
       rows.storeIn(rowsOfZone(store, seq));
       signing.done.signatures += read.done.signatures;
       signing.done.largestTtl = Math.max(signing.done.largestTtl, read.done.largestTtl);

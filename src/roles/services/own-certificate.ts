@@ -13,7 +13,7 @@ import {
 } from '../../certs/own-certificate.js';
 import { AUTOMATIC, type Settings } from '../../config/schema.js';
 import type { JobKind } from '../../jobs/kind.js';
-import { scheduleOnce } from '../../jobs/schedule.js';
+import { schedule, scheduleOnce } from '../../jobs/schedule.js';
 
 export interface OwnCertificateKeeper {
   readonly current: OwnCertificate;
@@ -79,6 +79,10 @@ export async function startOwnCertificate(
         });
         await renew();
         return { againAtMs: clock.nowMs() + (isOwnPending(store) ? PENDING_LOOK_MS : LOOK_MS) };
+      },
+      followJobs() {
+        if (!isOwnOld(current, clock.nowMs())) return;
+        schedule(store, { kind: OWN_CERTIFICATE_JOB, subject: '', runAtMs: clock.nowMs() }, clock.nowMs());
       },
     },
     onChange: (listener) => void listeners.push(listener),

@@ -81,9 +81,6 @@ const statements = perStore((store) => ({
   insertIssuer: store.prepare<
     [id: Uint8Array, name: string, certificate: Uint8Array, privateKey: Uint8Array, notAfter: number]
   >('INSERT INTO authority_issuers (id, name, certificate, private_key, not_after) VALUES (?, ?, ?, ?, ?)'),
-  newestIssuer: store.prepare<[name: string], IssuerRow>(
-    'SELECT * FROM authority_issuers WHERE name = ? ORDER BY seq DESC LIMIT 1',
-  ),
   issuers: store.prepare<[name: string], IssuerRow>('SELECT * FROM authority_issuers WHERE name = ? ORDER BY seq'),
   insertOrder: store.prepare<
     [
@@ -163,11 +160,6 @@ const statements = perStore((store) => ({
        (SELECT serial FROM authority_certificates WHERE not_after < ? ORDER BY not_after, serial LIMIT ?)`,
   ),
 }));
-
-/** The issuer with this name that currently signs; undefined when there is none yet. */
-export function newestIssuer(store: Store, name: string): IssuerRow | undefined {
-  return statements(store).newestIssuer.get(name);
-}
 
 /** All issuers with this name, past ones included, the oldest first. */
 export function issuersOf(store: Store, name: string): readonly IssuerRow[] {

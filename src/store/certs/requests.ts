@@ -75,6 +75,12 @@ const statements = perStore((store) => ({
     "SELECT * FROM certificate_requests WHERE zone = ? AND owner_kind = 'zone' ORDER BY seq",
   ),
   insert: store.prepare<SqlValue[]>(insertion('certificate_requests', NEW)),
+  validAfter: store.prepare<[ms: number], RequestRow & { readonly issuer: string }>(
+    `SELECT certificate_requests.*, certificates.authority AS issuer
+     FROM certificates JOIN certificate_requests ON certificate_requests.seq = certificates.request
+     WHERE certificates.not_before > ? AND certificates.uploaded = 0 AND dropped_at IS NULL
+     ORDER BY certificate_requests.seq`,
+  ),
   remove: store.prepare<[seq: number]>('DELETE FROM certificate_requests WHERE seq = ?'),
   // Not a join: that would compare every job with every request.
   noLater: store.prepare<[jobKind: string, jobKind: string]>(
@@ -114,6 +120,11 @@ export function requestsOfZone(store: Store, zone: number): readonly RequestRow[
 /** Those for names of the zone, also what was dropped, until its certificates are revoked. */
 export function zonesOwnRequests(store: Store, zone: number): readonly RequestRow[] {
   return statements(store).zonesOwn.all(zone);
+}
+
+/** Requests with a certificate that is valid only after that time, and the authority that issued it. */
+export function requestsValidAfter(store: Store, ms: number): readonly (RequestRow & { readonly issuer: string })[] {
+  return statements(store).validAfter.all(ms);
 }
 
 /** Call inside a write. */

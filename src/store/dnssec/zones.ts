@@ -42,6 +42,8 @@ const ZONE = columns({
   parental_agent: column<number>(),
   /** The newest inception of a signature, seconds since 1970. */
   newest_inception: column<number>(),
+  /** Signatures with an earlier inception are replaced, seconds since 1970. */
+  renew_before: column<number>(),
   /** The largest TTL of signed data, seconds. */
   largest_ttl: column<number>(),
   /** When a DS record was last seen at the parent, microseconds since 1970; null: never. */
@@ -62,6 +64,9 @@ export type DnssecZoneChange = Partial<Omit<DnssecZoneRow, 'zone'>>;
 const statements = perStore((store) => ({
   byZone: store.prepare<[zone: number], DnssecZoneRow>('SELECT * FROM dnssec_zones WHERE zone = ?'),
   all: store.prepare<[], DnssecZoneRow>('SELECT * FROM dnssec_zones ORDER BY zone'),
+  signedAfter: store.prepare<[seconds: number], DnssecZoneRow>(
+    'SELECT * FROM dnssec_zones WHERE newest_inception > ? ORDER BY zone',
+  ),
   insert: store.prepare<SqlValue[]>(insertion('dnssec_zones', NEW_ZONE)),
   remove: store.prepare<[zone: number]>('DELETE FROM dnssec_zones WHERE zone = ?'),
 }));
@@ -74,6 +79,11 @@ export function findDnssecZone(store: Store, zone: number): DnssecZoneRow | unde
 /** By store number. */
 export function allDnssecZones(store: Store): readonly DnssecZoneRow[] {
   return statements(store).all.all();
+}
+
+/** Zones with a signature that is valid from after that time on, seconds since 1970. */
+export function dnssecZonesSignedAfter(store: Store, seconds: number): readonly DnssecZoneRow[] {
+  return statements(store).signedAfter.all(seconds);
 }
 
 export function insertDnssecZone(store: Store, row: NewDnssecZone): void {

@@ -6,7 +6,7 @@ import { beginSignature, type SignatureTimes, signatureSize, signOctets } from '
 import type { SigningKey } from '../../../dnssec/signing-key.js';
 import { ownerText } from '../../../serving/difference.js';
 import { digestOf, type SignedOwner, type SignedSet, type Standing } from '../../../serving/stored-signatures.js';
-import { expirationOf } from './signed-rows.js';
+import { expirationOf, inceptionOf } from './signed-rows.js';
 import { keyName, type SigningZone } from './signing-zone.js';
 import { timesOfOwner } from './times.js';
 
@@ -64,7 +64,7 @@ export function signSet(
  * The RRSIG by one key. `place`: tells signed data apart. The signature is filled in later when a thread has to make it first.
  */
 function signatureBy(
-  { stock, zone }: SigningZone,
+  { stock, zone, times: { now } }: SigningZone,
   key: SigningKey,
   place: string,
   ownerKey: Uint8Array,
@@ -73,7 +73,8 @@ function signatureBy(
 ): Uint8Array {
   const name = `${key.algorithm} ${key.tag} ${place}`;
   const known = stock?.find(name);
-  if (known) return known;
+  // Not one that was made before the clock was put back.
+  if (known && inceptionOf(known) <= now) return known;
   const { apex } = zone.facts;
   const { head, octets } = beginSignature(key, apex, nameOfOwnerKey(ownerKey, apex), rrset, times);
   const rrsig = new Uint8Array(head.length + signatureSize(key));
@@ -92,8 +93,8 @@ function keysFor({ entryKeys, dataKeys }: SigningZone, type: number) {
 
 /** Whether signatures are long valid, and resolvers need no others. */
 function areCurrent(signing: SigningZone, { type, signatures }: SignedSet): boolean {
-  const { times, known, exact } = signing;
-  if (signatures.length === 0 || signatures.some((rdata) => expirationOf(rdata) < times.refreshBefore)) return false;
+  const { known, exact } = signing;
+  if (signatures.length === 0 || !signatures.every((rdata) => isLongValid(signing, rdata))) return false;
   const keys = keysFor(signing, type);
   const names = signatures.map((rdata) => keyName(rdata[2]!, (rdata[16]! << 8) | rdata[17]!));
   if (exact || ENTRY_TYPES.has(type)) {
@@ -102,6 +103,12 @@ function areCurrent(signing: SigningZone, { type, signatures }: SignedSet): bool
   // Every algorithm has to sign everything (RFC 4035 §2.2); each of its keys may have done it.
   const algorithms = signatures.map((rdata) => rdata[2]!);
   return names.every((name) => known.has(name)) && keys.every(({ algorithm }) => algorithms.includes(algorithm));
+}
+
+/** A clock that was ahead makes signatures that are not valid yet. */
+function isLongValid({ times, row }: SigningZone, rdata: Uint8Array): boolean {
+  const inception = inceptionOf(rdata);
+  return expirationOf(rdata) >= times.refreshBefore && inception <= times.now && inception >= row.renew_before;
 }
 
 /** Stores an owner. */

@@ -18,6 +18,7 @@ import { signSet, storeSignedOwner, withSet } from './sign-owner.js';
 import { signWhole } from './sign-whole.js';
 import { openSigningZone, type SigningZone } from './signing-zone.js';
 import { type GivenSignatures, giveSignatures } from './staged.js';
+import { wasPutBack } from './times.js';
 import { refuseNewWildcardCuts } from './wildcard-cuts.js';
 
 /** Newer inceptions are noted no more often, in seconds. */
@@ -29,7 +30,8 @@ export function signZone(ctx: Context, { touched, row, zone, owners }: ZoneEnd):
   if (!signing) return undefined;
   refuseNewWildcardCuts(ctx.store, row, touched, owners);
   // The times of signatures depend on settings, and so does the TTL of denials.
-  if (touched.kind !== undefined && touched.kind !== 'rrs') runSigningSoon(ctx, row);
+  const wasAhead = wasPutBack(signing.row, signing.times.now);
+  if (wasAhead || (touched.kind !== undefined && touched.kind !== 'rrs')) runSigningSoon(ctx, row);
   if (row.signed !== 1) return prepare(signing, touched, owners);
   const staged = touched.replacement?.signatures;
   const given = staged && touched.complete ? giveSignatures(ctx, signing, staged) : undefined;

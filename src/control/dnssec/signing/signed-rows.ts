@@ -62,5 +62,14 @@ export function firstExpiry(sets: readonly SignedSet[]): number | null {
 
 /** When the signature of an RRSIG ends, seconds since 1970. */
 export function expirationOf(rdata: Uint8Array): number {
-  return rdata[8]! * 0x1000000 + ((rdata[9]! << 16) | (rdata[10]! << 8) | rdata[11]!);
+  return secondsAt(rdata, 8);
+}
+
+/** From when on it is valid. */
+export function inceptionOf(rdata: Uint8Array): number {
+  return secondsAt(rdata, 12);
+}
+
+function secondsAt(rdata: Uint8Array, at: number): number {
+  return rdata[at]! * 0x1000000 + ((rdata[at + 1]! << 16) | (rdata[at + 2]! << 8) | rdata[at + 3]!);
 }

@@ -15,7 +15,7 @@ import type { SignatureStock } from '../../kernel/signature-stock.js';
 import { isEntryPoint } from '../ds.js';
 import { dnssecFailure } from '../errors.js';
 import { rowsOfZone, type SignedRows } from './signed-rows.js';
-import { largestTtlOf, refreshSpan, type SigningTimes, signingTimes } from './times.js';
+import { largestTtlOf, refreshSpan, type SigningTimes, signingTimes, wasPutBack } from './times.js';
 
 export interface SigningZone {
   readonly store: Store;
@@ -65,7 +65,7 @@ export function openSigningZone(
   const { row, keys } = how;
   const { soa } = serving.facts;
   const nowS = Math.floor(ctx.clock.nowMs() / 1000);
-  refuseOldClock(zone, row, nowS);
+  refuseUnsetClock(zone, row, nowS);
   const refresh = refreshSpan(soa.expire, largestTtlOf(row, soa, zone));
   return {
     store,
@@ -111,9 +111,10 @@ function open({ zoneKeys }: Context, { name }: ZoneRow, row: DnssecKeyRow): Sign
   }
 }
 
-/** Signatures made with a clock that is behind would end too early, or not be valid yet for others. */
-function refuseOldClock({ name }: ZoneRow, { newest_inception: newest }: DnssecZoneRow, nowS: number): void {
-  if (nowS >= newest) return;
+/** Signatures made with a clock that has not been set since the machine started would have ended for others. */
+function refuseUnsetClock({ name }: ZoneRow, row: DnssecZoneRow, nowS: number): void {
+  const { newest_inception: newest } = row;
+  if (nowS >= newest || wasPutBack(row, nowS)) return;
   const print = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19);
   throw dnssecFailure('clock', { zone: name, newest: `${print(newest)}Z`, now: `${print(nowS)}Z` });
 }

@@ -13,6 +13,7 @@ const SHORTEST_REFRESH = 10 * DAY;
 const SPREAD = 3 * DAY;
 
 export interface SigningTimes {
+  readonly now: number;
   readonly inception: number;
   /** Signatures that end earlier are replaced. */
   readonly refreshBefore: number;
@@ -28,9 +29,25 @@ export function refreshSpan(soaExpire: number, largestTtl: number): number {
   return Math.max(SHORTEST_REFRESH, soaExpire + largestTtl + DAY);
 }
 
+/** From when on a signature is valid that is made now. */
+export function inceptionAt(now: number): number {
+  return now - BEFORE_NOW;
+}
+
+/** 2026-01-01: a clock that says an earlier time is wrong. */
+const EARLIEST = 1_767_225_600;
+
+/**
+ * Whether the clock was put back since the zone was signed, or the other way round: it was ahead when the zone was signed. The newest
+ * setting of a clock is believed, so those signatures are not valid yet.
+ */
+export function wasPutBack({ newest_inception: newest }: DnssecZoneRow, now: number): boolean {
+  return now < newest && now >= EARLIEST;
+}
+
 export function signingTimes(now: number, refresh: number): SigningTimes {
   const life = Math.max(SHORTEST_LIFE, 2 * refresh);
-  return { inception: now - BEFORE_NOW, refreshBefore: now + refresh, expiration: now + life };
+  return { now, inception: inceptionAt(now), refreshBefore: now + refresh, expiration: now + life };
 }
 
 /** The times of the signatures of one owner. */
