@@ -24,7 +24,8 @@ const TYPES = {
 const sharedInOneFile = {
   name: 'shared-in-one-file',
   setup(builder) {
-    const isShared = (name) => /^(parts[\\/])?[\w-]+\.tsx?$/.test(name) && !['main.tsx', 'types.ts'].includes(name);
+    const isShared = (name) =>
+      /^((parts|kit)[\\/])?[\w-]+\.tsx?$/.test(name) && !['main.tsx', 'types.ts'].includes(name);
     const shared = readdirSync(WEB, { recursive: true, encoding: 'utf8' }).filter(isShared).sort();
     builder.onResolve({ filter: /^shared:all$/ }, ({ path }) => ({ path, namespace: 'shared' }));
     builder.onLoad({ filter: /./, namespace: 'shared' }, () => ({

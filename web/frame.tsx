@@ -4,7 +4,8 @@ import { call } from './api.js';
 import { fetchScreen, LoadedScreen } from './loaded-screen.js';
 import { Empty } from './parts/notes.js';
 import { decodePart, go, Link, matchPath } from './router.js';
-import { FIRST, SCREENS, type Screen, ZONE_SCREENS } from './screens.js';
+import type { Screen } from './screen.js';
+import { FIRST, SCREENS, ZONE_SCREENS } from './screens.js';
 import { mayRead, tellTabs, usePermissions } from './session.js';
 import ZoneFrame, { readFirst } from './zone-frame.js';
 

@@ -110,11 +110,13 @@ export interface Sending {
   readonly error: ApiError | undefined;
   /** Runs a write; its refusal is shown, not thrown. Returns whether it succeeded. Of several, the last one is shown. */
   readonly run: (work: () => Promise<void>) => Promise<boolean>;
+  /** Runs one request, and then what was given to {@link useSending}. */
+  readonly send: (...request: Parameters<typeof call>) => Promise<boolean>;
   readonly clear: () => void;
 }
 
-/** A write of a screen: whether it is on its way, and why it was refused. */
-export function useSending(): Sending {
+/** A write of a screen: whether it is on its way, and why it was refused. `onSent`: reads again what it has changed. */
+export function useSending(onSent?: () => void): Sending {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError>();
   const last = useRef(0);
@@ -133,7 +135,12 @@ export function useSending(): Sending {
       if (turn === last.current) setBusy(false);
     }
   }, []);
-  return { busy, error, run, clear: useCallback(() => setError(undefined), []) };
+  const send = (...request: Parameters<typeof call>): Promise<boolean> =>
+    run(async () => {
+      await call(...request);
+      onSent?.();
+    });
+  return { busy, error, run, send, clear: useCallback(() => setError(undefined), []) };
 }
 
 /** A bug is shown and logged, a refusal shown. */

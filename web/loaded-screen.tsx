@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ApiError } from './api.js';
 import { readAhead } from './load.js';
 import { ErrorNote, Loading } from './parts/notes.js';
-import type { Screen, ScreenFile, ScreenProps } from './screens.js';
+import type { Screen, ScreenFile, ScreenProps } from './screen.js';
 
 /** Those that are here already. */
 const here = new WeakMap<object, ComponentType<never>>();

@@ -8,8 +8,9 @@ import { Empty, ErrorNote, Loading } from './parts/notes.js';
 import { Tabs } from './parts/tabs.js';
 import { Status, servedName, shownName } from './parts/zone.js';
 import { go, Link } from './router.js';
+import type { ScreenProps } from './screen.js';
 import { notSaved, REVIEW, usePending } from './screens/records/pending.js';
-import { type ScreenProps, ZONE_SCREENS } from './screens.js';
+import { ZONE_SCREENS } from './screens.js';
 import { mayRead, mayWrite, PermissionContext, usePermissions } from './session.js';
 import type { Permissions, Zone } from './types.js';
 

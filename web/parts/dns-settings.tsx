@@ -1,5 +1,7 @@
 /** The form for DNS settings: those of a zone, and those with which the zones of an account begin. */
+
 import { useEffect, useState } from 'preact/hooks';
+import { TextField } from '../kit/form.js';
 import type { DnsSettings } from '../types.js';
 
 type Soa = DnsSettings['soa'];
@@ -142,28 +144,24 @@ interface FieldsProps {
 function Names({ values: { mname, rname }, writes, onChange }: FieldsProps) {
   return (
     <div class="fields">
-      <label class="field">
-        <span>Primary name server</span>
-        <input
-          value={mname}
-          readOnly={!writes}
-          spellcheck={false}
-          placeholder="chosen by the service"
-          onInput={(event) => onChange({ mname: event.currentTarget.value })}
-        />
-        <span class="hint">Leave it empty for the first name server of this service.</span>
-      </label>
-      <label class="field">
-        <span>Contact</span>
-        <input
-          required
-          value={rname}
-          readOnly={!writes}
-          spellcheck={false}
-          onInput={(event) => onChange({ rname: mailboxName(event.currentTarget.value) })}
-        />
-        <span class="hint">A mail address with a dot instead of @, such as hostmaster.example.com.</span>
-      </label>
+      <TextField
+        label="Primary name server"
+        value={mname}
+        readOnly={!writes}
+        spellcheck={false}
+        placeholder="chosen by the service"
+        onChange={(mname) => onChange({ mname })}
+        hint="Leave it empty for the first name server of this service."
+      />
+      <TextField
+        label="Contact"
+        required
+        value={rname}
+        readOnly={!writes}
+        spellcheck={false}
+        onChange={(value) => onChange({ rname: mailboxName(value) })}
+        hint="A mail address with a dot instead of @, such as hostmaster.example.com."
+      />
     </div>
   );
 }

@@ -1,4 +1,5 @@
 /** A TSIG key (RFC 8945) that another server has already. */
+import { ChoiceField, TextField } from '../kit/form.js';
 
 /** As `tsig-keygen` names them; the first is what it takes unless told otherwise. */
 export const ALGORITHMS = [
@@ -28,38 +29,31 @@ export function KeyFields({ value, onChange }: KeyFieldsProps) {
   const set = (change: Partial<NewKey>): void => onChange({ ...value, ...change });
   return (
     <>
-      <label class="field">
-        <span>Name of the key</span>
-        <input
-          required
-          spellcheck={false}
-          value={value.name}
-          placeholder="transfer.example.com"
-          onInput={(event) => set({ name: event.currentTarget.value })}
-        />
-        <span class="hint">Exactly as the other server has it.</span>
-      </label>
-      <label class="field">
-        <span>Algorithm</span>
-        <select value={value.algorithm} onChange={(event) => set({ algorithm: event.currentTarget.value })}>
-          {ALGORITHMS.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label class="field">
-        <span>Secret</span>
-        <input
-          type="password"
-          required
-          autocomplete="off"
-          value={value.secret}
-          onInput={(event) => set({ secret: event.currentTarget.value })}
-        />
-        <span class="hint">In base 64, as the key’s file has it.</span>
-      </label>
+      <TextField
+        label="Name of the key"
+        required
+        spellcheck={false}
+        value={value.name}
+        placeholder="transfer.example.com"
+        onChange={(name) => set({ name })}
+        hint="Exactly as the other server has it."
+      />
+      <ChoiceField label="Algorithm" value={value.algorithm} onChange={(algorithm) => set({ algorithm })}>
+        {ALGORITHMS.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </ChoiceField>
+      <TextField
+        label="Secret"
+        type="password"
+        required
+        autocomplete="off"
+        value={value.secret}
+        onChange={(secret) => set({ secret })}
+        hint="In base 64, as the key’s file has it."
+      />
     </>
   );
 }

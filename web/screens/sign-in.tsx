@@ -1,8 +1,10 @@
 /** Signing in: with a key, a token, or the link that the program printed. */
+
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call } from '../api.js';
 import { Mark } from '../frame.js';
-import { useSending } from '../load.js';
+import { Field, TextField } from '../kit/form.js';
+import { type Sending, useSending } from '../load.js';
 import { ErrorNote, Loading } from '../parts/notes.js';
 import { oneWord } from '../parts/typed.js';
 
@@ -95,12 +97,33 @@ export function OtherPerson({ email }: { readonly email: string }) {
 }
 
 export function SignIn({ onSignedIn, notice }: SignInProps & { readonly notice?: string }) {
-  const [kind, setKind] = useState<Kind>('key');
-  const [email, setEmail] = useState('admin@localhost');
-  const [secret, setSecret] = useState('');
+  const { sending, byLink, enterByLink, exchange } = useSignIn(onSignedIn);
+  const submit = ({ kind, email, secret }: Credential): void => {
+    const text = oneWord(secret);
+    const link = linkIn(text);
+    if (link !== undefined) enterByLink(link);
+    else if (kind === 'token') void exchange({ authorization: `Bearer ${text}` });
+    else void exchange({ 'x-auth-email': oneWord(email), 'x-auth-key': text });
+  };
+  return (
+    <div class="sign-in">
+      <div class="brand">
+        <Mark />
+        Zoneplane
+      </div>
+      {byLink ? (
+        <Loading what="the dashboard: signing in with the link" />
+      ) : (
+        <CredentialForm sending={sending} notice={notice} onSubmit={submit} />
+      )}
+    </div>
+  );
+}
+
+/** Exchanges a credential for a session; a link in the address is taken at once. */
+function useSignIn(onSignedIn: () => Promise<void>) {
   const [byLink, setByLink] = useState(false);
   const sending = useSending();
-  const field = useRef<HTMLInputElement>(null);
   const exchange = (headers: Record<string, string>): Promise<boolean> =>
     sending.run(async () => {
       await call('POST', '/user/sessions', { headers });
@@ -119,78 +142,76 @@ export function SignIn({ onSignedIn, notice }: SignInProps & { readonly notice?:
       enterByLink(link);
     };
     takeFromAddress();
-    field.current?.focus();
     // A link pasted into the address of this page changes only what follows the `#`, which loads nothing.
     window.addEventListener('hashchange', takeFromAddress);
     return () => window.removeEventListener('hashchange', takeFromAddress);
   }, []);
+  return { sending, byLink, enterByLink, exchange };
+}
+
+interface Credential {
+  readonly kind: Kind;
+  readonly email: string;
+  readonly secret: string;
+}
+
+interface CredentialFormProps {
+  readonly sending: Sending;
+  readonly notice: string | undefined;
+  readonly onSubmit: (credential: Credential) => void;
+}
+
+function CredentialForm({ sending, notice, onSubmit }: CredentialFormProps) {
+  const [credential, setCredential] = useState<Credential>({ kind: 'key', email: 'admin@localhost', secret: '' });
+  const { kind, email, secret } = credential;
+  const set = (change: Partial<Credential>): void => setCredential((before) => ({ ...before, ...change }));
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    const text = oneWord(secret);
-    const link = linkIn(text);
-    if (link !== undefined) {
-      enterByLink(link);
-      return;
-    }
-    void exchange(
-      kind === 'token' ? { authorization: `Bearer ${text}` } : { 'x-auth-email': oneWord(email), 'x-auth-key': text },
-    );
+    onSubmit(credential);
   };
   return (
-    <div class="sign-in">
-      <div class="brand">
-        <Mark />
-        Zoneplane
-      </div>
-      {byLink ? (
-        <Loading what="the dashboard: signing in with the link" />
-      ) : (
-        <form onSubmit={submit} aria-labelledby="sign-in-title">
-          <h1 id="sign-in-title">Sign in</h1>
-          {notice !== undefined && <p role="status">{notice}</p>}
-          <fieldset class="segments">
-            <legend class="hidden">Sign in with</legend>
-            {(['key', 'token'] as const).map((name) => (
-              <label key={name}>
-                <input type="radio" name="kind" checked={kind === name} onChange={() => setKind(name)} />
-                <span>{name === 'key' ? 'Key and e-mail' : 'API token'}</span>
-              </label>
-            ))}
-          </fieldset>
-          {kind === 'key' && (
-            <label class="field">
-              <span>E-mail address</span>
-              <input
-                type="text"
-                inputMode="email"
-                autocomplete="username"
-                required
-                value={email}
-                onInput={(event) => setEmail(event.currentTarget.value)}
-              />
-            </label>
-          )}
-          <label class="field">
-            <span>{kind === 'key' ? 'Key' : 'Token'}</span>
-            <input
-              ref={field}
-              type="password"
-              autocomplete="current-password"
-              required
-              value={secret}
-              onInput={(event) => setSecret(event.currentTarget.value)}
-            />
+    <form onSubmit={submit} aria-labelledby="sign-in-title">
+      <h1 id="sign-in-title">Sign in</h1>
+      {notice !== undefined && <p role="status">{notice}</p>}
+      <fieldset class="segments">
+        <legend class="hidden">Sign in with</legend>
+        {(['key', 'token'] as const).map((name) => (
+          <label key={name}>
+            <input type="radio" name="kind" checked={kind === name} onChange={() => set({ kind: name })} />
+            <span>{name === 'key' ? 'Key and e-mail' : 'API token'}</span>
           </label>
-          {sending.error && <ErrorNote error={sending.error} />}
-          <button type="submit" class="primary" disabled={sending.busy}>
-            {sending.busy ? 'Signing in…' : 'Sign in'}
-          </button>
-          <p class="hint">
-            The first start printed a key, or wrote it to <code class="flag">initial-key</code> in the data directory.
-            No key at hand? <code>zoneplane dashboard link</code> prints a link that signs you in.
-          </p>
-        </form>
+        ))}
+      </fieldset>
+      {kind === 'key' && (
+        <TextField
+          label="E-mail address"
+          inputMode="email"
+          autocomplete="username"
+          required
+          value={email}
+          onChange={(email) => set({ email })}
+        />
       )}
-    </div>
+      <Field label={kind === 'key' ? 'Key' : 'Token'}>
+        <input
+          ref={field}
+          type="password"
+          autocomplete="current-password"
+          required
+          value={secret}
+          onInput={(event) => set({ secret: event.currentTarget.value })}
+        />
+      </Field>
+      {sending.error && <ErrorNote error={sending.error} />}
+      <button type="submit" class="primary" disabled={sending.busy}>
+        {sending.busy ? 'Signing in…' : 'Sign in'}
+      </button>
+      <p class="hint">
+        The first start printed a key, or wrote it to <code class="flag">initial-key</code> in the data directory. No
+        key at hand? <code>zoneplane dashboard link</code> prints a link that signs you in.
+      </p>
+    </form>
   );
 }

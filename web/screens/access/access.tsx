@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact';
 import { Empty } from '../../parts/notes.js';
 import { Tabs } from '../../parts/tabs.js';
-import type { ScreenProps } from '../../screens.js';
+import type { ScreenProps } from '../../screen.js';
 import { type Area, mayRead, usePermissions } from '../../session.js';
 import { Accounts } from './accounts.js';
 import { AuditLogs } from './audit-logs.js';

@@ -1,8 +1,8 @@
 /** The accounts that the session sees, and what their zones begin with. */
+import { ListTable } from '../../kit/list.js';
 import { ACCOUNTS, AccountChoice, useAccount } from '../../parts/account.js';
 import { Curl } from '../../parts/curl.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
-import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { mayRead, usePermissions } from '../../session.js';
 import { AccountDefaults } from './account-defaults.js';
@@ -14,20 +14,21 @@ export function Accounts() {
   if (!known) return <Loading what="accounts" />;
   return (
     <>
-      <TableFrame label="Accounts" class="stacked">
-        <Columns names={['Name', 'Identifier', 'Made']} />
-        <tbody>
-          {accounts.map((account) => (
-            <tr key={account.id}>
-              <th scope="row">{account.name}</th>
-              <td class="mono muted">{account.id}</td>
-              <td class="muted" data-name="Made">
-                <Time at={account.created_on} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </TableFrame>
+      <ListTable
+        label="Accounts"
+        columns={['Name', 'Identifier', 'Made']}
+        items={accounts}
+        keyOf={({ id }) => id}
+        row={(account) => (
+          <tr>
+            <th scope="row">{account.name}</th>
+            <td class="mono muted">{account.id}</td>
+            <td class="muted" data-name="Made">
+              <Time at={account.created_on} />
+            </td>
+          </tr>
+        )}
+      />
       <p class="hint">
         <code>zoneplane account create NAME</code> makes another one.
       </p>

@@ -1,6 +1,8 @@
 /** Makes a token: permissions chosen in words, with the JSON that is sent beside them. */
+
 import { useEffect, useId, useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
+import { TextField } from '../../kit/form.js';
 import { useLoad, useSending } from '../../load.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
@@ -91,15 +93,13 @@ function Fields({ draft, groups, onChange }: FieldsProps) {
     });
   return (
     <>
-      <label class="field">
-        <span>Name</span>
-        <input
-          required
-          value={draft.name}
-          placeholder="certbot on web1"
-          onInput={(event) => onChange({ name: event.currentTarget.value })}
-        />
-      </label>
+      <TextField
+        label="Name"
+        required
+        value={draft.name}
+        placeholder="certbot on web1"
+        onChange={(name) => onChange({ name })}
+      />
       <fieldset class="checks">
         <legend>It may</legend>
         {groups.map(({ id, name }) => (
@@ -110,42 +110,31 @@ function Fields({ draft, groups, onChange }: FieldsProps) {
         ))}
       </fieldset>
       <ZoneChoice zone={draft.zone} onChange={(zone) => onChange({ zone })} />
-      <label class="field">
-        <span>Only these record types</span>
-        <input
-          value={draft.types}
-          placeholder="TXT"
-          onInput={(event) => onChange({ types: event.currentTarget.value })}
-        />
-        <span class="hint">Several with spaces or commas between them, here and below. Empty: all.</span>
-      </label>
-      <label class="field">
-        <span>Only these names of records</span>
-        <input
-          value={draft.names}
-          placeholder="_acme-challenge.*"
-          onInput={(event) => onChange({ names: event.currentTarget.value })}
-        />
-        <span class="hint">
-          For permissions on records; <code>*</code> stands for any characters. Empty: all.
-        </span>
-      </label>
-      <label class="field">
-        <span>Only from these networks</span>
-        <input
-          value={draft.networks}
-          placeholder="192.0.2.0/24"
-          onInput={(event) => onChange({ networks: event.currentTarget.value })}
-        />
-      </label>
-      <label class="field">
-        <span>Last day</span>
-        <input
-          type="date"
-          value={draft.expires}
-          onInput={(event) => onChange({ expires: event.currentTarget.value })}
-        />
-      </label>
+      <TextField
+        label="Only these record types"
+        value={draft.types}
+        placeholder="TXT"
+        onChange={(types) => onChange({ types })}
+        hint="Several with spaces or commas between them, here and below. Empty: all."
+      />
+      <TextField
+        label="Only these names of records"
+        value={draft.names}
+        placeholder="_acme-challenge.*"
+        onChange={(names) => onChange({ names })}
+        hint={
+          <>
+            For permissions on records; <code>*</code> stands for any characters. Empty: all.
+          </>
+        }
+      />
+      <TextField
+        label="Only from these networks"
+        value={draft.networks}
+        placeholder="192.0.2.0/24"
+        onChange={(networks) => onChange({ networks })}
+      />
+      <TextField label="Last day" type="date" value={draft.expires} onChange={(expires) => onChange({ expires })} />
     </>
   );
 }

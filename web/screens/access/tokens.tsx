@@ -1,11 +1,11 @@
 /** The user's API tokens: what they may do, from where, until when, and when they were last used. */
+
 import { useState } from 'preact/hooks';
-import { call } from '../../api.js';
+import { ListState, ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
-import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
-import { Columns, TableFrame } from '../../parts/table.js';
+import { Empty, ErrorNote } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { Token, Zone } from '../../types.js';
@@ -17,13 +17,9 @@ const PATH = '/user/tokens';
 export function Tokens() {
   const { answer, error, reload } = useLoad<Token[]>(`${PATH}?per_page=50`);
   const [making, setMaking] = useState(false);
-  const sending = useSending();
+  const sending = useSending(reload);
   const writes = mayWrite(usePermissions(), 'userTokens');
-  const remove = (id: string): void =>
-    void sending.run(async () => {
-      await call('DELETE', `${PATH}/${id}`);
-      reload();
-    });
+  const remove = (id: string): void => void sending.send('DELETE', `${PATH}/${id}`);
   const zones = useLoad<Zone[]>('/zones?per_page=50&order=name').answer?.result ?? [];
   const tokens = answer?.result ?? [];
   const make = writes && !making && (
@@ -34,9 +30,8 @@ export function Tokens() {
   return (
     <>
       {making && <NewToken onMade={reload} onClose={() => setMaking(false)} />}
-      {error && <ErrorNote error={error} onRetry={reload} />}
+      <ListState loaded={{ answer, error, reload }} what="tokens" />
       {sending.error && <ErrorNote error={sending.error} />}
-      {!answer && !error && <Loading what="tokens" />}
       {answer && tokens.length === 0 && !making && (
         <Empty title="There are no tokens yet">
           <p>A token is a secret for a program that may do only what you choose. Give each program its own.</p>
@@ -46,33 +41,33 @@ export function Tokens() {
       {tokens.length > 0 && (
         <>
           <div class="tools">{make}</div>
-          <TableFrame label="Tokens" class="stacked">
-            <Columns names={['Name', 'May', 'From', 'Used', 'Ends']} actions />
-            <tbody>
-              {tokens.map((token) => (
-                <tr key={token.id}>
-                  <th scope="row">
-                    {token.name} {token.status !== 'active' && <span class="chip bad">{token.status}</span>}
-                  </th>
-                  <td class="long muted">{permissionsOf(token, zones)}</td>
-                  <td class="muted" data-name="From">
-                    {networksOf(token)}
-                  </td>
-                  <td class="muted" data-name="Used">
-                    {token.last_used_on === undefined ? 'never' : <Time at={token.last_used_on} />}
-                  </td>
-                  <td class="muted" data-name="Ends">
-                    {token.expires_on === undefined ? 'never' : <Time at={token.expires_on} exact />}
-                  </td>
-                  <td class="row-actions">
-                    {writes && (
-                      <Confirm what={token.name} busy={sending.busy} quiet onConfirm={() => remove(token.id)} />
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </TableFrame>
+          <ListTable
+            label="Tokens"
+            columns={['Name', 'May', 'From', 'Used', 'Ends']}
+            actions
+            items={tokens}
+            keyOf={({ id }) => id}
+            row={(token) => (
+              <tr>
+                <th scope="row">
+                  {token.name} {token.status !== 'active' && <span class="chip bad">{token.status}</span>}
+                </th>
+                <td class="long muted">{permissionsOf(token, zones)}</td>
+                <td class="muted" data-name="From">
+                  {networksOf(token)}
+                </td>
+                <td class="muted" data-name="Used">
+                  {token.last_used_on === undefined ? 'never' : <Time at={token.last_used_on} />}
+                </td>
+                <td class="muted" data-name="Ends">
+                  {token.expires_on === undefined ? 'never' : <Time at={token.expires_on} exact />}
+                </td>
+                <td class="row-actions">
+                  {writes && <Confirm what={token.name} busy={sending.busy} quiet onConfirm={() => remove(token.id)} />}
+                </td>
+              </tr>
+            )}
+          />
         </>
       )}
       {!making && (

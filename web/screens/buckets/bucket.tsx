@@ -1,6 +1,6 @@
 /** One bucket: its objects by prefix, upload with progress, download, and the names that show it to the public. */
 import { useRef, useState } from 'preact/hooks';
-import { ApiError, BASE, call, pathWith, upload } from '../../api.js';
+import { ApiError, BASE, pathWith, upload } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
 import { NoAccount, useAccount } from '../../parts/account.js';
 import { Confirm } from '../../parts/confirm.js';
@@ -10,7 +10,7 @@ import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Link, usePlace, withQuery } from '../../router.js';
-import type { ScreenProps } from '../../screens.js';
+import type { ScreenProps } from '../../screen.js';
 import { mayRead, mayWrite, usePermissions } from '../../session.js';
 import type { BucketObject, ObjectListInfo } from '../../types.js';
 import { DeleteBucket } from './delete-bucket.js';
@@ -206,12 +206,8 @@ interface ObjectsProps {
 }
 
 function Objects({ base, objects, folders, prefix, busy, writes, onChange }: ObjectsProps) {
-  const sending = useSending();
-  const remove = (key: string): void =>
-    void sending.run(async () => {
-      await call('DELETE', `${base}/objects/${pathOfKey(key)}`);
-      onChange();
-    });
+  const sending = useSending(onChange);
+  const remove = (key: string): void => void sending.send('DELETE', `${base}/objects/${pathOfKey(key)}`);
   return (
     <>
       {sending.error && <ErrorNote error={sending.error} />}

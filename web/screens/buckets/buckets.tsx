@@ -1,11 +1,13 @@
 /** Buckets of an account. */
+
 import { useState } from 'preact/hooks';
-import { call, pathWith } from '../../api.js';
+import { pathWith } from '../../api.js';
+import { TextField } from '../../kit/form.js';
+import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { AccountChoice, NoAccount, useAccount } from '../../parts/account.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
-import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { oneWord } from '../../parts/typed.js';
 import { Link } from '../../router.js';
@@ -40,25 +42,24 @@ export default function Buckets() {
           </p>
         </Empty>
       )}
-      {buckets.length > 0 && (
-        <TableFrame label="Buckets" class="stacked">
-          <Columns names={['Name', 'Created']} />
-          <tbody>
-            {buckets.map((bucket) => (
-              <tr key={bucket.name}>
-                <th scope="row">
-                  <Link class="name" href={pathWith(`/buckets/${bucket.name}`, { account: account?.id })}>
-                    {bucket.name}
-                  </Link>
-                </th>
-                <td class="muted" data-name="Created">
-                  <Time at={bucket.creation_date} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </TableFrame>
-      )}
+      <ListTable
+        label="Buckets"
+        columns={['Name', 'Created']}
+        items={buckets}
+        keyOf={({ name }) => name}
+        row={(bucket) => (
+          <tr>
+            <th scope="row">
+              <Link class="name" href={pathWith(`/buckets/${bucket.name}`, { account: account?.id })}>
+                {bucket.name}
+              </Link>
+            </th>
+            <td class="muted" data-name="Created">
+              <Time at={bucket.creation_date} />
+            </td>
+          </tr>
+        )}
+      />
       {base && path && (
         <Curl
           request={{ method: 'GET', path }}
@@ -71,27 +72,22 @@ export default function Buckets() {
 
 function NewBucket({ base, onMade }: { readonly base: string; readonly onMade: () => void }) {
   const [name, setName] = useState('');
-  const sending = useSending();
+  const sending = useSending(onMade);
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
-    const done = await sending.run(async () => {
-      await call('POST', base, { body: { name: oneWord(name) } });
-      onMade();
-    });
+    const done = await sending.send('POST', base, { body: { name: oneWord(name) } });
     if (done) setName('');
   };
   return (
     <form class="line-form" onSubmit={(event) => void submit(event)}>
-      <label class="field">
-        <span>New bucket</span>
-        <input
-          required
-          value={name}
-          placeholder="assets"
-          autocapitalize="none"
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-      </label>
+      <TextField
+        label="New bucket"
+        required
+        value={name}
+        placeholder="assets"
+        autocapitalize="none"
+        onChange={setName}
+      />
       <button type="submit" class="primary" disabled={sending.busy}>
         {sending.busy ? 'Creating…' : 'Create the bucket'}
       </button>

@@ -1,6 +1,8 @@
 /** The names of zones at which everybody may read a bucket. */
+
 import { useState } from 'preact/hooks';
 import { ApiError, call, pathWith } from '../../api.js';
+import { TextField } from '../../kit/form.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
@@ -78,17 +80,15 @@ function Attach({ path, onDone }: { readonly path: string; readonly onDone: () =
   return (
     <>
       <form class="line-form" onSubmit={submit}>
-        <label class="field">
-          <span>Name in one of your zones</span>
-          <input
-            required
-            value={name}
-            placeholder="assets.example.com"
-            autocapitalize="none"
-            spellcheck={false}
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-        </label>
+        <TextField
+          label="Name in one of your zones"
+          required
+          value={name}
+          placeholder="assets.example.com"
+          autocapitalize="none"
+          spellcheck={false}
+          onChange={setName}
+        />
         <button type="submit" disabled={sending.busy}>
           {sending.busy ? 'Attaching…' : 'Attach'}
         </button>

@@ -1,6 +1,7 @@
 /** Who can read a bucket without a credential: names of zones that show it, and the bucket application with its allow-list. */
+
 import { useState } from 'preact/hooks';
-import { call } from '../../api.js';
+import { TextField } from '../../kit/form.js';
 import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
@@ -60,22 +61,16 @@ function Allowed({ keys }: { readonly keys: readonly string[] }) {
 
 function Bind({ path, onDone }: { readonly path: string; readonly onDone: () => void }) {
   const [binding, setBinding] = useState('MY_BUCKET');
-  const sending = useSending();
+  const sending = useSending(onDone);
   const body = { binding: binding.trim() };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    void sending.run(async () => {
-      await call('PUT', path, { body });
-      onDone();
-    });
+    void sending.send('PUT', path, { body });
   };
   return (
     <>
       <form class="line-form" onSubmit={submit}>
-        <label class="field">
-          <span>Serve this bucket as</span>
-          <input required value={binding} onInput={(event) => setBinding(event.currentTarget.value)} />
-        </label>
+        <TextField label="Serve this bucket as" required value={binding} onChange={setBinding} />
         <button type="submit" disabled={sending.busy}>
           {sending.busy ? 'Binding…' : 'Bind'}
         </button>

@@ -1,18 +1,21 @@
 /** Certificates of a zone: the automatic one, those that are ordered, and what each waits for. */
+
 import { Fragment } from 'preact';
 import { call, pathWith } from '../../api.js';
+import { ChoiceField } from '../../kit/form.js';
+import { ListState } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { AuthorityOptions, CertificateChip, Issuer } from '../../parts/certificate.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
-import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
+import { Empty, ErrorNote } from '../../parts/notes.js';
 import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { asciiName } from '../../parts/zone.js';
 import { Link, usePlace, withQuery } from '../../router.js';
-import type { ZoneScreenProps } from '../../screens.js';
+import type { ZoneScreenProps } from '../../screen.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { Pack, UniversalView, Zone } from '../../types.js';
 import { Order } from './order.js';
@@ -34,8 +37,7 @@ export default function Certificates({ zone, base: screens }: ZoneScreenProps) {
   return (
     <>
       <Universal zone={zone} writes={writes} onChange={reload} />
-      {error && <ErrorNote error={error} onRetry={reload} />}
-      {!answer && !error && <Loading what="certificates" />}
+      <ListState loaded={{ answer, error, reload }} what="certificates" />
       {isPastEnd(answer?.info) && <PastEnd />}
       {answer?.result.length === 0 && !isPastEnd(answer.info) && (
         <Empty title="There are no certificates yet">
@@ -127,17 +129,16 @@ function Universal({ zone, writes, onChange }: UniversalProps) {
         )}
       </p>
       {writes && enabled && (
-        <label class="field narrow">
-          <span>Issued by</span>
-          <select
-            value={authority}
-            disabled={sending.busy}
-            onChange={(event) => send({ certificate_authority: event.currentTarget.value })}
-          >
-            <option value="">The server chooses</option>
-            <AuthorityOptions />
-          </select>
-        </label>
+        <ChoiceField
+          label="Issued by"
+          narrow
+          value={authority}
+          disabled={sending.busy}
+          onChange={(certificate_authority) => send({ certificate_authority })}
+        >
+          <option value="">The server chooses</option>
+          <AuthorityOptions />
+        </ChoiceField>
       )}
       {writes && (
         <span class="actions begin">

@@ -1,11 +1,12 @@
 /** Ordering a certificate for names of the zone. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { ChoiceField, FormActions, LinesField } from '../../kit/form.js';
 import { useLoad, useSending } from '../../load.js';
 import { AuthorityOptions } from '../../parts/certificate.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
-import { ErrorNote } from '../../parts/notes.js';
 import { asciiName } from '../../parts/zone.js';
 import { go, useIsHere, withQuery } from '../../router.js';
 import type { Pack, PackQuota, Zone } from '../../types.js';
@@ -54,50 +55,36 @@ export function Order({ zone, base, onMade }: OrderProps) {
         without you. {used !== undefined && `This zone has ${used} of at most ${allocated} that are ordered.`}
       </p>
       <form class="form" onSubmit={(event) => void submit(event)}>
-        <label class="field">
-          <span>Names, one a line</span>
-          <textarea
-            required
-            rows={3}
-            value={hosts}
-            spellcheck={false}
-            autocapitalize="none"
-            onInput={(event) => setHosts(event.currentTarget.value)}
-          />
-          <span class="hint">
-            {name} must be among them. <code>*.shop.{name}</code> is for all names one label below shop.{name}.
-          </span>
-        </label>
-        <label class="field">
-          <span>Proven by</span>
-          <select value={method} onChange={(event) => setMethod(event.currentTarget.value)}>
-            <option value="txt">TXT record</option>
-            <option value="http">HTTP: the names lead here</option>
-          </select>
-        </label>
-        <label class="field">
-          <span>Authority</span>
-          <select value={authority} onChange={(event) => setAuthority(event.currentTarget.value)}>
-            <AuthorityOptions />
-          </select>
-        </label>
-        <label class="field">
-          <span>Valid for</span>
-          <select value={String(days)} onChange={(event) => setDays(Number(event.currentTarget.value))}>
-            {DAYS.map((length) => (
-              <option key={length} value={String(length)}>
-                {length} days
-              </option>
-            ))}
-          </select>
-        </label>
-        <span class="actions">
-          <button type="submit" class="primary" disabled={sending.busy}>
-            {sending.busy ? 'Ordering…' : 'Order'}
-          </button>
-        </span>
+        <LinesField
+          label="Names, one a line"
+          required
+          rows={3}
+          value={hosts}
+          spellcheck={false}
+          autocapitalize="none"
+          onChange={setHosts}
+          hint={
+            <>
+              {name} must be among them. <code>*.shop.{name}</code> is for all names one label below shop.{name}.
+            </>
+          }
+        />
+        <ChoiceField label="Proven by" value={method} onChange={setMethod}>
+          <option value="txt">TXT record</option>
+          <option value="http">HTTP: the names lead here</option>
+        </ChoiceField>
+        <ChoiceField label="Authority" value={authority} onChange={setAuthority}>
+          <AuthorityOptions />
+        </ChoiceField>
+        <ChoiceField label="Valid for" value={String(days)} onChange={(value) => setDays(Number(value))}>
+          {DAYS.map((length) => (
+            <option key={length} value={String(length)}>
+              {length} days
+            </option>
+          ))}
+        </ChoiceField>
+        <FormActions sending={sending} verb="Order" doing="Ordering…" />
       </form>
-      {sending.error && <ErrorNote error={sending.error} />}
       <Curl request={{ method: 'POST', path, body }} />
     </Panel>
   );

@@ -1,5 +1,7 @@
 /** One certificate of a zone: what it waits for, what proves its names, and what was issued. */
+
 import { call } from '../../api.js';
+import { ChoiceField } from '../../kit/form.js';
 import { useSending } from '../../load.js';
 import { challengeFilesOf, challengesOf, Delegations, IssuedFacts, NOT_TRUSTED } from '../../parts/certificate.js';
 import { Confirm } from '../../parts/confirm.js';
@@ -87,17 +89,16 @@ export function OnePack({ zone, base, pack, writes, onChange }: OnePackProps) {
       {sending.error && <ErrorNote error={sending.error} />}
       <p class="lead">{nextOf(pack)}</p>
       {changes && isOrdered && (
-        <label class="field narrow">
-          <span>Its names are proven by</span>
-          <select
-            value={pack.validation_method}
-            disabled={sending.busy}
-            onChange={(event) => send('PATCH', methodPath, { validation_method: event.currentTarget.value })}
-          >
-            <option value="txt">TXT record</option>
-            <option value="http">HTTP: the names lead here</option>
-          </select>
-        </label>
+        <ChoiceField
+          label="Its names are proven by"
+          narrow
+          value={pack.validation_method}
+          disabled={sending.busy}
+          onChange={(value) => send('PATCH', methodPath, { validation_method: value })}
+        >
+          <option value="txt">TXT record</option>
+          <option value="http">HTTP: the names lead here</option>
+        </ChoiceField>
       )}
       <Proofs pack={pack} />
       {pack.certificates.length > 0 && <h3>{pack.certificates.length === 1 ? 'Certificate' : 'Certificates'}</h3>}

@@ -1,14 +1,14 @@
 /** DNSSEC of a zone: its state in plain words, the DS record to copy, what the parent has, keys and rollovers. */
+
 import type { ComponentChildren } from 'preact';
-import { call } from '../../api.js';
+import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
 import { ErrorNote, Loading, WORKING } from '../../parts/notes.js';
-import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
-import type { ZoneScreenProps } from '../../screens.js';
+import type { ZoneScreenProps } from '../../screen.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { DnssecKey, Dnssec as DnssecState, DnssecStatus } from '../../types.js';
 import { SaidByHand } from './said-by-hand.js';
@@ -16,39 +16,25 @@ import { Willing } from './willing.js';
 
 const REFRESH_MS = 10_000;
 
-export default function Dnssec({ zone }: ZoneScreenProps) {
-  const path = `/zones/${zone.id}/dnssec`;
+/** What is known of the signing of a zone, and what can be done about it. */
+function useDnssec(path: string) {
   const state = useLoad<DnssecState>(path, { everyMs: REFRESH_MS });
   const isSigned = state.answer !== undefined && state.answer.result.status !== 'disabled';
   const status = useLoad<DnssecStatus>(isSigned ? `${path}/status` : undefined, { everyMs: REFRESH_MS });
   const keys = useLoad<DnssecKey[]>(isSigned ? `${path}/keys` : undefined, { everyMs: REFRESH_MS });
-  const sending = useSending();
-  const writes = mayWrite(usePermissions(), 'dns');
   const reload = (): void => {
-    state.reload();
-    status.reload();
-    keys.reload();
+    for (const loaded of [state, status, keys]) loaded.reload();
   };
-  const change = (next: 'active' | 'disabled'): void =>
-    void sending.run(async () => {
-      await call('PATCH', path, { body: { status: next } });
-      reload();
-    });
-  const deny = (denial: Denial): void =>
-    void sending.run(async () => {
-      await call('PATCH', path, { body: { denial } });
-      reload();
-    });
-  const take = (wanted: boolean): void =>
-    void sending.run(async () => {
-      await call('PATCH', path, { body: { dnssec_parental_agent: wanted } });
-      reload();
-    });
-  const roll = (role: 'zsk' | 'ksk'): void =>
-    void sending.run(async () => {
-      await call('POST', `${path}/rollover`, { body: { role } });
-      reload();
-    });
+  const sending = useSending(reload);
+  const change = (body: object): void => void sending.send('PATCH', path, { body });
+  const roll = (role: 'zsk' | 'ksk'): void => void sending.send('POST', `${path}/rollover`, { body: { role } });
+  return { state, isSigned, status, keys, reload, sending, change, roll };
+}
+
+export default function Dnssec({ zone }: ZoneScreenProps) {
+  const path = `/zones/${zone.id}/dnssec`;
+  const { state, isSigned, status, keys, reload, sending, change, roll } = useDnssec(path);
+  const writes = mayWrite(usePermissions(), 'dns');
   if (state.error) return <ErrorNote error={state.error} onRetry={reload} />;
   if (!state.answer) return <Loading what="DNSSEC" />;
   const dnssec = state.answer.result;
@@ -60,12 +46,17 @@ export default function Dnssec({ zone }: ZoneScreenProps) {
     <>
       <Said dnssec={dnssec} status={status.answer?.result} keys={keys.answer?.result ?? []}>
         {writes && next === 'active' && (
-          <button type="button" class="primary" disabled={sending.busy} onClick={() => change(next)}>
+          <button type="button" class="primary" disabled={sending.busy} onClick={() => change({ status: next })}>
             {sending.busy ? WORKING : 'Sign this zone'}
           </button>
         )}
         {writes && next === 'disabled' && (
-          <Confirm verb="Stop signing" what={zone.name} busy={sending.busy} onConfirm={() => change(next)} />
+          <Confirm
+            verb="Stop signing"
+            what={zone.name}
+            busy={sending.busy}
+            onConfirm={() => change({ status: next })}
+          />
         )}
       </Said>
       {sending.error && <ErrorNote error={sending.error} />}
@@ -82,7 +73,7 @@ export default function Dnssec({ zone }: ZoneScreenProps) {
       {isSigned && status.answer && (
         <Signatures
           status={status.answer.result}
-          onDeny={writes && !dnssec.dnssec_presigned ? deny : undefined}
+          onDeny={writes && !dnssec.dnssec_presigned ? (denial) => change({ denial }) : undefined}
           busy={sending.busy}
         />
       )}
@@ -90,7 +81,7 @@ export default function Dnssec({ zone }: ZoneScreenProps) {
         <ZonesBelow
           path={path}
           isTaking={dnssec.dnssec_parental_agent}
-          onTake={writes ? take : undefined}
+          onTake={writes ? (wanted) => change({ dnssec_parental_agent: wanted }) : undefined}
           busy={sending.busy}
         />
       )}
@@ -310,32 +301,33 @@ function Keys({ keys, onRoll, busy }: KeysProps) {
   );
   return (
     <Panel title="Keys" aside={buttons}>
-      <TableFrame label="List of keys" class="stacked">
-        <Columns names={['Key', 'State', 'Since', 'Next step']} />
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.id}>
-              <th scope="row">
-                {key.key_tag} <span class="muted">{ROLES[key.role]}</span>
-              </th>
-              <td>
-                <span class={`chip ${key.state === 'active' ? 'good' : 'wait'}`}>{STATES[key.state]}</span>
-              </td>
-              <td class="muted" data-name="Since">
-                <Time at={key.since} />
-              </td>
-              <td class="muted">
-                {key.waiting_for ?? '–'}
-                {key.until !== null && (
-                  <>
-                    , not before <Time at={key.until} exact />
-                  </>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </TableFrame>
+      <ListTable
+        label="List of keys"
+        columns={['Key', 'State', 'Since', 'Next step']}
+        items={keys}
+        keyOf={({ id }) => id}
+        row={(key) => (
+          <tr>
+            <th scope="row">
+              {key.key_tag} <span class="muted">{ROLES[key.role]}</span>
+            </th>
+            <td>
+              <span class={`chip ${key.state === 'active' ? 'good' : 'wait'}`}>{STATES[key.state]}</span>
+            </td>
+            <td class="muted" data-name="Since">
+              <Time at={key.since} />
+            </td>
+            <td class="muted">
+              {key.waiting_for ?? '–'}
+              {key.until !== null && (
+                <>
+                  , not before <Time at={key.until} exact />
+                </>
+              )}
+            </td>
+          </tr>
+        )}
+      />
     </Panel>
   );
 }

@@ -1,5 +1,4 @@
 /** What the parent has, said by people: where its servers cannot be asked from here. */
-import { call } from '../../api.js';
 import { readAgain, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
@@ -13,14 +12,10 @@ interface SaidByHandProps {
 }
 
 export function SaidByHand({ path, dnssec: { status, key_tag: tag } }: SaidByHandProps) {
-  const sending = useSending();
+  const sending = useSending(readAgain);
   if (status !== 'pending' && status !== 'pending-disabled') return null;
   const request = { method: 'POST', path: `${path}/ds_seen`, body: { key_tag: status === 'pending' ? tag : null } };
-  const say = (): void =>
-    void sending.run(async () => {
-      await call(request.method, request.path, { body: request.body });
-      readAgain();
-    });
+  const say = (): void => void sending.send(request.method, request.path, { body: request.body });
   return (
     <>
       <p class="muted">

@@ -5,7 +5,7 @@ import { Curl, type Request } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
 import { Link } from '../../router.js';
-import type { ZoneScreenProps } from '../../screens.js';
+import type { ZoneScreenProps } from '../../screen.js';
 import { mayRead, mayWrite, usePermissions } from '../../session.js';
 import type { DnsRecord, Zone, ZoneSetting } from '../../types.js';
 import { type About, GROUPS, type Group, type SettingValues } from './catalog.js';

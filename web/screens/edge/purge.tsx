@@ -1,6 +1,8 @@
 /** Purging: the cache of the edge forgets everything of a zone, or what is named. */
+
 import { useState } from 'preact/hooks';
 import { type ApiError, call } from '../../api.js';
+import { ChoiceField, LinesField } from '../../kit/form.js';
 import { useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
@@ -94,29 +96,24 @@ export function Purge({ zone }: { readonly zone: Zone }) {
         <code>HIT</code>.
       </p>
       <form class="form" onSubmit={(event) => void submit(event)}>
-        <label class="field">
-          <span>What to purge</span>
-          <select value={kind} onChange={(event) => setKind(event.currentTarget.value as Kind)}>
-            {Object.entries(KINDS).map(([id, about]) => (
-              <option key={id} value={id}>
-                {about.words}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label class="field">
-          <span>One {one} a line</span>
-          <textarea
-            required
-            rows={3}
-            value={text}
-            placeholder={example(asciiName(zone))}
-            spellcheck={false}
-            autocapitalize="none"
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-          <span class="hint">{hint}</span>
-        </label>
+        <ChoiceField label="What to purge" value={kind} onChange={(value) => setKind(value as Kind)}>
+          {Object.entries(KINDS).map(([id, about]) => (
+            <option key={id} value={id}>
+              {about.words}
+            </option>
+          ))}
+        </ChoiceField>
+        <LinesField
+          label={<>One {one} a line</>}
+          required
+          rows={3}
+          value={text}
+          placeholder={example(asciiName(zone))}
+          spellcheck={false}
+          autocapitalize="none"
+          onChange={setText}
+          hint={hint}
+        />
         <span class="actions">
           <button type="submit" disabled={sending.busy || items.length === 0}>
             {sending.busy ? 'Purging…' : `Purge ${items.length > 1 ? several : one}`}

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { pathWith } from '../../api.js';
+import { ChoiceField } from '../../kit/form.js';
 import { useLoad } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
@@ -11,7 +12,7 @@ import { Columns, TableFrame } from '../../parts/table.js';
 import { oneWord } from '../../parts/typed.js';
 import { asciiName } from '../../parts/zone.js';
 import { go, usePlace, withQuery } from '../../router.js';
-import type { ZoneScreenProps } from '../../screens.js';
+import type { ZoneScreenProps } from '../../screen.js';
 import type { Explanation, RecordType } from '../../types.js';
 
 const STEPS: Readonly<Record<Explanation['steps'][number]['step'], string>> = {
@@ -66,14 +67,11 @@ export default function Explain({ zone }: ZoneScreenProps) {
             onInput={(event) => setName(event.currentTarget.value)}
           />
         </label>
-        <label class="field">
-          <span>Type</span>
-          <select value={type} onChange={(event) => setType(event.currentTarget.value)}>
-            {offered.map((option) => (
-              <option key={option}>{option}</option>
-            ))}
-          </select>
-        </label>
+        <ChoiceField label="Type" value={type} onChange={setType}>
+          {offered.map((option) => (
+            <option key={option}>{option}</option>
+          ))}
+        </ChoiceField>
         <label class="field">
           <span>Client subnet</span>
           <input

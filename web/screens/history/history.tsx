@@ -1,6 +1,8 @@
 /** Who changed a zone, when, and how; the records of any moment; the way back. */
+
 import { useState } from 'preact/hooks';
 import { ApiError, call, pathWith } from '../../api.js';
+import { ListState, ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Dialog } from '../../parts/dialog.js';
@@ -9,11 +11,10 @@ import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Receipt, type Saved } from '../../parts/receipt.js';
 import { contentText, printTtl } from '../../parts/record.js';
-import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Who } from '../../parts/who.js';
 import { go, Link, usePlace, withQuery } from '../../router.js';
-import type { ZoneScreenProps } from '../../screens.js';
+import type { ZoneScreenProps } from '../../screen.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { Diff, DnsRecord, Zone, ZoneEdit, ZoneRestore } from '../../types.js';
 
@@ -50,8 +51,7 @@ export default function History({ zone }: ZoneScreenProps) {
   return (
     <>
       {saved && <Receipt key={saved.at} zone={zone} saved={saved} onClose={() => setSaved(undefined)} />}
-      {error && <ErrorNote error={error} onRetry={reload} />}
-      {!answer && !error && <Loading what="the history" />}
+      <ListState loaded={{ answer, error, reload }} what="the history" />
       {isPastEnd(answer?.info) && <PastEnd />}
       {answer?.result.length === 0 && !isPastEnd(answer.info) && (
         <Empty title="Nothing has changed yet">
@@ -222,28 +222,29 @@ function Moment({ zone, at }: { readonly zone: Zone; readonly at: string }) {
           Back to the history
         </button>
       </div>
-      {error && <ErrorNote error={error} onRetry={reload} />}
-      {!answer && !error && <Loading what="the records of that moment" />}
+      <ListState loaded={{ answer, error, reload }} what="the records of that moment" />
       {answer && (
-        <TableFrame label="Records of that moment" class="stacked" busy={busy}>
-          <Columns names={['Name', 'Type', 'Content', 'TTL']} />
-          <tbody>
-            {answer.result.map((record) => (
-              <tr key={record.id}>
-                <th scope="row" class="mono">
-                  {record.name}
-                </th>
-                <td>{record.type}</td>
-                <td class="content-cell">
-                  <span class="mono content" title={contentText(record)}>
-                    {contentText(record)}
-                  </span>
-                </td>
-                <td class="muted nowrap">{printTtl(record.ttl)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </TableFrame>
+        <ListTable
+          label="Records of that moment"
+          busy={busy}
+          columns={['Name', 'Type', 'Content', 'TTL']}
+          items={answer.result}
+          keyOf={({ id }) => id}
+          row={(record) => (
+            <tr>
+              <th scope="row" class="mono">
+                {record.name}
+              </th>
+              <td>{record.type}</td>
+              <td class="content-cell">
+                <span class="mono content" title={contentText(record)}>
+                  {contentText(record)}
+                </span>
+              </td>
+              <td class="muted nowrap">{printTtl(record.ttl)}</td>
+            </tr>
+          )}
+        />
       )}
       {answer?.info && <Paging info={answer.info} nouns={['record', 'records']} />}
       <Curl request={{ method: 'GET', path }} />

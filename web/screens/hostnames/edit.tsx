@@ -1,9 +1,9 @@
 /** Changes what was chosen for a custom hostname. */
+
 import { useState } from 'preact/hooks';
-import { call } from '../../api.js';
+import { FormActions } from '../../kit/form.js';
 import { useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
-import { ErrorNote } from '../../parts/notes.js';
 import type { CustomHostname } from '../../types.js';
 import { changeOf, MethodField, OptionFields, optionsOf } from './options.js';
 
@@ -17,7 +17,7 @@ interface EditProps {
 export function Edit({ path, hostname, onDone }: EditProps) {
   const [before, setBefore] = useState<ReturnType<typeof optionsOf>>();
   const [options, setOptions] = useState(() => optionsOf(hostname));
-  const sending = useSending();
+  const sending = useSending(onDone);
   if (!before) {
     const open = (): void => {
       setOptions(optionsOf(hostname));
@@ -35,10 +35,7 @@ export function Edit({ path, hostname, onDone }: EditProps) {
   const isSame = Object.keys(body).length === 0;
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
-    const done = await sending.run(async () => {
-      await call('PATCH', path, { body });
-      onDone();
-    });
+    const done = await sending.send('PATCH', path, { body });
     if (done) setBefore(undefined);
   };
   return (
@@ -51,15 +48,13 @@ export function Edit({ path, hostname, onDone }: EditProps) {
         isTlsChosen={before.minimumTls !== ''}
         onChange={setOptions}
       />
-      {sending.error && <ErrorNote error={sending.error} />}
-      <div class="actions">
-        <button type="submit" class="primary" disabled={sending.busy || isSame}>
-          {sending.busy ? 'Saving…' : 'Save'}
-        </button>
-        <button type="button" onClick={() => setBefore(undefined)}>
-          Cancel
-        </button>
-      </div>
+      <FormActions
+        sending={sending}
+        verb="Save"
+        doing="Saving…"
+        disabled={isSame}
+        onCancel={() => setBefore(undefined)}
+      />
       <Curl request={{ method: 'PATCH', path, body }} />
     </form>
   );

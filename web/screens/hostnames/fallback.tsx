@@ -1,6 +1,6 @@
 /** Where requests for custom hostnames go: the fallback origin of the zone. Without one, no hostname becomes active. */
 import { useId, useRef, useState } from 'preact/hooks';
-import { call, pathWith } from '../../api.js';
+import { pathWith } from '../../api.js';
 import { type Loaded, useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
@@ -90,17 +90,14 @@ interface ChoiceProps {
 
 function Choice({ zone, path, screens, onDone }: ChoiceProps) {
   const [origin, setOrigin] = useState('');
-  const sending = useSending();
+  const sending = useSending(onDone);
   const list = useId();
   const proxied = useLoad<DnsRecord[]>(pathWith(`/zones/${zone.id}/dns_records`, { proxied: 'true', per_page: 100 }));
   const names = [...new Set((proxied.answer?.result ?? []).map(({ name }) => name))];
   const body = { origin: asciiName({ name: oneWord(origin) }) };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    void sending.run(async () => {
-      await call('PUT', path, { body });
-      onDone();
-    });
+    void sending.send('PUT', path, { body });
   };
   return (
     <>

@@ -1,7 +1,10 @@
 /** Custom hostnames of a zone: which work, what is missing for the others, and who must do it. */
+
 import { Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
+import { TextField } from '../../kit/form.js';
+import { ListState } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { CertificateChip, toneOf } from '../../parts/certificate.js';
 import { Confirm } from '../../parts/confirm.js';
@@ -15,7 +18,7 @@ import { Time } from '../../parts/time.js';
 import { oneWord } from '../../parts/typed.js';
 import { asciiName } from '../../parts/zone.js';
 import { go, Link, useIsHere, usePlace, withQuery } from '../../router.js';
-import type { ZoneScreenProps } from '../../screens.js';
+import type { ZoneScreenProps } from '../../screen.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { CustomHostname, FallbackOrigin as Fallback } from '../../types.js';
 import { Certificates, Records } from './details.js';
@@ -69,8 +72,7 @@ export default function Hostnames({ zone, base: screens }: ZoneScreenProps) {
       <div class="tools">
         <Search name="search" label="Search hostnames" placeholder="Search hostnames" />
       </div>
-      {error && <ErrorNote error={error} onRetry={reload} />}
-      {!answer && !error && <Loading what="custom hostnames" />}
+      <ListState loaded={{ answer, error, reload }} what="custom hostnames" />
       {isPastEnd(answer?.info) && <PastEnd />}
       {answer?.result.length === 0 && !isPastEnd(answer.info) && (
         <Empty title={isSearched ? 'No hostname matches' : 'There are no custom hostnames yet'}>
@@ -160,16 +162,14 @@ function NewHostname({ base, onMade }: { readonly base: string; readonly onMade:
   return (
     <form onSubmit={(event) => void submit(event)}>
       <div class="line-form">
-        <label class="field">
-          <span>New hostname</span>
-          <input
-            required
-            value={name}
-            placeholder="shop.customer.example"
-            autocapitalize="none"
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-        </label>
+        <TextField
+          label="New hostname"
+          required
+          value={name}
+          placeholder="shop.customer.example"
+          autocapitalize="none"
+          onChange={setName}
+        />
         <MethodField options={options} onChange={setOptions} />
         <button type="submit" class="primary" disabled={sending.busy}>
           {sending.busy ? 'Adding…' : 'Add'}

@@ -1,4 +1,5 @@
 /** What can be chosen for a custom hostname: its certificate, and where its requests go. */
+import { ChoiceField, LinesField, TextField } from '../../kit/form.js';
 import { AuthorityOptions } from '../../parts/certificate.js';
 import { oneWord } from '../../parts/typed.js';
 import type { CustomHostname } from '../../types.js';
@@ -76,18 +77,16 @@ interface MethodFieldProps {
 
 export function MethodField({ options, onChange }: MethodFieldProps) {
   return (
-    <label class="field">
-      <span>Prove the certificate by</span>
-      <select
-        value={options.method}
-        onChange={(event) => onChange({ ...options, method: event.currentTarget.value === 'txt' ? 'txt' : 'http' })}
-      >
-        <option value="http" disabled={options.wildcard}>
-          HTTP: the name leads here
-        </option>
-        <option value="txt">TXT record</option>
-      </select>
-    </label>
+    <ChoiceField
+      label="Prove the certificate by"
+      value={options.method}
+      onChange={(value) => onChange({ ...options, method: value === 'txt' ? 'txt' : 'http' })}
+    >
+      <option value="http" disabled={options.wildcard}>
+        HTTP: the name leads here
+      </option>
+      <option value="txt">TXT record</option>
+    </ChoiceField>
   );
 }
 
@@ -104,39 +103,33 @@ export function OptionFields({ options, hasCertificate, isTlsChosen, onChange }:
     <>
       {hasCertificate && <CertificateFields options={options} isTlsChosen={isTlsChosen} onChange={set} />}
       <div class="fields">
-        <label class="field">
-          <span>Origin server</span>
-          <input
-            spellcheck={false}
-            autocapitalize="none"
-            placeholder="the fallback origin"
-            value={options.origin}
-            onInput={(event) => set({ origin: event.currentTarget.value })}
-          />
-          <span class="hint">A record of this zone, to which the requests of this hostname alone go.</span>
-        </label>
-        <label class="field">
-          <span>Name in TLS to the origin (SNI)</span>
-          <input
-            spellcheck={false}
-            autocapitalize="none"
-            placeholder="that of the origin server"
-            value={options.sni}
-            onInput={(event) => set({ sni: event.currentTarget.value })}
-          />
-          <span class="hint">:request_host_header: stands for the hostname itself.</span>
-        </label>
-        <label class="field">
-          <span>Metadata</span>
-          <textarea
-            rows={2}
-            spellcheck={false}
-            placeholder="customer: 4711"
-            value={options.metadata}
-            onInput={(event) => set({ metadata: event.currentTarget.value })}
-          />
-          <span class="hint">One on each line, as name: value. For your own programs.</span>
-        </label>
+        <TextField
+          label="Origin server"
+          spellcheck={false}
+          autocapitalize="none"
+          placeholder="the fallback origin"
+          value={options.origin}
+          onChange={(origin) => set({ origin })}
+          hint="A record of this zone, to which the requests of this hostname alone go."
+        />
+        <TextField
+          label="Name in TLS to the origin (SNI)"
+          spellcheck={false}
+          autocapitalize="none"
+          placeholder="that of the origin server"
+          value={options.sni}
+          onChange={(sni) => set({ sni })}
+          hint=":request_host_header: stands for the hostname itself."
+        />
+        <LinesField
+          label="Metadata"
+          rows={2}
+          spellcheck={false}
+          placeholder="customer: 4711"
+          value={options.metadata}
+          onChange={(metadata) => set({ metadata })}
+          hint="One on each line, as name: value. For your own programs."
+        />
       </div>
     </>
   );
@@ -152,27 +145,26 @@ function CertificateFields({ options, isTlsChosen, onChange }: CertificateFields
   return (
     <>
       <div class="fields">
-        <label class="field">
-          <span>Certificate authority</span>
-          <select value={options.authority} onChange={(event) => onChange({ authority: event.currentTarget.value })}>
-            <option value="">chosen by the service</option>
-            <AuthorityOptions />
-          </select>
-        </label>
-        <label class="field">
-          <span>Oldest version of TLS</span>
-          <select
-            value={options.minimumTls}
-            onChange={(event) => onChange({ minimumTls: event.currentTarget.value as Options['minimumTls'] })}
-          >
-            {!isTlsChosen && <option value="">as in the settings of the zone</option>}
-            {(['1.0', '1.1', '1.2', '1.3'] as const).map((version) => (
-              <option key={version} value={version}>
-                TLS {version}
-              </option>
-            ))}
-          </select>
-        </label>
+        <ChoiceField
+          label="Certificate authority"
+          value={options.authority}
+          onChange={(authority) => onChange({ authority })}
+        >
+          <option value="">chosen by the service</option>
+          <AuthorityOptions />
+        </ChoiceField>
+        <ChoiceField
+          label="Oldest version of TLS"
+          value={options.minimumTls}
+          onChange={(value) => onChange({ minimumTls: value as Options['minimumTls'] })}
+        >
+          {!isTlsChosen && <option value="">as in the settings of the zone</option>}
+          {(['1.0', '1.1', '1.2', '1.3'] as const).map((version) => (
+            <option key={version} value={version}>
+              TLS {version}
+            </option>
+          ))}
+        </ChoiceField>
       </div>
       <label class="check">
         <input

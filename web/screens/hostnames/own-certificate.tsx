@@ -1,6 +1,7 @@
 /** A certificate that somebody brings for a hostname, with its key. */
+
 import { useState } from 'preact/hooks';
-import { call } from '../../api.js';
+import { LinesField } from '../../kit/form.js';
 import { useSending } from '../../load.js';
 import { ErrorNote } from '../../parts/notes.js';
 import type { CustomHostname } from '../../types.js';
@@ -16,13 +17,12 @@ export function OwnCertificate({ path, ssl, onDone }: OwnCertificateProps) {
   const [isOpen, setOpen] = useState(false);
   const [certificate, setCertificate] = useState('');
   const [key, setKey] = useState('');
-  const sending = useSending();
+  const sending = useSending(onDone);
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const brought = { custom_certificate: certificate.trim(), custom_key: key.trim() };
-    const done = await sending.run(async () => {
-      await call('PATCH', path, { body: { ssl: { method: ssl.method, type: ssl.type, ...brought } } });
-      onDone();
+    const done = await sending.send('PATCH', path, {
+      body: { ssl: { method: ssl.method, type: ssl.type, ...brought } },
     });
     if (!done) return;
     // Nobody who comes to this screen later may read the key.
@@ -68,17 +68,15 @@ interface PemFieldProps {
 
 function PemField({ label, text, onText }: PemFieldProps) {
   return (
-    <label class="field">
-      <span>{label}</span>
-      <textarea
-        required
-        rows={4}
-        autocomplete="off"
-        spellcheck={false}
-        placeholder="-----BEGIN …"
-        value={text}
-        onInput={(event) => onText(event.currentTarget.value)}
-      />
-    </label>
+    <LinesField
+      label={label}
+      required
+      rows={4}
+      autocomplete="off"
+      spellcheck={false}
+      placeholder="-----BEGIN …"
+      value={text}
+      onChange={onText}
+    />
   );
 }

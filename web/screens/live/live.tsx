@@ -9,7 +9,7 @@ import { Empty, ErrorNote } from '../../parts/notes.js';
 import { Search } from '../../parts/search.js';
 import { TableFrame } from '../../parts/table.js';
 import { go, Link, usePlace, withQuery } from '../../router.js';
-import type { ZoneScreenProps } from '../../screens.js';
+import type { ZoneScreenProps } from '../../screen.js';
 import type { Activity, SampledQuery } from '../../types.js';
 
 const MOST_SHOWN = 200;

@@ -1,6 +1,7 @@
 /** The form of a record: its fields come from the type. Problems are shown at the field that has them. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../api.js';
+import { Switch } from '../../kit/form.js';
 import { ErrorNote } from '../../parts/notes.js';
 import { isTyping } from '../../parts/search.js';
 import type { RecordType } from '../../types.js';
@@ -24,12 +25,12 @@ interface EditorProps {
 
 const OTHER = 'other';
 
-export function Editor({ types, values: initial, drafts, form: key, apex, onKeep, onCancel, onDelete }: EditorProps) {
+/** What is typed, kept under a key until the form is done, and sent. */
+function useDraft({ types, values: initial, drafts, form: key, apex, onKeep }: EditorProps) {
   const [values, setValues] = useState<FormValues>(drafts.get(key) ?? initial ?? EMPTY);
   const [error, setError] = useState<ApiError>();
   const [busy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
-  const id = useId();
   const type = types.find((candidate) => candidate.type === values.type) ?? types[0]!;
   const set = (change: Partial<FormValues>): void => {
     const next = { ...values, ...change };
@@ -56,6 +57,17 @@ export function Editor({ types, values: initial, drafts, form: key, apex, onKeep
       setBusy(false);
     }
   };
+  return { form, values, type, set, error, busy, submit, clearError: () => setError(undefined) };
+}
+
+export function Editor(props: EditorProps) {
+  const { types, values: initial, apex, onCancel, onDelete } = props;
+  const { form, values, type, set, error, busy, submit, clearError } = useDraft(props);
+  const choose = (next: string): void => {
+    set({ type: next, members: usualMembers(types.find((candidate) => candidate.type === next)) });
+    // It was about fields that are gone.
+    clearError();
+  };
   // Those whose fields show what is wrong with them.
   const shown = new Set(['/name', '/ttl', '/comment', '/tags']);
   for (const { place, name } of type.members) shown.add(place === 'data' ? `/data/${name}` : `/${place}`);
@@ -78,81 +90,19 @@ export function Editor({ types, values: initial, drafts, form: key, apex, onKeep
           <select
             value={values.type}
             disabled={initial !== undefined}
-            onChange={(event) => {
-              const chosen = types.find((candidate) => candidate.type === event.currentTarget.value);
-              set({ type: event.currentTarget.value, members: usualMembers(chosen) });
-              // It was about fields that are gone.
-              setError(undefined);
-            }}
+            onChange={(event) => choose(event.currentTarget.value)}
           >
             {types.map((candidate) => (
               <option key={candidate.type}>{candidate.type}</option>
             ))}
           </select>
         </label>
-        <Field id={`${id}-name`} label="Name" problem={error?.at('/name')} hint={`@ is ${apex}`}>
-          {(attributes) => (
-            <input
-              {...attributes}
-              class="mono"
-              type="text"
-              spellcheck={false}
-              placeholder="@"
-              value={values.name}
-              onInput={(event) => set({ name: event.currentTarget.value })}
-            />
-          )}
-        </Field>
-        {type.members.map((member, index) => (
-          <MemberField
-            key={`${type.type} ${member.name}`}
-            id={`${id}-${member.name}`}
-            member={member}
-            isFirst={index === 0}
-            value={values.members[member.name] ?? ''}
-            problem={error?.at(member.place === 'data' ? `/data/${member.name}` : `/${member.place}`)}
-            onChange={(value) => set({ members: { ...values.members, [member.name]: value } })}
-          />
-        ))}
-        <TtlField id={`${id}-ttl`} ttl={values.ttl} problem={error?.at('/ttl')} onChange={(ttl) => set({ ttl })} />
+        <DataFields apex={apex} values={values} type={type} set={set} error={error} />
       </div>
       <p class="hint">
         {type.about} <span class="muted">({type.rfc})</span>
       </p>
-      <div class="editor-fields">
-        <Field id={`${id}-comment`} label="Comment" problem={error?.at('/comment')}>
-          {(attributes) => (
-            <input
-              {...attributes}
-              type="text"
-              dir="auto"
-              value={values.comment}
-              onInput={(event) => set({ comment: event.currentTarget.value })}
-            />
-          )}
-        </Field>
-        <Field id={`${id}-tags`} label="Tags" hint="One on each line, as name:value" problem={error?.at('/tags')}>
-          {(attributes) => (
-            <textarea
-              {...attributes}
-              rows={Math.min(6, Math.max(1, values.tags.split('\n').length))}
-              dir="auto"
-              value={values.tags}
-              onInput={(event) => set({ tags: event.currentTarget.value })}
-            />
-          )}
-        </Field>
-        {type.proxiable && (
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={values.proxied}
-              onChange={(event) => set({ proxied: event.currentTarget.checked })}
-            />
-            <span>Proxied through the edge</span>
-          </label>
-        )}
-      </div>
+      <AttributeFields values={values} type={type} set={set} error={error} />
       {error && general.length > 0 && <ErrorNote error={new ApiError(error.status, general)} />}
       <div class="editor-actions">
         <button type="submit" class="primary" disabled={busy}>
@@ -168,6 +118,81 @@ export function Editor({ types, values: initial, drafts, form: key, apex, onKeep
         )}
       </div>
     </form>
+  );
+}
+
+interface PartProps {
+  readonly values: FormValues;
+  readonly type: RecordType;
+  readonly set: (change: Partial<FormValues>) => void;
+  readonly error: ApiError | undefined;
+}
+
+/** What resolvers get: the name, the data, the TTL. */
+function DataFields({ apex, values, type, set, error }: PartProps & { readonly apex: string }) {
+  const id = useId();
+  return (
+    <>
+      <Field id={`${id}-name`} label="Name" problem={error?.at('/name')} hint={`@ is ${apex}`}>
+        {(attributes) => (
+          <input
+            {...attributes}
+            class="mono"
+            type="text"
+            spellcheck={false}
+            placeholder="@"
+            value={values.name}
+            onInput={(event) => set({ name: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      {type.members.map((member, index) => (
+        <MemberField
+          key={`${type.type} ${member.name}`}
+          id={`${id}-${member.name}`}
+          member={member}
+          isFirst={index === 0}
+          value={values.members[member.name] ?? ''}
+          problem={error?.at(member.place === 'data' ? `/data/${member.name}` : `/${member.place}`)}
+          onChange={(value) => set({ members: { ...values.members, [member.name]: value } })}
+        />
+      ))}
+      <TtlField id={`${id}-ttl`} ttl={values.ttl} problem={error?.at('/ttl')} onChange={(ttl) => set({ ttl })} />
+    </>
+  );
+}
+
+/** What stays here. */
+function AttributeFields({ values, type, set, error }: PartProps) {
+  const id = useId();
+  return (
+    <div class="editor-fields">
+      <Field id={`${id}-comment`} label="Comment" problem={error?.at('/comment')}>
+        {(attributes) => (
+          <input
+            {...attributes}
+            type="text"
+            dir="auto"
+            value={values.comment}
+            onInput={(event) => set({ comment: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      <Field id={`${id}-tags`} label="Tags" hint="One on each line, as name:value" problem={error?.at('/tags')}>
+        {(attributes) => (
+          <textarea
+            {...attributes}
+            rows={Math.min(6, Math.max(1, values.tags.split('\n').length))}
+            dir="auto"
+            value={values.tags}
+            onInput={(event) => set({ tags: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      {type.proxiable && (
+        <Switch label="Proxied through the edge" checked={values.proxied} onChange={(proxied) => set({ proxied })} />
+      )}
+    </div>
   );
 }
 

@@ -1,12 +1,14 @@
 /** Catalog zones (RFC 9432) of this server: lists of zones, by which other servers learn of new and removed zones. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { ChoiceField, FormActions, TextField } from '../../kit/form.js';
+import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
-import { Columns, TableFrame } from '../../parts/table.js';
 import type { Catalog, CatalogMember } from '../../types.js';
 import { PeersOfAccount } from './peers-of-account.js';
 import type { PartProps } from './servers.js';
@@ -47,42 +49,40 @@ export function Catalogs({ base, writes }: PartProps) {
         />
       )}
       {sending.error && <ErrorNote error={sending.error} />}
-      {catalogs.length > 0 && (
-        <TableFrame label="List of catalogs" class="stacked">
-          <Columns names={['Name', 'Lists', 'Servers', 'Serial']} actions />
-          <tbody>
-            {catalogs.map((catalog) => (
-              <tr key={catalog.id}>
-                <th scope="row" class="long">
-                  {catalog.name}
-                </th>
-                <td class="muted">
-                  {catalog.members === 'all' ? 'all zones of the account' : 'zones that are transferred to its servers'}
-                </td>
-                <td class="number" data-name="Servers">
-                  {catalog.peers.length}
-                </td>
-                <td class="number" data-name="Serial">
-                  {catalog.soa_serial}
-                </td>
-                <td class="row-actions">
-                  <button
-                    type="button"
-                    class="quiet"
-                    aria-expanded={open === catalog.id}
-                    onClick={() => setOpen(open === catalog.id ? undefined : catalog.id)}
-                  >
-                    Members
-                  </button>
-                  {writes && (
-                    <Confirm what={catalog.name} busy={sending.busy} quiet onConfirm={() => remove(catalog.id)} />
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </TableFrame>
-      )}
+      <ListTable
+        label="List of catalogs"
+        columns={['Name', 'Lists', 'Servers', 'Serial']}
+        actions
+        items={catalogs}
+        keyOf={({ id }) => id}
+        row={(catalog) => (
+          <tr>
+            <th scope="row" class="long">
+              {catalog.name}
+            </th>
+            <td class="muted">
+              {catalog.members === 'all' ? 'all zones of the account' : 'zones that are transferred to its servers'}
+            </td>
+            <td class="number" data-name="Servers">
+              {catalog.peers.length}
+            </td>
+            <td class="number" data-name="Serial">
+              {catalog.soa_serial}
+            </td>
+            <td class="row-actions">
+              <button
+                type="button"
+                class="quiet"
+                aria-expanded={open === catalog.id}
+                onClick={() => setOpen(open === catalog.id ? undefined : catalog.id)}
+              >
+                Members
+              </button>
+              {writes && <Confirm what={catalog.name} busy={sending.busy} quiet onConfirm={() => remove(catalog.id)} />}
+            </td>
+          </tr>
+        )}
+      />
       {open !== undefined && <Members path={`${path}/${open}/members`} />}
       <p class="hint">
         <code>zoneplane secondary print --catalog</code> prints the configuration of the other servers.
@@ -98,22 +98,23 @@ function Members({ path }: { readonly path: string }) {
   if (!answer) return null;
   if (answer.result.length === 0) return <p class="muted">It lists no zone yet.</p>;
   return (
-    <TableFrame label="Members of the catalog" class="stacked">
-      <Columns names={['Zone', 'Group', 'Member identifier']} />
-      <tbody>
-        {answer.result.map(({ zone_id: id, name, group, member_id: member }) => (
-          <tr key={id}>
-            <th scope="row">{name}</th>
-            <td class="muted" data-name="Group">
-              {group ?? '–'}
-            </td>
-            <td class="muted mono long" data-name="Identifier">
-              {member}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </TableFrame>
+    <ListTable
+      label="Members of the catalog"
+      columns={['Zone', 'Group', 'Member identifier']}
+      items={answer.result}
+      keyOf={({ zone_id }) => zone_id}
+      row={({ name, group, member_id: member }) => (
+        <tr>
+          <th scope="row">{name}</th>
+          <td class="muted" data-name="Group">
+            {group ?? '–'}
+          </td>
+          <td class="muted mono long" data-name="Identifier">
+            {member}
+          </td>
+        </tr>
+      )}
+    />
   );
 }
 
@@ -141,35 +142,29 @@ function NewCatalog({ path, base, onDone, onCancel }: NewCatalogProps) {
   return (
     <form class="form" onSubmit={submit}>
       <PeersOfAccount base={base} legend="For the servers" chosen={peers} onChange={setPeers} />
-      <label class="field">
-        <span>It lists</span>
-        <select
-          value={members}
-          onChange={(event) => setMembers(event.currentTarget.value === 'all' ? 'all' : 'linked')}
-        >
-          <option value="all">all zones of the account, also new ones</option>
-          <option value="linked">zones that are transferred to these servers already</option>
-        </select>
-      </label>
-      <label class="field">
-        <span>Name of the catalog</span>
-        <input
-          spellcheck={false}
-          value={name}
-          placeholder="chosen for you"
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-        <span class="hint">Only the servers see it.</span>
-      </label>
-      {sending.error && <ErrorNote error={sending.error} />}
-      <div class="actions">
-        <button type="submit" class="primary" disabled={sending.busy || peers.length === 0}>
-          {sending.busy ? 'Making it…' : 'Make the catalog'}
-        </button>
-        <button type="button" onClick={onCancel}>
-          Cancel
-        </button>
-      </div>
+      <ChoiceField
+        label="It lists"
+        value={members}
+        onChange={(value) => setMembers(value === 'all' ? 'all' : 'linked')}
+      >
+        <option value="all">all zones of the account, also new ones</option>
+        <option value="linked">zones that are transferred to these servers already</option>
+      </ChoiceField>
+      <TextField
+        label="Name of the catalog"
+        spellcheck={false}
+        value={name}
+        placeholder="chosen for you"
+        onChange={setName}
+        hint="Only the servers see it."
+      />
+      <FormActions
+        sending={sending}
+        verb="Make the catalog"
+        doing="Making it…"
+        disabled={peers.length === 0}
+        onCancel={onCancel}
+      />
       <Curl request={{ method: 'POST', path, body }} />
     </form>
   );

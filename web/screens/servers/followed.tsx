@@ -1,6 +1,9 @@
 /** Catalogs of other servers, whose zones are copied here, and zones that left them. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { FormActions, TextField } from '../../kit/form.js';
+import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
@@ -142,27 +145,24 @@ function FollowedMembers({ path }: { readonly path: string }) {
   if (!answer) return null;
   if (answer.result.length === 0) return <p class="muted">It lists no zone.</p>;
   return (
-    <TableFrame label="Members of the followed catalog" class="stacked">
-      <Columns names={['Zone', 'State', 'Group']} />
-      <tbody>
-        {answer.result.map(({ member_id: id, name, problem, group, moves_to: next }) => (
-          <tr key={id}>
-            <th scope="row">{name}</th>
-            <td>
-              {problem === null ? (
-                <span class="chip good">Here</span>
-              ) : (
-                <span class="problem">Not here: {problem}</span>
-              )}
-              {next !== null && <span class="muted"> goes over to {next}</span>}
-            </td>
-            <td class="muted" data-name="Group">
-              {group ?? '–'}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </TableFrame>
+    <ListTable
+      label="Members of the followed catalog"
+      columns={['Zone', 'State', 'Group']}
+      items={answer.result}
+      keyOf={({ member_id }) => member_id}
+      row={({ name, problem, group, moves_to: next }) => (
+        <tr>
+          <th scope="row">{name}</th>
+          <td>
+            {problem === null ? <span class="chip good">Here</span> : <span class="problem">Not here: {problem}</span>}
+            {next !== null && <span class="muted"> goes over to {next}</span>}
+          </td>
+          <td class="muted" data-name="Group">
+            {group ?? '–'}
+          </td>
+        </tr>
+      )}
+    />
   );
 }
 
@@ -177,38 +177,40 @@ function Removed({ zones, writes, busy, onRestore }: RemovedProps) {
   return (
     <Panel title="Zones that left a catalog">
       <p class="muted">They are not answered any more, and are kept for some days in case that was a mistake.</p>
-      <TableFrame label="List of removed zones" class="stacked">
-        <Columns names={['Zone', 'Catalog', 'Left', 'Deleted']} actions={writes} />
-        <tbody>
-          {zones.map(({ id, name, catalog, removed_time: left, kept_until: until }) => (
-            <tr key={id}>
-              <th scope="row">{name}</th>
-              <td class="muted long" data-name="Catalog">
-                {catalog}
+      <ListTable
+        label="List of removed zones"
+        columns={['Zone', 'Catalog', 'Left', 'Deleted']}
+        actions={writes}
+        items={zones}
+        keyOf={({ id }) => id}
+        row={({ id, name, catalog, removed_time: left, kept_until: until }) => (
+          <tr>
+            <th scope="row">{name}</th>
+            <td class="muted long" data-name="Catalog">
+              {catalog}
+            </td>
+            <td class="muted" data-name="Left">
+              <Time at={left} />
+            </td>
+            <td class="muted" data-name="Deleted">
+              <Time at={until} />
+            </td>
+            {writes && (
+              <td class="row-actions">
+                <button
+                  type="button"
+                  class="quiet"
+                  disabled={busy}
+                  aria-label={`Serve ${name} again`}
+                  onClick={() => onRestore(id)}
+                >
+                  Serve it again
+                </button>
               </td>
-              <td class="muted" data-name="Left">
-                <Time at={left} />
-              </td>
-              <td class="muted" data-name="Deleted">
-                <Time at={until} />
-              </td>
-              {writes && (
-                <td class="row-actions">
-                  <button
-                    type="button"
-                    class="quiet"
-                    disabled={busy}
-                    aria-label={`Serve ${name} again`}
-                    onClick={() => onRestore(id)}
-                  >
-                    Serve it again
-                  </button>
-                </td>
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </TableFrame>
+            )}
+          </tr>
+        )}
+      />
     </Panel>
   );
 }
@@ -235,26 +237,22 @@ function Follow({ path, base, onDone, onCancel }: FollowProps) {
   };
   return (
     <form class="form" onSubmit={submit}>
-      <label class="field">
-        <span>Name of the catalog zone</span>
-        <input
-          required
-          spellcheck={false}
-          value={name}
-          placeholder="catalog.example"
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-      </label>
+      <TextField
+        label="Name of the catalog zone"
+        required
+        spellcheck={false}
+        value={name}
+        placeholder="catalog.example"
+        onChange={setName}
+      />
       <PeersOfAccount base={base} legend="From the servers" chosen={peers} onChange={setPeers} />
-      {sending.error && <ErrorNote error={sending.error} />}
-      <div class="actions">
-        <button type="submit" class="primary" disabled={sending.busy || peers.length === 0}>
-          {sending.busy ? 'Saving…' : 'Follow it'}
-        </button>
-        <button type="button" onClick={onCancel}>
-          Cancel
-        </button>
-      </div>
+      <FormActions
+        sending={sending}
+        verb="Follow it"
+        doing="Saving…"
+        disabled={peers.length === 0}
+        onCancel={onCancel}
+      />
       <Curl request={{ method: 'POST', path, body }} />
     </form>
   );

@@ -1,13 +1,14 @@
 /** TSIG keys (RFC 8945), by which name servers and clients of dynamic updates prove who they are. */
+
 import { useState } from 'preact/hooks';
-import { call } from '../../api.js';
+import { FormActions } from '../../kit/form.js';
+import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { KeyFields, type NewKey, NO_KEY } from '../../parts/key-fields.js';
 import { ErrorNote } from '../../parts/notes.js';
-import { Columns, TableFrame } from '../../parts/table.js';
 import type { Tsig } from '../../types.js';
 import type { PartProps } from './servers.js';
 
@@ -23,12 +24,9 @@ export function Keys({ base, writes }: PartProps) {
   const { answer, error, reload } = useLoad<Tsig[]>(path);
   const [adding, setAdding] = useState<NewKey>();
   const [shown, setShown] = useState<string>();
-  const sending = useSending();
+  const sending = useSending(reload);
   const change = (method: 'POST' | 'DELETE', at: string, body?: object): Promise<boolean> =>
-    sending.run(async () => {
-      await call(method, at, body && { body });
-      reload();
-    });
+    sending.send(method, at, body && { body });
   const body = { name: adding?.name.trim(), algo: adding?.algorithm, secret: adding?.secret.trim() };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -51,55 +49,53 @@ export function Keys({ base, writes }: PartProps) {
         <form class="form" onSubmit={submit}>
           <KeyFields value={adding} onChange={setAdding} />
           <p class="hint">A secret was made for you. Replace it if the other server has the key already.</p>
-          <div class="actions">
-            <button type="submit" class="primary" disabled={sending.busy}>
-              {sending.busy ? 'Saving…' : 'Save the key'}
-            </button>
-            <button type="button" onClick={() => setAdding(undefined)}>
-              Cancel
-            </button>
-          </div>
+          <FormActions
+            sending={{ ...sending, error: undefined }}
+            verb="Save the key"
+            doing="Saving…"
+            onCancel={() => setAdding(undefined)}
+          />
         </form>
       )}
       {sending.error && <ErrorNote error={sending.error} />}
-      {keys.length > 0 && (
-        <TableFrame label="List of keys" class="stacked">
-          <Columns names={['Name', 'Algorithm', 'May change records']} actions={writes} />
-          <tbody>
-            {keys.map((key) => (
-              <tr key={key.id}>
-                <th scope="row" class="mono">
-                  {key.name}
-                </th>
-                <td class="muted">{key.algo}</td>
-                <td class="muted" data-name="May change records:">
-                  {key.policies.length > 0 ? 'as its policies say' : 'no'}
-                </td>
-                {writes && (
-                  <td class="row-actions">
-                    {key.secret !== '' && (
-                      <button
-                        type="button"
-                        class="quiet"
-                        aria-label={`${shown === key.id ? 'Hide' : 'Show'} the secret of ${key.name}`}
-                        onClick={() => setShown(shown === key.id ? undefined : key.id)}
-                      >
-                        {shown === key.id ? 'Hide the secret' : 'Show the secret'}
-                      </button>
-                    )}
-                    <Confirm
-                      what={key.name}
-                      busy={sending.busy}
-                      quiet
-                      onConfirm={() => void change('DELETE', `${path}/${key.id}`)}
-                    />
-                  </td>
+      <ListTable
+        label="List of keys"
+        columns={['Name', 'Algorithm', 'May change records']}
+        actions={writes}
+        items={keys}
+        keyOf={({ id }) => id}
+        row={(key) => (
+          <tr>
+            <th scope="row" class="mono">
+              {key.name}
+            </th>
+            <td class="muted">{key.algo}</td>
+            <td class="muted" data-name="May change records:">
+              {key.policies.length > 0 ? 'as its policies say' : 'no'}
+            </td>
+            {writes && (
+              <td class="row-actions">
+                {key.secret !== '' && (
+                  <button
+                    type="button"
+                    class="quiet"
+                    aria-label={`${shown === key.id ? 'Hide' : 'Show'} the secret of ${key.name}`}
+                    onClick={() => setShown(shown === key.id ? undefined : key.id)}
+                  >
+                    {shown === key.id ? 'Hide the secret' : 'Show the secret'}
+                  </button>
                 )}
-              </tr>
-            ))}
-          </tbody>
-        </TableFrame>
-      )}
+                <Confirm
+                  what={key.name}
+                  busy={sending.busy}
+                  quiet
+                  onConfirm={() => void change('DELETE', `${path}/${key.id}`)}
+                />
+              </td>
+            )}
+          </tr>
+        )}
+      />
       {secret && (
         <>
           <h3>Secret of {secret.name}</h3>

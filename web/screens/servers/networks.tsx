@@ -1,12 +1,14 @@
 /** Networks from which NOTIFY is believed, beside the addresses of the servers (v4: ACLs). */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { TextField } from '../../kit/form.js';
+import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
-import { Columns, TableFrame } from '../../parts/table.js';
 import type { Acl } from '../../types.js';
 import type { PartProps } from './servers.js';
 
@@ -15,7 +17,7 @@ export function Networks({ base, writes }: PartProps) {
   const { answer, error, reload } = useLoad<Acl[]>(path);
   const [name, setName] = useState('');
   const [range, setRange] = useState('');
-  const sending = useSending();
+  const sending = useSending(reload);
   const body = { name: name.trim(), ip_range: range.trim() };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -26,11 +28,7 @@ export function Networks({ base, writes }: PartProps) {
       reload();
     });
   };
-  const remove = (id: string): void =>
-    void sending.run(async () => {
-      await call('DELETE', `${path}/${id}`);
-      reload();
-    });
+  const remove = (id: string): void => void sending.send('DELETE', `${path}/${id}`);
   if (error) return <ErrorNote error={error} onRetry={reload} />;
   const networks = answer?.result ?? [];
   return (
@@ -39,40 +37,35 @@ export function Networks({ base, writes }: PartProps) {
         A primary may tell this server about changes from other addresses than its own. NOTIFY from these networks
         counts, too.
       </p>
-      {networks.length > 0 && (
-        <TableFrame label="List of networks" class="stacked">
-          <Columns names={['Name', 'Network']} actions={writes} />
-          <tbody>
-            {networks.map((network) => (
-              <tr key={network.id}>
-                <th scope="row">{network.name}</th>
-                <td class="mono">{network.ip_range}</td>
-                {writes && (
-                  <td class="row-actions">
-                    <Confirm what={network.name} busy={sending.busy} quiet onConfirm={() => remove(network.id)} />
-                  </td>
-                )}
-              </tr>
-            ))}
-          </tbody>
-        </TableFrame>
-      )}
+      <ListTable
+        label="List of networks"
+        columns={['Name', 'Network']}
+        actions={writes}
+        items={networks}
+        keyOf={({ id }) => id}
+        row={(network) => (
+          <tr>
+            <th scope="row">{network.name}</th>
+            <td class="mono">{network.ip_range}</td>
+            {writes && (
+              <td class="row-actions">
+                <Confirm what={network.name} busy={sending.busy} quiet onConfirm={() => remove(network.id)} />
+              </td>
+            )}
+          </tr>
+        )}
+      />
       {writes && (
         <form class="line-form" onSubmit={submit}>
-          <label class="field">
-            <span>Name of the network</span>
-            <input required value={name} placeholder="office" onInput={(event) => setName(event.currentTarget.value)} />
-          </label>
-          <label class="field">
-            <span>Network</span>
-            <input
-              required
-              spellcheck={false}
-              value={range}
-              placeholder="192.0.2.0/28"
-              onInput={(event) => setRange(event.currentTarget.value)}
-            />
-          </label>
+          <TextField label="Name of the network" required value={name} placeholder="office" onChange={setName} />
+          <TextField
+            label="Network"
+            required
+            spellcheck={false}
+            value={range}
+            placeholder="192.0.2.0/28"
+            onChange={setRange}
+          />
           <button type="submit" disabled={sending.busy}>
             {sending.busy ? 'Adding…' : 'Add the network'}
           </button>

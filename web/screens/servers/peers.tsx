@@ -1,11 +1,11 @@
 /** The other name servers that an account knows: its secondaries and primaries. */
-import { call } from '../../api.js';
+
+import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
-import { Columns, TableFrame } from '../../parts/table.js';
 import type { Peer, Tsig } from '../../types.js';
 import type { PartProps } from './servers.js';
 
@@ -13,14 +13,10 @@ export function Peers({ base, writes }: PartProps) {
   const path = `${base}/peers`;
   const { answer, error, reload } = useLoad<Peer[]>(path);
   const keys = useLoad<Tsig[]>(`${base}/tsigs`);
-  const sending = useSending();
+  const sending = useSending(reload);
   const keyOf = ({ tsig_id: id }: Peer): string =>
     id === undefined ? 'none' : (keys.answer?.result.find((key) => key.id === id)?.name ?? id);
-  const remove = (id: string): void =>
-    void sending.run(async () => {
-      await call('DELETE', `${path}/${id}`);
-      reload();
-    });
+  const remove = (id: string): void => void sending.send('DELETE', `${path}/${id}`);
   if (error) return <ErrorNote error={error} onRetry={reload} />;
   return (
     <Panel title="Name servers">
@@ -31,30 +27,30 @@ export function Peers({ base, writes }: PartProps) {
       {!answer && <Loading what="the servers" />}
       {answer?.result.length === 0 && <p>There are none yet.</p>}
       {sending.error && <ErrorNote error={sending.error} />}
-      {answer && answer.result.length > 0 && (
-        <TableFrame label="List of name servers" class="stacked">
-          <Columns names={['Name', 'Address', 'Key', 'Over TLS']} actions={writes} />
-          <tbody>
-            {answer.result.map((peer) => (
-              <tr key={peer.id}>
-                <th scope="row">{peer.name}</th>
-                <td class="mono">{peer.ip === undefined ? '–' : `${peer.ip} port ${peer.port}`}</td>
-                <td class="muted long" data-name="Key">
-                  {keyOf(peer)}
-                </td>
-                <td class="muted" data-name="Over TLS">
-                  {peer.tls_name ?? (peer.tls_pin === undefined ? 'no' : 'by the hash of its key')}
-                </td>
-                {writes && (
-                  <td class="row-actions">
-                    <Confirm what={peer.name} busy={sending.busy} quiet onConfirm={() => remove(peer.id)} />
-                  </td>
-                )}
-              </tr>
-            ))}
-          </tbody>
-        </TableFrame>
-      )}
+      <ListTable
+        label="List of name servers"
+        columns={['Name', 'Address', 'Key', 'Over TLS']}
+        actions={writes}
+        items={answer?.result ?? []}
+        keyOf={({ id }) => id}
+        row={(peer) => (
+          <tr>
+            <th scope="row">{peer.name}</th>
+            <td class="mono">{peer.ip === undefined ? '–' : `${peer.ip} port ${peer.port}`}</td>
+            <td class="muted long" data-name="Key">
+              {keyOf(peer)}
+            </td>
+            <td class="muted" data-name="Over TLS">
+              {peer.tls_name ?? (peer.tls_pin === undefined ? 'no' : 'by the hash of its key')}
+            </td>
+            {writes && (
+              <td class="row-actions">
+                <Confirm what={peer.name} busy={sending.busy} quiet onConfirm={() => remove(peer.id)} />
+              </td>
+            )}
+          </tr>
+        )}
+      />
       <Curl
         request={{ method: 'GET', path }}
         {...(writes && { others: { 'Delete one': { method: 'DELETE', path: `${path}/PEER` } } })}

@@ -3,7 +3,7 @@ import type { ComponentType } from 'preact';
 import { AccountChoice, NoAccount, useAccount } from '../../parts/account.js';
 import { Empty } from '../../parts/notes.js';
 import { Tabs } from '../../parts/tabs.js';
-import type { ScreenProps } from '../../screens.js';
+import type { ScreenProps } from '../../screen.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import { Catalogs } from './catalogs.js';
 import { Followed } from './followed.js';

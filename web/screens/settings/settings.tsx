@@ -1,6 +1,8 @@
 /** What a zone is as a whole: its identifier and name servers, its SOA, pausing, holding its name, and deleting it. */
+
 import { useState } from 'preact/hooks';
 import { BASE, call } from '../../api.js';
+import { TextField } from '../../kit/form.js';
 import { readAgain, readAhead, useLoad, useSending } from '../../load.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
@@ -8,7 +10,7 @@ import { ErrorNote, WORKING } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
 import { asciiName, shownName } from '../../parts/zone.js';
 import { go, useIsHere } from '../../router.js';
-import type { ZoneScreenProps } from '../../screens.js';
+import type { ZoneScreenProps } from '../../screen.js';
 import { mayRead, mayWrite, usePermissions } from '../../session.js';
 import type { Zone, ZoneHold } from '../../types.js';
 import { Answers } from './dns-settings.js';
@@ -160,15 +162,13 @@ function Deletion({ zone }: { readonly zone: Zone }) {
         That cannot be undone; a zone file that you downloaded before can be imported again.
       </p>
       <form class="line-form" onSubmit={submit}>
-        <label class="field">
-          <span>Type {shownName(zone)} to delete it</span>
-          <input
-            autocomplete="off"
-            spellcheck={false}
-            value={typed}
-            onInput={(event) => setTyped(event.currentTarget.value)}
-          />
-        </label>
+        <TextField
+          label={<>Type {shownName(zone)} to delete it</>}
+          autocomplete="off"
+          spellcheck={false}
+          value={typed}
+          onChange={setTyped}
+        />
         <button type="submit" class="danger" disabled={sending.busy || typed.trim() !== shownName(zone)}>
           {sending.busy ? 'Deleting…' : 'Delete the zone'}
         </button>

@@ -1,10 +1,11 @@
 /** The form that makes another name server a secondary of the zone: one request, which makes everything or nothing. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { ChoiceField, FormActions, TextField } from '../../kit/form.js';
 import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
-import { ErrorNote } from '../../parts/notes.js';
 import { oneWord } from '../../parts/typed.js';
 import type { AddedSecondary, Peer, Zone } from '../../types.js';
 
@@ -39,28 +40,17 @@ export function AddSecondary({ zone, linked, onDone, onCancel }: AddSecondaryPro
     <Panel title="Add a secondary">
       <form class="form" onSubmit={(event) => void submit(event)}>
         {others.length > 0 && (
-          <label class="field">
-            <span>Server</span>
-            <select value={server} onChange={(event) => setServer(event.currentTarget.value)}>
-              <option value={NEW}>Another server</option>
-              {others.map((peer) => (
-                <option key={peer.id} value={peer.id}>
-                  {peer.ip === undefined ? peer.name : `${peer.name} (${peer.ip})`}
-                </option>
-              ))}
-            </select>
-          </label>
+          <ChoiceField label="Server" value={server} onChange={setServer}>
+            <option value={NEW}>Another server</option>
+            {others.map((peer) => (
+              <option key={peer.id} value={peer.id}>
+                {peer.ip === undefined ? peer.name : `${peer.name} (${peer.ip})`}
+              </option>
+            ))}
+          </ChoiceField>
         )}
         {server === NEW && <Fields values={values} isFirst={linked.length === 0} onChange={setValues} />}
-        {sending.error && <ErrorNote error={sending.error} />}
-        <div class="actions">
-          <button type="submit" class="primary" disabled={sending.busy}>
-            {sending.busy ? 'Adding…' : 'Add'}
-          </button>
-          <button type="button" onClick={onCancel}>
-            Cancel
-          </button>
-        </div>
+        <FormActions sending={sending} verb="Add" doing="Adding…" onCancel={onCancel} />
       </form>
       <p class="hint">
         Then <code>zoneplane secondary print --kind nsd --address ADDRESS</code> prints the configuration of the other
@@ -89,37 +79,31 @@ function Fields({ values, isFirst, onChange }: FieldsProps) {
   const set = (change: Partial<Values>): void => onChange({ ...values, ...change });
   return (
     <>
-      <label class="field">
-        <span>Name</span>
-        <input
-          required
-          value={values.name}
-          placeholder="ns2"
-          onInput={(event) => set({ name: event.currentTarget.value })}
-        />
-        <span class="hint">For you to tell it apart.</span>
-      </label>
-      <label class="field">
-        <span>Address</span>
-        <input
-          required
-          value={values.ip}
-          placeholder="192.0.2.53"
-          onInput={(event) => set({ ip: event.currentTarget.value })}
-        />
-        <span class="hint">From which it asks, and where it is told about changes.</span>
-      </label>
-      <label class="field">
-        <span>Port</span>
-        <input
-          required
-          inputMode="numeric"
-          pattern="\d{1,5}"
-          title="A number from 1 to 65535"
-          value={values.port}
-          onInput={(event) => set({ port: event.currentTarget.value })}
-        />
-      </label>
+      <TextField
+        label="Name"
+        required
+        value={values.name}
+        placeholder="ns2"
+        onChange={(name) => set({ name })}
+        hint="For you to tell it apart."
+      />
+      <TextField
+        label="Address"
+        required
+        value={values.ip}
+        placeholder="192.0.2.53"
+        onChange={(ip) => set({ ip })}
+        hint="From which it asks, and where it is told about changes."
+      />
+      <TextField
+        label="Port"
+        required
+        inputMode="numeric"
+        pattern="\d{1,5}"
+        title="A number from 1 to 65535"
+        value={values.port}
+        onChange={(port) => set({ port })}
+      />
       {isFirst ? (
         <label class="check">
           <input

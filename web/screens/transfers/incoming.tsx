@@ -1,12 +1,13 @@
 /** A zone that is copied from another server: how far it is, from where it comes, and what can be done about it. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { ListTable } from '../../kit/list.js';
 import { readAgain, useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { type Fact, Facts, Panel } from '../../parts/facts.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
-import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import type { Incoming, IncomingStatus, Zone } from '../../types.js';
 import { PrimaryForm } from './primary-form.js';
@@ -45,7 +46,7 @@ export function Copied({ zone, writes, writesZone }: CopiedProps) {
   const hasPrimaries = incoming.answer !== undefined && incoming.error === undefined;
   const status = useLoad<IncomingStatus>(hasPrimaries ? `${base}/incoming/status` : undefined, { everyMs: REFRESH_MS });
   const [changing, setChanging] = useState(false);
-  const sending = useSending();
+  const sending = useSending(readAgain);
   const reload = (): void => {
     incoming.reload();
     status.reload();
@@ -108,12 +109,7 @@ export function Copied({ zone, writes, writesZone }: CopiedProps) {
             verb="Make it a primary zone"
             what={zone.name}
             busy={sending.busy}
-            onConfirm={() =>
-              void sending.run(async () => {
-                await call(makePrimary.method, makePrimary.path, { body: makePrimary.body });
-                readAgain();
-              })
-            }
+            onConfirm={() => void sending.send(makePrimary.method, makePrimary.path, { body: makePrimary.body })}
           />
           <Curl request={makePrimary} />
         </Panel>
@@ -152,25 +148,26 @@ function Statement({ status }: { readonly status: IncomingStatus }) {
 
 function Primaries({ status: { primaries } }: { readonly status: IncomingStatus }) {
   return (
-    <TableFrame label="Primaries" class="stacked">
-      <Columns names={['Server', 'Serial there', 'Last answer']} />
-      <tbody>
-        {primaries.map(({ id, name, ip, port, serial, seen_time: seen, error }) => (
-          <tr key={id}>
-            <th scope="row">
-              {name === ip ? '' : `${name} `}
-              <span class="muted mono">{ip === null ? '' : `${ip} port ${port}`}</span>
-            </th>
-            <td class="number" data-name="Serial">
-              {serial ?? '–'}
-            </td>
-            <td data-name="Last answer">
-              <span class="muted">{seen === null ? 'never' : <Time at={seen} />}</span>
-              {error !== null && <span class="problem"> {inWords(error)}</span>}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </TableFrame>
+    <ListTable
+      label="Primaries"
+      columns={['Server', 'Serial there', 'Last answer']}
+      items={primaries}
+      keyOf={({ id }) => id}
+      row={({ name, ip, port, serial, seen_time: seen, error }) => (
+        <tr>
+          <th scope="row">
+            {name === ip ? '' : `${name} `}
+            <span class="muted mono">{ip === null ? '' : `${ip} port ${port}`}</span>
+          </th>
+          <td class="number" data-name="Serial">
+            {serial ?? '–'}
+          </td>
+          <td data-name="Last answer">
+            <span class="muted">{seen === null ? 'never' : <Time at={seen} />}</span>
+            {error !== null && <span class="problem"> {inWords(error)}</span>}
+          </td>
+        </tr>
+      )}
+    />
   );
 }

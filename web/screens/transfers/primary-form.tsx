@@ -1,6 +1,8 @@
 /** From which servers a zone is copied: servers that the account knows, or a new one with its key. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { ChoiceField, TextField } from '../../kit/form.js';
 import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
@@ -126,49 +128,40 @@ function ServerFields({ server, isNeeded, keys, onChange }: ServerFieldsProps) {
   const set = (change: Partial<NewServer>): void => onChange({ ...server, ...change });
   return (
     <>
-      <label class="field">
-        <span>{isNeeded ? 'Address of the primary' : 'Address of another primary'}</span>
-        <input
-          required={isNeeded}
-          spellcheck={false}
-          value={server.ip}
-          placeholder="192.0.2.53"
-          onInput={(event) => set({ ip: event.currentTarget.value })}
-        />
-      </label>
-      <label class="field">
-        <span>Port</span>
-        <input
-          inputMode="numeric"
-          pattern="\d{1,5}"
-          title="A number from 1 to 65535"
-          placeholder={server.tlsName.trim() === '' ? '53' : '853'}
-          value={server.port}
-          onInput={(event) => set({ port: event.currentTarget.value })}
-        />
-      </label>
-      <label class="field">
-        <span>Key (TSIG)</span>
-        <select value={server.key} onChange={(event) => set({ key: event.currentTarget.value })}>
-          <option value={WITHOUT}>None: the primary knows this server by its address</option>
-          {keys.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-          <option value={NEW_KEY}>Another key, which the primary has</option>
-        </select>
-      </label>
-      <label class="field">
-        <span>Name in its certificate</span>
-        <input
-          spellcheck={false}
-          value={server.tlsName}
-          placeholder="without TLS"
-          onInput={(event) => set({ tlsName: event.currentTarget.value })}
-        />
-        <span class="hint">Only for transfers over TLS (RFC 9103).</span>
-      </label>
+      <TextField
+        label={isNeeded ? 'Address of the primary' : 'Address of another primary'}
+        required={isNeeded}
+        spellcheck={false}
+        value={server.ip}
+        placeholder="192.0.2.53"
+        onChange={(ip) => set({ ip })}
+      />
+      <TextField
+        label="Port"
+        inputMode="numeric"
+        pattern="\d{1,5}"
+        title="A number from 1 to 65535"
+        placeholder={server.tlsName.trim() === '' ? '53' : '853'}
+        value={server.port}
+        onChange={(port) => set({ port })}
+      />
+      <ChoiceField label="Key (TSIG)" value={server.key} onChange={(key) => set({ key })}>
+        <option value={WITHOUT}>None: the primary knows this server by its address</option>
+        {keys.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+        <option value={NEW_KEY}>Another key, which the primary has</option>
+      </ChoiceField>
+      <TextField
+        label="Name in its certificate"
+        spellcheck={false}
+        value={server.tlsName}
+        placeholder="without TLS"
+        onChange={(tlsName) => set({ tlsName })}
+        hint="Only for transfers over TLS (RFC 9103)."
+      />
     </>
   );
 }

@@ -1,6 +1,8 @@
 /** Transfers of a zone: from where it comes, if it is a copy; which secondaries have which serial, and their keys. */
+
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { call } from '../../api.js';
+import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
@@ -9,41 +11,41 @@ import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Link } from '../../router.js';
-import type { ZoneScreenProps } from '../../screens.js';
+import type { ZoneScreenProps } from '../../screen.js';
 import { mayRead, mayWrite, usePermissions } from '../../session.js';
-import type { Outgoing, Peer, PeerStatus, Tsig } from '../../types.js';
+import type { Outgoing, Peer, PeerStatus, Tsig, Zone } from '../../types.js';
 import { AddSecondary } from './add-secondary.js';
 import { Copied } from './incoming.js';
 import { inWords } from './words.js';
 
 const REFRESH_MS = 5000;
 
-export default function Transfers({ zone }: ZoneScreenProps) {
+/** Who copies the zone from here, and what can be done about it. */
+function useSecondaries(zone: Zone) {
   const base = `/zones/${zone.id}/secondary_dns`;
   const outgoing = useLoad<Outgoing>(`${base}/outgoing`, { everyMs: REFRESH_MS });
   const isLinked = outgoing.answer !== undefined && outgoing.error === undefined;
   const status = useLoad<PeerStatus[]>(isLinked ? `${base}/status` : undefined, { everyMs: REFRESH_MS });
-  const permissions = usePermissions();
-  const [adding, setAdding] = useState(false);
-  const isMissing = outgoing.error?.status === 404;
-  const writes = mayWrite(permissions, 'dns') && mayWrite(permissions, 'account');
-  const sending = useSending();
   const reload = (): void => {
     outgoing.reload();
     status.reload();
   };
-  const notify = (): void =>
-    void sending.run(async () => {
-      await call('POST', `${base}/outgoing/force_notify`, { body: {} });
-      reload();
-    });
-  const remove = (id: string): void =>
-    void sending.run(async () => {
-      const peers = (outgoing.answer?.result.peers ?? []).filter((other) => other !== id);
-      if (peers.length === 0) await call('DELETE', `${base}/outgoing`);
-      else await call('PUT', `${base}/outgoing`, { body: { name: zone.name, peers } });
-      reload();
-    });
+  const sending = useSending(reload);
+  const remove = (id: string): void => {
+    const peers = (outgoing.answer?.result.peers ?? []).filter((other) => other !== id);
+    if (peers.length === 0) void sending.send('DELETE', `${base}/outgoing`);
+    else void sending.send('PUT', `${base}/outgoing`, { body: { name: zone.name, peers } });
+  };
+  return { base, outgoing, isLinked, status, reload, sending, remove };
+}
+
+export default function Transfers({ zone }: ZoneScreenProps) {
+  const secondaries = useSecondaries(zone);
+  const { base, outgoing, isLinked, reload, sending } = secondaries;
+  const permissions = usePermissions();
+  const [adding, setAdding] = useState(false);
+  const isMissing = outgoing.error?.status === 404;
+  const writes = mayWrite(permissions, 'dns') && mayWrite(permissions, 'account');
   if (outgoing.error && !isMissing) return <ErrorNote error={outgoing.error} onRetry={reload} />;
   if (!outgoing.answer && !isMissing) return <Loading what="transfers" />;
   const add = writes && !adding && (
@@ -51,52 +53,12 @@ export default function Transfers({ zone }: ZoneScreenProps) {
       Add a secondary
     </button>
   );
-  const tell = mayWrite(permissions, 'dns') && (
-    <button type="button" disabled={sending.busy} onClick={notify}>
-      Notify them now
-    </button>
-  );
   return (
     <>
       {zone.type === 'secondary' && <Copied zone={zone} writes={writes} writesZone={mayWrite(permissions, 'zone')} />}
       {sending.error && <ErrorNote error={sending.error} />}
-      {isLinked && status.answer && outgoing.answer ? (
-        <Panel
-          title="Secondaries"
-          aside={
-            <div class="actions">
-              {tell}
-              {add}
-            </div>
-          }
-        >
-          <Secondaries
-            peers={status.answer.result}
-            serial={outgoing.answer.result.soa_serial}
-            onRemove={writes ? remove : undefined}
-            busy={sending.busy}
-          />
-          {outgoing.answer.result.last_transferred_time !== null && (
-            <p class="hint">
-              Transferred last <Time at={outgoing.answer.result.last_transferred_time} />.
-            </p>
-          )}
-        </Panel>
-      ) : (
-        !adding && (
-          <Empty
-            title={
-              zone.type === 'secondary' ? 'No other server copies this zone from here' : 'No other server has this zone'
-            }
-          >
-            <p>
-              A secondary is another name server that copies the zone and answers when this one cannot. NSD, Knot, BIND
-              and hosted services can be one.
-            </p>
-            {add}
-          </Empty>
-        )
-      )}
+      <Linked secondaries={secondaries} add={add} notifies={mayWrite(permissions, 'dns')} removes={writes} />
+      {!isLinked && !adding && <NotLinked zone={zone}>{add}</NotLinked>}
       {adding && (
         <AddSecondary
           zone={zone}
@@ -123,6 +85,60 @@ export default function Transfers({ zone }: ZoneScreenProps) {
           })}
       />
     </>
+  );
+}
+
+interface LinkedProps {
+  readonly secondaries: ReturnType<typeof useSecondaries>;
+  /** The button that adds one. */
+  readonly add: ComponentChildren;
+  readonly notifies: boolean;
+  readonly removes: boolean;
+}
+
+/** Nothing where no other server has the zone. */
+function Linked({ secondaries, add, notifies, removes }: LinkedProps) {
+  const { base, outgoing, isLinked, status, sending, remove } = secondaries;
+  if (!isLinked || !status.answer || !outgoing.answer) return null;
+  const { soa_serial: serial, last_transferred_time: transferred } = outgoing.answer.result;
+  const notify = (): void => void sending.send('POST', `${base}/outgoing/force_notify`, { body: {} });
+  const actions = (
+    <div class="actions">
+      {notifies && (
+        <button type="button" disabled={sending.busy} onClick={notify}>
+          Notify them now
+        </button>
+      )}
+      {add}
+    </div>
+  );
+  return (
+    <Panel title="Secondaries" aside={actions}>
+      <Secondaries
+        peers={status.answer.result}
+        serial={serial}
+        onRemove={removes ? remove : undefined}
+        busy={sending.busy}
+      />
+      {transferred !== null && (
+        <p class="hint">
+          Transferred last <Time at={transferred} />.
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+function NotLinked({ zone, children }: { readonly zone: Zone; readonly children: ComponentChildren }) {
+  const isCopy = zone.type === 'secondary';
+  return (
+    <Empty title={isCopy ? 'No other server copies this zone from here' : 'No other server has this zone'}>
+      <p>
+        A secondary is another name server that copies the zone and answers when this one cannot. NSD, Knot, BIND and
+        hosted services can be one.
+      </p>
+      {children}
+    </Empty>
   );
 }
 
@@ -187,25 +203,26 @@ function AccountKeys({ account }: { readonly account: string }) {
       .join(', ');
   return (
     <Panel title="TSIG keys of the account">
-      <TableFrame label="TSIG keys" class="stacked">
-        <Columns names={['Name', 'Algorithm', 'Used by', 'May change records']} />
-        <tbody>
-          {list.map((key) => (
-            <tr key={key.id}>
-              <th scope="row" class="mono">
-                {key.name}
-              </th>
-              <td class="muted">{key.algo}</td>
-              <td class="long" data-name="Used by">
-                {used(key.id) || <span class="muted">nobody</span>}
-              </td>
-              <td class="muted" data-name="May change records:">
-                {key.policies.length > 0 ? 'as its policies say' : 'no'}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </TableFrame>
+      <ListTable
+        label="TSIG keys"
+        columns={['Name', 'Algorithm', 'Used by', 'May change records']}
+        items={list}
+        keyOf={({ id }) => id}
+        row={(key) => (
+          <tr>
+            <th scope="row" class="mono">
+              {key.name}
+            </th>
+            <td class="muted">{key.algo}</td>
+            <td class="long" data-name="Used by">
+              {used(key.id) || <span class="muted">nobody</span>}
+            </td>
+            <td class="muted" data-name="May change records:">
+              {key.policies.length > 0 ? 'as its policies say' : 'no'}
+            </td>
+          </tr>
+        )}
+      />
       <p class="hint">
         <Link href="/servers">Servers</Link> shows their secrets to those who may see them, and{' '}
         <code>zoneplane secondary print</code> prints the configuration of the other server with its key.

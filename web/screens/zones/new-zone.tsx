@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
+import { TextField } from '../../kit/form.js';
 import { useSending } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl, type Request } from '../../parts/curl.js';
@@ -55,19 +56,17 @@ function ByName({ onClose, onFile }: ByNameProps) {
   const reverseZone = /(\S+\.(?:in-addr|ip6)\.arpa)\.$/.exec(sending.error?.message ?? '')?.[1];
   return (
     <form class="stack" onSubmit={create}>
-      <label class="field">
-        <span>Name of the domain</span>
-        <input
-          type="text"
-          required
-          autofocus
-          spellcheck={false}
-          placeholder="example.com"
-          value={name}
-          aria-invalid={sending.error ? 'true' : undefined}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-      </label>
+      <TextField
+        label="Name of the domain"
+        type="text"
+        required
+        autofocus
+        spellcheck={false}
+        placeholder="example.com"
+        value={name}
+        aria-invalid={sending.error ? 'true' : undefined}
+        onChange={setName}
+      />
       <label class="check">
         <input type="checkbox" checked={isCopy} onChange={(event) => setCopy(event.currentTarget.checked)} />
         <span>
@@ -161,16 +160,14 @@ function FromFile({ file, onClose }: { readonly file: File; readonly onClose: ()
   const request: Request = { method: 'POST', path, file: file.name };
   return (
     <div class="stack">
-      <label class="field">
-        <span>Name of the zone</span>
-        <input
-          type="text"
-          spellcheck={false}
-          placeholder={preview?.name ?? 'As the file says'}
-          value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-      </label>
+      <TextField
+        label="Name of the zone"
+        type="text"
+        spellcheck={false}
+        placeholder={preview?.name ?? 'As the file says'}
+        value={name}
+        onChange={setName}
+      />
       <fieldset class="checks">
         <legend class="hidden">Options</legend>
         <label class="check">
