@@ -102,7 +102,7 @@ t.test('a damaged body: all else is backed up and restored, and it is named', as
   t.match(await run('restore', file, '--data-dir', target), { code: 1, err: /is missing .*\n.*--without-damaged/ });
   t.notOk(existsSync(target));
   const restored = await run('restore', file, '--data-dir', target, '--without-damaged');
-  t.match(restored, { code: 0, out: /1 objects that are files/, err: /not restored: the body of object (one|two)/ });
+  t.match(restored, { code: 0, out: /1 object in files/, err: /not restored: the body of object (one|two)/ });
   t.match(await run('zone', 'list', '--data-dir', target), { out: /example\.com/ });
   t.match(await run('backup', join(directory, 'again.db'), '--data-dir', target), { code: 0 });
   flip(join(data, 'zoneplane.db'), placeOf(join(data, 'zoneplane.db'), 'small body'));
@@ -226,7 +226,7 @@ t.test('what was said to be written or restored survives a power failure', { ski
     environment,
     ['restore', file, '--data-dir', target],
     join(directory, 'restored'),
-    'restored 1 zones',
+    'restored 1 zone',
   );
   t.match(restored, { code: 0 });
   t.same(

@@ -40,7 +40,7 @@ t.test('a series on S3', async (t) => {
   t.equal(puts.length, 2, 'bodies that are there are not sent again');
   const at = (name: string): string => s3.address.replace('?', `/${name}?`);
   const restored = join(directory, 'first');
-  t.match(await run('restore', at(first.file), '--data-dir', restored), { code: 0, out: /2 objects that are files/ });
+  t.match(await run('restore', at(first.file), '--data-dir', restored), { code: 0, out: /2 objects in files/ });
   const objects = openObjects(restored);
   t.same(await objects.get('two'), Buffer.alloc(100_000, 2));
   objects.close();

@@ -108,6 +108,6 @@ t.test('the server makes them', async (t) => {
   t.match(await metricsOf(), /backup_writes_seconds [1-9]/);
   const restored = join(directory, 'restored');
   const restore = ['restore', series, '--as-of', 'latest', '--data-dir', restored];
-  t.match(await runCommand({}, ...restore), { code: 0, out: /restored 1 zones/ });
+  t.match(await runCommand({}, ...restore), { code: 0, out: /restored 1 zone/ });
   t.match(await runCommand({}, 'zone', 'list', '--data-dir', restored), { out: /later\.example/ });
 });

@@ -82,6 +82,8 @@ async function restoreInto(
   }
 }
 
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
 /** Milliseconds since 1970. */
 function readTime(text: string, nowMs: number): number {
   if (text === 'latest') return Number.POSITIVE_INFINITY;
@@ -128,7 +130,7 @@ function report(
     terminal.json({ directory, zones, records, objects, newerSerials, sealed, isOfCluster, damaged: missing, ...asOf });
   } else {
     terminal.print(
-      `restored ${zones} zones, ${records} records and ${objects} objects that are files into ${directory}`,
+      `restored ${counted(zones, 'zone')}, ${counted(records, 'record')} and ${counted(objects, 'object')} in files into ${directory}`,
     );
     if (newerSerials > 0) {
       terminal.print(
@@ -138,7 +140,7 @@ function report(
   }
   if (reached && !json) {
     terminal.print(
-      `as of ${new Date(reached.reachedMs).toISOString()}, with ${reached.writes === 1 ? '1 write' : `${reached.writes} writes`} of after the backup`,
+      `as of ${new Date(reached.reachedMs).toISOString()}, with ${counted(reached.writes, 'write')} made after the backup`,
     );
   }
   if (reached?.gap !== undefined) {

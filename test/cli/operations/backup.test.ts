@@ -46,7 +46,7 @@ t.test('backup and restore, objects too', async (t) => {
   const written = await run('backup', file);
   t.match(written, { code: 0, out: /and .*whole\.db\.blobs \(2 bodies of objects, 600000 octets\)\n$/ });
   const target = join(directory, 'elsewhere');
-  t.match(await run('restore', file, '--data-dir', target), { code: 0, out: /2 objects that are files/ });
+  t.match(await run('restore', file, '--data-dir', target), { code: 0, out: /2 objects in files/ });
   t.match((await run('zone', 'list', '--data-dir', target)).out, /example\.com +active/);
   const copy = openStore(target, { readonly: true });
   const opened = await createLocalStore({ store: copy, clock, random: systemRandom, log: silentLogger() }).open(
