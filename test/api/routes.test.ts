@@ -172,6 +172,21 @@ t.test('health, metrics and documentation', async (t) => {
   t.strictSame(misfits, []);
 });
 
+t.test('the OpenAPI document says which answers are no JSON', async (t) => {
+  const { app } = await install(t);
+  const { paths } = (await app.inject({ url: '/openapi.json', headers: ADMIN_HEADERS })).json();
+  const typesOf = (path: string, status = '200'): string[] =>
+    Object.keys(paths[`/client/v4${path}`]?.get.responses[status].content ?? paths[path].get.responses[status].content);
+  t.same(typesOf('/zones/{zone_id}/dns_records/export'), ['text/plain']);
+  t.same(typesOf('/zones/{zone_id}/dns_records/export', '4XX'), ['application/json']);
+  for (const status of ['200', '206']) {
+    const object = '/accounts/{account_id}/r2/buckets/{bucket_name}/objects/{object_key}';
+    t.same(typesOf(object, status), ['application/octet-stream']);
+  }
+  t.same(typesOf('/ca.pem'), ['application/x-pem-file']);
+  t.same(typesOf('/metrics'), ['text/plain']);
+});
+
 t.test('the OpenAPI document describes every route', async (t) => {
   const { app, routes } = await install(t);
   const document = (await app.inject({ url: '/openapi.json', headers: ADMIN_HEADERS })).json();

@@ -13,7 +13,7 @@ export const authorityRootRoutes: FastifyPluginAsyncZod<{ base: ContextBase }> =
         tags: ['Operations'],
         security: [],
         summary: 'Root certificate of the built-in certificate authority, PEM',
-        response: { 200: z.string() },
+        response: { 200: z.string().meta({ contentMediaType: 'application/x-pem-file' }) },
       },
     },
     async (_request, reply) => {

@@ -5,7 +5,7 @@ import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fast
 import { addExamples, type Described } from './examples.js';
 import { ICON } from './icon.js';
 import { describeOperation, type RouteSchema } from './operations.js';
-import { addRefusals, removeUnused, simplified } from './tidy.js';
+import { addRefusals, removeUnused, setMediaTypes, simplified } from './tidy.js';
 
 export const DOCS_PATH = '/docs';
 
@@ -82,6 +82,7 @@ export function openapiOptions(version: string, hidden: readonly string[]): Fast
     transformObject(document) {
       const complete = simplified(withComponents(document as never)) as Described;
       addExamples(complete);
+      setMediaTypes(complete);
       addRefusals(complete);
       removeUnused(complete);
       return complete as never;

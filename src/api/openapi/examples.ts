@@ -11,6 +11,7 @@ export interface Schema {
   readonly enum?: readonly unknown[];
   readonly examples?: readonly unknown[];
   readonly format?: string;
+  readonly contentMediaType?: string;
   readonly pattern?: string;
   readonly minimum?: number;
   readonly minItems?: number;

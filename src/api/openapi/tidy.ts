@@ -28,6 +28,20 @@ export function addRefusals({ paths = {} }: Described): void {
   }
 }
 
+/** Responses that are a text or octets are of another type than JSON, which is what every response has otherwise. */
+export function setMediaTypes({ paths = {} }: Described): void {
+  for (const operation of Object.values(paths).flatMap((path) => Object.values(path))) {
+    for (const { content } of Object.values(operation.responses ?? {})) {
+      const { 'application/json': media, ...others } = content ?? {};
+      if (!content || media?.schema?.type !== 'string') continue;
+      const { contentMediaType, format } = media.schema;
+      const type = contentMediaType ?? (format === 'binary' ? 'application/octet-stream' : 'text/plain');
+      delete content['application/json'];
+      Object.assign(content, { ...others, [type]: media });
+    }
+  }
+}
+
 /** Removes schemas that no operation leads to: each exists for requests and for answers. */
 export function removeUnused({ paths = {}, components = {} }: Described): void {
   const { schemas = {} } = components;
