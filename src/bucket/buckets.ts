@@ -121,7 +121,10 @@ export async function createBucket(
       created_at: draft.now,
     };
     const seq = insertBucket(ctx.store, row);
-    draft.audit({ action: 'bucket.create', object: account.id, after: { name, jurisdiction, location, storageClass } });
+    draft.event({
+      ...{ kind: 'bucket.create', account: account.seq, name },
+      after: { jurisdiction, location, storageClass },
+    });
     return { ...row, seq };
   });
   return bucketItem(ctx, value);
@@ -182,10 +185,10 @@ export async function editBucket(
     const row = requireBucket(ctx, accountId, name, jurisdiction);
     if (row.storage_class === storageClass) return row;
     setStorageClass(ctx.store, row.seq, storageClass);
-    draft.audit({
-      action: 'bucket.edit',
-      before: { name, jurisdiction, storageClass: row.storage_class },
-      after: { name, jurisdiction, storageClass },
+    draft.event({
+      ...{ kind: 'bucket.edit', account: row.account, name },
+      before: { jurisdiction, storageClass: row.storage_class },
+      after: { jurisdiction, storageClass },
     });
     return { ...row, storage_class: storageClass };
   });
@@ -208,7 +211,12 @@ export async function deleteBucket(
     if (hasObjects(ctx.store, row.seq)) throw bucketFailure('notEmpty', { account: item.account.id });
     detachBucketDomains(ctx, draft, row);
     removeBucket(ctx.store, row.seq);
-    draft.audit({ action: 'bucket.delete', before: { name, jurisdiction, bindings: item.bindings } });
+    draft.event({
+      kind: 'bucket.delete',
+      account: row.account,
+      name,
+      before: { jurisdiction, bindings: item.bindings },
+    });
     return item;
   });
   return value;
@@ -231,7 +239,7 @@ export async function bindBucket(
   const { value } = await commit(ctx, (draft) => {
     const row = requireBucket(ctx, accountId, name, jurisdiction);
     putBinding(ctx.store, binding, row.seq, draft.now);
-    draft.audit({ action: 'bucket.bind', after: { name, jurisdiction, binding } });
+    draft.event({ kind: 'bucket.bind', account: row.account, name, after: { jurisdiction, binding } });
     return row;
   });
   return bucketItem(ctx, value);

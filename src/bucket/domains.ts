@@ -92,7 +92,12 @@ export async function attachBucketDomain(
     insertBucketDomain(ctx.store, row);
     // Responses of an earlier origin or bucket are not shown any more.
     purge(ctx, draft, row);
-    draft.audit({ action: 'bucket_domain.create', zone: zone.id, after: { bucket: bucket.name, ...auditView(row) } });
+    draft.event({
+      kind: 'bucket_domain.create',
+      zone,
+      name: row.domain,
+      after: { bucket: bucket.name, ...auditView(row) },
+    });
     return itemOf(ctx, row);
   });
   return value;
@@ -111,7 +116,7 @@ export async function editBucketDomain(
     updateBucketDomain(ctx.store, after);
     const zone = findZone(ctx.store, before.zone)!;
     const told = { before: auditView(before), after: auditView(after) };
-    draft.audit({ action: 'bucket_domain.edit', zone: zone.id, ...told });
+    draft.event({ kind: 'bucket_domain.edit', zone, name: before.domain, ...told });
     return itemOf(ctx, after);
   });
   return value;
@@ -139,7 +144,12 @@ function detach(ctx: Context, draft: Draft, bucket: BucketRow, row: BucketDomain
   removeBucketDomain(ctx.store, row);
   for (const record of ownRecords(ctx, zone, row)) deleteRow(draft, zone, record);
   purge(ctx, draft, row);
-  draft.audit({ action: 'bucket_domain.delete', zone: zone.id, before: { bucket: bucket.name, ...auditView(row) } });
+  draft.event({
+    kind: 'bucket_domain.delete',
+    zone,
+    name: row.domain,
+    before: { bucket: bucket.name, ...auditView(row) },
+  });
 }
 
 /** The bucket, if the actor may see its account. */

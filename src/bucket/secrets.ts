@@ -28,7 +28,7 @@ export async function putSecret(ctx: Context, name: string, value: string): Prom
   }
   await commit(ctx, (draft) => {
     putAuthKeySecret(ctx.store, value, draft.now);
-    draft.audit({ action: 'secret.put', after: { name } });
+    draft.event({ kind: 'secret.put', name });
   });
 }
 
@@ -45,7 +45,7 @@ export async function deleteSecret(ctx: Context, name: string): Promise<void> {
   await commit(ctx, (draft) => {
     if (authKeySecretSetAt(ctx.store) === undefined) throw refusal(`${name} is not set.`);
     deleteAuthKeySecret(ctx.store);
-    draft.audit({ action: 'secret.delete', before: { name } });
+    draft.event({ kind: 'secret.delete', name });
   });
 }
 

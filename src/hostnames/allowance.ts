@@ -20,7 +20,7 @@ export interface AllowanceChange {
 
 export async function setAllowance(ctx: Context, accountId: string, change: AllowanceChange): Promise<void> {
   await commit(ctx, (draft) => {
-    const { seq: account, id: object } = requireAccount(ctx, accountId);
+    const { seq: account, id, name } = requireAccount(ctx, accountId);
     const before = findAllowance(ctx.store, account);
     const kept = (asked: number | null | undefined, known: number | null | undefined): number | null =>
       asked === undefined ? (known ?? null) : asked;
@@ -31,7 +31,7 @@ export async function setAllowance(ctx: Context, accountId: string, change: Allo
       apex_addresses: (change.apexAddresses ?? before?.apex_addresses === 1) ? 1 : 0,
     };
     putAllowance(ctx.store, { account, ...after });
-    draft.audit({ action: 'hostname_allowance.edit', account, object, before, after });
+    draft.event({ kind: 'hostname_allowance.edit', account, id, name, before, after });
     if (change.hostnames !== undefined) changeQuota(ctx, draft, accountId, 'hostnames', change.hostnames);
   });
 }

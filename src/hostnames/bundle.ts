@@ -59,8 +59,13 @@ export async function deleteCertificate(
   return value;
 }
 
-function audit(draft: Draft, zone: ZoneRow, { id }: HostnameRow, told: { before?: object; after?: object }): void {
-  draft.audit({ action: 'custom_hostname.edit', zone: zone.id, object: uuidOctets(id), ...told });
+function audit(
+  draft: Draft,
+  zone: ZoneRow,
+  { id, hostname }: HostnameRow,
+  told: { before?: object; after?: object },
+): void {
+  draft.event({ kind: 'custom_hostname.edit', zone, id: uuidOctets(id), name: hostname, ...told });
 }
 
 const REFUSALS = {

@@ -219,9 +219,8 @@ function moveTo(
     settleClaims(ctx, draft, { name: withoutWildcard(row.hostname), account: zone.account });
   if (state === row.state) return;
   const { hostname } = row;
-  const object = uuidOctets(row.id);
   const told = { before: { hostname, status: row.state }, after: { hostname, status: state } };
-  draft.audit({ action: `custom_hostname.${VERBS[state]}`, zone: zone.id, object, ...told });
+  draft.event({ kind: `custom_hostname.${VERBS[state]}`, zone, id: uuidOctets(row.id), name: hostname, ...told });
 }
 
 const VERBS = { pending: 'edit', active: 'activate', moved: 'move', blocked: 'edit' } as const;

@@ -62,7 +62,7 @@ export async function putFallback(ctx: Context, zoneId: string, input: string): 
     if (before?.origin !== origin) {
       const after = { origin };
       const audited = before ? { before: { origin: before.origin }, after } : { after };
-      draft.audit({ action: 'fallback_origin.edit', zone: zone.id, object: zone.id, ...audited });
+      draft.event({ kind: 'fallback_origin.edit', zone, ...audited });
     }
     return itemOf(ctx.store, zone, requireFallbackOrigin(ctx.store, zone));
   });
@@ -75,7 +75,7 @@ export async function deleteFallbackOrigin(ctx: Context, zoneId: string): Promis
     const row = requireFallbackOrigin(ctx.store, zone);
     removeFallbackOrigin(ctx.store, zone.seq);
     const before = { origin: row.origin };
-    draft.audit({ action: 'fallback_origin.delete', zone: zone.id, object: zone.id, before });
+    draft.event({ kind: 'fallback_origin.delete', zone, before });
     return { ...itemOf(ctx.store, zone, row), status: 'pending_deletion' as const };
   });
   return value;

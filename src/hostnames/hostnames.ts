@@ -206,7 +206,7 @@ function addHostname(ctx: Context, rules: HostnameRules, draft: Draft, zone: Zon
   const row = findHostname(store, id)!;
   planCheck(ctx, row);
   if (ssl) wantCertificate(ctx, rules, zone, row, ssl);
-  draft.audit({ action: 'custom_hostname.create', zone: zone.id, object: uuidOctets(id), after: auditView(row) });
+  draft.event({ kind: 'custom_hostname.create', zone, id: uuidOctets(id), name: hostname, after: auditView(row) });
   return itemOf(ctx, zone, row);
 }
 
@@ -300,7 +300,7 @@ export async function writeEdit(
     else if (row.state === 'moved')
       refreshCertificate(ctx, certificateOwner(row.id), orderTimeMs(ctx.store, zone.account, ctx.clock.nowMs()));
     const told = { before: auditView(row), after: auditView(after) };
-    draft.audit({ action: 'custom_hostname.edit', zone: zone.id, object: uuidOctets(row.id), ...told });
+    draft.event({ kind: 'custom_hostname.edit', zone, id: uuidOctets(row.id), name: row.hostname, ...told });
     return itemOf(ctx, zone, after);
   });
   return value;
@@ -366,7 +366,13 @@ export function discardHostname(ctx: Context, draft: Draft, zone: ZoneRow, row: 
   if (row.state === 'active') {
     settleClaims(ctx, draft, { name: withoutWildcard(row.hostname), account: zone.account });
   }
-  draft.audit({ action: 'custom_hostname.delete', zone: zone.id, object: uuidOctets(row.id), before: auditView(row) });
+  draft.event({
+    kind: 'custom_hostname.delete',
+    zone,
+    id: uuidOctets(row.id),
+    name: row.hostname,
+    before: auditView(row),
+  });
 }
 
 export interface HostnameQuota {

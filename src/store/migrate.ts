@@ -8,12 +8,20 @@ import { writeLog } from './migrations/0198-write-log.js';
 import { flatteningShares } from './migrations/0201-flattening-shares.js';
 import { secretAccessKeys } from './migrations/0202-secret-access-keys.js';
 import { resignedZones } from './migrations/0203-resigned-zones.js';
+import { events } from './migrations/0210-events.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { FIRST_SCHEMA } from './schema/schema.js';
 
 /** In order; a released migration never changes. */
-const MIGRATIONS: readonly Migration[] = [FIRST_SCHEMA, writeLog, flatteningShares, secretAccessKeys, resignedZones];
+const MIGRATIONS: readonly Migration[] = [
+  FIRST_SCHEMA,
+  writeLog,
+  flatteningShares,
+  secretAccessKeys,
+  resignedZones,
+  events,
+];
 
 /** The schema version after all migrations. */
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

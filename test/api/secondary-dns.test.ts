@@ -11,7 +11,7 @@ import { tsigKeyNames } from '../../src/store/secondary/tsig-keys.js';
 import { findZone, findZoneByName } from '../../src/store/zones/zones.js';
 import { examinedFor } from '../../src/warnings/asked.js';
 import { examineSecondaries } from '../../src/warnings/secondaries.js';
-import { latestAudit } from '../support/rows.js';
+import { latestEvents } from '../support/rows.js';
 import { ADMIN_HEADERS, type Installation, install } from './installation.js';
 
 const ZONE = 'secondary.test';
@@ -192,7 +192,7 @@ t.test('other accounts see nothing, readers no secrets, and the audit log none e
   t.equal((await call('GET', `${base}/tsigs/${id}`, undefined, reader)).json.result.secret, '');
   t.equal((await call('GET', `${base}/tsigs`, undefined, reader)).json.result[0].secret, '');
   t.equal((await call('DELETE', `${base}/tsigs/${id}`, undefined, reader)).status, 403);
-  t.notMatch(JSON.stringify(latestAudit(store, 10)), SECRET);
+  t.notMatch(JSON.stringify(latestEvents(store, 10)), SECRET);
   const other = await createAccount(operator, { name: 'other', members: ['other@example.net'] });
   const stranger = { headers: await token({ email: 'other@example.net', accountId: other.id }) };
   t.equal((await call('GET', `${base}/tsigs/${id}`, undefined, stranger)).status, 403);
@@ -333,6 +333,6 @@ t.test('a secondary is added in one write, or nothing is', async (t) => {
   const full = await made();
   t.equal((await call('POST', plain, { name: 'one too many', ip: '192.0.2.99' })).status, 400);
   t.strictSame(await made(), full, 'the peer was not kept');
-  t.notMatch(JSON.stringify(latestAudit(store, 30)), /secret/);
+  t.notMatch(JSON.stringify(latestEvents(store, 30)), /secret/);
   t.strictSame(misfits, []);
 });

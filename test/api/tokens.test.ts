@@ -7,7 +7,7 @@ import { PERMISSION_GROUPS } from '../../src/control/guard/permissions.js';
 import { listZones } from '../../src/control/zones/zones.js';
 import { allAccounts } from '../../src/store/access/accounts.js';
 import { loopIdOf } from '../../src/store/meta.js';
-import { latestAudit } from '../support/rows.js';
+import { latestEvents } from '../support/rows.js';
 import { type Installation, install } from './installation.js';
 
 const groupId = (name: string): string => PERMISSION_GROUPS.find((entry) => entry.name === name)!.id;
@@ -66,7 +66,7 @@ t.test('created, listed, edited, rolled, deleted', async (t) => {
     policies: [{ effect: 'allow', permission_groups: [{ name: 'DNS Write' }, { name: 'Zone Read' }] }],
   });
   t.match(token.value, /^[A-Za-z0-9_-]{40}$/);
-  t.notOk(JSON.stringify(latestAudit(store, 50)).includes(token.value), 'the secret is in no log');
+  t.notOk(JSON.stringify(latestEvents(store, 50)).includes(token.value), 'the secret is in no log');
   const listed = await call('GET', '/user/tokens?per_page=1');
   t.match(listed.json, { result: [{ id }], result_info: { count: 1, total_count: 1, per_page: 1 } });
   t.notOk(listed.text.includes(token.value), 'the secret is shown once');
@@ -440,7 +440,7 @@ t.test('trusted proxies', async (t) => {
       continue;
     }
     t.equal(await from('10.0.0.1', { 'x-forwarded-for': '192.0.2.1' }), 200);
-    t.equal(latestAudit(store, 1)[0]!.address, '192.0.2.1');
+    t.equal(latestEvents(store, 1)[0]!.address, '192.0.2.1');
     t.equal(await from('::ffff:10.0.0.1', { forwarded: 'for="192.0.2.1:4711";proto=https' }), 200);
     t.equal(await from('10.0.0.1', { 'x-forwarded-for': '192.0.2.1, 198.51.100.7' }), 403, 'what the client made up');
     t.equal(await from('10.0.0.1', { 'x-forwarded-for': '192.0.2.1, 2001:db8:1::7' }), 200, 'two proxies');

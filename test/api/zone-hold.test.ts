@@ -5,7 +5,7 @@ import type { Store } from '../../src/store/driver.js';
 import { purgesAfter } from '../../src/store/edge/purges.js';
 import { insertHostname } from '../../src/store/hostnames/hostnames.js';
 import { findZoneByName, servedZones } from '../../src/store/zones/zones.js';
-import { latestAudit } from '../support/rows.js';
+import { latestEvents } from '../support/rows.js';
 import { install } from './installation.js';
 
 t.test('hold: flags in query and body, release, edit after it', async (t) => {
@@ -76,9 +76,9 @@ t.test('purge_cache', async (t) => {
   });
   for (const body of accepted) {
     t.match(await purge(body), { status: 200, json: { result: { id: zone }, success: true, messages: [] } });
-    const [entry] = latestAudit(store, 1);
+    const [entry] = latestEvents(store, 1);
     const [kind, items] = Object.entries(body)[0]!;
-    t.match(entry, { action: 'cache.purge', actor: 'admin@localhost' });
+    t.match(entry, { kind: 'cache.purge', actor: 'admin@localhost' });
     t.strictSame(JSON.parse(entry!.after!), { [kind]: items }, 'is written down');
   }
   const stored = purgesAfter(store, 0, 100).map(({ kind, items }) => [kind, items]);
@@ -91,7 +91,7 @@ t.test('purge_cache', async (t) => {
     ['hosts', ['xn--mnchen-3ya.example.com']],
     ['prefixes', ['xn--mnchen-3ya.example.com/Ä']],
   ]);
-  const recorded = latestAudit(store, 100).length;
+  const recorded = latestEvents(store, 100).length;
   const refused: (readonly [body: object, pointer: string | undefined])[] = [
     [{}, undefined],
     [{ purge_everything: true, hosts: ['example.com'] }, undefined],
@@ -130,7 +130,7 @@ t.test('purge_cache', async (t) => {
     t.match({ status, json }, { status: 400, json: { result: null, errors: [{ code: 1012 }] } }, JSON.stringify(body));
     t.equal(json.errors[0].source?.pointer, pointer, JSON.stringify(body).slice(0, 60));
   }
-  t.equal(latestAudit(store, 100).length, recorded, 'nothing of a refused request is kept');
+  t.equal(latestEvents(store, 100).length, recorded, 'nothing of a refused request is kept');
   t.equal(purgesAfter(store, 0, 100).length, accepted.length);
   t.strictSame(misfits, []);
 });
@@ -173,7 +173,7 @@ t.test('several settings at once, all or none', async (t) => {
   ]);
   t.match((await call('GET', `${path}/http2`)).json.result, { value: 'off' });
   t.strictSame(
-    latestAudit(store, 3).map(({ action }) => action),
+    latestEvents(store, 3).map(({ kind }) => kind),
     Array(3).fill('zone_settings.edit'),
     'each is recorded',
   );

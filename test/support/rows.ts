@@ -1,10 +1,11 @@
 /** Reads rows for tests in ways that the program itself never needs. */
-import type { AuditRow } from '../../src/store/access/audit.js';
-import type { Store } from '../../src/store/driver.js';
 
-/** The newest entries of the audit log, the newest first. */
-export function latestAudit(store: Store, limit: number): AuditRow[] {
-  return store.prepare<[number], AuditRow>('SELECT * FROM audit ORDER BY seq DESC LIMIT ?').all(limit);
+import type { Store } from '../../src/store/driver.js';
+import type { EventRow } from '../../src/store/log/events.js';
+
+/** The newest events, the newest first. */
+export function latestEvents(store: Store, limit: number): EventRow[] {
+  return store.prepare<[number], EventRow>('SELECT * FROM events ORDER BY seq DESC LIMIT ?').all(limit);
 }
 
 export function countRecords(store: Store, zone: number): number {

@@ -16,6 +16,8 @@ export const auditLog = z
     metadata: z.object({
       request_id: z.string(),
       credential: z.string(),
+      credential_id: z.string().optional().describe('The key, token or TSIG key with which it was done'),
+      credential_name: z.string().optional(),
       zone_id: z.string().optional(),
       zone_name: z.string().optional(),
     }),
@@ -24,7 +26,11 @@ export const auditLog = z
     oldValue: z.string(),
     oldValueJson: z.unknown().optional(),
     owner: z.object({ id: z.string().nullable() }),
-    resource: z.object({ id: z.string().nullable(), type: z.string() }),
+    resource: z.object({
+      id: z.string().nullable(),
+      type: z.string(),
+      name: z.string().optional().describe('What was touched, such as `www.example.com A`'),
+    }),
     when: time,
   })
   .meta({ id: 'AuditLog' });
@@ -60,11 +66,14 @@ export const auditEvent = z
       context: z.enum(['api_key', 'api_token']).optional(),
       email: z.string(),
       ip_address: z.string().optional(),
+      token_id: z.string().optional(),
+      token_name: z.string().optional(),
       type: z.enum(['user', 'system']),
     }),
     raw: z.object({ cf_ray_id: z.string() }),
     resource: z.object({
       id: z.string().optional(),
+      name: z.string().optional(),
       product: z.string(),
       type: z.string(),
       scope: z.enum(['accounts', 'zones']),

@@ -18,6 +18,8 @@ export function auditLogView(item: AuditItem): AuditLog {
     metadata: {
       request_id: item.requestId,
       credential: actor.kind,
+      ...(actor.credential && { credential_id: actor.credential.id }),
+      ...(actor.credential?.name && { credential_name: actor.credential.name }),
       ...(zone && { zone_id: zone.id }),
       ...(zone?.name && { zone_name: zone.name }),
     },
@@ -26,7 +28,7 @@ export function auditLogView(item: AuditItem): AuditLog {
     oldValue: textOf(before),
     ...(before === undefined ? {} : { oldValueJson: before }),
     owner: { id: item.account?.id ?? null },
-    resource: { id: item.object, type: item.resource },
+    resource: { id: item.object, type: item.resource, ...(item.name !== null && { name: item.name }) },
     when: printTime(item.at),
   };
 }
@@ -47,11 +49,14 @@ export function auditEventView(item: AuditItem): AuditEvent {
       ...(actor.kind === 'token' && { context: 'api_token' as const }),
       email: actor.email,
       ...(actor.address !== null && { ip_address: actor.address }),
+      ...(actor.credential && { token_id: actor.credential.id }),
+      ...(actor.credential?.name && { token_name: actor.credential.name }),
       type: actor.kind === 'operator' ? 'system' : 'user',
     },
     raw: { cf_ray_id: item.requestId },
     resource: {
       ...(item.object !== null && { id: item.object }),
+      ...(item.name !== null && { name: item.name }),
       product: item.resource,
       type: item.resource,
       scope: zone ? 'zones' : 'accounts',

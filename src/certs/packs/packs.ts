@@ -126,10 +126,16 @@ function audit(
   draft: Draft,
   zone: ZoneRow,
   row: RequestRow,
-  verb: string,
+  verb: 'create' | 'edit' | 'delete',
   told: { before?: object; after?: object },
 ): void {
-  draft.audit({ action: `certificate_pack.${verb}`, zone: zone.id, object: uuidOctets(row.id), ...told });
+  draft.event({
+    kind: `certificate_pack.${verb}`,
+    zone,
+    id: uuidOctets(row.id),
+    name: (JSON.parse(row.names) as string[]).join(', '),
+    ...told,
+  });
 }
 
 /** Runs the first steps, as far as they finish within a request's time. */

@@ -107,7 +107,7 @@ export async function deleteAccount(ctx: Context, accountId: string): Promise<Ac
     const what = counts.flatMap(([count, noun]) => (count === 0 ? [] : [`${count} ${noun}${count === 1 ? '' : 's'}`]));
     if (what.length > 0) throw accountFailure('inUse', { name, what: what.join(' and ') });
     if (allAccounts(ctx.store).length === 1) throw accountFailure('lastAccount', { name });
-    draft.audit({ action: 'account.delete', account: seq, object: id, before: { name, type: account.type } });
+    draft.event({ kind: 'account.delete', account: seq, id, name, before: { name, type: account.type } });
     removeAccount(ctx.store, seq);
     return accountItem(account);
   });
@@ -118,7 +118,7 @@ export function addAccount(ctx: Context, draft: Draft, name: string, type: 'stan
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   const row = { id, name, type, created_at: draft.now };
   const account = { ...row, seq: insertAccount(ctx.store, row) };
-  draft.audit({ action: 'account.create', account: account.seq, object: id, after: { name, type } });
+  draft.event({ kind: 'account.create', account: account.seq, id, name, after: { name, type } });
   return account;
 }
 
@@ -140,7 +140,7 @@ export function findOrAddUser(ctx: Context, draft: Draft, email: string, superAd
     modified_at: draft.now,
   };
   const user = { ...row, seq: insertUser(ctx.store, row) };
-  draft.audit({ action: 'user.create', object: id, after: { email: address, superAdministrator } });
+  draft.event({ kind: 'user.create', id, name: address, after: { email: address, superAdministrator } });
   return user;
 }
 
@@ -150,7 +150,7 @@ export function joinAccount(ctx: Context, draft: Draft, user: UserRow, account: 
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   insertMembership(ctx.store, { id, user: user.seq, account: account.seq, created_at: draft.now });
   const after = { user: user.email, account: account.name };
-  draft.audit({ action: 'membership.create', account: account.seq, object: id, after });
+  draft.event({ kind: 'membership.create', account: account.seq, id, name: user.email, after });
 }
 
 /** The user of the credential. */

@@ -2,8 +2,9 @@
 import { toHex } from '../../base/bytes.js';
 import { parseIP, printIP } from '../../base/ip.js';
 import { domainToAscii } from '../../dns/idna.js';
+import { type Condition, matchNothing } from '../../store/condition.js';
 import {
-  countAudit,
+  countEvents,
   matchAccountOf,
   matchBehind,
   matchColumn,
@@ -12,10 +13,9 @@ import {
   matchVerbs,
   matchZoneNames,
   matchZones,
-  type NamedAuditRow,
-  selectAudit,
-} from '../../store/access/audit-query.js';
-import { type Condition, matchNothing } from '../../store/condition.js';
+  type NamedEventRow,
+  selectEvents,
+} from '../../store/log/events-query.js';
 import { parseId, requireAccount } from '../guard/access.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
 
@@ -36,6 +36,8 @@ export interface AuditItem {
     readonly email: string;
     readonly kind: string;
     readonly address: string | null;
+    /** With which it was done; null for the operator, the service, and before that was noted. */
+    readonly credential: { readonly id: string; readonly name: string | null } | null;
   };
   /** `api` or `cli`. */
   readonly source: string;
@@ -43,6 +45,8 @@ export interface AuditItem {
   readonly zone: { readonly id: string; readonly name: string | null } | null;
   /** Identifier of the changed object. */
   readonly object: string | null;
+  /** What people call it. */
+  readonly name: string | null;
   readonly requestId: string;
   /** Parsed JSON; undefined when there is none. */
   readonly before: unknown;
@@ -120,7 +124,7 @@ export async function sliceAccountAudit(
   const { filter, direction, limit, cursor } = query;
   const behind = cursor === undefined ? [] : [matchBehind(cursor, direction)];
   const conditions = [...visibleIn(ctx, accountId), ...conditionsOf(filter), ...behind];
-  const rows = selectAudit(ctx.store, { conditions, direction, limit: limit + 1, offset: 0 });
+  const rows = selectEvents(ctx.store, { conditions, direction, limit: limit + 1, offset: 0 });
   const shown = rows.slice(0, limit);
   return { items: shown.map(auditItem), next: rows.length > limit ? String(shown.at(-1)!.seq) : undefined };
 }
@@ -140,8 +144,8 @@ function selectPage(ctx: Context, conditions: readonly Condition[], query: Audit
   const perPage = Math.min(MOST_PER_PAGE, Math.max(1, Math.trunc(query.perPage ?? DEFAULT_PER_PAGE)));
   return ctx.store.snapshot(() => {
     const direction = query.direction ?? 'desc';
-    const rows = selectAudit(ctx.store, { conditions, direction, limit: perPage, offset: (page - 1) * perPage });
-    return { items: rows.map(auditItem), page, perPage, totalCount: countAudit(ctx.store, conditions) };
+    const rows = selectEvents(ctx.store, { conditions, direction, limit: perPage, offset: (page - 1) * perPage });
+    return { items: rows.map(auditItem), page, perPage, totalCount: countEvents(ctx.store, conditions) };
   });
 }
 
@@ -150,7 +154,7 @@ function conditionsOf(filter: AuditFilter): Condition[] {
   const octets = (text: string): Uint8Array => parseId(text) ?? new Uint8Array(0);
   return [
     ...chosen(filter.id, (ids, not) => matchColumn('seq', ids.map(Number), not)),
-    ...chosen(filter.action, (actions, not) => matchColumn('action', actions.map(lower), not)),
+    ...chosen(filter.action, (actions, not) => matchColumn('kind', actions.map(lower), not)),
     ...chosen(filter.verb, (verbs, not) => matchVerbs(verbs.flatMap(wordsOf), not)),
     ...chosen(filter.resource, (types, not) => matchResource(types.map(lower), not)),
     ...chosen(filter.actorEmail, (emails, not) => matchColumn('actor', emails.map(lower), not)),
@@ -158,7 +162,7 @@ function conditionsOf(filter: AuditFilter): Condition[] {
     ...chosen(filter.address, (texts, not) => matchColumn('address', texts.map(plainAddress), not)),
     ...chosen(filter.zoneId, (ids, not) => matchColumn('zone', ids.map(octets), not)),
     ...chosen(filter.zoneName, (names, not) => matchZoneNames(names.map(asciiName), not)),
-    ...chosen(filter.objectId, (ids, not) => matchColumn('object', ids.map(octets), not)),
+    ...chosen(filter.objectId, (ids, not) => matchColumn('subject', ids.map(octets), not)),
     ...chosen(filter.requestId, (ids, not) => matchColumn('request', ids.map(lower), not)),
     ...matchTime(filter.since, filter.before),
   ];
@@ -192,23 +196,25 @@ function verbOf(action: string): AuditVerb {
   return VERBS.delete.includes(word) ? 'delete' : 'update';
 }
 
-function auditItem(row: NamedAuditRow): AuditItem {
+function auditItem(row: NamedEventRow): AuditItem {
   return {
     id: String(row.seq),
     at: row.at_us,
-    action: row.action,
-    resource: row.action.slice(0, Math.max(0, row.action.indexOf('.'))),
-    verb: verbOf(row.action),
+    action: row.kind,
+    resource: row.kind.slice(0, Math.max(0, row.kind.indexOf('.'))),
+    verb: verbOf(row.kind),
     actor: {
       id: row.actor_id && toHex(row.actor_id),
       email: row.actor,
       kind: row.actor_kind,
       address: row.address,
+      credential: row.credential && { id: toHex(row.credential), name: row.credential_name },
     },
     source: row.source,
     account: row.account_id && { id: toHex(row.account_id), name: row.account_name ?? '' },
     zone: row.zone && { id: toHex(row.zone), name: row.zone_name },
-    object: row.object && toHex(row.object),
+    object: row.subject && toHex(row.subject),
+    name: row.name,
     requestId: row.request_id,
     before: row.before === null ? undefined : JSON.parse(row.before),
     after: row.after === null ? undefined : JSON.parse(row.after),

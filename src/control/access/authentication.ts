@@ -148,6 +148,7 @@ function judge(base: ContextBase, row: KeyRow, user: UserRow, address: string): 
     kind: row.kind,
     superAdministrator: superAdministrator && !limited,
     keyId: key.id,
+    keyName: key.name,
   };
   const accountIds = accountsOf(base.store, user, key);
   const policies = policiesOf(key);

@@ -167,7 +167,7 @@ export function addKey(ctx: Context, draft: Draft, user: UserRow, input: NewKey,
   });
   const limits = { readOnly, zoneIds, policies, networks, notBefore, expiresAt, disabled };
   const after = { kind, name, user: user.email, accountOwned, ...limits };
-  draft.audit({ action: 'key.create', object: id, account: account ?? undefined, after });
+  draft.event({ kind: 'key.create', id, name, account: account ?? undefined, after });
   return findKeyById(ctx.store, id)!;
 }
 
@@ -223,7 +223,9 @@ export async function revokeKey(ctx: Context, keyId: string): Promise<KeyItem> {
     if (!row || (!ctx.actor.superAdministrator && owner !== ctx.actor.userId)) {
       throw accountFailure('keyMissing', { id: keyId.slice(0, 64) });
     }
-    if (setKeyRevoked(ctx.store, row.seq, draft.now)) draft.audit({ action: 'key.revoke', object: row.id });
+    if (setKeyRevoked(ctx.store, row.seq, draft.now)) {
+      draft.event({ kind: 'key.revoke', id: row.id, name: row.name, account: row.account ?? undefined });
+    }
     return findKeyById(ctx.store, row.id)!;
   });
   return keyItem(ctx, value);

@@ -29,15 +29,15 @@ export async function editQuotas(ctx: Context, accountId: string, edit: QuotaEdi
 /** Inside a commit. `most` null: as all accounts have it. */
 export function changeQuota(
   ctx: Context,
-  draft: Pick<Draft, 'audit'>,
+  draft: Pick<Draft, 'event'>,
   accountId: string,
   kind: QuotaKind,
   most: number | null,
 ): void {
-  const { seq: account, id: object } = requireAccount(ctx, accountId);
+  const { seq: account, id, name } = requireAccount(ctx, accountId);
   const before = quotaOf(ctx.store, account, kind);
   setAccountQuota(ctx.store, account, kind, most ?? undefined);
   const after = quotaOf(ctx.store, account, kind);
   const audited = { before: { [kind]: before.most ?? null }, after: { [kind]: after.most ?? null } };
-  draft.audit({ action: 'account_quota.edit', account, object, ...audited });
+  draft.event({ kind: 'account_quota.edit', account, id, name: `${kind} of ${name}`, ...audited });
 }

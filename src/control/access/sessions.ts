@@ -67,9 +67,8 @@ export async function startSession(
       last_used_at: draft.now,
       expires_at: draft.now + LIFETIME_US,
     });
-    draft.audit({
-      action: 'session.create',
-      object: id,
+    draft.event({
+      ...{ kind: 'session.create', id, name: credential.name, account: credential.account ?? undefined },
       after: { key: toHex(credential.id), byLink: link !== undefined },
     });
     return findSessionById(store, id)!;
@@ -110,8 +109,9 @@ export async function endSession(ctx: Context, sessionId: string): Promise<strin
     const id = parseId(sessionId);
     const row = id && findSessionById(ctx.store, id);
     if (!row || !mayEnd(ctx, row)) throw accountFailure('sessionMissing', { id: sessionId.slice(0, 64) });
+    const { name, account } = findKey(ctx.store, row.credential)!;
     removeSession(ctx.store, row.seq);
-    draft.audit({ action: 'session.delete', object: row.id });
+    draft.event({ kind: 'session.delete', id: row.id, name, account: account ?? undefined });
   });
   return sessionId;
 }
@@ -149,7 +149,7 @@ export async function createLoginLink(ctx: Context, email?: string): Promise<str
       credential_hash: credential.hash,
       expires_at: draft.now + LINK_MINUTES * 60_000_000,
     });
-    draft.audit({ action: 'login_link.create', object: credential.id });
+    draft.event({ kind: 'login_link.create', id: credential.id, name: credential.name });
   });
   return secret;
 }

@@ -137,7 +137,7 @@ export async function replaceToken(
       modified_at: draft.now,
     });
     const after = keyItem(ctx, findKeyById(ctx.store, row.id)!);
-    draft.audit({ action: 'key.edit', object: row.id, account: row.account ?? undefined, before, after });
+    draft.event({ kind: 'key.edit', id: row.id, account: row.account ?? undefined, name: after.name, before, after });
     return after;
   });
   return value;
@@ -155,7 +155,7 @@ export async function rollToken(ctx: Context, owner: TokenOwner, tokenId: string
     }
     const sealed = sealFor(ctx, row.id, keyItem(ctx, row), secret);
     setKeyHash(ctx.store, row.seq, hashSecret(ctx.store, secret), sealed, draft.now);
-    draft.audit({ action: 'key.roll', object: row.id, account: row.account ?? undefined });
+    draft.event({ kind: 'key.roll', id: row.id, name: row.name, account: row.account ?? undefined });
   });
   return secret;
 }
@@ -165,7 +165,7 @@ export async function deleteToken(ctx: Context, owner: TokenOwner, tokenId: stri
     refuseLimitedMaker(ctx);
     const row = requireToken(ctx, owner, tokenId);
     setKeyRevoked(ctx.store, row.seq, draft.now);
-    draft.audit({ action: 'key.revoke', object: row.id, account: row.account ?? undefined });
+    draft.event({ kind: 'key.revoke', id: row.id, name: row.name, account: row.account ?? undefined });
     return toHex(row.id);
   });
   return value;

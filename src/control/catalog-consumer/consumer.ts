@@ -120,7 +120,7 @@ export async function consumeCatalog(
     requireRoomFor(ctx, of, 'lists');
     insertConsumedCatalog(store, id, of, zone.seq, draft.now);
     const item = itemOf(store, findConsumedCatalogById(store, id)!);
-    draft.audit({ action: 'consumed_catalog.create', account: of, object: id, after: item });
+    draft.event({ kind: 'consumed_catalog.create', account: of, id, name: item.name, after: item });
     return item;
   });
   return value;
@@ -132,7 +132,7 @@ export async function forgetConsumed(ctx: Context, accountId: string, id: string
     const row = requireConsumed(ctx, accountId, id);
     const before = itemOf(ctx.store, row);
     dropZone(ctx, draft, findZone(ctx.store, row.zone)!);
-    draft.audit({ action: 'consumed_catalog.delete', account: row.account, object: row.id, before });
+    draft.event({ kind: 'consumed_catalog.delete', account: row.account, id: row.id, name: before.name, before });
     return { id: before.id };
   });
   return value;
@@ -149,7 +149,7 @@ export async function confirmRemovals(ctx: Context, accountId: string, id: strin
     planConsumption(ctx, row.zone);
     const item = itemOf(store, row);
     const after = { serial, zones: row.held };
-    draft.audit({ action: 'consumed_catalog.confirm', account: row.account, object: row.id, after });
+    draft.event({ kind: 'consumed_catalog.confirm', account: row.account, id: row.id, name: item.name, after });
     return item;
   });
   return value;

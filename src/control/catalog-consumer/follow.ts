@@ -224,7 +224,7 @@ function create(
     insertIncoming(store, zone.seq, zone.name, refresh, draft.now);
     setPrimariesOfZone(store, zone.seq, primaries);
     refreshSoon(ctx, zone.seq);
-    draft.audit({ action: 'zone.create', zone: zone.id, object: zone.id, after: { name, type: 'secondary' } });
+    draft.event({ kind: 'zone.create', zone, after: { name, type: 'secondary' } });
     return zone.seq;
   } catch (error) {
     if (error instanceof AppError && error.status < 500) return error.message;

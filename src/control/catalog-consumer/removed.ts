@@ -67,7 +67,7 @@ export function keepUnserved(
   settleZone(ctx, draft, zone.seq);
   const nowMs = clock.nowMs();
   schedule(store, { kind: REMOVED_ZONE_JOB, subject: String(zone.seq), runAtMs: row.kept_until / 1000 }, nowMs);
-  draft.audit({ action: 'zone.suspend', zone: zone.id, object: zone.id, before: itemOf(store, row) });
+  draft.event({ kind: 'zone.suspend', zone, before: itemOf(store, row) });
 }
 
 /** Serves a removed zone again, with what it had, and asks its primaries; inside a commit. */
@@ -78,7 +78,7 @@ export function bringBack(ctx: Context, draft: Draft, zone: ZoneRow, row: Remove
   removeJob(store, REMOVED_ZONE_JOB, String(zone.seq));
   settleZone(ctx, draft, zone.seq);
   refreshSoon(ctx, zone.seq);
-  draft.audit({ action: 'zone.resume', zone: zone.id, object: zone.id, after: item });
+  draft.event({ kind: 'zone.resume', zone, after: item });
 }
 
 export async function listRemoved(ctx: Context, accountId: string): Promise<RemovedZoneItem[]> {

@@ -111,7 +111,7 @@ export async function createCatalog(ctx: Context, accountId: string, input: Cata
     const row = findCatalogById(store, id)!;
     if (updateCatalog(ctx, draft, row).isPartial) planCatalogs(ctx, account.seq);
     const item = itemOf(ctx, row);
-    draft.audit({ action: 'catalog.create', account: account.seq, object: id, after: item });
+    draft.event({ kind: 'catalog.create', account: account.seq, id, name: item.name, after: item });
     return item;
   });
   return getCatalog(ctx, accountId, value.id);
@@ -169,7 +169,14 @@ export async function editMember(
     planCatalogs(ctx, catalog.account);
     const item = memberItem(ctx, requireMember(ctx, catalog, zoneId));
     const before = memberItem(ctx, member);
-    draft.audit({ action: 'catalog.edit', account: catalog.account, object: catalog.id, before, after: item });
+    draft.event({
+      kind: 'catalog.edit',
+      account: catalog.account,
+      id: catalog.id,
+      name: item.name,
+      before,
+      after: item,
+    });
     return item;
   });
   return value;

@@ -143,10 +143,9 @@ export function setState({ store }: Context, draft: Draft, zone: ZoneRow, state:
   const deleteForm = state === 'pending-disabled' || state === 'disabled' ? 1 : 0;
   if (before.delete_form !== deleteForm) draft.noteSigning(zone.seq, { owners: [APEX] });
   updateDnssecZone(store, zone.seq, { state, delete_form: deleteForm, modified_at: draft.now });
-  draft.audit({
-    action: 'dnssec.edit',
-    zone: zone.id,
-    object: zone.id,
+  draft.event({
+    kind: 'dnssec.edit',
+    zone,
     before: { status: before.state },
     after: { status: state },
   });
@@ -176,7 +175,7 @@ export async function deleteDnssec(ctx: Context, zoneId: string): Promise<void> 
       return;
     }
     putParent(ctx.store, { ...parent, remove_at: removeAt });
-    draft.audit({ action: 'dnssec.delete', zone: zone.id, object: zone.id });
+    draft.event({ kind: 'dnssec.delete', zone });
     lookAtParentSoon(ctx, zone);
   });
 }
@@ -219,6 +218,6 @@ export async function resignZone(ctx: Context, zoneId: string): Promise<void> {
     const renew_before = inceptionAt(Math.floor(ctx.clock.nowMs() / 1000));
     updateDnssecZone(ctx.store, zone.seq, { renew_before });
     resignSoon(ctx, zone);
-    draft.audit({ action: 'dnssec.resign', zone: zone.id, object: zone.id });
+    draft.event({ kind: 'dnssec.resign', zone });
   });
 }

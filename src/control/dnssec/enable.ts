@@ -44,7 +44,7 @@ export function beginSigning(ctx: Context, draft: Draft, zone: ZoneRow, options:
   draft.setZone(zone.seq, { signed: isSmall ? 1 : 2 });
   runSigningSoon(ctx, zone);
   const after = keys ? { imported_keys: keys.length } : { algorithm };
-  draft.audit({ action: 'dnssec.enable', zone: zone.id, object: zone.id, after });
+  draft.event({ kind: 'dnssec.enable', zone, after });
 }
 
 /** Resolvers know these keys already, so they do everything at once. */
@@ -69,7 +69,7 @@ export function endSigning(ctx: Context, draft: Draft, zone: ZoneRow): void {
   else updateDnssecZone(store, zone.seq, { phase: 'unsigning', cursor: null, walk: null, modified_at: draft.now });
   draft.setZone(zone.seq, { signed: isSmall ? 0 : 2 });
   if (!isSmall) runSigningSoon(ctx, zone);
-  draft.audit({ action: 'dnssec.delete', zone: zone.id, object: zone.id });
+  draft.event({ kind: 'dnssec.delete', zone });
 }
 
 /** Removes all rows about the signing of a zone, except its keys. */

@@ -28,7 +28,8 @@ export interface ExportedKey {
 /** The keys of a zone with their private keys. Only for super administrators. */
 export async function exportKeys(ctx: Context, zoneId: string): Promise<readonly ExportedKey[]> {
   if (!ctx.actor.superAdministrator) throw dnssecFailure('exportRefused');
-  const { seq, name, id } = requireZone(ctx, zoneId);
+  const zone = requireZone(ctx, zoneId);
+  const { seq, name } = zone;
   const { zoneKeys } = ctx;
   const signing = findSigning(ctx.store, seq);
   if (signing.kind === 'none') throw dnssecFailure('notSigned');
@@ -40,7 +41,7 @@ export async function exportKeys(ctx: Context, zoneId: string): Promise<readonly
     return { tag, algorithm, dnskey, privateKey: printPrivateKeyFile(key, algorithm) };
   });
   await commit(ctx, (draft) => {
-    draft.audit({ action: 'dnssec.export', zone: id, object: id, after: { key_tags: own.map(({ tag }) => tag) } });
+    draft.event({ kind: 'dnssec.export', zone, after: { key_tags: own.map(({ tag }) => tag) } });
   });
   return exported;
 }

@@ -32,7 +32,7 @@ export function setMultiSigner(store: Store, draft: Draft, zone: ZoneRow, wanted
   if (!wanted) requireNoForeignKeys(store, zone);
   draft.noteSigning(zone.seq, { owners: [APEX] });
   updateDnssecZone(store, zone.seq, { multi_signer: wanted ? 1 : 0, modified_at: draft.now });
-  draft.audit({ action: 'dnssec.edit', zone: zone.id, object: zone.id, after: { multi_signer: wanted } });
+  draft.event({ kind: 'dnssec.edit', zone, after: { multi_signer: wanted } });
 }
 
 export function requireNoForeignKeys(store: Store, { seq, name }: Pick<ZoneRow, 'seq' | 'name'>): void {

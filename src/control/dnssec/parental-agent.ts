@@ -39,7 +39,7 @@ export function setParentalAgent(ctx: Context, draft: Draft, zone: ZoneRow, want
   if (row?.phase !== 'signed') throw dnssecFailure('agentUnsigned', { zone: zone.name });
   if (zone.type === 'secondary') throw dnssecFailure('agentSecondary', { zone: zone.name });
   updateDnssecZone(store, zone.seq, { parental_agent: wanted ? 1 : 0, modified_at: draft.now });
-  draft.audit({ action: 'dnssec.edit', zone: zone.id, object: zone.id, after: { parental_agent: wanted } });
+  draft.event({ kind: 'dnssec.edit', zone, after: { parental_agent: wanted } });
   if (wanted) lookAtZonesBelow(ctx, zone);
 }
 

@@ -40,7 +40,7 @@ export async function startRollover(ctx: Context, zoneId: string, rollover: Roll
     const isBegun = keys.some(({ role, state }) => role === rollover.role && state !== 'active');
     if (!isRolling || (rollover.role && !isBegun)) replaceKeys(ctx, draft, zone, keys, rollover);
     lookAtParentSoon(ctx, zone);
-    draft.audit({ action: 'dnssec.rollover', zone: zone.id, object: zone.id, after: { ...rollover } });
+    draft.event({ kind: 'dnssec.rollover', zone, after: { ...rollover } });
   });
   return listKeys(ctx, zoneId);
 }

@@ -53,7 +53,7 @@ export function setSignals(ctx: Context, draft: Draft, zone: ZoneRow, wanted: bo
   draft.noteSigning(zone.seq, { owners: signalOwners(store, zone.seq) });
   if (!wanted) removeSignalsOfZone(store, zone.seq);
   updateDnssecZone(store, zone.seq, { signals: wanted ? 1 : 0, modified_at: draft.now });
-  draft.audit({ action: 'dnssec.edit', zone: zone.id, object: zone.id, after: { signals: wanted } });
+  draft.event({ kind: 'dnssec.edit', zone, after: { signals: wanted } });
   if (wanted) lookAtWaitingZones(ctx);
 }
 

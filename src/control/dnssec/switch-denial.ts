@@ -55,10 +55,9 @@ export function changeDenial(ctx: Context, draft: Draft, zone: ZoneRow, kind: De
   handOutKeys(ctx, zone);
   if (row.denial === 'compact') planCatalogs(ctx, zone.account);
   runSigningSoon(ctx, zone);
-  draft.audit({
-    action: 'dnssec.denial',
-    zone: zone.id,
-    object: zone.id,
+  draft.event({
+    kind: 'dnssec.denial',
+    zone,
     before: { denial: row.denial },
     after: { denial: kind },
   });

@@ -145,7 +145,7 @@ export async function confirmDs(ctx: Context, zoneId: string, keyTag: number | n
     const key = keysOfZone(ctx.store, zone.seq).find((own) => own.tag === keyTag && isEntryPoint(own));
     if (keyTag !== null && !key) throw dnssecFailure('keyMissing');
     noteSaidDs(ctx.store, zone, key?.public ?? null, draft.now);
-    draft.audit({ action: 'dnssec.ds_seen', zone: zone.id, object: zone.id, after: { key_tag: keyTag } });
+    draft.event({ kind: 'dnssec.ds_seen', zone, after: { key_tag: keyTag } });
     lookAtParentSoon(ctx, zone);
   });
   return getDnssec(ctx, zoneId);

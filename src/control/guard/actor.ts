@@ -21,6 +21,8 @@ export interface Actor {
   readonly recordScopes?: readonly RecordScope[];
   /** The credential of the request; undefined for the operator. */
   readonly keyId?: string;
+  /** What its owner calls the credential. */
+  readonly keyName?: string;
 }
 
 /** The operator at the machine's command line, who may do everything. */

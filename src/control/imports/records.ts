@@ -79,7 +79,7 @@ function* addRecords(
     }
     yield;
   }
-  if (added > 0) edits.audit({ action: 'record.import', zone: zone.id, object: zone.id, after: { added } });
+  if (added > 0) edits.event({ kind: 'record.import', zone, after: { added } });
   const notKept = rows.issues.map(({ line = 1, message }) => ({ line, code: VALIDATION, reason: message }));
   const all = [...leftOut, ...notKept].sort((a, b) => a.line - b.line);
   return { added, parsed: records.length, leftOut: all.slice(0, MOST_SHOWN) };

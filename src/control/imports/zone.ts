@@ -211,7 +211,7 @@ function switchIn(
   issues.push(...servedNotices(ctx, after, !input.automaticSoa && stored.apexNameServers === 0));
   const item = zoneItem(ctx, after);
   const { records, duplicates } = stored;
-  draft.audit({ action: 'zone.import', zone: zone.id, object: zone.id, after: { ...item, records, duplicates } });
+  draft.event({ kind: 'zone.import', zone, after: { ...item, records, duplicates } });
   return {
     imported: true,
     zoneId: item.id,

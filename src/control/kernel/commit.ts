@@ -1,7 +1,7 @@
 /**
  * The only write path. Everything that changes zones, records, accounts or credentials goes through {@link commit}: one
  * transaction that takes the write lock first, lets the use case check its rules on the current rows and edit them
- * through a draft (draft.ts), then updates the serials, appends to the change log and the audit log, and commits.
+ * through a draft (draft.ts), then updates the serials, appends to the change log and the outbox, and commits.
  * Nothing is visible before it is durable, and a failure at any step leaves nothing behind.
  *
  * Writes requested in the same turn of the event loop share a transaction, because syncing the disk takes most of the

@@ -3,10 +3,8 @@
  * before its first edit (touched-zone.ts). At the end the change log gets the difference from what is served then
  * (finish-zone.ts).
  */
-import { equalBytes } from '../../base/bytes.js';
 import { invariant } from '../../base/errors.js';
 import type { ServingSettings } from '../../serving/zone.js';
-import type { Store } from '../../store/driver.js';
 import {
   findRecord,
   findSameRecord,
@@ -15,11 +13,11 @@ import {
   removeRecord,
   updateRecord,
 } from '../../store/records/records.js';
-import { findZone, findZoneById, updateZone, type ZoneChange, type ZoneRow } from '../../store/zones/zones.js';
-import type { AuditEntry } from './audit-entry.js';
+import { findZone, updateZone, type ZoneChange, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
+import type { EventEntry } from './event.js';
 import { finishZone } from './finish-zone.js';
-import { logAudit } from './log-rows.js';
+import { logEvents } from './outbox.js';
 import { createOwnerTallies, type OwnerTallies } from './owner-tally.js';
 import { type RecordEdits, requireEditable } from './record-edits.js';
 import { type ReadyEdits, takeReady } from './staged-edits.js';
@@ -71,7 +69,7 @@ export interface Draft extends RecordEdits {
 }
 
 export interface OpenDraft extends Draft {
-  /** Writes serials, change log, journal and audit log; the last step of the transaction. */
+  /** Writes serials, change log, journal and outbox; the last step of the transaction. */
   finish(): ZoneOutcome[];
 }
 
@@ -93,12 +91,10 @@ export function openDraft(ctx: Context): OpenDraft {
   const { store, settings } = ctx;
   const now = ctx.clock.nowUs();
   const zones = new Map<number, TouchedZone>();
-  const entries: AuditEntry[] = [];
+  const entries: EventEntry[] = [];
   const tallies = createOwnerTallies(store);
 
   const touchForEdit = (seq: number): TouchedZone => edited(touchIn(zones, ctx, seq));
-
-  const accountOf = accountsOfZones(store, zones);
 
   const draft: OpenDraft = {
     now,
@@ -138,14 +134,11 @@ export function openDraft(ctx: Context): OpenDraft {
       const row = findZone(store, seq);
       if (row) zones.set(seq, touchInstallation(store, row, before, settings));
     },
-    audit(entry) {
-      const account = entry.account ?? (entry.zone && accountOf(entry.zone));
-      entries.push({ ...entry, account });
-    },
+    event: (entry) => void entries.push(entry),
     finish() {
       for (const seq of [...zones.keys()]) for (const { settle } of ctx.participants) settle?.(ctx, draft, seq);
       const outcomes = [...zones.values()].map((touched) => finishZone(ctx, now, touched));
-      for (const entry of entries) logAudit(ctx, now, entry);
+      logEvents(ctx, now, entries, outcomes);
       return outcomes;
     },
   };
@@ -184,22 +177,6 @@ function rowEdits(
       removeRecord(store, row.seq);
       tallies.note(row, -1);
     },
-  };
-}
-
-/**
- * The accounts of zones; remembers the last one, because most entries of a commit are about one zone, the first one that it
- * touched.
- */
-function accountsOfZones(
-  store: Store,
-  touched: ReadonlyMap<number, TouchedZone>,
-): (id: Uint8Array) => number | undefined {
-  let known: Pick<ZoneRow, 'id' | 'account'> | undefined;
-  return (id) => {
-    known ??= touched.values().next().value?.before;
-    if (!known || !equalBytes(known.id, id)) known = findZoneById(store, id);
-    return known?.account;
   };
 }
 

@@ -1,9 +1,7 @@
-/** The log rows of a write: the change log for followers, the journal for undoing, the audit log for people. */
-import { appendAudit } from '../../store/access/audit.js';
+/** The log rows of a write: the change log for followers, the journal for undoing. */
 import { appendChange, type ChangedRR, type ChangeKind, type SoaRR } from '../../store/log/changes.js';
 import { appendEdit, type EditEvent, type EditKind, finishEdit } from '../../store/log/edits.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import type { AuditEntry } from './audit-entry.js';
 import type { Context } from './context.js';
 import type { TouchedZone } from './touched-zone.js';
 
@@ -84,22 +82,3 @@ const EDIT_KINDS: Readonly<Record<ChangeKind, EditKind>> = {
   settings: 'settings',
   rrs: 'records',
 };
-
-export function logAudit(ctx: Context, now: number, entry: AuditEntry): void {
-  const { actor, requestId, source, store, address } = ctx;
-  appendAudit(store, {
-    at_us: now,
-    actor: actor.email,
-    actor_kind: actor.kind,
-    actor_id: actor.userId === '' ? null : new Uint8Array(Buffer.from(actor.userId, 'hex')),
-    address: address ?? null,
-    source,
-    action: entry.action,
-    zone: entry.zone ?? null,
-    account: entry.account ?? null,
-    object: entry.object ?? null,
-    request_id: requestId,
-    before: entry.before === undefined ? null : JSON.stringify(entry.before),
-    after: entry.after === undefined ? null : JSON.stringify(entry.after),
-  });
-}

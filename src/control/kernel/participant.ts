@@ -8,7 +8,7 @@ import type { ServingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import type { ChangedRR, ChangeKind } from '../../store/log/changes.js';
 import type { ZoneChange, ZoneRow } from '../../store/zones/zones.js';
-import type { AuditEntry } from './audit-entry.js';
+import type { EventEntry } from './event.js';
 import type { OwnerAfter, StagedSignatures, TouchedZone } from './touched-zone.js';
 
 /** A zone at the end of the write that touched it. */
@@ -36,7 +36,7 @@ export interface ZoneEdits {
   readonly now: number;
   setZone(seq: number, change: ZoneChange): void;
   noteZone(seq: number, kind: 'zone-replaced'): void;
-  audit(entry: AuditEntry): void;
+  event(entry: EventEntry): void;
 }
 
 export interface Participant<Context> {

@@ -8,9 +8,9 @@ import { finished, inSlices } from '../../base/slices.js';
 import { ownerText } from '../../serving/difference.js';
 import { findRecord, findSameRecord, type NewRecordRow, type RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import type { AuditEntry } from './audit-entry.js';
 import { type Committed, commitAndRead, type Draft } from './commit.js';
 import type { Context } from './context.js';
+import type { EventEntry } from './event.js';
 import { createOwnerTallies } from './owner-tally.js';
 import { commitPrepared, OUTDATED, type Prepared } from './prepared.js';
 import { type RecordEdits, requireEditable } from './record-edits.js';
@@ -25,7 +25,7 @@ export const FEW_EDITS = 200;
 /** Edits by the rules of a draft that nobody sees yet. */
 interface Plan extends RecordEdits {
   changes(): RecordChange[];
-  readonly entries: readonly AuditEntry[];
+  readonly entries: readonly EventEntry[];
 }
 
 type Key = Pick<RecordRow, 'owner_key' | 'type' | 'rdata_key'>;
@@ -36,7 +36,7 @@ function openPlan(ctx: Context, zone: ZoneRow): Plan {
   const byId = new Map<string, { before: RecordRow | undefined; after: NewRecordRow | undefined }>();
   /** Planned records, and null for those that are gone. */
   const byKey = new Map<string, NewRecordRow | null>();
-  const entries: AuditEntry[] = [];
+  const entries: EventEntry[] = [];
   let records = zone.record_count;
   const put = (before: RecordRow | undefined, after: NewRecordRow | undefined): void => {
     for (const row of [before, after]) if (row) requireEditable(ctx, zone, row);
@@ -72,7 +72,7 @@ function openPlan(ctx: Context, zone: ZoneRow): Plan {
     insertRecord: (row) => put(undefined, row),
     updateRecord: (before, after) => put(before, after),
     removeRecord: (row) => put(row, undefined),
-    audit: (entry) => void entries.push(entry),
+    event: (entry) => void entries.push(entry),
     // What was added and removed again leaves nothing.
     changes: () => [...byId.values()].filter(({ before, after }) => before !== undefined || after !== undefined),
   };
@@ -109,7 +109,7 @@ export interface LargeEdit<Value, Result> {
 interface PlannedEdits<Value> extends Prepared {
   readonly zone: ZoneRow;
   readonly value: Value;
-  readonly entries: readonly AuditEntry[];
+  readonly entries: readonly EventEntry[];
   /** Undefined when nothing changes. */
   readonly ready: ReadyEdits | undefined;
 }
@@ -159,7 +159,7 @@ function makePlanned<Value>(
   if (!isSameState(now, zone) || (replacement && !mayReplace(ctx, now, replacement))) return OUTDATED;
   if (ready) draft.applyReady(zone.seq, ready, replacement);
   // Nobody would read those of a dry run.
-  if (!ctx.dryRun) for (const entry of entries) draft.audit(entry);
+  if (!ctx.dryRun) for (const entry of entries) draft.event(entry);
   return value;
 }
 

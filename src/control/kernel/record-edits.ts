@@ -9,8 +9,8 @@ import { requireRecord } from '../guard/access.js';
 import { requireOwnRecord } from '../rules/of-primary.js';
 import { isProxiableType } from '../rules/proxiable.js';
 import { recordFailure } from '../rules/record-failures.js';
-import type { AuditEntry } from './audit-entry.js';
 import type { Context } from './context.js';
+import type { EventEntry } from './event.js';
 import type { OwnerTally } from './owner-tally.js';
 
 export interface RecordEdits {
@@ -27,7 +27,7 @@ export interface RecordEdits {
   insertRecord(row: NewRecordRow): void;
   updateRecord(before: RecordRow, after: RecordRow): void;
   removeRecord(row: RecordRow): void;
-  audit(entry: AuditEntry): void;
+  event(entry: EventEntry): void;
 }
 
 /** Throws when the actor, or anybody, may not edit this record of the zone. */

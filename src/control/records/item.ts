@@ -124,3 +124,8 @@ export function recordItem(row: NewRecordRow, zone: ZoneRow, origins: readonly A
     ...(row.tags_modified_at === null ? {} : { tagsModifiedAt: row.tags_modified_at }),
   };
 }
+
+/** As people call a record. */
+export function nameOfRecord({ name, type }: RecordItem): string {
+  return `${name} ${type}`;
+}

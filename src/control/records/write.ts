@@ -30,7 +30,7 @@ import { recordFailure } from '../rules/record-failures.js';
 import { commentLength, hasLineBreak, readTags } from '../rules/tags.js';
 import { AUTOMATIC, readTtl, shownTtl } from '../rules/ttl.js';
 import { convert, legacyServiceName, type RecordInput, readSettings, readType } from './input.js';
-import { recordItem } from './item.js';
+import { nameOfRecord, recordItem } from './item.js';
 import {
   type Columns,
   checkNeighbours,
@@ -83,7 +83,8 @@ function insertRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Col
     tags_modified_at: columns.tags === null ? null : edits.now,
   };
   edits.insertRecord(row);
-  edits.audit({ action: 'record.create', zone: zone.id, object: row.id, after: recordItem(row, zone) });
+  const after = recordItem(row, zone);
+  edits.event({ kind: 'record.create', zone, id: row.id, name: nameOfRecord(after), after });
   return row;
 }
 
@@ -128,13 +129,14 @@ export function changeRow(
   };
   edits.updateRecord(stored, row);
   const [before, after] = [recordItem(stored, zone), recordItem(row, zone)];
-  edits.audit({ action: `record.${mode}`, zone: zone.id, object: row.id, before, after });
+  edits.event({ kind: `record.${mode}`, zone, id: row.id, name: nameOfRecord(after), before, after });
   return row;
 }
 
 export function deleteRow(edits: RecordEdits, zone: ZoneRow, stored: RecordRow): void {
   edits.removeRecord(stored);
-  edits.audit({ action: 'record.delete', zone: zone.id, object: stored.id, before: recordItem(stored, zone) });
+  const before = recordItem(stored, zone);
+  edits.event({ kind: 'record.delete', zone, id: stored.id, name: nameOfRecord(before), before });
 }
 
 function sameColumns(columns: Columns, stored: RecordRow): boolean {

@@ -47,7 +47,7 @@ export async function createAcl(ctx: Context, accountId: string, input: AclInput
     }
     requireRoomFor(ctx, account.seq, 'lists');
     insertTransferAcl(ctx.store, id, account.seq, after, draft.now);
-    draft.audit({ action: 'transfer_acl.create', account: account.seq, object: id, after });
+    draft.event({ kind: 'transfer_acl.create', account: account.seq, id, name: after.name, after });
     return { id: toHex(id), ...after };
   });
   return value;
@@ -58,7 +58,7 @@ export async function replaceAcl(ctx: Context, accountId: string, aclId: string,
   const { value } = await commit(ctx, (draft) => {
     const { seq, account, id, name, ip_range } = requireAcl(ctx, accountId, aclId);
     updateTransferAcl(ctx.store, seq, after, draft.now);
-    draft.audit({ action: 'transfer_acl.edit', account, object: id, before: { name, ip_range }, after });
+    draft.event({ kind: 'transfer_acl.edit', account, id, name, before: { name, ip_range }, after });
     return { id: aclId, ...after };
   });
   return value;
@@ -68,7 +68,7 @@ export async function deleteAcl(ctx: Context, accountId: string, aclId: string):
   const { value } = await commit(ctx, (draft) => {
     const { seq, account, id, name, ip_range } = requireAcl(ctx, accountId, aclId);
     removeTransferAcl(ctx.store, seq);
-    draft.audit({ action: 'transfer_acl.delete', account, object: id, before: { name, ip_range } });
+    draft.event({ kind: 'transfer_acl.delete', account, id, name, before: { name, ip_range } });
     return { id: toHex(id) };
   });
   return value;

@@ -19,6 +19,7 @@ import { shownFailure } from '../guard/peer-failures.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
+import type { EventKind } from '../kernel/event.js';
 import { type TransferState, transferStateOf } from '../rules/transfer-state.js';
 import { planConsumption } from '../schedule/consumption.js';
 import { dropIncoming, refreshSoon, transferAnew } from '../schedule/refresh.js';
@@ -128,7 +129,7 @@ export async function deleteIncoming(ctx: Context, zoneId: string): Promise<{ re
     const zone = requireZone(ctx, zoneId);
     const before = itemOf(ctx.store, zone, requireIncoming(ctx.store, zone));
     dropIncoming(ctx.store, zone.seq);
-    draft.audit({ action: 'incoming.delete', zone: zone.id, object: zone.id, before: { peers: before.peers } });
+    draft.event({ kind: 'incoming.delete', zone, before: { peers: before.peers } });
     return { id: before.id };
   });
   return value;
@@ -140,7 +141,7 @@ export async function forceTransfer(ctx: Context, zoneId: string): Promise<void>
     const zone = requireZone(ctx, zoneId);
     requireIncoming(ctx.store, zone);
     transferAnew(ctx, zone.seq);
-    draft.audit({ action: 'incoming.force_axfr', zone: zone.id, object: zone.id });
+    draft.event({ kind: 'incoming.force_axfr', zone });
   });
 }
 
@@ -199,7 +200,7 @@ function shownError(
 async function change(
   ctx: Context,
   zoneId: string,
-  action: string,
+  kind: EventKind,
   work: (zone: ZoneRow, draft: Draft) => void,
 ): Promise<IncomingItem> {
   const { value } = await commit(ctx, (draft) => {
@@ -210,7 +211,7 @@ async function change(
     work(zone, draft);
     const item = itemOf(store, zone, requireIncoming(store, zone));
     updateZone(store, zone.seq, { modified_at: draft.now });
-    draft.audit({ action, zone: zone.id, object: zone.id, ...(before && { before }), after: audited(item) });
+    draft.event({ kind, zone, ...(before && { before }), after: audited(item) });
     return item;
   });
   return value;

@@ -61,7 +61,7 @@ function setSerial(draft: Draft, zone: ZoneRow, before: number): void {
   draft.setZone(zone.seq, { serial });
   draft.noteZone(zone.seq, 'settings');
   const audited = { before: { serial: zone.serial }, after: { serial } };
-  draft.audit({ action: 'zone.serial', zone: zone.id, object: zone.id, ...audited });
+  draft.event({ kind: 'zone.serial', zone, ...audited });
 }
 
 /** Zones that have a primary, or came with their signatures, have the serial that they came with. */

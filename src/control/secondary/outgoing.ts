@@ -20,6 +20,7 @@ import { shownFailure } from '../guard/peer-failures.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
+import type { EventKind } from '../kernel/event.js';
 import { planCatalogs } from '../schedule/catalogs.js';
 import { standingOf } from '../zones/peer-progress.js';
 import { secondaryFailure } from './errors.js';
@@ -97,7 +98,7 @@ export async function deleteOutgoing(ctx: Context, zoneId: string): Promise<{ re
     const before = itemOf(ctx.store, zone, requireOutgoing(ctx.store, zone));
     removeOutgoing(ctx.store, zone.seq);
     planCatalogs(ctx, zone.account);
-    draft.audit({ action: 'outgoing.delete', zone: zone.id, object: zone.id, before: { peers: before.peers } });
+    draft.event({ kind: 'outgoing.delete', zone, before: { peers: before.peers } });
     return { id: before.id };
   });
   return value;
@@ -150,10 +151,10 @@ function peerStatusOf({ store, actor }: Context, { seq, serial: current }: ZoneR
 async function change(
   ctx: Context,
   zoneId: string,
-  action: string,
+  kind: EventKind,
   work: (zone: ZoneRow, draft: Draft) => void,
 ): Promise<OutgoingItem> {
-  const { value } = await commit(ctx, (draft) => draftChange(ctx, draft, requireZone(ctx, zoneId), action, work));
+  const { value } = await commit(ctx, (draft) => draftChange(ctx, draft, requireZone(ctx, zoneId), kind, work));
   return value;
 }
 
@@ -161,7 +162,7 @@ function draftChange(
   ctx: Context,
   draft: Draft,
   zone: ZoneRow,
-  action: string,
+  kind: EventKind,
   work: (zone: ZoneRow, draft: Draft) => void,
 ): OutgoingItem {
   const { store } = ctx;
@@ -171,10 +172,9 @@ function draftChange(
   planCatalogs(ctx, zone.account);
   const item = itemOf(store, zone, requireOutgoing(store, zone));
   const audited = ({ peers, enabled }: OutgoingItem): object => ({ peers, enabled });
-  draft.audit({
-    action,
-    zone: zone.id,
-    object: zone.id,
+  draft.event({
+    kind,
+    zone,
     ...(before && { before: audited(before) }),
     after: audited(item),
   });

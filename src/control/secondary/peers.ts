@@ -91,7 +91,7 @@ export function draftPeer(ctx: Context, draft: Draft, accountId: string, { id, i
   requireRoomFor(ctx, account.seq, 'lists');
   insertTransferPeer(store, id, account.seq, { ...after, tsig: keyOf(ctx, accountId, input) }, draft.now);
   const item = peerItemOf(store, findTransferPeerById(store, id)!);
-  draft.audit({ action: 'transfer_peer.create', account: account.seq, object: id, after: item });
+  draft.event({ kind: 'transfer_peer.create', account: account.seq, id, name: item.name, after: item });
   return item;
 }
 
@@ -113,7 +113,7 @@ export async function replacePeer(
     }
     for (const zone of zonesOfPrimary(store, row.seq)) requireStillPrimary(ctx, zone);
     const item = peerItemOf(store, findTransferPeer(store, row.seq)!);
-    draft.audit({ action: 'transfer_peer.edit', account: row.account, object: row.id, before, after: item });
+    draft.event({ kind: 'transfer_peer.edit', account: row.account, id: row.id, name: item.name, before, after: item });
     return item;
   });
   return value;
@@ -130,7 +130,7 @@ export async function deletePeer(ctx: Context, accountId: string, peerId: string
     if (incoming !== undefined) throw secondaryFailure('primaryInUse', { zone: findZone(store, incoming)!.name });
     const before = peerItemOf(store, row);
     removeTransferPeer(store, row.seq);
-    draft.audit({ action: 'transfer_peer.delete', account: row.account, object: row.id, before });
+    draft.event({ kind: 'transfer_peer.delete', account: row.account, id: row.id, name: before.name, before });
     return { id: toHex(row.id) };
   });
   return value;

@@ -250,7 +250,7 @@ function finish(
   applySigned(ctx, draft, zone.seq, signed);
   noteIncoming(ctx.store, zone.seq, noted);
   planConsumption(ctx, zone.seq);
-  draft.audit({ action: 'zone.transfer', zone: zone.id, object: zone.id, after: { serial } });
+  draft.event({ kind: 'zone.transfer', zone, after: { serial } });
 }
 
 /** The zone, if it still has primaries. */
@@ -271,7 +271,7 @@ export async function expireZone(ctx: Context, seq: number): Promise<void> {
     if (expiresAt === null || expiresAt > ctx.clock.nowUs()) return;
     draft.setZone(seq, { expired: 1, serial: zone.serial });
     draft.noteZone(seq, 'zone-replaced');
-    draft.audit({ action: 'zone.expire', zone: zone.id, object: zone.id });
+    draft.event({ kind: 'zone.expire', zone });
   });
 }
 
@@ -282,6 +282,6 @@ export async function reviveZone(ctx: Context, seq: number): Promise<void> {
     if (!zone || zone.expired === 0 || findIncoming(ctx.store, seq)!.serial === null) return;
     draft.setZone(seq, { expired: 0 });
     draft.noteZone(seq, 'zone-replaced');
-    draft.audit({ action: 'zone.revive', zone: zone.id, object: zone.id });
+    draft.event({ kind: 'zone.revive', zone });
   });
 }

@@ -109,7 +109,7 @@ export function draftTsig(
   requireRoomFor(ctx, account.seq, 'lists');
   insertTsigKey(store, id, account.seq, values, draft.now);
   const after = { name: input.name, algo: input.algo, policies: policies ?? [] };
-  draft.audit({ action: 'tsig.create', account: account.seq, object: id, after });
+  draft.event({ kind: 'tsig.create', account: account.seq, id, name: input.name, after });
   return itemOf(ctx, services, accountId, requireKey(ctx, accountId, toHex(id)));
 }
 
@@ -131,7 +131,7 @@ export async function replaceTsig(
     updateTsigKey(store, row.seq, values, draft.now);
     const before = { name: row.name, algo: row.algorithm, policies: updatePoliciesOf(row) };
     const after = { name: input.name, algo: input.algo, policies: policies ?? updatePoliciesOf(row) };
-    draft.audit({ action: 'tsig.edit', account: row.account, object: row.id, before, after });
+    draft.event({ kind: 'tsig.edit', account: row.account, id: row.id, name: input.name, before, after });
     return itemOf(ctx, services, accountId, requireKey(ctx, accountId, keyId));
   });
   return value;
@@ -145,7 +145,7 @@ export async function deleteTsig(ctx: Context, accountId: string, keyId: string)
     if (peer) throw secondaryFailure('keyInUse', { peer: peer.name });
     removeTsigKey(ctx.store, row.seq);
     const before = { name: row.name, algo: row.algorithm };
-    draft.audit({ action: 'tsig.delete', account: row.account, object: row.id, before });
+    draft.event({ kind: 'tsig.delete', account: row.account, id: row.id, name: row.name, before });
     return { id: toHex(row.id) };
   });
   return value;

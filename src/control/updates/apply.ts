@@ -10,7 +10,7 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import { createRowMaker } from '../imports/row.js';
 import type { Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { recordItem } from '../records/item.js';
+import { nameOfRecord, recordItem } from '../records/item.js';
 import { requireTarget } from '../records/record-rules.js';
 import { addRowBeside, deleteRow } from '../records/write.js';
 import { differenceAt, type OwnerDifference, type UpdatedOwner, type UpdatedOwners } from './owners.js';
@@ -69,7 +69,7 @@ function changeRow(ctx: Context, draft: Draft, zone: ZoneRow, { row, ttl, rdata 
   if (!isSame) requireTarget(ctx, zone, after);
   draft.updateRecord(row, after);
   const [was, is] = [recordItem(row, zone), recordItem(after, zone)];
-  draft.audit({ action: 'record.edit', zone: zone.id, object: row.id, before: was, after: is });
+  draft.event({ kind: 'record.edit', zone, id: row.id, name: nameOfRecord(is), before: was, after: is });
 }
 
 function commentOf({ actor, settings }: Context): string {

@@ -142,5 +142,5 @@ function takeSerial(ctx: Context, zone: ZoneRow, record: ReadRecord, current: nu
 function setSerial(draft: Draft, zone: ZoneRow, serial: number): void {
   draft.setZone(zone.seq, { serial });
   draft.noteZone(zone.seq, 'settings');
-  draft.audit({ action: 'zone.edit', zone: zone.id, before: { serial: zone.serial }, after: { serial } });
+  draft.event({ kind: 'zone.edit', zone, before: { serial: zone.serial }, after: { serial } });
 }

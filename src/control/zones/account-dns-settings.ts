@@ -57,8 +57,9 @@ export async function editAccountDnsSettings(
     const enforced = edit.enforce_dns_only ?? before.enforce_dns_only === 1;
     const after = { enforce_dns_only: enforced ? 1 : 0, zoneDefaults: { ...before.zoneDefaults, ...changed } };
     putAccountDnsSettings(ctx.store, account.seq, after);
-    const entry = { action: 'account.dns_settings', account: account.seq, object: account.id };
-    draft.audit({ ...entry, before: flat(before), after: flat(after) });
+    const { seq, id, name } = account;
+    const told = { before: flat(before), after: flat(after) };
+    draft.event({ kind: 'account.dns_settings', account: seq, id, name, ...told });
     if (handOn(ctx, draft, account)) {
       const nowMs = ctx.clock.nowMs();
       schedule(ctx.store, { kind: ACCOUNT_ZONES_JOB, subject: toHex(account.id), runAtMs: nowMs }, nowMs);

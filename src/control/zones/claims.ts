@@ -63,7 +63,7 @@ export function prove(ctx: Context, draft: ZoneEdits, zone: ZoneRow, proof: Name
     // Its certificate may have waited for this.
     if (!isProven(zone)) draft.noteZone(zone.seq, 'zone-replaced');
     const after = { proven_by: proof };
-    draft.audit({ action: 'zone.prove', zone: zone.id, object: zone.id, before: { proven_by: zone.proven_by }, after });
+    draft.event({ kind: 'zone.prove', zone, before: { proven_by: zone.proven_by }, after });
   } else if (zone.proof_lost_at !== null) {
     draft.setZone(zone.seq, { proof_lost_at: null });
   }
@@ -113,7 +113,7 @@ export function tellsApart(
 function moveAway(draft: ZoneEdits, zone: ZoneRow): void {
   draft.setZone(zone.seq, { status: 'moved', served: 0, proven_by: null, proven_at: null, proof_lost_at: null });
   draft.noteZone(zone.seq, 'zone-replaced');
-  draft.audit({ action: 'zone.move', zone: zone.id, object: zone.id });
+  draft.event({ kind: 'zone.move', zone });
 }
 
 /** Makes a zone active. */
@@ -122,7 +122,7 @@ export function activate(draft: ZoneEdits, zone: ZoneRow): void {
   draft.setZone(zone.seq, { status: 'active', activated_at: draft.now });
   draft.noteZone(zone.seq, 'zone-replaced');
   const [before, after] = [{ status: zone.status }, { status: 'active' }];
-  draft.audit({ action: 'zone.activate', zone: zone.id, object: zone.id, before, after });
+  draft.event({ kind: 'zone.activate', zone, before, after });
 }
 
 /**
@@ -134,9 +134,10 @@ export function settleClaims(ctx: Context, draft: ZoneEdits, claimed: ClaimedNam
   const rivals = isSingleAccount(store) ? [] : rivalZones(store, claimed);
   for (const { seq } of downwards(rivals)) {
     if (!settleZone(ctx, draft, seq)) continue;
-    const { id, served } = findZone(store, seq)!;
-    const action = served === 1 ? 'zone.serve' : 'zone.withhold';
-    draft.audit({ action, zone: id, object: id, before: { served: 1 - served }, after: { served } });
+    const zone = findZone(store, seq)!;
+    const { served } = zone;
+    const kind = served === 1 ? 'zone.serve' : 'zone.withhold';
+    draft.event({ kind, zone, before: { served: 1 - served }, after: { served } });
   }
 }
 

@@ -47,7 +47,7 @@ export function developmentModeJobs(base: ContextBase): JobKind {
         if (ctx.clock.nowMs() < endsMs) return { againAtMs: endsMs };
         putZoneSetting(ctx.store, zone.seq, { name: NAME, value: '"off"', modified_at: draft.now });
         const audited = { before: { [NAME]: 'on' }, after: { [NAME]: 'off' } };
-        draft.audit({ action: 'zone_settings.edit', zone: zone.id, object: zone.id, ...audited });
+        draft.event({ kind: 'zone_settings.edit', zone, name: NAME, ...audited });
         return DONE;
       });
       return value;

@@ -193,8 +193,7 @@ function* restore(
   const quota = ctx.settings.limits.recordsPerZone;
   if (quota !== undefined && counts.recordsAdded > 0 && edits.recordCount(zone) > quota) throw recordFailure('quota');
   const changed = counts.recordsAdded + counts.recordsRemoved + counts.recordsChanged;
-  if (changed > 0)
-    edits.audit({ action: 'zone.restore', zone: zone.id, object: zone.id, after: { to: text, ...counts } });
+  if (changed > 0) edits.event({ kind: 'zone.restore', zone, after: { to: text, ...counts } });
   return counts;
 }
 

@@ -4,6 +4,7 @@ import { requireZone } from '../guard/access.js';
 import { commit } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
+import type { EventKind } from '../kernel/event.js';
 import { isOn } from '../rules/hold.js';
 import { parseInstant } from '../rules/instant.js';
 import { zoneFailure } from '../rules/zone-failures.js';
@@ -81,7 +82,7 @@ function holdItem(zone: Columns, now: number): ZoneHoldItem {
 async function changeHold(
   ctx: Context,
   zoneId: string,
-  action: string,
+  kind: EventKind,
   changeOf: (zone: ZoneRow, now: number) => Columns,
 ): Promise<ZoneHoldItem> {
   const { value } = await commit(ctx, (draft) => {
@@ -92,7 +93,7 @@ async function changeHold(
       before.hold_after === change.hold_after && before.hold_include_subdomains === change.hold_include_subdomains;
     if (!same) {
       draft.setZone(zone.seq, { ...change, hold_set: 1 } satisfies ZoneChange);
-      draft.audit({ action, zone: zone.id, object: zone.id, before, after: change });
+      draft.event({ kind, zone, before, after: change });
     }
     return holdItem(change, draft.now);
   });

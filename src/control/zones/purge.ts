@@ -55,7 +55,7 @@ async function notePurge(ctx: Context, zoneId: string, input: PurgeInput): Promi
     if (kind === undefined || kinds.length > 1) throw zoneFailure('purgeSelector');
     const items = kind === 'purge_everything' ? [] : readItems(kind, input[kind]!, servedBy(ctx.store, zone));
     insertPurge(ctx.store, { zone: zone.seq, kind, items }, ctx.clock.nowUs());
-    draft.audit({ action: 'cache.purge', zone: zone.id, object: zone.id, after: { [kind]: input[kind] } });
+    draft.event({ kind: 'cache.purge', zone, after: { [kind]: input[kind] } });
     return toHex(zone.id);
   });
   return value;

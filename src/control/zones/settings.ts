@@ -105,7 +105,7 @@ function writeSetting(ctx: Context, draft: Draft, zone: ZoneRow, { name, value }
   putZoneSetting(ctx.store, zone.seq, { name, value: JSON.stringify(value), modified_at: draft.now });
   if (name === 'development_mode' && value === 'on') planDevelopmentModeEnd(ctx, zone);
   const audited = { before: { [name]: before.value }, after: { [name]: value } };
-  draft.audit({ action: ACTION, zone: zone.id, object: zone.id, ...audited });
+  draft.event({ kind: 'zone_settings.edit', zone, name, ...audited });
 }
 
 function requireName(text: string): ZoneSettingName {

@@ -23,6 +23,7 @@ import { mayAddZones, requireZone } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
 import { commitAndRead, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
+import type { EventKind } from '../kernel/event.js';
 import { isHeldFrom, type WantedName } from '../rules/hold.js';
 import { isPublicSuffix } from '../rules/public-suffix.js';
 import { requireRoomFor } from '../rules/quotas.js';
@@ -152,10 +153,10 @@ function verificationKey(ctx: Context): string {
 export async function changeZone(
   ctx: Context,
   zoneId: string,
-  action: string,
+  kind: EventKind,
   changeOf: (zone: ZoneRow, draft: Draft) => ZoneChange,
 ): Promise<ZoneRow> {
-  const change = (draft: Draft): number => applyChange(ctx, draft, requireZone(ctx, zoneId), action, changeOf);
+  const change = (draft: Draft): number => applyChange(ctx, draft, requireZone(ctx, zoneId), kind, changeOf);
   const read = (seq: number): ZoneRow => findZone(ctx.store, seq)!;
   return (await commitAndRead(ctx, change, read)).value;
 }
@@ -165,7 +166,7 @@ export function applyChange(
   ctx: Context,
   draft: Draft,
   zone: ZoneRow,
-  action: string,
+  kind: EventKind,
   changeOf: (zone: ZoneRow, draft: Draft) => ZoneChange,
 ): number {
   const change = changeOf(zone, draft);
@@ -176,6 +177,6 @@ export function applyChange(
   settleZone(ctx, draft, zone.seq);
   if (change.type !== undefined) settleClaims(ctx, draft, zone);
   const before = Object.fromEntries(columns.map((column) => [column, zone[column]]));
-  draft.audit({ action, zone: zone.id, object: zone.id, before, after: change });
+  draft.event({ kind, zone, before, after: change });
   return zone.seq;
 }

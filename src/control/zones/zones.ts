@@ -151,7 +151,7 @@ export async function createZone(ctx: Context, input: ZoneInput): Promise<ZoneIt
     const account = chooseAccount(ctx, accountId);
     const nameServerMode = type === 'secondary' ? 'records' : 'service';
     const zone = addZone(ctx, draft, { ...parsed, account: account.seq, type, nameServerMode });
-    draft.audit({ action: 'zone.create', zone: zone.id, object: zone.id, after: zoneItem(ctx, zone) });
+    draft.event({ kind: 'zone.create', zone, after: zoneItem(ctx, zone) });
     return zone.seq;
   };
   const read = (seq: number): ZoneItem => zoneItem(ctx, findZone(ctx.store, seq)!);
@@ -210,7 +210,7 @@ export async function deleteZone(ctx: Context, zoneId: string): Promise<string> 
 
 /** The same inside a commit. */
 export function dropZone(ctx: Context, draft: Draft, zone: ZoneRow): void {
-  draft.audit({ action: 'zone.delete', zone: zone.id, object: zone.id, before: zoneItem(ctx, zone) });
+  draft.event({ kind: 'zone.delete', zone, before: zoneItem(ctx, zone) });
   draft.noteZone(zone.seq, 'zone-removed');
   dropCertificatesOfZone(ctx, zone.seq);
   const hostnames = activeHostnamesOfZone(ctx.store, zone.seq);

@@ -5,7 +5,7 @@
 import { perStore, type Store } from '../driver.js';
 
 export interface PrunedLog {
-  readonly table: 'zone_edits' | 'changes' | 'audit';
+  readonly table: 'zone_edits' | 'changes' | 'events';
   /** Entries that are kept. */
   readonly kept: number;
   /** The newest ones of them that nobody loses: who follows the log must not miss any. */
@@ -19,14 +19,14 @@ const MOST_AT_ONCE = 2000;
 /** The newest entries, by which it is seen who writes most. */
 const LATELY = 2000;
 
-/** The zone of an entry, and its account; the audit log has identifiers of zones. */
+/** The zone of an entry, and its account; events are told apart by account alone, which is null for those of the installation. */
 const COLUMNS = {
   zone_edits: { zone: 'zone', account: '(SELECT account FROM zones WHERE seq = zone)' },
   changes: { zone: 'zone', account: '(SELECT account FROM zones WHERE seq = zone)' },
-  audit: { zone: 'zone', account: 'coalesce(account, (SELECT account FROM zones WHERE id = zone))' },
+  events: { zone: 'account', account: 'account' },
 } as const;
 
-type Class = number | Uint8Array | null;
+type Class = number | null;
 
 const statementsOf = (store: Store, table: PrunedLog['table']) => {
   const { zone, account } = COLUMNS[table];
@@ -41,7 +41,7 @@ const statementsOf = (store: Store, table: PrunedLog['table']) => {
          ORDER BY seq DESC LIMIT ${LATELY}) GROUP BY account, zone ORDER BY count(*) DESC`,
     ),
     ofZone: store.prepareTuples<[zone: Class, below: number, limit: number], [seq: number]>(
-      `SELECT seq FROM ${table} WHERE zone = ? AND seq < ? ORDER BY seq LIMIT ?`,
+      `SELECT seq FROM ${table} WHERE ${zone} IS ? AND seq < ? ORDER BY seq LIMIT ?`,
     ),
   };
 };
@@ -49,7 +49,7 @@ const statementsOf = (store: Store, table: PrunedLog['table']) => {
 const statements = perStore((store) => ({
   zone_edits: statementsOf(store, 'zone_edits'),
   changes: statementsOf(store, 'changes'),
-  audit: statementsOf(store, 'audit'),
+  events: statementsOf(store, 'events'),
 }));
 
 /** Numbers of the entries that are to go now, at most some thousands. */
@@ -71,9 +71,10 @@ export function entriesToPrune(store: Store, { table, kept, newest }: PrunedLog,
 /** The oldest entries of the account that has written most lately, in the zones where it did. */
 function oldestOfGreedy(store: Store, table: PrunedLog['table'], below: number, most: number): number[] {
   const { lately, ofZone } = statements(store)[table];
-  const rows = lately.all().filter(([account, zone]) => account !== null && zone !== null);
-  const totals = new Map<number, number>();
-  for (const [account, , entries] of rows) totals.set(account!, (totals.get(account!) ?? 0) + entries);
+  // What other logs have of zones that are gone belongs to nobody.
+  const rows = lately.all().filter(([account]) => account !== null || table === 'events');
+  const totals = new Map<number | null, number>();
+  for (const [account, , entries] of rows) totals.set(account, (totals.get(account) ?? 0) + entries);
   const [greedy] = [...totals].sort(([, a], [, b]) => b - a)[0] ?? [];
   const found: number[] = [];
   for (const [account, zone] of rows) {

@@ -146,6 +146,7 @@ function contextOf({ base }: UpdaterOptions, { zone, key, address }: SignedReque
     readOnly: false,
     policies: updatePoliciesOf(row),
     keyId: toHex(row.id),
+    keyName: row.name,
   };
   return { ...base, actor, requestId: random.uuid(), source: 'update', address };
 }

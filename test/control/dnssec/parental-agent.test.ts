@@ -13,7 +13,7 @@ import { createZone } from '../../../src/control/zones/zones.js';
 import { createParentDsFinder } from '../../../src/resolver/parent-ds.js';
 import { examinedFor } from '../../../src/warnings/asked.js';
 import { examineSignedZones } from '../../../src/warnings/dnssec.js';
-import { latestAudit } from '../../support/rows.js';
+import { latestEvents } from '../../support/rows.js';
 import { requireVerified } from '../../support/signed-copy.js';
 import type { TestClock } from '../../support/test-clock.js';
 import { testZoneKeys } from '../../support/zone-keys.js';
@@ -100,13 +100,13 @@ t.test('from the first DS record through a rollover to its removal', async (t) =
   t.same((await signingStatus(ctx, childId)).parent.couldTake, { name: 'parent.test', signed: true });
 
   t.match(await editDnssec(ctx, parentId, { dnssec_parental_agent: true }), { parentalAgent: true });
-  t.match(latestAudit(ctx.store, 1), [{ action: 'dnssec.edit', after: '{"parental_agent":true}' }]);
+  t.match(latestEvents(ctx.store, 1), [{ action: 'dnssec.edit', after: '{"parental_agent":true}' }]);
   t.match((await signingStatus(ctx, childId)).parent, { takenBy: 'parent.test', couldTake: undefined });
   t.ok((await look(childId)) > 1, 'looks again at once');
   const first = await digestOf(world, childId);
   t.same(await ds(), [first]);
   t.match(await getDnssec(ctx, childId), { status: 'active' });
-  t.match(latestAudit(ctx.store, 9), [{ action: 'dnssec.edit' }, { action: 'record.create' }]);
+  t.match(latestEvents(ctx.store, 9), [{ action: 'dnssec.edit' }, { action: 'record.create' }]);
   const [edit] = (await listHistory(ctx, parentId, {})).items;
   t.match(edit, { kind: 'records', source: 'service', diff: { complete: true } });
   t.ok(edit!.diff.added.some((line) => line.toLowerCase().includes(` ds ${first}`)));

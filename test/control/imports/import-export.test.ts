@@ -37,7 +37,7 @@ import { openStore } from '../../../src/store/driver.js';
 import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
 import { recordsOfZone } from '../../../src/store/records/records.js';
 import { zonesOfName } from '../../../src/store/zones/zones.js';
-import { latestAudit } from '../../support/rows.js';
+import { latestEvents } from '../../support/rows.js';
 import { openOneCopy } from '../../support/two-copies.js';
 import { refusal, startControl, startZone } from '../fixture.js';
 
@@ -123,7 +123,7 @@ t.test('a new zone', async (t) => {
   t.match(items[0], { comment: 'the note', tags: ['env:prod', 'team:a b'] });
   t.match((await listRecords(ctx, zone.id, { proxied: true })).items, [{ name: 'mail.example.com', type: 'A' }]);
   t.match(changesAfter(ctx.store, 0, 9), [{ kind: 'zone-added', serial_to: 4000000000 }]);
-  t.match(latestAudit(ctx.store, 1), [{ action: 'zone.import' }]);
+  t.match(latestEvents(ctx.store, 1), [{ action: 'zone.import' }]);
 });
 
 t.test('the service provides SOA and NS', async (t) => {

@@ -16,14 +16,14 @@ import { DATABASE_FILE } from '../../../src/store/driver.js';
 import { LogUnavailable, OutcomeUnknown, StoreConflict } from '../../../src/store/failures.js';
 import { changesAfter, lastChange, rrsOfChange } from '../../../src/store/log/changes.js';
 import { findZoneByName, updateZone } from '../../../src/store/zones/zones.js';
-import { countRecords, latestAudit } from '../../support/rows.js';
+import { countRecords, latestEvents } from '../../support/rows.js';
 import { openOneCopy } from '../../support/two-copies.js';
 import { runSql } from '../../support/write-now.js';
 import { startZone } from '../fixture.js';
 
 /** Everything a commit could have touched. */
 function stateOf(ctx: Context): unknown {
-  const tables = ['zones', 'record_rows', 'changes', 'change_rrs', 'audit'];
+  const tables = ['zones', 'record_rows', 'changes', 'change_rrs', 'events'];
   return tables.map((table) => ctx.store.prepare(`SELECT * FROM ${table}`).all());
 }
 
@@ -36,7 +36,7 @@ t.test('a failure at any step leaves nothing behind', async (t) => {
     'UPDATE ON zones',
     'INSERT ON changes',
     'INSERT ON change_rrs',
-    'INSERT ON audit',
+    'INSERT ON events',
   ]) {
     runSql(ctx.store, `CREATE TRIGGER broken BEFORE ${step} BEGIN SELECT RAISE(ABORT, 'injected'); END`);
     await t.rejects(createRecord(ctx, zoneId, { type: 'A', name: 'b', content: '192.0.2.2' }), StoreConflict, step);
@@ -112,7 +112,7 @@ t.test('writes that share a transaction', async (t) => {
   runSql(ctx.store, 'DROP TRIGGER broken');
   t.same([one?.status, broken?.status, two?.status], ['fulfilled', 'rejected', 'fulfilled'], 'a fault is not shared');
   t.match(await getZone(ctx, zoneId), { recordCount: 254, soa: { serial: first + 254 } });
-  t.equal(latestAudit(ctx.store, 1000).filter(({ action }) => action === 'record.create').length, 254);
+  t.equal(latestEvents(ctx.store, 1000).filter(({ kind }) => kind === 'record.create').length, 254);
 });
 
 t.test('the writes of one account do not keep those of another waiting', async (t) => {
@@ -243,13 +243,18 @@ t.test('several zones in one commit, and a refusal in its middle', async (t) => 
   t.same(stateOf(ctx), before);
   t.match(await getZone(ctx, second.id), { paused: true });
   t.match(await getZone(ctx, zoneId), { paused: true });
-  t.match(latestAudit(ctx.store, 1), [{ action: 'zone.create' }]);
+  t.match(latestEvents(ctx.store, 1), [{ kind: 'zone.create' }]);
   t.equal(countRecords(ctx.store, seqs[0]!), 0);
 });
 
 t.test('no other code writes the change log', async (t) => {
   const root = fileURLToPath(new URL('../../../../src/', import.meta.url));
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
-  const users = files.filter((name) => /\b(appendChange|appendAudit)\(/.test(readFileSync(join(root, name), 'utf8')));
-  t.same(users.sort(), ['control/kernel/log-rows.ts', 'store/access/audit.ts', 'store/log/changes.ts']);
+  const users = files.filter((name) => /\b(appendChange|appendEvent)\(/.test(readFileSync(join(root, name), 'utf8')));
+  t.same(users.sort(), [
+    'control/kernel/log-rows.ts',
+    'control/kernel/outbox.ts',
+    'store/log/changes.ts',
+    'store/log/events.ts',
+  ]);
 });

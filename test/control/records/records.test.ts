@@ -21,7 +21,7 @@ import { Type } from '../../../src/dns/codes.js';
 import { changesAfter, lastChange, rrsOfChange } from '../../../src/store/log/changes.js';
 import { recordsOfZone } from '../../../src/store/records/records.js';
 import { findZoneByName } from '../../../src/store/zones/zones.js';
-import { latestAudit } from '../../support/rows.js';
+import { latestEvents } from '../../support/rows.js';
 import { refusal, startZone } from '../fixture.js';
 
 t.test('create: names', async (t) => {
@@ -458,9 +458,9 @@ t.test('changes for resolvers reach the change log', async (t) => {
     '-28 300 20010db800000000000000000000ed9e',
     `-65 300 ${EDGE_HTTPS}`,
   ]);
-  const actions = latestAudit(ctx.store, 3);
+  const actions = latestEvents(ctx.store, 3);
   t.same(
-    actions.map(({ action }) => action),
+    actions.map(({ kind }) => kind),
     ['record.delete', 'record.edit', 'record.edit'],
   );
   t.match(JSON.parse(actions[0]!.before!), { id, name: 'v.example.com' });

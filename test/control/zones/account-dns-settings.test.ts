@@ -19,7 +19,7 @@ import { servedAtOwner } from '../../../src/serving/owner.js';
 import { servingZone } from '../../../src/serving/zone.js';
 import { listJobs } from '../../../src/store/jobs.js';
 import { zonesOfName, zonesUnlikeAccount } from '../../../src/store/zones/zones.js';
-import { latestAudit } from '../../support/rows.js';
+import { latestEvents } from '../../support/rows.js';
 import { refusal, startControl } from '../fixture.js';
 
 async function firstAccount(ctx: Context): Promise<string> {
@@ -54,7 +54,7 @@ t.test('new zones begin with the settings of their account', async (t) => {
     enforceDnsOnly: false,
     zoneDefaults: wanted,
   });
-  t.match(latestAudit(ctx.store, 1), [{ action: 'account.dns_settings' }]);
+  t.match(latestEvents(ctx.store, 1), [{ action: 'account.dns_settings' }]);
   await editAccountDnsSettings(ctx, account, { zone_defaults: { zone_mode: 'dns_only', soa: null } });
   t.same(
     (await getAccountDnsSettings(ctx, account)).zoneDefaults,

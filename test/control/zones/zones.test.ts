@@ -27,7 +27,7 @@ import {
 } from '../../../src/control/zones/zones.js';
 import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
 import { servedZones, updateZone, zonesOfName } from '../../../src/store/zones/zones.js';
-import { latestAudit } from '../../support/rows.js';
+import { latestEvents } from '../../support/rows.js';
 import { ADMIN, ADMIN_KEY, refusal, startControl } from '../fixture.js';
 
 /** A context of a user of an account of their own. */
@@ -144,7 +144,7 @@ t.test('edit and delete', async (t) => {
   t.match(changesAfter(ctx.store, before, 9), [
     { kind: 'settings', serial_from: soa.serial, serial_to: soa.serial + 1 },
   ]);
-  t.match(JSON.parse(latestAudit(ctx.store, 1)[0]!.after!), { paused: 1 });
+  t.match(JSON.parse(latestEvents(ctx.store, 1)[0]!.after!), { paused: 1 });
   t.match(await editZone(ctx, id, { vanity_name_servers: [] }), { vanityNameServers: null });
   t.match(await refusal(editZone(ctx, id, { vanity_name_servers: ['no host'] })), {
     status: 400,
@@ -398,7 +398,7 @@ t.test('credentials', async (t) => {
   t.match(await createKey(tenant, { kind: 'token', name: 'own' }), { key: { userEmail: 'tenant@example.org' } });
 
   const stored = ctx.store.prepareTuples<[], [string]>('SELECT hex(hash) || name FROM api_keys').all().join();
-  const audited = JSON.stringify(latestAudit(ctx.store, 1000));
+  const audited = JSON.stringify(latestEvents(ctx.store, 1000));
   for (const known of [ADMIN_KEY, secret, other.secret]) {
     t.notOk(stored.includes(known) || audited.includes(known), 'no secret is stored');
   }
@@ -423,11 +423,11 @@ t.test('the number of a deleted account is not used again', async (t) => {
   const tenant = await asTenant(ctx, 'tenant');
   t.match(await refusal(deleteAccount(tenant, tenant.accountId)), { status: 403, code: 1002 });
   await deleteAccount(ctx, tenant.accountId);
-  t.match(latestAudit(ctx.store, 1), [{ action: 'account.delete' }]);
-  const [deleted] = latestAudit(ctx.store, 1);
+  t.match(latestEvents(ctx.store, 1), [{ kind: 'account.delete' }]);
+  const [deleted] = latestEvents(ctx.store, 1);
   const next = await createAccount(ctx, { name: 'next' });
   t.match(await getAccount(ctx, next.id), { name: 'next' });
-  const [made] = latestAudit(ctx.store, 1);
+  const [made] = latestEvents(ctx.store, 1);
   t.ok(made!.account! > deleted!.account!, 'its audit log is not shown to others');
 });
 

@@ -3,6 +3,7 @@ import { pathWith } from '../../api.js';
 import { useLoad } from '../../load.js';
 import { AccountChoice, NoAccount, useAccount } from '../../parts/account.js';
 import { Curl } from '../../parts/curl.js';
+import { Deed, Difference } from '../../parts/deed.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Columns, TableFrame } from '../../parts/table.js';
@@ -48,7 +49,7 @@ export function AuditLogs() {
       {answer?.result.length === 0 && !isPastEnd(answer.info) && <Empty title="Nothing of that kind was done" />}
       {answer && answer.result.length > 0 && (
         <TableFrame label="Audit log" class="stacked" busy={busy}>
-          <Columns names={['When', 'Who', 'What', 'Where', 'From']} />
+          <Columns names={['When', 'Who', 'What', 'From']} />
           <tbody>
             {answer.result.map((entry) => (
               <tr key={entry.id}>
@@ -56,10 +57,11 @@ export function AuditLogs() {
                   <Time at={entry.when} />
                 </td>
                 <th scope="row">
-                  <Who email={entry.actor.email} />
+                  <Who email={entry.actor.email} credential={entry.metadata.credential_name} />
                 </th>
-                <td class="mono">{entry.action.type}</td>
-                <td class="long">{entry.metadata.zone_name ?? <span class="muted">{entry.resource.type}</span>}</td>
+                <td class="long">
+                  <Deed entry={entry} /> <Difference entry={entry} />
+                </td>
                 <td class="muted" data-name="From">
                   <span class="mono">{entry.actor.ip ?? ''}</span> {entry.interface}
                 </td>

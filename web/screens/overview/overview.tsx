@@ -6,6 +6,7 @@ import { ACCOUNTS, AccountChoice, useAccount } from '../../parts/account.js';
 import { Chart, Shares } from '../../parts/chart.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
+import { Deed } from '../../parts/deed.js';
 import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading, WithFlags } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
@@ -268,52 +269,6 @@ function Attention({ nodes }: AttentionProps) {
   );
 }
 
-const VERBS: Readonly<Record<string, string>> = {
-  create: 'created',
-  add: 'added',
-  update: 'changed',
-  edit: 'changed',
-  change: 'changed',
-  delete: 'deleted',
-  remove: 'removed',
-  enable: 'switched on',
-  disable: 'switched off',
-  replace: 'replaced',
-  import: 'imported',
-  restore: 'restored',
-  put: 'set',
-  set: 'set',
-  bind: 'bound',
-  roll: 'given a new secret',
-  revoke: 'revoked',
-  move: 'moved',
-  expire: 'expired',
-  transfer: 'transferred',
-  export: 'exported',
-  prove: 'proven',
-  rollover: 'keys replaced',
-  dns_settings: 'DNS settings changed',
-  purge: 'purged',
-};
-const NOUNS: Readonly<Record<string, string>> = {
-  tsig: 'TSIG key',
-  dnssec: 'DNSSEC',
-  outgoing: 'Transfers to secondaries',
-  incoming: 'Transfers from primaries',
-  batch: 'Several records',
-  dns_settings: 'DNS settings',
-};
-
-/** `zone.create` as «Zone created». */
-function actionInWords(action: string): string {
-  const [noun = '', verb = ''] = action.split('.');
-  return sentence(`${NOUNS[noun] ?? noun.replaceAll('_', ' ')} ${VERBS[verb] ?? verb.replaceAll('_', ' ')}`.trim());
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
 function LastChanges({ account }: { readonly account: string }) {
   const { answer } = useLoad<AuditLog[]>(`/accounts/${account}/audit_logs?per_page=8`, { everyMs: 30_000 });
   if (!answer) return null;
@@ -324,10 +279,10 @@ function LastChanges({ account }: { readonly account: string }) {
         {answer.result.map((entry) => (
           <li key={entry.id}>
             <span>
-              {actionInWords(entry.action.type)} <span class="muted">{entry.metadata.zone_name ?? ''}</span>
+              <Deed entry={entry} />
             </span>
             <span class="muted">
-              <Who email={entry.actor.email} />, <Time at={entry.when} />
+              <Who email={entry.actor.email} credential={entry.metadata.credential_name} />, <Time at={entry.when} />
             </span>
           </li>
         ))}

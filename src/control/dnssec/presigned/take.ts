@@ -63,7 +63,7 @@ export function takePresigned(ctx: Context, draft: Draft, zone: ZoneRow, records
   const issues = storeOwners(ctx, draft.zone(zone.seq)!, file);
   storeHashed(ctx, zone, file);
   lookAtParentSoon(ctx, zone);
-  draft.audit({ action: 'dnssec.presigned', zone: zone.id, object: zone.id, after: { denial: kind } });
+  draft.event({ kind: 'dnssec.presigned', zone, after: { denial: kind } });
   return issues;
 }
 

@@ -1,0 +1,73 @@
+/** What happened in a write, as a use case says it; the kernel adds who did it, and writes the row of the outbox (outbox.ts). */
+import type { ZoneRow } from '../../store/zones/zones.js';
+
+/** All kinds of events: what it is about, and what became of it. */
+export const EVENT_KINDS = [
+  ...(['account.create', 'account.delete', 'account.dns_settings', 'account_quota.edit'] as const),
+  ...(['user.create', 'membership.create', 'hostname_allowance.edit'] as const),
+  ...(['key.create', 'key.edit', 'key.roll', 'key.revoke', 'sign_in.refuse'] as const),
+  ...(['session.create', 'session.delete', 'login_link.create'] as const),
+  ...(['zone.create', 'zone.edit', 'zone.delete', 'dns_settings.edit', 'zone.import', 'zone.restore'] as const),
+  ...([
+    'zone.activate',
+    'zone.move',
+    'zone.prove',
+    'zone.serve',
+    'zone.withhold',
+    'zone.suspend',
+    'zone.resume',
+  ] as const),
+  ...(['zone.transfer', 'zone.transfer_fail', 'zone.transfer_recover', 'zone.expire', 'zone.revive'] as const),
+  ...(['zone.serial', 'zone_hold.create', 'zone_hold.edit', 'zone_hold.delete', 'zone_settings.edit'] as const),
+  ...(['cache.purge', 'record.create', 'record.edit', 'record.replace', 'record.delete', 'record.import'] as const),
+  ...(['dnssec.enable', 'dnssec.edit', 'dnssec.delete', 'dnssec.denial', 'dnssec.presigned', 'dnssec.export'] as const),
+  ...(['dnssec.rollover', 'dnssec.resign', 'dnssec.ds_seen', 'dnssec.ds_wait', 'dnssec.rollover_wait'] as const),
+  ...(['incoming.create', 'incoming.edit', 'incoming.delete', 'incoming.force_axfr'] as const),
+  ...(['outgoing.create', 'outgoing.edit', 'outgoing.delete', 'outgoing.enable', 'outgoing.disable'] as const),
+  ...(['outgoing.force_notify', 'secondary.behind', 'secondary.recover', 'universal_certificate.edit'] as const),
+  ...([
+    'tsig.create',
+    'tsig.edit',
+    'tsig.delete',
+    'transfer_acl.create',
+    'transfer_acl.edit',
+    'transfer_acl.delete',
+  ] as const),
+  ...(['transfer_peer.create', 'transfer_peer.edit', 'transfer_peer.delete'] as const),
+  ...(['catalog.create', 'catalog.edit'] as const),
+  ...(['consumed_catalog.create', 'consumed_catalog.confirm', 'consumed_catalog.delete'] as const),
+  ...(['bucket.create', 'bucket.edit', 'bucket.delete', 'bucket.bind', 'secret.put', 'secret.delete'] as const),
+  ...(['bucket_domain.create', 'bucket_domain.edit', 'bucket_domain.delete'] as const),
+  ...(['custom_hostname.create', 'custom_hostname.edit', 'custom_hostname.delete'] as const),
+  ...(['custom_hostname.activate', 'custom_hostname.move', 'fallback_origin.edit', 'fallback_origin.delete'] as const),
+  ...(['certificate_pack.create', 'certificate_pack.edit', 'certificate_pack.delete'] as const),
+  ...(['certificate.issue', 'certificate.fail', 'certificate.expire', 'backup.overdue'] as const),
+] as const;
+
+export type EventKind = (typeof EVENT_KINDS)[number];
+
+/** What an event is about. A zone alone is the subject itself; another subject may be of a zone, or of an account. */
+export type EventSubject =
+  | {
+      readonly zone: EventZone;
+      readonly id?: undefined;
+      readonly name?: undefined;
+      readonly account?: undefined;
+    }
+  | {
+      readonly zone?: EventZone;
+      /** Store number of the account, for what is of no zone. */
+      readonly account?: number | undefined;
+      readonly id?: Uint8Array | undefined;
+      /** What people call it. */
+      readonly name: string;
+    };
+
+export type EventZone = Pick<ZoneRow, 'id' | 'name' | 'account'>;
+
+export type EventEntry = EventSubject & {
+  readonly kind: EventKind;
+  /** Plain values without secrets. */
+  readonly before?: unknown;
+  readonly after?: unknown;
+};

@@ -1,0 +1,96 @@
+/** What was written to the outbox: events behind a position, by account, zone and kind, and by what people search for. */
+import { type Condition, joinConditions, matchIds } from '../condition.js';
+import type { SqlValue, Store } from '../driver.js';
+import type { EventRow } from './events.js';
+
+export interface EventSelection {
+  readonly conditions: readonly Condition[];
+  readonly direction: 'asc' | 'desc';
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** An event with the names needed to show it; those of deleted accounts are null. */
+export interface NamedEventRow extends EventRow {
+  readonly account_id: Uint8Array | null;
+  readonly account_name: string | null;
+}
+
+/** Columns that filters may use. */
+const COLUMNS = {
+  seq: 'e.seq',
+  kind: 'e.kind',
+  actor: 'lower(e.actor)',
+  actorId: 'e.actor_id',
+  address: 'e.address',
+  zone: 'e.zone',
+  subject: 'e.subject',
+  credential: 'e.credential',
+  request: 'e.request_id',
+} as const;
+
+export type EventColumn = keyof typeof COLUMNS;
+
+export function matchAccountOf(account: number): Condition {
+  return { sql: 'e.account = ?', params: [account] };
+}
+
+/** Matches any of the values; with `not`, none of them. NULL matches none of them. */
+export function matchColumn(column: EventColumn, values: readonly SqlValue[], not = false): Condition {
+  const list = `${COLUMNS[column]} IN (${values.map(() => '?').join(', ')})`;
+  return { sql: not ? `(${list}) IS NOT TRUE` : list, params: [...values] };
+}
+
+/** Matches the first part of the kind: what changed. */
+export function matchResource(types: readonly string[], not = false): Condition {
+  const list = `substr(e.kind, 1, instr(e.kind, '.') - 1) IN (${types.map(() => '?').join(', ')})`;
+  return { sql: not ? `NOT (${list})` : list, params: [...types] };
+}
+
+/** Matches the second part of the kind: what was done. */
+export function matchVerbs(verbs: readonly string[], not = false): Condition {
+  const list = `substr(e.kind, instr(e.kind, '.') + 1) IN (${verbs.map(() => '?').join(', ')})`;
+  return { sql: not ? `NOT (${list})` : list, params: [...verbs] };
+}
+
+/** Entries about any of these zones, which may be deleted. */
+export function matchZones(ids: readonly Uint8Array[]): Condition {
+  return matchIds('e.zone', ids);
+}
+
+/** Events about zones of these names, whether they are still there or not. */
+export function matchZoneNames(names: readonly string[], not = false): Condition {
+  const list = names.map(() => '?').join(', ');
+  const named = `e.zone_name IN (${list}) OR e.zone IN (SELECT id FROM zones WHERE name IN (${list}))`;
+  return { sql: not ? `(${named}) IS NOT TRUE` : named, params: [...names, ...names] };
+}
+
+/** Entries from `since` on and before `before`, in microseconds since 1970. */
+export function matchTime(since: number | undefined, before: number | undefined): Condition[] {
+  return [
+    ...(since === undefined ? [] : [{ sql: 'e.at_us >= ?', params: [since] }]),
+    ...(before === undefined ? [] : [{ sql: 'e.at_us < ?', params: [before] }]),
+  ];
+}
+
+/** Entries after the one numbered `seq`, in the direction of the list. */
+export function matchBehind(seq: number, direction: 'asc' | 'desc'): Condition {
+  return { sql: `e.seq ${direction === 'asc' ? '>' : '<'} ?`, params: [seq] };
+}
+
+export function selectEvents(store: Store, selection: EventSelection): NamedEventRow[] {
+  const { conditions, direction, limit, offset } = selection;
+  const { sql, params } = joinConditions('all', conditions);
+  return store
+    .prepare<SqlValue[], NamedEventRow>(
+      `SELECT e.*, coalesce(e.zone_name, z.name) AS zone_name, c.id AS account_id, c.name AS account_name
+       FROM events AS e LEFT JOIN zones AS z ON z.id = e.zone LEFT JOIN accounts AS c ON c.seq = e.account
+       WHERE ${sql} ORDER BY e.seq ${direction} LIMIT ? OFFSET ?`,
+    )
+    .all(...params, limit, offset);
+}
+
+export function countEvents(store: Store, conditions: readonly Condition[]): number {
+  const { sql, params } = joinConditions('all', conditions);
+  return store.prepareTuples<SqlValue[], [number]>(`SELECT count(*) FROM events AS e WHERE ${sql}`).get(...params)![0];
+}
