@@ -65,7 +65,7 @@ function actionInWords(action: string): string {
   return sentence(`${NOUNS[noun] ?? noun.replaceAll('_', ' ')} ${VERBS[verb] ?? verb.replaceAll('_', ' ')}`.trim());
 }
 
-function sentence(text: string): string {
+export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

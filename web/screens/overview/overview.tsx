@@ -6,7 +6,7 @@ import { ACCOUNTS, AccountChoice, useAccount } from '../../parts/account.js';
 import { Chart, Shares } from '../../parts/chart.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
-import { Deed } from '../../parts/deed.js';
+import { Deed, sentence } from '../../parts/deed.js';
 import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading, WithFlags } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
