@@ -25,3 +25,8 @@ export function databaseOf(url: string): string {
   const { pathname, username } = new URL(first!);
   return decodeURIComponent(pathname.slice(1) || username || 'zoneplane');
 }
+
+/** Whoever wants TLS gets certificates that are checked: `pg` takes these modes so, and warns that it will not for ever. */
+export function withStrictTls(url: string): string {
+  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
+}

@@ -11,6 +11,7 @@ import type { Entry } from '../store/recording.js';
 import type { Position } from '../store/replay.js';
 import type { QueryLimits, Row } from './ask.js';
 import { type Connection, createConnection } from './connection.js';
+import { digestOf, isSame, sumOf } from './digest.js';
 import { isLockTimeout, isMissing, isRefused } from './postgres-failures.js';
 import type { KnownServers } from './servers.js';
 import {
@@ -21,6 +22,7 @@ import {
   DELETE_PARTS,
   FIND_CLUSTER,
   FIND_ENTRY,
+  IS_WHOLE,
   LAYOUT,
   LISTEN,
   LOCK_TIMEOUT_MS,
@@ -176,7 +178,7 @@ async function findCluster(reader: Connection): Promise<string | undefined> {
   if (found['layout'] !== LAYOUT) {
     throw new UserError(
       `the tables of the cluster have version ${found['layout']}, but this program knows version ${LAYOUT}`,
-      'Run the same version of zoneplane on all nodes.',
+      'Run the same version of zoneplane on all nodes. A cluster of a preview is begun anew in another database: `cluster leave`, then `cluster init` on one node.',
     );
   }
   return String(found['id']);
@@ -184,18 +186,21 @@ async function findCluster(reader: Connection): Promise<string | undefined> {
 
 /** The first entry of a log has no predecessor in it. */
 export async function addFirstEntry(writer: Connection, entry: Entry, node: string): Promise<void> {
-  await writer.query(ADD_FIRST_ENTRY, rowOf(entry, node, 0));
+  await writer.query(ADD_FIRST_ENTRY, rowOf(entry, node, []));
 }
 
-const rowOf = ({ number, id, after, schema, body }: Entry, node: string, parts: number) => [
-  number,
-  id,
-  after,
-  schema,
-  parts,
-  node,
-  parts > 0 ? new Uint8Array(0) : body,
-];
+/** The body of an entry as it is stored: empty for one that is in its row. */
+function partsOf({ body }: Entry): readonly Uint8Array[] {
+  if (body.length <= PART_OCTETS) return [];
+  const length = Math.ceil(body.length / PART_OCTETS);
+  return Array.from({ length }, (_, part) => body.subarray(part * PART_OCTETS, (part + 1) * PART_OCTETS));
+}
+
+function rowOf(entry: Entry, node: string, parts: readonly Uint8Array[]) {
+  const { number, id, after, schema, body } = entry;
+  const stored = parts.length > 0 ? new Uint8Array(0) : body;
+  return [number, id, after, schema, parts.length, node, stored, digestOf(entry, parts)];
+}
 
 /** How long an answer is waited for; also by a write that is not to try again. */
 const answerLimitMs = (patienceMs: number): number =>
@@ -253,24 +258,27 @@ async function appendOnce(
 ): Promise<boolean> {
   const sendingMs = entry.body.length / OCTETS_PER_MS;
   const limits = { answerMs: answerMs + sendingMs, allMs: allMs + sendingMs };
-  const parts = entry.body.length > PART_OCTETS ? Math.ceil(entry.body.length / PART_OCTETS) : 0;
-  for (let part = 0; part < parts; part++) {
-    const body = entry.body.subarray(part * PART_OCTETS, (part + 1) * PART_OCTETS);
-    await notAppended(writer.query(ADD_PART, [entry.id, part, body], limits));
-  }
+  const parts = partsOf(entry);
+  for (const [part, body] of parts.entries())
+    await notAppended(writer.query(ADD_PART, [entry.id, part, body, sumOf(body)], limits));
   const added = await writer.query(APPEND, [...rowOf(entry, node, parts), String(isInTurn)], limits);
   if (added.length > 0) return true;
-  if (wasLost) {
-    const [found] = await writer.query(FIND_ENTRY, [entry.number], limits);
-    if (found?.['id'] === entry.id) {
-      // A server that ended while it waited for its standby shows the entry without one; this waits for it.
-      await writer.query(CONFIRM, [], limits);
-      return true;
-    }
+  const [found] = await notAppended(writer.query(FIND_ENTRY, [entry.number], limits)).catch((error: unknown) => {
+    throw wasLost && error instanceof LogUnavailable ? new OutcomeUnknown(error.message) : error;
+  });
+  if (found?.['id'] === entry.id) {
+    // A server that ended while it waited for its standby shows the entry without one; this waits for it.
+    await writer.query(CONFIRM, [], limits);
+    return true;
   }
-  if (parts > 0) await notAppended(writer.query(DELETE_PARTS, [entry.id], limits));
+  if (found?.['id'] === null && found['before'] === entry.after)
+    throw new LogUnavailable(damagedOnTheWay(entry.number));
+  if (parts.length > 0) await notAppended(writer.query(DELETE_PARTS, [entry.id], limits));
   return false;
 }
+
+const damagedOnTheWay = (number: number): string =>
+  `entry ${number} of the log was damaged on the way to PostgreSQL or from it; TLS would show that at once`;
 
 /** The server that has just answered holds the log of this copy: it has the entry at its position. */
 function noteServer(connection: Connection, servers: KnownServers | undefined): void {
@@ -306,9 +314,10 @@ function isNextOf(row: Row | undefined, behind: Position): boolean {
   return row !== undefined && Number(row['number']) === behind.number + 1 && row['after'] === behind.id;
 }
 
-/** Why the log does not have the entry at this position. */
-async function otherHistory(reader: Connection, { number }: Position): Promise<EntryRefused> {
+/** Why the log does not have the entry at this position; two answers say so, as one may have been damaged on the way. */
+async function otherHistory(reader: Connection, { number, id }: Position): Promise<EntryRefused | LogUnavailable> {
   const [row] = await reader.query(LOOK, [number]);
+  if (number > 0 && row?.['id'] === id) return new LogUnavailable(damagedOnTheWay(number));
   const [first, last] = [Number(row?.['first'] ?? 0), Number(row?.['last'] ?? 0)];
   if (number < first) {
     return new EntryRefused('gap', `This copy is at entry ${number}, but the log begins at ${first}.`, number + 1);
@@ -321,19 +330,23 @@ async function otherHistory(reader: Connection, { number }: Position): Promise<E
   );
 }
 
+/** Throws a {@link LogUnavailable} when what has come is not what is stored, and an {@link EntryRefused} when that is damaged. */
 async function entryOf(reader: Connection, row: Row): Promise<Entry> {
+  const number = Number(row['number']);
   const parts: Uint8Array[] = [];
   for (let part = 0; part < Number(row['parts']); part++) {
     const [found] = await reader.query(READ_PART, [String(row['id']), part], { answerMs: 60_000 });
-    if (!found)
-      throw new EntryRefused('damaged', `Entry ${row['number']} of the log lacks a part.`, Number(row['number']));
-    parts.push(found['body'] as Uint8Array);
+    if (found) parts.push(found['body'] as Uint8Array);
   }
-  return {
-    number: Number(row['number']),
+  const entry = {
+    number,
     id: String(row['id']),
     after: String(row['after']),
     schema: Number(row['schema']),
     body: parts.length > 0 ? Buffer.concat(parts) : (row['body'] as Uint8Array),
   };
+  if (isSame(row['digest'], digestOf(entry, parts))) return entry;
+  const [stored] = await reader.query(IS_WHOLE, [number]);
+  if (stored?.['whole'] === true) throw new LogUnavailable(damagedOnTheWay(number));
+  throw new EntryRefused('damaged', `Entry ${number} of the log is damaged where it is stored.`, number);
 }

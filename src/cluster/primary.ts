@@ -2,12 +2,13 @@
  * Finds the server that accepts writes, among the hosts of an address. All are asked at once: a former primary that came back
  * accepts writes, too, and is told apart from the present one by its timeline.
  */
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import type { Clock } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { withLimit } from '../base/lifecycle.js';
 import { LogUnavailable } from '../store/failures.js';
-import { hostsOf } from './address.js';
+import { hostsOf, withStrictTls } from './address.js';
 import { ask, type Row } from './ask.js';
 import { isLoss, isRefusal, refused } from './postgres-failures.js';
 import type { KnownServers, ServerIdentity } from './servers.js';
@@ -203,13 +204,15 @@ function transactionPooling(): UserError {
  */
 function clientFor(connectionString: string, application_name: string): pg.Client {
   try {
-    return new pg.Client({
-      connectionString,
-      connectionTimeoutMillis: CONNECT_LIMIT_MS,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 10_000,
-      application_name,
-    });
+    return contained(
+      new pg.Client({
+        connectionString: withStrictTls(connectionString),
+        connectionTimeoutMillis: CONNECT_LIMIT_MS,
+        keepAlive: true,
+        keepAliveInitialDelayMillis: 10_000,
+        application_name,
+      }),
+    );
   } catch (error) {
     // The address itself may contain a password.
     throw new UserError(
@@ -217,6 +220,34 @@ function clientFor(connectionString: string, application_name: string): pg.Clien
       'Write it as postgresql://user@host:5432/database, with what has a meaning in URLs percent-encoded, such as %40 for @ in a password.',
     );
   }
+}
+
+/** What `pg` attaches its parser to; missing in its types. */
+interface Attaching {
+  readonly connection: { attachListeners(stream: Duplex): void };
+}
+
+/**
+ * `pg` throws in the listener of a socket when it cannot read what the server sends, which would end the process. Here it ends
+ * the connection.
+ */
+function contained(client: pg.Client): pg.Client {
+  const { connection } = client as unknown as Attaching;
+  const attach = connection.attachListeners.bind(connection);
+  connection.attachListeners = (stream) => {
+    const emit = stream.emit.bind(stream) as (event: string | symbol, ...values: unknown[]) => boolean;
+    stream.emit = (event: string | symbol, ...values: unknown[]) => {
+      if (event !== 'data') return emit(event, ...values);
+      try {
+        return emit(event, ...values);
+      } catch (error) {
+        stream.destroy(new Error(`PostgreSQL sent what cannot be read: ${messageOf(error)}`));
+        return true;
+      }
+    };
+    attach(stream);
+  };
+  return client;
 }
 
 /** Closes a connection, without waiting for it. */

@@ -1,6 +1,6 @@
 /**
- * Copies of the database in PostgreSQL, from which nodes begin: the file in pieces, each deflated. The file knows its own
- * position in the log.
+ * Copies of the database in PostgreSQL, from which nodes begin: the file in pieces, each deflated and stored once, so that the
+ * next copy adds only those that have changed. The file knows its own position in the log.
  */
 import {
   closeSync,
@@ -22,18 +22,24 @@ import { syncPath } from '../base/durable.js';
 import { UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
 import { DATABASE_FILE, openStore, type Store } from '../store/driver.js';
+import { LogUnavailable } from '../store/failures.js';
 import { isKnownSchema, SCHEMA_VERSION, schemaVersion } from '../store/migrate.js';
 import { replaceContent } from '../store/replace.js';
 import type { Connection } from './connection.js';
+import { isSame, sumOf } from './digest.js';
 import {
-  ADD_PIECE,
+  ADD_CONTENT,
+  ADD_PIECES,
   ADD_SNAPSHOT,
+  BEGIN_SNAPSHOT,
   END_SNAPSHOT,
   LIST_SNAPSHOTS,
+  PRUNE_CONTENTS,
   PRUNE_ENTRIES,
   PRUNE_PARTS,
   PRUNE_SNAPSHOTS,
-  READ_PIECE,
+  READ_PIECES,
+  WEIGH_LOG,
 } from './statements.js';
 
 export interface Snapshot {
@@ -48,8 +54,10 @@ export interface Snapshot {
   readonly at: Date;
 }
 
-/** Octets of the file in one piece. */
-const PIECE_OCTETS = 4 << 20;
+/** Octets of the file in one piece: 64 pages. */
+const PIECE_OCTETS = 256 << 10;
+/** Pieces that are sent or asked for at once. */
+const AT_ONCE = 16;
 const PIECE_LIMITS = { answerMs: 60_000 };
 /** Speed matters more than size: nodes wait for it. */
 const DEFLATE_LEVEL = 3;
@@ -90,7 +98,7 @@ export async function makeSnapshot(store: Store, dataDir: string, own: Connectio
     const schema = schemaVersion(copy);
     copy.close();
     await upload(join(draft, DATABASE_FILE), { number, schema, node }, own);
-    for (const text of [PRUNE_SNAPSHOTS, PRUNE_ENTRIES, PRUNE_PARTS]) await own.query(text, [], PIECE_LIMITS);
+    for (const text of [PRUNE_ENTRIES, PRUNE_PARTS]) await own.query(text, [], PIECE_LIMITS);
     return number;
   } finally {
     rmSync(draft, { recursive: true, force: true });
@@ -102,22 +110,47 @@ async function upload(path: string, about: Pick<Snapshot, 'number' | 'schema' | 
   const file = openSync(path, 'r');
   try {
     const { size } = fstatSync(file);
-    await own.query('BEGIN');
+    await own.query(BEGIN_SNAPSHOT, [], PIECE_LIMITS);
     const [added] = await own.query(ADD_SNAPSHOT, [number, schema, size, node]);
-    const buffer = Buffer.allocUnsafe(PIECE_OCTETS);
-    let pieces = 0;
     // Another node may have made one of the same position.
-    for (let at = 0; added && at < size; pieces++) {
-      const length = readSync(file, buffer, 0, PIECE_OCTETS, at);
-      at += length;
-      const body = await deflate(buffer.subarray(0, length), { level: DEFLATE_LEVEL });
-      await own.query(ADD_PIECE, [number, pieces, body], PIECE_LIMITS);
-    }
-    if (added) await own.query(END_SNAPSHOT, [number, pieces]);
-    await own.query('COMMIT', [], PIECE_LIMITS);
+    if (added) await uploadPieces(file, size, number, own);
+    for (const text of [PRUNE_SNAPSHOTS, PRUNE_CONTENTS, 'COMMIT']) await own.query(text, [], PIECE_LIMITS);
   } finally {
     closeSync(file);
   }
+}
+
+async function uploadPieces(file: number, size: number, number: number, own: Connection): Promise<void> {
+  const buffer = Buffer.allocUnsafe(AT_ONCE * PIECE_OCTETS);
+  let pieces = 0;
+  for (let at = 0; at < size; ) {
+    const length = readSync(file, buffer, 0, buffer.length, at);
+    at += length;
+    const read = Array.from({ length: Math.ceil(length / PIECE_OCTETS) }, (_, index) =>
+      buffer.subarray(index * PIECE_OCTETS, Math.min(length, (index + 1) * PIECE_OCTETS)),
+    );
+    const digests = read.map(sumOf);
+    for (const { piece } of await own.query(ADD_PIECES, [number, pieces, Buffer.concat(digests)], PIECE_LIMITS)) {
+      const index = Number(piece) - pieces;
+      const body = await deflate(read[index]!, { level: DEFLATE_LEVEL });
+      const [stored] = await own.query(ADD_CONTENT, [digests[index]!, body, sumOf(body)], PIECE_LIMITS);
+      if (!stored) throw new LogUnavailable(`a piece of snapshot ${number} was damaged on the way to PostgreSQL`);
+    }
+    pieces += read.length;
+  }
+  await own.query(END_SNAPSHOT, [number, pieces]);
+}
+
+/** A node that joins applies no more than that behind the snapshot; a copy of a larger database costs more. */
+const LEAST_LOG = 1 << 20;
+const MOST_LOG = 64 << 20;
+const LOG_SHARE = 8;
+
+/** How much of the log is behind a snapshot, in parts of what is to be there at most. */
+export async function logBehind(reader: Connection, newest: Snapshot | undefined): Promise<number> {
+  const most = Math.min(MOST_LOG, Math.max(LEAST_LOG, (newest?.octets ?? 0) / LOG_SHARE));
+  const [row] = await reader.query(WEIGH_LOG, [newest?.number ?? 0]);
+  return Number(row!['weight']) / most;
 }
 
 /**
@@ -169,17 +202,28 @@ async function download(reader: Connection, { number, pieces, octets }: Snapshot
   const file = openSync(path, 'wx', 0o600);
   try {
     let written = 0;
-    for (let piece = 0; piece < pieces; piece++) {
-      const [found] = await reader.query(READ_PIECE, [number, piece], PIECE_LIMITS);
-      if (!found) throw new UserError(`snapshot ${number} was removed while it was fetched`, 'Try again.');
-      const body = await inflate(found['body'] as Uint8Array, { maxOutputLength: PIECE_OCTETS });
-      // All of it, or an error: a single write stores less where the disk becomes full.
-      writeFileSync(file, body);
-      written += body.length;
+    for (let piece = 0; piece < pieces; piece += AT_ONCE) {
+      const found = await reader.query(READ_PIECES, [number, piece, AT_ONCE], PIECE_LIMITS);
+      if (found.length < Math.min(AT_ONCE, pieces - piece))
+        throw new UserError(`snapshot ${number} was removed while it was fetched`, 'Try again.');
+      for (const { digest, body } of found) {
+        const octets = body instanceof Uint8Array ? await inflate(body, { maxOutputLength: PIECE_OCTETS }) : undefined;
+        if (!octets || !isSame(digest, sumOf(octets))) throw damagedPiece(number);
+        // All of it, or an error: a single write stores less where the disk becomes full.
+        writeFileSync(file, octets);
+        written += octets.length;
+      }
     }
     if (written !== octets) throw new UserError(`snapshot ${number} is not whole`, 'Make another one.');
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
+}
+
+function damagedPiece(number: number): UserError {
+  return new UserError(
+    `a piece of snapshot ${number} is damaged`,
+    'Try again; if it stays, run `zoneplane cluster snapshot` on a node that is up to date.',
+  );
 }

@@ -22,13 +22,19 @@ CREATE SCHEMA zoneplane;
 CREATE TABLE zoneplane.cluster (id uuid PRIMARY KEY, layout int NOT NULL, created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   confirmed_at timestamptz NOT NULL DEFAULT clock_timestamp());
 CREATE TABLE zoneplane.entries (number bigint PRIMARY KEY, id text NOT NULL, after text NOT NULL, schema int NOT NULL, parts int NOT NULL,
-  node text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp(), body bytea NOT NULL);
+  node text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp(), body bytea NOT NULL, digest bytea NOT NULL);
 CREATE TABLE zoneplane.parts (id text, part int, at timestamptz NOT NULL DEFAULT clock_timestamp(), body bytea NOT NULL,
   PRIMARY KEY (id, part));
 CREATE TABLE zoneplane.snapshots (number bigint PRIMARY KEY, schema int NOT NULL, pieces int NOT NULL, octets bigint NOT NULL,
   node text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp());
-CREATE TABLE zoneplane.pieces (number bigint REFERENCES zoneplane.snapshots ON DELETE CASCADE, piece int, body bytea NOT NULL,
+CREATE TABLE zoneplane.pieces (number bigint REFERENCES zoneplane.snapshots ON DELETE CASCADE, piece int, digest bytea NOT NULL,
   PRIMARY KEY (number, piece));
+CREATE INDEX ON zoneplane.pieces (digest);
+CREATE TABLE zoneplane.contents (digest bytea PRIMARY KEY, body bytea NOT NULL);
+-- As digest.ts does it.
+CREATE FUNCTION zoneplane.digest_of(number bigint, id text, after text, schema int, parts int, body bytea) RETURNS bytea LANGUAGE sql STABLE AS '
+  SELECT sha256(convert_to(concat_ws('' '', $1, $2, $3, $4, $5), ''UTF8'') || CASE WHEN $5 = 0 THEN sha256($6)
+    ELSE (SELECT sha256(string_agg(sha256(p.body), ''''::bytea ORDER BY p.part)) FROM zoneplane.parts p WHERE p.id = $2 AND p.part < $5) END)';
 CREATE TABLE zoneplane.nodes (name text PRIMARY KEY, role text NOT NULL, version text NOT NULL, schema int NOT NULL, applied bigint NOT NULL,
   beat bigint NOT NULL, report text NOT NULL, seen_at timestamptz NOT NULL DEFAULT clock_timestamp());
 -- Which nodes a role is that only follows.
@@ -59,7 +65,7 @@ REVOKE ALL ON FUNCTION zoneplane.tell_node(text, text, text, int, bigint, text) 
 -- Bodies are deflated already.
 ALTER TABLE zoneplane.entries ALTER body SET STORAGE EXTERNAL;
 ALTER TABLE zoneplane.parts ALTER body SET STORAGE EXTERNAL;
-ALTER TABLE zoneplane.pieces ALTER body SET STORAGE EXTERNAL;`;
+ALTER TABLE zoneplane.contents ALTER body SET STORAGE EXTERNAL;`;
 
 const quotedName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const quotedText = (text: string): string => `'${text.replaceAll("'", "''")}'`;
@@ -111,24 +117,31 @@ SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('sync
 
 export const LISTEN = `LISTEN ${CHANNEL}`;
 
-const ENTRY_COLUMNS = 'number, id, after, schema, parts, node, body';
+const ENTRY_COLUMNS = 'number, id, after, schema, parts, node, body, digest';
 
-export const ADD_FIRST_ENTRY = `INSERT INTO zoneplane.entries (${ENTRY_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`;
+export const ADD_FIRST_ENTRY = `INSERT INTO zoneplane.entries (${ENTRY_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
 
 /**
- * One row when the entry was added; none when its number is taken, or its predecessor is another one or missing. $8: whether the
- * turn is that of this node.
+ * One row when the entry was added; none when its number is taken, its predecessor is another one or missing, or its digest
+ * says that something of it has changed on the way. $9: whether the turn is that of this node.
  */
 export const APPEND = `
 WITH added AS (
   INSERT INTO zoneplane.entries (${ENTRY_COLUMNS})
-  SELECT $1::bigint, $2, $3, $4::int, $5::int, $6, $7::bytea
-  FROM (SELECT CASE WHEN NOT $8::boolean THEN zoneplane.await_turn() END OFFSET 0) turn
+  SELECT $1::bigint, $2, $3, $4::int, $5::int, $6, $7::bytea, $8::bytea
+  FROM (SELECT CASE WHEN NOT $9::boolean THEN zoneplane.await_turn() END OFFSET 0) turn
   WHERE EXISTS (SELECT FROM zoneplane.entries WHERE number = $1::bigint - 1 AND id = $3)
+    AND zoneplane.digest_of($1::bigint, $2, $3, $4::int, $5::int, $7::bytea) = $8::bytea
   ON CONFLICT (number) DO NOTHING RETURNING number)
 SELECT pg_notify('${CHANNEL}', 'entry ' || number::text) FROM added`;
 
-export const FIND_ENTRY = 'SELECT id FROM zoneplane.entries WHERE number = $1';
+/** The entry with a number, and the one before it. */
+export const FIND_ENTRY = `SELECT (SELECT id FROM zoneplane.entries WHERE number = $1::bigint) AS id,
+  (SELECT id FROM zoneplane.entries WHERE number = $1::bigint - 1) AS before`;
+
+/** Whether an entry is stored as it was appended. */
+export const IS_WHOLE =
+  'SELECT zoneplane.digest_of(number, id, after, schema, parts, body) = digest AS whole FROM zoneplane.entries WHERE number = $1';
 
 /** Resolves only when everything before it is on the standby, too, if there must be one. */
 export const CONFIRM = 'UPDATE zoneplane.cluster SET confirmed_at = clock_timestamp()';
@@ -149,7 +162,7 @@ export const END_TURN = 'COMMIT';
 export const FIND_HOLDERS = `
 SELECT l.pid, c.relname AS "table", a.usename AS role, a.application_name AS application, l.virtualtransaction AS since
 FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_stat_activity a ON a.pid = l.pid
-WHERE n.nspname = 'zoneplane' AND c.relkind = 'r' AND l.granted AND l.pid <> pg_backend_pid()
+WHERE n.nspname = 'zoneplane' AND c.relname IN ('turn', 'entries', 'parts', 'cluster') AND l.granted AND l.pid <> pg_backend_pid()
   AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
   AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock') ORDER BY l.pid, c.relname`;
 
@@ -158,9 +171,9 @@ WHERE n.nspname = 'zoneplane' AND c.relkind = 'r' AND l.granted AND l.pid <> pg_
  * larger; `last`: the number of the last entry of the log.
  */
 export const READ = `
-SELECT number, id, after, schema, parts, body, (SELECT max(number) FROM zoneplane.entries) AS last FROM (
-  SELECT number, id, after, schema, parts, body, sum(octets) OVER (ORDER BY number) - octets AS before FROM (
-    SELECT number, id, after, schema, parts, CASE WHEN number > $1 THEN body ELSE '' END AS body,
+SELECT number, id, after, schema, parts, body, digest, (SELECT max(number) FROM zoneplane.entries) AS last FROM (
+  SELECT number, id, after, schema, parts, body, digest, sum(octets) OVER (ORDER BY number) - octets AS before FROM (
+    SELECT number, id, after, schema, parts, digest, CASE WHEN number > $1 THEN body ELSE '' END AS body,
       CASE WHEN number > $1 THEN octet_length(body) + parts * 8388608::bigint ELSE 0 END AS octets
     FROM zoneplane.entries WHERE number >= $1 ORDER BY number LIMIT $2::bigint + 1) next) counted
 WHERE before < $3 ORDER BY number`;
@@ -170,22 +183,43 @@ export const LOOK = `
 SELECT (SELECT id FROM zoneplane.entries WHERE number = $1) AS id,
   (SELECT max(number) FROM zoneplane.entries) AS last, (SELECT min(number) FROM zoneplane.entries) AS first`;
 
-export const ADD_PART =
-  'INSERT INTO zoneplane.parts (id, part, body) VALUES ($1, $2, $3) ON CONFLICT (id, part) DO NOTHING';
+/** $4: the digest of the part. */
+export const ADD_PART = `INSERT INTO zoneplane.parts (id, part, body) SELECT $1, $2::int, $3::bytea WHERE sha256($3::bytea) = $4::bytea
+  ON CONFLICT (id, part) DO NOTHING`;
 export const READ_PART = 'SELECT body FROM zoneplane.parts WHERE id = $1 AND part = $2';
 export const DELETE_PARTS = 'DELETE FROM zoneplane.parts WHERE id = $1';
 
+/** One snapshot is made at a time: it may rely on contents that are there. */
+export const BEGIN_SNAPSHOT = 'BEGIN; LOCK TABLE zoneplane.snapshots IN SHARE ROW EXCLUSIVE MODE';
 export const ADD_SNAPSHOT =
   'INSERT INTO zoneplane.snapshots (number, schema, pieces, octets, node) VALUES ($1, $2, 0, $3, $4) ON CONFLICT (number) DO NOTHING RETURNING number';
-export const ADD_PIECE = 'INSERT INTO zoneplane.pieces (number, piece, body) VALUES ($1, $2, $3)';
+/** Pieces from number $2 on, whose digests are $3, one after the other. Returns those whose content is missing. */
+export const ADD_PIECES = `
+WITH added AS (
+  INSERT INTO zoneplane.pieces (number, piece, digest)
+  SELECT $1::bigint, $2::int + i, substring($3::bytea FROM 32 * i + 1 FOR 32) FROM generate_series(0, octet_length($3::bytea) / 32 - 1) i
+  RETURNING piece, digest)
+SELECT min(piece) AS piece FROM added WHERE NOT EXISTS (SELECT FROM zoneplane.contents WHERE contents.digest = added.digest)
+GROUP BY added.digest ORDER BY 1`;
+/** The digest of a piece is that of the octets in the file; $3: that of the octets that are sent. One row when it was stored. */
+export const ADD_CONTENT = `INSERT INTO zoneplane.contents (digest, body)
+  SELECT $1::bytea, $2::bytea WHERE sha256($2::bytea) = $3::bytea RETURNING true AS added`;
 export const END_SNAPSHOT = 'UPDATE zoneplane.snapshots SET pieces = $2 WHERE number = $1';
 export const LIST_SNAPSHOTS =
   'SELECT number, schema, pieces, octets, node, at FROM zoneplane.snapshots ORDER BY number DESC';
-export const READ_PIECE = 'SELECT body FROM zoneplane.pieces WHERE number = $1 AND piece = $2';
+/** Pieces from number $2 on, no more than $3. */
+export const READ_PIECES = `SELECT piece, digest, body FROM zoneplane.pieces LEFT JOIN zoneplane.contents USING (digest)
+  WHERE number = $1 AND piece >= $2::int ORDER BY piece LIMIT $3`;
+/** How much a node has to apply behind a position: octets, and what an entry costs however small it is. */
+export const WEIGH_LOG = `SELECT coalesce(sum(octet_length(body) + parts * 8388608::bigint + 512), 0)::text AS weight
+  FROM zoneplane.entries WHERE number > $1`;
 
 /** The last two snapshots stay. */
 export const PRUNE_SNAPSHOTS = `DELETE FROM zoneplane.snapshots WHERE number < (
   SELECT min(number) FROM (SELECT number FROM zoneplane.snapshots ORDER BY number DESC LIMIT 2) kept)`;
+/** What no snapshot consists of any more. */
+export const PRUNE_CONTENTS = `DELETE FROM zoneplane.contents
+  WHERE NOT EXISTS (SELECT FROM zoneplane.pieces WHERE pieces.digest = contents.digest)`;
 /**
  * Entries stay that are behind the older snapshot, or younger than seven days; the newest of the others stays, too, as their
  * predecessor.

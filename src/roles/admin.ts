@@ -13,6 +13,7 @@ import { systemRandom } from '../base/random.js';
 import { hearEdges } from '../certs/deployment.js';
 import type { OwnCertificate } from '../certs/own-certificate.js';
 import { replacedSettings } from '../config/allowed-networks.js';
+import type { Settings } from '../config/schema.js';
 import { createSecretAccessKeys } from '../control/access/secret-access-keys.js';
 import { createZoneKeys } from '../control/dnssec/zone-keys.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
@@ -44,7 +45,7 @@ import { requireNoCluster } from './cluster/standalone.js';
 import { readCluster } from './cluster/view.js';
 import { createControlBase, lookUpsOf, masterKeysOf, upstreamServers } from './control-base.js';
 import { watchEdgeNeed } from './edge/need.js';
-import { ensureAdministrator, importFirstZones, withLoginLink } from './first-run.js';
+import { ensureAdministrator, importFirstZones, noticesOfAdminKey, withLoginLink } from './first-run.js';
 import type { AdminReport, DnsStatus, EdgeStatus } from './ipc.js';
 import { startJobs } from './jobs.js';
 import { STATUS_PERIOD_MS } from './limits.js';
@@ -140,7 +141,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       report: {
         ...{ ...urls, ...doors.urls, email: settings.adminEmail, ...firstSteps },
         ...(await withLoginLink(base, firstSteps, urls.url)),
-        notices: [...differences, ...replacedSettings(settings), ...installationNotices(base)],
+        notices: [...differences, ...noticesOfStart(settings, base)],
       },
       ended: ended.promise,
       setDnsStatus: gate.setDnsStatus,
@@ -202,12 +203,17 @@ function agreeOnServing(options: AdminOptions, store: Store, member: ClusterMemb
   return { differences, lookAtServing: watchServing(store, startAnew) };
 }
 
-function installationNotices({ store, settings, clock }: ContextBase): string[] {
+function noticesOfStart(own: Settings, base: ContextBase): string[] {
+  const { store, settings, clock } = base;
   const notices = [
     ...noticesOfAccounts(store, settings.activation, clock.nowUs()),
     ...noticesOfInstallation(store, settings),
   ];
-  return notices.map(({ text, remedy }) => `${text}. ${remedy}`);
+  return [
+    ...replacedSettings(own),
+    ...noticesOfAdminKey(base, own),
+    ...notices.map(({ text, remedy }) => `${text}. ${remedy}`),
+  ];
 }
 
 /** What a new installation needs, and what follows from changed settings. */

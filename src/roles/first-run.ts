@@ -6,12 +6,12 @@ import { AppError, messageOf, UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
 import { formatIssue } from '../base/result.js';
 import type { Settings } from '../config/schema.js';
-import { ensureFirstAdministrator } from '../control/access/keys.js';
+import { ensureFirstAdministrator, hashSecret } from '../control/access/keys.js';
 import { createLoginLink } from '../control/access/sessions.js';
 import { OPERATOR } from '../control/guard/actor.js';
 import { importZone } from '../control/imports/zone.js';
 import type { Context, ContextBase } from '../control/kernel/context.js';
-import { allKeys } from '../store/access/keys.js';
+import { allKeys, findKeyByHash } from '../store/access/keys.js';
 import { hasUsers } from '../store/access/users.js';
 import { findMeta, putMeta } from '../store/meta.js';
 import { dataFile, sizeOf } from './data-directory.js';
@@ -69,6 +69,14 @@ export async function withLoginLink(
   if (key.initialKey === undefined) return key;
   const ctx: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'service' };
   return { ...key, loginLink: loginLink(url, await createLoginLink(ctx)) };
+}
+
+/** What to say when a key is set that opens nothing: the first administrator was made with another. */
+export function noticesOfAdminKey({ store }: ContextBase, { adminKey }: Settings): string[] {
+  if (adminKey === undefined || findKeyByHash(store, hashSecret(store, adminKey)) !== undefined) return [];
+  return [
+    'The admin key that is set is not used: the first administrator was made with another key. Sign in with that, or make a new one with `zoneplane key create`.',
+  ];
 }
 
 function unusedKey({ store }: ContextBase, file: string): InitialKey {

@@ -98,10 +98,18 @@ export function createLogWriter(store: Store, log: EntryLog, random: Random): St
  * Applies all log entries that were appended before this call and that this copy lacks. Throws {@link EntryRefused} when
  * one cannot be applied.
  */
-export async function catchUp(store: Store, log: EntryLog, patience?: Patience): Promise<void> {
+export async function catchUp(
+  store: Store,
+  log: EntryLog,
+  patience?: Patience,
+  onEntry: (entry: Entry) => void = () => {},
+): Promise<void> {
   for (;;) {
     const { entries, isEnd } = await log.read(store.position(), READ_AT_ONCE, patience);
-    for (const entry of entries) await applyWhenFree(store, entry);
+    for (const entry of entries) {
+      await applyWhenFree(store, entry);
+      onEntry(entry);
+    }
     if (isEnd) return;
   }
 }
@@ -133,7 +141,12 @@ async function writeOnce<T>({ store, log, random, timeoutMs, patience }: WritePa
         return value.result;
       }
       turn ??= await log.takeTurn?.(true);
-      await catchUp(store, log, patience);
+      let isStored = false;
+      await catchUp(store, log, patience, ({ id }) => {
+        isStored ||= id === entry.id;
+      });
+      // The answer that said otherwise was damaged on the way.
+      if (isStored) return value.result;
       if (store.position().number <= number) throw lostEntries(number);
     }
   } catch (error) {

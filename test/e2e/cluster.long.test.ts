@@ -233,8 +233,8 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     async (t) => {
       const kept = await add(a, '?wait=insync');
       const number = (await position()) + 1;
-      await postgres.query(`INSERT INTO zoneplane.entries (number, id, after, schema, parts, node, body)
-      SELECT ${number}, 'poison', id, schema, 0, 'x', '\\x0909' FROM zoneplane.entries WHERE number = ${number - 1}`);
+      await postgres.query(`INSERT INTO zoneplane.entries (number, id, after, schema, parts, node, body, digest)
+      SELECT ${number}, 'poison', id, schema, 0, 'x', '\\x0909', zoneplane.digest_of(${number}, 'poison', id, schema, 0, '\\x0909') FROM zoneplane.entries WHERE number = ${number - 1}`);
       await postgres.query(`NOTIFY zoneplane, 'entry ${number}'`);
       const named = new RegExp(`Entry ${number} of the log was not applied: it cannot be read: its format is 9`);
       await b.kill();
@@ -266,8 +266,9 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     const newer = SCHEMA_VERSION + 1;
     const body = Buffer.from([2, 0, 0, 0, 0]);
     body.writeUInt32LE(newer, 1);
-    await postgres.query(`INSERT INTO zoneplane.entries (number, id, after, schema, parts, node, body)
-      SELECT ${number}, 'newer', id, schema, 0, 'x', '\\x${body.toString('hex')}' FROM zoneplane.entries WHERE number = ${number - 1}`);
+    await postgres.query(`INSERT INTO zoneplane.entries (number, id, after, schema, parts, node, body, digest)
+      SELECT ${number}, 'newer', id, schema, 0, 'x', '\\x${body.toString('hex')}',
+        zoneplane.digest_of(${number}, 'newer', id, schema, 0, '\\x${body.toString('hex')}') FROM zoneplane.entries WHERE number = ${number - 1}`);
     await postgres.query(`NOTIFY zoneplane, 'entry ${number}'`);
     for (const node of [a, b]) {
       const told = async () => (await fetch(`${node.program().api}/readyz`)).text();

@@ -24,7 +24,7 @@ import {
 } from '../../src/roles/data-directory.js';
 import { chooseDnsPort, FALLBACK_PORT } from '../../src/roles/dns-port.js';
 import { engineSettings } from '../../src/roles/engine-settings.js';
-import { ensureAdministrator } from '../../src/roles/first-run.js';
+import { ensureAdministrator, noticesOfAdminKey } from '../../src/roles/first-run.js';
 import type { AdminReport, DnsReport } from '../../src/roles/ipc.js';
 import { lockDataDirectory, outlastPredecessor } from '../../src/roles/lock.js';
 import { createReadiness } from '../../src/roles/readiness.js';
@@ -113,6 +113,10 @@ t.test('the first key is written before it counts, and told of until it is used'
   t.same(await ensureAdministrator(base, settings, false), { keyUnused: true });
   await authenticateToken(base, initialKey!, '127.0.0.1');
   t.same(await ensureAdministrator(base, settings, true), {}, 'somebody has it');
+  t.same(noticesOfAdminKey(base, { ...settings, adminKey: initialKey }), []);
+  t.match(noticesOfAdminKey(base, { ...settings, adminKey: 'k'.repeat(40) }), [
+    /^The admin key that is set is not used/,
+  ]);
   const lines: string[] = [];
   createAnnouncer(true, (line) => lines.push(line), silentLogger()).admin({
     url: 'http://127.0.0.1:8053',

@@ -23,6 +23,10 @@ export interface CuttingProxy {
   swallowAfter(text: string): void;
   /** Ends the connections through which nothing went; later ones work. */
   goOn(): void;
+  /** Changes one bit of what this side sends next with this text in it: of the octet so far behind the begin of the text. */
+  flip(side: 'client' | 'server', text: string, offset: number): void;
+  /** How many bits were changed. */
+  flips(): number;
 }
 
 export async function startCuttingProxy(t: Test, target: number): Promise<CuttingProxy> {
@@ -32,6 +36,16 @@ export async function startCuttingProxy(t: Test, target: number): Promise<Cuttin
   let cuts = 0;
   let held = 0;
   let swallows = false;
+  let flips = 0;
+  let toFlip: { readonly side: string; readonly text: string; readonly offset: number } | undefined;
+  const flipIn = (side: string, octets: Buffer): Buffer => {
+    const at = toFlip?.side === side ? octets.indexOf(toFlip.text) : -1;
+    if (at === -1) return octets;
+    octets[at + toFlip!.offset]! ^= 1;
+    toFlip = undefined;
+    flips++;
+    return octets;
+  };
   const server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1');
     let isCut = false;
@@ -47,7 +61,7 @@ export async function startCuttingProxy(t: Test, target: number): Promise<Cuttin
     }
     client.on('data', (octets) => {
       if (swallows) return;
-      upstream.write(octets);
+      upstream.write(flipIn('client', octets));
       if (wanted === undefined || !octets.includes(wanted.text)) return;
       isCut = wanted.action === 'cut';
       isHeld = wanted.action === 'hold';
@@ -61,7 +75,7 @@ export async function startCuttingProxy(t: Test, target: number): Promise<Cuttin
         client.destroy();
         upstream.destroy();
       } else if (isHeld) held++;
-      else if (!swallows) client.write(octets);
+      else if (!swallows) client.write(flipIn('server', octets));
     });
   });
   server.listen(port, '127.0.0.1');
@@ -86,5 +100,9 @@ export async function startCuttingProxy(t: Test, target: number): Promise<Cuttin
       swallows = false;
       for (const socket of sockets) socket.destroy();
     },
+    flip(side, text, offset) {
+      toFlip = { side, text, offset };
+    },
+    flips: () => flips,
   };
 }

@@ -66,7 +66,7 @@ The server must not run meanwhile. Everything in the data directory becomes that
 database must exist; the tables go into a schema called zoneplane. Run it again with --follower and --nodes to
 let another role follow; the server may run then.`,
     );
-  addSettingOptions(init, CLUSTER_SETTINGS).action(async (options: InitOptions) => {
+  addSettingOptions(init, [...CLUSTER_SETTINGS, 'adminEmail', 'adminKey']).action(async (options: InitOptions) => {
     const follower = followerOf(options);
     const loaded = loadCommandSettings(init, environment);
     const { settings } = loaded;
@@ -271,8 +271,8 @@ function addSnapshot(cluster: Command, { terminal, environment }: CommandContext
       'after',
       `${example('zoneplane cluster snapshot')}
 
-Nodes make one every day and every 50,000 entries by themselves. The last two are kept, and the entries behind
-them, at least seven days.`,
+Nodes make one by themselves when the log behind the last one has grown to 1 MiB, or to an eighth of a larger database, 64 MiB
+at most. The last two are kept, and the entries behind them, at least seven days.`,
     );
   addSettingOptions(snapshot, CLUSTER_SETTINGS).action(async ({ json }: { json?: boolean }) => {
     const { settings } = loadCommandSettings(snapshot, environment);

@@ -4,7 +4,7 @@ import { messageOf, UserError } from '../../base/errors.js';
 import type { Connection } from '../../cluster/connection.js';
 import { listNodes } from '../../cluster/nodes.js';
 import { findHolders, readServerFacts, type ServerFacts } from '../../cluster/server-facts.js';
-import { listSnapshots } from '../../cluster/snapshots.js';
+import { listSnapshots, logBehind } from '../../cluster/snapshots.js';
 import type { LoadedSettings } from '../../config/load.js';
 import { SERVING_REMEDY, servingDifferences } from '../../roles/cluster/serving.js';
 import { viewOfNode } from '../../roles/cluster/view.js';
@@ -16,8 +16,8 @@ import type { Finding } from '../../warnings/finding.js';
 import { withLog } from './connect.js';
 
 const what = 'cluster';
-/** A snapshot is made every day. */
-const OLD_MS = 3 * 86_400_000;
+/** Something keeps snapshots from being made when the log behind the last one is so many times as long as it should be. */
+const LONG = 4;
 /** Clocks that are apart by more are not synchronized. */
 const MOST_APART_S = 10;
 
@@ -46,7 +46,7 @@ export async function examineCluster(loaded: LoadedSettings, clock: Clock): Prom
         ...examineServer(await readServerFacts(log.reader), clock),
         ...examineOthers(log.reader),
         ...(await examineHolders(log.reader)),
-        ...examineSnapshots(await listSnapshots(log.reader), clock),
+        ...(await examineSnapshots(log.reader)),
       ];
     });
   } catch (error) {
@@ -138,9 +138,13 @@ function examineOthers(reader: Connection): Finding[] {
   return findings;
 }
 
-function examineSnapshots([newest]: readonly { readonly at: Date }[], clock: Clock): Finding[] {
-  if (newest && clock.nowMs() - newest.at.getTime() < OLD_MS) return [];
-  const text = newest ? `the newest snapshot is from ${newest.at.toISOString()}` : 'there is no snapshot';
+async function examineSnapshots(reader: Connection): Promise<Finding[]> {
+  const [newest] = await listSnapshots(reader);
+  const behind = await logBehind(reader, newest);
+  if (newest && behind < LONG) return [];
+  const text = newest
+    ? `the log behind the newest snapshot is ${Math.round(behind)} times as long as it should be: a node that joins needs long`
+    : 'there is no snapshot';
   return [
     {
       what,
