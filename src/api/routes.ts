@@ -20,7 +20,7 @@ import { scanRoutes } from './dns-records/scan-routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
 import { dnssecKeyRoutes, dnssecRoutes, dnssecSignatureRoutes } from './dnssec/routes.js';
 import { graphqlRoutes } from './graphql/routes.js';
-import { healthRoutes, type Readiness } from './health/routes.js';
+import { healthRoutes, type Purpose, type Readiness } from './health/routes.js';
 import { ipRoutes } from './ips/routes.js';
 import { metricsRoutes } from './metrics/routes.js';
 import { overviewRoutes } from './overview/routes.js';
@@ -103,7 +103,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
 /** What routes beside them may need. */
 export interface RootParts {
   readonly base: ContextBase;
-  readonly readiness: () => Readiness;
+  readonly readiness: (purpose?: Purpose) => Readiness;
   /** How many warnings there are by kind; undefined: not known yet. */
   readonly warningCounts?: () => Readonly<Record<string, number>> | undefined;
   /** The text of `/metrics`. */

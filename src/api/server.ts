@@ -38,7 +38,7 @@ import { type Assets, loadAssets } from './dashboard/assets.js';
 import { dashboardRoutes, sendMissing, wantsPage } from './dashboard/routes.js';
 import { createDiskGuard } from './disk-guard.js';
 import { failure, MalformedIdentifier, pathOf, sendError } from './errors.js';
-import type { Readiness } from './health/routes.js';
+import type { Purpose, Readiness } from './health/routes.js';
 import { DOCS_PATH, docsOptions, openapiOptions } from './openapi/document.js';
 import { createWarningSource } from './overview/warnings.js';
 import { permit, requireArea } from './permission.js';
@@ -59,7 +59,7 @@ export interface ApiOptions {
   /** Address the API will listen on: on loopback the documentation needs no credential. */
   readonly host: string;
   readonly version: string;
-  readonly readiness: () => Readiness;
+  readonly readiness: (purpose?: Purpose) => Readiness;
   /** Whether everybody may read the metrics, not only this machine and who has a credential. */
   readonly metricsPublic?: boolean;
   /** Where requests are counted. */

@@ -12,7 +12,10 @@ export interface NodeReport {
   /** Such as `all` or `dns`. */
   readonly role: string;
   readonly version: string;
+  /** Of its copy. */
   readonly schema: number;
+  /** The newest schema that its program knows. */
+  readonly knows: number;
   /** The last entry of the log that its copy has. */
   readonly applied: number;
   /** Text for the other nodes; this module does not read it. */
@@ -37,6 +40,7 @@ export async function listNodes(reader: Connection): Promise<readonly NodeRow[]>
     role: String(row['role']),
     version: String(row['version']),
     schema: Number(row['schema']),
+    knows: Number(row['knows']),
     applied: Number(row['applied']),
     beat: Number(row['beat']),
     report: String(row['report']),
@@ -46,8 +50,8 @@ export async function listNodes(reader: Connection): Promise<readonly NodeRow[]>
 
 /** Writes the row of a node; the others are notified. */
 export async function tellNode(connection: Connection, told: NodeReport): Promise<void> {
-  const { name, role, version, schema, applied, report } = told;
-  await connection.query(REPORT, [name, role, version, schema, applied, report]);
+  const { name, role, version, schema, knows, applied, report } = told;
+  await connection.query(REPORT, [name, role, version, schema, knows, applied, report]);
 }
 
 /** Removes a node that has left. */
@@ -59,6 +63,11 @@ export async function removeNode(connection: Connection, name: string): Promise<
 export async function claimName(connection: Connection, name: string): Promise<boolean> {
   const [row] = await connection.query(TRY_NAME, [name]);
   return row?.['free'] === true;
+}
+
+/** Live nodes that do not know a schema: it must wait for them. */
+export function nodesWithout(nodes: readonly NodeRow[], schema: number): readonly NodeRow[] {
+  return nodes.filter(({ ageSeconds, knows }) => ageSeconds * 1000 < GONE_MS && knows < schema);
 }
 
 export interface NodeWatch {

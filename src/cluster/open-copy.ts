@@ -13,8 +13,8 @@ import { DATABASE_FILE, openStore, type Store } from '../store/driver.js';
 import { EntryRefused, LogUnavailable } from '../store/failures.js';
 import { catchUp, createLogWriter } from '../store/log-writer.js';
 import { findMeta } from '../store/meta.js';
-import { isKnownSchema, requireKnownSchema, requireSchema, SCHEMA_VERSION, schemaVersion } from '../store/migrate.js';
-import { migrationTo } from '../store/recording.js';
+import { isKnownSchema, requireKnownSchema, requireSchema } from '../store/migrate.js';
+import { type MigrationTime, migrateCluster } from './migration.js';
 import { explainPostgres } from './postgres-failures.js';
 import { type ClusterLog, openPostgresLog, type PostgresLogOptions } from './postgres-log.js';
 import { forgetServers, knownServers } from './servers.js';
@@ -28,6 +28,8 @@ export interface CopyOptions extends Omit<PostgresLogOptions, 'servers'> {
   readonly onCommit?: () => void;
   /** Whether this node may append: one that only follows waits for another to migrate the schema. */
   readonly appends: boolean;
+  /** Default: `known`. */
+  readonly migrates?: MigrationTime;
   /** Whether a copy that cannot follow may be replaced; no process but this one uses it then. */
   readonly replaces: boolean;
 }
@@ -80,7 +82,9 @@ async function openWith(options: CopyOptions, log: ClusterLog): Promise<OpenCopy
     requireMember(store, id, dataDir);
     requireKnownSchema(store);
     const current = id === undefined ? UNCHANGED : await bringUpToDate(store, log, options, isNew);
-    if (id !== undefined && current.refusal === undefined) await migrateCluster(store, log, options);
+    if (id !== undefined && current.refusal === undefined) {
+      await migrateCluster({ ...options, store, log }, options.appends, options.migrates ?? 'known');
+    }
     requireSchema(store);
     return { store, log, ...current };
   } catch (error) {
@@ -169,22 +173,5 @@ async function catchUpOrRefusal(store: Store, log: ClusterLog, logger: Logger): 
     if (!(error instanceof LogUnavailable)) throw error;
     logger.warn({ reason: messageOf(error) }, 'PostgreSQL cannot be reached any more');
     return undefined;
-  }
-}
-
-/** Appends the migration to this program's schema, unless another node was first. */
-async function migrateCluster(store: Store, log: ClusterLog, { appends, random, logger }: CopyOptions): Promise<void> {
-  while (schemaVersion(store) < SCHEMA_VERSION) {
-    const schema = schemaVersion(store);
-    if (!appends) {
-      throw new UserError(
-        `the database of the cluster has schema version ${schema}, and this program needs ${SCHEMA_VERSION}`,
-        'Upgrade the nodes that run the admin API first.',
-      );
-    }
-    const { number, id: after } = store.position();
-    logger.info({ from: schema, to: SCHEMA_VERSION }, 'the database of the cluster is migrated');
-    await log.append({ number: number + 1, id: random.uuid(), after, schema, body: migrationTo(SCHEMA_VERSION) });
-    await catchUp(store, log);
   }
 }

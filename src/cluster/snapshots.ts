@@ -94,10 +94,10 @@ export async function makeSnapshot(store: Store, dataDir: string, own: Connectio
   try {
     await store.backup(join(draft, DATABASE_FILE));
     const copy = openStore(draft, { readonly: true });
-    const { number } = copy.position();
+    const { number, id } = copy.position();
     const schema = schemaVersion(copy);
     copy.close();
-    await upload(join(draft, DATABASE_FILE), { number, schema, node }, own);
+    await upload(join(draft, DATABASE_FILE), { number, id, schema, node }, own);
     for (const text of [PRUNE_ENTRIES, PRUNE_PARTS]) await own.query(text, [], PIECE_LIMITS);
     return number;
   } finally {
@@ -105,15 +105,20 @@ export async function makeSnapshot(store: Store, dataDir: string, own: Connectio
   }
 }
 
-async function upload(path: string, about: Pick<Snapshot, 'number' | 'schema' | 'node'>, own: Connection) {
-  const { number, schema, node } = about;
+interface Draft extends Pick<Snapshot, 'number' | 'schema' | 'node'> {
+  /** Of the last entry. */
+  readonly id: string;
+}
+
+async function upload(path: string, { number, id, schema, node }: Draft, own: Connection): Promise<void> {
   const file = openSync(path, 'r');
   try {
     const { size } = fstatSync(file);
     await own.query(BEGIN_SNAPSHOT, [], PIECE_LIMITS);
-    const [added] = await own.query(ADD_SNAPSHOT, [number, schema, size, node]);
-    // Another node may have made one of the same position.
+    const [added] = await own.query(ADD_SNAPSHOT, [number, schema, size, node, id]);
     if (added) await uploadPieces(file, size, number, own);
+    // Another node may have made one of the same position.
+    else if (!(await listSnapshots(own)).some((snapshot) => snapshot.number === number)) throw notInLog(number);
     for (const text of [PRUNE_SNAPSHOTS, PRUNE_CONTENTS, 'COMMIT']) await own.query(text, [], PIECE_LIMITS);
   } finally {
     closeSync(file);
@@ -219,6 +224,13 @@ async function download(reader: Connection, { number, pieces, octets }: Snapshot
   } finally {
     closeSync(file);
   }
+}
+
+function notInLog(number: number): UserError {
+  return new UserError(
+    `the log does not have entry ${number} of this copy`,
+    'Start this node, so that it gets the history of the log, or make the snapshot on another one.',
+  );
 }
 
 function damagedPiece(number: number): UserError {

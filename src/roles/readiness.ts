@@ -1,4 +1,6 @@
 /** The state for `/readyz`: the last report of the DNS process, and whether this process is stopping. */
+
+import type { Purpose } from '../api/health/routes.js';
 import { toHex } from '../base/bytes.js';
 import { type Clock, steadyMs } from '../base/clock.js';
 import type { MetricSample } from '../base/metrics.js';
@@ -17,7 +19,8 @@ export interface Readiness {
 }
 
 export interface ReadinessGate {
-  readonly readiness: () => Readiness;
+  /** `dns`: whether queries are answered; `writes`: whether changes are taken; absent: all that is decided here. */
+  readonly readiness: (purpose?: Purpose) => Readiness;
   /** Sets the last report of the DNS process; undefined when the process has ended. */
   readonly setDnsStatus: (status: DnsStatus | undefined) => void;
   readonly dnsSamples: () => readonly MetricSample[];
@@ -43,10 +46,12 @@ export function createReadiness(
   let serving = false;
   let closed = false;
 
-  function readiness(): Readiness {
+  function readiness(purpose?: Purpose): Readiness {
     if (closed) return { ready: false, reason: 'stopping' };
-    const copy = copyStatus?.();
-    if (copy?.state === 'stopped') return { ready: false, reason: copy.reason ?? 'the copy has stopped' };
+    const { state = 'following', reason = 'the copy has stopped' } = copyStatus?.() ?? {};
+    if (purpose === 'writes') return state === 'following' ? { ready: true } : { ready: false, reason };
+    // What a copy has is answered, however old it is; while PostgreSQL is away, it is so everywhere.
+    if (state === 'stopped' && purpose === undefined) return { ready: false, reason };
     if (dnsApart) return published();
     if (!status) return { ready: false, reason: 'the DNS process is not running' };
     if (!status.ready) return { ready: false, reason: 'the DNS process is not ready' };

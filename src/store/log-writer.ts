@@ -129,12 +129,16 @@ async function writeOnce<T>({ store, log, random, timeoutMs, patience }: WritePa
     if (turn?.isFresh) await catchUp(store, log, patience);
     for (;;) {
       const { value, written } = await whenFree(
-        (attemptMs) => store.rehearse(() => ({ result: work(), position: store.position() }), attemptMs),
+        (attemptMs) =>
+          store.rehearse(
+            () => ({ result: work(), position: store.position(), schema: schemaVersion(store) }),
+            attemptMs,
+          ),
         timeoutMs,
       );
       if (written === undefined) return value.result;
       const { number, id: after } = value.position;
-      const entry = { number: number + 1, id: random.uuid(), after, schema: schemaVersion(store), body: written };
+      const entry = { number: number + 1, id: random.uuid(), after, schema: value.schema, body: written };
       if (await log.append(entry, patience)) {
         noteOwn(store, entry.number);
         await applyOwn(store, entry);

@@ -26,6 +26,12 @@ const MIGRATIONS: readonly Migration[] = [
 /** The schema version after all migrations. */
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 
+/** The oldest schema with which this program works: later migrations can wait. */
+export const OLDEST_USABLE = MIGRATIONS.reduce(
+  (oldest, { version, canWait }) => (canWait === true ? oldest : version),
+  FIRST_SCHEMA.version,
+);
+
 /** The version of an open database; 0 for an empty one. */
 export function schemaVersion(store: Store): number {
   return store.prepareTuples<[], [number]>('PRAGMA user_version').get()![0];
@@ -99,13 +105,13 @@ function migrationFailure(error: unknown, path: string, version: number): unknow
   );
 }
 
-/** For readers, which cannot migrate. Throws a UserError unless the schema has exactly the version of this program. */
+/** For readers, which cannot migrate. Throws a UserError unless this program works with the schema. */
 export function requireSchema(store: Store): void {
   requireKnownSchema(store);
   const version = schemaVersion(store);
-  if (version < SCHEMA_VERSION) {
+  if (version < OLDEST_USABLE) {
     throw new UserError(
-      `The database ${store.path} has not been migrated yet (version ${version}, needed ${SCHEMA_VERSION}).`,
+      `The database ${store.path} has not been migrated yet (version ${version}, needed ${OLDEST_USABLE}).`,
       'Start `zoneplane serve` or its admin role first.',
     );
   }

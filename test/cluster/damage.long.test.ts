@@ -125,7 +125,7 @@ t.test('octets that change', { skip: skipWithoutPostgres }, async (t) => {
     await makeSnapshot(a.store, first, own, 'a');
     t.ok((await storedOctets()) < before * 1.5, 'the second one shares what is the same');
     const fresh = makeDirectory(t);
-    await fetchSnapshot(own, fresh, SCHEMA_VERSION);
+    await fetchSnapshot(own, fresh);
     t.equal(contentIn(fresh), contentIn(first));
     for (const _ of [1, 2]) {
       await increase(a.store);
@@ -140,7 +140,7 @@ t.test('octets that change', { skip: skipWithoutPostgres }, async (t) => {
       `UPDATE zoneplane.contents SET body = set_byte(body, 30, get_byte(body, 30) # 1)
        WHERE digest = (SELECT digest FROM zoneplane.pieces WHERE number = ${newest!.number} AND piece = 0)`,
     );
-    await t.rejects(fetchSnapshot(own, makeDirectory(t), SCHEMA_VERSION));
+    await t.rejects(fetchSnapshot(own, makeDirectory(t)));
   });
 
   t.test('sslmode=require wants a certificate that is right, and Node warns of nothing', async (t) => {

@@ -210,7 +210,7 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     t.ok(id);
 
     const a = await openNode(t, postgres.url, { node: 'a', patienceMs: 500 });
-    const told = { role: 'dns', version: '1', schema: 1, applied: 1, report: '{}' };
+    const told = { role: 'dns', version: '1', schema: 1, knows: 1, applied: 1, report: '{}' };
     await tellNode(a.log.teller, { ...told, name: 'a' });
     await tellNode(log.teller, { ...told, name: 'dns' });
     for (const name of ['a', 'new', 'DNS']) {
@@ -222,7 +222,7 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     const table = 'zoneplane.nodes';
     for (const text of [
       `UPDATE ${table} SET applied = 0`,
-      `INSERT INTO ${table} SELECT 'x', role, version, schema, applied, beat, report, seen_at FROM ${table}`,
+      `INSERT INTO ${table} SELECT 'x', role, version, schema, knows, applied, beat, report, seen_at FROM ${table}`,
       `DELETE FROM ${table}`,
       `INSERT INTO zoneplane.followers VALUES ('follower', 'a')`,
       `LOCK TABLE ${table} IN ROW EXCLUSIVE MODE`,
@@ -380,6 +380,11 @@ async function refusals(t: Test, postgres: Postgres, first: string): Promise<voi
     await postgres.query(`DELETE FROM zoneplane.entries WHERE number = ${number}`);
     await t.rejects(catchUp(behind.store, behind.log), { name: 'EntryRefused', reason: 'history' });
     await t.rejects(increase(behind.store), { name: 'LogUnavailable' }, 'it does not write');
+    const own = createConnection({ url: postgres.url, name: 'test', clock });
+    t.teardown(() => own.close());
+    const message = `the log does not have entry ${number} of this copy`;
+    await t.rejects(makeSnapshot(behind.store, directory, own, 'behind'), { message }, 'others do not begin with it');
+    await own.query('ROLLBACK');
     const other = await openNode(t, postgres.url, { node: 'other' });
     await increase(other.store);
     await t.rejects(catchUp(behind.store, behind.log), { name: 'EntryRefused', reason: 'history' });

@@ -364,7 +364,8 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     );
     await postgres.query(`DELETE FROM zoneplane.entries WHERE number > ${last}`);
     for (const node of [a, b, c]) {
-      await until(async () => (await node.ask(`${lost.name}.cluster.test`))?.length === 0);
+      const isGone = async () => (await node.ask(`${lost.name}.cluster.test`))?.length === 0;
+      await until(isGone, `${node.name} begins anew`, () => node.program().printed());
     }
     await until(async () => (await add(a, '?wait=insync')).told === 'INSYNC');
     for (const node of [a, b, c]) t.equal((await add(node)).status, 200);

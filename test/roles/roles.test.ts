@@ -271,6 +271,19 @@ t.test('readiness', async (t) => {
   gate.close();
   t.same(gate.readiness(), { ready: false, reason: 'stopping' });
   t.same(createReadiness(clock, { dnsApart: true, heldZones }).readiness(), { ready: true });
+  for (const [state, answers] of [
+    ['following', [true, true, true]],
+    ['away', [true, true, false]],
+    ['stopped', [false, true, false]],
+  ] as const) {
+    const node = createReadiness(clock, { heldZones, copyStatus: () => ({ state }) });
+    node.setDnsStatus(status);
+    t.same(
+      [node.readiness(), node.readiness('dns'), node.readiness('writes')].map(({ ready }) => ready),
+      answers,
+      state,
+    );
+  }
 });
 
 const admin: AdminReport = {

@@ -25,7 +25,7 @@ export interface TestNode {
   readonly dataDir: string;
   readonly program: () => Program;
   /** Resolves when it is ready (`all`), or, for a node that cannot follow, when its API answers (`copy`). */
-  start(readiness?: 'all' | 'copy', environment?: NodeJS.ProcessEnv): Promise<void>;
+  start(readiness?: 'all' | 'copy', environment?: NodeJS.ProcessEnv, program?: string): Promise<void>;
   /** All its processes at one stroke. */
   kill(): Promise<void>;
   stop(): Promise<void>;
@@ -74,7 +74,7 @@ function makeNode(t: Test, directory: string, { url, name, role, more }: NodeOpt
   };
   return {
     ...{ name, dataDir, program, kill },
-    async start(readiness = 'all', own = {}) {
+    async start(readiness = 'all', own = {}, program) {
       running = await startProgram({
         directory,
         data: name,
@@ -82,6 +82,7 @@ function makeNode(t: Test, directory: string, { url, name, role, more }: NodeOpt
         environment: { ...environment, ...own },
         said: readiness === 'all' ? '"msg":"ready"' : '"msg":"admin API',
         detached: true,
+        program,
         ...(role && { role }),
       });
     },

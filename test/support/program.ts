@@ -19,6 +19,8 @@ export interface ProgramOptions {
   readonly said?: string;
   /** In a process group of its own, so that all its processes can be killed at one stroke. */
   readonly detached?: boolean;
+  /** Default: that of this version. */
+  readonly program?: string | undefined;
 }
 
 export interface Program {
@@ -39,9 +41,10 @@ const ATTEMPTS = 3000;
 /** Resolves when it says that it is ready. Throws with what it printed when it does not come to that. */
 export async function startProgram(options: ProgramOptions): Promise<Program> {
   const { directory, data = 'data', key, environment = {}, detached = false, role, said = '"msg":"ready"' } = options;
+  const { program = PROGRAM } = options;
   const [dnsPort, adminPort, bucketPort] = [await freePort(), await freePort(), await freePort()];
   mkdirSync(join(directory, 'zones'), { recursive: true });
-  const child = spawn(process.execPath, [PROGRAM, 'serve', ...(role ? ['--role', role] : [])], {
+  const child = spawn(process.execPath, [program, 'serve', ...(role ? ['--role', role] : [])], {
     detached,
     env: {
       PATH: process.env['PATH'],

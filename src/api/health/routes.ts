@@ -1,6 +1,8 @@
 /** `/livez` and `/readyz` for supervisors of the service, without a credential. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { choiceValue } from '../query.js';
+import { queryOf } from '../request.js';
 
 export interface Readiness {
   readonly ready: boolean;
@@ -26,8 +28,11 @@ const readiness = z.object({
     ),
 });
 
+/** What a load balancer sends to this node; absent: everything. */
+export type Purpose = 'dns' | 'writes';
+
 interface HealthOptions {
-  readonly readiness: () => Readiness;
+  readonly readiness: (purpose?: Purpose) => Readiness;
   readonly warningCounts?: () => Readonly<Record<string, number>> | undefined;
 }
 
@@ -54,11 +59,19 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthOptions> = async (app, op
         tags,
         security: [],
         summary: 'Whether every zone is loaded and the service is not stopping',
+        querystring: z.object({
+          for: z
+            .enum(['dns', 'writes'])
+            .optional()
+            .describe(
+              '`dns`: whether queries are answered; `writes`: whether changes are taken; absent: both, as far as this node decides',
+            ),
+        }),
         response: { 200: readiness, 503: readiness },
       },
     },
-    async (_request, reply) => {
-      const { ready, reason, heldZones } = options.readiness();
+    async (request, reply) => {
+      const { ready, reason, heldZones } = options.readiness(choiceValue(queryOf(request), 'for', ['dns', 'writes']));
       reply.code(ready ? 200 : 503);
       const counts = Object.entries(options.warningCounts?.() ?? {}).filter(([, count]) => count > 0);
       return {

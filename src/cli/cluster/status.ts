@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { type Clock, SystemClock } from '../../base/clock.js';
 import { withoutPassword } from '../../cluster/address.js';
-import { listNodes, type NodeRow } from '../../cluster/nodes.js';
+import { listNodes, type NodeRow, nodesWithout } from '../../cluster/nodes.js';
 import { listSnapshots, type Snapshot } from '../../cluster/snapshots.js';
 import type { Settings } from '../../config/schema.js';
 import { toldBy } from '../../roles/cluster/told.js';
@@ -80,6 +80,12 @@ function show({ postgresql, cluster, last, nodes, snapshots }: ClusterStatus, te
   );
   for (const node of nodes) {
     if (stateOf(node, last) === 'stopped') terminal.print(`${node.name} has stopped: ${toldBy(node).stopped}`);
+  }
+  const newest = Math.max(...nodes.map(({ knows }) => knows));
+  const waitsFor = nodesWithout(nodes, newest).map(({ name }) => name);
+  if (nodes.some(({ schema }) => schema < newest) && waitsFor.length > 0) {
+    const text = `schema version ${newest} waits until these nodes are upgraded: ${waitsFor.join(', ')}`;
+    terminal.print(`${text} (or for \`zoneplane cluster migrate\`)`);
   }
   terminal.table(
     ['snapshot', 'made by', 'at', 'MiB', 'schema'],

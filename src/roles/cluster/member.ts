@@ -4,6 +4,7 @@ import { UserError } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { MetricSample } from '../../base/metrics.js';
 import { systemRandom } from '../../base/random.js';
+import type { MigrationTime } from '../../cluster/migration.js';
 import { claimName } from '../../cluster/nodes.js';
 import { isToBeReplaced, type OpenCopy, openCopy } from '../../cluster/open-copy.js';
 import type { ClusterLog } from '../../cluster/postgres-log.js';
@@ -44,13 +45,19 @@ export interface ClusterMember {
   stop(): Promise<void>;
 }
 
+interface CommandCopy {
+  readonly onCommit?: () => void;
+  readonly appends?: boolean;
+  readonly migrates?: MigrationTime;
+}
+
 /** The copy of a command, which reads and writes through the log. */
 export function openCopyOfCommand(
   settings: Settings,
   url: string,
   clock: Clock,
   logger: Logger,
-  { onCommit = () => {}, appends = true }: { readonly onCommit?: () => void; readonly appends?: boolean } = {},
+  { onCommit = () => {}, appends = true, migrates = 'known' }: CommandCopy = {},
 ): Promise<OpenCopy> {
   return openCopy({
     url,
@@ -62,6 +69,7 @@ export function openCopyOfCommand(
     patienceMs: settings.clusterPatience * 1000,
     onCommit,
     appends,
+    migrates,
     // Servers may be using it.
     replaces: false,
   });

@@ -8,10 +8,11 @@ import type { MetricSample } from '../../base/metrics.js';
 import type { EdgeReports } from '../../certs/deployment.js';
 import { HEARTBEAT_MS, listNodes, type NodeRow, tellNode, watchNodes } from '../../cluster/nodes.js';
 import type { DnsProcess, Propagation } from '../../control/kernel/propagation.js';
-import { schemaVersion } from '../../store/migrate.js';
+import { SCHEMA_VERSION, schemaVersion } from '../../store/migrate.js';
 import type { EdgeProgress } from '../acknowledgement.js';
 import { listenersOfNode, machineName, tellableListeners, tellListeners } from '../services/listening.js';
 import type { ClusterMember } from './member.js';
+import { migrateWhenKnown } from './migration.js';
 import { type Told, toldBy } from './told.js';
 
 /** Where the processes of a machine report, and other nodes do. */
@@ -55,7 +56,7 @@ export function startPeers(member: ClusterMember, listeners: Listeners, options:
     ...{ listeners: tellableListeners(dataDir), machine: machineName() },
   }));
   const noteListeners = listenersNoter(options);
-  const hearing = hearPeers(member, listeners, clock, (others) => noteListeners(others));
+  const hearing = hearPeers(member, listeners, options, (others) => noteListeners(others));
   return {
     own: {
       propagation: {
@@ -146,7 +147,15 @@ function startReporter(member: ClusterMember, version: string, clock: Clock, tol
     const report = JSON.stringify(told());
     const applied = store.position().number;
     // When PostgreSQL is away, the next heartbeat tells.
-    await tellNode(log.teller, { name, role, version, schema: schemaVersion(store), applied, report }).catch(() => {});
+    await tellNode(log.teller, {
+      name,
+      role,
+      version,
+      schema: schemaVersion(store),
+      knows: SCHEMA_VERSION,
+      applied,
+      report,
+    }).catch(() => {});
     telling = false;
     if (again) {
       again = false;
@@ -200,11 +209,12 @@ function listenersNoter({ dataDir, log }: PeerOptions) {
 }
 
 function hearPeers(
-  { name: own, log, onNews }: ClusterMember,
+  member: ClusterMember,
   { propagation, edges }: Listeners,
-  clock: Clock,
+  { clock, log: logger }: Pick<PeerOptions, 'clock' | 'log'>,
   onOthers: (others: readonly NodeRow[]) => void,
 ) {
+  const { name: own, log, onNews } = member;
   const watch = watchNodes(clock);
   let living: readonly NodeRow[] = [];
   let known = new Set<string>();
@@ -221,6 +231,7 @@ function hearPeers(
     try {
       living = watch.see(await listNodes(log.teller));
       if (!closed) onOthers(living.filter(({ name }) => name !== own));
+      if (!closed) migrateWhenKnown(member, living, logger);
       if (!closed) known = handOver(living, own, known, { propagation, edges });
     } catch {
       // The others cannot report either, so nobody is gone.

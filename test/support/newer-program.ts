@@ -1,0 +1,23 @@
+/** This program with further migrations, as a later version has. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Test } from 'tap';
+
+/** Returns its file; it is removed with the test. */
+export function makeNewerProgram(t: Test, ...versions: readonly number[]): string {
+  const directory = mkdtempSync(resolve('build/newer-'));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  cpSync(resolve('build/src'), join(directory, 'build', 'src'), { recursive: true });
+  symlinkSync(resolve('build/web'), join(directory, 'build', 'web'));
+  const about = JSON.parse(readFileSync('package.json', 'utf8')) as object;
+  writeFileSync(join(directory, 'package.json'), JSON.stringify({ ...about, version: `99.0.${versions.at(-1)}` }));
+  const path = join(directory, 'build', 'src', 'store', 'migrate.js');
+  const text = readFileSync(path, 'utf8');
+  const further = versions.map(
+    (version) => `{ version: ${version}, name: 'further', canWait: true, sql: 'CREATE TABLE further_${version} (x)' }`,
+  );
+  const changed = text.replace(/^const MIGRATIONS = \[[^\]]*(?=\];$)/m, `$&, ${further.join(', ')}`);
+  if (changed === text) throw new Error('the list of migrations was not found');
+  writeFileSync(path, changed);
+  return join(directory, 'build', 'src', 'main.js');
+}
