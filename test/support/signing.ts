@@ -1,6 +1,6 @@
 /** Signing turned on and off for a zone, without the delegation that the use cases look after; and records of all types. */
 import { makeId } from '../../src/base/random.js';
-import { beginSigning, type EnableOptions, endSigning } from '../../src/control/dnssec/enable.js';
+import { beginSigning, type EnableOptions, endSigning, planSigning } from '../../src/control/dnssec/enable.js';
 import { requireZone } from '../../src/control/guard/access.js';
 import { commit } from '../../src/control/kernel/commit.js';
 import type { Context } from '../../src/control/kernel/context.js';
@@ -11,9 +11,11 @@ import { rdataKeyOf } from '../../src/store/records/records.js';
 import type { ChangedZone } from './random-changes.js';
 
 export async function enableSigning(ctx: Context, zoneId: string, options: EnableOptions = {}): Promise<void> {
-  await commit(ctx, (draft) => {
+  const first = options.keys ? undefined : await planSigning(ctx, requireZone(ctx, zoneId), options.algorithm);
+  await commit({ ...ctx, signatures: first?.signatures }, (draft) => {
     const zone = requireZone(ctx, zoneId);
-    if (!findDnssecZone(ctx.store, zone.seq)) beginSigning(ctx, draft, zone, options);
+    const made = first && { made: first.made };
+    if (!findDnssecZone(ctx.store, zone.seq)) beginSigning(ctx, draft, zone, { ...options, ...made });
   });
 }
 

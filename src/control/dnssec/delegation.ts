@@ -12,17 +12,19 @@ import {
 } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { requireZone } from '../guard/access.js';
+import { requireWriter, requireZone } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { lookAtParentSoon } from '../schedule/signing.js';
-import { beginSigning, endSigning, resignSoon } from './enable.js';
+import type { MadeSignatures } from '../kernel/zone-keys.js';
+import { lookAtParentSoon, MOST_AT_ONCE } from '../schedule/signing.js';
+import { beginSigning, endSigning, type FirstSignatures, planSigning, resignSoon } from './enable.js';
 import { dnssecFailure } from './errors.js';
 import type { DnssecItem, KeyItem } from './item.js';
 import { keyItems } from './key-steps.js';
 import { requireNoForeignKeys, requireNoKeys, setMultiSigner } from './multi-signer.js';
 import { agreedDs, noteParent, parentOf, removalTime, stateByParent } from './parent.js';
 import { setParentalAgent } from './parental-agent.js';
+import { signDenial } from './plan-signatures.js';
 import { setSignals } from './signals.js';
 import { APEX } from './signing/chain.js';
 import { inceptionAt } from './signing/times.js';
@@ -62,12 +64,16 @@ export async function editDnssec(ctx: Context, zoneId: string, edit: DnssecEdit)
   const { status, dnssec_multi_signer: multiSigner, dnssec_presigned: presigned, dnssec_use_nsec3: hashed } = edit;
   const { dnssec_signals: signals, dnssec_parental_agent: agent } = edit;
   const servers = status === 'disabled' ? await askParent(ctx, requireZone(ctx, zoneId)) : undefined;
-  const { value } = await commit(ctx, (draft) => {
+  const wishedDenial = (zone: ZoneRow): DenialKind | undefined =>
+    edit.denial ?? (hashed == null ? undefined : hashed ? 'nsec3' : unhashed(ctx.store, zone));
+  const first = status === 'active' ? await planFirst(ctx, zoneId, edit) : undefined;
+  const signatures = first ? first.signatures : await planDenial(ctx, zoneId, wishedDenial);
+  const { value } = await commit({ ...ctx, signatures }, (draft) => {
     const zone = requireZone(ctx, zoneId);
-    const denial = edit.denial ?? (hashed == null ? undefined : hashed ? 'nsec3' : unhashed(ctx.store, zone));
+    const denial = wishedDenial(zone);
     const needsKeys = status === 'disabled' || denial !== undefined || [multiSigner, signals, agent].includes(true);
     const isHeld = refusePresigned(ctx, zone, presigned, needsKeys);
-    if (status === 'active' && !isHeld) activate(ctx, draft, zone, edit);
+    if (status === 'active' && !isHeld) activate(ctx, draft, zone, edit, first);
     if (status === 'disabled') deactivate(ctx, draft, zone, servers);
     if (denial) changeDenial(ctx, draft, zone, denial);
     if (multiSigner != null && !isHeld) setMultiSigner(ctx.store, draft, zone, multiSigner);
@@ -76,6 +82,30 @@ export async function editDnssec(ctx: Context, zoneId: string, edit: DnssecEdit)
     return dnssecItem(ctx, zone);
   });
   return value;
+}
+
+/** The signatures of a zone that may begin to be signed. */
+async function planFirst(
+  ctx: Context,
+  zoneId: string,
+  { algorithm }: DnssecEdit,
+): Promise<FirstSignatures | undefined> {
+  requireWriter(ctx.actor);
+  const zone = requireZone(ctx, zoneId);
+  return findDnssecZone(ctx.store, zone.seq) ? undefined : planSigning(ctx, zone, algorithm);
+}
+
+/** The signatures of a small zone that proves absence in another way. */
+async function planDenial(
+  ctx: Context,
+  zoneId: string,
+  wished: (zone: ZoneRow) => DenialKind | undefined,
+): Promise<MadeSignatures | undefined> {
+  requireWriter(ctx.actor);
+  const zone = requireZone(ctx, zoneId);
+  const kind = wished(zone);
+  const isSmall = zone.record_count <= MOST_AT_ONCE;
+  return kind && isSmall ? signDenial(ctx, zone, kind) : undefined;
 }
 
 /** How absence is proven without NSEC3. A client that knows nothing of compact denial leaves it as it is. */
@@ -108,12 +138,13 @@ function activate(
   draft: Draft,
   zone: ZoneRow,
   { algorithm, dnssec_multi_signer: multiSigner }: DnssecEdit,
+  first: FirstSignatures | undefined,
 ): void {
   const { store } = ctx;
   const row = findDnssecZone(store, zone.seq);
   if (row?.phase === 'unsigning') throw dnssecFailure('unsigning');
   if (!row && !multiSigner) requireNoKeys(store, zone);
-  if (!row) beginSigning(ctx, draft, zone, algorithm ? { algorithm } : {});
+  if (!row) beginSigning(ctx, draft, zone, { ...(algorithm && { algorithm }), made: first?.made });
   else if (row.state === 'pending-disabled' || row.state === 'disabled') {
     setState(ctx, draft, zone, 'pending');
     putParent(store, { ...parentOf(store, zone.seq), remove_at: null });

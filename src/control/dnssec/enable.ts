@@ -12,8 +12,10 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { planRemoval } from '../kernel/unused-records.js';
+import type { MadeSignatures } from '../kernel/zone-keys.js';
 import { MOST_AT_ONCE, runSigningSoon } from '../schedule/signing.js';
-import { addKey, beginKey } from './keys.js';
+import { addKey, beginKey, newKey } from './keys.js';
+import { signFirst } from './plan-signatures.js';
 import { APEX } from './signing/chain.js';
 import { refuseWildcardCuts } from './signing/wildcard-cuts.js';
 
@@ -22,9 +24,35 @@ export interface EnableOptions {
   readonly algorithm?: NewKeyAlgorithm;
   /** Keys that the zone has already, instead of new ones. */
   readonly keys?: readonly KeyMaterial[];
+  /** New keys that were made before, with which its signatures were made. */
+  readonly made?: NewKeys | undefined;
   /** Sign it in this commit, however large it is: its parent has a DS record, so it must not be served unsigned. */
   readonly atOnce?: boolean;
 }
+
+interface NewKeys {
+  readonly ksk: KeyMaterial;
+  readonly zsk: KeyMaterial;
+}
+
+/** What is made before the commit that begins to sign a zone. */
+export interface FirstSignatures {
+  readonly made: NewKeys;
+  readonly signatures: MadeSignatures | undefined;
+}
+
+/** Makes new keys of a small zone, and its signatures. */
+export async function planSigning(
+  ctx: Context,
+  zone: ZoneRow,
+  algorithm: NewKeyAlgorithm = DEFAULT_ALGORITHM,
+): Promise<FirstSignatures | undefined> {
+  if (zone.record_count > MOST_AT_ONCE) return undefined;
+  const made = { ksk: newKey(algorithm, 'ksk'), zsk: newKey(algorithm, 'zsk') };
+  return { made, signatures: await signFirst(ctx, zone, [made.ksk, made.zsk]) };
+}
+
+const DEFAULT_ALGORITHM = 13;
 
 /** Makes the keys of a zone and signs it, inside a commit; for a zone without a row in dnssec_zones. */
 export function beginSigning(ctx: Context, draft: Draft, zone: ZoneRow, options: EnableOptions): void {
@@ -34,12 +62,12 @@ export function beginSigning(ctx: Context, draft: Draft, zone: ZoneRow, options:
   draft.noteSigning(zone.seq, { owners: [APEX], whole: isSmall });
   const phase = isSmall ? 'signed' : 'data';
   insertDnssecZone(store, { zone: zone.seq, state: 'pending', phase, denial: 'nsec', modified_at: draft.now });
-  const { algorithm = 13, keys } = options;
+  const { algorithm = DEFAULT_ALGORITHM, keys, made } = options;
   if (keys) takeKeys(ctx, draft, zone, keys);
   else {
     // The parent is asked for a DS when no resolver has answers without signatures any more.
-    beginKey(ctx, draft, zone, algorithm, 'ksk', 'published');
-    beginKey(ctx, draft, zone, algorithm, 'zsk', 'active');
+    beginKey(ctx, draft, zone, algorithm, 'ksk', 'published', made?.ksk);
+    beginKey(ctx, draft, zone, algorithm, 'zsk', 'active', made?.zsk);
   }
   draft.setZone(zone.seq, { signed: isSmall ? 1 : 2 });
   runSigningSoon(ctx, zone);

@@ -26,6 +26,7 @@ import type { Context, ContextBase } from '../kernel/context.js';
 import type { SigningWish } from '../kernel/touched-zone.js';
 import { runSigningSoon } from '../schedule/signing.js';
 import { removeSigning } from './enable.js';
+import { signAgain } from './plan-signatures.js';
 import { type AheadSigner, type PreparedPart, signAhead } from './sign-ahead.js';
 import { APEX } from './signing/chain.js';
 import { noteSigned } from './signing/sign-zone.js';
@@ -97,13 +98,13 @@ async function runPart(
       await write(ctx, job, zone, (draft, now) => unsignPart(ctx, draft, now));
       return 0;
     case 'link':
-      await write(ctx, job, zone, (draft, now) => linkPart(ctx, draft, now));
+      await writeSigned(ctx, job, zone, ownersToLink(ctx, row), (draft, now) => linkPart(ctx, draft, now));
       return HURRY_REST_MS;
     case 'deny':
       await writePart(await ahead.prepared(zone, row), job, zone, denyPart);
       return 0;
     case 'walk':
-      return walkOn(ctx, job, zone);
+      return walkOn(ctx, job, zone, row);
     case undefined:
       if (denial === 'nsec3' || !hasHashed(ctx.store, zone.seq)) return refresh(ctx, job, zone, row);
       await write(ctx, job, zone, (_, now) => removeUnusedHashed(ctx, now, ROWS_AT_ONCE));
@@ -126,6 +127,18 @@ async function write<T>(
   return value;
 }
 
+/** The same with signatures that were made before, as they are wished for now. */
+async function writeSigned(
+  ctx: Context,
+  job: JobContext,
+  zone: ZoneRow,
+  wish: SigningWish | undefined,
+  work: (draft: Draft, zone: ZoneRow) => void,
+): Promise<void> {
+  const signatures = wish && (await signAgain(ctx, zone, wish));
+  await write({ ...ctx, signatures }, job, zone, work);
+}
+
 function writePart(
   part: PreparedPart,
   job: JobContext,
@@ -139,7 +152,7 @@ function writePart(
 function signPart(part: PreparedPart, draft: Draft, zone: ZoneRow): void {
   const { ctx } = part;
   const { store } = ctx;
-  const signing = openSigningZone(draft.signer, zone, unsignedZone(zone, ctx.settings), false);
+  const signing = openSigningZone(ctx, zone, unsignedZone(zone, ctx.settings), false);
   if (!signing || (signing.row.phase !== 'data' && signing.row.phase !== 'chain')) return;
   const { phase } = signing.row;
   const next = part.store(signing, zone);
@@ -153,7 +166,7 @@ function signPart(part: PreparedPart, draft: Draft, zone: ZoneRow): void {
 function denyPart(part: PreparedPart, draft: Draft, zone: ZoneRow): void {
   const { ctx } = part;
   const { store, settings } = ctx;
-  const signing = openSigningZone(draft.signer, zone, servingZone(store, zone, settings), false);
+  const signing = openSigningZone(ctx, zone, servingZone(store, zone, settings), false);
   const kind = signing?.row.next_denial;
   if (!signing || !kind) return;
   const next = part.store(signing, zone);
@@ -167,13 +180,21 @@ function linkPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
   const { store } = ctx;
   const row = findDnssecZone(store, zone.seq);
   if (row?.next_denial !== 'nsec') return;
-  const owners = signedOwnersAfter(store, zone.seq, row.cursor ?? APEX, REFRESHED_AT_ONCE);
-  if (row.cursor && owners.length === 0) {
-    serveDenial(ctx, draft, zone, 'nsec');
-    return;
-  }
-  draft.noteSigning(zone.seq, { owners: row.cursor ? owners : [APEX, ...owners] });
-  updateDnssecZone(store, zone.seq, { cursor: owners.at(-1) ?? APEX });
+  const wish = ownersToLink(ctx, row);
+  if (wish) {
+    draft.noteSigning(zone.seq, wish);
+    updateDnssecZone(store, zone.seq, { cursor: wish.owners.at(-1) ?? APEX });
+  } else serveDenial(ctx, draft, zone, 'nsec');
+}
+
+/** Undefined when all are linked. */
+function ownersToLink(
+  { store }: Context,
+  { zone, cursor }: DnssecZoneRow,
+): Required<Pick<SigningWish, 'owners'>> | undefined {
+  const owners = signedOwnersAfter(store, zone, cursor ?? APEX, REFRESHED_AT_ONCE);
+  if (cursor && owners.length === 0) return undefined;
+  return { owners: cursor ? owners : [APEX, ...owners] };
 }
 
 /** Resolvers see the keys of the zone from now on. */
@@ -207,12 +228,13 @@ function signAnew({ store, clock, log }: Context, { seq, name }: ZoneRow): void 
 }
 
 /** Replaces signatures owner by owner and then hash by hash, whenever they end. */
-async function walkOn(ctx: Context, job: JobContext, zone: ZoneRow): Promise<number> {
-  await write(ctx, job, zone, (draft, { seq }) => {
+async function walkOn(ctx: Context, job: JobContext, zone: ZoneRow, begun: DnssecZoneRow): Promise<number> {
+  const planned = begun.walk ? stepOfWalk(ctx, begun, begun.walk).wish : undefined;
+  await writeSigned(ctx, job, zone, planned, (draft, { seq }) => {
     const row = findDnssecZone(ctx.store, seq);
     if (!row?.walk) return;
     const { wish, next } = stepOfWalk(ctx, row, row.walk);
-    draft.noteSigning(seq, { ...wish, exact: true });
+    draft.noteSigning(seq, wish);
     updateDnssecZone(ctx.store, seq, next ? { walk: next } : { walk: null, walked_at: draft.now });
   });
   return HURRY_REST_MS;
@@ -226,11 +248,11 @@ function stepOfWalk(
   if (walk[0] !== HASHES[0]) {
     const owners = signedOwnersAfter(store, zone, walk, REFRESHED_AT_ONCE);
     const next = owners.at(-1) ?? (denial === 'nsec3' ? HASHES : undefined);
-    return { wish: { owners: walk.length === 0 ? [APEX, ...owners] : owners }, next };
+    return { wish: { owners: walk.length === 0 ? [APEX, ...owners] : owners, exact: true }, next };
   }
   const hashes = someHashedAfter(store, zone, walk.subarray(HASHES.length), REFRESHED_AT_ONCE).map(({ hash }) => hash);
   const last = hashes.at(-1);
-  return { wish: { hashes }, next: last && concatBytes(HASHES, last) };
+  return { wish: { hashes, exact: true }, next: last && concatBytes(HASHES, last) };
 }
 
 /** Before the hash in a walk that has done all owners. No owner key begins like this. */
@@ -245,13 +267,13 @@ async function refresh(ctx: Context, job: JobContext, zone: ZoneRow, row: Dnssec
     const owners = dueSignatures(store, seq, before, REFRESHED_AT_ONCE);
     return { owners, hashes: dueHashed(store, seq, before, REFRESHED_AT_ONCE - owners.length) };
   };
-  const { owners, hashes } = dueOf(zone.seq);
-  const due = owners.length + hashes.length;
+  const wish = dueOf(zone.seq);
+  const due = wish.owners.length + wish.hashes.length;
   if (due === 0) {
     const next = stateOfSigning(store, zone, settings.nameServers)?.nextRefresh;
     const restMs = next === undefined ? LONGEST_REST_MS : next * 1000 + 1000 - clock.nowMs();
     return Math.min(LONGEST_REST_MS, Math.max(REFRESH_REST_MS, restMs));
   }
-  await write(ctx, job, zone, (draft, { seq }) => draft.noteSigning(seq, dueOf(seq)));
+  await writeSigned(ctx, job, zone, wish, (draft, { seq }) => draft.noteSigning(seq, dueOf(seq)));
   return due < REFRESHED_AT_ONCE ? REFRESH_REST_MS : HURRY_REST_MS;
 }

@@ -8,12 +8,13 @@ import { findSigning } from '../../serving/signing.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
 import { findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { requireZone } from '../guard/access.js';
+import { requireWriter, requireZone } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { lookAtParentSoon } from '../schedule/signing.js';
 import { beginSigning } from './enable.js';
 import { dnssecFailure } from './errors.js';
+import { signFirst } from './plan-signatures.js';
 
 /** A key as files hold it. */
 export interface ExportedKey {
@@ -51,7 +52,9 @@ export async function exportKeys(ctx: Context, zoneId: string): Promise<readonly
  * 257, which also signs the records when there is none with 256.
  */
 export async function importKeys(ctx: Context, zoneId: string, keys: readonly KeyMaterial[]): Promise<void> {
-  await commit(ctx, (draft) => {
+  requireWriter(ctx.actor);
+  const signatures = await signFirst(ctx, requireZone(ctx, zoneId), keys);
+  await commit({ ...ctx, signatures }, (draft) => {
     const zone = requireZone(ctx, zoneId);
     signWithKeys(ctx, draft, zone, keys);
   });

@@ -35,7 +35,7 @@ export interface NewKey {
   readonly until?: number;
 }
 
-/** Adds a new key that begins in this state. */
+/** Adds a new key that begins in this state. `made`: the key, if it was made before. */
 export function beginKey(
   ctx: Context,
   draft: Draft,
@@ -43,21 +43,30 @@ export function beginKey(
   algorithm: NewKeyAlgorithm,
   role: 'ksk' | 'zsk',
   state: KeyState,
+  made?: KeyMaterial,
 ): void {
   const { isPublished: published, signs, isNamedToParent: inCds } = dutiesOf(role, state);
-  addNewKey(ctx, draft, zone, algorithm, { role, state, published, signs, inCds });
+  addNewKey(ctx, draft, zone, algorithm, { role, state, published, signs, inCds }, made);
 }
 
 /** Makes a key whose tag no other key of the zone has, and adds it. */
-function addNewKey(ctx: Context, draft: Draft, zone: ZoneRow, algorithm: NewKeyAlgorithm, key: NewKey): DnssecKeyRow {
+function addNewKey(
+  ctx: Context,
+  draft: Draft,
+  zone: ZoneRow,
+  algorithm: NewKeyAlgorithm,
+  key: NewKey,
+  made: KeyMaterial | undefined,
+): DnssecKeyRow {
   const taken = new Set(keysOfZone(ctx.store, zone.seq).map(({ tag }) => tag));
-  const flags = key.role === 'zsk' ? ZSK_FLAGS : KSK_FLAGS;
-  const { stock } = draft.signer;
-  for (let attempt = 0; ; attempt++) {
-    const make = (): KeyMaterial => generateKey(algorithm, flags);
-    const material = stock ? stock.newKey(`${zone.seq} ${algorithm} ${key.role} ${attempt}`, make) : make();
+  for (let material = made ?? newKey(algorithm, key.role); ; material = newKey(algorithm, key.role)) {
     if (!taken.has(keyTag(material.dnskey))) return addKey(ctx, draft, zone, material, key);
   }
+}
+
+/** A new key for this role. */
+export function newKey(algorithm: NewKeyAlgorithm, role: KeyRole): KeyMaterial {
+  return generateKey(algorithm, role === 'zsk' ? ZSK_FLAGS : KSK_FLAGS);
 }
 
 /** Adds a key that exists already. `pkcs8` undefined: another signer has the private key. */

@@ -7,17 +7,17 @@ import type { Context } from '../kernel/context.js';
 import type { Participant, ZoneEnd } from '../kernel/participant.js';
 import { soaDifference } from '../kernel/touched-zone.js';
 import { dnssecFailure } from './errors.js';
+import { signEdits } from './plan-signatures.js';
 import { signZone } from './signing/sign-zone.js';
 import { isCurrent, stageSignatures } from './stage-signatures.js';
 
 export const signing: Participant<Context> = {
   add(ctx, end) {
     if (isPresigned(end.zone) && !end.touched.signing.prepared) return { kind: (found) => kindOfFixed(end, found) };
-    const signed = signZone(ctx, end);
-    ctx.stock?.requireAllAtFirst();
-    return signed;
+    return signZone(ctx, end);
   },
   stage: stageSignatures,
+  sign: signEdits,
   fits: isCurrent,
 };
 

@@ -10,8 +10,9 @@ import type { DnssecZoneRow } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
-import { createStock } from '../kernel/signature-stock.js';
+import type { MadeSignatures } from '../kernel/zone-keys.js';
 import { type PartEnd, signData } from './signing/sign-whole.js';
+import { planSignatures } from './signing/signatures.js';
 import { planRows, rowsOfZone } from './signing/signed-rows.js';
 import { openSigningZone, type SigningZone } from './signing/signing-zone.js';
 import { buildChain, needsAllBefore } from './switch-denial.js';
@@ -76,20 +77,19 @@ function basisOf(store: Store, zone: ZoneRow | undefined, row: DnssecZoneRow): B
 
 function beginPart(ctx: Context, { seq }: ZoneRow, row: DnssecZoneRow, from: PartEnd | undefined): Part {
   const { store, settings, zoneKeys } = ctx;
-  // All of its signatures are left to the threads.
-  const stock = createStock(0);
-  const rows = planRows();
+  const signatures = planSignatures();
+  const rows = planRows(store, seq);
   const read = store.snapshot(() => {
     const zone = findZone(store, seq);
     if (!zone) return undefined;
     const serving = row.phase === 'signed' ? servingZone(store, zone, settings) : unsignedZone(zone, settings);
-    const signing = openSigningZone({ ...ctx, stock }, zone, serving, false);
+    const signing = openSigningZone(ctx, zone, serving, false);
     if (!signing) return undefined;
-    const end = signNext({ ...signing, row, rows }, from, partOf(signing));
+    const end = signNext({ ...signing, row, rows, signatures }, from, partOf(signing));
     return { end, done: signing.done, basis: basisOf(store, zone, signing.row), inception: signing.times.inception };
   });
-  const prepared: PreparedPart = {
-    ctx: { ...ctx, stock },
+  const prepare = (made: MadeSignatures | undefined): PreparedPart => ({
+    ctx: { ...ctx, signatures: made },
     store(signing, zone) {
       const isSame = isSamePlace(row, signing.row) && isDeepStrictEqual(read?.basis, basisOf(store, zone, signing.row));
       const { cursor } = signing.row;
@@ -101,11 +101,8 @@ function beginPart(ctx: Context, { seq }: ZoneRow, row: DnssecZoneRow, from: Par
       signing.done.largestTtl = Math.max(signing.done.largestTtl, read.done.largestTtl);
       return read.end?.cursor;
     },
-  };
-  const fill = async (): Promise<PreparedPart> => {
-    if (zoneKeys) await stock.fill(zoneKeys.threads);
-    return prepared;
-  };
+  });
+  const fill = async (): Promise<PreparedPart> => prepare(zoneKeys && (await signatures.fill(zoneKeys.threads)));
   const ready = fill();
   // A failure is thrown where the part is used.
   ready.catch(() => {});

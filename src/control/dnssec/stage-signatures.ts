@@ -12,11 +12,11 @@ import { stageRecordSet, touchRecordSet } from '../../store/records/record-sets.
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
 import { stagedZone } from '../kernel/replacement.js';
-import { createStock } from '../kernel/signature-stock.js';
 import type { StagedSignatures } from '../kernel/touched-zone.js';
 import { planRemovalOfAbandoned } from '../kernel/unused-records.js';
 import { partOf } from './sign-ahead.js';
 import { type PartEnd, signData } from './signing/sign-whole.js';
+import { planSignatures } from './signing/signatures.js';
 import { type PlannedRows, planRows, rowsOfZone } from './signing/signed-rows.js';
 import { openSigningZone, type SigningZone } from './signing/signing-zone.js';
 import { buildChain, needsAllBefore } from './switch-denial.js';
@@ -105,7 +105,7 @@ interface Part {
   readonly rows: PlannedRows;
   readonly end: PartEnd | undefined;
   /** When its signatures are made. */
-  readonly ready: Promise<void>;
+  readonly ready: Promise<unknown>;
 }
 
 /** While a part is stored, threads sign the next one. */
@@ -130,18 +130,18 @@ async function storePart(staging: Staging, sign: SignPart, { rows, end, ready }:
 
 function beginPart({ ctx, reader, row, set, kept }: Staging, sign: SignPart, from: PartEnd | undefined): Part {
   const { zoneKeys } = ctx;
-  const stock = createStock(0);
-  const rows = planRows();
-  const reading = { ...ctx, store: reader, stock };
+  const signatures = planSignatures();
+  const rows = planRows(reader, placeOfSet(set));
+  const reading = { ...ctx, store: reader };
   const end = reader.snapshot(() => {
     const zone = requireSignedHere(stagedZone(reading, row, set));
     // While another key is beginning to sign everything, nothing is left to be done here.
     const isExact = zone.signing!.row.walk !== null;
     const signing = openSigningZone(reading, row, zone, isExact)!;
-    const own = { ...signing, row: { ...signing.row, zone: placeOfSet(set) }, rows, kept };
+    const own = { ...signing, row: { ...signing.row, zone: placeOfSet(set) }, rows, kept, signatures };
     return sign(own, from, partOf(signing));
   });
-  const ready = zoneKeys ? stock.fill(zoneKeys.threads) : Promise.resolve();
+  const ready = zoneKeys ? signatures.fill(zoneKeys.threads) : Promise.resolve();
   // A failure is thrown where the part is used.
   ready.catch(() => {});
   return { rows, end, ready };

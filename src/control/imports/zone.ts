@@ -13,10 +13,11 @@ import { settingsOfNewZones } from '../../store/access/dns-settings.js';
 import { dropRecordSet, useRecordSet } from '../../store/records/record-sets.js';
 import { proxiedOwners } from '../../store/records/records.js';
 import { type ZoneChange, type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
+import { signFirst } from '../dnssec/plan-signatures.js';
 import { chooseAccount, requireZone } from '../guard/access.js';
 import { commitAlone, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { commitPrepared, OUTDATED } from '../kernel/prepared.js';
+import { commitPrepared, OUTDATED, type Prepared } from '../kernel/prepared.js';
 import { mayReplace, planReplacement } from '../kernel/replacement.js';
 import type { Replacement } from '../kernel/touched-zone.js';
 import { planRemoval } from '../kernel/unused-records.js';
@@ -94,7 +95,8 @@ export async function importZone(ctx: Context, input: ImportInput): Promise<Impo
   }
   const work: ImportWork = { name, input, order, signatures };
   try {
-    return isLarge(order) ? await importInParts(ctx, work) : await importAtOnce(ctx, work);
+    const isShort = !isLarge(order) && !makesSignatures(ctx, work);
+    return isShort ? await importAtOnce(ctx, work) : await importInParts(ctx, work);
   } catch (error) {
     if (!(error instanceof FileHasErrors)) throw error;
     return { imported: false, name: name.name, records: 0, duplicates: 0, issues: error.issues };
@@ -110,6 +112,11 @@ interface ImportWork {
   readonly signatures: ReadSignatures;
 }
 
+/** Whether signatures are to be made, for which others would wait. */
+function makesSignatures({ store }: Context, { name: { name }, signatures: { wish } }: ImportWork): boolean {
+  return wish.kind === 'sign' || zonesOfName(store, name).some(({ signed }) => signed !== 0);
+}
+
 async function importAtOnce(ctx: Context, work: ImportWork): Promise<ImportResult> {
   const { value } = await commitAlone(ctx, (draft) => {
     const place = prepareZone(ctx, draft, work);
@@ -120,12 +127,12 @@ async function importAtOnce(ctx: Context, work: ImportWork): Promise<ImportResul
 
 /** Others can write while the records are stored; the zone gets them in one short write. */
 async function importInParts(ctx: Context, work: ImportWork): Promise<ImportResult> {
-  await tryPlace(ctx, work);
+  const zone = await tryPlace(ctx, work);
   const { onProgress, signal } = work.input;
   const staged = await stageInParts(ctx, work.order, onProgress, signal);
   let used = false;
   try {
-    const value = await switchPlanned(ctx, work, staged);
+    const value = await switchPlanned(ctx, work, staged, zone);
     used = !ctx.dryRun;
     return value;
   } finally {
@@ -133,25 +140,33 @@ async function importInParts(ctx: Context, work: ImportWork): Promise<ImportResu
   }
 }
 
-/** Refuses what would be refused at the end. */
-async function tryPlace(ctx: Context, work: ImportWork): Promise<void> {
+/** The zone as it is, or would be added. Refuses what would be refused at the end. */
+async function tryPlace(ctx: Context, work: ImportWork): Promise<ZoneRow> {
   const { outcome: _, ...trial } = ctx;
-  await commitAlone({ ...trial, dryRun: true }, (draft) => void prepareZone(trial, draft, work));
+  const { value } = await commitAlone({ ...trial, dryRun: true }, (draft) => prepareZone(trial, draft, work));
+  return value.zone;
 }
 
 /** What a replacement changes is found out and signed before the write, and anew when settings or keys change meanwhile. */
-async function switchPlanned(ctx: Context, work: ImportWork, staged: Staged): Promise<ImportResult> {
-  const mayPlan = !staged.issues.some(isError) && work.signatures.wish.kind === 'refuse';
+async function switchPlanned(ctx: Context, work: ImportWork, staged: Staged, place: ZoneRow): Promise<ImportResult> {
+  const { wish, keys } = work.signatures;
+  const isUsable = !staged.issues.some(isError);
   const rowAfter = (zone: ZoneRow): ZoneRow => ({ ...zone, ...columnsAfter(ctx, work, zone, staged) });
   const { value } = await commitPrepared(ctx, {
-    async plan(outdated) {
-      const zone = mayPlan ? zoneToReplace(ctx, work) : undefined;
-      return zone && { replacement: await planReplacement(ctx, zone, rowAfter(zone), outdated) };
+    async plan(outdated): Promise<Prepared | undefined> {
+      if (isUsable && wish.kind === 'sign') {
+        return { signatures: await signFirst(ctx, rowAfter(place), keys, staged.set) };
+      }
+      const zone = isUsable && wish.kind === 'refuse' ? zoneToReplace(ctx, work) : undefined;
+      return (
+        zone && { replacement: await planReplacement(ctx, zone, rowAfter(zone), outdated?.replacement?.signatures) }
+      );
     },
     make(draft, plan) {
-      const zone = plan && zoneToReplace(ctx, work);
-      if (plan && !(zone && mayReplace(ctx, rowAfter(zone), plan.replacement))) return OUTDATED;
-      return switchIn(ctx, draft, work, prepareZone(ctx, draft, work), staged, plan?.replacement);
+      const replacement = plan?.replacement;
+      const zone = replacement && zoneToReplace(ctx, work);
+      if (replacement && !(zone && mayReplace(ctx, rowAfter(zone), replacement))) return OUTDATED;
+      return switchIn(ctx, draft, work, prepareZone(ctx, draft, work), staged, replacement);
     },
     read: (result) => result,
   });

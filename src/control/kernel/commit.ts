@@ -20,7 +20,6 @@ import { type Draft, openDraft } from './draft.js';
 import { rehearse } from './dry-run.js';
 import { temporaryFailure } from './errors.js';
 import { noteStored, Outdated, requireCurrent } from './read-point.js';
-import { createStock, SignaturesWanted } from './signature-stock.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
 export type { Draft } from './draft.js';
@@ -80,26 +79,8 @@ export async function commitAndRead<T, Result>(
   read: (value: T) => Result,
 ): Promise<Committed<Result>> {
   requireWriter(ctx.actor);
-  const committed = await untilSigned(ctx, (own) => {
-    const run = (): Committed<Result> => draftAndFinish(own, work, read);
-    return own.dryRun ? runDry(own, run) : enqueue(own, run);
-  });
-  return noteOutcome(ctx, committed);
-}
-
-/** Repeats a write as long as it lacks signatures, which threads make while nothing is locked (signing/stock.ts). */
-async function untilSigned<T>(ctx: Context, write: (ctx: Context) => Promise<T>): Promise<T> {
-  const { zoneKeys } = ctx;
-  if (!zoneKeys) return write(ctx);
-  const { stock = createStock() } = ctx;
-  for (;;) {
-    try {
-      return await write({ ...ctx, stock });
-    } catch (error) {
-      if (!(error instanceof SignaturesWanted)) throw error;
-      await stock.fill(zoneKeys.threads);
-    }
-  }
+  const run = (): Committed<Result> => draftAndFinish(ctx, work, read);
+  return noteOutcome(ctx, await (ctx.dryRun ? runDry(ctx, run) : enqueue(ctx, run)));
 }
 
 function enqueue<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
@@ -139,11 +120,8 @@ export async function commitAlone<T, Result>(
   read: (value: T) => T | Result = (value) => value,
 ): Promise<Committed<T | Result>> {
   requireWriter(ctx.actor);
-  const committed = await untilSigned(ctx, (own) => {
-    const run = (): Committed<T | Result> => draftAndFinish(own, work, read);
-    return own.dryRun ? runDry(own, run) : runJob(own, run);
-  });
-  return noteOutcome(ctx, committed);
+  const run = (): Committed<T | Result> => draftAndFinish(ctx, work, read);
+  return noteOutcome(ctx, await (ctx.dryRun ? runDry(ctx, run) : runJob(ctx, run)));
 }
 
 async function drain(store: Store, queue: Queue): Promise<void> {
@@ -221,7 +199,7 @@ function runPart(store: Store, { turn, run, resolve, reject }: Job): () => void 
 
 /** Whether the others of the transaction go on. */
 function isOfOneJob(error: unknown): boolean {
-  return error instanceof AppError || error instanceof SignaturesWanted || error instanceof Outdated;
+  return error instanceof AppError || error instanceof Outdated;
 }
 
 function runJob<T>(ctx: Context, run: () => Committed<T>, waitedMs?: number): Promise<Committed<T>> {
@@ -234,11 +212,9 @@ function draftAndFinish<T, Result>(
   read: (value: T) => Result,
 ): Committed<Result> {
   if (ctx.readPoint) requireCurrent(ctx.store, ctx.readPoint);
-  ctx.stock?.begin();
   const draft = openDraft(ctx);
   const value = work(draft);
   const zones = draft.finish();
-  ctx.stock?.requireAll();
   return { value: read(value), zones };
 }
 

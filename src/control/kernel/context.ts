@@ -13,8 +13,7 @@ import type { Precondition } from '../guard/precondition.js';
 import type { Participant } from './participant.js';
 import type { ReadPoint } from './read-point.js';
 import type { SecretAccessKeys } from './secret-access-keys.js';
-import type { SignatureStock } from './signature-stock.js';
-import type { ZoneKeys } from './zone-keys.js';
+import type { MadeSignatures, ZoneKeys } from './zone-keys.js';
 import type { WriteOutcome } from './zone-outcome.js';
 
 /** `transfer`: from the primary of a zone. */
@@ -99,14 +98,14 @@ export interface Context {
   readonly secretAccessKeys?: SecretAccessKeys;
   /** Present if the request has not looked at the log of the cluster. */
   readonly readPoint?: ReadPoint;
-  /** Signatures for the write that is under way; commits put it here if they are not given one. */
-  readonly stock?: SignatureStock;
+  /** Signatures that were made for the write that is under way. */
+  readonly signatures?: MadeSignatures | undefined;
 }
 
 /** The parts of a context that are the same for every request. */
 export type ContextBase = Omit<
   Context,
-  'actor' | 'requestId' | 'source' | 'address' | 'precondition' | 'dryRun' | 'outcome' | 'readPoint' | 'stock'
+  'actor' | 'requestId' | 'source' | 'address' | 'precondition' | 'dryRun' | 'outcome' | 'readPoint' | 'signatures'
 >;
 
 /** One page of a list. */

@@ -38,8 +38,6 @@ import type { ZoneOutcome } from './zone-outcome.js';
 
 /** A write in progress. Valid only while the function passed to {@link commit} runs. */
 export interface Draft extends RecordEdits {
-  /** The context that signs in this write. */
-  readonly signer: Context;
   /** The zone's row at this point of the transaction; undefined when it is deleted. */
   zone(seq: number): ZoneRow | undefined;
   /**
@@ -98,7 +96,6 @@ export function openDraft(ctx: Context): OpenDraft {
 
   const draft: OpenDraft = {
     now,
-    signer: ctx,
     zone: (seq) => findZone(store, seq),
     recordCount: ({ seq, record_count: stored }) => stored + (zones.get(seq)?.records ?? 0),
     tallyAt: ({ seq }, ownerKey) => tallies.at(seq, ownerKey),

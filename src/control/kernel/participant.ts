@@ -1,7 +1,7 @@
 /**
  * What takes part in the end of a write: what follows from the edits of a zone without being edits. The kernel calls all
  * participants in their order (../participants.ts) and knows none of them. They read and write the database and nothing else; only
- * `stage` is called outside of a write.
+ * `stage` and `sign` are called outside of a write.
  */
 import type { Difference } from '../../serving/difference.js';
 import type { ServingZone } from '../../serving/zone.js';
@@ -10,6 +10,7 @@ import type { ChangedRR, ChangeKind } from '../../store/log/changes.js';
 import type { ZoneChange, ZoneRow } from '../../store/zones/zones.js';
 import type { EventEntry } from './event.js';
 import type { OwnerAfter, StagedSignatures, TouchedZone } from './touched-zone.js';
+import type { MadeSignatures } from './zone-keys.js';
 
 /** A zone at the end of the write that touched it. */
 export interface ZoneEnd {
@@ -59,6 +60,17 @@ export interface Participant<Context> {
     outdated: StagedSignatures | undefined,
     reader: Store,
   ): Promise<StagedSignatures | undefined>;
+  /**
+   * Makes the signatures that edits of these owners will need; undefined when they need none. `row`: as the zone will be; `reader`: a
+   * handle that shows it so, and nothing that is written meanwhile; `known`: what was made for an earlier attempt.
+   */
+  sign?(
+    ctx: Context,
+    row: ZoneRow,
+    owners: Iterable<Uint8Array>,
+    reader: Store,
+    known: MadeSignatures | undefined,
+  ): Promise<MadeSignatures | undefined>;
   /** Whether what was stored still fits the zone as it will be. Inside the write. */
   fits?(ctx: Context, row: ZoneRow, staged: StagedSignatures): boolean;
 }

@@ -14,13 +14,18 @@ import type { EventEntry } from './event.js';
 import { createOwnerTallies } from './owner-tally.js';
 import { commitPrepared, OUTDATED, type Prepared } from './prepared.js';
 import { type RecordEdits, requireEditable } from './record-edits.js';
-import { mayReplace, planSignedEdits } from './replacement.js';
-import { createStock } from './signature-stock.js';
+import { mayReplace, planSignedEdits, signPlannedEdits } from './replacement.js';
 import { giveUpEdits, prepareEdits, type ReadyEdits, type RecordChange } from './staged-edits.js';
-import type { StagedSignatures } from './touched-zone.js';
+import type { MadeSignatures } from './zone-keys.js';
 
 /** Edits of fewer records are made in the write itself, which takes some milliseconds. */
 export const FEW_EDITS = 200;
+/** The same of a signed zone, where each needs about three signatures. */
+const FEW_SIGNED = 60;
+
+function fewEdits({ signed }: ZoneRow): number {
+  return signed === 0 ? FEW_EDITS : FEW_SIGNED;
+}
 
 /** Edits by the rules of a draft that nobody sees yet. */
 interface Plan extends RecordEdits {
@@ -116,15 +121,13 @@ interface PlannedEdits<Value> extends Prepared {
 
 /** Makes all edits of a zone in one commit. */
 export async function commitEdits<Value, Result>(
-  context: Context,
+  ctx: Context,
   edit: LargeEdit<Value, Result>,
 ): Promise<Committed<Result>> {
-  // Signatures for one plan fit the next one too.
-  const ctx = context.zoneKeys ? { ...context, stock: context.stock ?? createStock() } : context;
   const { size, zone, work, read } = edit;
   const atOnce = (draft: Draft): Value => finished(work(draft, zone()));
   // A secondary zone has few records of its own, and removing one may show one of its primary.
-  if (size <= FEW_EDITS || zone().type === 'secondary') return commitAndRead(ctx, atOnce, read);
+  if (size <= fewEdits(zone()) || zone().type === 'secondary') return commitAndRead(ctx, atOnce, read);
   return commitPrepared(ctx, {
     plan: (outdated) => planEdits(ctx, edit, outdated),
     make: (draft, plan: PlannedEdits<Value> | undefined) =>
@@ -136,7 +139,7 @@ export async function commitEdits<Value, Result>(
 async function planEdits<Value, Result>(
   ctx: Context,
   { zone: findZone, work }: LargeEdit<Value, Result>,
-  outdated: StagedSignatures | undefined,
+  outdated: Prepared | undefined,
 ): Promise<PlannedEdits<Value>> {
   const zone = findZone();
   const plan = openPlan(ctx, zone);
@@ -144,9 +147,10 @@ async function planEdits<Value, Result>(
   const { entries } = plan;
   const changes = plan.changes();
   if (changes.length === 0) return { zone, value, entries, ready: undefined };
-  const replacement = await planSignedEdits(ctx, zone, changes, outdated);
+  const replacement = await planSignedEdits(ctx, zone, changes, outdated?.replacement?.signatures);
+  const signatures = replacement ? undefined : await signPlannedEdits(ctx, zone, changes, outdated?.signatures);
   const ready = await prepareEdits(ctx, zone, changes, replacement !== undefined);
-  return { zone, value, entries, ready, replacement, giveUp: () => giveUpEdits(ctx, ready) };
+  return { zone, value, entries, ready, replacement, signatures, giveUp: () => giveUpEdits(ctx, ready) };
 }
 
 /** `now`: the zone's row inside the write. */
@@ -161,6 +165,23 @@ function makePlanned<Value>(
   // Nobody would read those of a dry run.
   if (!ctx.dryRun) for (const entry of entries) draft.event(entry);
   return value;
+}
+
+/**
+ * Makes the signatures that edits of a zone will need, if these are many and made in a write of their own. `size`: about how many
+ * records are edited. `known`: what was made for an earlier attempt.
+ */
+export async function signPlanned(
+  ctx: Context,
+  zone: ZoneRow,
+  size: number,
+  work: EditWork<unknown>,
+  known: MadeSignatures | undefined,
+): Promise<MadeSignatures | undefined> {
+  if (zone.signed === 0 || size <= FEW_SIGNED) return undefined;
+  const plan = openPlan(ctx, zone);
+  await inSlices(ctx.clock, work(plan, zone));
+  return signPlannedEdits(ctx, zone, plan.changes(), known);
 }
 
 function isSameState(a: ZoneRow, b: ZoneRow): boolean {

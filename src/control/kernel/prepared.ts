@@ -11,6 +11,7 @@ import { type Committed, commitAlone, commitAndRead, type Draft, orUnavailable }
 import type { Context } from './context.js';
 import type { Replacement, StagedSignatures } from './touched-zone.js';
 import { planRemoval } from './unused-records.js';
+import type { MadeSignatures } from './zone-keys.js';
 
 const MOST_PLANS = 4;
 
@@ -21,16 +22,18 @@ export const OUTDATED = Symbol('outdated');
 export interface Prepared {
   /** What it changes for resolvers, with the signatures for it; undefined when the write finds that out itself. */
   readonly replacement?: Replacement | undefined;
+  /** Signatures that the write will need. */
+  readonly signatures?: MadeSignatures | undefined;
   /** Removes what was stored aside for this plan alone, when it is not used. */
   giveUp?(): Promise<void>;
 }
 
 export interface LargeChange<Plan extends Prepared, Value, Result = Value> {
   /**
-   * Plans it and stores it aside; undefined when it has to be made without a plan. `outdated`: the signatures of the plan before,
-   * most of which still fit.
+   * Plans it and stores it aside; undefined when it has to be made without a plan. `outdated`: the plan before, whose signatures
+   * mostly still fit.
    */
-  plan(outdated: StagedSignatures | undefined): Promise<Plan | undefined>;
+  plan(outdated: Prepared | undefined): Promise<Plan | undefined>;
   /** Makes it, inside the write; without a plan it may take long. */
   make(draft: Draft, plan: Plan | undefined): Value | typeof OUTDATED;
   /** Reads the result after everything is written, serials included. */
@@ -44,12 +47,14 @@ export async function commitPrepared<Plan extends Prepared, Value, Result>(
 ): Promise<Committed<Result>> {
   requireWriter(ctx.actor);
   let unused: StagedSignatures | undefined;
+  let outdated: Prepared | undefined;
   try {
     for (let plans = 0; plans < MOST_PLANS; plans++) {
-      const plan = await orUnavailable(ctx, change.plan(unused));
+      const plan = await orUnavailable(ctx, change.plan(outdated));
       const signatures = plan?.replacement?.signatures;
       if (unused && unused.set !== signatures?.set) await giveUpSignatures(ctx, unused);
       unused = signatures;
+      outdated = plan;
       if (!plan) break;
       await nextSlice();
       const committed = await switchTo(ctx, change, plan);
@@ -62,7 +67,8 @@ export async function commitPrepared<Plan extends Prepared, Value, Result>(
   } finally {
     if (unused) await giveUpSignatures(ctx, unused);
   }
-  const { value, zones } = await commitAlone(ctx, (draft) => change.make(draft, undefined), whole(change));
+  const own = { ...ctx, signatures: outdated?.signatures };
+  const { value, zones } = await commitAlone(own, (draft) => change.make(draft, undefined), whole(change));
   return { value: value!.result, zones };
 }
 
@@ -74,7 +80,8 @@ async function switchTo<Plan extends Prepared, Value, Result>(
 ): Promise<Committed<Result> | undefined> {
   let isUsed = false;
   try {
-    const { value, zones } = await commitAndRead(ctx, (draft) => change.make(draft, plan), whole(change));
+    const own = { ...ctx, signatures: plan.signatures };
+    const { value, zones } = await commitAndRead(own, (draft) => change.make(draft, plan), whole(change));
     isUsed = value !== undefined && !ctx.dryRun;
     return value && { value: value.result, zones };
   } catch (error) {

@@ -4,7 +4,7 @@
  */
 import { compareBytes } from '../../base/bytes.js';
 import { inSlices } from '../../base/slices.js';
-import { addDifference, type Difference, rrsOf, type ServedRR } from '../../serving/difference.js';
+import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from '../../serving/difference.js';
 import { flattenedInZone } from '../../serving/flattened.js';
 import { hashedOwnerKey, servedHashedOwners } from '../../serving/hashed.js';
 import { servedOwners } from '../../serving/owner.js';
@@ -12,13 +12,14 @@ import { isSignedHere } from '../../serving/signing.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import { MOST_CHANGED_RRS, MOST_CHANGED_SIGNED_RRS } from '../../store/log/changes.js';
-import { openPlannedRecords, type PlannedRecords } from '../../store/records/past-records.js';
+import { openPlannedRecords, openPlannedSnapshot, type PlannedRecords } from '../../store/records/past-records.js';
 import { placeOfSet } from '../../store/records/places.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
 import type { Participant } from './participant.js';
 import type { RecordChange } from './staged-edits.js';
 import { MOST_COMPARED, type Replacement, type StagedSignatures } from './touched-zone.js';
+import type { MadeSignatures } from './zone-keys.js';
 
 /**
  * Finds it out for a zone that has not changed since `before` was read. `after`: its row as it will be; `reader`: a handle that
@@ -60,8 +61,8 @@ export function stagedZone(
   return { ...zone, staged: { records: placeOfSet(row.record_set), signatures: place } };
 }
 
-/** Edits of fewer records are signed in the write that makes them. */
-const FEW_SIGNED = 1000;
+/** The signatures of fewer edits are not stored aside. */
+const FEW_STAGED = 1000;
 /** In a zone with more than this many times as many records, reading the whole zone would cost more than it saves. */
 const MOST_TIMES = 10;
 
@@ -81,7 +82,7 @@ export async function planSignedEdits(
   const records = Math.max(before.record_count, after.record_count);
   // Of a zone that is not compared, nothing would be logged.
   const isLogged = changes.length * RRS_OF_NAME <= MOST_CHANGED_SIGNED_RRS;
-  const isWorthIt = changes.length > FEW_SIGNED && records <= MOST_TIMES * changes.length;
+  const isWorthIt = changes.length > FEW_STAGED && records <= MOST_TIMES * changes.length;
   const isWorse = isLogged && records > MOST_COMPARED;
   if (!zoneKeys || !isWorthIt || isWorse || !isSignedHere(servingZone(store, before, settings).signing?.row)) {
     return undefined;
@@ -90,6 +91,27 @@ export async function planSignedEdits(
   try {
     await inSlices(clock, planAll(planned, changes));
     return await planReplacement(ctx, before, after, outdated, planned.store);
+  } finally {
+    planned.close();
+  }
+}
+
+/** Makes the signatures that edits of a zone will need, for which they are too few to be staged. */
+export async function signPlannedEdits(
+  ctx: Context,
+  before: ZoneRow,
+  changes: readonly RecordChange[],
+  known: MadeSignatures | undefined,
+): Promise<MadeSignatures | undefined> {
+  if (!ctx.zoneKeys || before.signed === 0) return undefined;
+  const planned = openPlannedSnapshot(ctx.store, before);
+  try {
+    await inSlices(ctx.clock, planAll(planned, changes));
+    const owners = new Map<string, Uint8Array>();
+    for (const { before: was, after } of changes) {
+      for (const row of [was, after]) if (row) owners.set(ownerText(row.owner_key), row.owner_key);
+    }
+    return await signerOf(ctx)?.sign?.(ctx, before, owners.values(), planned.store, known);
   } finally {
     planned.close();
   }

@@ -12,6 +12,9 @@ export interface SignatureOrder {
   readonly octets: Uint8Array;
 }
 
+/** RRSIG records that were made before the write that needs them, by key and signed data. */
+export type MadeSignatures = ReadonlyMap<string, Uint8Array>;
+
 /** The threads that make many signatures, so that others are answered meanwhile. */
 export interface SignerThreads {
   /** The signatures in the order of the orders. Rejects when a thread fails. */

@@ -4,7 +4,7 @@
  */
 import { invariant } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
-import { inSlices } from '../../base/slices.js';
+import { finished, inSlices } from '../../base/slices.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';
 import type { PlacedRR } from '../../dnssec/signed-zone.js';
 import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
@@ -17,7 +17,9 @@ import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { type ImportedSoa, soaOf } from '../imports/reader.js';
 import { commitAlone, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
+import { signPlanned } from '../kernel/planned-edits.js';
 import { commitPrepared, OUTDATED, type Prepared } from '../kernel/prepared.js';
+import type { RecordEdits } from '../kernel/record-edits.js';
 import { mayReplace, planReplacement } from '../kernel/replacement.js';
 import type { Replacement } from '../kernel/touched-zone.js';
 import { planRemoval } from '../kernel/unused-records.js';
@@ -56,13 +58,30 @@ export async function applyDifferences(
   differences: readonly Difference[],
   version: Version,
 ): Promise<boolean> {
-  const { value } = await commitAlone(ctx, (draft) => {
+  const zoneOfVersion = (): ZoneRow | undefined => {
     const zone = zoneToWrite(ctx, seq);
-    if (!zone) return false;
-    if (findIncoming(ctx.store, seq)!.serial !== from) throw new DoesNotFit('the stored version is another one');
-    for (const difference of condense(ctx, zone, differences)) edit(ctx, draft, zone, difference);
-    finish(ctx, draft, zone, version);
-    return true;
+    if (zone && findIncoming(ctx.store, seq)!.serial !== from)
+      throw new DoesNotFit('the stored version is another one');
+    return zone;
+  };
+  const size = differences.reduce((sum, { removed, added }) => sum + removed.length + added.length, 0);
+  const { value } = await commitPrepared(ctx, {
+    async plan(outdated) {
+      const zone = zoneOfVersion();
+      if (!zone) return undefined;
+      const work = function* (edits: RecordEdits): Generator<undefined, void> {
+        yield* editEach(yield* condense(ctx, zone, differences), (one) => edit(ctx, edits, zone, one));
+      };
+      return { signatures: await signPlanned(ctx, zone, size, work, outdated?.signatures) };
+    },
+    make(draft) {
+      const zone = zoneOfVersion();
+      if (!zone) return false;
+      for (const one of finished(condense(ctx, zone, differences))) edit(ctx, draft, zone, one);
+      finish(ctx, draft, zone, version);
+      return true;
+    },
+    read: (isApplied) => isApplied,
   });
   return value;
 }
@@ -76,7 +95,11 @@ interface Edit {
  * Each record once, with what it was and what it becomes; checked step by step (RFC 1995 §4). `hidden`: the same record was
  * made here, and stays whatever the primary does with its own.
  */
-function condense(ctx: Context, { seq: zone }: ZoneRow, differences: readonly Difference[]): Edit[] {
+function* condense(
+  ctx: Context,
+  { seq: zone }: ZoneRow,
+  differences: readonly Difference[],
+): Generator<undefined, Edit[]> {
   const edits = new Map<string, { before: RecordRow | undefined; after: ImportedRow | undefined } | 'hidden'>();
   const find = (row: ImportedRow) => {
     const key = `${row.type} ${text(row.owner_key)} ${text(row.rdata_key)}`;
@@ -90,12 +113,14 @@ function condense(ctx: Context, { seq: zone }: ZoneRow, differences: readonly Di
   };
   for (const { removed, added } of differences) {
     for (const row of removed) {
+      yield;
       const known = find(row);
       if (known === 'hidden') continue;
       if (!known.after) throw new DoesNotFit(`it removes a record of ${row.name} that is not there`);
       known.after = undefined;
     }
     for (const row of added) {
+      yield;
       const known = find(row);
       if (known === 'hidden') continue;
       if (known.after) throw new DoesNotFit(`it adds a record of ${row.name} that is there`);
@@ -105,21 +130,28 @@ function condense(ctx: Context, { seq: zone }: ZoneRow, differences: readonly Di
   return [...edits.values()].filter((known) => known !== 'hidden');
 }
 
+function* editEach<Item>(items: Iterable<Item>, apply: (item: Item) => void): Generator<undefined, void> {
+  for (const item of items) {
+    apply(item);
+    yield;
+  }
+}
+
 function text(octets: Uint8Array): string {
   return Buffer.from(octets).toString('latin1');
 }
 
-function edit(ctx: Context, draft: Draft, zone: ZoneRow, { before, after }: Edit): void {
-  if (before && !after) draft.removeRecord(before);
+function edit(ctx: Context, edits: RecordEdits, zone: ZoneRow, { before, after }: Edit): void {
+  if (before && !after) edits.removeRecord(before);
   if (!after || after === before) return;
   const { owner_key, name, type, content, rdata, rdata_key, ttl } = after;
-  const data = { owner_key, name, type, content, rdata, rdata_key, ttl, zone: zone.seq, modified_at: draft.now };
+  const data = { owner_key, name, type, content, rdata, rdata_key, ttl, zone: zone.seq, modified_at: edits.now };
   const own = { proxied: 0, settings: null, comment: null, tags: null, private_routing: null };
-  const row = { ...data, ...own, created_at: draft.now, comment_modified_at: null, tags_modified_at: null };
-  if (before) draft.updateRecord(before, { ...before, ...data });
+  const row = { ...data, ...own, created_at: edits.now, comment_modified_at: null, tags_modified_at: null };
+  if (before) edits.updateRecord(before, { ...before, ...data });
   // A record that was made here hides the same one of the primary.
   else if (!findSameRecord(ctx.store, row)) {
-    draft.insertRecord({ ...row, id: makeId(ctx.clock.nowUs(), ctx.random) });
+    edits.insertRecord({ ...row, id: makeId(ctx.clock.nowUs(), ctx.random) });
   }
 }
 
@@ -151,8 +183,17 @@ export async function applyVersion(ctx: Context, seq: number, staged: StagedVers
       const zone = zoneToWrite(ctx, seq);
       if (!zone) return undefined;
       const pairs = await inSlices(ctx.clock, compare(ctx, zone, staged.set));
-      if (pairs || staged.signed) return { zone, pairs };
-      return { zone, pairs, replacement: await planReplacement(ctx, zone, rowWith(zone, staged), outdated) };
+      if (pairs) {
+        const work = (edits: RecordEdits): Generator<undefined, void> =>
+          editEach(pairs, (pair) => editPair(ctx, edits, zone, pair));
+        return { zone, pairs, signatures: await signPlanned(ctx, zone, pairs.length, work, outdated?.signatures) };
+      }
+      if (staged.signed) return { zone, pairs };
+      return {
+        zone,
+        pairs,
+        replacement: await planReplacement(ctx, zone, rowWith(zone, staged), outdated?.replacement?.signatures),
+      };
     },
     make: (draft, plan) => switchTo(ctx, draft, seq, staged, plan),
     read: (isApplied) => isApplied,
@@ -178,7 +219,7 @@ function switchTo(
   // Somebody wrote meanwhile.
   if (plan && (zone.version !== plan.zone.version || zone.record_set !== plan.zone.record_set)) return OUTDATED;
   if (plan?.replacement && !mayReplace(ctx, rowWith(zone, staged), plan.replacement)) return OUTDATED;
-  if (plan?.pairs) editPairs(ctx, draft, zone, plan.pairs);
+  if (plan?.pairs) for (const pair of plan.pairs) editPair(ctx, draft, zone, pair);
   else replaceSet(ctx, draft, zone, staged, plan?.replacement);
   finish(ctx, draft, zone, staged);
   if (plan?.pairs && !dropRecordSet(ctx.store, staged.set)) planRemoval(ctx);
@@ -205,10 +246,10 @@ function* compare({ store }: Context, zone: ZoneRow, set: number): Generator<und
   return pairs;
 }
 
-function editPairs(ctx: Context, draft: Draft, zone: ZoneRow, pairs: readonly Pair[]): void {
+function editPair(ctx: Context, edits: RecordEdits, zone: ZoneRow, { before, after }: Pair): void {
   const read = (seq: number | undefined): RecordRow | undefined =>
     seq === undefined ? undefined : recordOfSet(ctx.store, zone.seq, seq);
-  for (const { before, after } of pairs) edit(ctx, draft, zone, { before: read(before), after: read(after) });
+  edit(ctx, edits, zone, { before: read(before), after: read(after) });
 }
 
 function replaceSet(

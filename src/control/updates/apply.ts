@@ -8,8 +8,8 @@ import { ONE_SECOND } from '../../dns/ttl.js';
 import { type RecordRow, rdataKeyOf } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { createRowMaker } from '../imports/row.js';
-import type { Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
+import type { RecordEdits } from '../kernel/record-edits.js';
 import { nameOfRecord, recordItem } from '../records/item.js';
 import { requireTarget } from '../records/record-rules.js';
 import { addRowBeside, deleteRow } from '../records/write.js';
@@ -23,15 +23,15 @@ export interface Counts {
 }
 
 /** Removals come first, so that the rules about neighbours see only what stays. */
-export function applyDifference(ctx: Context, draft: Draft, zone: ZoneRow, owners: UpdatedOwners): Counts {
+export function applyDifference(ctx: Context, edits: RecordEdits, zone: ZoneRow, owners: UpdatedOwners): Counts {
   const all = [...owners.all()].map((at) => ({ at, ...differenceAt(at) }));
   const removed = all.flatMap((difference) => difference.removed);
-  for (const row of removed) deleteRow(draft, zone, row);
+  for (const row of removed) deleteRow(edits, zone, row);
   const changed = all.flatMap((difference) => difference.changed);
-  for (const change of changed) changeRow(ctx, draft, zone, change);
+  for (const change of changed) changeRow(ctx, edits, zone, change);
   let added = 0;
   for (const difference of all) {
-    for (const one of difference.added) addOne(ctx, draft, zone, difference.at, one);
+    for (const one of difference.added) addOne(ctx, edits, zone, difference.at, one);
     added += difference.added.length;
   }
   return { added, removed: removed.length, changed: changed.length };
@@ -41,7 +41,13 @@ type Added = OwnerDifference['added'][number];
 type Changed = OwnerDifference['changed'][number];
 
 /** A TTL is what the client says: 0 and 1 are not "automatic" here. */
-function addOne(ctx: Context, draft: Draft, zone: ZoneRow, { owner }: UpdatedOwner, { type, ttl, rdata }: Added): void {
+function addOne(
+  ctx: Context,
+  edits: RecordEdits,
+  zone: ZoneRow,
+  { owner }: UpdatedOwner,
+  { type, ttl, rdata }: Added,
+): void {
   const { apex } = zone;
   const { limits } = ctx.settings;
   const rows = createRowMaker({ apex, limits, proxied: false, oneIsAutomatic: false });
@@ -58,18 +64,18 @@ function addOne(ctx: Context, draft: Draft, zone: ZoneRow, { owner }: UpdatedOwn
   });
   const columns = { ...row, zone: zone.seq, private_routing: null, comment: commentOf(ctx) };
   requireTarget(ctx, zone, columns);
-  addRowBeside(ctx, draft, zone, columns);
+  addRowBeside(ctx, edits, zone, columns);
 }
 
-function changeRow(ctx: Context, draft: Draft, zone: ZoneRow, { row, ttl, rdata }: Changed): void {
+function changeRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, { row, ttl, rdata }: Changed): void {
   const type = typeByCode(row.type);
   const isSame = equalBytes(rdata, row.rdata);
   const value = { rdata, rdata_key: rdataKeyOf(type.duplicateKey(rdata)), content: type.contentOf(rdata) };
-  const after: RecordRow = { ...row, ...(!isSame && value), ttl: ttl === 1 ? ONE_SECOND : ttl, modified_at: draft.now };
+  const after: RecordRow = { ...row, ...(!isSame && value), ttl: ttl === 1 ? ONE_SECOND : ttl, modified_at: edits.now };
   if (!isSame) requireTarget(ctx, zone, after);
-  draft.updateRecord(row, after);
+  edits.updateRecord(row, after);
   const [was, is] = [recordItem(row, zone), recordItem(after, zone)];
-  draft.event({ kind: 'record.edit', zone, id: row.id, name: nameOfRecord(is), before: was, after: is });
+  edits.event({ kind: 'record.edit', zone, id: row.id, name: nameOfRecord(is), before: was, after: is });
 }
 
 function commentOf({ actor, settings }: Context): string {

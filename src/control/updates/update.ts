@@ -1,4 +1,5 @@
 /** Use case: a dynamic update (RFC 2136): prerequisites, checks, permissions and changes in one commit, all or nothing. */
+import { AppError } from '../../base/errors.js';
 import { Class, Type } from '../../dns/codes.js';
 import type { ReadRecord } from '../../dns/message.js';
 import { isWildcard, nameEquals } from '../../dns/name.js';
@@ -9,6 +10,9 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import { accountIdOf, permitted, requireZone } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
+import { signPlanned } from '../kernel/planned-edits.js';
+import type { RecordEdits } from '../kernel/record-edits.js';
+import type { MadeSignatures } from '../kernel/zone-keys.js';
 import { applyDifference, type Counts } from './apply.js';
 import { requireKnownType, requireMayAdd, requireMayRemove, requireNotOfSigner, requireUsable } from './checks.js';
 import { updateFailure } from './errors.js';
@@ -37,17 +41,37 @@ export async function applyUpdate(ctx: Context, zoneId: string, request: UpdateR
   const asked = requireUpdatable(ctx, zoneId);
   const target = { account: accountIdOf(ctx.store, asked), zone: zoneId };
   const own: Context = { ...ctx, actor: permitted(ctx.actor, 'dns', 'write', target) };
-  const { value, zones } = await commit(own, (draft): Counts & { readonly repeated: boolean } => {
+  const signatures = await signAhead(own, asked, updates);
+  const { value, zones } = await commit({ ...own, signatures }, (draft): Counts & { readonly repeated: boolean } => {
     const zone = requireUpdatable(own, zoneId);
     if (wasApplied(own.store, signed)) return { ...NOTHING, repeated: true };
     requirePrerequisites(own.store, servingZone(own.store, zone, own.settings), prerequisites);
     for (const record of updates) scan(record, zone);
-    const counts = instruct(own, draft, zone, updates);
+    const { counts, serial } = instruct(own, draft, zone, updates);
+    if (serial !== zone.serial) setSerial(draft, zone, serial);
     if (counts !== NOTHING) noteApplied(own.store, signed, Math.floor(draft.now / 1e6));
     return { ...counts, repeated: false };
   });
   const change = zones.find(({ kind }) => kind !== undefined);
   return { ...value, serial: change?.serial };
+}
+
+/** The signatures that it will need. What is wrong with it is found out in the write. */
+async function signAhead(
+  ctx: Context,
+  zone: ZoneRow,
+  updates: readonly ReadRecord[],
+): Promise<MadeSignatures | undefined> {
+  const work = function* (edits: RecordEdits): Generator<undefined, void> {
+    instruct(ctx, edits, zone, updates);
+    yield;
+  };
+  try {
+    return await signPlanned(ctx, zone, updates.length, work, undefined);
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
 }
 
 const NOTHING: Counts = { added: 0, removed: 0, changed: 0 };
@@ -80,8 +104,13 @@ function requireWellFormed(record: ReadRecord, { apex }: ZoneRow): void {
   if (isWhole && record.rdata.length > 0) throw updateFailure('malformed', { reason: 'a deletion of all has data' });
 }
 
-/** Returns {@link NOTHING} itself when nothing is left to do. */
-function instruct(ctx: Context, draft: Draft, zone: ZoneRow, updates: readonly ReadRecord[]): Counts {
+/** The numbers are {@link NOTHING} itself when nothing is left to do. */
+function instruct(
+  ctx: Context,
+  edits: RecordEdits,
+  zone: ZoneRow,
+  updates: readonly ReadRecord[],
+): { readonly counts: Counts; readonly serial: number } {
   const owners = createUpdatedOwners(ctx.store, zone);
   let { serial } = zone;
   for (const record of updates) {
@@ -89,12 +118,9 @@ function instruct(ctx: Context, draft: Draft, zone: ZoneRow, updates: readonly R
     else if (record.class === Class.in) add(ctx, zone, owners, record);
     else remove(ctx, zone, owners, record);
   }
-  const counts = applyDifference(ctx, draft, zone, owners);
-  if (serial !== zone.serial) {
-    setSerial(draft, zone, serial);
-    return { ...counts, changed: counts.changed + 1 };
-  }
-  return counts.added + counts.removed + counts.changed === 0 ? NOTHING : counts;
+  const counts = applyDifference(ctx, edits, zone, owners);
+  if (serial !== zone.serial) return { counts: { ...counts, changed: counts.changed + 1 }, serial };
+  return { counts: counts.added + counts.removed + counts.changed === 0 ? NOTHING : counts, serial };
 }
 
 function add(ctx: Context, zone: ZoneRow, owners: UpdatedOwners, record: ReadRecord): void {

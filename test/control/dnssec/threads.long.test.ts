@@ -5,14 +5,11 @@ import { editDnssec } from '../../../src/control/dnssec/delegation.js';
 import { signingJob } from '../../../src/control/dnssec/job.js';
 import { importZone } from '../../../src/control/imports/zone.js';
 import type { Context } from '../../../src/control/kernel/context.js';
-import { createStock } from '../../../src/control/kernel/signature-stock.js';
 import { unusedRecordsJobs } from '../../../src/control/kernel/unused-records.js';
-import type { SignerThreads } from '../../../src/control/kernel/zone-keys.js';
 import { applyBatch } from '../../../src/control/records/batch.js';
 import { createRecord } from '../../../src/control/records/records.js';
 import { createZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
-import { generateKey, openKey, ZSK_FLAGS } from '../../../src/dnssec/signing-key.js';
 import type { JobContext } from '../../../src/jobs/kind.js';
 import { findDnssecZone } from '../../../src/store/dnssec/zones.js';
 import { changesAfter } from '../../../src/store/log/changes.js';
@@ -72,6 +69,7 @@ t.test('a large change is signed by threads before it is published; a small one 
   const world = followZone(ctx, 'many.test');
   await enableSigning(ctx, world.zoneId);
   Object.assign(world, followZone(ctx, 'many.test'));
+  made.length = 0;
   await applyBatch(ctx, world.zoneId, { posts: names(50, '192.0.2.1') });
   t.same(made, []);
   // Between two names of the batch, so that their NSEC records change while they are made.
@@ -79,32 +77,12 @@ t.test('a large change is signed by threads before it is published; a small one 
   const posts = names(700, '192.0.2.1').map((post) => ({ ...post, name: `i${post.name}` }));
   await applyBatch(ctx, world.zoneId, { posts: [...posts, { type: 'NS', name: 'i5', content: 'ns.else.test' }] });
   t.ok(made[0]! > 1000, made.join());
-  t.equal(made.length, 1, 'what changed meanwhile was few');
+  t.ok(made.length === 2 && made[1]! < 20, `${made[1]}: what changed meanwhile was few`);
   checkLog(world);
   requireVerified(world, 'batch');
   const addresses = servedRecords(world).filter(({ type }) => type === Type.a);
   t.equal(addresses.length, 751);
 });
-
-t.test(
-  'the first run of a write ends at the first zone that lacks signatures, later ones find out everything',
-  async (t) => {
-    const stock = createStock(0);
-    const { dnskey, pkcs8 } = generateKey(13, ZSK_FLAGS);
-    const order = { key: openKey(dnskey, pkcs8), octets: new Uint8Array(1) };
-    const want = (name: string): void => stock.want(name, { ...order, rrsig: new Uint8Array(100) });
-    stock.begin();
-    t.doesNotThrow(() => stock.requireAllAtFirst());
-    want('first');
-    t.throws(() => stock.requireAllAtFirst(), { message: 'signatures are to be made first' });
-    await stock.fill({ sign: async (orders) => orders.map(() => new Uint8Array(64)) } as SignerThreads);
-    stock.begin();
-    t.ok(stock.find('first'));
-    want('second');
-    t.doesNotThrow(() => stock.requireAllAtFirst());
-    t.throws(() => stock.requireAll(), { message: 'signatures are to be made first' });
-  },
-);
 
 t.test('a zone that is replaced is signed by threads, and never seen without signatures', async (t) => {
   const { ctx, made } = await startThreads(t);

@@ -4,7 +4,7 @@ import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from 
 import { hashedOwnerKey } from '../../../serving/hashed.js';
 import { denialRRset } from '../../../serving/signed.js';
 import type { SignedOwner, SignedSet } from '../../../serving/stored-signatures.js';
-import { findHashed, hashedBefore, removeHashed } from '../../../store/dnssec/hashed.js';
+import { findHashed } from '../../../store/dnssec/hashed.js';
 import { APEX } from './chain.js';
 import { hashedTypes, hashOf, recordOf, relinkHashed, signHashed } from './hashed-chain.js';
 import type { SigningZone } from './signing-zone.js';
@@ -36,12 +36,12 @@ interface Wanted {
  * Changes the chain for the touched owners and the names above them. `due`: hashes whose records are signed anew. Returns the
  * difference of its records.
  */
-export function changeHashed(
+export function* changeHashed(
   signing: SigningZone,
   owners: readonly Uint8Array[],
   due: readonly Uint8Array[],
   names: NamesAfter,
-): Difference {
+): Generator<undefined, Difference> {
   const { store, row } = signing;
   const changed = new Map<string, Changed>();
   const note = (hash: Uint8Array, before: SignedSet | undefined): Changed => {
@@ -52,6 +52,7 @@ export function changeHashed(
   const wanted: Wanted[] = [];
   const gaps: Uint8Array[] = [];
   for (const ownerKey of namesAround(owners)) {
+    yield;
     const types = typesAfter(ownerKey, names);
     if (types === 'same') continue;
     const hash = hashOf(signing, ownerKey);
@@ -59,7 +60,7 @@ export function changeHashed(
     if (!stored && !types) continue;
     note(hash, recordOf(stored?.octets));
     if (!stored || !types) gaps.push(hash);
-    if (!types) removeHashed(store, row.zone, hash);
+    if (!types) signing.rows.removeHashed(hash);
     else {
       wanted.push({ ownerKey, hash, types });
       if (!stored) signing.rows.ensureHashed(hash, ownerKey);
@@ -68,16 +69,18 @@ export function changeHashed(
   for (const { ownerKey, hash, types } of wanted) {
     const change = note(hash, undefined);
     change.after = signHashed(signing, { hash, owner_key: ownerKey }, types, change.before);
+    yield;
   }
   const made = new Set(wanted.map(({ hash }) => ownerText(hash)));
   const isGone = ({ hash }: Changed): boolean => !made.has(ownerText(hash));
   for (const change of changed.values()) if (isGone(change)) change.after = undefined;
-  const before = gaps.flatMap((hash) => hashedBefore(store, row.zone, hash) ?? []);
+  const before = gaps.flatMap((hash) => signing.rows.hashedBefore(hash) ?? []);
   for (const hashed of [...before, ...due.flatMap((hash) => findHashed(store, row.zone, hash) ?? [])]) {
     const stored = recordOf(hashed.octets);
     if (!stored || made.has(ownerText(hashed.hash))) continue;
     made.add(ownerText(hashed.hash));
     note(hashed.hash, stored).after = relinkHashed(signing, hashed, stored);
+    yield;
   }
   return differenceOf(changed.values());
 }

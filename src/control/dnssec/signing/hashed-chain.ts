@@ -1,12 +1,13 @@
 /** The chain of NSEC3 records: which names are in it, and what the record of each says (RFC 5155 §7.1). */
-import { equalBytes } from '../../../base/bytes.js';
+import { compareBytes, equalBytes } from '../../../base/bytes.js';
 import { Type } from '../../../dns/codes.js';
 import { descendantsEnd, nameOfOwnerKey, ownerKeysDownTo } from '../../../dns/name.js';
 import { type HashParameters, nsec3Rdata } from '../../../dnssec/denial.js';
 import { hashOwner } from '../../../dnssec/nsec3.js';
+import { ownerText } from '../../../serving/difference.js';
 import { hashedOwnerKey } from '../../../serving/hashed.js';
 import { readSignedOwner, type SignedOwner, type SignedSet } from '../../../serving/stored-signatures.js';
-import { findHashed, type HashedRow, hashedAfter, hashedOfZone, removeHashed } from '../../../store/dnssec/hashed.js';
+import { findHashed, type HashedRow, hashedOfZone } from '../../../store/dnssec/hashed.js';
 import { signatureOctets, signaturesOfZone } from '../../../store/dnssec/signatures.js';
 import { APEX, memberBetween, storedBarrierAbove } from './chain.js';
 import { signSet } from './sign-owner.js';
@@ -45,19 +46,15 @@ export function signHashed(
   types: readonly number[],
   stored: SignedSet | undefined,
 ): SignedSet {
-  return storeHashed(signing, row, nsec3Rdata(parametersOf(signing), nextHash(signing, row.hash), types), stored);
+  return storeHashed(signing, row, nsec3Rdata(parametersOf(signing), signing.rows.hashAfter(row.hash), types), stored);
 }
 
 /** The record of a name that did not change, with another next hash. */
 export function relinkHashed(signing: SigningZone, row: HashedRow, stored: SignedSet): SignedSet {
   const rdata = new Uint8Array(stored.denial!.rdata);
   // Hash algorithm, flags, iterations, length of the salt, salt, length of the hash, hash (RFC 5155 §3.2).
-  rdata.set(nextHash(signing, row.hash), 6 + rdata[4]!);
+  rdata.set(signing.rows.hashAfter(row.hash), 6 + rdata[4]!);
   return storeHashed(signing, row, rdata, stored);
-}
-
-function nextHash({ store, row }: SigningZone, hash: Uint8Array): Uint8Array {
-  return hashedAfter(store, row.zone, hash)!.hash;
 }
 
 export function recordOf(octets: Uint8Array | undefined): SignedSet | undefined {
@@ -76,6 +73,39 @@ function storeHashed(
   const set: SignedSet = { ...made, denial: { ttl, rdata } };
   signing.rows.putHashed(hash, ownerKey, set);
   return set;
+}
+
+/** An owner of a zone with its signed RRsets. */
+export interface SignedName {
+  readonly ownerKey: Uint8Array;
+  readonly owner: SignedOwner;
+}
+
+/** Signs the whole chain of these owners, of which nothing is stored yet. */
+export function* signHashedOf(signing: SigningZone, owners: readonly SignedName[]): Generator<undefined, void> {
+  const names = new Map<string, Pick<HashedRow, 'owner_key'> & { readonly types: readonly number[] }>();
+  for (const { ownerKey, owner } of owners) {
+    if (owner.standing === 'occluded') continue;
+    for (const name of ownerKey.length === 0 ? [] : ownerKeysDownTo(ownerKey)) {
+      const key = new Uint8Array(name);
+      if (!names.has(ownerText(key))) names.set(ownerText(key), { owner_key: key, types: [] });
+    }
+    names.set(ownerText(ownerKey), { owner_key: ownerKey, types: hashedTypes(ownerKey, owner) });
+    yield;
+  }
+  const chain: { readonly hash: Uint8Array; readonly types: readonly number[] }[] = [];
+  for (const { owner_key: ownerKey, types } of names.values()) {
+    chain.push({ hash: hashOf(signing, ownerKey), types });
+    yield;
+  }
+  chain.sort((a, b) => compareBytes(a.hash, b.hash));
+  for (const [i, { hash, types }] of chain.entries()) {
+    const next = chain[i + 1] ?? chain[0]!;
+    const rdatas = [nsec3Rdata(parametersOf(signing), next.hash, types)];
+    const stored = recordOf(findHashed(signing.store, signing.kept, hash)?.octets);
+    signSet(signing, hashedOwnerKey(hash), { type: Type.nsec3, ttl: signing.denialTtl, rdatas }, stored);
+    yield;
+  }
 }
 
 /**
@@ -126,7 +156,7 @@ export function sweepNames(signing: SigningZone): void {
   for (const { hash, owner_key: ownerKey } of hashedOfZone(store, row.zone, new Uint8Array(0))) {
     const octets = signatureOctets(store, row.zone, ownerKey);
     const isIn = octets ? readSignedOwner(octets).standing !== 'occluded' : hasMembersBelow(signing, ownerKey);
-    if (!isIn || !equalBytes(hashOf(signing, ownerKey), hash)) removeHashed(store, row.zone, hash);
+    if (!isIn || !equalBytes(hashOf(signing, ownerKey), hash)) signing.rows.removeHashed(hash);
   }
 }
 

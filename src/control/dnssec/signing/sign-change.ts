@@ -3,17 +3,14 @@
  * delegation or a DNAME that comes or goes takes the names below it out of the zone, or brings them back.
  */
 import { compareBytes, equalBytes } from '../../../base/bytes.js';
+import { finished } from '../../../base/slices.js';
 import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from '../../../serving/difference.js';
 import { recordsAtOwner, type ServedOwner, unsignedByRecords } from '../../../serving/owner.js';
 import { denialRRset, withSignatures, type ZoneSigning } from '../../../serving/signed.js';
 import { readSignedOwner, type SignedOwner, type Standing } from '../../../serving/stored-signatures.js';
 import type { ServingZone } from '../../../serving/zone.js';
-import {
-  lastSignaturesBetween,
-  removeSignatures,
-  signatureOctets,
-  signedOwnersBelow,
-} from '../../../store/dnssec/signatures.js';
+import { lastSignaturesBetween, signatureOctets, signedOwnersBelow } from '../../../store/dnssec/signatures.js';
+import type { ZoneRow } from '../../../store/zones/zones.js';
 import type { OwnerAfter } from '../../kernel/touched-zone.js';
 import {
   APEX,
@@ -79,26 +76,45 @@ export interface ChangeOptions {
   readonly upTo?: Uint8Array | null;
 }
 
+/** Up to where a zone is signed that is not served with signatures yet. */
+export function signedUpTo({ signed }: ZoneRow, { row }: SigningZone): Pick<ChangeOptions, 'upTo'> {
+  return signed !== 1 && row.phase === 'data' ? { upTo: row.cursor } : {};
+}
+
 /** `owners`: the touched ones. `before`: the zone as it was served. */
 export function signChange(
   signing: SigningZone,
   owners: readonly OwnerAfter[],
   before: ServingZone,
-  { also = [], hashes = [], upTo }: ChangeOptions,
+  options: ChangeOptions,
 ): SignedChange {
+  return finished(signInSteps(signing, owners, before, options));
+}
+
+/** The same, step by step. */
+export function* signInSteps(
+  signing: SigningZone,
+  owners: Iterable<OwnerAfter>,
+  before: ServingZone,
+  { also = [], hashes = [], upTo }: ChangeOptions,
+): Generator<undefined, SignedChange> {
   const change: Change = { signing, octetsAt: storedOctets(signing), owners: [], byText: new Map(), relinked: [] };
   for (const { touched, standing } of owners) {
     if (upTo === null || (upTo && compareBytes(standing.ownerKey, upTo) > 0)) continue;
     touch(change, standing.ownerKey, unsignedByRecords(signing.store, signing.zone, standing), touched.before);
+    yield;
   }
-  touchAll(change, also);
+  yield* touchAll(change, also);
   for (const owner of [...change.owners]) {
-    if (changesBelow(owner)) touchAll(change, signedOwnersBelow(signing.store, signing.row.zone, owner.key));
+    if (changesBelow(owner)) yield* touchAll(change, signedOwnersBelow(signing.store, signing.row.zone, owner.key));
   }
   change.owners.sort((a, b) => compareBytes(a.key, b.key));
-  for (const owner of change.owners) owner.after = signOwner(change, owner);
-  if (upTo === undefined && maintainsNsec(signing)) linkChain(change);
-  const denials = upTo === undefined && maintainsHashed(signing) ? changeHashedNames(change, hashes) : undefined;
+  for (const owner of change.owners) {
+    owner.after = signOwner(change, owner);
+    yield;
+  }
+  if (upTo === undefined && maintainsNsec(signing)) yield* linkChain(change);
+  const denials = upTo === undefined && maintainsHashed(signing) ? yield* changeHashedNames(change, hashes) : undefined;
   storeAll(change);
   const apex = change.byText.get('')?.after ?? change.relinked.find(({ key }) => key.length === 0)?.after;
   const difference = differenceOf(change, before.signing);
@@ -153,12 +169,13 @@ function changesBelow({ octets, barrier }: Touched): boolean {
   return isBarrier(storedBarrier(octets)) !== isBarrier(barrier);
 }
 
-function touchAll(change: Change, keys: readonly Uint8Array[]): void {
+function* touchAll(change: Change, keys: readonly Uint8Array[]): Generator<undefined, void> {
   const { store, zone } = change.signing;
   for (const key of keys) {
     if (change.byText.has(ownerText(key))) continue;
     const records = recordsAtOwner(store, zone, key);
     touch(change, key, unsignedByRecords(store, zone, { ownerKey: key, records }), undefined);
+    yield;
   }
 }
 
@@ -183,11 +200,12 @@ function isMember(owner: SignedOwner | undefined): boolean {
 }
 
 /** Makes the NSEC records of all touched members, and of those before owners that joined or left the chain. */
-function linkChain(change: Change): void {
+function* linkChain(change: Change): Generator<undefined, void> {
   const { owners } = change;
   // The last member before the owner at hand, if it is not a touched one; those have their records made anyway.
   let untouched: Uint8Array | undefined;
-  owners.forEach((owner, i) => {
+  for (const [i, owner] of owners.entries()) {
+    yield;
     const isIn = isMember(owner.after);
     const changed = isIn !== isMember(owner.stored);
     if (!isIn || changed) {
@@ -195,10 +213,10 @@ function linkChain(change: Change): void {
       if (found) untouched = change.byText.has(ownerText(found)) ? undefined : found;
       if (changed && untouched) relink(change, untouched, i);
     }
-    if (!isIn) return;
+    if (!isIn) continue;
     link(change, owner, i);
     untouched = undefined;
-  });
+  }
 }
 
 function link(change: Change, owner: Touched, index: number): void {
@@ -233,7 +251,7 @@ function memberAfter(change: Change, ownerKey: Uint8Array, from: number): Uint8A
   }
 }
 
-function changeHashedNames(change: Change, hashes: readonly Uint8Array[]): Difference {
+function changeHashedNames(change: Change, hashes: readonly Uint8Array[]): Generator<undefined, Difference> {
   const { signing, owners, byText } = change;
   const keys = owners.map(({ key }) => key);
   return changeHashed(signing, keys, hashes, {
@@ -272,11 +290,10 @@ function relink(change: Change, key: Uint8Array, from: number): void {
 
 /** The apex is stored with its SOA. */
 function storeAll({ signing, owners, relinked }: Change): void {
-  const { store, row } = signing;
   for (const { key, after, octets } of owners) {
     if (key.length === 0) continue;
     if (after) storeSignedOwner(signing, key, after);
-    else if (octets) removeSignatures(store, row.zone, key);
+    else if (octets) signing.rows.remove(key);
   }
   for (const { key, after } of relinked) if (key.length > 0) storeSignedOwner(signing, key, after);
 }

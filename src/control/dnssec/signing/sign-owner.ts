@@ -2,7 +2,7 @@
 import { Type } from '../../../dns/codes.js';
 import { nameOfOwnerKey } from '../../../dns/name.js';
 import type { RRset } from '../../../dns/rr.js';
-import { beginSignature, type SignatureTimes, signatureSize, signOctets } from '../../../dnssec/sign.js';
+import { beginSignature, type SignatureTimes, signatureSize } from '../../../dnssec/sign.js';
 import type { SigningKey } from '../../../dnssec/signing-key.js';
 import { ownerText } from '../../../serving/difference.js';
 import { digestOf, type SignedOwner, type SignedSet, type Standing } from '../../../serving/stored-signatures.js';
@@ -60,11 +60,9 @@ export function signSet(
   return { type: rrset.type, digest, signatures };
 }
 
-/**
- * The RRSIG by one key. `place`: tells signed data apart. The signature is filled in later when a thread has to make it first.
- */
+/** The RRSIG by one key. `place`: tells signed data apart. */
 function signatureBy(
-  { stock, zone, times: { now } }: SigningZone,
+  { signatures, zone, times: { now } }: SigningZone,
   key: SigningKey,
   place: string,
   ownerKey: Uint8Array,
@@ -72,18 +70,14 @@ function signatureBy(
   times: SignatureTimes,
 ): Uint8Array {
   const name = `${key.algorithm} ${key.tag} ${place}`;
-  const known = stock?.find(name);
+  const known = signatures.find(name);
   // Not one that was made before the clock was put back.
   if (known && inceptionOf(known) <= now) return known;
   const { apex } = zone.facts;
   const { head, octets } = beginSignature(key, apex, nameOfOwnerKey(ownerKey, apex), rrset, times);
   const rrsig = new Uint8Array(head.length + signatureSize(key));
   rrsig.set(head);
-  if (stock && !stock.mayMake()) stock.want(name, { key, octets, rrsig });
-  else {
-    rrsig.set(signOctets(key, octets), head.length);
-    stock?.keep(name, rrsig);
-  }
+  signatures.make(name, { key, octets, rrsig });
   return rrsig;
 }
 

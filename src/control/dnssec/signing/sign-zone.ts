@@ -13,7 +13,7 @@ import type { Addition, ZoneEnd } from '../../kernel/participant.js';
 import type { OwnerAfter, TouchedZone } from '../../kernel/touched-zone.js';
 import { MOST_AT_ONCE, runSigningSoon } from '../../schedule/signing.js';
 import { APEX } from './chain.js';
-import { signChange } from './sign-change.js';
+import { signChange, signedUpTo } from './sign-change.js';
 import { signSet, storeSignedOwner, withSet } from './sign-owner.js';
 import { signWhole } from './sign-whole.js';
 import { openSigningZone, type SigningZone } from './signing-zone.js';
@@ -32,7 +32,7 @@ export function signZone(ctx: Context, { touched, row, zone, owners }: ZoneEnd):
   // The times of signatures depend on settings, and so does the TTL of denials.
   const wasAhead = wasPutBack(signing.row, signing.times.now);
   if (wasAhead || (touched.kind !== undefined && touched.kind !== 'rrs')) runSigningSoon(ctx, row);
-  if (row.signed !== 1) return prepare(signing, touched, owners);
+  if (row.signed !== 1) return prepare(signing, row, touched, owners);
   const staged = touched.replacement?.signatures;
   const given = staged && touched.complete ? giveSignatures(ctx, signing, staged) : undefined;
   return given ? signGiven(signing, given, touched, owners) : signServed(signing, row, touched, owners);
@@ -109,14 +109,12 @@ function allHashes({ store, row }: SigningZone): Uint8Array[] {
 }
 
 /** A zone that is being signed: what the job has done already is kept right. */
-function prepare(signing: SigningZone, touched: TouchedZone, owners: readonly OwnerAfter[]): Addition {
+function prepare(signing: SigningZone, zone: ZoneRow, touched: TouchedZone, owners: readonly OwnerAfter[]): Addition {
   const { store, row } = signing;
   if (touched.copy !== undefined || touched.replacement !== undefined || !touched.complete) {
     updateDnssecZone(store, row.zone, { phase: 'data', cursor: null });
   } else {
-    const { apex } = signChange(signing, owners, touched.serving, {
-      ...(row.phase === 'data' && { upTo: row.cursor }),
-    });
+    const { apex } = signChange(signing, owners, touched.serving, signedUpTo(zone, signing));
     storeApex(signing, apex);
     noteSigned(signing);
   }

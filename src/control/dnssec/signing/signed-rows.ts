@@ -1,9 +1,17 @@
 /** Where signing puts its results: into rows, or into a list of what is to be stored later. */
 import { type SignedOwner, type SignedSet, writeSignedOwner } from '../../../serving/stored-signatures.js';
-import { ensureHashed, putHashed } from '../../../store/dnssec/hashed.js';
+import {
+  ensureHashed,
+  type HashedRow,
+  hashedAfter,
+  hashedBefore,
+  putHashed,
+  removeHashed,
+} from '../../../store/dnssec/hashed.js';
 import { putSignatures, removeSignatures, removeSignaturesBetween } from '../../../store/dnssec/signatures.js';
 import type { Store } from '../../../store/driver.js';
 import type { Place } from '../../../store/records/places.js';
+import { plannedChain, UNSIGNED } from './planned-chain.js';
 
 export interface SignedRows {
   put(ownerKey: Uint8Array, owner: SignedOwner): void;
@@ -14,10 +22,12 @@ export interface SignedRows {
   putHashed(hash: Uint8Array, ownerKey: Uint8Array, set: SignedSet): void;
   /** Adds a row without a record, unless there is one. */
   ensureHashed(hash: Uint8Array, ownerKey: Uint8Array): void;
+  removeHashed(hash: Uint8Array): void;
+  /** The hash after this one in the circle of the chain; the chain is not empty. */
+  hashAfter(hash: Uint8Array): Uint8Array;
+  /** The row before a hash. */
+  hashedBefore(hash: Uint8Array): HashedRow | undefined;
 }
-
-/** A row without its record, which is made when its neighbours are known. */
-const UNSIGNED: Uint8Array = writeSignedOwner({ standing: 'authority', redirects: false, sets: [] });
 
 /** The rows of a zone, or of a staged set. */
 export function rowsOfZone(store: Store, zone: Place): SignedRows {
@@ -30,23 +40,35 @@ export function rowsOfZone(store: Store, zone: Place): SignedRows {
       putHashed(store, zone, { hash, owner_key: ownerKey, octets }, firstExpiry([set]));
     },
     ensureHashed: (hash, ownerKey) => ensureHashed(store, zone, { hash, owner_key: ownerKey, octets: UNSIGNED }),
+    removeHashed: (hash) => removeHashed(store, zone, hash),
+    hashAfter: (hash) => hashedAfter(store, zone, hash)!.hash,
+    hashedBefore: (hash) => hashedBefore(store, zone, hash),
   };
 }
 
-/** Remembers what is to be stored, in order. Signatures may be filled in until then. */
+/** Remembers what is to be stored in the rows of a zone, in order. Signatures may be filled in until then. */
 export interface PlannedRows extends SignedRows {
   /** Stores it. */
   storeIn(rows: SignedRows): void;
 }
 
-export function planRows(): PlannedRows {
+export function planRows(store: Store, zone: Place): PlannedRows {
   const steps: ((rows: SignedRows) => void)[] = [];
+  const chain = plannedChain(store, zone);
   return {
+    ...chain,
     put: (ownerKey, owner) => void steps.push((rows) => rows.put(ownerKey, owner)),
     remove: (ownerKey) => void steps.push((rows) => rows.remove(ownerKey)),
     removeAfter: (ownerKey) => void steps.push((rows) => rows.removeAfter(ownerKey)),
     putHashed: (hash, ownerKey, set) => void steps.push((rows) => rows.putHashed(hash, ownerKey, set)),
-    ensureHashed: (hash, ownerKey) => void steps.push((rows) => rows.ensureHashed(hash, ownerKey)),
+    ensureHashed(hash, ownerKey) {
+      chain.add(hash);
+      steps.push((rows) => rows.ensureHashed(hash, ownerKey));
+    },
+    removeHashed(hash) {
+      chain.remove(hash);
+      steps.push((rows) => rows.removeHashed(hash));
+    },
     storeIn(rows) {
       for (const store of steps) store(rows);
     },

@@ -11,9 +11,9 @@ import type { Store } from '../../../store/driver.js';
 import type { Place } from '../../../store/records/places.js';
 import type { ZoneRow } from '../../../store/zones/zones.js';
 import type { Context } from '../../kernel/context.js';
-import type { SignatureStock } from '../../kernel/signature-stock.js';
 import { isEntryPoint } from '../ds.js';
 import { dnssecFailure } from '../errors.js';
+import { type Signatures, signaturesOfWrite } from './signatures.js';
 import { rowsOfZone, type SignedRows } from './signed-rows.js';
 import { largestTtlOf, refreshSpan, type SigningTimes, signingTimes, wasPutBack } from './times.js';
 
@@ -34,8 +34,7 @@ export interface SigningZone {
   readonly denialTtl: number;
   /** Whether only signatures of exactly the signing keys are kept. */
   readonly exact: boolean;
-  /** Signatures that threads have made for this write; absent where it makes all itself. */
-  readonly stock: SignatureStock | undefined;
+  readonly signatures: Signatures;
   readonly rows: SignedRows;
   /** Where the signatures stand that are kept when they fit, and otherwise replaced. */
   readonly kept: Place;
@@ -63,27 +62,86 @@ export function openSigningZone(
   const signing = signingOfRow(how?.row);
   if (!how || signing.kind !== 'here' || signing.work === 'end') return undefined;
   const { row, keys } = how;
-  const { soa } = serving.facts;
-  const nowS = Math.floor(ctx.clock.nowMs() / 1000);
-  refuseUnsetClock(zone, row, nowS);
-  const refresh = refreshSpan(soa.expire, largestTtlOf(row, soa, zone));
+  refuseUnsetClock(zone, row, nowInSeconds(ctx));
   return {
-    store,
-    row,
-    zone: serving.signing ? serving : signedZone(serving, how),
+    ...signingZone(ctx, zone, serving.signing ? serving : signedZone(serving, how), row),
     entryKeys: openKeys(ctx, zone, keys.filter(signsKeys), 'its keys'),
     dataKeys: openKeys(ctx, zone, keys.filter(signsRecordsAmong(keys)), 'its records'),
     known: new Set(
       keys.filter((key) => key.published === 1 || key.signs === 1).map((key) => keyName(key.algorithm, key.tag)),
     ),
-    times: signingTimes(nowS, refresh),
-    denialTtl: Math.min(soa.ttl, soa.minimum),
     exact,
-    stock: ctx.stock,
+  };
+}
+
+/** The same for a zone that is not signed yet, and will be with these keys. */
+export function beginSigningZone(
+  ctx: Context,
+  zone: ZoneRow,
+  serving: ServingZone,
+  keys: readonly SigningKey[],
+): SigningZone {
+  const row = { ...FIRST, zone: zone.seq };
+  const how = { denial: { kind: 'nsec' }, apex: zone.apex, row, keys: [] } as const;
+  const others = keys.filter(({ isEntryPoint }) => !isEntryPoint);
+  const dataKeys = keys.filter(
+    (key) => !key.isEntryPoint || !others.some(({ algorithm }) => algorithm === key.algorithm),
+  );
+  const known = new Set(keys.map(({ algorithm, tag }) => keyName(algorithm, tag)));
+  return { ...signingZone(ctx, zone, signedZone(serving, how), row), entryKeys: [], dataKeys, known, exact: false };
+}
+
+/** A zone that begins to be signed. */
+const FIRST: Omit<DnssecZoneRow, 'zone'> = {
+  state: 'pending',
+  phase: 'signed',
+  cursor: null,
+  walk: null,
+  walked_at: null,
+  denial: 'nsec',
+  next_denial: null,
+  iterations: 0,
+  salt: new Uint8Array(0),
+  opt_out: 0,
+  delete_form: 0,
+  presigned: 0,
+  multi_signer: 0,
+  emergency: 0,
+  signals: 0,
+  parental_agent: 0,
+  newest_inception: 0,
+  renew_before: 0,
+  largest_ttl: 0,
+  ds_seen_at: null,
+  modified_at: 0,
+  signature_set: 0,
+};
+
+/** What does not depend on keys. */
+function signingZone(
+  ctx: Context,
+  zone: ZoneRow,
+  serving: ServingZone,
+  row: DnssecZoneRow,
+): Omit<SigningZone, 'entryKeys' | 'dataKeys' | 'known' | 'exact'> {
+  const { store } = ctx;
+  const { soa } = serving.facts;
+  const refresh = refreshSpan(soa.expire, largestTtlOf(row, soa, zone));
+  return {
+    store,
+    row,
+    zone: serving,
+    times: signingTimes(nowInSeconds(ctx), refresh),
+    denialTtl: Math.min(soa.ttl, soa.minimum),
+    signatures: signaturesOfWrite(ctx.signatures),
     rows: rowsOfZone(store, zone.seq),
     kept: zone.seq,
     done: { signatures: 0, largestTtl: row.largest_ttl },
   };
+}
+
+function nowInSeconds({ clock }: Pick<Context, 'clock'>): number {
+  return Math.floor(clock.nowMs() / 1000);
 }
 
 /** Whether a key signs DNSKEY, CDS and CDNSKEY. */
