@@ -123,7 +123,7 @@ t.test(
     t.strictSame((await call('PATCH', `${settings}?dry_run=true`, { enabled: false })).json.result, { enabled: false });
     t.strictSame((await call('GET', settings)).json.result, { enabled: true }, 'that was a rehearsal');
     t.strictSame((await call('PATCH', settings, { enabled: false })).json.result, { enabled: false });
-    t.match(latestEvents(store, 1), [{ action: 'universal_certificate.edit' }]);
+    t.match(latestEvents(store, 1), [{ kind: 'universal_certificate.edit' }]);
     await runJobs();
     t.strictSame(await packs(), []);
     t.equal(store.prepareTuples<[], [number]>('SELECT count(*) FROM certificates').get()![0], 0, 'the key is gone');
@@ -263,7 +263,7 @@ t.test('ordered, shown, deleted', async (t) => {
     json: { result: { type: 'advanced', status: 'active', hosts: ORDER.hosts, certificate_authority: 'lets_encrypt' } },
   });
   t.notMatch(made.text, /PRIVATE KEY/);
-  t.match(latestEvents(store, 1), [{ action: 'certificate_pack.create' }]);
+  t.match(latestEvents(store, 1), [{ kind: 'certificate_pack.create' }]);
   const { id } = made.json.result;
   t.strictSame((await call('GET', `${list}/quota`)).json.result, { advanced: { allocated: 100, used: 1 } });
   t.equal((await call('GET', `${list}?deploy=staging`)).json.result_info.total_count, 0);

@@ -258,11 +258,11 @@ t.test('created, with what the customer must do; edited; deleted', async (t) => 
   t.notOk('custom_origin_server' in edited.json.result, 'an empty text clears it');
   const plain = await call('POST', list, { hostname: 'plain.customer.net', custom_metadata: { plan: 'big' } });
   t.match(plain.json.result, { ssl: null, custom_metadata: { plan: 'big' } });
-  t.match(latestEvents(store, 1), [{ action: 'custom_hostname.create' }]);
+  t.match(latestEvents(store, 1), [{ kind: 'custom_hostname.create' }]);
   const gone = await call('DELETE', path);
   t.strictSame(gone.json, { id: result.id, result: { id: result.id }, success: true, errors: [], messages: [] });
   t.equal((await call('GET', path)).status, 404);
-  t.match(latestEvents(store, 1), [{ action: 'custom_hostname.delete' }]);
+  t.match(latestEvents(store, 1), [{ kind: 'custom_hostname.delete' }]);
   t.strictSame(misfits, []);
 });
 
@@ -530,7 +530,7 @@ t.test("one certificate of a bundle, with the vendor's client", { skip: withoutO
   t.strictSame(first, rsa, 'the other stays, and its place');
   t.equal(second.id, ecdsa.id);
   t.not(second.fingerprint_sha256, ecdsa.fingerprint_sha256);
-  t.match(latestEvents(store, 1), [{ action: 'custom_hostname.edit' }]);
+  t.match(latestEvents(store, 1), [{ kind: 'custom_hostname.edit' }]);
 
   const path = `${list}/${made.id}/certificate_pack/${made.ssl.id}/certificates`;
   const unknown = '7b163417-1d2b-4c84-a38a-2fb7a0cd7752';

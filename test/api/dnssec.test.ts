@@ -47,7 +47,7 @@ t.test('the client turns it on, reads the DS record, and turns it off', async (t
     modified_on: /^2024-05-05T12:00:00\.123/,
   });
   t.equal(on.ds, `example.com. 3600 IN DS ${on.key_tag} 13 2 ${on.digest}`);
-  t.match(latestEvents(store, 1), [{ action: 'dnssec.enable' }]);
+  t.match(latestEvents(store, 1), [{ kind: 'dnssec.enable' }]);
   t.strictSame(await client.dns.dnssec.get({ zone_id }), on);
   t.strictSame(await client.dns.dnssec.edit({ zone_id, status: 'active' }), on, 'again');
   parent = [{ server: 'a.test', ds: [`${on.key_tag} 13 2 ${on.digest!.toLowerCase()}`], ttl: 900 }];

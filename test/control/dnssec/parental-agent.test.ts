@@ -100,13 +100,13 @@ t.test('from the first DS record through a rollover to its removal', async (t) =
   t.same((await signingStatus(ctx, childId)).parent.couldTake, { name: 'parent.test', signed: true });
 
   t.match(await editDnssec(ctx, parentId, { dnssec_parental_agent: true }), { parentalAgent: true });
-  t.match(latestEvents(ctx.store, 1), [{ action: 'dnssec.edit', after: '{"parental_agent":true}' }]);
+  t.match(latestEvents(ctx.store, 1), [{ kind: 'dnssec.edit', after: '{"parental_agent":true}' }]);
   t.match((await signingStatus(ctx, childId)).parent, { takenBy: 'parent.test', couldTake: undefined });
   t.ok((await look(childId)) > 1, 'looks again at once');
   const first = await digestOf(world, childId);
   t.same(await ds(), [first]);
   t.match(await getDnssec(ctx, childId), { status: 'active' });
-  t.match(latestEvents(ctx.store, 9), [{ action: 'dnssec.edit' }, { action: 'record.create' }]);
+  t.match(latestEvents(ctx.store, 9), [{ kind: 'dnssec.edit' }, { kind: 'record.create' }]);
   const [edit] = (await listHistory(ctx, parentId, {})).items;
   t.match(edit, { kind: 'records', source: 'service', diff: { complete: true } });
   t.ok(edit!.diff.added.some((line) => line.toLowerCase().includes(` ds ${first}`)));

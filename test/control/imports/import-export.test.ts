@@ -123,7 +123,7 @@ t.test('a new zone', async (t) => {
   t.match(items[0], { comment: 'the note', tags: ['env:prod', 'team:a b'] });
   t.match((await listRecords(ctx, zone.id, { proxied: true })).items, [{ name: 'mail.example.com', type: 'A' }]);
   t.match(changesAfter(ctx.store, 0, 9), [{ kind: 'zone-added', serial_to: 4000000000 }]);
-  t.match(latestEvents(ctx.store, 1), [{ action: 'zone.import' }]);
+  t.match(latestEvents(ctx.store, 1), [{ kind: 'zone.import' }]);
 });
 
 t.test('the service provides SOA and NS', async (t) => {

@@ -54,7 +54,7 @@ t.test('new zones begin with the settings of their account', async (t) => {
     enforceDnsOnly: false,
     zoneDefaults: wanted,
   });
-  t.match(latestEvents(ctx.store, 1), [{ action: 'account.dns_settings' }]);
+  t.match(latestEvents(ctx.store, 1), [{ kind: 'account.dns_settings' }]);
   await editAccountDnsSettings(ctx, account, { zone_defaults: { zone_mode: 'dns_only', soa: null } });
   t.same(
     (await getAccountDnsSettings(ctx, account)).zoneDefaults,

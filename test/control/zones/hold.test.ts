@@ -27,7 +27,7 @@ t.test('hold', async (t) => {
   const on = await createZoneHold(ctx, zoneId, true);
   t.match(on, { hold: true, includeSubdomains: true });
   t.ok(on.holdAfter! > start);
-  t.match(latestEvents(ctx.store, 1)[0], { action: 'zone_hold.create' });
+  t.match(latestEvents(ctx.store, 1)[0], { kind: 'zone_hold.create' });
   const past = { hold_after: '2001-02-03T04:05:06Z' };
   t.strictSame(await editZoneHold(ctx, zoneId, past), on, 'a past time changes nothing');
   const at = clock.nowMs() + 60_000;
@@ -142,7 +142,7 @@ t.test('settings', async (t) => {
   const stored = { cache_level: 'cache_everything', browser_cache_ttl: 14_400, development_mode: 'on' };
   for (const [name, value] of Object.entries(stored)) {
     t.match(await editZoneSetting(ctx, zoneId, name, value), { name, value });
-    t.match(latestEvents(ctx.store, 1)[0], { action: 'zone_settings.edit', after: JSON.stringify({ [name]: value }) });
+    t.match(latestEvents(ctx.store, 1)[0], { kind: 'zone_settings.edit', after: JSON.stringify({ [name]: value }) });
     const { modifiedAt } = await getZoneSetting(ctx, zoneId, name);
     t.equal((await editZoneSetting(ctx, zoneId, name, value)).modifiedAt, modifiedAt, 'the same again changes nothing');
   }
@@ -183,7 +183,7 @@ t.test('development mode ends by itself', async (t) => {
   clock.advance(planned.run_at - clock.nowMs());
   t.same(await run(), { done: true });
   t.equal(await value(), 'off');
-  t.match(latestEvents(ctx.store, 1)[0], { action: 'zone_settings.edit', after: '{"development_mode":"off"}' });
+  t.match(latestEvents(ctx.store, 1)[0], { kind: 'zone_settings.edit', after: '{"development_mode":"off"}' });
   clock.advance(60_000);
   t.equal(await seconds(), -60);
 });
