@@ -173,7 +173,7 @@ export async function editMember(
       kind: 'catalog.edit',
       account: catalog.account,
       id: catalog.id,
-      name: item.name,
+      name: itemOf(ctx, catalog).name,
       before,
       after: item,
     });

@@ -58,7 +58,7 @@ export async function replaceAcl(ctx: Context, accountId: string, aclId: string,
   const { value } = await commit(ctx, (draft) => {
     const { seq, account, id, name, ip_range } = requireAcl(ctx, accountId, aclId);
     updateTransferAcl(ctx.store, seq, after, draft.now);
-    draft.event({ kind: 'transfer_acl.edit', account, id, name, before: { name, ip_range }, after });
+    draft.event({ kind: 'transfer_acl.edit', account, id, name: after.name, before: { name, ip_range }, after });
     return { id: aclId, ...after };
   });
   return value;

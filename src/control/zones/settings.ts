@@ -9,7 +9,7 @@ import {
   zoneSettings,
 } from '../../serving/zone-settings.js';
 import { putZoneSetting, zoneSettingRows } from '../../store/zones/settings.js';
-import { findZone, type ZoneRow } from '../../store/zones/zones.js';
+import { findZone, type ZoneChange, type ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../guard/access.js';
 import { commitAndRead, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
@@ -63,8 +63,6 @@ export async function editZoneSettings(
   );
 }
 
-const ACTION = 'zone_settings.edit';
-
 interface SettingEdit {
   readonly name: ZoneSettingName;
   readonly value: ZoneSettings[ZoneSettingName];
@@ -95,9 +93,9 @@ function writeSetting(ctx: Context, draft: Draft, zone: ZoneRow, { name, value }
   const column = SETTINGS_IN_COLUMNS.find((candidate) => candidate === name);
   if (column !== undefined) {
     const flag = value === 'on' ? 1 : 0;
-    applyChange(ctx, draft, zone, ACTION, (current) =>
-      current[column] === flag ? {} : { [column]: flag, [`${column}_modified_at`]: draft.now },
-    );
+    const change = (current: ZoneRow): ZoneChange =>
+      current[column] === flag ? {} : { [column]: flag, [`${column}_modified_at`]: draft.now };
+    applyChange(ctx, draft, zone, 'zone_settings.edit', change, name);
     return;
   }
   const before = settingItem(ctx, zone, name);

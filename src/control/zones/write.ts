@@ -161,13 +161,14 @@ export async function changeZone(
   return (await commitAndRead(ctx, change, read)).value;
 }
 
-/** The same inside a commit. Returns the zone's store number. */
+/** The same inside a commit. `name`: what the event calls it. Returns the zone's store number. */
 export function applyChange(
   ctx: Context,
   draft: Draft,
   zone: ZoneRow,
   kind: EventKind,
   changeOf: (zone: ZoneRow, draft: Draft) => ZoneChange,
+  name = zone.name,
 ): number {
   const change = changeOf(zone, draft);
   const columns = Object.keys(change) as (keyof ZoneChange)[];
@@ -177,6 +178,6 @@ export function applyChange(
   settleZone(ctx, draft, zone.seq);
   if (change.type !== undefined) settleClaims(ctx, draft, zone);
   const before = Object.fromEntries(columns.map((column) => [column, zone[column]]));
-  draft.event({ kind, zone, before, after: change });
+  draft.event({ kind, zone, name, id: zone.id, before, after: change });
   return zone.seq;
 }

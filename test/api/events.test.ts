@@ -1,0 +1,407 @@
+/**
+ * Every request that changes something makes exactly the events that tell of it: what was touched by name, before and after, who
+ * did it with which credential; nothing secret, and nothing when it is refused. A new route needs a step here, or a reason.
+ */
+import t from 'tap';
+import { createAccount } from '../../src/control/access/accounts.js';
+import { EVENT_KINDS } from '../../src/control/kernel/event.js';
+import type { Store } from '../../src/store/driver.js';
+import type { EventRow } from '../../src/store/log/events.js';
+import { latestEvents } from '../support/rows.js';
+import { install } from './installation.js';
+
+/** Routes that make no event, or not here, and why. */
+const SILENT: Readonly<Record<string, string>> = {
+  'PUT /zones/{zone_id}/custom_hostnames/{custom_hostname_id}/certificate_pack/{certificate_pack_id}/certificates/{certificate_id}':
+    'test/api/custom-hostnames.test.ts has certificates that somebody brings, and looks at their events',
+  'DELETE /zones/{zone_id}/custom_hostnames/{custom_hostname_id}/certificate_pack/{certificate_pack_id}/certificates/{certificate_id}':
+    'the same',
+  'POST /zones/{zone_id}/dns_records/scan/review': 'test/api/scan.test.ts finds something to accept',
+  'POST /accounts': 'it is refused: accounts are made at the command line',
+  'POST /graphql': 'it reads',
+  'PUT /zones/{zone_id}/activation_check': 'it looks again; what is found makes an event of its own',
+  'POST /zones/{zone_id}/dns_records/scan/trigger': 'it looks; what is accepted makes an event',
+  'PUT /accounts/{account_id}/r2/buckets/{bucket_name}/domains/managed': 'there are none, it is refused',
+  'PUT /accounts/{account_id}/r2/buckets/{bucket_name}/objects/{object_key}': 'objects are data',
+  'DELETE /accounts/{account_id}/r2/buckets/{bucket_name}/objects/{object_key}': 'objects are data',
+  'DELETE /accounts/{account_id}/r2/buckets/{bucket_name}/objects': 'objects are data',
+};
+
+const SECRET = Buffer.from('0123456789abcdef0123456789abcdef').toString('base64');
+const OTHER_SECRET = Buffer.from('fedcba9876543210fedcba9876543210').toString('base64');
+const A = { type: 'A', name: 'www', content: '192.0.2.1' };
+
+type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+const newest = (store: Store): number => latestEvents(store, 1)[0]?.seq ?? 0;
+
+/** The events since one, the oldest first. */
+const since = (store: Store, seq: number): EventRow[] =>
+  latestEvents(store, 100)
+    .filter((event) => event.seq > seq)
+    .reverse();
+
+t.test('a walk through all requests that change something', async (t) => {
+  const { app, call, store, token, clock } = await install(t, {
+    askOutside: async () => ({ status: 'nxdomain', records: [], referral: [] }) as never,
+  });
+  const headers = await token({ name: 'ci' });
+  const account = (await call('GET', '/accounts')).json.result[0].id as string;
+  const alter = (sql: string) => store.write(() => store.prepare(sql).run());
+  const walked = new Set<string>();
+  const secrets: string[] = [SECRET, OTHER_SECRET, headers.authorization.slice(7)];
+
+  /** Sends a request as the token; `expected`: kind and name of each event. */
+  const does = async (
+    route: string,
+    ids: Readonly<Record<string, string>>,
+    body: unknown,
+    expected: readonly (readonly [kind: string, name: string | RegExp])[],
+    more: Readonly<Record<string, string>> = {},
+    // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
+  ): Promise<any> => {
+    const [method, path] = route.split(' ') as [Method, string];
+    const url = path.replace(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent({ account_id: account, ...ids }[name]!),
+    );
+    const before = newest(store);
+    const options =
+      typeof body === 'string'
+        ? { text: body, headers: { ...headers, ...more } }
+        : { headers: { ...headers, ...more } };
+    const { status, json, text } = await call(method, url, typeof body === 'string' ? undefined : body, options);
+    t.equal(status, 200, `${route}: ${text.slice(0, 300)}`);
+    walked.add(route);
+    const events = since(store, before);
+    t.match(
+      events.map(({ kind, name }) => [kind, name]),
+      expected,
+      route,
+    );
+    t.equal(
+      events.length,
+      expected.length,
+      `${route}: ${events.map(({ kind, name }) => `${kind} ${name}`).join(', ')}`,
+    );
+    for (const event of events) {
+      t.ok((EVENT_KINDS as readonly string[]).includes(event.kind), event.kind);
+      t.match(event, { actor: 'admin@localhost', credential_name: 'ci', source: 'api', address: '127.0.0.1' }, route);
+      const [thing, verb] = event.kind.split('.');
+      // A hold is a state of its zone.
+      if (thing === 'zone_hold') continue;
+      if (verb === 'create') t.ok(event.after !== null && event.before === null, `${event.kind} has what is now`);
+      if (verb === 'delete') t.ok(event.after === null, `${event.kind} has nothing after it`);
+      if (verb === 'edit' || verb === 'replace') t.ok(event.after !== null, `${event.kind} has what is now`);
+    }
+    return json?.result ?? {};
+  };
+
+  // Accounts, credentials.
+  await does('PATCH /accounts/{account_id}/quotas', {}, { zones: 50 }, [['account_quota.edit', /^zones of /]]);
+  await does('PATCH /accounts/{account_id}/dns_settings', {}, { zone_defaults: { ns_ttl: 7200 } }, [
+    ['account.dns_settings', /./],
+  ]);
+  const policies = [
+    {
+      effect: 'allow',
+      permission_groups: [{ id: '4755a26eedb94da69e1066d98aa820be' }],
+      resources: { 'com.cloudflare.api.account.zone.*': '*' },
+    },
+  ];
+  for (const [owner, ids] of [
+    ['/accounts/{account_id}', { account_id: account }],
+    ['/user', {}],
+  ] as const) {
+    const created = await does(`POST ${owner}/tokens`, ids, { name: 'deploy', policies }, [['key.create', 'deploy']]);
+    secrets.push(created.value);
+    const one = { ...ids, token_id: created.id as string };
+    await does(`PUT ${owner}/tokens/{token_id}`, one, { name: 'deploys', policies, status: 'active' }, [
+      ['key.edit', 'deploys'],
+    ]);
+    secrets.push(await does(`PUT ${owner}/tokens/{token_id}/value`, one, {}, [['key.roll', 'deploys']]));
+    await does(`DELETE ${owner}/tokens/{token_id}`, one, undefined, [['key.revoke', 'deploys']]);
+  }
+  const session = await does('POST /user/sessions', {}, undefined, [['session.create', 'ci']]);
+  await does('DELETE /user/sessions/{session_id}', { session_id: session.id }, undefined, [['session.delete', 'ci']]);
+
+  // Zones and records.
+  const zone = await does('POST /zones', {}, { name: 'example.com' }, [['zone.create', 'example.com']]);
+  const z = { zone_id: zone.id as string };
+  await does(
+    'POST /zones/import',
+    {},
+    '$ORIGIN imported.example.\n@ 300 SOA ns1.x. h.x. 1 2 3 4 5\n@ 300 NS ns1.dns.test.\n',
+    [['zone.import', 'imported.example']],
+    { 'content-type': 'text/dns' },
+  ).catch(() => undefined);
+  const record = await does('POST /zones/{zone_id}/dns_records', z, A, [['record.create', 'www.example.com A']]);
+  const r = { ...z, dns_record_id: record.id as string };
+  await does('PATCH /zones/{zone_id}/dns_records/{dns_record_id}', r, { content: '192.0.2.2' }, [
+    ['record.edit', 'www.example.com A'],
+  ]);
+  const edit = latestEvents(store, 1)[0]!;
+  t.match([JSON.parse(edit.before!).content, JSON.parse(edit.after!).content], ['192.0.2.1', '192.0.2.2']);
+  t.ok(edit.change! > 0 && edit.zone_name === 'example.com' && edit.account === 1, 'with its change in DNS');
+  await does('PUT /zones/{zone_id}/dns_records/{dns_record_id}', r, { ...A, ttl: 600 }, [
+    ['record.replace', 'www.example.com A'],
+  ]);
+  await does('DELETE /zones/{zone_id}/dns_records/{dns_record_id}', r, undefined, [
+    ['record.delete', 'www.example.com A'],
+  ]);
+  await does('POST /zones/{zone_id}/dns_records/batch', z, { posts: [A, { ...A, name: 'b' }] }, [
+    ['record.create', 'www.example.com A'],
+    ['record.create', 'b.example.com A'],
+  ]);
+  await does('POST /zones/{zone_id}/dns_records/scan', z, undefined, []);
+  await does('PATCH /zones/{zone_id}', z, { paused: true }, [['zone.edit', 'example.com']]);
+  await does('PATCH /zones/{zone_id}', z, { paused: false }, [['zone.edit', 'example.com']]);
+  await does('PATCH /zones/{zone_id}/dns_settings', z, { ns_ttl: 3600 }, [['dns_settings.edit', 'example.com']]);
+  await does('PATCH /zones/{zone_id}/settings', z, { items: [{ id: 'min_tls_version', value: '1.3' }] }, [
+    ['zone_settings.edit', 'min_tls_version'],
+  ]);
+  await does('PATCH /zones/{zone_id}/settings/{setting}', { ...z, setting: 'http2' }, { value: 'off' }, [
+    ['zone_settings.edit', 'http2'],
+  ]);
+  await does('POST /zones/{zone_id}/hold', z, undefined, [['zone_hold.create', 'example.com']]);
+  await does('PATCH /zones/{zone_id}/hold', z, { include_subdomains: true }, [['zone_hold.edit', 'example.com']]);
+  await does('DELETE /zones/{zone_id}/hold', z, undefined, [['zone_hold.delete', 'example.com']]);
+  await does('POST /zones/{zone_id}/purge_cache', z, { hosts: ['www.example.com'] }, [['cache.purge', 'example.com']]);
+  await does('POST /zones/{zone_id}/invalidate_cache', z, { hosts: ['www.example.com'] }, [
+    ['cache.purge', 'example.com'],
+  ]);
+
+  await does(
+    'POST /zones/{zone_id}/dns_records/import',
+    z,
+    '--x\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\nc 300 IN A 192.0.2.3\r\n--x--\r\n',
+    [['record.import', 'example.com']],
+    { 'content-type': 'multipart/form-data; boundary=x' },
+  );
+  const state = (await call('GET', `/zones/${zone.id}/history`)).json.result.at(-1);
+  await does(
+    'POST /zones/{zone_id}/history/{change}/restore',
+    { ...z, change: `version:${state.version}` },
+    undefined,
+    [['zone.restore', 'example.com']],
+  );
+
+  // Names of customers, and certificates.
+  const hostnames = '/zones/{zone_id}/custom_hostnames';
+  await does('POST /zones/{zone_id}/dns_records', z, { ...A, name: 'origin', proxied: true }, [
+    ['record.create', 'origin.example.com A'],
+  ]);
+  await does(`PUT ${hostnames}/fallback_origin`, z, { origin: 'origin.example.com' }, [['fallback_origin.edit', /./]]);
+  const hostname = await does(
+    `POST ${hostnames}`,
+    z,
+    { hostname: 'shop.customer.net', ssl: { method: 'txt', type: 'dv' } },
+    [['custom_hostname.create', 'shop.customer.net']],
+  );
+  const h = { ...z, custom_hostname_id: hostname.id as string };
+  await does(`PATCH ${hostnames}/{custom_hostname_id}`, h, { custom_metadata: { a: 'b' } }, [
+    ['custom_hostname.edit', 'shop.customer.net'],
+  ]);
+  await does(`DELETE ${hostnames}/{custom_hostname_id}`, h, undefined, [
+    ['custom_hostname.delete', 'shop.customer.net'],
+  ]);
+  await does(`DELETE ${hostnames}/fallback_origin`, z, undefined, [['fallback_origin.delete', /./]]);
+  const packs = '/zones/{zone_id}/ssl/certificate_packs';
+  const order = { type: 'advanced', hosts: ['example.com'], validation_method: 'txt', validity_days: 90 };
+  const pack = await does(`POST ${packs}/order`, z, { ...order, certificate_authority: 'lets_encrypt' }, [
+    ['certificate_pack.create', 'example.com'],
+  ]);
+  const o = { ...z, certificate_pack_id: pack.id as string };
+  await does('PATCH /zones/{zone_id}/ssl/verification/{certificate_pack_id}', o, { validation_method: 'http' }, [
+    ['certificate_pack.edit', 'example.com'],
+  ]);
+  await does(`PATCH ${packs}/{certificate_pack_id}`, o, {}, [['certificate_pack.edit', 'example.com']]);
+  await does(`DELETE ${packs}/{certificate_pack_id}`, o, undefined, [['certificate_pack.delete', 'example.com']]);
+  await does('PATCH /zones/{zone_id}/ssl/universal/settings', z, { enabled: false }, [
+    ['universal_certificate.edit', 'example.com'],
+  ]);
+
+  // Signed.
+  await does('PATCH /zones/{zone_id}/dnssec', z, { status: 'active' }, [['dnssec.enable', 'example.com']]);
+  await does('POST /zones/{zone_id}/dnssec/resign', z, undefined, [['dnssec.resign', 'example.com']]);
+  await does('DELETE /zones/{zone_id}/dnssec', z, undefined, [
+    ['dnssec.edit', 'example.com'],
+    ['dnssec.delete', 'example.com'],
+  ]);
+
+  const signed = { zone_id: (await call('POST', '/zones', { name: 'signed.example' })).json.result.id as string };
+  await call('PATCH', `/zones/${signed.zone_id}/dnssec`, { status: 'active' });
+  const tag = (await call('GET', `/zones/${signed.zone_id}/dnssec`)).json.result.key_tag as number;
+  await does('POST /zones/{zone_id}/dnssec/ds_seen', signed, { key_tag: tag }, [['dnssec.ds_seen', 'signed.example']]);
+  await does('POST /zones/{zone_id}/dnssec/rollover', signed, { role: 'zsk', emergency: true }, [
+    ['dnssec.rollover', 'signed.example'],
+  ]);
+
+  // Other servers.
+  const list = '/accounts/{account_id}/secondary_dns';
+  const key = await does(`POST ${list}/tsigs`, {}, { name: 'k.example.', algo: 'hmac-sha256.', secret: SECRET }, [
+    ['tsig.create', 'k.example.'],
+  ]);
+  const k = { tsig_id: key.id as string };
+  await does(`PUT ${list}/tsigs/{tsig_id}`, k, { name: 'k2.example.', algo: 'hmac-sha256.', secret: OTHER_SECRET }, [
+    ['tsig.edit', 'k2.example.'],
+  ]);
+  const peer = await does(`POST ${list}/peers`, {}, { name: 'ns2' }, [['transfer_peer.create', 'ns2']]);
+  const p = { peer_id: peer.id as string };
+  await does(`PUT ${list}/peers/{peer_id}`, p, { name: 'ns3', ip: '192.0.2.53', tsig_id: key.id }, [
+    ['transfer_peer.edit', 'ns3'],
+  ]);
+  const acl = await does(`POST ${list}/acls`, {}, { name: 'office', ip_range: '192.0.2.0/28' }, [
+    ['transfer_acl.create', 'office'],
+  ]);
+  const a = { acl_id: acl.id as string };
+  await does(`PUT ${list}/acls/{acl_id}`, a, { name: 'home', ip_range: '192.0.2.0/28' }, [
+    ['transfer_acl.edit', 'home'],
+  ]);
+  await does(`DELETE ${list}/acls/{acl_id}`, a, undefined, [['transfer_acl.delete', 'home']]);
+  const spare = await does(`POST ${list}/peers`, {}, { name: 'spare' }, [['transfer_peer.create', 'spare']]);
+  await does(`DELETE ${list}/peers/{peer_id}`, { peer_id: spare.id }, undefined, [['transfer_peer.delete', 'spare']]);
+  const unused = { name: 'unused.example.', algo: 'hmac-sha256.', secret: SECRET };
+  const old = await does(`POST ${list}/tsigs`, {}, unused, [['tsig.create', 'unused.example.']]);
+  await does(`DELETE ${list}/tsigs/{tsig_id}`, { tsig_id: old.id }, undefined, [['tsig.delete', 'unused.example.']]);
+  const out = '/zones/{zone_id}/secondary_dns/outgoing';
+  await does(`POST ${out}`, z, { name: 'example.com', peers: [peer.id] }, [['outgoing.create', 'example.com']]);
+  await does(`PUT ${out}`, z, { name: 'example.com', peers: [] }, [['outgoing.edit', 'example.com']]);
+  await does(`POST ${out}/disable`, z, undefined, [['outgoing.disable', 'example.com']]);
+  await does(`POST ${out}/enable`, z, undefined, [['outgoing.enable', 'example.com']]);
+  await does(`POST ${out}/force_notify`, z, undefined, [['outgoing.force_notify', 'example.com']]);
+  await does('POST /zones/{zone_id}/secondary_dns/secondaries', z, { name: 'ns4', ip: '192.0.2.54' }, [
+    ['tsig.create', /./],
+    ['transfer_peer.create', 'ns4'],
+    ['outgoing.edit', 'example.com'],
+  ]);
+  await does(`DELETE ${out}`, z, undefined, [['outgoing.delete', 'example.com']]);
+  const second = await does('POST /zones', {}, { name: 'second.example', type: 'secondary' }, [
+    ['zone.create', 'second.example'],
+  ]);
+  const s = { zone_id: second.id as string };
+  const incoming = '/zones/{zone_id}/secondary_dns';
+  await does(`POST ${incoming}/incoming`, s, { name: 'second.example', peers: [peer.id] }, [
+    ['incoming.create', 'second.example'],
+  ]);
+  await does(`PUT ${incoming}/incoming`, s, { name: 'second.example', peers: [peer.id], auto_refresh_seconds: 900 }, [
+    ['incoming.edit', 'second.example'],
+  ]);
+  await does(`POST ${incoming}/force_axfr`, s, undefined, [['incoming.force_axfr', 'second.example']]);
+  await does(`DELETE ${incoming}/incoming`, s, undefined, [['incoming.delete', 'second.example']]);
+  const catalog = await does(
+    `POST ${list}/catalogs`,
+    {},
+    { name: 'catalog.invalid', peers: [peer.id], members: 'all' },
+    [['catalog.create', 'catalog.invalid']],
+  );
+  const c = { catalog_id: catalog.id as string };
+  await does(`PATCH ${list}/catalogs/{catalog_id}/members/{zone_id}`, { ...c, ...z }, { group: 'blue' }, [
+    ['catalog.edit', 'catalog.invalid'],
+  ]);
+  await does(`DELETE ${list}/catalogs/{catalog_id}`, c, undefined, [['zone.delete', 'catalog.invalid']]);
+  const followed = await does(`POST ${list}/consumed_catalogs`, {}, { name: 'theirs.invalid', peers: [peer.id] }, [
+    ['consumed_catalog.create', 'theirs.invalid'],
+  ]);
+  const f = { catalog_id: followed.id as string };
+  await alter('UPDATE consumed_catalogs SET held = 2');
+  await alter('UPDATE zone_incoming SET serial = 7');
+  await does(`POST ${list}/consumed_catalogs/{catalog_id}/confirm`, f, undefined, [
+    ['consumed_catalog.confirm', 'theirs.invalid'],
+  ]);
+  await alter(
+    `INSERT INTO removed_zones (zone, catalog_name, member_id, removed_at, kept_until)
+    SELECT seq, 'theirs.invalid', 'x', ${clock.nowUs()}, ${clock.nowUs() + 1e12} FROM zones WHERE name = 'second.example'`,
+  );
+  await does(`POST ${list}/removed_zones/{zone_id}/restore`, s, undefined, [['zone.resume', 'second.example']]);
+  await does(`DELETE ${list}/consumed_catalogs/{catalog_id}`, f, undefined, [
+    ['zone.delete', 'theirs.invalid'],
+    ['consumed_catalog.delete', 'theirs.invalid'],
+  ]);
+
+  // Buckets.
+  const buckets = '/accounts/{account_id}/r2/buckets';
+  await does(`POST ${buckets}`, {}, { name: 'assets' }, [['bucket.create', 'assets']]);
+  const b = { bucket_name: 'assets' };
+  await does(`PATCH ${buckets}/{bucket_name}`, b, undefined, [['bucket.edit', 'assets']], {
+    'cf-r2-storage-class': 'InfrequentAccess',
+  });
+  await does(`PUT ${buckets}/{bucket_name}/application`, b, { binding: 'MY_BUCKET' }, [['bucket.bind', 'assets']]);
+  await does(
+    `POST ${buckets}/{bucket_name}/domains/custom`,
+    b,
+    { domain: 'files.example.com', zoneId: zone.id, enabled: true },
+    [
+      ['record.create', /files/],
+      ['bucket_domain.create', 'files.example.com'],
+    ],
+  );
+  const d = { ...b, domain: 'files.example.com' };
+  await does(`PUT ${buckets}/{bucket_name}/domains/custom/{domain}`, d, { enabled: false }, [
+    ['bucket_domain.edit', 'files.example.com'],
+  ]);
+  await does(`DELETE ${buckets}/{bucket_name}/domains/custom/{domain}`, d, undefined, [
+    ['record.delete', /files/],
+    ['bucket_domain.delete', 'files.example.com'],
+  ]);
+  await does(`DELETE ${buckets}/{bucket_name}`, b, undefined, [['bucket.delete', 'assets']]);
+
+  await does('DELETE /zones/{zone_id}', z, undefined, [['zone.delete', 'example.com']]);
+  const gone = latestEvents(store, 1)[0]!;
+  t.match(JSON.parse(gone.before!), { name: 'example.com' });
+  t.equal(gone.zone_name, 'example.com', 'its name stays');
+
+  const document = (await app.inject('/openapi.json')).json();
+  const routes = Object.entries<object>(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods)
+      .filter((method) => method !== 'get')
+      .map((method) => `${method.toUpperCase()} ${path.replace(/^\/client\/v4/, '')}`),
+  );
+  t.strictSame(
+    routes.filter((route) => !walked.has(route) && !SILENT[route]),
+    [],
+    'every request that changes something',
+  );
+  const all = JSON.stringify(store.prepare('SELECT * FROM events').all());
+  for (const secret of secrets) t.notOk(all.includes(secret), 'no secret is in an event');
+  t.notMatch(all, /PRIVATE KEY|"secret"|"hash"/);
+});
+
+t.test('what is refused or only tried makes no event, and others read none', async (t) => {
+  const { call, createZone, token, operator, store } = await install(t);
+  const zone = await createZone('example.com');
+  const home = (await call('GET', '/accounts')).json.result[0].id as string;
+  await createAccount(operator, { name: 'Other', members: ['other@example.org'] });
+  const theirs = { headers: await token({ name: 'theirs', email: 'other@example.org' }) };
+  const reading = { headers: await token({ name: 'reading', readOnly: true }) };
+  const before = newest(store);
+  for (const [method, path, body, options] of [
+    ['POST', `/zones/${zone}/dns_records`, { ...A, content: 'x' }, {}],
+    ['POST', `/zones/${zone}/dns_records`, A, reading],
+    ['POST', `/zones/${zone}/dns_records`, A, theirs],
+    ['POST', `/zones/${zone}/dns_records/batch`, { posts: [A, { ...A, name: 'b', content: 'x' }] }, {}],
+    ['POST', `/accounts/${home}/secondary_dns/tsigs`, { name: 'k', algo: 'none', secret: SECRET }, {}],
+    ['DELETE', `/zones/${zone}`, undefined, theirs],
+    ['POST', '/zones', { name: 'example.com' }, {}],
+  ] as const) {
+    const { status, text } = await call(method, path, body, options);
+    t.ok(status >= 400 && status < 500, `${method} ${path}: ${text}`);
+  }
+  t.equal((await call('POST', `/zones/${zone}/dns_records?dry_run=true`, A)).status, 200);
+  t.equal(newest(store), before);
+
+  await call('POST', `/zones/${zone}/dns_records`, A);
+  for (const path of [`/accounts/${home}/audit_logs`, `/accounts/${home}/logs/audit`]) {
+    t.match(await call('GET', path, undefined, theirs), { status: 403, json: { result: null } }, path);
+  }
+  t.notMatch((await call('GET', '/user/audit_logs', undefined, theirs)).text, /example\.com/);
+  const [entry] = (await call('GET', `/accounts/${home}/audit_logs`)).json.result;
+  t.match(entry, {
+    action: { type: 'record.create' },
+    resource: { name: 'www.example.com A', type: 'record' },
+    metadata: { zone_name: 'example.com', credential: 'key', credential_id: /^[0-9a-f]{32}$/ },
+  });
+  await createAccount(operator, { name: 'By hand', members: [] });
+  t.match(latestEvents(store, 1), [
+    { kind: 'account.create', name: 'By hand', actor: 'operator@localhost', source: 'cli', credential: null },
+  ]);
+});
