@@ -2,9 +2,9 @@
  * Limits the requests of credentials (v4: §1.6): counted by token and by account, and by address for those without a valid
  * credential. What has the permissions of an administrator is not limited, so that the operator can always act.
  */
-import rateLimit from '@fastify/rate-limit';
+import rateLimit, { type FastifyRateLimitStore, type FastifyRateLimitStoreCtor } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import { failure } from './errors.js';
 
 const WINDOW_SECONDS = 300;
@@ -14,8 +14,38 @@ const TOKENS_OF_ACCOUNT = 4;
 /** Counts a request and reports the remaining quota to the client. Throws 429/971 when none is left. */
 export type CountRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
-export function registerRateLimit(app: FastifyInstance): void {
-  app.register(rateLimit, { global: false });
+export function registerRateLimit(app: FastifyInstance, clock: Clock): void {
+  app.register(rateLimit, { global: false, store: countsBy(clock) });
+}
+
+/** Who counts at once; the others begin anew. */
+const MOST_COUNTED = 5000;
+
+interface Count {
+  current: number;
+  readonly endMs: number;
+}
+
+/** The package's own counts go by the wall clock: whoever is limited when that is put back by a day stays so for a day. */
+function countsBy(clock: Clock): FastifyRateLimitStoreCtor {
+  return class Counts implements FastifyRateLimitStore {
+    private readonly counts = new Map<string, Count>();
+
+    incr(key: string, tell: Parameters<FastifyRateLimitStore['incr']>[1], timeWindow: number): void {
+      const nowMs = steadyMs(clock);
+      const known = this.counts.get(key);
+      const count = known && known.endMs > nowMs ? known : { current: 0, endMs: nowMs + timeWindow };
+      count.current++;
+      this.counts.delete(key);
+      this.counts.set(key, count);
+      if (this.counts.size > MOST_COUNTED) this.counts.delete(this.counts.keys().next().value!);
+      tell(null, { current: count.current, ttl: count.endMs - nowMs });
+    }
+
+    child(): FastifyRateLimitStore {
+      return new Counts();
+    }
+  };
 }
 
 /** Counts requests, `most` of a token in five minutes; 0 = no limit. */

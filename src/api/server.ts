@@ -133,7 +133,7 @@ export function buildApi(options: ApiOptions): FastifyInstance {
   });
   readBodiesAsOctets(app, base.clock);
   registerSecurityHeaders(app);
-  registerRateLimit(app);
+  registerRateLimit(app, base.clock);
   app.after(() => addHooks(app, options));
   registerRoutes(app, options, assets);
   return app;

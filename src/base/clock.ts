@@ -13,6 +13,8 @@ export interface Clock {
    * was set back by more than a second.
    */
   nowUs(): number;
+  /** How often the wall clock was found put back, by more than time servers do it: what was stamped before may lie in the future. */
+  timesPutBack(): number;
   /** Microseconds of a clock that nobody sets: for intervals. What they count from has no meaning. */
   steadyUs(): number;
   /** Calls `run` once after `delayMs`; the returned function cancels. Does not keep the process alive. */
@@ -74,20 +76,37 @@ export function unreadSince(clock: Clock, readUs: number): number {
   return readUs <= now ? readUs : now - READ_AGAIN_US;
 }
 
+/** Whoever is put back by less makes nothing wait for long. */
+const PUT_BACK_MS = 10_000;
+
 export class SystemClock implements Clock {
   private lastUs = 0;
   /** Between the steady time and that of the wall clock. */
   private aheadUs = 0;
+  /** The latest time that it has said since it was put back. */
+  private latestMs = 0;
+  private backs = 0;
 
   constructor(private readonly system: SystemTime = SYSTEM_TIME) {}
 
   nowMs(): number {
-    return this.system.wallMs();
+    const now = this.system.wallMs();
+    if (now >= this.latestMs) this.latestMs = now;
+    else if (this.latestMs - now > PUT_BACK_MS) {
+      this.backs++;
+      this.latestMs = now;
+    }
+    return now;
+  }
+
+  timesPutBack(): number {
+    this.nowMs();
+    return this.backs;
   }
 
   nowUs(): number {
     const steady = Math.floor(this.system.steadyMs() * 1000);
-    const wall = this.system.wallMs() * 1000;
+    const wall = this.nowMs() * 1000;
     if (Math.abs(steady + this.aheadUs - wall) > PRECISION_US) this.aheadUs = wall - steady;
     const now = steady + this.aheadUs;
     const isBehind = now <= this.lastUs && this.lastUs - now < SMALL_STEP_US;

@@ -17,6 +17,7 @@ import {
   putJobsBack,
   spreadOverdue,
 } from '../store/jobs.js';
+import { boundTimes } from '../store/put-back.js';
 import { attempt, type Result, type Running, Stopping } from './attempt.js';
 import { completeKind, type JobKind, type JobKinds, LeaseLost } from './kind.js';
 import { freeLeases, LEASE_MS, type LeaseWatch, RENEWAL_MS, renewAll, watchLeases } from './leases.js';
@@ -75,6 +76,8 @@ interface State extends RunnerOptions {
   ringsMs: number;
   /** Difference between the wall clock and the monotonic clock, milliseconds; undefined before the first poll. */
   offsetMs: number | undefined;
+  /** How often the clock had been put back at the last poll. */
+  timesPutBack: number;
   renewedMs: number;
 }
 
@@ -95,6 +98,7 @@ export function startRunner(options: RunnerOptions): Runner {
     cancelTimer: () => {},
     ringsMs: Number.POSITIVE_INFINITY,
     offsetMs: undefined,
+    timesPutBack: clock.timesPutBack(),
     renewedMs: steadyMs(clock),
   };
   const endListening = onSchedule(store, (runAtMs) => ringAt(state, runAtMs));
@@ -217,20 +221,25 @@ async function noticeClock(state: State, steady: number): Promise<void> {
   const { store, clock, owner, log } = state;
   const nowMs = clock.nowMs();
   const movedMs = state.offsetMs === undefined ? undefined : nowMs - steady - state.offsetMs;
-  if (movedMs !== undefined && movedMs >= -CLOCK_SET_MS && movedMs <= SLEPT_MS) return;
+  const timesPutBack = clock.timesPutBack();
+  // It may have been ahead between two polls.
+  const wasPutBack = timesPutBack !== state.timesPutBack || (movedMs ?? 0) < -CLOCK_SET_MS;
+  if (movedMs !== undefined && !wasPutBack && movedMs <= SLEPT_MS) return;
   if (movedMs === undefined) {
     const own = leases(store).filter(({ lease_owner }) => lease_owner === owner);
     if (own.length > 0) await freeLeases(store, own, state.kinds, nowMs, 'the process ended while it ran');
   } else
     log.warn({ seconds: Math.round(movedMs / 1000) }, 'the clock was set, or the machine slept; jobs are rescheduled');
-  if (movedMs === undefined || movedMs < 0) await putBack(state, nowMs);
+  if (movedMs === undefined || wasPutBack) await putBack(state, nowMs);
   if (movedMs === undefined || movedMs > 0) await spread(state, nowMs);
   state.offsetMs = nowMs - steady;
+  state.timesPutBack = timesPutBack;
 }
 
 function putBack({ store, known }: State, nowMs: number): Promise<void> {
   return store.write(() => {
     putJobsBack(store, nowMs, CLOCK_SET_MS);
+    boundTimes(store, nowMs, CLOCK_SET_MS);
     for (const { followJobs } of known.values()) followJobs(store);
   });
 }

@@ -1,6 +1,6 @@
 /** The start messages of `serve`: lines for people on a terminal, otherwise the same facts as log lines. */
 import type { Logger } from '../base/log.js';
-import { LINK_MINUTES } from '../control/access/sessions.js';
+import { LINK_MINUTES } from '../control/access/authentication.js';
 import type { AdminReport, DnsListener, DnsReport, EdgeReport, FirstImport } from './ipc.js';
 
 export interface StartFacts {

@@ -471,7 +471,7 @@ t.test('statuses and headers that clients depend on', async (t) => {
 });
 
 t.test('too many requests', async (t) => {
-  const { app, call, token, operator } = await install(t, { rateLimit: 3 });
+  const { app, call, token, operator, clock } = await install(t, { rateLimit: 3 });
   await createAccount(operator, { name: 'Other', members: ['other@example.org'] });
   const tokenOf = () => token({ email: 'other@example.org' });
   const headers = await tokenOf();
@@ -509,4 +509,8 @@ t.test('too many requests', async (t) => {
   for (let i = 0; i < 3; i++) t.equal((await guess('192.0.2.1')).statusCode, 403);
   t.equal((await guess('192.0.2.1')).statusCode, 429, 'who guesses is counted by the address');
   t.equal((await guess('192.0.2.2')).statusCode, 403);
+  clock.putBack(86_400_000);
+  t.equal((await guess('192.0.2.1')).statusCode, 429);
+  clock.advance(301_000);
+  t.equal((await guess('192.0.2.1')).statusCode, 403, 'a clock that is put back by a day makes no limit longer');
 });

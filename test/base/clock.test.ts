@@ -43,6 +43,22 @@ t.test('stamps are unique and in order, also when the clock is put back a little
   }
 });
 
+t.test('that the clock was ahead and is put back is noticed, however short it was', async (t) => {
+  const { system, pass, clock } = settable();
+  clock.nowUs();
+  for (const [aheadMs, times] of [
+    [9000, 0],
+    [2 * DAY, 1],
+    [11_000, 2],
+  ] as const) {
+    system.wallMs += aheadMs;
+    clock.nowMs();
+    system.wallMs -= aheadMs;
+    pass(1);
+    t.equal(clock.timesPutBack(), times);
+  }
+});
+
 t.test('the clocks of the program', async (t) => {
   const clock = new SystemClock();
   t.ok(Math.abs(clock.nowUs() / 1000 - Date.now()) < 60_000, 'microseconds since 1970');

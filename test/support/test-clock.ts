@@ -12,6 +12,7 @@ export class TestClock implements Clock {
   private pending: Pending[] = [];
   private microsecond = 0;
   private backMs = 0;
+  private backs = 0;
 
   constructor(private currentMs: number = Date.UTC(2026, 0, 1)) {}
 
@@ -28,11 +29,16 @@ export class TestClock implements Clock {
     return (this.currentMs + this.backMs) * 1000;
   }
 
+  timesPutBack(): number {
+    return this.backs;
+  }
+
   /** Sets the wall clock back, or forward by a negative time; what is due stays as far away as it was. */
   putBack(ms: number): void {
     this.currentMs -= ms;
     this.backMs += ms;
     this.microsecond = 0;
+    if (ms > 10_000) this.backs++;
     for (const entry of this.pending) entry.dueMs -= ms;
   }
 

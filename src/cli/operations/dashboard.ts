@@ -1,7 +1,8 @@
 /** `zoneplane dashboard`: signing in to the dashboard without typing a key. */
 import type { Command } from 'commander';
 import { UserError } from '../../base/errors.js';
-import { createLoginLink, LINK_MINUTES } from '../../control/access/sessions.js';
+import { LINK_MINUTES } from '../../control/access/authentication.js';
+import { createLoginLink } from '../../control/access/sessions.js';
 import { reachableHost } from '../../roles/announce.js';
 import { readRunning } from '../../roles/data-directory.js';
 import { loginLink } from '../../roles/first-run.js';

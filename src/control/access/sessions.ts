@@ -22,7 +22,7 @@ import { parseId } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
 import { commit } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { isSessionOver, SESSION_IDLE_US } from './authentication.js';
+import { isSessionOver, LINK_MINUTES, SESSION_IDLE_US } from './authentication.js';
 import type { SessionItem } from './item.js';
 import { hashSecret, keyItem, makeSecret } from './keys.js';
 
@@ -35,8 +35,6 @@ export interface SignIn {
 
 /** Sessions end after this time, in microseconds: seven days. */
 const LIFETIME_US = 7 * 24 * 3_600_000_000;
-/** A link for signing in works for fifteen minutes. */
-export const LINK_MINUTES = 15;
 /** Sessions of one credential; the one not used for the longest time ends when there are more. */
 const MOST_SESSIONS = 100;
 const LONGEST_USER_AGENT = 300;

@@ -21,7 +21,6 @@ import {
   findTarget,
   nextDueAt,
   removeTarget,
-  shiftTargets,
   updateTarget,
 } from '../../store/flatten/targets.js';
 import { findMeta, putMeta } from '../../store/meta.js';
@@ -41,8 +40,6 @@ const LOOK_MS = 1000;
 const LONGEST_REST_MS = 10_000;
 /** Milliseconds from a commit to the look that follows it, so that one look serves many commits. */
 const WAKE_MS = 20;
-/** A clock that was put back by more was set, milliseconds. */
-const CLOCK_SET_MS = 10_000;
 /** Milliseconds between two look-ups of targets that are only monitored. */
 const WATCH_MS = 3_600_000;
 /** Milliseconds before a target is retried after the store could not be written, or after a bug. */
@@ -77,8 +74,6 @@ interface Refreshing {
   readonly counts: Record<'changed' | 'same' | 'failed', number>;
   /** How long targets have waited after they were due, milliseconds. */
   waitedMs: number;
-  /** By how much the wall clock differs from one that is never put back, milliseconds. */
-  offsetMs: number;
 }
 
 export async function startFlattenRefresher({ base, resolver, policy }: RefresherOptions): Promise<FlattenRefresher> {
@@ -96,7 +91,6 @@ export async function startFlattenRefresher({ base, resolver, policy }: Refreshe
     resting,
     counts: { changed: 0, same: 0, failed: 0 },
     waitedMs: 0,
-    offsetMs: clock.nowMs() - steadyMs(clock),
   };
   await indexOnce(state.ctx);
   let cancelLook = (): void => {};
@@ -164,7 +158,6 @@ function restMs({ ctx, underWay, resting }: Refreshing, clock: Clock): number {
 
 function refreshDue(state: Refreshing, clock: Clock): void {
   const { places, underWay } = state;
-  followClock(state, clock);
   const running = new Map<number, number>();
   for (const { account } of underWay.values()) running.set(account, (running.get(account) ?? 0) + 1);
   const nowMs = clock.nowMs();
@@ -173,19 +166,6 @@ function refreshDue(state: Refreshing, clock: Clock): void {
     if (row.refresh_at > 0) state.waitedMs += nowMs - row.refresh_at;
     begin(state, row, clock);
   }
-}
-
-/** A clock that was put back by a day must not stop everything for a day. */
-function followClock(state: Refreshing, clock: Clock): void {
-  const offsetMs = clock.nowMs() - steadyMs(clock);
-  const backMs = Math.round(state.offsetMs - offsetMs);
-  state.offsetMs = offsetMs;
-  if (backMs <= CLOCK_SET_MS) return;
-  const { store, log } = state.ctx;
-  log.warn({ backMs }, 'the clock was put back; flattened names are refreshed by the new time');
-  store
-    .write(() => shiftTargets(store, backMs))
-    .catch((error: unknown) => log.error({ err: error }, 'the times of flattened names could not be put back'));
 }
 
 function begin({ underWay, resting, ...state }: Refreshing, row: DueTargetRow, clock: Clock): void {

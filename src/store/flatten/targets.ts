@@ -84,10 +84,6 @@ const statements = perStore((store) => ({
      FROM waiting WHERE zone IS NOT NULL LIMIT ?`,
   ),
   nextDue: store.prepareTuples<[], [number | null]>('SELECT min(refresh_at) FROM flatten_targets'),
-  shift: store.prepare<[ms: number, us: number, us: number]>(
-    `UPDATE flatten_targets SET refresh_at = refresh_at - ?, resolved_at = resolved_at - ?, expires_at = expires_at - ?
-     WHERE refresh_at > 0`,
-  ),
   count: store.prepareTuples<[], [number]>('SELECT count(*) FROM flatten_targets'),
   countDue: store.prepareTuples<[nowMs: number], [number]>(
     'SELECT count(*) FROM flatten_targets WHERE refresh_at <= ?',
@@ -185,11 +181,6 @@ export function dueTargets(
   { account, zone, nowMs, limit }: { account: number; zone: number; nowMs: number; limit: number },
 ): DueTargetRow[] {
   return statements(store).due.all(account, zone, nowMs, limit);
-}
-
-/** The clock was put back by so much: the times of all targets go with it. */
-export function shiftTargets(store: Store, byMs: number): void {
-  statements(store).shift.run(byMs, byMs * 1000, byMs * 1000);
 }
 
 /** Targets that are due, with those that are being asked for. */

@@ -29,6 +29,7 @@ import { createZoneSource } from '../../../src/publish/source.js';
 import { createResolver } from '../../../src/resolver/resolve.js';
 import { createUpstream } from '../../../src/resolver/upstream.js';
 import { countTargets, findTarget, nextDueAt } from '../../../src/store/flatten/targets.js';
+import { boundTimes } from '../../../src/store/put-back.js';
 import { decodeMessage, makeQuery } from '../../support/message.js';
 import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream.js';
 import { seededRandom } from '../../support/seeded-random.js';
@@ -430,8 +431,8 @@ t.test('a clock that is set back by a day stops nothing', async (t) => {
   const before = restMs();
   clock.putBack(86_400_000);
   t.ok(restMs() > 86_000_000, 'it would not be asked for in a day');
+  await ctx.store.write(() => boundTimes(ctx.store, clock.nowMs(), 0));
   wake();
-  await until(() => restMs() <= 86_000_000);
   t.ok(Math.abs(restMs() - before) < 1000, `${restMs()} ms, and ${before} before`);
 });
 
