@@ -40,6 +40,7 @@ import { incomingRoutes } from './secondary-dns/incoming-routes.js';
 import { secondaryZoneRoutes } from './secondary-dns/zone-routes.js';
 import { sessionRoutes } from './sessions/routes.js';
 import { neighbourRoutes } from './unsupported/routes.js';
+import { zoneAnswerRoutes } from './unsupported/zone-answers.js';
 import { userRoutes } from './user/routes.js';
 import { zoneChangeRoutes } from './zone-changes/routes.js';
 import { zoneFileRoutes } from './zone-files/routes.js';
@@ -97,6 +98,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   authorityRoutes,
   packNeighbourRoutes,
   neighbourRoutes,
+  zoneAnswerRoutes,
   graphqlRoutes,
 ];
 

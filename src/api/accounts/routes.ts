@@ -1,6 +1,6 @@
 /** `/accounts`: list, get, and the check of a token within one (v4: §12). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { getAccount, listAccounts } from '../../control/access/accounts.js';
+import { editAccount, getAccount, listAccounts } from '../../control/access/accounts.js';
 import { editQuotas, listQuotas } from '../../control/access/quotas.js';
 import { usage } from '../dns-records/schema.js';
 import { success, successPage } from '../envelope.js';
@@ -10,7 +10,7 @@ import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answersList, answersOne } from '../schema.js';
 import { tokenVerification } from '../user/schema.js';
 import { verifyToken } from '../user/view.js';
-import { account, accountParams, accountQuery, quotaEdit, quotas } from './schema.js';
+import { account, accountEdit, accountParams, accountQuery, quotaEdit, quotas } from './schema.js';
 import { accountView, quotasView } from './view.js';
 
 const tags = ['Accounts'];
@@ -43,6 +43,25 @@ export const accountRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
       schema: { tags, summary: 'Get an account', params: accountParams, response: answersOne(account) },
     },
     async (request) => success(accountView(await getAccount(contextOf(request), request.params.account_id))),
+  );
+
+  app.put(
+    '/accounts/:account_id',
+    {
+      config: { area: 'account', oneCommit: true },
+      schema: {
+        tags,
+        summary: 'Rename an account',
+        params: accountParams,
+        body: accountEdit,
+        response: answersOne(account),
+      },
+    },
+    async (request) => {
+      const { name, type } = request.body;
+      const input = { name, ...(type && { type }) };
+      return success(accountView(await editAccount(contextOf(request), request.params.account_id, input)));
+    },
   );
 
   app.get(

@@ -20,6 +20,11 @@ export const account = z
   })
   .meta({ id: 'Account' });
 
+/** Clients send the whole account that they have read; the name is what can be changed. */
+export const accountEdit = z
+  .object({ name: z.string(), type: z.enum(['standard', 'enterprise']).nullish() })
+  .meta({ id: 'AccountEdit', examples: [{ name: 'Example Ltd' }] });
+
 export type Account = z.output<typeof account>;
 
 const quota = z

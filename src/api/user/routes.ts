@@ -1,10 +1,10 @@
 /** `/user` and the check of a token (v4: §12). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { getUser } from '../../control/access/accounts.js';
+import { editUser, getUser } from '../../control/access/accounts.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';
 import { answersOne } from '../schema.js';
-import { tokenVerification, user } from './schema.js';
+import { tokenVerification, user, userEdit } from './schema.js';
 import { userView, verifyToken } from './view.js';
 
 const tags = ['User'];
@@ -17,6 +17,19 @@ export const userRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
       schema: { tags, summary: 'Get the user of the credential', response: answersOne(user) },
     },
     async (request) => success(userView(await getUser(contextOf(request)))),
+  );
+
+  app.patch(
+    '/user',
+    {
+      config: { area: 'user', oneCommit: true },
+      schema: { tags, summary: 'Edit the names of the user', body: userEdit, response: answersOne(user) },
+    },
+    async (request) => {
+      const { first_name: firstName, last_name: lastName } = request.body;
+      const names = { ...(firstName !== undefined && { firstName }), ...(lastName !== undefined && { lastName }) };
+      return success(userView(await editUser(contextOf(request), names)));
+    },
   );
 
   app.get(

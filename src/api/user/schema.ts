@@ -25,6 +25,19 @@ export const user = z
   })
   .meta({ id: 'User' });
 
+const personName = z.string().max(60).nullish();
+const notStored = z.null().optional().describe('Is not stored here');
+
+export const userEdit = z
+  .object({
+    first_name: personName,
+    last_name: personName,
+    telephone: notStored,
+    country: notStored,
+    zipcode: notStored,
+  })
+  .meta({ id: 'UserEdit', examples: [{ first_name: 'Ada', last_name: 'Lovelace' }] });
+
 export type User = z.output<typeof user>;
 
 export const tokenVerification = z

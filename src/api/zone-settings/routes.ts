@@ -28,7 +28,7 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
       config: { area: 'zoneSettings', zoneState: 'write', oneCommit: true },
       schema: {
         tags,
-        summary: 'Edit several zone settings, all or none',
+        summary: 'Edit several zone settings, all or none; names of no setting are left out and named in `messages`',
         params: zoneParams,
         body: zoneSettingsEdit,
         response: answersList(zoneSetting),
@@ -36,7 +36,9 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
     },
     async (request) => {
       const { zone_id: zoneId } = request.params;
-      return success((await editZoneSettings(contextOf(request), zoneId, request.body.items)).map(zoneSettingView));
+      const { items, unknown } = await editZoneSettings(contextOf(request), zoneId, request.body.items);
+      const messages = unknown.map((name) => ({ code: 1003, message: `Undefined zone setting: ${name.slice(0, 64)}` }));
+      return success(items.map(zoneSettingView), messages);
     },
   );
 

@@ -10,9 +10,9 @@ const value = z.union([z.string(), z.number(), z.record(z.string(), z.unknown())
 
 export const zoneSetting = z
   .object({
-    id: z.enum(ZONE_SETTING_NAMES),
+    id: z.string().meta({ examples: [...ZONE_SETTING_NAMES] }),
     value,
-    editable: z.literal(true),
+    editable: z.boolean().describe('False for what the edge does not do; the value is true of it'),
     modified_on: time.nullable().describe('Null until it is changed'),
     time_remaining: z.int().optional().describe('Only of development_mode: seconds until it ends by itself'),
   })

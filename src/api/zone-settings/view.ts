@@ -3,7 +3,7 @@ import type { ZoneSettingItem } from '../../control/zones/settings.js';
 import { printOptionalTime } from '../times.js';
 import type { ZoneSetting } from './schema.js';
 
-export function zoneSettingView({ name, value, modifiedAt, timeRemaining }: ZoneSettingItem): ZoneSetting {
+export function zoneSettingView({ name, value, isEditable, modifiedAt, timeRemaining }: ZoneSettingItem): ZoneSetting {
   const remaining = timeRemaining === undefined ? {} : { time_remaining: timeRemaining };
-  return { id: name, value, editable: true, modified_on: printOptionalTime(modifiedAt), ...remaining };
+  return { id: name, value, editable: isEditable, modified_on: printOptionalTime(modifiedAt), ...remaining };
 }

@@ -7,6 +7,7 @@ import {
   findAccount,
   insertAccount,
   removeAccount,
+  renameAccount,
 } from '../../store/access/accounts.js';
 import {
   findUserByEmail,
@@ -14,11 +15,12 @@ import {
   insertMembership,
   insertUser,
   membershipsOfUser,
+  renameUser,
   type UserRow,
 } from '../../store/access/users.js';
 import { countBuckets } from '../../store/objects/buckets.js';
 import { zoneIdsOfAccount } from '../../store/zones/zones.js';
-import { maySeeAccount, parseId, requireAccount } from '../guard/access.js';
+import { maySeeAccount, parseId, requireAccount, requireWriter } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
@@ -80,16 +82,46 @@ export async function getAccount(ctx: Context, accountId: string): Promise<Accou
 /** Only for super administrators. */
 export async function createAccount(ctx: Context, input: AccountInput): Promise<AccountItem> {
   if (!ctx.actor.superAdministrator) throw accountFailure('notAllowed');
-  const name = input.name.trim();
-  if (name === '' || name.length > LONGEST_NAME) {
-    throw accountFailure('badInput', { reason: `An account's name has 1 to ${LONGEST_NAME} characters.` });
-  }
+  const name = requireAccountName(input.name);
   const { value } = await commit(ctx, (draft) => {
     const account = addAccount(ctx, draft, name, input.type ?? 'standard');
     for (const email of input.members ?? []) {
       joinAccount(ctx, draft, findOrAddUser(ctx, draft, email, false), account);
     }
     return accountItem(account);
+  });
+  return value;
+}
+
+function requireAccountName(text: string): string {
+  const name = text.trim();
+  if (name === '' || name.length > LONGEST_NAME) {
+    throw accountFailure('badInput', { reason: `An account's name has 1 to ${LONGEST_NAME} characters.` });
+  }
+  return name;
+}
+
+/** Gives the account another name. Its type stays as it is. */
+export async function editAccount(ctx: Context, accountId: string, input: AccountInput): Promise<AccountItem> {
+  requireWriter(ctx.actor);
+  const name = requireAccountName(input.name);
+  const { value } = await commit(ctx, (draft) => {
+    const account = requireAccount(ctx, accountId);
+    const { seq, id, type } = account;
+    if (input.type !== undefined && input.type !== type) {
+      throw accountFailure('badInput', { reason: `The type of an account does not change: this one is ${type}.` });
+    }
+    if (name !== account.name) {
+      renameAccount(ctx.store, seq, name);
+      draft.audit({
+        action: 'account.edit',
+        account: seq,
+        object: id,
+        before: { name: account.name },
+        after: { name },
+      });
+    }
+    return accountItem({ ...account, name });
   });
   return value;
 }
@@ -159,6 +191,32 @@ export async function getUser(ctx: Context): Promise<UserItem> {
   const row = id && findUserById(ctx.store, id);
   if (!row) throw accountFailure('none');
   return userItem(row);
+}
+
+export interface UserEdit {
+  readonly firstName?: string | null;
+  readonly lastName?: string | null;
+}
+
+/** The names of the credential's user; those that are not given stay. */
+export async function editUser(ctx: Context, { firstName, lastName }: UserEdit): Promise<UserItem> {
+  requireWriter(ctx.actor);
+  const { value } = await commit(ctx, (draft) => {
+    const id = parseId(ctx.actor.userId);
+    const before = id && findUserById(ctx.store, id);
+    if (!before) throw accountFailure('none');
+    const names = {
+      first_name: firstName === undefined ? before.first_name : firstName,
+      last_name: lastName === undefined ? before.last_name : lastName,
+    };
+    if (names.first_name === before.first_name && names.last_name === before.last_name) return userItem(before);
+    const after = { ...before, ...names, modified_at: draft.now };
+    renameUser(ctx.store, after);
+    const { first_name, last_name } = before;
+    draft.audit({ action: 'user.edit', object: before.id, before: { first_name, last_name }, after: names });
+    return userItem(after);
+  });
+  return value;
 }
 
 /** The accounts of the credential's user. */

@@ -42,6 +42,7 @@ export const zoneFailure = defineErrors('zones', {
     code: 971,
     text: 'Please wait and consider throttling your request speed. The cache may be purged {most} times a second.',
   },
+  settingFixed: { status: 400, code: 1015, text: 'Not allowed to edit setting for {name}: it is always {value} here.' },
   settingUnknown: { status: 400, code: 1003, text: 'Undefined zone setting: {name}' },
   scansBusy: { status: 429, code: 971, text: '{most} scans are running. Please wait and try again.' },
   badSetting: { status: 400, code: 1007, text: 'Invalid value for zone setting {name}' },

@@ -27,6 +27,34 @@ const READERS: Readers = {
   unique_targets: onOff,
 };
 
+/**
+ * What v4 has and the edge does not do, with the value that is true of it: it can be read, and nothing else be set. What has no
+ * such value is no setting here.
+ */
+export const FIXED_SETTINGS: Readonly<Record<string, 'off'>> = {
+  '0rtt': 'off',
+  always_online: 'off',
+  automatic_https_rewrites: 'off',
+  brotli: 'off',
+  early_hints: 'off',
+  email_obfuscation: 'off',
+  hotlink_protection: 'off',
+  ip_geolocation: 'off',
+  mirage: 'off',
+  opportunistic_encryption: 'off',
+  opportunistic_onion: 'off',
+  polish: 'off',
+  prefetch_preload: 'off',
+  pseudo_ipv4: 'off',
+  response_buffering: 'off',
+  rocket_loader: 'off',
+  server_side_exclude: 'off',
+  sort_query_string_for_cache: 'off',
+  tls_client_auth: 'off',
+  true_client_ip_header: 'off',
+  waf: 'off',
+};
+
 export const ZONE_SETTING_NAMES = Object.keys(READERS) as readonly ZoneSettingName[];
 
 export function readSettingValue(name: ZoneSettingName, value: unknown): ZoneSettings[ZoneSettingName] | undefined {

@@ -15,12 +15,14 @@ import { commitAndRead, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { zoneFailure } from '../rules/zone-failures.js';
 import { developmentModeSeconds, planDevelopmentModeEnd } from './development-mode.js';
-import { readSettingValue, ZONE_SETTING_NAMES } from './setting-values.js';
+import { FIXED_SETTINGS, readSettingValue, ZONE_SETTING_NAMES } from './setting-values.js';
 import { applyChange } from './write.js';
 
 export interface ZoneSettingItem {
-  readonly name: ZoneSettingName;
+  readonly name: string;
   readonly value: ZoneSettings[ZoneSettingName];
+  /** False for what the edge does not do. */
+  readonly isEditable: boolean;
   /** Microseconds since 1970; null until changed. */
   readonly modifiedAt: number | null;
   /** Of `development_mode`: seconds until it ends by itself; 0 while it is off. */
@@ -29,12 +31,13 @@ export interface ZoneSettingItem {
 
 export async function listZoneSettings(ctx: Context, zoneId: string): Promise<ZoneSettingItem[]> {
   const zone = requireZone(ctx, zoneId);
-  return ctx.store.snapshot(() => ZONE_SETTING_NAMES.map((name) => settingItem(ctx, zone, name)));
+  const own = ctx.store.snapshot(() => ZONE_SETTING_NAMES.map((name) => settingItem(ctx, zone, name)));
+  return [...own, ...Object.keys(FIXED_SETTINGS).map(fixedItem)];
 }
 
 export async function getZoneSetting(ctx: Context, zoneId: string, name: string): Promise<ZoneSettingItem> {
   const zone = requireZone(ctx, zoneId);
-  return settingItem(ctx, zone, requireName(name));
+  return isFixed(name) ? fixedItem(name) : settingItem(ctx, zone, requireName(name));
 }
 
 /** PATCH with an unchecked value; setting the current value changes nothing. */
@@ -45,22 +48,50 @@ export async function editZoneSetting(
   sent: unknown,
 ): Promise<ZoneSettingItem> {
   requireZone(ctx, zoneId);
+  if (isFixed(name)) return requireFixed(name, sent, '');
   const [item] = await writeSettings(ctx, zoneId, [readSetting(name, sent, '')]);
   return item!;
 }
 
-/** The same for several settings, all or none. Returns those that were sent. */
+export interface EditedSettings {
+  /** Those that were sent, in their order. */
+  readonly items: readonly ZoneSettingItem[];
+  /** Names of no setting, which were left out. */
+  readonly unknown: readonly string[];
+}
+
+/**
+ * The same for several settings, all or none of those that there are: a client that knows more settings must not fail for that.
+ * Throws when there is none among them.
+ */
 export async function editZoneSettings(
   ctx: Context,
   zoneId: string,
   sent: readonly { readonly id: string; readonly value?: unknown }[],
-): Promise<ZoneSettingItem[]> {
+): Promise<EditedSettings> {
   requireZone(ctx, zoneId);
-  return writeSettings(
-    ctx,
-    zoneId,
-    sent.map(({ id, value }, i) => readSetting(id, value, `/items/${i}`)),
-  );
+  const unknown = sent.flatMap(({ id }) => (isFixed(id) || isKnown(id) ? [] : [id]));
+  if (unknown.length === sent.length) requireName(unknown[0]!);
+  const fixed = sent.flatMap(({ id, value }, i) => (isFixed(id) ? [requireFixed(id, value, `/items/${i}`)] : []));
+  const edits = sent.flatMap(({ id, value }, i) => (isKnown(id) ? [readSetting(id, value, `/items/${i}`)] : []));
+  const written = edits.length === 0 ? [] : await writeSettings(ctx, zoneId, edits);
+  const items = [...written, ...fixed];
+  const inOrder = sent.flatMap(({ id }) => items.find(({ name }) => name === id) ?? []);
+  return { items: inOrder, unknown };
+}
+
+const isFixed = (name: string): boolean => Object.hasOwn(FIXED_SETTINGS, name);
+const isKnown = (text: string): boolean => ZONE_SETTING_NAMES.some((name) => name === text);
+
+function fixedItem(name: string): ZoneSettingItem {
+  return { name, value: FIXED_SETTINGS[name]!, isEditable: false, modifiedAt: null };
+}
+
+/** Throws unless the value is the one that the setting has. */
+function requireFixed(name: string, sent: unknown, place: string): ZoneSettingItem {
+  const value = FIXED_SETTINGS[name]!;
+  if (sent !== value) throw zoneFailure('settingFixed', { name, value }, { pointer: `${place}/value` });
+  return fixedItem(name);
 }
 
 interface SettingEdit {
@@ -117,7 +148,7 @@ function settingItem({ store, clock }: Context, zone: ZoneRow, name: ZoneSetting
   const column = SETTINGS_IN_COLUMNS.find((candidate) => candidate === name);
   const row = zoneSettingRows(store, zone.seq).find((candidate) => candidate.name === name);
   const modifiedAt = column ? zone[`${column}_modified_at`] : (row?.modified_at ?? null);
-  if (name !== 'development_mode') return { name, value, modifiedAt };
+  if (name !== 'development_mode') return { name, value, isEditable: true, modifiedAt };
   const timeRemaining = Math.max(0, developmentModeSeconds(store, zone.seq, clock.nowMs()));
-  return { name, value, modifiedAt, timeRemaining };
+  return { name, value, isEditable: true, modifiedAt, timeRemaining };
 }

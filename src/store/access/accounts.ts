@@ -20,6 +20,7 @@ const statements = perStore((store) => ({
   insert: store.prepare<[seq: number | null, id: Uint8Array, name: string, type: string, createdAt: number]>(
     'INSERT INTO accounts (seq, id, name, type, created_at) VALUES (?, ?, ?, ?, ?)',
   ),
+  rename: store.prepare<[name: string, seq: number]>('UPDATE accounts SET name = ? WHERE seq = ?'),
   remove: store.prepare<[seq: number]>('DELETE FROM accounts WHERE seq = ?'),
 }));
 
@@ -41,6 +42,10 @@ export function insertAccount(store: Store, { id, name, type, created_at }: NewA
   const last = findMeta(store, 'last_account');
   const seq = typeof last === 'number' ? Math.max(last, ...allAccounts(store).map((row) => row.seq)) + 1 : null;
   return statements(store).insert.run(seq, id, name, type, created_at).lastInsertRowid;
+}
+
+export function renameAccount(store: Store, seq: number, name: string): void {
+  statements(store).rename.run(name, seq);
 }
 
 /** Removes an account with its credentials and memberships. Its number is not used again: the audit log still has it. */

@@ -31,6 +31,9 @@ const statements = perStore((store) => ({
   byEmail: store.prepare<[email: string], UserRow>('SELECT * FROM users WHERE email = ?'),
   any: store.prepareTuples<[], [1]>('SELECT 1 FROM users LIMIT 1'),
   insert: store.prepare<SqlValue[]>(insertion('users', USER)),
+  rename: store.prepare<[first: string | null, last: string | null, now: number, seq: number]>(
+    'UPDATE users SET first_name = ?, last_name = ?, modified_at = ? WHERE seq = ?',
+  ),
   membershipsOf: store.prepare<[user: number], MembershipRow>(
     'SELECT id, user, account, created_at FROM memberships WHERE user = ? ORDER BY seq',
   ),
@@ -48,6 +51,10 @@ export function findUser(store: Store, seq: number): UserRow | undefined {
 
 export function findUserById(store: Store, id: Uint8Array): UserRow | undefined {
   return statements(store).byId.get(id);
+}
+
+export function renameUser(store: Store, { seq, first_name, last_name, modified_at }: UserRow): void {
+  statements(store).rename.run(first_name, last_name, modified_at, seq);
 }
 
 /** The schema compares addresses without regard to case. */

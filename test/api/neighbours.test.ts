@@ -1,0 +1,95 @@
+/** What popular clients call beside zones and records, with the vendor's client where it has it. */
+import { execFileSync } from 'node:child_process';
+import Cloudflare from 'cloudflare';
+import t, { type Test } from 'tap';
+import { install } from './installation.js';
+
+async function serve(t: Test) {
+  const installation = await install(t);
+  await installation.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = installation.app.server.address() as { port: number };
+  const apiToken = (await installation.token()).authorization.slice('Bearer '.length);
+  const client = new Cloudflare({ baseURL: `http://127.0.0.1:${port}/client/v4`, maxRetries: 0, apiToken });
+  return { ...installation, client, zone_id: await installation.createZone('example.com') };
+}
+
+t.test('an account and a user get other names', async (t) => {
+  const { call, misfits } = await serve(t);
+  const [home] = (await call('GET', '/accounts')).json.result;
+  const renamed = await call('PUT', `/accounts/${home.id}`, { ...home, name: ' Example Ltd ' });
+  t.match(renamed.json.result, { id: home.id, name: 'Example Ltd', type: home.type });
+  t.equal((await call('GET', `/accounts/${home.id}`)).json.result.name, 'Example Ltd');
+  const type = home.type === 'standard' ? 'enterprise' : 'standard';
+  for (const body of [{}, { name: '' }, { name: 'x'.repeat(101) }, { name: 'Other', type }]) {
+    t.equal((await call('PUT', `/accounts/${home.id}`, body)).status, 400, JSON.stringify(body));
+  }
+  t.equal((await call('PUT', `/accounts/${'0'.repeat(32)}`, { name: 'x' })).status, 404);
+  const user = { first_name: 'Ada', last_name: null, country: null };
+  t.match((await call('PATCH', '/user', user)).json.result, { first_name: 'Ada', last_name: null });
+  t.match((await call('PATCH', '/user', {})).json.result, { first_name: 'Ada' });
+  t.equal((await call('PATCH', '/user', { country: 'US' })).status, 400, 'what is not stored is not accepted');
+  t.match((await call('GET', '/user')).json.result, { first_name: 'Ada', country: null });
+  t.strictSame(misfits, []);
+});
+
+t.test('features that are not here are answered with what is true of them', async (t) => {
+  const { call, client, zone_id, misfits } = await serve(t);
+  t.match(await client.zones.customNameservers.get({ zone_id }), { enabled: false, success: true });
+  const plan = { currency: 'USD', price: 0, state: 'Paid', rate_plan: { id: 'free', scope: 'zone' } };
+  t.match(await client.zones.subscriptions.get({ zone_id }), plan);
+  t.match(await client.zones.subscriptions.update({ zone_id, rate_plan: { id: 'free' } }), plan);
+  await t.rejects(client.zones.subscriptions.update({ zone_id, rate_plan: { id: 'pro' } }), /^400 /);
+  const normalization = { scope: 'none', type: 'rfc3986' } as const;
+  t.match(await client.urlNormalization.get({ zone_id }), normalization);
+  t.match(await client.urlNormalization.update({ zone_id, ...normalization }), normalization);
+  await t.rejects(client.urlNormalization.update({ zone_id, scope: 'both', type: 'cloudflare' }), /^400 /);
+  t.match(await client.argo.tieredCaching.get({ zone_id }), { value: 'off', editable: false });
+  t.match(await client.argo.tieredCaching.edit({ zone_id, value: 'off' }), { id: 'tiered_caching', value: 'off' });
+  await t.rejects(client.argo.tieredCaching.edit({ zone_id, value: 'on' }), /not part of this service/);
+  const names = await call('PUT', `/zones/${zone_id}/custom_ns`, { enabled: false });
+  t.ok(names.json.result.length > 0);
+  t.equal((await call('PUT', `/zones/${zone_id}/custom_ns`, { enabled: true })).status, 400);
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', '/dev/null'];
+  const about = ['-subj', '/CN=example.com', '-addext', 'subjectAltName=DNS:example.com,DNS:*.example.com'];
+  const certificate = execFileSync('openssl', ['req', '-x509', ...key, ...about], { encoding: 'utf8', stdio: 'pipe' });
+  const found = await client.ssl.analyze.create({ zone_id, certificate });
+  t.match(found, { hosts: ['example.com', '*.example.com'], signature: 'ECDSA-SHA256', issuer: 'CN=example.com' });
+  await t.rejects(client.ssl.analyze.create({ zone_id, certificate: 'garbage' }), /^400 /);
+  for (const path of ['custom_ns', 'subscription', 'url_normalization', 'argo/tiered_caching']) {
+    t.equal((await call('GET', `/zones/${'0'.repeat(32)}/${path}`)).status, 404, path);
+  }
+  t.strictSame(misfits, []);
+});
+
+t.test('several settings at once: each by itself known or not, and fixed ones true or not', async (t) => {
+  const { call, client, zone_id, misfits } = await serve(t);
+  const patch = (...items: readonly { id: string; value?: unknown }[]) =>
+    call('PATCH', `/zones/${zone_id}/settings`, { items });
+  const mixed = await patch(
+    { id: 'ssl', value: 'strict' },
+    { id: 'unheard_of', value: 1 },
+    { id: 'brotli', value: 'off' },
+  );
+  t.match(mixed.json, {
+    success: true,
+    result: [
+      { id: 'ssl', value: 'strict', editable: true },
+      { id: 'brotli', value: 'off', editable: false },
+    ],
+    messages: [{ code: 1003, message: 'Undefined zone setting: unheard_of' }],
+  });
+  t.match(await client.zones.settings.get('ssl', { zone_id }), { value: 'strict' });
+  t.match((await patch({ id: 'unheard_of', value: 1 })).json, { success: false, errors: [{ code: 1003 }] });
+  const refused = await patch({ id: 'ssl', value: 'full' }, { id: 'brotli', value: 'on' });
+  t.match(refused.json.errors[0], { code: 1015, source: { pointer: '/items/1/value' } });
+  const wrong = await patch({ id: 'unheard_of', value: 1 }, { id: 'ssl', value: 'loose' });
+  t.match(wrong.json.errors[0], { source: { pointer: '/items/1/value' } });
+  t.match(await client.zones.settings.get('ssl', { zone_id }), { value: 'strict' }, 'nothing is half done');
+  t.match(await client.zones.settings.get('brotli', { zone_id }), { value: 'off', editable: false });
+  await t.rejects(client.zones.settings.edit('brotli', { zone_id, value: 'on' }), /^400 /);
+  t.match(await client.zones.settings.edit('brotli', { zone_id, value: 'off' }), { value: 'off' });
+  await t.rejects(client.zones.settings.get('constructor', { zone_id }), /^400 /);
+  const all = (await call('GET', `/zones/${zone_id}/settings`)).json.result;
+  t.ok(all.some((setting: { id: string; editable: boolean }) => setting.id === 'polish' && !setting.editable));
+  t.strictSame(misfits, []);
+});
