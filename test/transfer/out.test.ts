@@ -253,6 +253,20 @@ t.test('half closed, gone, many, and again and again', async (t) => {
   t.equal(openSpools(), 0, 'no file stays open');
 });
 
+t.test('a zone that was replaced under its serial', async (t) => {
+  const { port, ctx } = await start(t);
+  const read = async () => {
+    const { records } = await transfer(port, SMALL);
+    const octets = (type: number) => records.filter((record) => record.type === type).map(({ rdata }) => rdata);
+    return { soa: octets(6), a: octets(1) };
+  };
+  const before = await read();
+  await importZone(ctx, { source: { text: zoneFile('small.test', ['www 300 IN A 192.0.2.2']) }, replace: true });
+  const after = await read();
+  t.same(after.soa, before.soa);
+  t.same([before.a, after.a], [['c0000201'], ['c0000202']]);
+});
+
 t.test('differences from serials that the zone never had', async (t) => {
   const { port } = await start(t);
   const types = async (from: number): Promise<number[]> =>

@@ -113,13 +113,8 @@ export async function editAccount(ctx: Context, accountId: string, input: Accoun
     }
     if (name !== account.name) {
       renameAccount(ctx.store, seq, name);
-      draft.audit({
-        action: 'account.edit',
-        account: seq,
-        object: id,
-        before: { name: account.name },
-        after: { name },
-      });
+      const change = { before: { name: account.name }, after: { name } };
+      draft.event({ kind: 'account.edit', account: seq, id, name, ...change });
     }
     return accountItem({ ...account, name });
   });
@@ -213,7 +208,8 @@ export async function editUser(ctx: Context, { firstName, lastName }: UserEdit):
     const after = { ...before, ...names, modified_at: draft.now };
     renameUser(ctx.store, after);
     const { first_name, last_name } = before;
-    draft.audit({ action: 'user.edit', object: before.id, before: { first_name, last_name }, after: names });
+    const change = { before: { first_name, last_name }, after: names };
+    draft.event({ kind: 'user.edit', id: before.id, name: before.email, ...change });
     return userItem(after);
   });
   return value;

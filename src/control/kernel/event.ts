@@ -3,8 +3,8 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 
 /** All kinds of events: what it is about, and what became of it. */
 export const EVENT_KINDS = [
-  ...(['account.create', 'account.delete', 'account.dns_settings', 'account_quota.edit'] as const),
-  ...(['user.create', 'membership.create', 'hostname_allowance.edit'] as const),
+  ...(['account.create', 'account.edit', 'account.delete', 'account.dns_settings', 'account_quota.edit'] as const),
+  ...(['user.create', 'user.edit', 'membership.create', 'hostname_allowance.edit'] as const),
   ...(['key.create', 'key.edit', 'key.roll', 'key.revoke', 'sign_in.refuse'] as const),
   ...(['session.create', 'session.delete', 'login_link.create'] as const),
   ...(['zone.create', 'zone.edit', 'zone.delete', 'dns_settings.edit', 'zone.import', 'zone.restore'] as const),

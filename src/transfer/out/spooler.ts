@@ -13,8 +13,11 @@ export interface SpoolerOptions extends SpoolThreadData {
 }
 
 export interface Spooler {
-  /** The spool of a zone with this serial: a new one, or one that other transfers use. */
-  spool(order: SpoolOrder, serial: number): Spool;
+  /**
+   * The spool of this version of a zone: a new one, or one that other transfers use. A serial would not do, because a replacement may
+   * keep it.
+   */
+  spool(order: SpoolOrder, version: number): Spool;
   close(): Promise<void>;
 }
 
@@ -41,8 +44,8 @@ export function createSpooler({ dataDir, serving, clock }: SpoolerOptions): Spoo
   };
 
   return {
-    spool(order, serial) {
-      const key = `${order.zone} ${serial} ${order.from ?? 'whole'}`;
+    spool(order, version) {
+      const key = `${order.zone} ${version} ${order.from ?? 'whole'}`;
       const shared = known.get(key);
       if (shared?.isUsable) return shared;
       if (shared) forget(key, shared);

@@ -83,7 +83,7 @@ export function createTransfers(options: TransferOptions): Transfers {
       return;
     }
     try {
-      const spool = spooler.spool({ zone: zone.seq, from }, zone.serial);
+      const spool = spooler.spool({ zone: zone.seq, from }, zone.version);
       let octets = 0;
       for await (const frames of framesFor(granted, spool.blocks(), clock)) {
         octets += frames.length;
