@@ -59,6 +59,8 @@ export interface Store {
    * Store.rehearse}.
    */
   replay(entry: Entry, timeoutMs?: number): boolean;
+  /** The same for several entries in one transaction: all of them, or none. */
+  replayAll(entries: readonly Entry[], timeoutMs?: number): void;
   /** The last log entry that this copy has applied. */
   position(): Position;
   /** For migrations only: one write transaction in which `work` receives a function that runs any SQL. */
@@ -231,6 +233,12 @@ class SqliteStore implements Store {
 
   replay(entry: Entry, timeoutMs?: number): boolean {
     return this.immediate(() => this.replayer.apply(entry), timeoutMs);
+  }
+
+  replayAll(entries: readonly Entry[], timeoutMs?: number): void {
+    this.immediate(() => {
+      for (const entry of entries) this.replayer.apply(entry);
+    }, timeoutMs);
   }
 
   position(): Position {

@@ -40,6 +40,8 @@ export interface EntryLog {
    * Absent: all are equally fast.
    */
   takeTurn?(wasBeaten: boolean): Promise<Turn | undefined>;
+  /** The copy has applied these entries. */
+  noteApplied?(entries: readonly Entry[]): void;
 }
 
 export interface Turn {
@@ -106,12 +108,46 @@ export async function catchUp(
 ): Promise<void> {
   for (;;) {
     const { entries, isEnd } = await log.read(store.position(), READ_AT_ONCE, patience);
-    for (const entry of entries) {
-      await applyWhenFree(store, entry);
-      onEntry(entry);
+    for (const together of inTransactions(entries)) {
+      await applyTogether(store, together);
+      log.noteApplied?.(together);
+      together.forEach(onEntry);
     }
     if (isEnd) return;
   }
+}
+
+/** Octets of bodies that are applied in one transaction, which nothing else in this process interrupts. */
+const MOST_TOGETHER = 128 << 10;
+
+/** Entries that are applied in one transaction; a migration has its own. */
+function* inTransactions(entries: readonly Entry[]): Generator<readonly Entry[]> {
+  let together: Entry[] = [];
+  let octets = 0;
+  for (const entry of entries) {
+    const isApart = migrationOf(entry.body) !== undefined;
+    if (together.length > 0 && (isApart || octets + entry.body.length > MOST_TOGETHER)) {
+      yield together;
+      together = [];
+      octets = 0;
+    }
+    together.push(entry);
+    // Nothing joins a migration.
+    octets += isApart ? MOST_TOGETHER : entry.body.length;
+  }
+  if (together.length > 0) yield together;
+}
+
+async function applyTogether(store: Store, entries: readonly Entry[]): Promise<void> {
+  if (entries.length > 1) {
+    try {
+      return await whenFree((attemptMs) => store.replayAll(entries, attemptMs));
+    } catch (error) {
+      // Those before the one that is refused are applied one by one.
+      if (!(error instanceof EntryRefused)) throw error;
+    }
+  }
+  for (const entry of entries) await applyWhenFree(store, entry);
 }
 
 interface WriteParts {
@@ -141,7 +177,7 @@ async function writeOnce<T>({ store, log, random, timeoutMs, patience }: WritePa
       const entry = { number: number + 1, id: random.uuid(), after, schema: value.schema, body: written };
       if (await log.append(entry, patience)) {
         noteOwn(store, entry.number);
-        await applyOwn(store, entry);
+        await applyOwn(store, entry, log);
         return value.result;
       }
       turn ??= await log.takeTurn?.(true);
@@ -165,8 +201,11 @@ async function writeOnce<T>({ store, log, random, timeoutMs, patience }: WritePa
  * The entry is durable, whatever happens here: a full disk or a fault of this copy keeps it from being applied, but not
  * from being answered. The next look at the log tries again.
  */
-async function applyOwn(store: Store, entry: Entry): Promise<void> {
-  await applyWhenFree(store, entry).catch(() => undefined);
+async function applyOwn(store: Store, entry: Entry, log: EntryLog): Promise<void> {
+  await applyWhenFree(store, entry).then(
+    () => log.noteApplied?.([entry]),
+    () => undefined,
+  );
 }
 
 /** No other copy was first, but the log does not accept the next entry: it has lost entries that this copy has. */

@@ -117,6 +117,46 @@ t.test('a rehearsal leaves nothing behind and returns its statements', async (t)
   t.strictSame(notes(other), ['kept', 'part']);
 });
 
+t.test('entries that are read together are applied together, up to one that is refused', async (t) => {
+  const log = new MemoryLog();
+  const [store, other] = (await openCopies(t, 2, log)) as [Store, Store];
+  for (let index = 0; index < 30; index++) await store.write(() => put(store, `n${index}`));
+  const transactions = async (work: () => Promise<unknown>): Promise<number> => {
+    let seen = 0;
+    const { replay, replayAll } = other;
+    const counted =
+      <Given extends unknown[], Result>(apply: (...given: Given) => Result) =>
+      (...given: Given): Result => {
+        seen++;
+        return apply.apply(other, given);
+      };
+    Object.assign(other, { replay: counted(replay), replayAll: counted(replayAll) });
+    await work();
+    Object.assign(other, { replay, replayAll });
+    return seen;
+  };
+  t.equal(await transactions(() => catchUp(other, log)), 1);
+  t.strictSame(notes(other), notes(store));
+  for (let index = 30; index < 33; index++) await store.write(() => put(store, `n${index}`));
+  const last = store.position();
+  const entry = { number: last.number + 1, id: 'x', after: last.id, schema: SCHEMA_VERSION, body: Uint8Array.of(9) };
+  log.entries.push(entry);
+  await transactions(() => t.rejects(catchUp(other, log), { name: 'EntryRefused', entry: entry.number }));
+  t.strictSame(other.position(), last, 'those before it are there');
+  log.entries.pop();
+  const large = 'x'.repeat(200_000);
+  for (let index = 0; index < 3; index++)
+    log.entries.push(
+      entryAfter(log, store.rehearse(() => put(store, `${index}${random.bytes(100_000).toString()}${large}`)).written!),
+    );
+  t.equal(await transactions(() => catchUp(other, log)), 3, 'large ones do not keep others waiting for long');
+});
+
+function entryAfter({ entries }: MemoryLog, body: Uint8Array): Entry {
+  const last = entries.at(-1)!;
+  return { number: last.number + 1, id: random.uuid(), after: last.id, schema: SCHEMA_VERSION, body };
+}
+
 t.test('entries that cannot be applied leave nothing behind', async (t) => {
   const [store, other] = (await openCopies(t, 2)) as [Store, Store];
   const first = entryOf(store, () => put(store, 'first'));

@@ -126,8 +126,7 @@ export async function commitAlone<T, Result>(
 
 async function drain(store: Store, queue: Queue): Promise<void> {
   for (let jobs = queue.jobs.take(MOST_TOGETHER); jobs.length > 0; jobs = queue.jobs.take(MOST_TOGETHER)) {
-    if (jobs.length > 1) queue.jobs.putBack(await runTogether(store, jobs));
-    else await runOne(jobs[0]!);
+    queue.jobs.putBack(await runTogether(store, queue, jobs));
   }
   queue.draining = false;
 }
@@ -142,14 +141,19 @@ async function runOne(job: Job): Promise<void> {
 }
 
 /**
- * Runs and settles as many of the first jobs as one transaction takes in time, and returns the others; never throws.
+ * Runs and settles as many of the first jobs as one transaction takes in time, and returns the others; never throws. What is
+ * requested while they wait for the lock, or for the turn of this node in a cluster, joins them.
  */
-async function runTogether(store: Store, jobs: readonly Job[]): Promise<readonly Job[]> {
-  const first = jobs[0]!;
-  const oldest = jobs.reduce((a, b) => (b.sinceMs < a.sinceMs ? b : a));
+async function runTogether(store: Store, queue: Queue, taken: readonly Job[]): Promise<readonly Job[]> {
+  const first = taken[0]!;
+  const oldest = taken.reduce((a, b) => (b.sinceMs < a.sinceMs ? b : a));
+  let jobs = taken;
   let ran: (() => void)[] = [];
   try {
-    const work = (): void => void (ran = runParts(store, jobs));
+    const work = (): void => {
+      jobs = [...jobs, ...queue.jobs.take(MOST_TOGETHER - jobs.length)];
+      ran = runParts(store, jobs);
+    };
     await store.write(work, undefined, waitedMs(oldest));
     for (const settle of ran) settle();
     return jobs.slice(ran.length);
