@@ -9,6 +9,12 @@ export const objectFailure = defineErrors('objects', {
   noBucket: { status: 404, code: 10006, text: 'The specified bucket does not exist.' },
   missing: { status: 404, code: 10007, text: 'The specified key does not exist.' },
   metadataTooLarge: { status: 400, code: 10012, text: 'The metadata of the object is larger than {limit} octets.' },
+  /** It never was, was given up or completed. */
+  noUpload: { status: 404, code: 10024, text: 'The specified multipart upload does not exist.' },
+  badPart: { status: 400, code: 10025, text: 'One or more of the specified parts could not be found.' },
+  partTooSmall: { status: 400, code: 10011, text: 'A part that is not the last one is smaller than {least} octets.' },
+  noParts: { status: 501, code: 10001, text: 'Uploads in parts need a place for large bodies, such as --objects.' },
+  tooManyUploads: { status: 400, code: 10001, text: 'The bucket has {most} uploads that are not complete.' },
   incomplete: { status: 400, code: 10013, text: 'The body ended before its announced length.' },
   badKey: { status: 400, code: 10020, text: 'The specified object name is not valid.' },
   precondition: { status: 412, code: 10031, text: 'At least one of the preconditions you specified did not hold.' },

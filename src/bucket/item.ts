@@ -7,7 +7,7 @@ export function objectEntry(row: EntryRow): ObjectEntry {
   return {
     key: row.key,
     size: row.size,
-    etag: toHex(row.md5),
+    etag: row.parts === null ? toHex(row.md5) : `${toHex(row.md5)}-${row.parts}`,
     storageClass: row.storage_class,
     uploadedAt: row.uploaded_at,
   };
@@ -17,6 +17,8 @@ export function objectItem(row: ObjectRow): ObjectItem {
   return {
     ...objectEntry(row),
     version: row.version,
+    ...(row.parts !== null && { parts: row.parts }),
+    ...(row.checksum !== null && { checksum: row.checksum }),
     httpMetadata: JSON.parse(row.http_metadata),
     customMetadata: JSON.parse(row.custom_metadata),
   };

@@ -21,7 +21,10 @@ export interface ObjectEntry {
   readonly key: string;
   /** Octets. */
   readonly size: number;
-  /** MD5 of the body in hexadecimal, without quotes. */
+  /**
+   * Without quotes: MD5 of the body in hexadecimal or, of one that was uploaded in parts, that of the MD5s of its parts, a hyphen and
+   * their number.
+   */
   readonly etag: string;
   readonly storageClass: StorageClass;
   /** Microseconds since 1970. */
@@ -31,6 +34,10 @@ export interface ObjectEntry {
 export interface ObjectItem extends ObjectEntry {
   /** A UUID that changes with every upload. */
   readonly version: string;
+  /** Parts in which it was uploaded; undefined when it came as one. */
+  readonly parts?: number;
+  /** What the client sent with it: name and value in base64, separated by a blank. */
+  readonly checksum?: string;
   readonly httpMetadata: HttpMetadata;
   readonly customMetadata: Readonly<Record<string, string>>;
 }
@@ -56,6 +63,8 @@ export interface PutOptions {
    */
   readonly mayReplace?: ((existing: ObjectItem | undefined) => boolean) | undefined;
   readonly beforeWrite?: BeforeWrite | undefined;
+  /** A checksum to be kept with the object; asked once the body has come. */
+  readonly checksum?: (() => string | undefined) | undefined;
 }
 
 /**

@@ -32,6 +32,8 @@ import { type Runner, startRunner } from '../jobs/runner.js';
 import { scheduleOnce } from '../jobs/schedule.js';
 import type { Store } from '../store/driver.js';
 import { nextJobAt } from '../store/jobs.js';
+import { hasGarbage } from '../store/objects/objects.js';
+import { hasUploads } from '../store/objects/uploads.js';
 import { checkAfterStart, incomingJobs } from '../transfer/in/jobs.js';
 import type { RefreshParts } from '../transfer/in/refresh.js';
 import type { ClusterMember } from './cluster/member.js';
@@ -63,7 +65,7 @@ const OWNER = 'admin';
 
 /** Every kind of job. */
 function jobKinds(parts: JobParts): JobKinds {
-  const { objects, sharesBodies, base, hostnames, ownCertificate, incoming, member, dataDir, clock } = parts;
+  const { objects, base, hostnames, ownCertificate, incoming, member, dataDir, clock } = parts;
   return {
     [HOSTNAME_JOB]: hostnameJobs(base, hostnames),
     ...certificateJobs(hostnames.certificates),
@@ -95,10 +97,15 @@ function jobKinds(parts: JobParts): JobKinds {
     sweep_objects: {
       async handler({ clock }) {
         const isDone = await objects.sweep();
-        return { againAtMs: clock.nowMs() + (isDone ? (sharesBodies ? HOUR_MS : DAY_MS) : HELD_MS) };
+        return { againAtMs: clock.nowMs() + (isDone ? (isOften(parts) ? HOUR_MS : DAY_MS) : HELD_MS) };
       },
     },
   };
+}
+
+/** Bodies that other nodes may be reading, and those of parts, are removed by sweeps alone. */
+function isOften({ sharesBodies, store }: JobParts): boolean {
+  return sharesBodies || hasUploads(store) || hasGarbage(store);
 }
 
 /** Starts the runner and schedules the permanent jobs. */

@@ -5,17 +5,11 @@ import { isLoopback, parsePeerAddress } from '../base/ip.js';
 import { isBrokenOff } from '../bucket/receive-body.js';
 import { bodyOf } from '../bucket/store-object.js';
 import { clientScheme } from '../http/forwarded.js';
-import { type ChecksumName, readChecksum, readContentMd5, startChecksum, valueOfTrailer } from './checksums.js';
+import { type Checksum, readChecksum, readContentMd5, startChecksum, valueOfTrailer } from './checksums.js';
 import { S3Error } from './errors.js';
 import { fieldOf, type S3Request } from './request.js';
 import { readChunks } from './signature/chunks.js';
 import { UNSIGNED_PAYLOAD } from './signature/verify.js';
-
-export interface Checksum {
-  readonly name: ChecksumName;
-  /** In base64. */
-  readonly value: string;
-}
 
 export interface CheckedBody {
   /** Octets, without what chunks add. */

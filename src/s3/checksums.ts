@@ -119,3 +119,40 @@ export function readContentMd5(headers: Fields): Buffer | undefined {
   if (octets.length !== 16 || octets.toString('base64') !== String(field)) throw new S3Error('InvalidDigest');
   return octets;
 }
+
+/** A checksum with its value in base64. */
+export interface Checksum {
+  readonly name: ChecksumName;
+  readonly value: string;
+}
+
+/** As it is kept with an object. */
+export function checksumText(checksum: Checksum | undefined): string | undefined {
+  return checksum && `${checksum.name} ${checksum.value}`;
+}
+
+/** What is kept; undefined when nothing is. */
+export function checksumOf(text: string | undefined): Checksum | undefined {
+  const [name, value] = text?.split(' ') ?? [];
+  const known = CHECKSUMS.find((each) => each === name);
+  return known && value !== undefined ? { name: known, value } : undefined;
+}
+
+/** The header fields of what is kept. */
+export function checksumFields(text: string | undefined): Record<string, string> {
+  const checksum = checksumOf(text);
+  if (!checksum) return {};
+  const type = checksum.value.includes('-') ? 'COMPOSITE' : 'FULL_OBJECT';
+  return { [fieldOf(checksum.name)]: checksum.value, 'x-amz-checksum-type': type };
+}
+
+/** That of an object in parts: the checksum of the checksums of its parts. Undefined where they have different ones, or none. */
+export function composeChecksums(texts: readonly (string | undefined)[]): string | undefined {
+  const parts = texts.map(checksumOf);
+  const name = parts[0]?.name;
+  // CRC-64/NVME is that of the whole octets, which nobody has read together.
+  if (name === undefined || name === 'crc64nvme' || parts.some((part) => part?.name !== name)) return undefined;
+  const running = startChecksum(name);
+  for (const part of parts) running.update(Buffer.from(part!.value, 'base64'));
+  return `${name} ${running.digest().toString('base64')}-${parts.length}`;
+}

@@ -170,3 +170,8 @@ function digestOf(cursor: string, { prefix, delimiter }: Listing): string {
   const text = JSON.stringify([prefix, delimiter, cursor]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 12);
 }
+
+/** The same account, as who began an upload. */
+export function initiatorOf({ caller }: S3Request): Xml {
+  return parent('Initiator', element('ID', caller.accountId), element('DisplayName', caller.accountId));
+}

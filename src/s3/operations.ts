@@ -18,6 +18,15 @@ import { requireBucketNamed } from './caller.js';
 import { S3Error } from './errors.js';
 import { listObjectsV1, listObjectsV2 } from './lists.js';
 import { refuseUnknown } from './metadata.js';
+import {
+  abortUpload,
+  completeUpload,
+  copyPart,
+  createUpload,
+  listParts,
+  listUploads,
+  uploadPart,
+} from './multipart.js';
 import { getObject, getObjectAttributes, headObject } from './read-object.js';
 import { type Fields, fieldOf, type S3Request } from './request.js';
 import { parameterOf, type Target } from './target.js';
@@ -102,6 +111,13 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ['object GET', row('GetObject', 'objects', 'read', atBucket(getObject))],
   ['object HEAD', row('HeadObject', 'objects', 'read', atBucket(headObject))],
   ['object DELETE', row('DeleteObject', 'objects', 'write', atBucket(deleteObject))],
+  ['bucket GET uploads', row('ListMultipartUploads', 'objects', 'read', atBucket(listUploads))],
+  ['object POST uploads', row('CreateMultipartUpload', 'objects', 'write', createUpload)],
+  ['object PUT partNumber uploadId', row('UploadPart', 'objects', 'write', atBucket(uploadPart))],
+  ['object PUT copy partNumber uploadId', row('UploadPartCopy', 'objects', 'write', copyPart)],
+  ['object POST uploadId', row('CompleteMultipartUpload', 'objects', 'write', atBucket(completeUpload))],
+  ['object DELETE uploadId', row('AbortMultipartUpload', 'objects', 'write', atBucket(abortUpload))],
+  ['object GET uploadId', row('ListParts', 'objects', 'read', atBucket(listParts))],
   ['object GET attributes', row('GetObjectAttributes', 'objects', 'read', atBucket(getObjectAttributes))],
   ['object GET acl', row('GetObjectAcl', 'objects', 'read', getAcl)],
   ['object PUT acl', row('PutObjectAcl', 'objects', 'write', putAcl)],
@@ -112,14 +128,14 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DEL
 export function chooseOperation(method: string, target: Target, headers: Fields): Operation {
   const place = target.bucket === undefined ? 'service' : target.key === undefined ? 'bucket' : 'object';
   const named = new Set(target.query.map(([name]) => name).filter((name) => SUB_RESOURCES.has(name)));
-  const subs = [...named].sort();
+  const subs = [...named];
   if (place === 'bucket' && subs.length === 0 && method === 'GET' && parameterOf(target.query, 'list-type') === '2') {
     subs.push('list-type');
   }
   if (place === 'object' && method === 'PUT' && fieldOf(headers, 'x-amz-copy-source') !== undefined) subs.push('copy');
   // Without an upload it names nothing, and must not replace the object.
   if (method === 'PUT' && parameterOf(target.query, 'partNumber') !== undefined) subs.push('partNumber');
-  const found = OPERATIONS.get([`${place} ${method}`, ...subs].join(' '));
+  const found = OPERATIONS.get([`${place} ${method}`, ...subs.sort()].join(' '));
   if (found) return found;
   if (!METHODS.has(method)) throw new S3Error('MethodNotAllowed');
   if (subs.length > 0) throw new S3Error('NotImplemented', `${method} with ${subs.join(' and ')} is not implemented.`);

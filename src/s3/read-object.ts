@@ -6,11 +6,13 @@ import type { Range } from '../http/range.js';
 import { notModifiedHeaders, selectParts } from '../http/selection.js';
 import type { BucketRow } from '../store/objects/buckets.js';
 import { readNothing } from './body.js';
+import { checksumFields, checksumOf } from './checksums.js';
 import { S3Error } from './errors.js';
 import { objectFields, printStorageClass } from './metadata.js';
+import { rangeOfPart } from './multipart.js';
 import { fieldOf, type S3Request, sendXml } from './request.js';
 import { parameterOf } from './target.js';
-import { documentOf, element } from './xml.js';
+import { documentOf, element, parent } from './xml.js';
 
 /** Parameters that replace header fields of an answer. */
 const OVERRIDES = [
@@ -27,7 +29,7 @@ export async function headObject(request: S3Request, bucket: BucketRow, key: str
   const { options, response } = request;
   const item = options.objects.find(bucket.seq, key);
   if (!item) throw objectFailure('missing');
-  const { status, fields, range } = answerFor(request, item);
+  const { status, fields, range } = answerFor(request, item, rangeOfPart(request, bucket, key));
   const length = range ? range.last - range.first + 1 : item.size;
   response.writeHead(status, status === 304 ? fields : { ...fields, 'content-length': length });
   response.end();
@@ -39,17 +41,17 @@ export async function getObject(request: S3Request, bucket: BucketRow, key: stri
   const found = await options.objects.open(bucket.seq, key, raw.socket.remoteAddress ?? '');
   if (!found) throw objectFailure('missing');
   try {
-    await send(request, found);
+    await send(request, found, rangeOfPart(request, bucket, key));
   } finally {
     await found.close();
   }
   if (response.destroyed) return;
 }
 
-async function send(request: S3Request, found: OpenObject): Promise<void> {
+async function send(request: S3Request, found: OpenObject, part: Range | undefined): Promise<void> {
   const { response } = request;
   const { size } = found.item;
-  const { status, fields, range } = answerFor(request, found.item);
+  const { status, fields, range } = answerFor(request, found.item, part);
   if (status === 304) {
     response.writeHead(304, fields).end();
     return;
@@ -79,9 +81,8 @@ interface Answer {
 }
 
 /** Conditions first, then the range. Throws 412 and 416. */
-function answerFor({ raw, target, headers }: S3Request, item: ObjectItem): Answer {
+function answerFor({ target, headers }: S3Request, item: ObjectItem, part: Range | undefined): Answer {
   const { query } = target;
-  const part = parameterOf(query, 'partNumber');
   const range = fieldOf(headers, 'range');
   if (part !== undefined && range !== undefined) {
     throw new S3Error('InvalidRequest', 'Cannot specify both Range header and partNumber query parameter.');
@@ -94,28 +95,20 @@ function answerFor({ raw, target, headers }: S3Request, item: ObjectItem): Answe
   const fields: Record<string, string | number> = objectFields(item);
   if (status === 304) return { status, fields: notModifiedHeaders(fields), range: undefined };
   for (const name of OVERRIDES) override(fields, name, parameterOf(query, `response-${name}`));
-  if (raw.method === 'HEAD' || ranges.length <= 1) {
-    const [only] = part === undefined ? ranges : [rangeOfPart(part, item)];
-    if (!only) return { status: 200, fields, range: undefined };
+  if (part && item.parts !== undefined) fields['x-amz-mp-parts-count'] = item.parts;
+  const only = part ?? ranges[0];
+  if (only) {
     if (item.size > 0) fields['content-range'] = `bytes ${only.first}-${only.last}/${item.size}`;
     return { status: 206, fields, range: only };
   }
-  return { status: 200, fields, range: undefined };
+  const wantsChecksum = fieldOf(headers, 'x-amz-checksum-mode')?.toUpperCase() === 'ENABLED';
+  return { status: 200, fields: { ...fields, ...(wantsChecksum && checksumFields(item.checksum)) }, range: undefined };
 }
 
 function override(fields: Record<string, string | number>, name: string, value: string | undefined): void {
   if (value === undefined) return;
   if (!/^[\x20-\x7e]*$/.test(value)) throw new S3Error('InvalidArgument', `response-${name} is not a header value.`);
   fields[name] = value;
-}
-
-/** An object that was uploaded at once is its own first part. */
-function rangeOfPart(part: string, { size }: ObjectItem): Range {
-  if (!/^\d{1,5}$/.test(part) || Number(part) < 1) {
-    throw new S3Error('InvalidArgument', 'Part number must be an integer between 1 and 10000, inclusive.');
-  }
-  if (Number(part) > 1) throw new S3Error('InvalidRange', 'The requested part does not exist.');
-  return { first: 0, last: size - 1 };
 }
 
 /** `x-amz-object-attributes` names what is shown. */
@@ -129,10 +122,17 @@ export async function getObjectAttributes(request: S3Request, bucket: BucketRow,
       .map((name) => name.trim()),
   );
   if (wanted.size === 0) throw new S3Error('InvalidArgument', 'x-amz-object-attributes names nothing.');
+  const checksum = checksumOf(item.checksum);
   const show = (name: string, value: string | number): string => (wanted.has(name) ? element(name, value) : '');
   const document = documentOf(
     'GetObjectAttributesResponse',
     show('ETag', item.etag),
+    checksum && wanted.has('Checksum')
+      ? parent('Checksum', element(`Checksum${checksum.name.toUpperCase()}`, checksum.value))
+      : '',
+    item.parts !== undefined && wanted.has('ObjectParts')
+      ? parent('ObjectParts', element('TotalPartsCount', item.parts))
+      : '',
     show('StorageClass', printStorageClass(item.storageClass)),
     show('ObjectSize', item.size),
   );

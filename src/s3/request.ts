@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.js';
 import type { CidrSet } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import type { BucketMetrics } from '../bucket/application-metrics.js';
-import type { ObjectStore } from '../bucket/object-store.js';
+import type { UploadingStore } from '../bucket/uploads/uploads.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import type { Caller } from './caller.js';
 import type { Signed } from './signature/verify.js';
@@ -15,7 +15,7 @@ export type Fields = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface DoorOptions {
   readonly base: ContextBase;
-  readonly objects: ObjectStore;
+  readonly objects: UploadingStore;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: BucketMetrics;

@@ -1,12 +1,12 @@
 /** PutObject, CopyObject, DeleteObject and DeleteObjects. */
 import { createBucket } from '../bucket/buckets.js';
 import { objectFailure } from '../bucket/errors.js';
-import { isObjectKey, type ObjectItem } from '../bucket/object-store.js';
+import { isObjectKey, type ObjectItem, type OpenObject } from '../bucket/object-store.js';
 import { judgeRead, judgeWrite } from '../http/conditions.js';
 import type { BucketRow } from '../store/objects/buckets.js';
 import { openBody, readDocument, readNothing } from './body.js';
 import { requireBucketNamed } from './caller.js';
-import { readContentMd5 } from './checksums.js';
+import { checksumFields, checksumText, readContentMd5 } from './checksums.js';
 import { S3Error } from './errors.js';
 import { printTime } from './lists.js';
 import { readCustomMetadata, readHttpMetadata, readStorageClass } from './metadata.js';
@@ -19,8 +19,8 @@ const LARGEST_COPY = 5 * 1024 ** 3;
 const LONGEST_DELETION = 2 << 20;
 const MOST_DELETED = 1000;
 
-/** Conditions under other names. */
-function conditionsOf(headers: Fields, prefix = ''): Record<string, string | undefined> {
+/** Conditions, or those under other names. */
+export function conditionsOf(headers: Fields, prefix = ''): Record<string, string | undefined> {
   return Object.fromEntries(CONDITIONS.map((name) => [name, fieldOf(headers, prefix + name)]));
 }
 
@@ -39,23 +39,20 @@ export async function putObject(request: S3Request, name: string, key: string): 
     md5,
     mayReplace: (existing) => judgeWrite(conditionsOf(headers), existing),
     beforeWrite: caller.stillMay,
+    checksum: () => checksumText(body.checksum()),
   });
-  const checksum = body.checksum();
-  sendEmpty(request, 200, {
-    etag: `"${etag}"`,
-    ...(checksum && { [`x-amz-checksum-${checksum.name}`]: checksum.value }),
-    ...encryption(headers),
-  });
+  const kept = checksumFields(checksumText(body.checksum()));
+  sendEmpty(request, 200, { etag: `"${etag}"`, ...kept, ...encryptionFields(headers) });
 }
 
 /** All that is stored is written to a disk of the operator: whoever asks for it is told so. */
-function encryption(headers: Fields): Record<string, string> {
+export function encryptionFields(headers: Fields): Record<string, string> {
   const asked = fieldOf(headers, 'x-amz-server-side-encryption');
   return asked === undefined ? {} : { 'x-amz-server-side-encryption': asked };
 }
 
 /** `cf-create-bucket-if-missing: true` makes the bucket. */
-async function bucketForUpload({ caller, headers }: S3Request, name: string): Promise<BucketRow> {
+export async function bucketForUpload({ caller, headers }: S3Request, name: string): Promise<BucketRow> {
   try {
     return requireBucketNamed(caller, name);
   } catch (error) {
@@ -73,27 +70,21 @@ async function bucketForUpload({ caller, headers }: S3Request, name: string): Pr
 
 export async function copyObject(request: S3Request, name: string, key: string): Promise<void> {
   await readNothing(request);
-  const { options, headers, caller, raw } = request;
+  const { options, headers, caller } = request;
   const source = readCopySource(headers);
-  caller.permit('objects', 'read', source.bucket);
-  const from = requireBucketNamed(caller, source.bucket);
   const bucket = requireBucketNamed(caller, name);
   const directive = fieldOf(headers, 'x-amz-metadata-directive') ?? 'COPY';
   if (!['COPY', 'REPLACE', 'MERGE'].includes(directive)) {
     throw new S3Error('InvalidArgument', 'x-amz-metadata-directive must be COPY, REPLACE or MERGE.');
   }
   const storageClass = readStorageClass(headers);
-  if (from.seq === bucket.seq && source.key === key && directive === 'COPY' && storageClass === undefined) {
+  if (source.bucket === name && source.key === key && directive === 'COPY' && storageClass === undefined) {
     const reason = 'This copy request is illegal because it is trying to copy an object to itself without changing it.';
     throw new S3Error('InvalidRequest', reason);
   }
-  const found = await options.objects.open(from.seq, source.key, raw.socket.remoteAddress ?? '');
-  if (!found) throw objectFailure('missing');
+  const found = await openSource(request);
   try {
     const { item } = found;
-    if (judgeRead(conditionsOf(headers, 'x-amz-copy-source-'), item) !== 'proceed') {
-      throw new S3Error('PreconditionFailed');
-    }
     if (item.size > Math.min(LARGEST_COPY, options.limit)) throw new S3Error('EntityTooLarge');
     const made = await options.objects.put(bucket.seq, key, found.read(), {
       ...metadataOfCopy(directive, item, headers),
@@ -103,13 +94,25 @@ export async function copyObject(request: S3Request, name: string, key: string):
       mayReplace: (existing) => judgeWrite(conditionsOf(headers, 'cf-copy-destination-'), existing),
       beforeWrite: caller.stillMay,
     });
-    sendXml(request, documentOf('CopyObjectResult', ...resultOfCopy(made)), encryption(headers));
+    sendXml(request, documentOf('CopyObjectResult', ...resultOfCopy(made)), encryptionFields(headers));
   } finally {
     await found.close();
   }
 }
 
-function resultOfCopy({ uploadedAt, etag }: ObjectItem): string[] {
+/** The source of a copy, if the caller may read it and its conditions hold; to be closed. */
+export async function openSource({ options, headers, caller, raw }: S3Request): Promise<OpenObject> {
+  const source = readCopySource(headers);
+  caller.permit('objects', 'read', source.bucket);
+  const from = requireBucketNamed(caller, source.bucket);
+  const found = await options.objects.open(from.seq, source.key, raw.socket.remoteAddress ?? '');
+  if (!found) throw objectFailure('missing');
+  if (judgeRead(conditionsOf(headers, 'x-amz-copy-source-'), found.item) === 'proceed') return found;
+  await found.close();
+  throw new S3Error('PreconditionFailed');
+}
+
+export function resultOfCopy({ uploadedAt, etag }: Pick<ObjectItem, 'uploadedAt' | 'etag'>): string[] {
   return [element('LastModified', printTime(uploadedAt)), element('ETag', `"${etag}"`)];
 }
 

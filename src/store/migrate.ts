@@ -9,6 +9,7 @@ import { flatteningShares } from './migrations/0201-flattening-shares.js';
 import { secretAccessKeys } from './migrations/0202-secret-access-keys.js';
 import { resignedZones } from './migrations/0203-resigned-zones.js';
 import { events } from './migrations/0210-events.js';
+import { uploads } from './migrations/0211-uploads.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { FIRST_SCHEMA } from './schema/schema.js';
@@ -21,6 +22,7 @@ const MIGRATIONS: readonly Migration[] = [
   secretAccessKeys,
   resignedZones,
   events,
+  uploads,
 ];
 
 /** The schema version after all migrations. */

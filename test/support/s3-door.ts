@@ -13,7 +13,7 @@ import { systemRandom } from '../../src/base/random.js';
 import { createS3Metrics } from '../../src/bucket/application-metrics.js';
 import { createBucket } from '../../src/bucket/buckets.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
-import type { ObjectStore } from '../../src/bucket/object-store.js';
+import type { UploadingStore } from '../../src/bucket/uploads/uploads.js';
 import { createKey, type KeyInput } from '../../src/control/access/keys.js';
 import { createSecretAccessKeys, secretAccessKeyOf } from '../../src/control/access/secret-access-keys.js';
 import type { Context } from '../../src/control/kernel/context.js';
@@ -53,7 +53,7 @@ export interface Credentials {
 export interface S3World {
   readonly ctx: Context;
   readonly directory: string;
-  readonly objects: ObjectStore;
+  readonly objects: UploadingStore;
   readonly port: number;
   readonly url: string;
   readonly credentials: Credentials;

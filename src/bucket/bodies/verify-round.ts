@@ -7,7 +7,9 @@ import type { Logger } from '../../base/log.js';
 import { perStore, type Store } from '../../store/driver.js';
 import { findMeta, putMeta } from '../../store/meta.js';
 import { type BodyOfObject, bodiesAfter, bodyOf, octetsOfBodies } from '../../store/objects/objects.js';
+import { partsAfter } from '../../store/objects/uploads.js';
 import type { Blobs } from '../blobs.js';
+import { MOST_PARTS } from '../uploads/uploads.js';
 import { type BodyFault, faultInFile, faultInRow } from './compare.js';
 
 export interface VerifyOptions {
@@ -59,7 +61,7 @@ export async function verifyShare({
   const before = readRound(store);
   const damaged = new Set<number>();
   const look = async (object: BodyOfObject): Promise<void> => {
-    const fault = await faultIn(object, blobs);
+    const fault = await faultIn(store, object, blobs);
     if (fault && bodyOf(store, object.seq)) {
       damaged.add(object.seq);
       warn(store, log, object, fault);
@@ -87,7 +89,14 @@ export async function verifyShare({
   await store.write(() => putMeta(store, 'verified_bodies', JSON.stringify(after)));
 }
 
-async function faultIn(object: BodyOfObject, blobs: Blobs): Promise<BodyFault | undefined> {
+async function faultIn(store: Store, object: BodyOfObject, blobs: Blobs): Promise<BodyFault | undefined> {
+  if (object.upload !== null) {
+    for (const part of partsAfter(store, object.upload, 0, MOST_PARTS)) {
+      const fault = await faultInFile({ ...object, ...part }, blobs);
+      if (fault) return fault;
+    }
+    return undefined;
+  }
   return object.blob === null ? faultInRow(object) : faultInFile({ ...object, blob: object.blob }, blobs);
 }
 

@@ -6,7 +6,7 @@ import { systemRandom } from '../../base/random.js';
 import { type Blobs, createBlobs, type FileBlobs } from '../../bucket/blobs.js';
 import { combineBlobs, moveBodies } from '../../bucket/bodies/combined-blobs.js';
 import { createLocalStore } from '../../bucket/local-store.js';
-import type { ObjectStore } from '../../bucket/object-store.js';
+import type { UploadingStore } from '../../bucket/uploads/uploads.js';
 import type { Settings } from '../../config/schema.js';
 import type { DiskRoom } from '../../store/disk-room.js';
 import type { Store } from '../../store/driver.js';
@@ -46,7 +46,7 @@ export async function startObjects(
   isShared: boolean,
   lifecycle: Lifecycle,
   disk: DiskRoom,
-): Promise<ObjectStore> {
+): Promise<UploadingStore> {
   const { blobs, files, shared } = await openBodies(settings, log);
   const options = { store, clock, random: systemRandom, log, isShared, disk };
   if (!shared) return createLocalStore(options);

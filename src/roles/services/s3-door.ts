@@ -4,7 +4,7 @@ import { parseCidrSet } from '../../base/ip.js';
 import type { Lifecycle } from '../../base/lifecycle.js';
 import type { MetricSample } from '../../base/metrics.js';
 import { createS3Metrics } from '../../bucket/application-metrics.js';
-import type { ObjectStore } from '../../bucket/object-store.js';
+import type { UploadingStore } from '../../bucket/uploads/uploads.js';
 import type { ContextBase } from '../../control/kernel/context.js';
 import type { Listener } from '../../egress/own-listeners.js';
 import { createS3Server, type S3Server } from '../../s3/server.js';
@@ -27,7 +27,7 @@ export interface S3Door {
 
 export interface S3Parts {
   readonly base: ContextBase;
-  readonly objects: ObjectStore;
+  readonly objects: UploadingStore;
   readonly lifecycle: Lifecycle;
   /** In a cluster. */
   readonly member: ClusterMember | undefined;

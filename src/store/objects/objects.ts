@@ -1,6 +1,7 @@
 /** Objects: their metadata, the bodies of small ones, and the unused files of large ones. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { hasTable } from '../integrity.js';
 import type { StorageClass } from './buckets.js';
 
 const OBJECT = columns({
@@ -21,6 +22,12 @@ const OBJECT = columns({
   uploaded_at: column<number>(),
   /** Name of the file that contains the body; null when the body is in the database. */
   blob: column<string | null>(),
+  /** The upload whose parts are the body; null when the body is one. */
+  upload: column<number | null>(),
+  /** How many parts it has. */
+  parts: column<number | null>(),
+  /** What the client sent: name and value in base64; null when it sent none. */
+  checksum: column<string | null>(),
 });
 
 export interface ObjectRow extends RowOf<typeof OBJECT> {
@@ -28,11 +35,11 @@ export interface ObjectRow extends RowOf<typeof OBJECT> {
 }
 
 /** What lists show. */
-const ENTRY = OBJECT.only('key', 'size', 'md5', 'storage_class', 'uploaded_at');
+const ENTRY = OBJECT.only('key', 'size', 'md5', 'parts', 'storage_class', 'uploaded_at');
 
 export type EntryRow = RowOf<typeof ENTRY>;
 
-/** An object whose body is a file. */
+/** An object, or a part of one or of an upload, whose body is a file. */
 export type ObjectInFile = Pick<ObjectRow, 'seq' | 'bucket' | 'key' | 'size' | 'md5'> & {
   readonly blob: string;
   readonly bucket_name: string;
@@ -47,7 +54,7 @@ export type ObjectInRow = Pick<ObjectRow, 'seq' | 'bucket' | 'key' | 'size' | 'm
 export type NewObjectRow = RowOf<typeof OBJECT>;
 
 const COLUMNS = 'objects.seq, objects.bucket, objects.key, size, md5, buckets.name AS bucket_name';
-const BODIES = `SELECT ${COLUMNS}, blob, octets FROM objects JOIN buckets ON buckets.seq = bucket
+const BODIES = `SELECT ${COLUMNS}, blob, upload, octets FROM objects JOIN buckets ON buckets.seq = bucket
    LEFT JOIN object_contents ON object = objects.seq`;
 
 const statements = perStore((store) => ({
@@ -72,10 +79,14 @@ const statements = perStore((store) => ({
   entries: store.prepare<[bucket: number, from: string, limit: number], EntryRow>(
     `SELECT ${ENTRY.list} FROM objects WHERE bucket = ? AND key >= ? ORDER BY key LIMIT ?`,
   ),
-  blobInUse: store.prepareTuples<[blob: string], [1]>('SELECT 1 FROM objects WHERE blob = ?'),
-  garbage: store.prepareTuples<[untilMs: number, limit: number], [blob: string]>(
-    'SELECT blob FROM blob_garbage WHERE noted_at <= ? ORDER BY blob LIMIT ?',
+  blobInUse: store.prepareTuples<[blob: string, blob: string], [1]>(
+    'SELECT 1 FROM objects WHERE blob = ? UNION ALL SELECT 1 FROM parts WHERE blob = ?',
   ),
+  garbage: store.prepareTuples<[untilMs: number, partsUntilMs: number, limit: number], [blob: string]>(
+    `SELECT blob FROM blob_garbage WHERE (is_part = 0 AND noted_at <= ?) OR (is_part = 1 AND noted_at <= ?)
+     ORDER BY blob LIMIT ?`,
+  ),
+  anyGarbage: store.prepareTuples<[], [1]>('SELECT 1 FROM blob_garbage LIMIT 1'),
   noteGarbage: store.prepare<[nowMs: number]>('UPDATE blob_garbage SET noted_at = ? WHERE noted_at IS NULL'),
   forgetGarbage: store.prepare<[blob: string]>('DELETE FROM blob_garbage WHERE blob = ?'),
 }));
@@ -117,9 +128,14 @@ export function removeObject(store: Store, seq: number): void {
   statements(store).remove.run(seq);
 }
 
-/** Whether an object's body is in the file with this name. */
+/** Whether the body of an object or of a part is in the file with this name. */
 export function isBlobUsed(store: Store, blob: string): boolean {
-  return statements(store).blobInUse.get(blob) !== undefined;
+  return statements(store).blobInUse.get(blob, blob) !== undefined;
+}
+
+/** Whether bodies wait to be removed. */
+export function hasGarbage(store: Store): boolean {
+  return statements(store).anyGarbage.get() !== undefined;
 }
 
 /** Gives a time to bodies that no object uses and that have none yet. */
@@ -127,23 +143,29 @@ export function noteGarbage(store: Store, nowMs: number): void {
   statements(store).noteGarbage.run(nowMs);
 }
 
-/** Names of bodies that no object uses, noted until a time; no more than `limit`. */
-export function garbageBlobs(store: Store, untilMs: number, limit: number): string[] {
+/** Names of bodies that nothing uses, noted until a time, and of parts until another one; no more than `limit`. */
+export function garbageBlobs(store: Store, untilMs: number, partsUntilMs: number, limit: number): string[] {
   return statements(store)
-    .garbage.all(untilMs, limit)
+    .garbage.all(untilMs, partsUntilMs, limit)
     .map(([blob]) => blob);
 }
 
 /** An object with its body, or with the name of its body. */
-export type BodyOfObject = ObjectInRow & { readonly blob: string | null };
+export type BodyOfObject = ObjectInRow & { readonly blob: string | null; readonly upload: number | null };
 
-/** Objects whose bodies are files, read row by row like the records of a zone; also in a backup with an older schema. */
-export function objectsWithFiles(store: Store): IterableIterator<ObjectInFile> {
-  return store
-    .prepare<[], ObjectInFile>(
-      `SELECT ${COLUMNS}, blob FROM objects JOIN buckets ON buckets.seq = bucket WHERE blob IS NOT NULL ORDER BY objects.seq`,
-    )
-    .iterate();
+/** A database of version 1.0 has no parts. */
+const hasParts = (store: Store): boolean => hasTable(store, 'parts');
+
+const FILES = `SELECT ${COLUMNS}, blob FROM objects JOIN buckets ON buckets.seq = bucket WHERE blob IS NOT NULL`;
+const PARTS = `SELECT parts.seq, uploads.bucket, uploads.key, parts.size, parts.md5, buckets.name AS bucket_name, parts.blob
+   FROM parts JOIN uploads ON uploads.seq = upload JOIN buckets ON buckets.seq = uploads.bucket`;
+
+/**
+ * Bodies that are files, those of parts too, read row by row like the records of a zone; also in a backup with an older schema.
+ */
+export function* objectsWithFiles(store: Store): IterableIterator<ObjectInFile> {
+  yield* store.prepare<[], ObjectInFile>(`${FILES} ORDER BY objects.seq`).iterate();
+  if (hasParts(store)) yield* store.prepare<[], ObjectInFile>(`${PARTS} ORDER BY parts.seq`).iterate();
 }
 
 /** The other ones. */
@@ -151,7 +173,8 @@ export function objectsInRows(store: Store): IterableIterator<ObjectInRow> {
   return store
     .prepare<[], ObjectInRow>(
       `SELECT ${COLUMNS}, octets FROM objects JOIN buckets ON buckets.seq = bucket
-       LEFT JOIN object_contents ON object = objects.seq WHERE blob IS NULL ORDER BY objects.seq`,
+       LEFT JOIN object_contents ON object = objects.seq
+       WHERE blob IS NULL ${hasParts(store) ? 'AND upload IS NULL' : ''} ORDER BY objects.seq`,
     )
     .iterate();
 }

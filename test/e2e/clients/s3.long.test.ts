@@ -69,7 +69,7 @@ t.before(async () => {
   };
   mkdirSync(at('tree/sub dir/ü'), { recursive: true });
   for (let i = 0; i < 40; i++) writeFileSync(at(`tree/sub dir/ü/${i} +&%2F'()~.txt`), `file ${i}`);
-  writeFileSync(at('tree/large'), Buffer.alloc(3_000_000, 'large'));
+  writeFileSync(at('tree/large'), Buffer.alloc(12_000_000, 'large'));
   writeFileSync(at('tree/empty'), '');
 });
 
@@ -131,7 +131,7 @@ t.test('rclone', { skip }, async (t) => {
   const remote = `:s3,provider=Other,${keys.join(',')},endpoint="${endpoint}",region=auto:`;
   const rclone = (...args: readonly string[]) => run('/usr/bin/rclone', ...args);
   await rclone('mkdir', `${remote}rclone`);
-  await rclone('sync', 'tree', `${remote}rclone/tree`);
+  await rclone('sync', 'tree', `${remote}rclone/tree`, '--s3-upload-cutoff', '5M', '--s3-chunk-size', '5M');
   t.match(await rclone('check', '--download', 'tree', `${remote}rclone/tree`), / 0 differences found/);
   await rclone('copy', `${remote}rclone/tree`, `${remote}rclone/again`);
   t.match(await rclone('check', `${remote}rclone/tree`, `${remote}rclone/again`), / 0 differences found/);
@@ -151,7 +151,7 @@ t.test('s3cmd', { skip }, async (t) => {
   const s3cmd = (...args: readonly string[]) =>
     run('/usr/bin/s3cmd', ...keys, `--host=${host}`, `--host-bucket=${host}`, '--no-ssl', '--region=auto', ...args);
   await s3cmd('mb', 's3://s3cmd');
-  await s3cmd('sync', 'tree/', 's3://s3cmd/tree/');
+  await s3cmd('sync', 'tree/', 's3://s3cmd/tree/', '--multipart-chunk-size-mb=5');
   t.match(await s3cmd('info', 's3://s3cmd/tree/large'), /MD5 sum: +\w{32}/);
   await s3cmd('cp', 's3://s3cmd/tree/large', 's3://s3cmd/other');
   await s3cmd('get', 's3://s3cmd/other', 'other');

@@ -1,0 +1,61 @@
+/** Objects whose bodies are parts. */
+import { Readable } from 'node:stream';
+import type { Range } from '../../http/range.js';
+import type { Store } from '../../store/driver.js';
+import { findObject, type ObjectRow } from '../../store/objects/objects.js';
+import { findPart, type PartRow, partsAfter } from '../../store/objects/uploads.js';
+import type { Blobs } from '../blobs.js';
+import { BodyDamaged, checkBody } from '../bodies/checked-body.js';
+import { objectItem } from '../item.js';
+import type { OpenObject } from '../object-store.js';
+import { nameOf } from '../open-object.js';
+import { MOST_PARTS } from './uploads.js';
+
+/** The parts are looked up now, because the object may be replaced while it is read. Throws {@link BodyDamaged}. */
+export function openComposed(store: Store, row: ObjectRow, blobs: Blobs): OpenObject {
+  const parts = partsAfter(store, row.upload!, 0, MOST_PARTS);
+  const octets = parts.reduce((sum, { size }) => sum + size, 0);
+  if (octets !== row.size || parts.length !== row.parts) throw new BodyDamaged(nameOf(row), 'is not whole');
+  const read = (first = 0, last = row.size - 1): Readable =>
+    Readable.from(readParts(parts, first, last, blobs, nameOf(row)), { objectMode: false });
+  return { item: objectItem(row), read, readPart: read, close: async () => {} };
+}
+
+/** One part is open at a time; each that is read as a whole is compared with its MD5. */
+async function* readParts(
+  parts: readonly PartRow[],
+  first: number,
+  last: number,
+  blobs: Blobs,
+  name: string,
+): AsyncGenerator<Buffer> {
+  for (const { first: begin, size, md5, blob } of parts) {
+    const end = begin + size - 1;
+    if (end < first || begin > last || size === 0) continue;
+    const body = await blobs.open(blob);
+    if (!body) throw new BodyDamaged(name, 'is missing');
+    try {
+      if (body.size !== size) throw new BodyDamaged(name, 'is not whole');
+      const [from, to] = [Math.max(first, begin) - begin, Math.min(last, end) - begin];
+      const isWhole = to - from + 1 === size;
+      const check = { length: to - from + 1, md5: isWhole ? md5 : undefined, name };
+      yield* checkBody(body.readPart(from, to), check);
+    } finally {
+      await body.close();
+    }
+  }
+}
+
+/** An object that came as one is its own first part. */
+export function partOfObject(
+  { store }: { readonly store: Store },
+  bucket: number,
+  key: string,
+  number: number,
+): Range | undefined {
+  const row = findObject(store, bucket, key);
+  if (!row) return undefined;
+  if (row.upload === null) return number === 1 ? { first: 0, last: row.size - 1 } : undefined;
+  const part = findPart(store, row.upload, number);
+  return part && { first: part.first, last: part.first + part.size - 1 };
+}

@@ -1,0 +1,232 @@
+/** Uploads in parts: the operations on uploads themselves. */
+import { objectFailure } from '../bucket/errors.js';
+import { MOST_PARTS, type NamedPart, type UploadPlace } from '../bucket/uploads/uploads.js';
+import { judgeWrite } from '../http/conditions.js';
+import type { BucketRow } from '../store/objects/buckets.js';
+import { openBody, readDocument, readNothing } from './body.js';
+import { requireBucketNamed } from './caller.js';
+import { checksumFields, checksumOf, checksumText, composeChecksums, readContentMd5 } from './checksums.js';
+import { S3Error } from './errors.js';
+import { initiatorOf, ownerOf, printTime, readMaximum } from './lists.js';
+import { printStorageClass, readCustomMetadata, readHttpMetadata, readStorageClass } from './metadata.js';
+import { fieldOf, type S3Request, sendEmpty, sendXml } from './request.js';
+import { encodeStrictly, parameterOf } from './target.js';
+import { bucketForUpload, conditionsOf, encryptionFields, openSource, resultOfCopy } from './write-object.js';
+import { documentOf, element, parent, readXml, textOf } from './xml.js';
+
+/** Octets. */
+const LONGEST_COMPLETION = 2 << 20;
+const LARGEST_OBJECT = 5 * 1024 ** 4;
+
+function placeOf({ target }: S3Request, bucket: BucketRow, key: string): UploadPlace {
+  return { bucket: bucket.seq, key, id: parameterOf(target.query, 'uploadId') ?? '' };
+}
+
+function readPartNumber({ target }: Pick<S3Request, 'target'>): number {
+  const text = parameterOf(target.query, 'partNumber') ?? '';
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (number < 1 || number > MOST_PARTS) {
+    throw new S3Error('InvalidArgument', 'Part number must be an integer between 1 and 10000, inclusive');
+  }
+  return number;
+}
+
+export async function createUpload(request: S3Request, name: string, key: string): Promise<void> {
+  await readNothing(request);
+  const { options, headers, caller } = request;
+  const bucket = await bucketForUpload(request, name);
+  const id = await options.objects.uploads.create(bucket.seq, key, {
+    httpMetadata: readHttpMetadata(headers),
+    customMetadata: readCustomMetadata(headers),
+    storageClass: readStorageClass(headers),
+    beforeWrite: caller.stillMay,
+  });
+  const document = documentOf(
+    'InitiateMultipartUploadResult',
+    element('Bucket', bucket.name),
+    element('Key', key),
+    element('UploadId', id),
+  );
+  const wanted = ['x-amz-checksum-algorithm', 'x-amz-checksum-type'].map(
+    (name) => [name, fieldOf(headers, name)] as const,
+  );
+  const repeated = Object.fromEntries(wanted.filter(([, value]) => value !== undefined));
+  sendXml(request, document, { ...encryptionFields(headers), ...repeated });
+}
+
+export async function uploadPart(request: S3Request, bucket: BucketRow, key: string): Promise<void> {
+  const { options, headers, caller } = request;
+  const number = readPartNumber(request);
+  const body = openBody(request);
+  if (body.size > options.limit) throw new S3Error('EntityTooLarge');
+  const part = await options.objects.uploads.putPart(placeOf(request, bucket, key), number, body.octets, {
+    limit: options.limit,
+    size: body.size,
+    md5: readContentMd5(headers),
+    beforeWrite: caller.stillMay,
+    checksum: () => checksumText(body.checksum()),
+  });
+  sendEmpty(request, 200, { etag: `"${part.etag}"`, ...checksumFields(part.checksum), ...encryptionFields(headers) });
+}
+
+export async function copyPart(request: S3Request, name: string, key: string): Promise<void> {
+  await readNothing(request);
+  const { options, caller, headers } = request;
+  const number = readPartNumber(request);
+  const bucket = requireBucketNamed(caller, name);
+  const found = await openSource(request);
+  try {
+    const { first, last } = readCopyRange(fieldOf(headers, 'x-amz-copy-source-range'), found.item.size);
+    const size = last - first + 1;
+    if (size > options.limit) throw new S3Error('EntityTooLarge');
+    const part = await options.objects.uploads.putPart(placeOf(request, bucket, key), number, found.read(first, last), {
+      ...{ limit: size, size },
+      beforeWrite: caller.stillMay,
+    });
+    sendXml(request, documentOf('CopyPartResult', ...resultOfCopy(part)));
+  } finally {
+    await found.close();
+  }
+}
+
+function readCopyRange(field: string | undefined, size: number): { readonly first: number; readonly last: number } {
+  if (field === undefined) return { first: 0, last: size - 1 };
+  const [, from, to] = /^bytes=(\d{1,15})-(\d{1,15})$/.exec(field) ?? [];
+  const [first, last] = [Number(from), Number(to)];
+  if (from === undefined || first > last || last >= size) {
+    throw new S3Error('InvalidArgument', 'x-amz-copy-source-range must be bytes=FIRST-LAST within the source.');
+  }
+  return { first, last };
+}
+
+export async function completeUpload(request: S3Request, bucket: BucketRow, key: string): Promise<void> {
+  const { options, headers, caller } = request;
+  const root = readXml(await readDocument(request, LONGEST_COMPLETION), 'CompleteMultipartUpload');
+  const named = readParts(root);
+  const item = await options.objects.uploads.complete(placeOf(request, bucket, key), named, {
+    limit: LARGEST_OBJECT,
+    mayReplace: (existing) => judgeWrite(conditionsOf(headers), existing),
+    beforeWrite: caller.stillMay,
+    compose: composeChecksums,
+  });
+  const checksum = checksumOf(item.checksum);
+  const document = documentOf(
+    'CompleteMultipartUploadResult',
+    element('Location', `/${bucket.name}/${encodeStrictly(key).replaceAll('%2F', '/')}`),
+    element('Bucket', bucket.name),
+    element('Key', key),
+    element('ETag', `"${item.etag}"`),
+    checksum ? element(`Checksum${checksum.name.toUpperCase()}`, checksum.value) : '',
+    checksum ? element('ChecksumType', 'COMPOSITE') : '',
+  );
+  sendXml(request, document, encryptionFields(headers));
+}
+
+function readParts(root: ReturnType<typeof readXml>): NamedPart[] {
+  const parts = (root.children.get('Part') ?? []).map((part) => {
+    const number = Number(textOf(part, 'PartNumber')?.trim() || Number.NaN);
+    const etag = textOf(part, 'ETag')
+      ?.trim()
+      .replace(/^"(.*)"$/, '$1');
+    if (!Number.isInteger(number) || etag === undefined) throw new S3Error('MalformedXML');
+    return { number, etag };
+  });
+  if (parts.length === 0 || parts.length > MOST_PARTS) throw new S3Error('MalformedXML');
+  if (parts.some(({ number }, i) => i > 0 && number <= parts[i - 1]!.number)) throw new S3Error('InvalidPartOrder');
+  return parts;
+}
+
+export async function abortUpload(request: S3Request, bucket: BucketRow, key: string): Promise<void> {
+  await readNothing(request);
+  await request.options.objects.uploads.abort(placeOf(request, bucket, key), request.caller.stillMay);
+  sendEmpty(request, 204);
+}
+
+export async function listParts(request: S3Request, bucket: BucketRow, key: string): Promise<void> {
+  await readNothing(request);
+  const { target, options } = request;
+  const place = placeOf(request, bucket, key);
+  const most = readMaximum(target.query, 'max-parts');
+  const marker = Number(/^\d{1,5}$/.exec(parameterOf(target.query, 'part-number-marker') ?? '0')?.[0] ?? Number.NaN);
+  if (Number.isNaN(marker)) throw new S3Error('InvalidArgument', 'part-number-marker is not a number.');
+  const { storageClass } = options.objects.uploads.find(place);
+  const found = options.objects.uploads.parts(place, marker, most + 1);
+  const page = found.slice(0, most);
+  const document = documentOf(
+    'ListPartsResult',
+    element('Bucket', bucket.name),
+    element('Key', key),
+    element('UploadId', place.id),
+    initiatorOf(request),
+    ownerOf(request),
+    element('StorageClass', printStorageClass(storageClass)),
+    element('PartNumberMarker', marker),
+    element('NextPartNumberMarker', page.at(-1)?.number ?? 0),
+    element('MaxParts', most),
+    element('IsTruncated', most > 0 && found.length > most),
+    ...page.map((part) => {
+      const checksum = checksumOf(part.checksum);
+      return parent(
+        'Part',
+        element('PartNumber', part.number),
+        element('LastModified', printTime(part.uploadedAt)),
+        element('ETag', `"${part.etag}"`),
+        element('Size', part.size),
+        checksum ? element(`Checksum${checksum.name.toUpperCase()}`, checksum.value) : '',
+      );
+    }),
+  );
+  sendXml(request, document);
+}
+
+export async function listUploads(request: S3Request, bucket: BucketRow): Promise<void> {
+  await readNothing(request);
+  const { target, options } = request;
+  const named = (name: string): string => parameterOf(target.query, name) ?? '';
+  const [prefix, keyMarker, idMarker] = [named('prefix'), named('key-marker'), named('upload-id-marker')];
+  if (named('delimiter') !== '') throw new S3Error('NotImplemented', 'Groups of uploads are not implemented.');
+  const most = readMaximum(target.query, 'max-uploads');
+  const isEncoded = named('encoding-type') === 'url';
+  const show = (text: string): string => (isEncoded ? encodeStrictly(text).replaceAll('%2F', '/') : text);
+  // A bucket has no more than 1000 that are open.
+  const all = options.objects.uploads.list(bucket.seq, keyMarker, idMarker === '' ? undefined : idMarker, 1001);
+  const fitting = all.filter(({ key }) => key.startsWith(prefix));
+  const page = fitting.slice(0, most);
+  const document = documentOf(
+    'ListMultipartUploadsResult',
+    element('Bucket', bucket.name),
+    element('KeyMarker', show(keyMarker)),
+    element('UploadIdMarker', idMarker),
+    element('NextKeyMarker', show(page.at(-1)?.key ?? '')),
+    element('NextUploadIdMarker', page.at(-1)?.id ?? ''),
+    element('Prefix', prefix === '' ? undefined : show(prefix)),
+    element('MaxUploads', most),
+    element('EncodingType', isEncoded ? 'url' : undefined),
+    element('IsTruncated', most > 0 && fitting.length > most),
+    ...page.map(({ key, id, storageClass, startedAt }) =>
+      parent(
+        'Upload',
+        element('Key', show(key)),
+        element('UploadId', id),
+        initiatorOf(request),
+        ownerOf(request),
+        element('StorageClass', printStorageClass(storageClass)),
+        element('Initiated', printTime(startedAt)),
+      ),
+    ),
+  );
+  sendXml(request, document);
+}
+
+/** The part of an object that a request names; undefined when it names none. Throws when there is no such part. */
+export function rangeOfPart(
+  { target, options }: S3Request,
+  bucket: BucketRow,
+  key: string,
+): { readonly first: number; readonly last: number } | undefined {
+  if (parameterOf(target.query, 'partNumber') === undefined) return undefined;
+  const number = readPartNumber({ target });
+  const range = options.objects.partOf(bucket.seq, key, number);
+  if (!range) throw objectFailure('range');
+  return range;
+}

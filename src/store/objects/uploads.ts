@@ -1,0 +1,148 @@
+/** Uploads in parts: those that are open, and those that have become objects, whose bodies their parts are. */
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
+import type { StorageClass } from './buckets.js';
+
+const UPLOAD = columns({
+  /** What clients name. */
+  id: column<string>(),
+  bucket: column<number>(),
+  key: column<string>(),
+  storage_class: column<StorageClass>(),
+  http_metadata: column<string>(),
+  custom_metadata: column<string>(),
+  metadata_size: column<number>(),
+  /** Microseconds since 1970. */
+  started_at: column<number>(),
+});
+
+export type NewUploadRow = RowOf<typeof UPLOAD>;
+
+export interface UploadRow extends NewUploadRow {
+  readonly seq: number;
+  /** Octets of all its parts. */
+  readonly size: number;
+  /** Null while it is open. */
+  readonly completed_at: number | null;
+}
+
+const PART = columns({
+  upload: column<number>(),
+  number: column<number>(),
+  size: column<number>(),
+  md5: column<Uint8Array>(),
+  /** The name of its body. */
+  blob: column<string>(),
+  /** What the client sent: name and value in base64; null when it sent none. */
+  checksum: column<string | null>(),
+  uploaded_at: column<number>(),
+});
+
+export type NewPartRow = RowOf<typeof PART>;
+
+export interface PartRow extends NewPartRow {
+  readonly seq: number;
+  /** Where it begins in the object, once that is complete. */
+  readonly first: number;
+}
+
+const statements = perStore((store) => ({
+  byId: store.prepare<[id: string], UploadRow>('SELECT * FROM uploads WHERE id = ?'),
+  insert: store.prepare<SqlValue[]>(insertion('uploads', UPLOAD)),
+  complete: store.prepare<[at: number, seq: number]>('UPDATE uploads SET completed_at = ? WHERE seq = ?'),
+  remove: store.prepare<[seq: number]>('DELETE FROM uploads WHERE seq = ?'),
+  countOpen: store.prepareTuples<[bucket: number], [number]>(
+    'SELECT count(*) FROM uploads WHERE bucket = ? AND completed_at IS NULL',
+  ),
+  openOctets: store.prepareTuples<[account: number], [number | null]>(
+    `SELECT sum(size) FROM uploads JOIN buckets ON buckets.seq = bucket
+     WHERE buckets.account = ? AND completed_at IS NULL`,
+  ),
+  openFrom: store.prepare<[bucket: number, key: string, key: string, seq: number, limit: number], UploadRow>(
+    `SELECT * FROM uploads WHERE bucket = ? AND completed_at IS NULL AND (key > ? OR (key = ? AND seq > ?))
+     ORDER BY key, seq LIMIT ?`,
+  ),
+  openBefore: store.prepare<[startedAt: number, limit: number], UploadRow>(
+    'SELECT * FROM uploads WHERE completed_at IS NULL AND started_at < ? ORDER BY started_at LIMIT ?',
+  ),
+  any: store.prepareTuples<[], [1]>('SELECT 1 FROM uploads LIMIT 1'),
+  part: store.prepare<[upload: number, number: number], PartRow>('SELECT * FROM parts WHERE upload = ? AND number = ?'),
+  partsAfter: store.prepare<[upload: number, number: number, limit: number], PartRow>(
+    'SELECT * FROM parts WHERE upload = ? AND number > ? ORDER BY number LIMIT ?',
+  ),
+  partAt: store.prepare<[upload: number, at: number], PartRow>(
+    'SELECT * FROM parts WHERE upload = ? AND first <= ? AND size > 0 ORDER BY number DESC LIMIT 1',
+  ),
+  insertPart: store.prepare<SqlValue[]>(insertion('parts', PART)),
+  removePart: store.prepare<[seq: number]>('DELETE FROM parts WHERE seq = ?'),
+  place: store.prepare<[upload: number, upload: number]>(
+    `UPDATE parts SET first = placed.first FROM
+       (SELECT seq, sum(size) OVER (ORDER BY number) - size AS first FROM parts WHERE upload = ?) AS placed
+     WHERE parts.upload = ? AND placed.seq = parts.seq`,
+  ),
+}));
+
+export function findUpload(store: Store, id: string): UploadRow | undefined {
+  return statements(store).byId.get(id);
+}
+
+export function insertUpload(store: Store, row: NewUploadRow): void {
+  statements(store).insert.run(...UPLOAD.values(row));
+}
+
+/** Its parts become the body of an object, one behind the other. */
+export function setUploadCompleted(store: Store, seq: number, at: number): void {
+  statements(store).place.run(seq, seq);
+  statements(store).complete.run(at, seq);
+}
+
+/** With its parts, whose bodies a trigger notes as garbage. */
+export function removeUpload(store: Store, seq: number): void {
+  statements(store).remove.run(seq);
+}
+
+export function countOpenUploads(store: Store, bucket: number): number {
+  return statements(store).countOpen.get(bucket)![0];
+}
+
+/** Octets of the parts of all open uploads of an account (store number). */
+export function octetsOfOpenUploads(store: Store, account: number): number {
+  return statements(store).openOctets.get(account)![0] ?? 0;
+}
+
+/** Open uploads behind a key and the store number of an upload of that key, in order. */
+export function openUploadsAfter(store: Store, bucket: number, key: string, seq: number, limit: number): UploadRow[] {
+  return statements(store).openFrom.all(bucket, key, key, seq, limit);
+}
+
+/** Open uploads that began before a time, the oldest first. */
+export function openUploadsBefore(store: Store, startedAt: number, limit: number): UploadRow[] {
+  return statements(store).openBefore.all(startedAt, limit);
+}
+
+export function hasUploads(store: Store): boolean {
+  return statements(store).any.get() !== undefined;
+}
+
+export function findPart(store: Store, upload: number, number: number): PartRow | undefined {
+  return statements(store).part.get(upload, number);
+}
+
+/** Parts with larger numbers, in their order. */
+export function partsAfter(store: Store, upload: number, number: number, limit: number): PartRow[] {
+  return statements(store).partsAfter.all(upload, number, limit);
+}
+
+/** The part of a complete object that contains an octet. */
+export function partAt(store: Store, upload: number, at: number): PartRow | undefined {
+  return statements(store).partAt.get(upload, at);
+}
+
+export function insertPart(store: Store, row: NewPartRow): void {
+  statements(store).insertPart.run(...PART.values(row));
+}
+
+/** A trigger notes its body as garbage. */
+export function removePart(store: Store, seq: number): void {
+  statements(store).removePart.run(seq);
+}
