@@ -70,9 +70,6 @@ const statements = perStore((store) => ({
   partsAfter: store.prepare<[upload: number, number: number, limit: number], PartRow>(
     'SELECT * FROM parts WHERE upload = ? AND number > ? ORDER BY number LIMIT ?',
   ),
-  partAt: store.prepare<[upload: number, at: number], PartRow>(
-    'SELECT * FROM parts WHERE upload = ? AND first <= ? AND size > 0 ORDER BY number DESC LIMIT 1',
-  ),
   insertPart: store.prepare<SqlValue[]>(insertion('parts', PART)),
   removePart: store.prepare<[seq: number]>('DELETE FROM parts WHERE seq = ?'),
   place: store.prepare<[upload: number, upload: number]>(
@@ -131,11 +128,6 @@ export function findPart(store: Store, upload: number, number: number): PartRow 
 /** Parts with larger numbers, in their order. */
 export function partsAfter(store: Store, upload: number, number: number, limit: number): PartRow[] {
   return statements(store).partsAfter.all(upload, number, limit);
-}
-
-/** The part of a complete object that contains an octet. */
-export function partAt(store: Store, upload: number, at: number): PartRow | undefined {
-  return statements(store).partAt.get(upload, at);
 }
 
 export function insertPart(store: Store, row: NewPartRow): void {
