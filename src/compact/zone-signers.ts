@@ -2,6 +2,7 @@
  * The keys with which a DNS process signs what zones with compact denial need. They are opened with a key of the vault that is
  * only for them, and stay in memory.
  */
+
 import type { Engine } from '../answer/state.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
@@ -9,6 +10,7 @@ import { toFqdn } from '../dns/name.js';
 import { openKey, type SigningKey } from '../dnssec/signing-key.js';
 import type { ImageReader } from '../image/reader.js';
 import { findZoneAbove } from '../serving/look-up.js';
+import { isAnswered } from '../serving/zone-state.js';
 import { keysOfZone } from '../store/dnssec/keys.js';
 import { findDnssecZone } from '../store/dnssec/zones.js';
 import type { Store } from '../store/driver.js';
@@ -84,7 +86,7 @@ export function createZoneAccounts(store: Store): (apex: Uint8Array) => number {
 }
 
 function findServedZone(store: Store, apex: Uint8Array): ZoneRow | undefined {
-  return findZoneAbove(store, apex, ({ served }) => served === 1);
+  return findZoneAbove(store, apex, isAnswered);
 }
 
 /** Throws a VaultError or a SigningKeyError, or an Error when the zone is not signed in this way any more. */

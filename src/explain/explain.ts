@@ -2,6 +2,7 @@
  * Explains an answer: the zone and owner that decide, what replaces a record, and the answer itself, made by the same
  * code that serves.
  */
+
 import type { TracedName } from '../answer/trace.js';
 import { toHex } from '../base/bytes.js';
 import { parseId } from '../control/guard/access.js';
@@ -26,6 +27,7 @@ import { printRecord } from '../dns/zonefile/writer.js';
 import { createZoneSource, type ZoneSource } from '../publish/source.js';
 import { findZoneAbove } from '../serving/look-up.js';
 import type { ServingZone } from '../serving/zone.js';
+import { isAnswered } from '../serving/zone-state.js';
 import { findTarget } from '../store/flatten/targets.js';
 import { findIncoming, primariesOfZone } from '../store/secondary/incoming.js';
 import { findZoneById, type ZoneRow } from '../store/zones/zones.js';
@@ -106,7 +108,7 @@ export function explain(
     const id = zoneId === undefined ? undefined : parseId(zoneId);
     const given = id && findZoneById(ctx.store, id);
     const wire = readName(name, given?.apex);
-    const zone = given ?? findZoneAbove(ctx.store, wire, ({ served }) => served === 1);
+    const zone = given ?? findZoneAbove(ctx.store, wire, isAnswered);
     const question = { name: toFqdn(wire), type: type.mnemonic };
     if (!zone) return { ...question, zone: null, steps: [notOurs(wire)], ...UNANSWERED };
     const summary = { id: toHex(zone.id), name: zone.name, status: zone.status, serial: zone.serial };

@@ -15,6 +15,7 @@ import {
   isProvenHostname,
   provenHostnamesAgainst,
 } from './name-owner.js';
+import { isAnswered } from './zone-state.js';
 
 /** What was found that shows for which zone a hostname is meant. */
 export interface HostnameEvidence {
@@ -46,12 +47,12 @@ export function proofOf(
   { by, zones }: HostnameEvidence,
 ): HostnameProof | undefined {
   const witnesses = zones.map((seq) => findZone(store, seq));
-  const isHeard = (zone: ZoneRow): boolean => zone.served === 1 && (isProven(zone) || zone.account === home.account);
+  const isHeard = (zone: ZoneRow): boolean => isAnswered(zone) && (isProven(zone) || zone.account === home.account);
   const heard = witnesses.filter((zone) => zone !== undefined && isHeard(zone)) as ZoneRow[];
   if (heard.length < witnesses.length) return undefined;
   // A token is the hostname's own. Anything else names the zone, which may be another's.
   const isLedTo = by === 'cname' || by === 'address';
-  if (isLedTo && !isProven(home) && home.served === 0) return undefined;
+  if (isLedTo && !isProven(home) && !isAnswered(home)) return undefined;
   const [weak] = [...(isLedTo ? [home] : []), ...heard].filter((zone) => !isProven(zone));
   if (weak && isOthers(store, hostname, home.account)) return undefined;
   return { by, rank: weak ? 0 : RANKS[by], zone: (weak ?? heard[0])?.seq ?? null };
@@ -75,7 +76,7 @@ function holderOf(store: Store, host: Uint8Array): ZoneRow | undefined {
 /** Whether what proved an active hostname is still there, as far as that depends on a zone here. */
 export function isProofStanding(store: Store, { proof_zone: seq }: HostnameRow, account: number): boolean {
   const zone = seq === null ? undefined : findZone(store, seq);
-  return seq === null || (zone?.served === 1 && (zone.account === account || isProven(zone)));
+  return seq === null || (zone !== undefined && isAnswered(zone) && (zone.account === account || isProven(zone)));
 }
 
 /**

@@ -6,6 +6,7 @@
  * when they belong to different accounts and one name is at, above or below the other. Stronger proofs win; of equal ones,
  * the earlier. See docs/tenants.md.
  */
+
 import { Type } from '../dns/codes.js';
 import { ownerKeyOf, ownerKeysDownTo, toFqdn } from '../dns/name.js';
 import type { Store } from '../store/driver.js';
@@ -15,6 +16,7 @@ import { findRemovedZone } from '../store/secondary/removed-zones.js';
 import { findZone, type NameProof, type ZoneRow, zonesOfName, zonesOfOthersBelow } from '../store/zones/zones.js';
 import { findZoneAbove } from './look-up.js';
 import { assignedNameServers, hasAll, provingNameServers } from './name-servers.js';
+import { isAnswered, zoneState } from './zone-state.js';
 
 /** How strong each proof is; 0 is none. Only what is above {@link TRUSTED} is a proof. */
 const STRENGTHS: Readonly<Record<NameProof, number>> = { trust: 1, txt: 2, delegation: 3, operator: 4 };
@@ -67,17 +69,16 @@ export interface ClaimedName {
  * apex at or above it that is served, active, and proven or the account's own. `name`: lower-case wire form.
  */
 export function findZoneFor(store: Store, name: Uint8Array, asker: number | undefined): ZoneRow | undefined {
-  return findZoneAbove(store, name, (zone) => {
-    const { served, status, expired, account } = zone;
-    return served === 1 && status === 'active' && expired === 0 && (account === asker || isProven(zone));
-  });
+  return findZoneAbove(store, name, (zone) => isRouted(zone) && (zone.account === asker || isProven(zone)));
 }
 
 /** The active zone that routes a name at the edge, proven or not: the rule for DNS has made sure that nobody proved otherwise. */
 export function findRoutingZone(store: Store, name: Uint8Array): ZoneRow | undefined {
-  return findZoneAbove(store, name, ({ served, status, expired }) => {
-    return served === 1 && status === 'active' && expired === 0;
-  });
+  return findZoneAbove(store, name, isRouted);
+}
+
+function isRouted(zone: ZoneRow): boolean {
+  return zoneState(zone) === 'served' && zone.status === 'active';
 }
 
 /** Zones of other accounts that claim the name itself, those that were moved away too. */
@@ -123,7 +124,7 @@ export function provenHostnamesAgainst(store: Store, claimed: ClaimedName): Host
 export function isProvenHostname(store: Store, { state, proof_zone: seq }: HostnameRow): boolean {
   if (state !== 'active') return false;
   const zone = seq === null ? undefined : findZone(store, seq);
-  return seq === null || (zone !== undefined && zone.served === 1 && isProven(zone));
+  return seq === null || (zone !== undefined && isAnswered(zone) && isProven(zone));
 }
 
 /**
@@ -153,13 +154,13 @@ function outranks(rival: ZoneClaim, zone: ZoneClaim): boolean {
 }
 
 function isDelegatedBy(store: Store, rival: ZoneRow, zone: ZoneClaim, pool: readonly string[]): boolean {
-  return zone.name.endsWith(`.${rival.name}`) && rival.served === 1 && givesAway(store, rival, zone, pool);
+  return zone.name.endsWith(`.${rival.name}`) && isAnswered(rival) && givesAway(store, rival, zone, pool);
 }
 
 /** The proven zone with the longest name above a zone, whose servers answer for the zone's name without it. */
 export function nearestProvenAbove(store: Store, { name }: Pick<ZoneRow, 'name'>): ZoneRow | undefined {
   for (const above of namesAbove(name)) {
-    const zone = zonesOfName(store, above).find((row) => row.served === 1 && isProven(row));
+    const zone = zonesOfName(store, above).find((row) => isAnswered(row) && isProven(row));
     if (zone) return zone;
   }
   return undefined;

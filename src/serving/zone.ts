@@ -1,4 +1,5 @@
 /** A zone with everything except its records that decides what its owners serve. */
+
 import { equalBytes } from '../base/bytes.js';
 import type { Denial } from '../dnssec/denial.js';
 import type { Store } from '../store/driver.js';
@@ -9,6 +10,7 @@ import { hostKeys } from '../zone/derive/hosts.js';
 import type { EdgeAddresses, ZoneFacts } from '../zone/derive/owner.js';
 import { provingNameServers } from './name-servers.js';
 import { isPresigned, signingOf, type ZoneSigning } from './signed.js';
+import { hasExpired, signatureState } from './zone-state.js';
 
 /** The settings of the installation that affect answers. */
 export interface ServingSettings {
@@ -53,7 +55,7 @@ export interface StagedSets {
 /** The zone made from its row and the settings; of a signed one further rows are read. */
 export function servingZone(store: Store, row: ZoneRow, settings: ServingSettings): ServingZone {
   const zone = unsignedZone(row, settings);
-  return row.signed === 1 ? signedZone(zone, signingOf(store, row.apex, row.seq)) : zone;
+  return signatureState(row) === 'served' ? signedZone(zone, signingOf(store, row.apex, row.seq)) : zone;
 }
 
 /** The zone as it is served with signatures. One that is signed elsewhere is neither proxied nor flattened. */
@@ -71,7 +73,7 @@ export function unsignedZone(row: ZoneRow, settings: ServingSettings): ServingZo
   const facts = zoneFactsOf(row, soaOfZone(row, nameServers), nsTtlOfZone(row), nameServers);
   const hosts = hostAddresses.length === 0 ? [] : withoutRepeats(hostKeys(facts));
   const zone = { seq: row.seq, facts, edge: edgeAddressesOf(edgeAddresses), hosts, hostAddresses };
-  return row.expired === 1 ? { ...zone, expired: true } : zone;
+  return hasExpired(row) ? { ...zone, expired: true } : zone;
 }
 
 function withoutRepeats(sorted: readonly Uint8Array[]): Uint8Array[] {

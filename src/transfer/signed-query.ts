@@ -1,4 +1,5 @@
 /** Answers ordinary queries that are signed: secondaries ask for the SOA so (RFC 8945). */
+
 import { type Answer, createClient, Transport, type TransportCode } from '../answer/transport.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
@@ -8,6 +9,7 @@ import { LONGEST_MESSAGE } from '../dns/message-writer.js';
 import { lowerName } from '../dns/name.js';
 import { findTsig, TsigError, type TsigRecord, tsigLength, withoutTsig } from '../dns/tsig.js';
 import { findZoneAbove } from '../serving/look-up.js';
+import { isAnswered } from '../serving/zone-state.js';
 import type { ZoneRow } from '../store/zones/zones.js';
 import { type Checked, checkRequest, type KeyChecker, nowSeconds } from './keys.js';
 import { replyTo, replyToBadSignature, signReply } from './reply.js';
@@ -42,7 +44,7 @@ export function verifySigned(options: SignatureOptions, request: Uint8Array): Ve
   const tsig = findTsig(request);
   if (!head || tsig === 'none') return undefined;
   if (tsig === 'malformed') return replyTo(head, Rcode.formErr);
-  const zone = findZoneAbove(options.store, lowerName(head.question.name), ({ served }) => served === 1);
+  const zone = findZoneAbove(options.store, lowerName(head.question.name), isAnswered);
   const checked = zone
     ? checkRequest(options, zone.account, request, tsig)
     : ({ key: undefined, error: TsigError.badKey } as const);

@@ -3,6 +3,7 @@
  * CDS records of the zones below it ask for. Both belong to the same account, which is how it is known that the child may ask
  * (RFC 8078 §3.1).
  */
+
 import { equalBytes, toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import { ownerKeyOf, parentName } from '../../dns/name.js';
@@ -13,6 +14,7 @@ import { findZoneFor } from '../../serving/name-owner.js';
 import { servedAtOwner } from '../../serving/owner.js';
 import { findSignedHere, isSignedElsewhere } from '../../serving/signing.js';
 import { type ServingSettings, servingZone } from '../../serving/zone.js';
+import { isAnswered } from '../../serving/zone-state.js';
 import { allDnssecZones, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import { type RecordRow, recordsOfOwner } from '../../store/records/records.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
@@ -104,7 +106,7 @@ export function willingParent(ctx: Served, zone: ZoneRow): WillingParent | undef
  * Undefined when it asks for nothing: it is not signed, or signed elsewhere, or resolvers do not know its keys yet.
  */
 export function wantedDs({ store, settings }: Served, zone: ZoneRow): readonly Uint8Array[] | undefined {
-  if (zone.served !== 1 || !findSignedHere(store, zone.seq)) return undefined;
+  if (!isAnswered(zone) || !findSignedHere(store, zone.seq)) return undefined;
   const { rrsets } = servedAtOwner(store, servingZone(store, zone, settings), APEX);
   const rdatas = rrsets.find(({ type }) => type === Type.cds)?.rdatas;
   // Algorithm 0 is that of the delete form.

@@ -1,7 +1,9 @@
 /** Signs what a write changes in a signed zone, and leaves alone what was signed elsewhere. */
+
 import { isSameDenial } from '../../dnssec/denial.js';
 import type { Difference } from '../../serving/difference.js';
 import { isPresigned } from '../../serving/signed.js';
+import { zoneState } from '../../serving/zone-state.js';
 import type { ChangeKind } from '../../store/log/changes.js';
 import type { Context } from '../kernel/context.js';
 import type { Participant, ZoneEnd } from '../kernel/participant.js';
@@ -27,7 +29,7 @@ export const signing: Participant<Context> = {
  */
 function kindOfFixed({ touched, row, zone }: ZoneEnd, difference: Difference | undefined): ChangeKind | undefined {
   const { before, serving, kind } = touched;
-  const isSwitched = before.served !== row.served || before.expired !== row.expired;
+  const isSwitched = zoneState(before) !== zoneState(row);
   const isSame = isSwitched || (difference && difference.removed.length + difference.added.length === 0);
   if (!isSame || 'soaFrom' in soaDifference(serving, zone, row.serial) || !isSameDenial(serving.denial, zone.denial)) {
     throw dnssecFailure('presignedFixed', { zone: row.name });

@@ -21,6 +21,7 @@ import { findZoneAbove } from '../../serving/look-up.js';
 import { servedAtOwner } from '../../serving/owner.js';
 import { findSignedHere, isSignedElsewhere } from '../../serving/signing.js';
 import { servingZone } from '../../serving/zone.js';
+import { isAnswered } from '../../serving/zone-state.js';
 import {
   insertSignal,
   removeSignal,
@@ -99,7 +100,7 @@ function isSameSignal(a: SignalRow, b: SignalRow): boolean {
 /** Sorted; empty unless the zone asks for its first DS record. */
 function wantedSignals(ctx: Context, zone: ZoneRow | undefined): SignalRow[] {
   const { store, settings } = ctx;
-  if (zone?.served !== 1 || findSignedHere(store, zone.seq)?.state !== 'pending') return [];
+  if (!zone || !isAnswered(zone) || findSignedHere(store, zone.seq)?.state !== 'pending') return [];
   const { rrsets } = servedAtOwner(store, servingZone(store, zone, settings), APEX);
   const rdatasOf = (type: number): readonly Uint8Array[] => rrsets.find((rrset) => rrset.type === type)?.rdatas ?? [];
   return rdatasOf(Type.ns)
@@ -126,7 +127,7 @@ function placeOfSignal(
   const labels = [BOOT_LABEL, ...labelsOf(apex), SIGNAL_LABEL, ...labelsOf(host)];
   if (labels.reduce((length, label) => length + 1 + label.length, 1) > MAX_NAME_LENGTH) return undefined;
   const name = nameOfLabels(labels);
-  const above = findZoneAbove(store, name, ({ served }) => served === 1);
+  const above = findZoneAbove(store, name, isAnswered);
   if (!above || findDnssecZone(store, above.seq)?.signals !== 1) return undefined;
   return { zone: above.seq, owner_key: ownerKeyOf(name, above.apex) };
 }

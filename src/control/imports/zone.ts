@@ -2,6 +2,7 @@
  * Use cases: a zone file becomes a zone. The file is read, checked and stored in one pass, aside from the zone
  * (stage.ts), which gets the records in one write: the existing zone stays unchanged on errors, even if the process dies.
  */
+
 import { toHex } from '../../base/bytes.js';
 import { invariant } from '../../base/errors.js';
 import type { Issue } from '../../base/result.js';
@@ -9,6 +10,7 @@ import { inSlices } from '../../base/slices.js';
 import { printName } from '../../dns/name.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';
 import { detectOrigin, statedOrigin, type ZoneText } from '../../dns/zonefile/source.js';
+import { signatureState } from '../../serving/zone-state.js';
 import { settingsOfNewZones } from '../../store/access/dns-settings.js';
 import { dropRecordSet, useRecordSet } from '../../store/records/record-sets.js';
 import { proxiedOwners } from '../../store/records/records.js';
@@ -114,7 +116,7 @@ interface ImportWork {
 
 /** Whether signatures are to be made, for which others would wait. */
 function makesSignatures({ store }: Context, { name: { name }, signatures: { wish } }: ImportWork): boolean {
-  return wish.kind === 'sign' || zonesOfName(store, name).some(({ signed }) => signed !== 0);
+  return wish.kind === 'sign' || zonesOfName(store, name).some((zone) => signatureState(zone) !== 'none');
 }
 
 async function importAtOnce(ctx: Context, work: ImportWork): Promise<ImportResult> {

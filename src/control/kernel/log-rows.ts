@@ -1,4 +1,5 @@
 /** The log rows of a write: the change log for followers, the journal for undoing. */
+import { isAnswered, signatureState } from '../../serving/zone-state.js';
 import { appendChange, type ChangedRR, type ChangeKind, type SoaRR } from '../../store/log/changes.js';
 import { appendEdit, type EditEvent, type EditKind, finishEdit } from '../../store/log/edits.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
@@ -64,16 +65,18 @@ function kindOf({ kind = 'rrs', edited, undoable, stagedEdit }: TouchedZone): Ed
 }
 
 function eventOf(before: ZoneRow, after: ZoneRow): EditEvent | null {
-  if (before.served !== after.served) return after.served === 1 ? 'served' : 'withdrawn';
-  if (before.signed === after.signed) return null;
-  if (after.signed === SIGNED) return 'signed';
-  if (before.signed === SIGNED) return 'unsigned';
-  return after.signed === UNDER_WAY ? 'signing' : null;
+  if (isAnswered(before) !== isAnswered(after)) return isAnswered(after) ? 'served' : 'withdrawn';
+  const [was, is] = [signatureState(before), signatureState(after)];
+  if (was === is) return null;
+  switch (is) {
+    case 'served':
+      return 'signed';
+    case 'changing':
+      return was === 'served' ? 'unsigned' : 'signing';
+    case 'none':
+      return was === 'served' ? 'unsigned' : null;
+  }
 }
-
-/** `signed` of a zone. */
-const SIGNED = 1;
-const UNDER_WAY = 2;
 
 const EDIT_KINDS: Readonly<Record<ChangeKind, EditKind>> = {
   'zone-added': 'added',

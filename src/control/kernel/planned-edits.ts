@@ -6,6 +6,7 @@
 import { toHex } from '../../base/bytes.js';
 import { finished, inSlices } from '../../base/slices.js';
 import { ownerText } from '../../serving/difference.js';
+import { signatureState } from '../../serving/zone-state.js';
 import { findRecord, findSameRecord, type NewRecordRow, type RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { type Committed, commitAndRead, type Draft } from './commit.js';
@@ -23,8 +24,8 @@ export const FEW_EDITS = 200;
 /** The same of a signed zone, where each needs about three signatures. */
 const FEW_SIGNED = 60;
 
-function fewEdits({ signed }: ZoneRow): number {
-  return signed === 0 ? FEW_EDITS : FEW_SIGNED;
+function fewEdits(zone: ZoneRow): number {
+  return signatureState(zone) === 'none' ? FEW_EDITS : FEW_SIGNED;
 }
 
 /** Edits by the rules of a draft that nobody sees yet. */
@@ -178,7 +179,7 @@ export async function signPlanned(
   work: EditWork<unknown>,
   known: MadeSignatures | undefined,
 ): Promise<MadeSignatures | undefined> {
-  if (zone.signed === 0 || size <= FEW_SIGNED) return undefined;
+  if (signatureState(zone) === 'none' || size <= FEW_SIGNED) return undefined;
   const plan = openPlan(ctx, zone);
   await inSlices(ctx.clock, work(plan, zone));
   return signPlannedEdits(ctx, zone, plan.changes(), known);

@@ -10,6 +10,7 @@ import { hashedOwnerKey, servedHashedOwners } from '../../serving/hashed.js';
 import { servedOwners } from '../../serving/owner.js';
 import { isSignedHere } from '../../serving/signing.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
+import { signatureState } from '../../serving/zone-state.js';
 import type { Store } from '../../store/driver.js';
 import { MOST_CHANGED_RRS, MOST_CHANGED_SIGNED_RRS } from '../../store/log/changes.js';
 import { openPlannedRecords, openPlannedSnapshot, type PlannedRecords } from '../../store/records/past-records.js';
@@ -103,7 +104,7 @@ export async function signPlannedEdits(
   changes: readonly RecordChange[],
   known: MadeSignatures | undefined,
 ): Promise<MadeSignatures | undefined> {
-  if (!ctx.zoneKeys || before.signed === 0) return undefined;
+  if (!ctx.zoneKeys || signatureState(before) === 'none') return undefined;
   const planned = openPlannedSnapshot(ctx.store, before);
   try {
     await inSlices(ctx.clock, planAll(planned, changes));

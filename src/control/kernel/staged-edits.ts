@@ -4,10 +4,12 @@
  * many would move that the moment were long, the set gets copies of all other records too, and the commit gives it to the zone.
  * For a dry run nothing is stored, unless it is very large: its commit writes the zone's rows, and is undone.
  */
+
 import { UserError } from '../../base/errors.js';
 import { inSlices, inWrites } from '../../base/slices.js';
 import { Type } from '../../dns/codes.js';
 import { ownerText } from '../../serving/difference.js';
+import { signatureState } from '../../serving/zone-state.js';
 import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import { appendEditedRecords, type EditedRecord, removeStagedEdit, stageEdit } from '../../store/log/edits.js';
 import { rowsOfSet } from '../../store/records/compare.js';
@@ -146,7 +148,7 @@ async function ownersOf(
 ): Promise<Pick<ReadyEdits, 'owners' | 'complete'>> {
   const { keys, watched } = await inSlices(clock, keysOf(changes));
   // Signatures are made for the owners that are known.
-  const isFew = !isPlanned && (zone.signed !== 0 || keys.size <= MOST_CHANGED_RRS);
+  const isFew = !isPlanned && (signatureState(zone) !== 'none' || keys.size <= MOST_CHANGED_RRS);
   const touched = touchZone(store, zone, settings);
   await inSlices(
     clock,

@@ -1,4 +1,5 @@
 /** What a write in progress remembers of a touched zone: mainly what was served before. */
+
 import { isDeepStrictEqual } from 'node:util';
 import { equalBytes } from '../../base/bytes.js';
 import {
@@ -21,6 +22,7 @@ import {
 } from '../../serving/owner.js';
 import { ownersOfSettings } from '../../serving/settings-difference.js';
 import { type ServingSettings, type ServingZone, servingZone, signedZone, unsignedZone } from '../../serving/zone.js';
+import { signatureState, zoneState } from '../../serving/zone-state.js';
 import type { Store } from '../../store/driver.js';
 import { type ChangedRR, type ChangeKind, MOST_CHANGED_RRS, type SoaRR } from '../../store/log/changes.js';
 import type { EditedRecord } from '../../store/log/edits.js';
@@ -150,7 +152,7 @@ export function servedAfter(
   row: ZoneRow,
   settings: ServingSettings,
 ): ServingZone {
-  if (signing.keys || row.signed !== before.signed) return servingZone(store, row, settings);
+  if (signing.keys || signatureState(row) !== signatureState(before)) return servingZone(store, row, settings);
   return signedZone(unsignedZone(row, settings), serving.signing);
 }
 
@@ -249,8 +251,7 @@ export function differenceOf(
 ): Difference | undefined {
   const { before, kind, copy, replacement } = touched;
   // If the zone starts or stops being served, its records do not show the whole difference.
-  if (!touched.complete || kind === 'zone-added' || before.served !== row.served) return undefined;
-  if (before.expired !== row.expired) return undefined;
+  if (!touched.complete || kind === 'zone-added' || zoneState(before) !== zoneState(row)) return undefined;
   if (copy && row.record_count > MOST_COMPARED) return undefined;
   if (copy) return diffCopies(copy, copyServed(store, after));
   const ofOwners = signed ?? diffOwners(store, after, owners);

@@ -1,4 +1,5 @@
 /** How far the copy of a zone from other primaries is. */
+import { hasExpired } from '../../serving/zone-state.js';
 import type { IncomingRow } from '../../store/secondary/incoming.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 
@@ -10,6 +11,6 @@ export type TransferState = (typeof TRANSFER_STATES)[number];
 /** `row`: undefined where no primaries were named yet. */
 export function transferStateOf({ expired }: Pick<ZoneRow, 'expired'>, row: IncomingRow | undefined): TransferState {
   if (!row || row.serial === null) return 'waiting';
-  if (expired === 1) return 'expired';
+  if (hasExpired({ expired })) return 'expired';
   return row.error === null ? 'current' : 'failing';
 }

@@ -2,11 +2,13 @@
  * What came from the primary becomes the zone, in one commit: records that stay keep their rows, and everybody who follows the
  * change log sees one difference.
  */
+
 import { invariant } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
 import { finished, inSlices } from '../../base/slices.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';
 import type { PlacedRR } from '../../dnssec/signed-zone.js';
+import { hasExpired } from '../../serving/zone-state.js';
 import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import { compareSets, giveRecords, recordOfSet, recordsThatMayBeOwn } from '../../store/records/compare.js';
 import type { ImportedRow } from '../../store/records/import.js';
@@ -284,10 +286,10 @@ function finish(
 ): void {
   const { columns, serial }: ImportedSoa = soaOf(soa);
   // What is changed here (signatures, proxied names) has serials of its own, which only go up.
-  const isNewer = signed !== undefined || zone.expired === 1 || serialIsAfter(serial, zone.serial);
+  const isNewer = signed !== undefined || hasExpired(zone) || serialIsAfter(serial, zone.serial);
   const next = isNewer ? serial : nextSerial(zone.serial);
   draft.setZone(zone.seq, { ...columns, serial: next, expired: 0 });
-  draft.noteZone(zone.seq, zone.expired === 1 || signed ? 'zone-replaced' : 'settings');
+  draft.noteZone(zone.seq, hasExpired(zone) || signed ? 'zone-replaced' : 'settings');
   applySigned(ctx, draft, zone.seq, signed);
   noteIncoming(ctx.store, zone.seq, noted);
   planConsumption(ctx, zone.seq);
@@ -307,7 +309,7 @@ function zoneToWrite({ store }: Context, seq: number): ZoneRow | undefined {
 export async function expireZone(ctx: Context, seq: number): Promise<void> {
   await commitAlone(ctx, (draft) => {
     const zone = zoneToWrite(ctx, seq);
-    if (!zone || zone.expired === 1) return;
+    if (!zone || hasExpired(zone)) return;
     const expiresAt = findIncoming(ctx.store, seq)!.expires_at;
     if (expiresAt === null || expiresAt > ctx.clock.nowUs()) return;
     draft.setZone(seq, { expired: 1, serial: zone.serial });
@@ -320,7 +322,7 @@ export async function expireZone(ctx: Context, seq: number): Promise<void> {
 export async function reviveZone(ctx: Context, seq: number): Promise<void> {
   await commitAlone(ctx, (draft) => {
     const zone = zoneToWrite(ctx, seq);
-    if (!zone || zone.expired === 0 || findIncoming(ctx.store, seq)!.serial === null) return;
+    if (!zone || !hasExpired(zone) || findIncoming(ctx.store, seq)!.serial === null) return;
     draft.setZone(seq, { expired: 0 });
     draft.noteZone(seq, 'zone-replaced');
     draft.event({ kind: 'zone.revive', zone });

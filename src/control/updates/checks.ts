@@ -1,10 +1,12 @@
 /** What an instruction of an update may do: types, permissions of the key, and what is changed in other ways. */
+
 import { Class, Type } from '../../dns/codes.js';
 import type { ReadRecord } from '../../dns/message.js';
 import { toFqdn } from '../../dns/name.js';
 import { isNeverStored } from '../../dns/rr/mnemonics.js';
 import { typeByCode, typeMnemonic } from '../../dns/rr/registry.js';
 import { RdataError } from '../../dns/rr/type.js';
+import { signatureState } from '../../serving/zone-state.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { inRecordScopes } from '../guard/permissions.js';
 import type { Context } from '../kernel/context.js';
@@ -66,7 +68,8 @@ export function requireNotOfSigner({ type }: ReadRecord): void {
 }
 
 function requireOurs({ store }: Context, zone: ZoneRow, type: number): void {
-  if (zone.signed !== 0 && OF_KEYS.has(type)) throw updateFailure('notHere', { type: typeMnemonic(type) });
+  if (signatureState(zone) !== 'none' && OF_KEYS.has(type))
+    throw updateFailure('notHere', { type: typeMnemonic(type) });
   if (type === Type.dnskey) requireSeveralSigners(store, zone);
 }
 

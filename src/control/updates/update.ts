@@ -1,10 +1,12 @@
 /** Use case: a dynamic update (RFC 2136): prerequisites, checks, permissions and changes in one commit, all or nothing. */
+
 import { AppError } from '../../base/errors.js';
 import { Class, Type } from '../../dns/codes.js';
 import type { ReadRecord } from '../../dns/message.js';
 import { isWildcard, nameEquals } from '../../dns/name.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { servingZone } from '../../serving/zone.js';
+import { isAnswered } from '../../serving/zone-state.js';
 import { noteApplied, type SignedUpdate, wasApplied } from '../../store/secondary/applied-updates.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { accountIdOf, permitted, requireZone } from '../guard/access.js';
@@ -79,7 +81,7 @@ const NOTHING: Counts = { added: 0, removed: 0, changed: 0 };
 /** Secondary zones are changed at their primaries, and updates are not forwarded. */
 function requireUpdatable(ctx: Context, zoneId: string): ZoneRow {
   const zone = requireZone(ctx, zoneId);
-  if (zone.served !== 1) throw updateFailure('notAuthoritative', { reason: `${zone.name} is not served` });
+  if (!isAnswered(zone)) throw updateFailure('notAuthoritative', { reason: `${zone.name} is not served` });
   if (zone.type === 'secondary') {
     throw updateFailure('notAuthoritative', { reason: `${zone.name} is a secondary zone` });
   }

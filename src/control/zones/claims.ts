@@ -16,6 +16,7 @@ import {
   zonesOfOthersAt,
 } from '../../serving/name-owner.js';
 import { hasAll, isSameSet, provingNameServers } from '../../serving/name-servers.js';
+import { isAnswered } from '../../serving/zone-state.js';
 import { isOnlyAccount } from '../../store/access/accounts.js';
 import type { Store } from '../../store/driver.js';
 import { findRemovedZone } from '../../store/secondary/removed-zones.js';
@@ -174,7 +175,7 @@ export function settleZone(ctx: Context, draft: ZoneEdits, seq: number): boolean
 
 /** Zones of the same name are answered no more, before one begins to be. */
 export function withholdOthers(ctx: Context, draft: ZoneEdits, { seq, name }: Pick<ZoneRow, 'seq' | 'name'>): void {
-  const others = zonesOfName(ctx.store, name).filter((other) => other.seq !== seq && other.served === 1);
+  const others = zonesOfName(ctx.store, name).filter((other) => other.seq !== seq && isAnswered(other));
   for (const other of others) settleZone(ctx, draft, other.seq);
 }
 

@@ -1,7 +1,9 @@
 /** What is no error but often not meant, for the messages at the start, of `doctor` and of imports. */
+
 import { toHex } from '../../base/bytes.js';
 import { isLoopback } from '../../base/ip.js';
 import type { ServingSettings } from '../../serving/zone.js';
+import { isAnswered } from '../../serving/zone-state.js';
 import { allAccounts } from '../../store/access/accounts.js';
 import type { Store } from '../../store/driver.js';
 import {
@@ -103,7 +105,7 @@ function withoutNameServers(name: string, id: Uint8Array): Notice {
 /** A notice when a zone takes names out of another zone served here, which does not delegate them. */
 export function shadowsParent(store: Store, zone: ZoneRow): Notice[] {
   const above = servedZoneAbove(store, zone.name);
-  if (!above || zone.served === 0 || delegationHere(store, zone).length > 0) return [];
+  if (!above || !isAnswered(zone) || delegationHere(store, zone).length > 0) return [];
   const text = `${zone.name} takes its names out of ${above.name}, which is served here too and has no NS records at ${zone.name}`;
   const remedy = `If that is meant, add NS records for ${zone.name} to ${above.name}; otherwise delete the zone ${zone.name}.`;
   return [{ code: 'shadows-parent', text, remedy, zoneId: toHex(zone.id) }];

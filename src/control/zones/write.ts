@@ -1,11 +1,13 @@
 /**
  * Writes zones inside a commit: adds one after checking the rules about names of other accounts, and changes settings.
  */
+
 import { toHex } from '../../base/bytes.js';
 import { type FailureOptions, invariant } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
 import { isProven, mayAnswer, zonesOfOthersAt } from '../../serving/name-owner.js';
 import { chooseNameServers, provingNameServers } from '../../serving/name-servers.js';
+import { isAnswered } from '../../serving/zone-state.js';
 import { findAccount } from '../../store/access/accounts.js';
 import { settingsOfNewZones } from '../../store/access/dns-settings.js';
 import type { Store } from '../../store/driver.js';
@@ -126,7 +128,7 @@ export function refuseHeld(ctx: Context, now: number, wanted: WantedName, option
 
 /** The served zone that answers for a name without a zone of its own: the one with the longest name above it. */
 export function servedZoneAbove(store: Store, name: string): ZoneRow | undefined {
-  return zonesAtOrAbove(store, name).find((zone) => zone.name !== name && zone.served === 1);
+  return zonesAtOrAbove(store, name).find((zone) => zone.name !== name && isAnswered(zone));
 }
 
 /** The zones of all accounts at and above a name. */

@@ -2,6 +2,7 @@
  * NOTIFY from primaries (RFC 1996), in the DNS process: it checks who sends it, answers, and tells the admin process which zone
  * to refresh, seldom enough that a flood costs nothing.
  */
+
 import { equalBytes } from '../../base/bytes.js';
 import { messageOf } from '../../base/errors.js';
 import { parseIP, parsePeerAddress, storedCidrSet } from '../../base/ip.js';
@@ -11,6 +12,7 @@ import { type ReadMessage, readMessage } from '../../dns/message.js';
 import { nameEquals, toFqdn } from '../../dns/name.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { findTsig, TsigError } from '../../dns/tsig.js';
+import { isAnswered } from '../../serving/zone-state.js';
 import { transferAclsOfAccount } from '../../store/secondary/acls.js';
 import { findIncoming, primariesOfZone } from '../../store/secondary/incoming.js';
 import { findZoneByName, type ZoneRow } from '../../store/zones/zones.js';
@@ -48,7 +50,7 @@ export function createNotifyReceiver(options: NotifyReceiverOptions): NotifyRece
     const { name, type, class: questionClass } = message.question;
     if (tsig === 'malformed' || type !== Type.soa) return replyTo(message, Rcode.formErr);
     const zone = findZoneByName(store, toFqdn(name));
-    const row = zone?.served === 1 && questionClass === Class.in ? findIncoming(store, zone.seq) : undefined;
+    const row = zone && isAnswered(zone) && questionClass === Class.in ? findIncoming(store, zone.seq) : undefined;
     if (!zone || !row) return replyTo(message, Rcode.notAuth);
     let key: AccountKey | undefined;
     if (tsig !== 'none') {

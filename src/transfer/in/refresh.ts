@@ -2,6 +2,7 @@
  * Keeps the copy of a secondary zone like the zone of its primaries (RFC 1034 §4.3.5): asks for the SOA, transfers what is
  * newer, goes to the next primary when one fails, and lets the copy expire when none answers for too long.
  */
+
 import { steadyMs, untilSteady } from '../../base/clock.js';
 import { OPERATOR } from '../../control/guard/actor.js';
 import { refusedByPolicy, wrongAnswer } from '../../control/guard/peer-failures.js';
@@ -11,6 +12,7 @@ import { serialIsAfter } from '../../dns/serial.js';
 import { soaOf as servedSoa } from '../../serving/difference.js';
 import { findSigning } from '../../serving/signing.js';
 import { servingZone } from '../../serving/zone.js';
+import { hasExpired } from '../../serving/zone-state.js';
 import {
   findIncoming,
   type IncomingChange,
@@ -183,14 +185,14 @@ async function conclude(
   const now = clock.nowUs();
   if (!sight) {
     const expires = row.expires_at !== null && row.expires_at <= now;
-    if (expires && zone.expired === 0) await expireZone(ctx, seq);
+    if (expires && !hasExpired(zone)) await expireZone(ctx, seq);
     const delay = retryMs(zone, row.failures);
     const untilExpiry = !expires && row.expires_at !== null ? (row.expires_at - now) / 1000 : delay;
     const nextMs = clock.nowMs() + Math.ceil(Math.min(delay, untilExpiry));
     const error = failures.join('; ') || 'it has no primaries';
     return checked(ctx, seq, nextMs, { failures: row.failures + 1, error });
   }
-  if (zone.expired === 1) await reviveZone(ctx, seq);
+  if (hasExpired(zone)) await reviveZone(ctx, seq);
   const nextMs = clock.nowMs() + refreshMs(ctx, zone, row);
   const expiresAt = now + sight.expire * SECOND_US;
   const error = failures.length === 0 ? null : failures.join('; ');

@@ -1,4 +1,5 @@
 /** Answers AXFR and IXFR queries of streams (RFC 5936, RFC 1995), with TSIG where the query has it. */
+
 import type { Clock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import { type CidrSet, parsePeerAddress } from '../../base/ip.js';
@@ -10,6 +11,7 @@ import { type ReadMessage, readMessage } from '../../dns/message.js';
 import { nameEquals, toFqdn } from '../../dns/name.js';
 import { findTsig, TsigError, type TsigRecord } from '../../dns/tsig.js';
 import type { ServingSettings } from '../../serving/zone.js';
+import { isAnswered, zoneState } from '../../serving/zone-state.js';
 import type { Store } from '../../store/driver.js';
 import { findZoneByName, type ZoneRow } from '../../store/zones/zones.js';
 import type { Vault } from '../../vault/vault.js';
@@ -162,7 +164,7 @@ function judge(
   };
   if (tsig === 'malformed') return { reply: replyTo(message, Rcode.formErr) };
   const zone = findZoneByName(store, name);
-  if (zone?.served !== 1) return refuse(Rcode.notAuth, 'there is no such zone');
+  if (!zone || !isAnswered(zone)) return refuse(Rcode.notAuth, 'there is no such zone');
   let key: AccountKey | undefined;
   if (tsig !== 'none') {
     const checked = checkOrLog(options, zone, request, tsig);
@@ -187,7 +189,7 @@ function judge(
   const address = parsePeerAddress(client.address) ?? new Uint8Array(0);
   const reason = transferRefusal(store, zone, { address, key: key?.seq }, allowed);
   if (reason !== undefined) return refuse(Rcode.refused, reason, key);
-  if (zone.expired === 1) return refuse(Rcode.servFail, 'its own copy has expired', key);
+  if (zoneState(zone) === 'expired') return refuse(Rcode.servFail, 'its own copy has expired', key);
   const from = message.question.type === Type.ixfr ? serialOf(message) : undefined;
   if (message.question.type === Type.ixfr && from === undefined) {
     return refuse(Rcode.formErr, 'an incremental one needs the SOA of the client', key);

@@ -2,6 +2,7 @@
  * Signs a change of a few owners: the RRsets that it touched, and the NSEC records of these owners and of those before them. A
  * delegation or a DNAME that comes or goes takes the names below it out of the zone, or brings them back.
  */
+
 import { compareBytes, equalBytes } from '../../../base/bytes.js';
 import { finished } from '../../../base/slices.js';
 import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from '../../../serving/difference.js';
@@ -9,6 +10,7 @@ import { recordsAtOwner, type ServedOwner, unsignedByRecords } from '../../../se
 import { denialRRset, withSignatures, type ZoneSigning } from '../../../serving/signed.js';
 import { readSignedOwner, type SignedOwner, type Standing } from '../../../serving/stored-signatures.js';
 import type { ServingZone } from '../../../serving/zone.js';
+import { signatureState } from '../../../serving/zone-state.js';
 import { lastSignaturesBetween, signatureOctets, signedOwnersBelow } from '../../../store/dnssec/signatures.js';
 import type { ZoneRow } from '../../../store/zones/zones.js';
 import type { OwnerAfter } from '../../kernel/touched-zone.js';
@@ -77,8 +79,8 @@ export interface ChangeOptions {
 }
 
 /** Up to where a zone is signed that is not served with signatures yet. */
-export function signedUpTo({ signed }: ZoneRow, { row }: SigningZone): Pick<ChangeOptions, 'upTo'> {
-  return signed !== 1 && row.phase === 'data' ? { upTo: row.cursor } : {};
+export function signedUpTo(zone: ZoneRow, { row }: SigningZone): Pick<ChangeOptions, 'upTo'> {
+  return signatureState(zone) !== 'served' && row.phase === 'data' ? { upTo: row.cursor } : {};
 }
 
 /** `owners`: the touched ones. `before`: the zone as it was served. */

@@ -1,8 +1,10 @@
 /** The part of a commit for a signed zone: signs what the commit changed, and at last the SOA with its new serial. */
+
 import { Type } from '../../../dns/codes.js';
 import type { Difference } from '../../../serving/difference.js';
 import { soaOf } from '../../../serving/difference.js';
 import { readSignedOwner, type SignedOwner } from '../../../serving/stored-signatures.js';
+import { signatureState } from '../../../serving/zone-state.js';
 import { hashedOfZone } from '../../../store/dnssec/hashed.js';
 import { signatureOctets, signedOwnersBelow } from '../../../store/dnssec/signatures.js';
 import { updateDnssecZone } from '../../../store/dnssec/zones.js';
@@ -32,7 +34,7 @@ export function signZone(ctx: Context, { touched, row, zone, owners }: ZoneEnd):
   // The times of signatures depend on settings, and so does the TTL of denials.
   const wasAhead = wasPutBack(signing.row, signing.times.now);
   if (wasAhead || (touched.kind !== undefined && touched.kind !== 'rrs')) runSigningSoon(ctx, row);
-  if (row.signed !== 1) return prepare(signing, row, touched, owners);
+  if (signatureState(row) !== 'served') return prepare(signing, row, touched, owners);
   const staged = touched.replacement?.signatures;
   const given = staged && touched.complete ? giveSignatures(ctx, signing, staged) : undefined;
   return given ? signGiven(signing, given, touched, owners) : signServed(signing, row, touched, owners);

@@ -1,10 +1,12 @@
 /** A zone with all that is needed to sign it in one commit: keys, times, and how long existing signatures are kept. */
+
 import { messageOf, UserError } from '../../../base/errors.js';
 import { signsRecords } from '../../../dnssec/key-states.js';
 import type { SigningKey } from '../../../dnssec/signing-key.js';
 import { signingOf } from '../../../serving/signed.js';
 import { signingOfRow } from '../../../serving/signing.js';
 import { type ServingZone, signedZone } from '../../../serving/zone.js';
+import { signatureState } from '../../../serving/zone-state.js';
 import type { DnssecKeyRow } from '../../../store/dnssec/keys.js';
 import type { DnssecZoneRow } from '../../../store/dnssec/zones.js';
 import type { Store } from '../../../store/driver.js';
@@ -58,7 +60,7 @@ export function openSigningZone(
   exact: boolean,
 ): SigningZone | undefined {
   const { store } = ctx;
-  const how = serving.signing ?? (zone.signed === 0 ? undefined : signingOf(store, zone.apex, zone.seq));
+  const how = serving.signing ?? (signatureState(zone) === 'none' ? undefined : signingOf(store, zone.apex, zone.seq));
   const signing = signingOfRow(how?.row);
   if (!how || signing.kind !== 'here' || signing.work === 'end') return undefined;
   const { row, keys } = how;
