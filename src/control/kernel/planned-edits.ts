@@ -3,6 +3,7 @@
  * they need is prepared (staged-edits.ts), and the write makes them at once. If the zone has changed meanwhile, they are planned
  * anew.
  */
+
 import { toHex } from '../../base/bytes.js';
 import { finished, inSlices } from '../../base/slices.js';
 import { ownerText } from '../../serving/difference.js';
@@ -15,7 +16,7 @@ import type { EventEntry } from './event.js';
 import { createOwnerTallies } from './owner-tally.js';
 import { commitPrepared, OUTDATED, type Prepared } from './prepared.js';
 import { type RecordEdits, requireEditable } from './record-edits.js';
-import { mayReplace, planSignedEdits, signPlannedEdits } from './replacement.js';
+import { mayReplace, planSignedEdits, planUnsignedEdits, signPlannedEdits } from './replacement.js';
 import { giveUpEdits, prepareEdits, type ReadyEdits, type RecordChange } from './staged-edits.js';
 import type { MadeSignatures } from './zone-keys.js';
 
@@ -148,7 +149,9 @@ async function planEdits<Value, Result>(
   const { entries } = plan;
   const changes = plan.changes();
   if (changes.length === 0) return { zone, value, entries, ready: undefined };
-  const replacement = await planSignedEdits(ctx, zone, changes, outdated?.replacement?.signatures);
+  const replacement =
+    (await planUnsignedEdits(ctx, zone, changes)) ??
+    (await planSignedEdits(ctx, zone, changes, outdated?.replacement?.signatures));
   const signatures = replacement ? undefined : await signPlannedEdits(ctx, zone, changes, outdated?.signatures);
   const ready = await prepareEdits(ctx, zone, changes, replacement !== undefined);
   return { zone, value, entries, ready, replacement, signatures, giveUp: () => giveUpEdits(ctx, ready) };

@@ -2,12 +2,13 @@
  * What the replacement of a zone's records by a staged set changes, or very many edits of them. It is found out, and signed,
  * before the write that makes the change, in parts between which others get their turn.
  */
+
 import { compareBytes } from '../../base/bytes.js';
 import { inSlices } from '../../base/slices.js';
 import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from '../../serving/difference.js';
 import { flattenedInZone } from '../../serving/flattened.js';
 import { hashedOwnerKey, servedHashedOwners } from '../../serving/hashed.js';
-import { servedOwners } from '../../serving/owner.js';
+import { servedAtOwner, servedOwners } from '../../serving/owner.js';
 import { isSignedHere } from '../../serving/signing.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import { signatureState } from '../../serving/zone-state.js';
@@ -108,14 +109,49 @@ export async function signPlannedEdits(
   const planned = openPlannedSnapshot(ctx.store, before);
   try {
     await inSlices(ctx.clock, planAll(planned, changes));
-    const owners = new Map<string, Uint8Array>();
-    for (const { before: was, after } of changes) {
-      for (const row of [was, after]) if (row) owners.set(ownerText(row.owner_key), row.owner_key);
-    }
-    return await signerOf(ctx)?.sign?.(ctx, before, owners.values(), planned.store, known);
+    return await signerOf(ctx)?.sign?.(ctx, before, ownersOfChanges(changes), planned.store, known);
   } finally {
     planned.close();
   }
+}
+
+/**
+ * What edits of an unsigned zone change for resolvers, owner by owner; undefined for a signed one, and when they are so many that it
+ * would not be logged.
+ */
+export async function planUnsignedEdits(
+  ctx: Context,
+  before: ZoneRow,
+  changes: readonly RecordChange[],
+): Promise<Replacement | undefined> {
+  const { store, clock, settings } = ctx;
+  const owners = ownersOfChanges(changes);
+  if (signatureState(before) !== 'none' || owners.length > MOST_CHANGED_RRS) return undefined;
+  const zone = servingZone(store, before, settings);
+  const planned = openPlannedSnapshot(store, before);
+  try {
+    await inSlices(clock, planAll(planned, changes));
+    const difference: Difference = { removed: [], added: [] };
+    const compareAll = function* (): Generator<undefined, void> {
+      for (const ownerKey of owners) {
+        const [was, is] = [store, planned.store].map((at) => rrsOf(servedAtOwner(at, zone, ownerKey)));
+        addDifference(difference, ownerKey, was!, is!);
+        yield;
+      }
+    };
+    await inSlices(clock, compareAll());
+    return { before, difference, unsure: [], signatures: undefined };
+  } finally {
+    planned.close();
+  }
+}
+
+function ownersOfChanges(changes: readonly RecordChange[]): readonly Uint8Array[] {
+  const owners = new Map<string, Uint8Array>();
+  for (const { before, after } of changes) {
+    for (const row of [before, after]) if (row) owners.set(ownerText(row.owner_key), row.owner_key);
+  }
+  return [...owners.values()];
 }
 
 /** Records of a new name in a signed zone: its own, its NSEC record, and the signatures of both. */
