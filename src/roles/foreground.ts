@@ -34,12 +34,13 @@ export async function runForeground(role: Role, options: ForegroundOptions): Pro
   const startedMs = steadyMs(clock);
   endOnFaults(role, log);
   const acts: (() => void)[] = [];
-  const signals = watchSignals(clock, () =>
-    reloadSettings(loaded.settings, options.load, log, ({ logLevel }) => {
-      log.level = logLevel;
-      for (const act of acts) act();
-    }),
-  );
+  const signals = watchSignals(clock, {
+    onReload: () =>
+      reloadSettings(loaded.settings, options.load, log, ({ logLevel }) => {
+        log.level = logLevel;
+        for (const act of acts) act();
+      }),
+  });
   const onReload = (act: () => void): void => void acts.push(act);
   const directory = prepareDataDirectory(loaded.settings.dataDir);
   const announcer = createAnnouncer(options.terminal, options.print, log);

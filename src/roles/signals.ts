@@ -1,4 +1,4 @@
-/** The signals that stop a process: the first one to finish, the second one to give up. */
+/** The signals that stop a process: the first one to finish, the second one to give up; and those for what it is to do. */
 import { isatty } from 'node:tty';
 import { type Clock, sleep, steadyMs } from '../base/clock.js';
 
@@ -15,11 +15,17 @@ const SAME_WISH_MS = 1000;
 /** Standard input, output and errors: those that are a terminal. nohup(1) leaves none. */
 const terminals = (): number[] => [0, 1, 2].filter((descriptor) => isatty(descriptor));
 
+export interface Wishes {
+  readonly onReload: () => void;
+  /** SIGUSR2; only of the whole server. */
+  readonly onSucceed?: () => void;
+}
+
 /**
  * Watches for the signals. SIGHUP calls `onReload`, unless it says that the terminal in which the process was started has closed:
  * then it stops it. The watch keeps the process alive until the watch stops.
  */
-export function watchSignals(clock: Clock, onReload: () => void): Signals {
+export function watchSignals(clock: Clock, { onReload, onSucceed }: Wishes): Signals {
   const waiting: (() => void)[] = [];
   const next = (): Promise<'signal'> => new Promise((resolve) => waiting.push(() => resolve('signal')));
   const [first, second] = [next(), next()];
@@ -36,6 +42,7 @@ export function watchSignals(clock: Clock, onReload: () => void): Signals {
   };
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
   process.on('SIGHUP', onHangUp);
+  if (onSucceed) process.on('SIGUSR2', onSucceed);
   let stopped = false;
   void (async () => {
     while (!stopped) await sleep(60_000);
@@ -47,6 +54,7 @@ export function watchSignals(clock: Clock, onReload: () => void): Signals {
       stopped = true;
       for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
       process.off('SIGHUP', onHangUp);
+      if (onSucceed) process.off('SIGUSR2', onSucceed);
     },
   };
 }

@@ -11,6 +11,7 @@ import { openFileLimit } from '../base/open-files.js';
 import { processLimit } from '../base/process-limits.js';
 import type { LoadedSettings } from '../config/load.js';
 import { SETTINGS, type Settings } from '../config/schema.js';
+import type { FileLock } from '../store/file-lock.js';
 import { type Announcer, createAnnouncer } from './announce.js';
 import {
   type DataDirectory,
@@ -27,6 +28,7 @@ import type { AdminReport, CredentialsMessage, DnsReport, DnsStatus, Notice, Sta
 import { DRAIN_LIMIT_MS, KILL_GRACE_MS, PREDECESSOR_LIMIT_MS } from './limits.js';
 import { lockDataDirectory, outlastPredecessor } from './lock.js';
 import { type Reload, reloadSettings } from './services/reload.js';
+import { createSuccession, tellMainProcess } from './services/successor.js';
 import { findPredecessor, relieve } from './services/take-over.js';
 import { watchSignals } from './signals.js';
 import { SupervisedChild } from './supervised-child.js';
@@ -59,7 +61,8 @@ export async function serve(options: ServeOptions): Promise<number> {
   const predecessor = options.takeOver ? findPredecessor(directory.path) : undefined;
   let lock = predecessor ? undefined : lockDataDirectory(directory.path, 'serveLock');
   let reload = (): void => {};
-  const signals = watchSignals(clock, () => reload());
+  let succeed = (): void => log.warn('a successor can be started when this server has started');
+  const signals = watchSignals(clock, { onReload: () => reload(), onSucceed: () => succeed() });
   const announcer = createAnnouncer(options.terminal, options.print, log);
   try {
     announceStart(options, directory, announcer);
@@ -75,11 +78,12 @@ export async function serve(options: ServeOptions): Promise<number> {
     try {
       if (predecessor) {
         await family.startBeside();
-        lock = await relieve(directory.path, predecessor, clock);
+        lock = await takePlace(options, directory, predecessor);
       }
       await outlastPredecessor(directory.path, PREDECESSOR_LIMIT_MS);
       const started = await Promise.race([family.start(), signals.first]);
       if (started !== 'signal') announcer.ready((steadyMs(clock) - startedMs) / 1000);
+      succeed = createSuccession(options.program, log);
       await signals.first;
     } catch (error) {
       await family.drain();
@@ -94,6 +98,21 @@ export async function serve(options: ServeOptions): Promise<number> {
     signals.stop();
     if (lock) removeRunning(directory.path);
     lock?.release();
+  }
+}
+
+/** Resolves with the lock of the server that ran before. */
+async function takePlace(
+  { environment, clock, log }: ServeOptions,
+  { path }: DataDirectory,
+  predecessor: Running,
+): Promise<FileLock> {
+  await tellMainProcess(process.pid, environment, log);
+  try {
+    return await relieve(path, predecessor, clock);
+  } catch (error) {
+    await tellMainProcess(predecessor.pid, environment, log);
+    throw error;
   }
 }
 

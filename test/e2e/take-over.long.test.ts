@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -158,6 +158,35 @@ t.test('a new server takes the place of the running one, and every question is a
   await until(() => program.child.exitCode !== null);
   t.equal(program.child.exitCode, 0, 'the old server stopped by itself');
   t.equal(await askStream(program.dnsPort), 1);
+  t.equal(await asking.stop(), 0, 'every question was answered');
+  const zones = await fetch(`${program.api}/client/v4/zones`, { headers: { authorization: `Bearer ${KEY}` } });
+  t.equal(zones.status, 200);
+});
+
+t.test('SIGUSR2: a successor takes the place of the server, and systemd hears of it', async (t) => {
+  const directory = makeDirectory(t);
+  const heard = join(directory, 'heard');
+  const programs = join(directory, 'programs');
+  mkdirSync(programs);
+  writeFileSync(join(programs, 'systemd-notify'), `#!/bin/sh\necho "$NOTIFY_SOCKET $*" >>'${heard}'\n`, {
+    mode: 0o755,
+  });
+  const environment = { NOTIFY_SOCKET: '/run/systemd/notify', PATH: `${programs}:${process.env['PATH']}` };
+  const program = await startProgram({ directory, key: KEY, environment });
+  t.teardown(() => end(program.child));
+  const asking = keepAsking(program.dnsPort, false);
+  await until(() => asking.asked() > 100);
+  program.child.kill('SIGUSR2');
+  program.child.kill('SIGUSR2');
+  await until(() => program.child.exitCode !== null);
+  t.equal(program.child.exitCode, 0, 'the old server stopped by itself');
+  const [, pid] = /^\/run\/systemd\/notify MAINPID=(\d+)\n$/.exec(readFileSync(heard, 'utf8')) ?? [];
+  t.ok(pid, 'one successor, which is the main process now');
+  t.teardown(() => void process.kill(Number(pid), 'SIGTERM'));
+  await until(() => {
+    const now = JSON.parse(readFileSync(join(directory, 'data', 'serve.json'), 'utf8')) as { pid: number };
+    return now.pid === Number(pid);
+  });
   t.equal(await asking.stop(), 0, 'every question was answered');
   const zones = await fetch(`${program.api}/client/v4/zones`, { headers: { authorization: `Bearer ${KEY}` } });
   t.equal(zones.status, 200);
