@@ -1,6 +1,6 @@
 /**
  * While only the reserve of the disk is left, requests with large bodies are refused, and each user has so many small edits:
- * otherwise one could use up what is kept for all. Reading and deleting are always possible.
+ * otherwise one could use up what is kept for all. When that is used up, too, nothing but reading and deleting is possible.
  */
 import type { FastifyRequest } from 'fastify';
 import { reservedFailure } from '../control/kernel/errors.js';
@@ -23,6 +23,7 @@ export function createDiskGuard(disk: DiskRoom = ENDLESS_ROOM): (request: Fastif
       edits.clear();
       return;
     }
+    if (disk.isUsedUp()) throw reservedFailure();
     const { userId } = caller.actor;
     const made = edits.get(userId) ?? 0;
     const isSmall = Number(headers['content-length'] ?? 0) <= SMALL_BODY && headers['transfer-encoding'] === undefined;

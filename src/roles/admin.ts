@@ -29,7 +29,6 @@ import { parseReport } from '../observe/report.js';
 import { createResolver, type Resolver } from '../resolver/resolve.js';
 import { createResolverMetrics, type ResolverMetrics } from '../resolver/resolver-metrics.js';
 import { createUpstream } from '../resolver/upstream.js';
-import { createDiskRoom, diskSpaceOf } from '../store/disk-room.js';
 import { openStore, type Store } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
 import { ALL_PURPOSES } from '../store/sealed-columns.js';
@@ -53,6 +52,7 @@ import { lockDataDirectory } from './lock.js';
 import { createReadiness, heldZonesOf, type ReadinessGate } from './readiness.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { startListeners } from './services/admin-listeners.js';
+import { giveUpSpare, startDiskRoom } from './services/disk.js';
 import { startHostnames } from './services/hostnames.js';
 import { createIncoming } from './services/incoming.js';
 import { watchForLostChanges } from './services/lost-changes.js';
@@ -95,7 +95,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const own = await openOwnStore(options, lifecycle, afterCommit, ended.resolve);
     const { store, vault, member } = own;
     const [lookUps, resolverMetrics] = [lookUpsOf(settings, store, clock), createResolverMetrics()];
-    const base = createOwnBase(options, own, lookUps);
+    const base = createOwnBase(options, own, { lookUps, disk: startDiskRoom(options, lifecycle) });
     const firstSteps = await takeFirstSteps(options, base);
     const { differences, lookAtServing } = agreeOnServing(options, store, member, ended.resolve);
     const objects = await startObjects(options, store, member !== undefined, lifecycle, base.disk);
@@ -158,11 +158,11 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
 function createOwnBase(
   { settings, clock, log }: AdminOptions,
   { store, vault, zoneKeys }: OwnStore,
-  lookUps: ReturnType<typeof lookUpsOf>,
+  { lookUps, disk }: { lookUps: ReturnType<typeof lookUpsOf>; disk: ReturnType<typeof startDiskRoom> },
 ) {
   return {
     ...createControlBase(settings, store, clock, log, zoneKeys, lookUps),
-    disk: createDiskRoom(clock, () => diskSpaceOf(settings.dataDir)),
+    disk,
     secretAccessKeys: createSecretAccessKeys(store, () => vault),
   };
 }
@@ -355,7 +355,7 @@ async function openOwnStore(
     settings.cluster === undefined
       ? undefined
       : await joinCluster({ ...options, role: 'all', onCommit, onDiverged }, settings.cluster);
-  const opened = member?.store ?? openStore(settings.dataDir, { onCommit });
+  const opened = member?.store ?? openStore(settings.dataDir, { onCommit, makeRoom: () => giveUpSpare(options) });
   const store = lifecycle.own('store', opened, (part) => closeStore(part, log));
   if (member) lifecycle.own('replica', member, (part) => part.stop());
   else {

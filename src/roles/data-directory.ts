@@ -21,6 +21,8 @@ export const DataFile = {
   running: 'serve.json',
   initialKey: 'initial-key',
   masterKey: 'master.key',
+  /** Keeps room for deletions. */
+  spare: 'spare',
 } as const;
 
 /** The running server's own description. */

@@ -10,6 +10,8 @@ import type { MetricSample } from '../base/metrics.js';
 const RESERVED_PART = 0.05;
 const LEAST_RESERVED = 256 << 20;
 const MOST_RESERVED_PART = 0.25;
+const MOST_SPARE = 16 << 20;
+const MOST_SPARE_PART = 1 / 32;
 /** How long what was read is used, milliseconds. */
 const KNOWN_MS = 1000;
 
@@ -22,11 +24,13 @@ export interface DiskSpace {
 export interface DiskRoom {
   /** Whether so many more octets leave the reserve alone. They count as used until the file system is looked at again. */
   take(octets: number): boolean;
+  /** Whether nothing is left but what was kept for deletions. */
+  isUsedUp(): boolean;
   samples(): MetricSample[];
 }
 
 /** For data that is not on a disk. */
-export const ENDLESS_ROOM: DiskRoom = { take: () => true, samples: () => [] };
+export const ENDLESS_ROOM: DiskRoom = { take: () => true, isUsedUp: () => false, samples: () => [] };
 
 /** `read`: looks at the file system; undefined when it cannot be asked. */
 export function createDiskRoom(clock: Clock, read: () => DiskSpace | undefined): DiskRoom {
@@ -55,6 +59,10 @@ export function createDiskRoom(clock: Clock, read: () => DiskSpace | undefined):
       refused++;
       return false;
     },
+    isUsedUp() {
+      look();
+      return known !== undefined && known.space.free < usedUpBelow(known.space.octets);
+    },
     samples() {
       look();
       const gauge = (name: string, help: string, value: number): MetricSample => {
@@ -72,6 +80,16 @@ export function createDiskRoom(clock: Clock, read: () => DiskSpace | undefined):
 
 function reserveOf(octets: number): number {
   return Math.min(Math.max(octets * RESERVED_PART, LEAST_RESERVED), octets * MOST_RESERVED_PART);
+}
+
+/** Free octets below which nothing is left for edits: twice as many as are kept for deletions. */
+function usedUpBelow(octets: number): number {
+  return 2 * spareOctets(octets);
+}
+
+/** Octets kept for deletions alone. SQLite needs some hundred for each row that it deletes. */
+export function spareOctets(octets: number): number {
+  return Math.min(MOST_SPARE, Math.floor(octets * MOST_SPARE_PART));
 }
 
 /** The file system of a path. */

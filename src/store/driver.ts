@@ -9,7 +9,7 @@ import { type Clock, SystemClock } from '../base/clock.js';
 import { makeDirectories } from '../base/directories.js';
 import { invariant, UserError } from '../base/errors.js';
 import { WriteLogger } from './log/write-logger.js';
-import { whenFree } from './patience.js';
+import { whenFree, withRoom } from './patience.js';
 import { setPragmas } from './pragmas.js';
 import { type Entry, startRecording } from './recording.js';
 import { type Position, Replayer } from './replay.js';
@@ -102,6 +102,8 @@ export interface OpenOptions {
   readonly writer?: (store: Store) => Store['write'];
   /** Called after each write of this handle that was committed. */
   readonly onCommit?: () => void;
+  /** Called when a write found the disk full. True: there is some room now, and it runs again. */
+  readonly makeRoom?: () => boolean;
   /** Milliseconds that a statement waits for another process's write lock. */
   readonly busyTimeoutMs?: number;
   /** Kibibytes of the page cache; a reader of whole zones needs few. */
@@ -162,6 +164,7 @@ function preparePath(dataDir: string, path: string, readonly: boolean): void {
 class SqliteStore implements Store {
   readonly write: Store['write'];
   private readonly onCommit: OpenOptions['onCommit'];
+  private readonly makeRoom: OpenOptions['makeRoom'];
   private readonly activity: Activity = { writing: false, recording: undefined };
   private readonly replayer = new Replayer((sql) => this.prepare(sql));
   private readonly logger: WriteLogger;
@@ -179,10 +182,11 @@ class SqliteStore implements Store {
     readonly path: string,
     readonly readonly: boolean,
     private readonly busyTimeoutMs: number,
-    { writer, onCommit, clock = new SystemClock() }: OpenOptions,
+    { writer, onCommit, makeRoom, clock = new SystemClock() }: OpenOptions,
   ) {
     this.logger = new WriteLogger((sql) => this.prepare(sql), this.activity, clock);
     this.onCommit = onCommit;
+    this.makeRoom = makeRoom;
     const bracket = (sql: string): Statement<[], unknown> => readingStatement(database.prepare(sql));
     this.begin = bracket('BEGIN IMMEDIATE');
     this.beginRead = bracket('BEGIN');
@@ -215,7 +219,7 @@ class SqliteStore implements Store {
   }
 
   private writeHere<T>(work: () => T, timeoutMs?: number): Promise<T> {
-    return whenFree((attemptMs) => this.immediate(() => this.logger.run(work), attemptMs), timeoutMs);
+    return whenFree((ms) => withRoom(() => this.immediate(() => this.logger.run(work), ms), this.makeRoom), timeoutMs);
   }
 
   dryRun<T>(work: () => T): Promise<T> {

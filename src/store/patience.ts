@@ -1,6 +1,6 @@
 /** Waits for the write lock. An attempt blocks the thread, so it is short; the event loop runs between attempts. */
 import { sleep } from '../base/clock.js';
-import { StoreBusy } from './failures.js';
+import { StoreBusy, StoreFull } from './failures.js';
 
 /** Milliseconds that one attempt waits for the lock. */
 const ATTEMPT_MS = 20;
@@ -21,5 +21,15 @@ export async function whenFree<T>(attempt: (timeoutMs: number) => T, patienceMs:
       if (!(error instanceof StoreBusy) || waitedMs + ATTEMPT_MS >= patienceMs) throw error;
       await sleep(PAUSE_MS);
     }
+  }
+}
+
+/** Calls `attempt` again when the disk was full and `makeRoom` has made some. */
+export function withRoom<T>(attempt: () => T, makeRoom: (() => boolean) | undefined): T {
+  try {
+    return attempt();
+  } catch (error) {
+    if (!(error instanceof StoreFull) || !makeRoom?.()) throw error;
+    return attempt();
   }
 }

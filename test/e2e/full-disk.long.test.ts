@@ -71,3 +71,55 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     t.ok(existsSync(join(data, 'zoneplane.db')));
   });
 }
+
+/** A result of the API, or a list of them. */
+type Item = { readonly id: string } & readonly { readonly id: string }[];
+
+t.test('on a disk that others fill, everybody can delete', { skip: skipWithoutMounts }, async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-full-'));
+  const data = join(directory, 'data');
+  t.ok(mountSmall(data, 32));
+  const program = await startProgram({ directory, key: KEY, detached: true });
+  t.teardown(async () => {
+    await stopProgram(program, 'SIGKILL');
+    unmount(data);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const call = async (method: string, path: string, body?: unknown): Promise<{ status: number; result: Item }> => {
+    const response = await fetch(`${program.api}/client/v4${path}`, {
+      method,
+      headers: { authorization: `Bearer ${KEY}` },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const { result } = (await response.json()) as { result: Item };
+    return { status: response.status, result };
+  };
+  await until(() => existsSync(join(data, 'spare')) || undefined);
+  const account = (await call('GET', '/accounts')).result[0]!.id;
+  const objects = `/accounts/${account}/r2/buckets/large/objects`;
+  await call('POST', `/accounts/${account}/r2/buckets`, { name: 'large' });
+  for (const key of ['small', 'large'])
+    t.equal((await call('PUT', `${objects}/${key}`, key.repeat(key === 'small' ? 1 : 50_000))).status, 200);
+  const zones = await Promise.all(
+    Array.from({ length: 4 }, async (_, i) => (await call('POST', '/zones', { name: `z${i}.example.com` })).result.id),
+  );
+  const posts = Array.from({ length: 90 }, (_, i) => ({ type: 'TXT', name: `n${i}`, content: `"${'x'.repeat(200)}"` }));
+  for (const zone of zones) await call('POST', `/zones/${zone}/dns_records/batch`, { posts });
+
+  fill(join(data, 'filler'));
+  const deleting: [path: string, status: number][] = [];
+  for (const zone of zones) {
+    const path = `/zones/${zone}`;
+    deleting.push([path, (await call('DELETE', path)).status]);
+  }
+  for (const key of ['small', 'large']) deleting.push([key, (await call('DELETE', `${objects}/${key}`)).status]);
+  t.same(
+    deleting.filter(([, status]) => status !== 200),
+    [],
+  );
+  // How much is free is looked at every second.
+  await until(async () => (await call('PUT', `${objects}/new`, 'x'.repeat(100))).status === 507);
+  t.equal((await call('POST', '/zones', { name: 'more.example.com' })).status, 507);
+  rmSync(join(data, 'filler'));
+  await until(async () => (await call('POST', '/zones', { name: 'new.example.com' })).status === 200);
+});
