@@ -1,7 +1,9 @@
 /** What stands around every screen: the name, the navigation, the account menu. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call } from './api.js';
 import { fetchScreen, LoadedScreen } from './loaded-screen.js';
+import { WithCurl } from './parts/curl.js';
 import { Empty } from './parts/notes.js';
 import { decodePart, go, Link, matchPath } from './router.js';
 import type { Screen } from './screen.js';
@@ -65,7 +67,11 @@ export function Frame({ path }: { readonly path: string }) {
         <AccountMenu email={permissions.email} />
       </header>
       <main id="main" tabIndex={-1}>
-        {found && isPermitted && <LoadedScreen key={found.screen.path} {...found} />}
+        {found && isPermitted && (
+          <WithCurl key={found.screen.path}>
+            <LoadedScreen {...found} />
+          </WithCurl>
+        )}
         {found && !isPermitted && <NotPermitted />}
         {!found && path !== '/' && <NotFound />}
       </main>
@@ -127,9 +133,43 @@ export function applyTheme(theme: Theme): void {
   else document.documentElement.dataset['theme'] = theme;
 }
 
-function AccountMenu({ email }: { readonly email: string }) {
-  const menu = useRef<HTMLDetailsElement>(null);
-  const [theme, setTheme] = useState(storedTheme);
+type Density = 'compact' | 'wide';
+/** Kept for each person who signs in with this browser. */
+const densityOf = (email: string): string => `zoneplane-density ${email}`;
+
+function storedDensity(email: string): Density {
+  return localStorage.getItem(densityOf(email)) === 'wide' ? 'wide' : 'compact';
+}
+
+/** How high rows of tables are. */
+function applyDensity(density: Density): void {
+  document.documentElement.dataset['density'] = density;
+}
+
+interface SegmentsProps<Name extends string> {
+  readonly legend: string;
+  readonly name: string;
+  readonly words: Readonly<Record<Name, string>>;
+  readonly chosen: Name;
+  readonly onChoose: (name: Name) => void;
+}
+
+function Segments<Name extends string>({ legend, name, words, chosen, onChoose }: SegmentsProps<Name>) {
+  return (
+    <fieldset class="segments">
+      <legend>{legend}</legend>
+      {(Object.keys(words) as Name[]).map((one) => (
+        <label key={one}>
+          <input type="radio" name={name} checked={chosen === one} onChange={() => onChoose(one)} />
+          <span>{words[one]}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Closes a menu when somebody presses elsewhere, or Escape. */
+function useClosing(menu: RefObject<HTMLDetailsElement | null>): void {
   useEffect(() => {
     const close = (event: Event): void => {
       if (!menu.current?.open) return;
@@ -145,6 +185,14 @@ function AccountMenu({ email }: { readonly email: string }) {
       removeEventListener('keydown', close);
     };
   }, []);
+}
+
+function AccountMenu({ email }: { readonly email: string }) {
+  const menu = useRef<HTMLDetailsElement>(null);
+  const [theme, setTheme] = useState(storedTheme);
+  const [density, setDensity] = useState(() => storedDensity(email));
+  useLayoutEffect(() => applyDensity(density), [density]);
+  useClosing(menu);
   const signOut = async (): Promise<void> => {
     // A session that is over already is what was wanted.
     await call('DELETE', '/user/sessions/current').catch(() => {});
@@ -157,19 +205,28 @@ function AccountMenu({ email }: { readonly email: string }) {
     localStorage.setItem(THEME, next);
     setTheme(next);
   };
+  const chooseDensity = (next: Density): void => {
+    localStorage.setItem(densityOf(email), next);
+    setDensity(next);
+  };
   return (
     <details class="account" ref={menu}>
       <summary aria-label={`Account of ${email}`}>{email}</summary>
       <div class="menu">
-        <fieldset class="segments">
-          <legend>Appearance</legend>
-          {THEMES.map((name) => (
-            <label key={name}>
-              <input type="radio" name="theme" checked={theme === name} onChange={() => choose(name)} />
-              <span>{name === 'auto' ? 'System' : name === 'light' ? 'Light' : 'Dark'}</span>
-            </label>
-          ))}
-        </fieldset>
+        <Segments
+          legend="Appearance"
+          name="theme"
+          words={{ auto: 'System', light: 'Light', dark: 'Dark' }}
+          chosen={theme}
+          onChoose={choose}
+        />
+        <Segments
+          legend="Rows of tables"
+          name="density"
+          words={{ compact: 'Compact', wide: 'Wide' }}
+          chosen={density}
+          onChoose={chooseDensity}
+        />
         <a href="/docs">API description</a>
         <button type="button" onClick={() => void signOut()}>
           Sign out

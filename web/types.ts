@@ -1,7 +1,7 @@
 /**
  * The shapes of the API's answers, from the schemas of its routes: a change there that screens do not follow breaks the build.
  */
-export type { Account } from '../src/api/accounts/schema.js';
+export type { Account, Quotas } from '../src/api/accounts/schema.js';
 export type { Activity, SampledQuery } from '../src/api/activity/schema.js';
 export type { AuditLog } from '../src/api/audit-logs/schema.js';
 export type { CertificateAuthority, Pack, PackQuota, UniversalView } from '../src/api/certificate-packs/schema.js';

@@ -138,6 +138,17 @@ t.test('the first load stays small', async (t) => {
   t.comment(`${total} octets in ${sizes.length} files`);
 });
 
+t.test('something is drawn before the scripts have come, also over a slow line', async (t) => {
+  const page = readFileSync(join(WEB, 'index.html'), 'utf8');
+  const [body] = /<body>[\s\S]*<\/body>/.exec(page)!;
+  t.match(body, /<p class="loading" role="status">Loading Zoneplane…<\/p>/);
+  // 400 kbit/s are 50 000 octets a second; two round trips of 200 ms come first.
+  const style = manifest.first.find((name) => name.endsWith('.css'))!;
+  const octets = ['index.html', style].map((name) => readFileSync(join(WEB, `${name}.gz`)).length);
+  t.ok(octets[0]! + octets[1]! < 50_000 * (1.5 - 0.4), `${octets}`);
+  t.ok(page.indexOf('rel="stylesheet"') < page.indexOf('rel="modulepreload"'), 'the style sheet comes first');
+});
+
 t.test('what screens share is in one file, which comes with the first load', async (t) => {
   const shared = Object.keys(manifest.files).filter((name) => name.startsWith('chunk-'));
   t.equal(shared.length, 1, shared.join());

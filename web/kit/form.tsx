@@ -153,3 +153,48 @@ export function FormActions({ sending: { busy, error }, verb, doing, disabled = 
     </>
   );
 }
+
+interface FormProps extends ActionsProps {
+  readonly onSubmit: () => unknown;
+  readonly children: ComponentChildren;
+}
+
+/** A form with its buttons. */
+export function Form({ onSubmit, children, ...actions }: FormProps) {
+  return (
+    <form class="form" onSubmit={(event) => submitted(event, onSubmit)}>
+      {children}
+      <FormActions {...actions} />
+    </form>
+  );
+}
+
+interface LineFormProps extends Omit<FormProps, 'onCancel'> {
+  readonly primary?: boolean;
+}
+
+/** A form of one line: its fields, and the button beside them. */
+export function LineForm({
+  onSubmit,
+  children,
+  sending,
+  verb,
+  doing,
+  disabled = false,
+  primary = false,
+}: LineFormProps) {
+  return (
+    <form class="line-form" onSubmit={(event) => submitted(event, onSubmit)}>
+      {children}
+      <button type="submit" class={primary ? 'primary' : ''} disabled={sending.busy || disabled}>
+        {sending.busy ? doing : verb}
+      </button>
+      {sending.error && <ErrorNote error={sending.error} />}
+    </form>
+  );
+}
+
+function submitted(event: SubmitEvent, onSubmit: () => unknown): void {
+  event.preventDefault();
+  onSubmit();
+}

@@ -8,6 +8,7 @@ interface TableProps<Item> {
   /** What it is, for who hears it. */
   readonly label: string;
   readonly columns: readonly string[];
+  readonly numbers?: readonly string[];
   /** With a last column of buttons. */
   readonly actions?: boolean;
   readonly busy?: boolean;
@@ -20,11 +21,11 @@ interface TableProps<Item> {
 
 /** Nothing where there are no items. */
 export function ListTable<Item>(props: TableProps<Item>) {
-  const { label, columns, actions = false, busy = false, items, keyOf, row, ...rest } = props;
+  const { label, columns, numbers = [], actions = false, busy = false, items, keyOf, row, ...rest } = props;
   if (items.length === 0) return null;
   return (
     <TableFrame label={label} class={rest.class ?? 'stacked'} busy={busy}>
-      <Columns names={columns} actions={actions} />
+      <Columns names={columns} numbers={numbers} actions={actions} />
       <tbody>
         {items.map((item) => (
           <Fragment key={keyOf(item)}>{row(item)}</Fragment>

@@ -30,6 +30,9 @@ const TOP = 10;
 const MOST_POINTS = 180;
 
 const clock = once(() => new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' }));
+const preciseClock = once(() => new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }));
+/** Times that are nearer than this are told apart by seconds. */
+const SHORT_SECONDS = 300;
 
 /** Values per second, several steps in one point. */
 function pointsOf(values: readonly number[], stepSeconds: number): number[] {
@@ -75,7 +78,18 @@ export function Chart(props: ChartProps) {
   );
 }
 
-function Drawing({ label, at, stepSeconds, lines, width }: ChartProps & { readonly width: number }) {
+/** Points that are shown at least, however few have data. */
+const LEAST_POINTS = 30;
+
+/** From the first step with something in it on: what was before the server began says nothing. */
+function fromFirst({ at, lines }: Pick<ChartProps, 'at' | 'lines'>): Pick<ChartProps, 'at' | 'lines'> {
+  const found = at.findIndex((_, i) => lines.some(({ values }) => (values[i] ?? 0) > 0));
+  const first = Math.max(0, Math.min(found, at.length - LEAST_POINTS));
+  return { at: at.slice(first), lines: lines.map((line) => ({ ...line, values: line.values.slice(first) })) };
+}
+
+function Drawing({ label, stepSeconds, width, ...all }: ChartProps & { readonly width: number }) {
+  const { at, lines } = fromFirst(all);
   const drawn = lines.map((line) => ({ ...line, points: pointsOf(line.values, stepSeconds) }));
   const most = Math.max(...drawn.flatMap(({ points }) => points), 0);
   const top = roundUp(most);
@@ -84,6 +98,7 @@ function Drawing({ label, at, stepSeconds, lines, width }: ChartProps & { readon
   const y = (value: number): number => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);
   const path = (points: readonly number[]): string =>
     points.map((value, i) => `${i === 0 ? 'M' : 'L'}${x(i).toFixed(1)} ${y(value).toFixed(1)}`).join('');
+  const shownClock = (at.at(-1) ?? 0) - (at[0] ?? 0) < SHORT_SECONDS ? preciseClock() : clock();
   const marks = width < NARROW ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1];
   return (
     <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`${label}: at most ${count(most)} a second`}>
@@ -100,7 +115,7 @@ function Drawing({ label, at, stepSeconds, lines, width }: ChartProps & { readon
         const anchor = share === 0 ? 'start' : share === 1 ? 'end' : 'middle';
         return (
           <text key={share} class="chart-text" x={LEFT + share * (width - LEFT)} y={HEIGHT - 6} text-anchor={anchor}>
-            {time === undefined ? '' : clock().format(time * 1000)}
+            {time === undefined ? '' : shownClock.format(time * 1000)}
           </text>
         );
       })}

@@ -1,5 +1,6 @@
-/** «The same as curl»: the exact request that a button sends. */
-import { useState } from 'preact/hooks';
+/** «Show as curl»: the exact requests that a screen sends, in one place. */
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { BASE } from '../api.js';
 
 export interface Request {
@@ -30,27 +31,95 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-interface CurlProps {
+interface Commands {
+  /** Of the part of the screen that sends them; undefined: of the screen. */
+  readonly part: string | undefined;
   /** A function where making the request takes time: it is called when the command is shown. */
   readonly request: Request | (() => Request);
   /** What else the screen does, by what it does: «Delete one». */
-  readonly others?: Readonly<Record<string, Request>>;
+  readonly others: Readonly<Record<string, Request>>;
 }
 
-export function Curl({ request, others = {} }: CurlProps) {
-  const [isOpen, setOpen] = useState(false);
+/** What the parts of a screen, or of a dialog, send. */
+interface Collection {
+  readonly parts: Map<object, Commands>;
+  readonly listeners: Set<() => void>;
+}
+
+function createCollection(): Collection {
+  return { parts: new Map(), listeners: new Set() };
+}
+
+/** A dialog has its own: what is behind it cannot be reached. */
+const Commanding = createContext(createCollection());
+
+/** The title of the panel around. */
+export const PartContext = createContext<string | undefined>(undefined);
+
+/** Says what this part of the screen sends. It is shown where the screen ends, on demand. */
+export function Curl({ request, others = {} }: Pick<Commands, 'request'> & Partial<Pick<Commands, 'others'>>) {
+  const { parts, listeners } = useContext(Commanding);
+  const part = useContext(PartContext);
+  const key = useState(() => ({}))[0];
+  useLayoutEffect(() => {
+    parts.set(key, { part, request, others });
+    for (const listener of listeners) listener();
+  });
+  useLayoutEffect(
+    () => () => {
+      parts.delete(key);
+      for (const listener of listeners) listener();
+    },
+    [],
+  );
+  return null;
+}
+
+/** Collects what its children send, and shows it below them. */
+export function WithCurl({ children }: { readonly children: ComponentChildren }) {
+  const collection = useState(createCollection)[0];
   return (
-    <details class="curl" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>The same as curl</summary>
-      {isOpen && <Copyable text={curlOf(typeof request === 'function' ? request() : request)} label="command" />}
+    <Commanding.Provider value={collection}>
+      {children}
+      <ShowAsCurl collection={collection} />
+    </Commanding.Provider>
+  );
+}
+
+function ShowAsCurl({ collection: { parts, listeners } }: { readonly collection: Collection }) {
+  const [isOpen, setOpen] = useState(false);
+  const [, redraw] = useState(0);
+  const shown = useRef(parts.size > 0);
+  shown.current = parts.size > 0;
+  useLayoutEffect(() => {
+    const listener = (): void => {
+      // What is typed changes commands, which only those see who have opened them.
+      if (isOpen || shown.current !== parts.size > 0) redraw((n) => n + 1);
+    };
+    listeners.add(listener);
+    listener();
+    return () => void listeners.delete(listener);
+  }, [isOpen]);
+  if (parts.size === 0) return null;
+  return (
+    <section class="curl" aria-label="As curl">
+      <button type="button" class="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {isOpen ? 'Hide the commands' : 'Show as curl'}
+      </button>
       {isOpen &&
-        Object.entries(others).map(([what, other]) => (
-          <div key={what}>
-            <p class="hint">{what}:</p>
-            <Copyable text={curlOf(other)} label={`command: ${what}`} />
+        [...parts.values()].map(({ part = 'This screen', request, others }, index) => (
+          <div key={index}>
+            <h3>{part}</h3>
+            <Copyable text={curlOf(typeof request === 'function' ? request() : request)} label={`command: ${part}`} />
+            {Object.entries(others).map(([what, other]) => (
+              <div key={what}>
+                <p class="hint">{what}:</p>
+                <Copyable text={curlOf(other)} label={`command: ${what}`} />
+              </div>
+            ))}
           </div>
         ))}
-    </details>
+    </section>
   );
 }
 

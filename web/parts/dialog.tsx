@@ -1,6 +1,7 @@
 /** A dialog over the screen. The browser keeps the focus inside, and Escape closes it. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { PartContext, WithCurl } from './curl.js';
 
 interface DialogProps {
   readonly title: string;
@@ -34,7 +35,9 @@ export function Dialog({ title, onClose, children }: DialogProps) {
           ✕
         </button>
       </div>
-      {children}
+      <PartContext.Provider value={title}>
+        <WithCurl>{children}</WithCurl>
+      </PartContext.Provider>
     </dialog>
   );
 }

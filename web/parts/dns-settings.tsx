@@ -1,7 +1,7 @@
 /** The form for DNS settings: those of a zone, and those with which the zones of an account begin. */
 
 import { useEffect, useState } from 'preact/hooks';
-import { TextField } from '../kit/form.js';
+import { Switch, TextField } from '../kit/form.js';
 import type { DnsSettings } from '../types.js';
 
 type Soa = DnsSettings['soa'];
@@ -107,17 +107,14 @@ export function DnsSettingsForm({ settings, isSecondary, writes, busy, onSave, o
       {!isSecondary && <Names values={values} writes={writes} onChange={set} />}
       {!isSecondary && <Numbers values={values} writes={writes} onChange={set} />}
       {(isSecondary ? [OVERRIDES] : FLAGS).map(({ flag, label, hint }) => (
-        <label class="check" key={flag}>
-          <input
-            type="checkbox"
-            checked={values[flag]}
-            disabled={!writes}
-            onChange={(event) => set({ [flag]: event.currentTarget.checked })}
-          />
-          <span>
-            {label} <span class="hint">{hint}</span>
-          </span>
-        </label>
+        <Switch
+          key={flag}
+          label={`${label} `}
+          hint={hint}
+          checked={values[flag]}
+          disabled={!writes}
+          onChange={(checked) => set({ [flag]: checked })}
+        />
       ))}
       {writes && (
         <div class="actions">

@@ -1,5 +1,6 @@
 /** Names with their values, and parts of a screen with a heading. */
 import type { ComponentChildren } from 'preact';
+import { PartContext } from './curl.js';
 
 export interface Fact {
   readonly name: string;
@@ -33,7 +34,7 @@ export function Panel({ title, aside, children }: PanelProps) {
         <h2>{title}</h2>
         {aside}
       </div>
-      {children}
+      <PartContext.Provider value={title}>{children}</PartContext.Provider>
     </section>
   );
 }

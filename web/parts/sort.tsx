@@ -21,15 +21,27 @@ interface SortHeaderProps<Order extends string> {
   readonly orders: readonly Order[];
   readonly order: Order;
   readonly usual: NoInfer<Order>;
+  /** Whether the column has numbers. */
+  readonly isNumber?: boolean;
   readonly children: ComponentChildren;
 }
 
-export function SortHeader<Order extends string>({ orders, order, usual, children }: SortHeaderProps<Order>) {
+export function SortHeader<Order extends string>({
+  orders,
+  order,
+  usual,
+  isNumber = false,
+  children,
+}: SortHeaderProps<Order>) {
   const sort = sortOf(usePlace().query, orders, usual);
   const isOwn = sort.order === order;
   const next = isOwn && sort.direction === 'asc' ? 'desc' : undefined;
   return (
-    <th scope="col" aria-sort={isOwn ? (sort.direction === 'asc' ? 'ascending' : 'descending') : 'none'}>
+    <th
+      scope="col"
+      class={isNumber ? 'number' : ''}
+      aria-sort={isOwn ? (sort.direction === 'asc' ? 'ascending' : 'descending') : 'none'}
+    >
       <Link
         class="sort"
         href={withQuery({ order: order === usual ? undefined : order, direction: next, page: undefined })}

@@ -20,17 +20,19 @@ export function TableFrame({ label, busy = false, children, ...rest }: TableFram
 
 interface ColumnsProps {
   readonly names: readonly string[];
+  /** Those of columns with numbers, which stand at the right. */
+  readonly numbers?: readonly string[];
   /** With a last column of buttons. */
   readonly actions?: boolean;
 }
 
 /** The header of a table that is not sorted by its columns. */
-export function Columns({ names, actions = false }: ColumnsProps) {
+export function Columns({ names, numbers = [], actions = false }: ColumnsProps) {
   return (
     <thead>
       <tr>
         {names.map((name) => (
-          <th key={name} scope="col">
+          <th key={name} scope="col" class={numbers.includes(name) ? 'number' : ''}>
             {name}
           </th>
         ))}

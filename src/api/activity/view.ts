@@ -1,6 +1,7 @@
 /** Activity as the API shows it. */
 
 import type { VisibleZones } from '../../control/guard/visible.js';
+import { domainToUnicode } from '../../dns/idna.js';
 import type { Activity as KnownActivity, NumberedQuery } from '../../observe/activity.js';
 import { COUNT_NAMES } from '../../observe/counts.js';
 import {
@@ -44,7 +45,7 @@ export function activityView(
     zones: zones
       .sort((a, b) => b.queries - a.queries)
       .slice(0, MOST_LISTED)
-      .map(({ id, name, queries }) => ({ id, name, queries })),
+      .map(({ id, name, queries }) => ({ id, name: domainToUnicode(name), queries })),
     names: names
       .sort((a, b) => b.queries - a.queries)
       .slice(0, MOST_LISTED)

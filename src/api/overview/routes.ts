@@ -4,6 +4,7 @@ import { toHex } from '../../base/bytes.js';
 import { stateOf } from '../../certs/certificate-state.js';
 import { type VisibleZones, visibleZones } from '../../control/guard/visible.js';
 import type { Context } from '../../control/kernel/context.js';
+import { domainToUnicode } from '../../dns/idna.js';
 import { listRequests } from '../../store/certs/requests.js';
 import { earliestExpiry } from '../../store/dnssec/signatures.js';
 import { allDnssecZones } from '../../store/dnssec/zones.js';
@@ -60,7 +61,7 @@ function endsOfCertificates({ store, clock }: Context, visible: VisibleZones): E
     const [served] = certificates;
     if (!served) return [];
     const at = new Date(served.expiresOnMs).toISOString();
-    return [{ kind: 'certificate', name: names[0] ?? zone.name, zone_id: toHex(zone.id), at }];
+    return [{ kind: 'certificate', name: domainToUnicode(names[0] ?? zone.name), zone_id: toHex(zone.id), at }];
   });
 }
 
@@ -70,7 +71,12 @@ function endsOfSignatures({ store }: Context, visible: VisibleZones): End[] {
     const expiry = zone && earliestExpiry(store, row.zone);
     if (!zone || expiry === undefined || visible.idOf(zone.seq) === undefined) return [];
     return [
-      { kind: 'signatures', name: zone.name, zone_id: toHex(zone.id), at: new Date(expiry * 1000).toISOString() },
+      {
+        kind: 'signatures',
+        name: domainToUnicode(zone.name),
+        zone_id: toHex(zone.id),
+        at: new Date(expiry * 1000).toISOString(),
+      },
     ];
   });
 }

@@ -114,8 +114,8 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     const panel = page.getByRole('region', { name: 'Zones below this one' });
     const choice = panel.getByLabel('Take the DS records of zones below it');
     await panel.getByText('Added by hand').waitFor();
-    await panel.getByText('The same as curl').click();
-    await panel.getByText('{"dnssec_parental_agent":true}').waitFor();
+    await page.getByRole('button', { name: 'Show as curl' }).click();
+    await page.getByText('{"dnssec_parental_agent":true}').waitFor();
     await choice.click();
     await panel.getByText('Takes DS records', { exact: true }).waitFor();
     t.equal(await takes(), true);
@@ -229,6 +229,9 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     const page = await enter('/access');
     await page.getByRole('button', { name: 'New token' }).click();
     await page.getByLabel('Name', { exact: true }).fill('certbot');
+    await page.getByText('DNS of one zone').click();
+    await page.getByText('It may: See zones, Change records and DNSSEC').click();
+    await page.getByLabel('Change records and DNSSEC').uncheck();
     await page.getByLabel('See records and DNSSEC').check();
     await page.getByLabel('In the zone').fill('example.com');
     await page.getByText(`"com.cloudflare.api.account.zone.${zone.id}": "*"`).waitFor();

@@ -21,8 +21,8 @@ t.test('settings', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
     await save.click();
     await panel.getByRole('alert').getByText('soa.retry must not be larger than soa.refresh').waitFor();
     await panel.getByLabel(/^Retry/).fill('900');
-    await panel.getByText('The same as curl').click();
-    await panel.getByText('{"soa":{"rname":"hostmaster.example.net","refresh":7200,"retry":900}}').waitFor();
+    await page.getByRole('button', { name: 'Show as curl' }).click();
+    await page.getByText('{"soa":{"rname":"hostmaster.example.net","refresh":7200,"retry":900}}').waitFor();
     await dashboard.inspect(page, 'settings');
     await save.click();
     await panel.getByText('served everywhere').waitFor();

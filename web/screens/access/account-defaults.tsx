@@ -1,6 +1,8 @@
 /** What new zones of an account begin with, and whether its proxied records are answered as such. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { Switch } from '../../kit/form.js';
 import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { type DnsSettingsChange, DnsSettingsForm } from '../../parts/dns-settings.js';
@@ -50,21 +52,20 @@ export function AccountDefaults({ account }: { readonly account: Account }) {
         {writes && <Curl request={{ method: 'PATCH', path, body: { zone_defaults: change } }} />}
       </Panel>
       <Panel title={`Proxying in ${account.name}`}>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={enforced}
-            disabled={!writes || sending.busy}
-            onChange={() => send({ enforce_dns_only: !enforced })}
-          />
-          <span>
-            Never answer with the edge{' '}
-            <span class="hint">
-              Proxied names of all zones of this account answer the addresses of your own servers, as if no record were
-              proxied.
-            </span>
-          </span>
-        </label>
+        <Switch
+          label={
+            <>
+              Never answer with the edge{' '}
+              <span class="hint">
+                Proxied names of all zones of this account answer the addresses of your own servers, as if no record
+                were proxied.
+              </span>
+            </>
+          }
+          checked={enforced}
+          disabled={!writes || sending.busy}
+          onChange={() => send({ enforce_dns_only: !enforced })}
+        />
         {writes && <Curl request={{ method: 'PATCH', path, body: { enforce_dns_only: !enforced } }} />}
       </Panel>
     </>

@@ -6,6 +6,7 @@ import { ErrorNote, Loading } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
 import { mayRead, usePermissions } from '../../session.js';
 import { AccountDefaults } from './account-defaults.js';
+import { Use } from './use.js';
 
 export function Accounts() {
   const { accounts, account, known, error, reload } = useAccount();
@@ -35,6 +36,7 @@ export function Accounts() {
       {account && mayRead(permissions, 'account') && (
         <>
           <AccountChoice accounts={accounts} account={account} />
+          <Use key={`use ${account.id}`} account={account} />
           <AccountDefaults key={account.id} account={account} />
         </>
       )}

@@ -9,7 +9,7 @@ import { Panel } from '../../parts/facts.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
 import { asciiName } from '../../parts/zone.js';
 import type { CreatedToken, PermissionGroup, Zone } from '../../types.js';
-import { type Draft, EMPTY, endOf, policiesOf, WORDS } from './token-draft.js';
+import { type Draft, draftOf, EMPTY, endOf, policiesOf, TEMPLATES, WORDS } from './token-draft.js';
 
 interface NewTokenProps {
   readonly onMade: () => void;
@@ -54,7 +54,7 @@ export function NewToken({ onMade, onClose }: NewTokenProps) {
               Cancel
             </button>
           </div>
-          {draft.groups.length === 0 && <p class="hint">Choose at least one permission.</p>}
+          {draft.groups.length === 0 && <p class="hint">Choose what it is for, or at least one permission.</p>}
         </div>
         <div>
           <h3>What is sent</h3>
@@ -100,15 +100,19 @@ function Fields({ draft, groups, onChange }: FieldsProps) {
         placeholder="certbot on web1"
         onChange={(name) => onChange({ name })}
       />
-      <fieldset class="checks">
-        <legend>It may</legend>
-        {groups.map(({ id, name }) => (
-          <label key={id} class="check">
-            <input type="checkbox" checked={draft.groups.includes(id)} onChange={() => toggle(id)} />
-            <span>{WORDS[name] ?? name}</span>
-          </label>
-        ))}
-      </fieldset>
+      <Templates groups={groups} onChoose={onChange} />
+      <details class="more">
+        <summary>It may: {wordsOf(draft, groups)}</summary>
+        <fieldset class="checks">
+          <legend class="hidden">It may</legend>
+          {groups.map(({ id, name }) => (
+            <label key={id} class="check">
+              <input type="checkbox" checked={draft.groups.includes(id)} onChange={() => toggle(id)} />
+              <span>{WORDS[name] ?? name}</span>
+            </label>
+          ))}
+        </fieldset>
+      </details>
       <ZoneChoice zone={draft.zone} onChange={(zone) => onChange({ zone })} />
       <TextField
         label="Only these record types"
@@ -136,6 +140,49 @@ function Fields({ draft, groups, onChange }: FieldsProps) {
       />
       <TextField label="Last day" type="date" value={draft.expires} onChange={(expires) => onChange({ expires })} />
     </>
+  );
+}
+
+/** What is chosen, in words. */
+function wordsOf(draft: Draft, groups: readonly PermissionGroup[]): string {
+  const chosen = groups.filter(({ id }) => draft.groups.includes(id)).map(({ name }) => WORDS[name] ?? name);
+  if (chosen.length === 0) return 'nothing yet – choose one by one';
+  return chosen.length > MOST_TOLD ? `${chosen.length} things` : chosen.join(', ');
+}
+
+/** Permissions that are told one by one. */
+const MOST_TOLD = 4;
+
+interface TemplatesProps {
+  readonly groups: readonly PermissionGroup[];
+  readonly onChoose: (change: Partial<Draft>) => void;
+}
+
+/** What tokens are usually for; permissions can be changed afterwards. */
+function Templates({ groups, onChoose }: TemplatesProps) {
+  const [chosen, setChosen] = useState<string>();
+  const about = TEMPLATES.find(({ name }) => name === chosen)?.about;
+  return (
+    <fieldset class="templates">
+      <legend>What is it for?</legend>
+      <div class="segments">
+        {TEMPLATES.map((template) => (
+          <label key={template.name}>
+            <input
+              type="radio"
+              name="template"
+              checked={template.name === chosen}
+              onChange={() => {
+                setChosen(template.name);
+                onChoose(draftOf(template, groups));
+              }}
+            />
+            <span>{template.name}</span>
+          </label>
+        ))}
+      </div>
+      {about !== undefined && <p class="hint">{about}</p>}
+    </fieldset>
   );
 }
 

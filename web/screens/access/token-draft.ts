@@ -41,6 +41,44 @@ export const WORDS: Readonly<Record<string, string>> = {
   'API Tokens Write': 'Make and delete your tokens',
 };
 
+/** What tokens are usually for. */
+export interface Template {
+  readonly name: string;
+  readonly about: string;
+  /** Names of permission groups; undefined: those that only read. */
+  readonly groups: readonly string[] | undefined;
+  readonly draft: Partial<Draft>;
+}
+
+export const TEMPLATES: readonly Template[] = [
+  {
+    name: 'DNS of one zone',
+    about:
+      'For a program that changes records, such as external-dns, octoDNS or a router with dynamic DNS. Choose the zone below: without one, it is for all of them.',
+    groups: ['Zone Read', 'DNS Write'],
+    draft: { types: '', names: '' },
+  },
+  {
+    name: 'Certificates',
+    about:
+      'For an ACME client, such as certbot, lego or cert-manager: it may change the records of its challenges, and nothing else.',
+    groups: ['Zone Read', 'DNS Write'],
+    draft: { types: 'TXT', names: '_acme-challenge.*' },
+  },
+  {
+    name: 'Read-only',
+    about: 'For a program that looks: it may see everything that you see, and change nothing.',
+    groups: undefined,
+    draft: { types: '', names: '' },
+  },
+];
+
+/** What is chosen with a template. */
+export function draftOf({ groups, draft }: Template, known: readonly PermissionGroup[]): Partial<Draft> {
+  const isChosen = ({ name }: PermissionGroup): boolean => groups?.includes(name) ?? name.endsWith(' Read');
+  return { ...draft, groups: known.filter(isChosen).map(({ id }) => id) };
+}
+
 const SCOPES = {
   zone: 'com.cloudflare.api.account.zone',
   account: 'com.cloudflare.api.account',

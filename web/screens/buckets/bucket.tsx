@@ -173,8 +173,12 @@ function Upload({ base, prefix, onDone }: UploadProps) {
     >
       <label class="upload-field">
         <span>Drop files here, or choose them</span>
+        <span class="button" aria-hidden="true">
+          Choose files
+        </span>
         <input
           ref={field}
+          class="hidden"
           type="file"
           multiple
           onChange={(event) => void send([...(event.currentTarget.files ?? [])])}
@@ -212,7 +216,7 @@ function Objects({ base, objects, folders, prefix, busy, writes, onChange }: Obj
     <>
       {sending.error && <ErrorNote error={sending.error} />}
       <TableFrame label="Objects" class="stacked" busy={busy}>
-        <Columns names={['Key', 'Size', 'Type', 'Stored']} actions />
+        <Columns names={['Key', 'Size', 'Type', 'Stored']} numbers={['Size']} actions />
         <tbody>
           {folders.map((folder) => (
             <tr key={folder}>

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { pathWith } from '../../api.js';
-import { TextField } from '../../kit/form.js';
+import { LineForm, TextField } from '../../kit/form.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { AccountChoice, NoAccount, useAccount } from '../../parts/account.js';
@@ -73,13 +73,12 @@ export default function Buckets() {
 function NewBucket({ base, onMade }: { readonly base: string; readonly onMade: () => void }) {
   const [name, setName] = useState('');
   const sending = useSending(onMade);
-  const submit = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
+  const submit = async (): Promise<void> => {
     const done = await sending.send('POST', base, { body: { name: oneWord(name) } });
     if (done) setName('');
   };
   return (
-    <form class="line-form" onSubmit={(event) => void submit(event)}>
+    <LineForm onSubmit={submit} sending={sending} verb="Create the bucket" doing="Creating…" primary>
       <TextField
         label="New bucket"
         required
@@ -88,10 +87,6 @@ function NewBucket({ base, onMade }: { readonly base: string; readonly onMade: (
         autocapitalize="none"
         onChange={setName}
       />
-      <button type="submit" class="primary" disabled={sending.busy}>
-        {sending.busy ? 'Creating…' : 'Create the bucket'}
-      </button>
-      {sending.error && <ErrorNote error={sending.error} />}
-    </form>
+    </LineForm>
   );
 }

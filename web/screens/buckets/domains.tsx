@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { ApiError, call, pathWith } from '../../api.js';
-import { TextField } from '../../kit/form.js';
+import { LineForm, TextField } from '../../kit/form.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
@@ -69,8 +69,7 @@ function Attach({ path, onDone }: { readonly path: string; readonly onDone: () =
   const [name, setName] = useState('');
   const sending = useSending();
   const domain = asciiName({ name: oneWord(name).replace(/\.$/, '') }).toLowerCase();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     void sending.run(async () => {
       await call('POST', path, { body: { domain, zoneId: (await zoneOf(domain)).id, enabled: true } });
       setName('');
@@ -79,7 +78,7 @@ function Attach({ path, onDone }: { readonly path: string; readonly onDone: () =
   };
   return (
     <>
-      <form class="line-form" onSubmit={submit}>
+      <LineForm onSubmit={submit} sending={sending} verb="Attach" doing="Attaching…">
         <TextField
           label="Name in one of your zones"
           required
@@ -89,11 +88,7 @@ function Attach({ path, onDone }: { readonly path: string; readonly onDone: () =
           spellcheck={false}
           onChange={setName}
         />
-        <button type="submit" disabled={sending.busy}>
-          {sending.busy ? 'Attaching…' : 'Attach'}
-        </button>
-        {sending.error && <ErrorNote error={sending.error} />}
-      </form>
+      </LineForm>
       <Curl
         request={{
           method: 'POST',

@@ -1,7 +1,7 @@
 /** Who can read a bucket without a credential: names of zones that show it, and the bucket application with its allow-list. */
 
 import { useState } from 'preact/hooks';
-import { TextField } from '../../kit/form.js';
+import { LineForm, TextField } from '../../kit/form.js';
 import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
@@ -63,19 +63,14 @@ function Bind({ path, onDone }: { readonly path: string; readonly onDone: () => 
   const [binding, setBinding] = useState('MY_BUCKET');
   const sending = useSending(onDone);
   const body = { binding: binding.trim() };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     void sending.send('PUT', path, { body });
   };
   return (
     <>
-      <form class="line-form" onSubmit={submit}>
+      <LineForm onSubmit={submit} sending={sending} verb="Bind" doing="Binding…">
         <TextField label="Serve this bucket as" required value={binding} onChange={setBinding} />
-        <button type="submit" disabled={sending.busy}>
-          {sending.busy ? 'Binding…' : 'Bind'}
-        </button>
-        {sending.error && <ErrorNote error={sending.error} />}
-      </form>
+      </LineForm>
       <Curl request={{ method: 'PUT', path, body }} />
     </>
   );

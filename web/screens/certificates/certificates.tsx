@@ -13,7 +13,7 @@ import { Empty, ErrorNote } from '../../parts/notes.js';
 import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
-import { asciiName } from '../../parts/zone.js';
+import { shownName } from '../../parts/zone.js';
 import { Link, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screen.js';
 import { mayWrite, usePermissions } from '../../session.js';
@@ -113,7 +113,7 @@ function Universal({ zone, writes, onChange }: UniversalProps) {
       reload();
       onChange();
     });
-  const name = asciiName(zone);
+  const name = shownName(zone);
   const state = enabled ? <span class="chip good">On</span> : <span class="chip">Off</span>;
   return (
     <Panel title="Automatic certificate" aside={state}>

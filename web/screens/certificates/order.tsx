@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
-import { ChoiceField, FormActions, LinesField } from '../../kit/form.js';
+import { ChoiceField, Form, LinesField } from '../../kit/form.js';
 import { useLoad, useSending } from '../../load.js';
 import { AuthorityOptions } from '../../parts/certificate.js';
 import { Curl } from '../../parts/curl.js';
@@ -37,8 +37,7 @@ export function Order({ zone, base, onMade }: OrderProps) {
     validity_days: days,
     certificate_authority: authority,
   };
-  const submit = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
+  const submit = async (): Promise<void> => {
     const done = await sending.run(async () => {
       const { result } = await call<Pack>('POST', path, { body });
       if (isHere()) go(withQuery({ show: result.id, page: undefined }));
@@ -54,7 +53,7 @@ export function Order({ zone, base, onMade }: OrderProps) {
         For names further below, such as <code>a.b.{name}</code>, another lifetime or another authority. It is renewed
         without you. {used !== undefined && `This zone has ${used} of at most ${allocated} that are ordered.`}
       </p>
-      <form class="form" onSubmit={(event) => void submit(event)}>
+      <Form onSubmit={submit} sending={sending} verb="Order" doing="Ordering…">
         <LinesField
           label="Names, one a line"
           required
@@ -83,8 +82,7 @@ export function Order({ zone, base, onMade }: OrderProps) {
             </option>
           ))}
         </ChoiceField>
-        <FormActions sending={sending} verb="Order" doing="Ordering…" />
-      </form>
+      </Form>
       <Curl request={{ method: 'POST', path, body }} />
     </Panel>
   );

@@ -1,6 +1,7 @@
 /** DNSSEC of a zone: its state in plain words, the DS record to copy, what the parent has, keys and rollovers. */
 
 import type { ComponentChildren } from 'preact';
+import { Switch } from '../../kit/form.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
@@ -189,10 +190,12 @@ function ZonesBelow({ path, isTaking, onTake, busy }: ZonesBelowProps) {
           : 'Resolvers check a signed zone below this one only when its DS record stands in this zone. If both belong to the same account, this zone can take the record by itself.'}
       </p>
       {onTake && (
-        <label class="check">
-          <input type="checkbox" checked={isTaking} disabled={busy} onChange={() => onTake(!isTaking)} />
-          <span>Take the DS records of zones below it</span>
-        </label>
+        <Switch
+          label="Take the DS records of zones below it"
+          checked={isTaking}
+          disabled={busy}
+          onChange={() => onTake(!isTaking)}
+        />
       )}
       <p class="hint">
         The zones must be delegated with NS records in this one. DS records that you added for them are replaced. When

@@ -1,4 +1,5 @@
 /** Strict-Transport-Security (RFC 6797): whether it is sent, and what it says. */
+import { Switch } from '../../kit/form.js';
 import type { SettingValue } from './catalog.js';
 import { Duration } from './duration.js';
 
@@ -37,16 +38,11 @@ export function SecurityHeader({ value, stored, onSend }: SecurityHeaderProps) {
   return (
     <fieldset class="checks">
       <legend class="hidden">HSTS</legend>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={header.enabled}
-          onChange={({ currentTarget: { checked: enabled } }) =>
-            send({ enabled, max_age: header.max_age || (enabled ? FIRST_SECONDS : 0) })
-          }
-        />
-        <span>Send the header</span>
-      </label>
+      <Switch
+        label="Send the header"
+        checked={header.enabled}
+        onChange={(enabled) => send({ enabled, max_age: header.max_age || (enabled ? FIRST_SECONDS : 0) })}
+      />
       {header.enabled && (
         <>
           <Duration
@@ -55,14 +51,12 @@ export function SecurityHeader({ value, stored, onSend }: SecurityHeaderProps) {
             onSend={(seconds) => send({ max_age: seconds })}
           />
           {SWITCHES.map(([member, words]) => (
-            <label key={member} class="check">
-              <input
-                type="checkbox"
-                checked={header[member]}
-                onChange={(event) => send({ [member]: event.currentTarget.checked })}
-              />
-              <span>{words}</span>
-            </label>
+            <Switch
+              key={member}
+              label={words}
+              checked={header[member]}
+              onChange={(checked) => send({ [member]: checked })}
+            />
           ))}
         </>
       )}

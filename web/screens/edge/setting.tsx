@@ -135,14 +135,15 @@ function ControlOf({ about: { control, name }, value, stored, labelledBy, onSend
   }
   const isOn = value !== 'off';
   return (
-    <label class="check">
+    <label class="check switch">
       <input
         type="checkbox"
+        role="switch"
+        aria-checked={isOn}
         aria-labelledby={labelledBy}
         checked={isOn}
         onChange={(event) => onSend(event.currentTarget.checked ? 'on' : 'off')}
       />
-      <span aria-hidden="true">{isOn ? 'On' : 'Off'}</span>
     </label>
   );
 }

@@ -186,7 +186,7 @@ function PacketTable({ title, packet: { size, parts }, open = false }: PacketTab
         {title}, {count(size)} octets
       </summary>
       <TableFrame label={`${title} octet for octet`}>
-        <Columns names={['From', 'Part', 'Octets', 'Meaning']} />
+        <Columns names={['From', 'Part', 'Octets', 'Meaning']} numbers={['From']} />
         <tbody class="dense">
           {parts.map(({ part, offset, hex, text }) => (
             <tr key={offset}>

@@ -1,6 +1,8 @@
 /** Where requests for custom hostnames go: the fallback origin of the zone. Without one, no hostname becomes active. */
+
 import { useId, useRef, useState } from 'preact/hooks';
 import { pathWith } from '../../api.js';
+import { LineForm } from '../../kit/form.js';
 import { type Loaded, useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
@@ -95,8 +97,7 @@ function Choice({ zone, path, screens, onDone }: ChoiceProps) {
   const proxied = useLoad<DnsRecord[]>(pathWith(`/zones/${zone.id}/dns_records`, { proxied: 'true', per_page: 100 }));
   const names = [...new Set((proxied.answer?.result ?? []).map(({ name }) => name))];
   const body = { origin: asciiName({ name: oneWord(origin) }) };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     void sending.send('PUT', path, { body });
   };
   return (
@@ -107,7 +108,7 @@ function Choice({ zone, path, screens, onDone }: ChoiceProps) {
           your web server, with “Proxied through the edge”.
         </p>
       )}
-      <form class="line-form" onSubmit={submit}>
+      <LineForm onSubmit={submit} sending={sending} verb="Set it" doing="Setting…">
         <label class="field">
           <span>Fallback origin</span>
           <input
@@ -125,11 +126,7 @@ function Choice({ zone, path, screens, onDone }: ChoiceProps) {
             ))}
           </datalist>
         </label>
-        <button type="submit" disabled={sending.busy}>
-          {sending.busy ? 'Setting…' : 'Set it'}
-        </button>
-        {sending.error && <ErrorNote error={sending.error} />}
-      </form>
+      </LineForm>
       <Curl request={{ method: 'PUT', path, body }} />
     </>
   );

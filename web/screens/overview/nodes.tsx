@@ -35,7 +35,7 @@ export function Nodes({ answer, error }: Pick<Loaded<Cluster>, 'answer' | 'error
       {error && <p class="problem">This list is old: {error.message}</p>}
       {cluster.state !== 'following' && <p class="problem">{ownState(cluster)}</p>}
       <TableFrame label="List of nodes" class="stacked">
-        <Columns names={['Node', 'State', 'Does', 'Lacks', 'Version', 'Schema', 'Last report']} />
+        <Columns names={['Node', 'State', 'Does', 'Lacks', 'Version', 'Schema', 'Last report']} numbers={['Lacks']} />
         <tbody>
           {cluster.nodes.map((node) => (
             <Row key={node.name} node={node} isThis={node.name === cluster.node} />

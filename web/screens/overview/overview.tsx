@@ -11,6 +11,7 @@ import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading, WithFlags } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
 import { Who } from '../../parts/who.js';
+import { shownName } from '../../parts/zone.js';
 import { Link } from '../../router.js';
 import { mayRead, usePermissions } from '../../session.js';
 import type { Activity, AuditLog, Cluster, Overview as OverviewAnswer, Zone } from '../../types.js';
@@ -211,7 +212,7 @@ function BusyZones({ zones, total }: { readonly zones: Activity['zones']; readon
     <ul class="plain-list">
       {asked.map(({ id, name, queries }) => (
         <li key={id}>
-          <Link href={`/zones/${id}`}>{name}</Link>
+          <Link href={`/zones/${id}`}>{shownName({ name })}</Link>
           <span class="number">{count(queries)}</span>
           <span class="number muted">{count((queries / Math.max(1, total)) * 100)} %</span>
         </li>
@@ -245,7 +246,8 @@ function Attention({ nodes }: AttentionProps) {
       <ul class="notices">
         {notices.map(({ code, severity, text, remedy, zone_id: zone }) => (
           <li key={code + text}>
-            {severity === 'error' && <span class="chip bad">Error</span>} <strong>{sentence(text)}.</strong>{' '}
+            {severity === 'error' && <span class="chip bad">Error</span>}{' '}
+            <strong>{sentence(text).replace(/\.+$/, '')}.</strong>{' '}
             <span class="muted">
               <WithFlags text={remedy} />
             </span>{' '}
@@ -258,7 +260,7 @@ function Attention({ nodes }: AttentionProps) {
         {ends.map(({ kind, name, at }) => (
           <li key={kind + name}>
             <span>
-              {kind === 'certificate' ? 'Certificate of' : 'Signatures of'} {name}
+              {kind === 'certificate' ? 'Certificate of' : 'Signatures of'} {shownName({ name })}
             </span>
             <Time at={at} />
           </li>

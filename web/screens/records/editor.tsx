@@ -17,6 +17,8 @@ interface EditorProps {
   readonly drafts: Drafts;
   readonly form: string;
   readonly apex: string;
+  /** The zone's name for people. */
+  readonly zoneName: string;
   /** Checks the edit with the server, then keeps it. Throws an ApiError whose pointers are relative to the record. */
   readonly onKeep: (body: RecordBody) => Promise<void>;
   readonly onCancel: () => void;
@@ -61,7 +63,7 @@ function useDraft({ types, values: initial, drafts, form: key, apex, onKeep }: E
 }
 
 export function Editor(props: EditorProps) {
-  const { types, values: initial, apex, onCancel, onDelete } = props;
+  const { types, values: initial, zoneName, onCancel, onDelete } = props;
   const { form, values, type, set, error, busy, submit, clearError } = useDraft(props);
   const choose = (next: string): void => {
     set({ type: next, members: usualMembers(types.find((candidate) => candidate.type === next)) });
@@ -97,7 +99,7 @@ export function Editor(props: EditorProps) {
             ))}
           </select>
         </label>
-        <DataFields apex={apex} values={values} type={type} set={set} error={error} />
+        <DataFields zoneName={zoneName} values={values} type={type} set={set} error={error} />
       </div>
       <p class="hint">
         {type.about} <span class="muted">({type.rfc})</span>
@@ -129,11 +131,11 @@ interface PartProps {
 }
 
 /** What resolvers get: the name, the data, the TTL. */
-function DataFields({ apex, values, type, set, error }: PartProps & { readonly apex: string }) {
+function DataFields({ zoneName, values, type, set, error }: PartProps & { readonly zoneName: string }) {
   const id = useId();
   return (
     <>
-      <Field id={`${id}-name`} label="Name" problem={error?.at('/name')} hint={`@ is ${apex}`}>
+      <Field id={`${id}-name`} label="Name" problem={error?.at('/name')} hint={`@ is ${zoneName}`}>
         {(attributes) => (
           <input
             {...attributes}

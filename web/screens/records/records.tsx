@@ -2,19 +2,21 @@
  * The records of a zone. Edits are collected (pending.ts); nothing is sent before the difference for resolvers has been
  * reviewed, and then all of it at once.
  */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ListState } from '../../kit/list.js';
 import { readAhead, useLoad } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
+import { compareNames, inNaturalOrder } from '../../parts/natural.js';
 import { ErrorNote } from '../../parts/notes.js';
 import { isPastEnd, Paging } from '../../parts/paging.js';
 import { Receipt, type Saved } from '../../parts/receipt.js';
 import { RECORD_TYPES } from '../../parts/record.js';
-import { asciiName } from '../../parts/zone.js';
+import { sortOf } from '../../parts/sort.js';
+import { asciiName, shownName } from '../../parts/zone.js';
 import { go, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screen.js';
 import { mayWrite, usePermissions } from '../../session.js';
-import type { DnsRecord, RecordType } from '../../types.js';
+import type { DnsRecord, RecordType, Zone } from '../../types.js';
 import { Bars } from './bars.js';
 import { Editor } from './editor.js';
 import { Filters } from './filters.js';
@@ -23,7 +25,7 @@ import { NoRecords } from './no-records.js';
 import { newKey, REVIEW, type RecordBody } from './pending.js';
 import { filterOf, listPath, readAll } from './reading.js';
 import { Review } from './review.js';
-import { RecordTable } from './table.js';
+import { ORDERS, RecordTable } from './table.js';
 import { NEW, type RecordEdits, useRecordEdits } from './use-records.js';
 
 export function readFirst({ zone }: ZoneScreenProps): void {
@@ -54,14 +56,7 @@ export default function Records({ zone, base }: ZoneScreenProps) {
       {saved && <Receipt key={saved.at} zone={zone} saved={saved} onClose={() => setSaved(undefined)} />}
       {editable && open === NEW && (
         <div class="panel">
-          <OneRecord
-            types={types}
-            edits={edits}
-            form={NEW}
-            apex={asciiName(zone)}
-            before={undefined}
-            body={undefined}
-          />
+          <OneRecord types={types} edits={edits} form={NEW} zone={zone} before={undefined} body={undefined} />
         </div>
       )}
       <ListState loaded={list} what="records" />
@@ -117,7 +112,8 @@ function Shown({ zone, base, list: { answer, busy }, types, edits, editable }: S
   const { query } = usePlace();
   const permissions = usePermissions();
   const { pending, drafts, open, setOpen, selected, setSelected, apply } = edits;
-  const { result: records, info } = answer!;
+  const { result, info } = answer!;
+  const records = useMemo(() => inNaturalOrder(result, info, sortOf(query, ORDERS, 'name'), compareNames), [result]);
   const apex = asciiName(zone);
   if (records.length + pending.edits.size === 0) {
     return (
@@ -148,7 +144,7 @@ function Shown({ zone, base, list: { answer, busy }, types, edits, editable }: S
       onSelect={setSelected}
       onTakeBack={(key) => apply(new Map([[key, undefined]]))}
       editor={(key, before, body) => (
-        <OneRecord types={types!} edits={edits} form={key} apex={apex} before={before} body={body} />
+        <OneRecord types={types!} edits={edits} form={key} zone={zone} before={before} body={body} />
       )}
     />
   );
@@ -158,14 +154,15 @@ interface OneRecordProps {
   readonly types: readonly RecordType[];
   readonly edits: RecordEdits;
   readonly form: string;
-  readonly apex: string;
+  readonly zone: Zone;
   readonly before: DnsRecord | undefined;
   /** As it is now; undefined: a new one. */
   readonly body: RecordBody | undefined;
 }
 
 /** The form of a record. */
-function OneRecord({ types, edits, form, apex, before, body }: OneRecordProps) {
+function OneRecord({ types, edits, form, zone, before, body }: OneRecordProps) {
+  const apex = asciiName(zone);
   const { drafts, keep, cancel, remove } = edits;
   const type = body && types.find((candidate) => candidate.type === body.type);
   if (body && !type) return <NotEditable onDelete={() => remove(form, before)} />;
@@ -176,6 +173,7 @@ function OneRecord({ types, edits, form, apex, before, body }: OneRecordProps) {
       drafts={drafts}
       form={form}
       apex={apex}
+      zoneName={shownName(zone)}
       onKeep={(next) => keep(form, body ? form : newKey(), before, next)}
       onCancel={() => cancel(form)}
       {...(body && { onDelete: () => remove(form, before) })}

@@ -100,7 +100,7 @@ export function RecordTable(props: TableProps) {
             </th>
           )}
           {ORDERS.map((order) => (
-            <SortHeader key={order} orders={ORDERS} order={order} usual="name">
+            <SortHeader key={order} orders={ORDERS} order={order} usual="name" isNumber={order === 'ttl'}>
               {COLUMNS[order]}
             </SortHeader>
           ))}
@@ -257,7 +257,7 @@ function RecordRow({
           <Notes body={body} />
           {before?.meta.target && <span class="problem">{before.meta.target.reason}</span>}
         </td>
-        <td class="muted nowrap">{printTtl(body.ttl)}</td>
+        <td class="muted number">{printTtl(body.ttl)}</td>
         <td>{isProxiable ? <Proxied on={body.proxied} /> : <span class="muted">–</span>}</td>
         <td class="row-actions">
           {isTyped && <span class="chip wait">Typed, not kept</span>}

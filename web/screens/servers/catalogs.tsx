@@ -52,6 +52,7 @@ export function Catalogs({ base, writes }: PartProps) {
       <ListTable
         label="List of catalogs"
         columns={['Name', 'Lists', 'Servers', 'Serial']}
+        numbers={['Servers', 'Serial']}
         actions
         items={catalogs}
         keyOf={({ id }) => id}

@@ -62,7 +62,7 @@ export function Followed({ base, writes }: PartProps) {
         {sending.error && <ErrorNote error={sending.error} />}
         {catalogs.length > 0 && (
           <TableFrame label="List of followed catalogs" class="stacked">
-            <Columns names={['Name', 'State', 'Zones here', 'Followed last']} actions />
+            <Columns names={['Name', 'State', 'Zones here', 'Followed last']} numbers={['Zones here']} actions />
             <tbody>
               {catalogs.map((catalog) => (
                 <OneFollowed

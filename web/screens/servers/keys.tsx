@@ -1,7 +1,7 @@
 /** TSIG keys (RFC 8945), by which name servers and clients of dynamic updates prove who they are. */
 
 import { useState } from 'preact/hooks';
-import { FormActions } from '../../kit/form.js';
+import { Form } from '../../kit/form.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
@@ -28,8 +28,7 @@ export function Keys({ base, writes }: PartProps) {
   const change = (method: 'POST' | 'DELETE', at: string, body?: object): Promise<boolean> =>
     sending.send(method, at, body && { body });
   const body = { name: adding?.name.trim(), algo: adding?.algorithm, secret: adding?.secret.trim() };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     void change('POST', path, body).then((done) => done && setAdding(undefined));
   };
   if (error) return <ErrorNote error={error} onRetry={reload} />;
@@ -46,16 +45,16 @@ export function Keys({ base, writes }: PartProps) {
         <p class="muted">There are none yet. The first secondary that you add gets one by itself.</p>
       )}
       {adding && (
-        <form class="form" onSubmit={submit}>
+        <Form
+          onSubmit={submit}
+          sending={{ ...sending, error: undefined }}
+          verb="Save the key"
+          doing="Saving…"
+          onCancel={() => setAdding(undefined)}
+        >
           <KeyFields value={adding} onChange={setAdding} />
           <p class="hint">A secret was made for you. Replace it if the other server has the key already.</p>
-          <FormActions
-            sending={{ ...sending, error: undefined }}
-            verb="Save the key"
-            doing="Saving…"
-            onCancel={() => setAdding(undefined)}
-          />
-        </form>
+        </Form>
       )}
       {sending.error && <ErrorNote error={sending.error} />}
       <ListTable

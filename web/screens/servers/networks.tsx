@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
-import { TextField } from '../../kit/form.js';
+import { LineForm, TextField } from '../../kit/form.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
@@ -19,8 +19,7 @@ export function Networks({ base, writes }: PartProps) {
   const [range, setRange] = useState('');
   const sending = useSending(reload);
   const body = { name: name.trim(), ip_range: range.trim() };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     void sending.run(async () => {
       await call('POST', path, { body });
       setName('');
@@ -56,7 +55,7 @@ export function Networks({ base, writes }: PartProps) {
         )}
       />
       {writes && (
-        <form class="line-form" onSubmit={submit}>
+        <LineForm onSubmit={submit} sending={sending} verb="Add the network" doing="Adding…">
           <TextField label="Name of the network" required value={name} placeholder="office" onChange={setName} />
           <TextField
             label="Network"
@@ -66,12 +65,8 @@ export function Networks({ base, writes }: PartProps) {
             placeholder="192.0.2.0/28"
             onChange={setRange}
           />
-          <button type="submit" disabled={sending.busy}>
-            {sending.busy ? 'Adding…' : 'Add the network'}
-          </button>
-        </form>
+        </LineForm>
       )}
-      {sending.error && <ErrorNote error={sending.error} />}
       {writes && <Curl request={{ method: 'POST', path, body }} />}
     </Panel>
   );

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { BASE, call } from '../../api.js';
-import { TextField } from '../../kit/form.js';
+import { Switch, TextField } from '../../kit/form.js';
 import { readAgain, readAhead, useLoad, useSending } from '../../load.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
@@ -127,15 +127,12 @@ function Hold({ zone, writes }: PartProps) {
         </button>
       )}
       {writes && hold && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={below}
-            disabled={sending.busy}
-            onChange={() => send('PATCH', { include_subdomains: !below })}
-          />
-          <span>Also names below it</span>
-        </label>
+        <Switch
+          label="Also names below it"
+          checked={below}
+          disabled={sending.busy}
+          onChange={() => send('PATCH', { include_subdomains: !below })}
+        />
       )}
       {sending.error && <ErrorNote error={sending.error} />}
       {writes && <Curl request={{ method: hold ? 'DELETE' : 'POST', path }} />}

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
-import { ChoiceField, FormActions, TextField } from '../../kit/form.js';
+import { ChoiceField, Form, Switch, TextField } from '../../kit/form.js';
 import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
@@ -29,8 +29,7 @@ export function AddSecondary({ zone, linked, onDone, onCancel }: AddSecondaryPro
   const { name, ip, port, signed } = values;
   const own = { name: name.trim(), ip: oneWord(ip), port: Number(port), ...(linked.length === 0 && { signed }) };
   const body = server === NEW ? own : { peer_id: server };
-  const submit = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
+  const submit = async (): Promise<void> => {
     const done = await sending.run(async () => {
       await call<AddedSecondary>('POST', path, { body });
     });
@@ -38,7 +37,7 @@ export function AddSecondary({ zone, linked, onDone, onCancel }: AddSecondaryPro
   };
   return (
     <Panel title="Add a secondary">
-      <form class="form" onSubmit={(event) => void submit(event)}>
+      <Form onSubmit={submit} sending={sending} verb="Add" doing="Adding…" onCancel={onCancel}>
         {others.length > 0 && (
           <ChoiceField label="Server" value={server} onChange={setServer}>
             <option value={NEW}>Another server</option>
@@ -50,8 +49,7 @@ export function AddSecondary({ zone, linked, onDone, onCancel }: AddSecondaryPro
           </ChoiceField>
         )}
         {server === NEW && <Fields values={values} isFirst={linked.length === 0} onChange={setValues} />}
-        <FormActions sending={sending} verb="Add" doing="Adding…" onCancel={onCancel} />
-      </form>
+      </Form>
       <p class="hint">
         Then <code>zoneplane secondary print --kind nsd --address ADDRESS</code> prints the configuration of the other
         server, with the key. ADDRESS is that of this server.
@@ -105,14 +103,11 @@ function Fields({ values, isFirst, onChange }: FieldsProps) {
         onChange={(port) => set({ port })}
       />
       {isFirst ? (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={values.signed}
-            onChange={(event) => set({ signed: event.currentTarget.checked })}
-          />
-          <span>Make a key (TSIG) that proves it is that server</span>
-        </label>
+        <Switch
+          label="Make a key (TSIG) that proves it is that server"
+          checked={values.signed}
+          onChange={(signed) => set({ signed })}
+        />
       ) : (
         <p class="hint">All secondaries of a zone have the same key: this one gets that of the others.</p>
       )}

@@ -151,6 +151,7 @@ function Primaries({ status: { primaries } }: { readonly status: IncomingStatus 
     <ListTable
       label="Primaries"
       columns={['Server', 'Serial there', 'Last answer']}
+      numbers={['Serial there']}
       items={primaries}
       keyOf={({ id }) => id}
       row={({ name, ip, port, serial, seen_time: seen, error }) => (

@@ -153,7 +153,11 @@ interface SecondariesProps {
 function Secondaries({ peers, serial, onRemove, busy }: SecondariesProps) {
   return (
     <TableFrame label="List of secondaries" class="stacked">
-      <Columns names={['Server', 'State', 'Serial there', 'Last answer']} actions={onRemove !== undefined} />
+      <Columns
+        names={['Server', 'State', 'Serial there', 'Last answer']}
+        numbers={['Serial there']}
+        actions={onRemove !== undefined}
+      />
       <tbody>
         {peers.map((peer) => (
           <tr key={peer.id}>

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
-import { TextField } from '../../kit/form.js';
+import { Switch, TextField } from '../../kit/form.js';
 import { useSending } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl, type Request } from '../../parts/curl.js';
@@ -67,13 +67,16 @@ function ByName({ onClose, onFile }: ByNameProps) {
         aria-invalid={sending.error ? 'true' : undefined}
         onChange={setName}
       />
-      <label class="check">
-        <input type="checkbox" checked={isCopy} onChange={(event) => setCopy(event.currentTarget.checked)} />
-        <span>
-          Copy it from another server{' '}
-          <span class="hint">A secondary zone: its records are edited there, and transferred to here.</span>
-        </span>
-      </label>
+      <Switch
+        label={
+          <>
+            Copy it from another server{' '}
+            <span class="hint">A secondary zone: its records are edited there, and transferred to here.</span>
+          </>
+        }
+        checked={isCopy}
+        onChange={setCopy}
+      />
       {sending.error && <ErrorNote error={sending.error} />}
       {reverseZone !== undefined && (
         <button

@@ -5,6 +5,7 @@ import { pathWith } from '../../api.js';
 import { readAhead, useLoad } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
+import { compareTexts, inNaturalOrder } from '../../parts/natural.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Search } from '../../parts/search.js';
@@ -20,6 +21,8 @@ import { NewZone } from './new-zone.js';
 
 const PER_PAGE = 50;
 const STATE_COLUMNS = ['Records', 'Serial', 'DNSSEC', 'Secondaries'] as const;
+/** Those with numbers. */
+const NUMBER_COLUMNS: readonly string[] = ['Records', 'Serial'];
 const ORDERS = ['name', 'status', 'account.name'] as const;
 
 /** A page of the list, as the address wants it. */
@@ -72,7 +75,7 @@ export default function Zones() {
       {error && <ErrorNote error={error} onRetry={reload} />}
       {answer ? (
         <Table
-          zones={answer.result}
+          zones={inNaturalOrder(answer.result, answer.info, sortOf(query, ORDERS, 'name'), compareTexts)}
           info={answer.info}
           search={search}
           busy={busy}
@@ -111,7 +114,7 @@ function Table({ zones, info, search, busy, onNew }: TableProps) {
             Status
           </SortHeader>
           {STATE_COLUMNS.map((name) => (
-            <th key={name} scope="col">
+            <th key={name} scope="col" class={NUMBER_COLUMNS.includes(name) ? 'number' : ''}>
               {name}
             </th>
           ))}
@@ -196,7 +199,7 @@ function StateCells({ zone: { state } }: { readonly zone: Zone }) {
   if (!state) {
     // Who may read some of the records only is told nothing about the whole.
     return STATE_COLUMNS.map((name) => (
-      <td key={name} class="muted" data-name={name}>
+      <td key={name} class={`muted${NUMBER_COLUMNS.includes(name) ? ' number' : ''}`} data-name={name}>
         –
       </td>
     ));
@@ -205,10 +208,10 @@ function StateCells({ zone: { state } }: { readonly zone: Zone }) {
   const isBehind = secondaries.in_sync < secondaries.count;
   return (
     <>
-      <td class="muted" data-name="Records">
+      <td class="muted number" data-name="Records">
         {count(records)}
       </td>
-      <td class="muted" data-name="Serial">
+      <td class="muted number" data-name="Serial">
         {serial}
       </td>
       <td data-name="DNSSEC">
