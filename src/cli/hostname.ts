@@ -4,6 +4,7 @@ import { UserError } from '../base/errors.js';
 import type { AuthorityName } from '../certs/authority.js';
 import { AUTHORITY_NAMES } from '../config/authority-settings.js';
 import type { Context } from '../control/kernel/context.js';
+import { isPublicSuffix } from '../control/rules/public-suffix.js';
 import { type AllowanceChange, setAllowance } from '../hostnames/allowance.js';
 import type { HostnameInput } from '../hostnames/hostnames.js';
 import type { HostnameItem } from '../hostnames/item.js';
@@ -13,6 +14,7 @@ import { REPORTED_STATUSES } from '../hostnames/reported.js';
 import { wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
+import { quoteShell } from './operations/quote-shell.js';
 import { addSettingOptions } from './settings.js';
 import type { Terminal } from './terminal.js';
 
@@ -27,6 +29,7 @@ export function addHostnameCommands(program: Command, context: CommandContext): 
   addCreate(hostname, context);
   addRefresh(hostname, context);
   addDelete(hostname, context);
+  addFallback(hostname, context);
   addAllow(hostname, context);
 }
 
@@ -189,6 +192,47 @@ function addDelete(hostname: Command, { terminal, environment }: CommandContext)
   });
 }
 
+interface FallbackOptions extends JsonOption {
+  readonly remove?: boolean;
+}
+
+function addFallback(hostname: Command, { terminal, environment }: CommandContext): void {
+  const fallback = hostname
+    .command('fallback')
+    .description(
+      'show or choose the fallback origin: the record of the zone that gets the requests of custom hostnames',
+    )
+    .argument('<zone>', 'name of the zone')
+    .argument('[origin]', 'a proxied name of the zone; absent: shows the present one')
+    .option('--remove', 'have none')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      example('zoneplane hostname fallback example.com origin.example.com', 'zoneplane hostname fallback example.com'),
+    );
+  addSettingOptions(fallback, DATA_SETTINGS).action(
+    async (zoneName: string, origin: string | undefined, { remove, json }: FallbackOptions) => {
+      if (remove && origin !== undefined) {
+        throw new UserError('--remove and an origin exclude each other', 'Name an origin, or give --remove alone.', 2);
+      }
+      const item = await withControl(fallback, environment, async (context) => {
+        const { deleteFallbackOrigin, getFallbackOrigin, putFallback } = await import(
+          '../hostnames/fallback-origin.js'
+        );
+        const { id } = await requireZoneNamed(context, zoneName);
+        if (remove) return deleteFallbackOrigin(context, id);
+        return origin === undefined ? getFallbackOrigin(context, id) : putFallback(context, id, origin);
+      });
+      if (json) terminal.json({ origin: item.origin, status: item.status, errors: item.errors });
+      else if (remove) terminal.print(`${zoneName} has no fallback origin any more; it was ${item.origin}`);
+      else {
+        terminal.print(`the fallback origin of ${zoneName} is ${item.origin}, ${item.status}`);
+        for (const error of item.errors) terminal.print(`  ${error}`);
+      }
+    },
+  );
+}
+
 interface AllowOptions extends JsonOption {
   readonly certificates?: number;
   readonly window?: number;
@@ -267,12 +311,20 @@ function printHostname(terminal: Terminal, zone: string, item: HostnameItem): vo
   for (const error of item.errors) terminal.print(`  ${error}`);
   for (const { message } of item.ssl?.state?.errors ?? []) terminal.print(`  ${message}`);
   if (item.status === 'blocked' || item.status === 'moved') {
-    terminal.print(`When that is put right: zoneplane hostname refresh ${zone} ${item.hostname}`);
+    const words = [zone, item.hostname].map(quoteShell).join(' ');
+    terminal.print(`When that is put right: zoneplane hostname refresh ${words}`);
   }
   if (item.status !== 'pending' && item.status !== 'caa_error') return;
-  terminal.print('Its owner makes it point here:');
-  terminal.print(`  ${item.hostname} CNAME ${item.target ?? item.origin ?? zone}`);
-  terminal.print('or proves it before, with one of:');
+  if (item.cnameTarget !== null) {
+    terminal.print('Its owner makes it point here:');
+    terminal.print(`  ${item.hostname} CNAME ${item.cnameTarget}`);
+    if (isRegistered(item.hostname)) terminal.print(`  ${apexRemedy(item.hostname)}`);
+    terminal.print('or proves it before, with one of:');
+  } else {
+    const name = quoteShell(zone);
+    terminal.print(`Choose where its requests go: zoneplane hostname fallback ${name} origin.${zone}`);
+    terminal.print('Its owner proves it with one of:');
+  }
   terminal.print(`  ${item.txt.name} TXT ${item.txt.value}`);
   terminal.print(`  ${item.http.url} answering ${item.http.body}`);
   for (const record of item.ssl?.state?.records ?? []) {
@@ -282,6 +334,15 @@ function printHostname(terminal: Terminal, zone: string, item: HostnameItem): vo
         : `  ${record.httpUrl} answering ${record.httpBody}  (certificate)`,
     );
   }
+}
+
+/** Whether it is a name that was registered, so that its zone has SOA and NS records there. */
+function isRegistered(hostname: string): boolean {
+  return isPublicSuffix(hostname.slice(hostname.indexOf('.') + 1), false);
+}
+
+function apexRemedy(hostname: string): string {
+  return `${hostname} is an apex, where a CNAME record cannot be: there, a flattened CNAME (ALIAS, ANAME) leads here, or addresses of the edge do.`;
 }
 
 function viewHostname(item: HostnameItem): object {

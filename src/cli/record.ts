@@ -20,6 +20,7 @@ import { typeByMnemonic } from '../dns/rr/registry.js';
 import { gather, limitOption, ttlOption, wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, requireZoneNamed, withControl } from './control.js';
+import { quoteShell } from './operations/quote-shell.js';
 import { readContent } from './operations/record-content.js';
 import { addSettingOptions } from './settings.js';
 
@@ -36,6 +37,7 @@ interface AddOptions {
   readonly proxied?: boolean;
   readonly comment?: string;
   readonly tag?: readonly string[];
+  readonly originPort?: number;
   readonly json?: boolean;
 }
 
@@ -96,6 +98,7 @@ function addAdd(record: Command, { terminal, environment }: CommandContext): voi
       ),
     )
     .option('--proxied', 'answer with the edge addresses')
+    .addOption(originPortOption())
     .option('--comment <text>', 'a note for people')
     .option('--tag <name:value>', 'a tag; may be given several times', gather)
     .option('--json', 'print JSON')
@@ -135,6 +138,7 @@ function addUpdate(record: Command, { terminal, environment }: CommandContext): 
     )
     .option('--proxied', 'answer with the edge addresses')
     .option('--no-proxied', 'answer with the data itself')
+    .addOption(originPortOption())
     .option('--comment <text>', 'a note for people; empty removes it')
     .option('--tag <name:value>', 'a tag that replaces the present ones; may be given several times', gather)
     .option('--json', 'print JSON')
@@ -174,7 +178,7 @@ async function findOne(
   if (type === undefined) requireId(target);
   const found = await findRecords(context, zone, target, type);
   const what = `${fullName(zone, target)} ${type!.toUpperCase()}`;
-  const list = `zoneplane record list ${zone.asciiName} --name ${target} --type ${type}`;
+  const list = `zoneplane record list ${zone.asciiName} --name ${quoteShell(target)} --type ${type}`;
   if (found.length === 0)
     throw new UserError(`there is no record ${what} in ${zone.name}`, `Add it with \`zoneplane record add\`.`);
   if (found.length > 1)
@@ -297,13 +301,21 @@ function isNameBelow(name: string, zone: string): boolean {
   }
 }
 
+function originPortOption(): Option {
+  return new Option(
+    '--origin-port <port>',
+    'port at which the edge reaches the origin (default: that of the scheme)',
+  ).argParser(wholeNumber(1, 65_535, 'a port'));
+}
+
 /** What options say beside the data; absent ones say nothing. */
-function givenMembers({ ttl, proxied, comment, tag }: AddOptions): RecordInput {
+function givenMembers({ ttl, proxied, comment, tag, originPort }: AddOptions): RecordInput {
   return {
     ...(ttl === undefined ? {} : { ttl }),
     ...(proxied === undefined ? {} : { proxied }),
     ...(comment === undefined ? {} : { comment }),
     ...(tag === undefined ? {} : { tags: tag }),
+    ...(originPort === undefined ? {} : { settings: { origin_port: originPort } }),
   };
 }
 
@@ -313,6 +325,6 @@ function contentOf({ content, priority }: RecordItem): string {
 }
 
 function viewRecord(record: RecordItem): object {
-  const { id, name, type, content, priority, data, ttl, proxied, comment, tags } = record;
-  return { id, name, type, content, priority, data, ttl, proxied, comment, tags };
+  const { id, name, type, content, priority, data, ttl, proxied, comment, tags, settings } = record;
+  return { id, name, type, content, priority, data, ttl, proxied, comment, tags, settings };
 }

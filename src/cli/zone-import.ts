@@ -188,6 +188,9 @@ async function importOne(
     return { ...target, result, tookMs: performance.now() - began };
   } catch (error) {
     const known = explainStoreFailure(error);
+    if (known instanceof AppError && known.key.endsWith('importExists')) {
+      return { ...target, refusal: messageOf(known).replace('Replace it explicitly', 'Give --replace') };
+    }
     if (known instanceof AppError || known instanceof UserError) return { ...target, refusal: messageOf(known) };
     throw error;
   }

@@ -48,6 +48,8 @@ export interface HostnameItem {
   readonly nextCheckAt: number | null;
   /** Who must do what next, in words. */
   readonly nextStep: string;
+  /** The name to which the CNAME record of its owner leads; null while the zone has none for that. */
+  readonly cnameTarget: string | null;
 }
 
 export function hostnameItem(
@@ -87,6 +89,7 @@ export function hostnameItem(
     originSni: row.origin_sni,
     createdAt: row.created_at,
     nextCheckAt: row.next_check_ms === null ? null : row.next_check_ms * 1000,
+    cnameTarget: target ?? findFallbackOrigin(store, zone.seq)?.origin ?? null,
     nextStep: nextStep({
       ...{ state: row.state, hostname: row.hostname, origin: row.origin, zone: zone.name },
       ...{ errors: faults, txtName, target, redeploying, pointed },

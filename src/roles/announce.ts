@@ -25,7 +25,32 @@ export interface Announcer {
 
 /** On a terminal, lines go to `print`; otherwise to the log. */
 export function createAnnouncer(terminal: boolean, print: (line: string) => void, log: Logger): Announcer {
-  return terminal ? announceLines(print) : announceFacts(log);
+  return terminal ? announceLines(inWords(print)) : announceFacts(log);
+}
+
+/** Behind the labels of lines. */
+const INDENT = ' '.repeat(9);
+
+/** Breaks lines that are wider than the terminal at words, and goes on below their text. Commands to copy stay whole. */
+function inWords(print: (line: string) => void, width = process.stdout.columns ?? Number.POSITIVE_INFINITY) {
+  return (line: string): void => {
+    const isCommand = line.startsWith('  ') && !line.startsWith(INDENT);
+    for (const part of isCommand ? [line] : breakLine(line, width)) print(part);
+  };
+}
+
+/** Exported for its test. */
+export function breakLine(line: string, width: number): string[] {
+  if (line.length <= width) return [line];
+  const end = line.lastIndexOf(' ', width);
+  const head = line.slice(0, Math.max(end, 0)).trimEnd();
+  if (head.trim() === '' || head.length <= INDENT.length) {
+    // A word that is wider than that; the terminal breaks it.
+    const next = line.indexOf(' ', Math.max(INDENT.length, line.search(/\S/)));
+    if (next < 0 || next < width) return [line];
+    return [line.slice(0, next), ...breakLine(INDENT + line.slice(next).trimStart(), width)];
+  }
+  return [head, ...breakLine(INDENT + line.slice(end).trimStart(), width)];
 }
 
 function announceLines(print: (line: string) => void): Announcer {

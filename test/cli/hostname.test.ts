@@ -11,6 +11,35 @@ t.teardown(() => rmSync(DATA, { recursive: true, force: true }));
 const run = (...args: readonly string[]): Promise<Outcome> =>
   runCommand({ ZONEPLANE_DATA_DIR: DATA, ZONEPLANE_RESOLVER_UPSTREAMS: '' }, ...args);
 
+t.test('the fallback origin, and the CNAME record that leads to it', async (t) => {
+  t.equal((await run('zone', 'create', 'fallback.test', '--init')).code, 0);
+  t.match(await run('hostname', 'fallback', 'fallback.test'), { code: 1, err: /No fallback origin is set/ });
+  t.match(await run('hostname', 'fallback', 'fallback.test', 'origin.fallback.test'), {
+    code: 0,
+    out: /^the fallback origin of fallback\.test is origin\.fallback\.test, initializing\n {2}\S/,
+  });
+  const record = ['record', 'add', 'fallback.test', 'origin', 'A', '192.0.2.7', '--proxied'];
+  t.match(await run(...record, '--origin-port', '70000'), { code: 2 });
+  t.match(await run(...record, '--origin-port', '8443'), { code: 0 });
+  const kept = JSON.parse((await run('record', 'list', 'fallback.test', '--name', 'origin', '--json')).out);
+  t.equal(kept[0].settings.origin_port, 8443);
+  t.match(await run('hostname', 'fallback', 'fallback.test'), { code: 0, out: /origin\.fallback\.test, active\n$/ });
+  const made = await run('hostname', 'create', 'fallback.test', 'shop.customer.net', '--method', 'none');
+  t.equal(made.code, 0, made.out + made.err);
+  const [, named] = /CNAME record from shop\.customer\.net to (\S+),/.exec(made.out)!;
+  t.match(made.out, `  shop.customer.net CNAME ${named}\n`, 'the same name as in the next step');
+  t.notMatch(made.out, /apex/);
+  t.match(
+    (await run('hostname', 'create', 'fallback.test', 'customer.org', '--method', 'none')).out,
+    /customer\.org is an apex, where a CNAME/,
+  );
+  t.match(await run('hostname', 'fallback', 'fallback.test', 'x.test', '--remove'), { code: 2 });
+  t.match(await run('hostname', 'fallback', 'fallback.test', '--remove'), {
+    code: 0,
+    out: /no fallback origin any more/,
+  });
+});
+
 t.test('created, shown, refreshed, deleted', async (t) => {
   t.equal((await run('zone', 'create', 'saas.test', '--init')).code, 0);
   t.match(await run('hostname', 'list', 'saas.test'), { code: 0, out: 'There are no such custom hostnames.\n' });
@@ -25,7 +54,8 @@ t.test('created, shown, refreshed, deleted', async (t) => {
   );
   t.match(made, { code: 0, out: /^app\.customer\.test is pending, certificate initializing \([0-9a-f-]{36}\)$/m });
   t.match(made.out, /^Your customer must add a CNAME record from app\.customer\.test to /m);
-  t.match(made.out, /^ {2}app\.customer\.test CNAME saas\.test$/m);
+  t.match(made.out, /^Choose where its requests go: zoneplane hostname fallback saas\.test origin\.saas\.test$/m);
+  t.notMatch(made.out, / CNAME \S+$/m, 'there is no name yet to which it could lead');
   t.match(made.out, /^ {2}_cf-custom-hostname\.app\.customer\.test TXT [0-9a-f-]{36}$/m);
   t.match(await run('hostname', 'create', 'saas.test', 'app.customer.test'), { code: 1, err: /Duplicate/ });
   t.match(await run('hostname', 'create', 'saas.test', 'b.test', '--method', 'none', '--origin', 'x.saas.test'), {

@@ -16,6 +16,10 @@ function run(...args: readonly string[]): Promise<Outcome> {
 t.test('zones are given to a server together, or none of them is', async (t) => {
   for (const name of ['a', 'b', 'c', 'd']) await run('zone', 'create', `${name}.test`, '--init');
   t.match(await run('secondary', 'add', 'ns2', '--address', '192.0.2.2', '--zone', 'a.test'), { code: 0 });
+  t.match(await run('secondary', 'add', 'bare', '--address', 'foo'), {
+    code: 2,
+    err: /--address foo: expected an address/,
+  });
   t.match(await run('secondary', 'add', 'bare', '--address', '192.0.2.3', '--no-key', '--zone', 'd.test'), { code: 0 });
   const zonesAt = async (peer: string): Promise<string[]> => {
     const { out } = await run('secondary', 'print', '--kind', 'nsd', '--address', '192.0.2.1', '--peer', peer);

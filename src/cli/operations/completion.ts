@@ -2,6 +2,7 @@
 import { Argument, Command, type Option } from 'commander';
 import { SystemClock } from '../../base/clock.js';
 import { type CommandContext, example } from '../command.js';
+import { quoteAlways } from './quote-shell.js';
 
 /** Adds every command to a program. */
 type AddAll = (program: Command, context: CommandContext) => Promise<void>;
@@ -63,11 +64,6 @@ function takesZones({ command }: Described): 'no' | 'one' | 'many' {
 /** Options whose value says where the zones are. */
 const PLACES = ['--data-dir', '--config'];
 
-/** Text between single quotes, for a shell of the Bourne family. */
-function quoteShell(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
 /** All paths, for the search for the longest one that the words before the cursor spell. */
 function pathsOf(commands: readonly Described[]): string {
   return commands.map(({ path }) => `|${path.join(' ')}|`).join('');
@@ -115,7 +111,7 @@ complete -o filenames -F _zoneplane zoneplane
 
 /** Works from a directory of fpath and when it is sourced. */
 function printZsh(commands: readonly Described[]): string {
-  const describe = (word: string, description: string): string => quoteShell(`${word}:${description}`);
+  const describe = (word: string, description: string): string => quoteAlways(`${word}:${description}`);
   const cases = commands.map(({ path, command }) => {
     const below = command.commands.map((child) => describe(child.name(), child.description()));
     const options = visibleOptions(command).flatMap(({ long, description }) =>

@@ -1,6 +1,7 @@
 /** `zoneplane secondary add`: a key, a peer, and zones that are transferred to it. */
 import type { Command } from 'commander';
 import { UserError } from '../../base/errors.js';
+import { parseIP } from '../../base/ip.js';
 import type { Context } from '../../control/kernel/context.js';
 import { addServer, type ServerInput } from '../../control/secondary/add-secondary.js';
 import { transferableZones } from '../../control/secondary/outgoing.js';
@@ -11,6 +12,7 @@ import { listZones } from '../../control/zones/zones.js';
 import { gather, wholeNumber } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
 import { collectPages, requireZoneNamed, withControl } from '../control.js';
+import { quoteShell } from '../operations/quote-shell.js';
 import { addSettingOptions } from '../settings.js';
 import { KEY_SETTINGS, openServices } from './services.js';
 import { accountOf, sameName } from './tsig.js';
@@ -81,7 +83,9 @@ export function addAddCommand(secondary: Command, { terminal, environment }: Com
       const count = zones.length === 1 ? `zone ${zones[0]}` : `${zones.length} zones`;
       terminal.print(`${peer.name} may transfer ${count}${tsig === null ? '' : `; the key ${tsig} signs`}`);
       for (const zone of leftOut) terminal.print(`${zone} is left out: it proves absence by compact denial`);
-      terminal.print(`Its configuration: zoneplane secondary print --kind nsd --address <ours> --peer ${peer.name}`);
+      terminal.print(
+        `Its configuration: zoneplane secondary print --kind nsd --address OURS --peer ${quoteShell(peer.name)}`,
+      );
     }
   });
 }
@@ -114,6 +118,9 @@ async function readServer(
   if (address === undefined) {
     throw new UserError(`there is no peer ${name} yet`, 'Say with --address where its NOTIFY goes.');
   }
+  if (!parseIP(address)) {
+    throw new UserError(`--address ${address}: expected an address, such as 192.0.2.53`, undefined, 2);
+  }
   const server = { name, ip: address, port: port ?? null };
   if (!key) return { ...server, tsig_id: null };
   return tsig === undefined ? server : { ...server, tsig_id: await keyNamed(context, services, account, tsig) };
@@ -121,6 +128,6 @@ async function readServer(
 
 async function keyNamed(context: Context, services: SecondaryServices, account: string, name: string): Promise<string> {
   const known = (await listTsigs(context, services, account)).find((key) => sameName(key.name, name));
-  if (!known) throw new UserError(`there is no TSIG key ${name}`, `Make it: zoneplane tsig create ${name}`);
+  if (!known) throw new UserError(`there is no TSIG key ${name}`, `Make it: zoneplane tsig create ${quoteShell(name)}`);
   return known.id;
 }

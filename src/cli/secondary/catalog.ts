@@ -63,7 +63,7 @@ function addCreate(catalog: Command, { terminal, environment }: CommandContext):
       if (options.json) terminal.json(made);
       else {
         terminal.print(`made the catalog ${made.name}`);
-        terminal.print('For its consumers: zoneplane secondary print --kind knot --address <ours> --catalog');
+        terminal.print('For its consumers: zoneplane secondary print --kind knot --address OURS --catalog');
       }
     },
   );

@@ -30,6 +30,8 @@ export interface Lexer {
   feed(chunk: Uint8Array): Entry[];
   /** Returns the remaining entries at the end of the file. */
   end(): Entry[];
+  /** Whether the file began with a byte order mark, which was skipped; known with the first entry. */
+  readonly isMarked: boolean;
 }
 
 /** A longer entry is refused, in octets; no servable record is as long. */
@@ -68,10 +70,12 @@ export function createLexer(keepComments: boolean): Lexer {
   let kept: Buffer = Buffer.alloc(0);
   /** What is no text of single octets is refused: nothing of it is read. */
   let state: 'beginning' | 'reading' | 'refused' = 'beginning';
+  let isMarked = false;
 
   function read(octets: Buffer, last: boolean): Entry[] {
     if (state === 'refused') return [];
     const buffer = state === 'beginning' ? skipByteOrderMark(octets) : octets;
+    isMarked ||= buffer !== octets;
     const fault = state === 'beginning' ? foreignText(octets) : undefined;
     state = fault === undefined ? 'reading' : 'refused';
     if (fault !== undefined) return [broken(fault, 1)];
@@ -90,6 +94,9 @@ export function createLexer(keepComments: boolean): Lexer {
       return [];
     },
     end: () => read(kept, true),
+    get isMarked() {
+      return isMarked;
+    },
   };
 }
 

@@ -158,6 +158,9 @@ class ZoneFileState {
       yield this.takeBatch();
     }
     yield* this.takeEntries(lexer.end(), place);
+    if (!lexer.isMarked) return;
+    const message = 'the file begins with a byte order mark, which was skipped; other name servers may refuse it';
+    this.report({ message, line: 1, column: 1 }, place.file, 'byte-order-mark', 'warning');
   }
 
   private *takeEntries(entries: readonly Entry[], place: FilePlace): Generator<ParsedRecord[]> {

@@ -206,7 +206,9 @@ t.test('files that are no zone files, and places that are none', async (t) => {
     t.match(await said(directory), /cannot be used: it is a directory \(EISDIR\)/);
     t.match(await said(join(directory, 'gone.zone')), /cannot be used: it does not exist \(ENOENT\)/);
   }
-  t.match(await run('zone', 'check', marked, ...origin), { code: 0 }, 'a byte order mark and CRLF do no harm');
+  const ofMarked = await run('zone', 'check', marked, ...origin);
+  t.equal(ofMarked.code, 0, 'a byte order mark and CRLF do no harm');
+  t.match(ofMarked.out + ofMarked.err, /marked\.zone:1:1: warning: the file begins with a byte order mark/);
   t.match(await run('zone', 'list'), { out: /^(?!.*file\.example)/s }, 'nothing was imported');
 
   const fresh = join(directory, 'fresh');
@@ -228,6 +230,13 @@ t.test('settings that resemble others only in what all begin with get no guess',
   t.match(foreign, { code: 2, err: /unknown setting ZONEPLANE_FOO\n/ });
   const misspelt = await runCommand({ ...data, ZONEPLANE_DNS_PROT: '1' }, 'zone', 'list');
   t.match(misspelt, { code: 2, err: /unknown setting ZONEPLANE_DNS_PROT, did you mean ZONEPLANE_DNS_PORT\?\n/ });
+});
+
+t.test('a zone that is there is replaced only when that is said', async (t) => {
+  const file = join(directory, 'there.zone');
+  writeFileSync(file, '@ 300 IN SOA a. b. 1 2 3 4 5\n@ NS a.\n');
+  const refused = await run('zone', 'import', file, '--origin', 'example.com');
+  t.match(refused, { code: 1, err: /example\.com already exists\. Give --replace to import it again\./ });
 });
 
 t.test('limits of lists', async (t) => {
