@@ -10,6 +10,7 @@ import { secretAccessKeys } from './migrations/0202-secret-access-keys.js';
 import { resignedZones } from './migrations/0203-resigned-zones.js';
 import { events } from './migrations/0210-events.js';
 import { uploads } from './migrations/0211-uploads.js';
+import { orderStarts } from './migrations/0212-order-starts.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { FIRST_SCHEMA } from './schema/schema.js';
@@ -23,6 +24,7 @@ const MIGRATIONS: readonly Migration[] = [
   resignedZones,
   events,
   uploads,
+  orderStarts,
 ];
 
 /** The schema version after all migrations. */

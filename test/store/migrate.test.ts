@@ -126,7 +126,7 @@ t.test('migrations write little, however many records there are', async (t) => {
   const before = storeSize(store);
   const next = { version: SCHEMA_VERSION + 1, name: 'next', sql: 'ALTER TABLE record_rows ADD COLUMN colour TEXT;' };
   migrate(store, clock, random, [next]);
-  t.ok(before > 1_000_000 && storeSize(store) < before + 100_000, `${before}, then ${storeSize(store)}, with the log`);
+  t.ok(before > 1_000_000 && storeSize(store) < before * 1.25, `${before}, then ${storeSize(store)}, with the log`);
 });
 
 t.test('databases of previews and of newer programs are refused and left as they are', async (t) => {

@@ -17,6 +17,7 @@ import { chooseFor } from './choose.js';
 import type { CertificateContext } from './context.js';
 import { mayOrder } from './may-order.js';
 import { discardOrder, note, noteMeaning } from './notes.js';
+import { takeOrder } from './order-budget.js';
 import { continueOrder, keepTokens } from './order-steps.js';
 import { caaErrors, lookupError, meaningOf } from './problems.js';
 import { checkDelayMs, timeInWindowMs } from './schedule.js';
@@ -101,7 +102,7 @@ async function takeStep(ctx: CertificateContext, row: RequestRow): Promise<void>
       // Also when CAA is not known yet: the order is where the tokens come from, and nothing is proven before CAA is known.
       return choice.kind === 'blocked'
         ? await noteHeld(ctx, row, choice)
-        : await beginOrder(ctx, row, choice.authority);
+        : await beginInTurn(ctx, row, choice.authority);
     }
     if (clock.nowMs() >= order.expires_at) return await endExpired(ctx, row, order);
     if (order.csr === null && !(choice.kind === 'use' && choice.authority === order.authority)) {
@@ -113,6 +114,15 @@ async function takeStep(ctx: CertificateContext, row: RequestRow): Promise<void>
     const chosen = findRequestById(store, row.id)?.chosen ?? row.chosen;
     await noteFailure(ctx, { ...row, chosen }, order, error);
   }
+}
+
+/** Begins an order, if the accounts that order have left any of what the authority allows. */
+async function beginInTurn(ctx: CertificateContext, row: RequestRow, authority: AuthorityName): Promise<void> {
+  const { store, clock } = ctx;
+  const againMs = ctx.authorities.isOutside(authority)
+    ? await store.write(() => takeOrder(store, row, authority, clock.nowMs()))
+    : undefined;
+  return againMs === undefined ? beginOrder(ctx, row, authority) : note(ctx, row, { next_at: againMs });
 }
 
 /** CAA forbids issuance, or its result is unknown: no authority is contacted, and the tokens of the order stay. */
