@@ -100,6 +100,14 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     listen: ['proxy', 'route', 'tls', 'http1', 'exchange', 'error-pages'],
     '.': ['listen', 'proxy', 'cache', 'bucket', 'purge', 'route', 'tls', 'exchange'],
   },
+  roles: {
+    process: [],
+    supervision: ['process'],
+    cluster: ['process'],
+    services: ['cluster', 'process'],
+    edge: ['services', 'supervision', 'process'],
+    '.': ['edge', 'services', 'cluster', 'supervision', 'process'],
+  },
 };
 
 /** Package → files (or directories, ending in '/') that may use it. */
@@ -411,8 +419,8 @@ const CONNECTIONS: Readonly<Record<string, string>> = {
   'observe/frame-stream.ts': 'the operator names the socket of dnstap',
   'resolver/datagram-question.ts': 'asked by resolver/upstream.ts and, after egress, by transfer/notify/ask-peer.ts',
   'resolver/upstream.ts': 'the operator names resolvers; egress: ds-queries, by resolver/parent.ts',
-  'roles/acknowledgement.ts': 'the socket of the data directory',
-  'roles/dns-port.ts': 'binds only',
+  'roles/process/acknowledgement.ts': 'the socket of the data directory',
+  'roles/process/dns-port.ts': 'binds only',
   'roles/health.ts': 'the running server itself',
   'server/': 'binds only',
   'transfer/in/stream.ts': 'egress: transfers',

@@ -5,7 +5,7 @@ import { UserError } from '../base/errors.js';
 import { CAA_IDENTITIES } from '../certs/authority.js';
 import { type CertificateState, stateOf } from '../certs/certificate-state.js';
 import { AUTHORITY_NAMES } from '../config/authority-settings.js';
-import { findDataDirectory } from '../roles/data-directory.js';
+import { findDataDirectory } from '../roles/process/data-directory.js';
 import { listRequests, type RequestRow } from '../store/certs/requests.js';
 import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';

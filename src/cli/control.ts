@@ -15,15 +15,15 @@ import { zoneFailure } from '../control/rules/zone-failures.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { lastServingSettings } from '../control/zones/serving-settings.js';
 import { findZoneByName, getZone, listZones } from '../control/zones/zones.js';
-import { sayCommitted } from '../roles/acknowledgement.js';
+import { ensureAdministrator } from '../roles/first-run.js';
+import { sayCommitted } from '../roles/process/acknowledgement.js';
 import {
   createControlBase,
   masterKeysOf,
   secretAccessKeysOfCommand,
   zoneKeysOfCommand,
-} from '../roles/control-base.js';
-import { findDataDirectory, prepareDataDirectory } from '../roles/data-directory.js';
-import { ensureAdministrator } from '../roles/first-run.js';
+} from '../roles/process/control-base.js';
+import { findDataDirectory, prepareDataDirectory } from '../roles/process/data-directory.js';
 import type { Store } from '../store/driver.js';
 import { unlockVault } from '../vault/unlock.js';
 import { openForCommand } from './cluster/open-store.js';

@@ -1,7 +1,7 @@
 /** `zoneplane job`: work that the server does later, and what keeps failing. */
 import type { Command } from 'commander';
 import { SystemClock } from '../base/clock.js';
-import { findDataDirectory } from '../roles/data-directory.js';
+import { findDataDirectory } from '../roles/process/data-directory.js';
 import { openStore } from '../store/driver.js';
 import { type JobRow, listJobs } from '../store/jobs.js';
 import { requireSchema } from '../store/migrate.js';

@@ -61,7 +61,7 @@ async function createProgram(context: CommandContext, typed: readonly string[]):
 
 async function explain(failure: unknown, terminal: Terminal): Promise<number> {
   if (failure instanceof CommanderError) return failure.exitCode === 0 ? 0 : 2;
-  const { explainStoreFailure } = await import('../roles/store-failure.js');
+  const { explainStoreFailure } = await import('../roles/process/store-failure.js');
   const error = explainStoreFailure(failure);
   if (error instanceof UserError) {
     terminal.complain(`zoneplane: ${error.message}`);

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SystemClock } from '../base/clock.js';
 import { createLogger } from '../base/log.js';
-import type { Role } from '../roles/ipc.js';
+import type { Role } from '../roles/process/ipc.js';
 import { type CommandContext, example } from './command.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 

@@ -4,7 +4,7 @@ import { UserError } from '../base/errors.js';
 import { flagHelp } from '../config/describe.js';
 import { type LoadedSettings, loadSettings } from '../config/load.js';
 import { SETTINGS, type SettingKey, type Settings } from '../config/schema.js';
-import { readRunning } from '../roles/data-directory.js';
+import { readRunning } from '../roles/process/data-directory.js';
 
 /** Read unless another file is named. */
 const DEFAULT_CONFIG_FILE = '/etc/zoneplane/zoneplane.yaml';

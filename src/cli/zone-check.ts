@@ -15,7 +15,7 @@ import { OPERATOR } from '../control/guard/actor.js';
 import { type ImportResult, importZone } from '../control/imports/zone.js';
 import type { Context } from '../control/kernel/context.js';
 import type { ZoneText } from '../dns/zonefile/source.js';
-import { createControlBase } from '../roles/control-base.js';
+import { createControlBase } from '../roles/process/control-base.js';
 import { IN_MEMORY, openStore } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
 import { type CommandContext, example } from './command.js';

@@ -8,7 +8,7 @@ import { formatIssue } from '../base/result.js';
 import type { SignaturesWish } from '../control/imports/signatures.js';
 import { type ImportInput, type ImportProgress, type ImportResult, importZone } from '../control/imports/zone.js';
 import type { Context } from '../control/kernel/context.js';
-import { explainStoreFailure } from '../roles/store-failure.js';
+import { explainStoreFailure } from '../roles/process/store-failure.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, withControl } from './control.js';
 import { readSignaturesWish, type SignaturesOptions } from './dnssec/signatures-option.js';

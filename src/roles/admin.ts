@@ -35,23 +35,24 @@ import { ALL_PURPOSES } from '../store/sealed-columns.js';
 import { servedZoneOfName } from '../store/zones/zones.js';
 import { unlockVault } from '../vault/unlock.js';
 import type { Vault } from '../vault/vault.js';
-import { hearAcknowledgements } from './acknowledgement.js';
-import { startBucketApplication } from './bucket-application.js';
 import { type ClusterMember, joinCluster } from './cluster/member.js';
 import { startPeers } from './cluster/peers.js';
 import { SERVING_REMEDY, servingDifferences, watchServing } from './cluster/serving.js';
 import { requireNoCluster } from './cluster/standalone.js';
 import { readCluster } from './cluster/view.js';
-import { createControlBase, lookUpsOf, masterKeysOf, upstreamServers } from './control-base.js';
 import { watchEdgeNeed } from './edge/need.js';
 import { ensureAdministrator, importFirstZones, noticesOfAdminKey, withLoginLink } from './first-run.js';
-import type { AdminReport, DnsStatus, EdgeStatus } from './ipc.js';
 import { startJobs } from './jobs.js';
-import { STATUS_PERIOD_MS } from './limits.js';
 import { lockDataDirectory } from './lock.js';
+import { hearAcknowledgements } from './process/acknowledgement.js';
+import { createControlBase, lookUpsOf, masterKeysOf, upstreamServers } from './process/control-base.js';
+import type { AdminReport, DnsStatus, EdgeStatus } from './process/ipc.js';
+import { STATUS_PERIOD_MS } from './process/limits.js';
+import type { RoleContext, RunningRole } from './process/role.js';
+import { explainStart } from './process/store-failure.js';
 import { createReadiness, heldZonesOf, type ReadinessGate } from './readiness.js';
-import type { RoleContext, RunningRole } from './role.js';
 import { startListeners } from './services/admin-listeners.js';
+import { startBucketApplication } from './services/bucket-application.js';
 import { giveUpSpare, startDiskRoom } from './services/disk.js';
 import { startHostnames } from './services/hostnames.js';
 import { createIncoming } from './services/incoming.js';
@@ -63,7 +64,6 @@ import { ownSamples } from './services/own-samples.js';
 import { type S3Parts, startS3Door } from './services/s3-door.js';
 import { startScheduledBackups } from './services/scheduled-backups.js';
 import { createWarningWatch } from './services/warnings.js';
-import { explainStart } from './store-failure.js';
 
 export interface AdminOptions extends RoleContext {
   /** Whether the DNS process runs separately: readiness then covers only this process. */

@@ -1,7 +1,7 @@
 /** The start messages of `serve`: lines for people on a terminal, otherwise the same facts as log lines. */
 import type { Logger } from '../base/log.js';
 import { LINK_MINUTES } from '../control/access/authentication.js';
-import type { AdminReport, DnsListener, DnsReport, EdgeReport, FirstImport } from './ipc.js';
+import type { AdminReport, DnsListener, DnsReport, EdgeReport, FirstImport } from './process/ipc.js';
 
 export interface StartFacts {
   readonly version: string;

@@ -12,10 +12,10 @@ import {
   type Reports,
   type Role,
   sendNotice,
-} from './ipc.js';
-import { DRAIN_LIMIT_MS, LIFE_SIGN_MS, ORPHAN_DRAIN_LIMIT_MS } from './limits.js';
-import type { RoleContext, RunningRole } from './role.js';
-import type { Reload } from './services/reload.js';
+} from './process/ipc.js';
+import { DRAIN_LIMIT_MS, LIFE_SIGN_MS, ORPHAN_DRAIN_LIMIT_MS } from './process/limits.js';
+import type { Reload } from './process/reload.js';
+import type { RoleContext, RunningRole } from './process/role.js';
 import { SPARE_TITLE } from './supervision/spare.js';
 import { endOnFaults } from './supervision/unheard-errors.js';
 

@@ -14,8 +14,8 @@ import type { Context, ContextBase } from '../control/kernel/context.js';
 import { allKeys, findKeyByHash } from '../store/access/keys.js';
 import { hasUsers } from '../store/access/users.js';
 import { findMeta, putMeta } from '../store/meta.js';
-import { dataFile, sizeOf } from './data-directory.js';
-import type { FirstImport } from './ipc.js';
+import { dataFile, sizeOf } from './process/data-directory.js';
+import type { FirstImport } from './process/ipc.js';
 
 /**
  * How the first administrator's key reaches its owner; empty when a key has been used, or when it came from the

@@ -2,7 +2,7 @@
 import { sleep } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
 import { acquireFileLock, type FileLock } from '../store/file-lock.js';
-import { dataFile, readRunning } from './data-directory.js';
+import { dataFile, readRunning } from './process/data-directory.js';
 
 /** Milliseconds between two looks at a lock that is waited for. */
 const LOOK_MS = 50;

@@ -8,8 +8,8 @@ import type { ReplicaStatus } from '../cluster/replica.js';
 import type { Propagation } from '../control/kernel/propagation.js';
 import type { Store } from '../store/driver.js';
 import { findZone } from '../store/zones/zones.js';
-import type { DnsStatus } from './ipc.js';
-import { STATUS_LOST_MS } from './limits.js';
+import type { DnsStatus } from './process/ipc.js';
+import { STATUS_LOST_MS } from './process/limits.js';
 
 export interface Readiness {
   readonly ready: boolean;

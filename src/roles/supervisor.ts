@@ -13,6 +13,8 @@ import type { LoadedSettings } from '../config/load.js';
 import { SETTINGS, type Settings } from '../config/schema.js';
 import type { FileLock } from '../store/file-lock.js';
 import { type Announcer, createAnnouncer } from './announce.js';
+import { createSupervisedEdge, type SupervisedEdge, settingsForEdge } from './edge/supervised-edge.js';
+import { lockDataDirectory, outlastPredecessor } from './lock.js';
 import {
   type DataDirectory,
   forgetInitialKey,
@@ -21,18 +23,16 @@ import {
   type Running,
   removeRunning,
   writeRunning,
-} from './data-directory.js';
-import { chooseDnsPort, type PortChoice } from './dns-port.js';
-import { createSupervisedEdge, type SupervisedEdge, settingsForEdge } from './edge/supervised-edge.js';
-import type { AdminReport, CredentialsMessage, DnsReport, DnsStatus, Notice, StartOrder } from './ipc.js';
-import { DRAIN_LIMIT_MS, KILL_GRACE_MS, PREDECESSOR_LIMIT_MS } from './limits.js';
-import { lockDataDirectory, outlastPredecessor } from './lock.js';
-import { type Reload, reloadSettings } from './services/reload.js';
+} from './process/data-directory.js';
+import { chooseDnsPort, type PortChoice } from './process/dns-port.js';
+import type { AdminReport, CredentialsMessage, DnsReport, DnsStatus, Notice, StartOrder } from './process/ipc.js';
+import { DRAIN_LIMIT_MS, KILL_GRACE_MS, PREDECESSOR_LIMIT_MS } from './process/limits.js';
+import { type Reload, reloadSettings } from './process/reload.js';
 import { createSuccession, tellMainProcess } from './services/successor.js';
 import { findPredecessor, relieve } from './services/take-over.js';
 import { watchSignals } from './signals.js';
-import { SupervisedChild } from './supervised-child.js';
 import { hasRoomForSpares } from './supervision/spare.js';
+import { SupervisedChild } from './supervision/supervised-child.js';
 
 export interface ServeOptions {
   readonly loaded: LoadedSettings;

@@ -15,13 +15,13 @@ import { createPropagation, type Propagation } from '../../src/control/kernel/pr
 import { createZone } from '../../src/control/zones/zones.js';
 import type { ClusterMember } from '../../src/roles/cluster/member.js';
 import { type Listeners, startPeers } from '../../src/roles/cluster/peers.js';
-import { createCertificates } from '../../src/roles/services/certificates.js';
 import {
   createInstallationEgress,
   listenersOfNode,
   machineName,
   tellListeners,
-} from '../../src/roles/services/listening.js';
+} from '../../src/roles/process/listening.js';
+import { createCertificates } from '../../src/roles/services/certificates.js';
 import { openStore, type Store } from '../../src/store/driver.js';
 import { lastChange } from '../../src/store/log/changes.js';
 import { putMeta } from '../../src/store/meta.js';

@@ -13,7 +13,10 @@ import { loadSettings } from '../../src/config/load.js';
 import { authenticateToken } from '../../src/control/access/authentication.js';
 import { parseName } from '../../src/dns/name.js';
 import { createAnnouncer, exampleCommands, reachableHost } from '../../src/roles/announce.js';
-import { createControlBase } from '../../src/roles/control-base.js';
+import { engineSettings } from '../../src/roles/engine-settings.js';
+import { ensureAdministrator, noticesOfAdminKey } from '../../src/roles/first-run.js';
+import { lockDataDirectory, outlastPredecessor } from '../../src/roles/lock.js';
+import { createControlBase } from '../../src/roles/process/control-base.js';
 import {
   findDataDirectory,
   forgetInitialKey,
@@ -21,16 +24,13 @@ import {
   readRunning,
   removeRunning,
   writeRunning,
-} from '../../src/roles/data-directory.js';
-import { chooseDnsPort, FALLBACK_PORT } from '../../src/roles/dns-port.js';
-import { engineSettings } from '../../src/roles/engine-settings.js';
-import { ensureAdministrator, noticesOfAdminKey } from '../../src/roles/first-run.js';
-import type { AdminReport, DnsReport } from '../../src/roles/ipc.js';
-import { lockDataDirectory, outlastPredecessor } from '../../src/roles/lock.js';
+} from '../../src/roles/process/data-directory.js';
+import { chooseDnsPort, FALLBACK_PORT } from '../../src/roles/process/dns-port.js';
+import type { AdminReport, DnsReport } from '../../src/roles/process/ipc.js';
+import { readTlsFiles, watchTlsFiles } from '../../src/roles/process/tls-files.js';
 import { createReadiness } from '../../src/roles/readiness.js';
 import { startStatusReports } from '../../src/roles/services/status-reports.js';
-import { restartDelayMs, SupervisedChild } from '../../src/roles/supervised-child.js';
-import { readTlsFiles, watchTlsFiles } from '../../src/roles/tls-files.js';
+import { restartDelayMs, SupervisedChild } from '../../src/roles/supervision/supervised-child.js';
 import { freePort } from '../support/free-ports.js';
 import { makeQuery } from '../support/message.js';
 import { serveZones } from '../support/served-zones.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { silentLogger } from '../../src/base/log.js';
 import { loadSettings } from '../../src/config/load.js';
-import { readRunning, writeRunning } from '../../src/roles/data-directory.js';
+import { readRunning, writeRunning } from '../../src/roles/process/data-directory.js';
 import { createWarningWatch } from '../../src/roles/services/warnings.js';
 import { runCommand } from '../support/commands.js';
 import { TestClock } from '../support/test-clock.js';

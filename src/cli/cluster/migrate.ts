@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { SystemClock } from '../../base/clock.js';
 import { silentLogger } from '../../base/log.js';
 import { openCopyOfCommand } from '../../roles/cluster/member.js';
-import { findDataDirectory } from '../../roles/data-directory.js';
+import { findDataDirectory } from '../../roles/process/data-directory.js';
 import { schemaVersion } from '../../store/migrate.js';
 import { type CommandContext, example } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';

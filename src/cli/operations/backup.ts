@@ -11,7 +11,7 @@ import { SystemClock } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
 import { silentLogger } from '../../base/log.js';
 import { BLOB_DIRECTORY } from '../../bucket/blobs.js';
-import { findDataDirectory } from '../../roles/data-directory.js';
+import { findDataDirectory } from '../../roles/process/data-directory.js';
 import { openBodies } from '../../roles/services/object-bodies.js';
 import { openStore } from '../../store/driver.js';
 import { type CommandContext, example } from '../command.js';

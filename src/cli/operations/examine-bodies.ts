@@ -4,7 +4,7 @@ import { silentLogger } from '../../base/log.js';
 import { compareBodies, type FaultyObject, verifyBodies } from '../../bucket/bodies/compare.js';
 import { notedDamage } from '../../bucket/bodies/verify-round.js';
 import type { Settings } from '../../config/schema.js';
-import { hasDatabase } from '../../roles/data-directory.js';
+import { hasDatabase } from '../../roles/process/data-directory.js';
 import { openBodies, requireBodies } from '../../roles/services/object-bodies.js';
 import { openStore, type Store } from '../../store/driver.js';
 import { requireSchema } from '../../store/migrate.js';

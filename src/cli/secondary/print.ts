@@ -9,7 +9,7 @@ import { listPeers, type PeerItem } from '../../control/secondary/peers.js';
 import { zonesAtPeer } from '../../control/secondary/status.js';
 import { getTsig } from '../../control/secondary/tsigs.js';
 import { parseTsigAlgorithm } from '../../dns/tsig.js';
-import { readRunning } from '../../roles/data-directory.js';
+import { readRunning } from '../../roles/process/data-directory.js';
 import { type CommandContext, example } from '../command.js';
 import { withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';

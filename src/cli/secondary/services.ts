@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { systemRandom } from '../../base/random.js';
 import type { Context } from '../../control/kernel/context.js';
 import type { SecondaryServices } from '../../control/secondary/tsigs.js';
-import { masterKeysOf } from '../../roles/control-base.js';
+import { masterKeysOf } from '../../roles/process/control-base.js';
 import { unlockVault } from '../../vault/unlock.js';
 import { loadCommandSettings } from '../settings.js';
 

@@ -83,7 +83,7 @@ export function addZoneTransfer(zone: Command, { terminal, environment }: Comman
           const account = accountOf(context, options);
           const key = await readKeyOption(context, services, account, options);
           const { readBundle } = await import('../../roles/services/certificates.js');
-          const { createInstallationEgress } = await import('../../roles/services/listening.js');
+          const { createInstallationEgress } = await import('../../roles/process/listening.js');
           const clock = new SystemClock();
           // Who names a server at the command line has allowed it.
           const egress = createInstallationEgress({ ...settings, allowNetworks: EVERYWHERE }, context.settings, clock);

@@ -10,7 +10,7 @@ import { lastServingSettings, logServingSettings } from '../../control/zones/ser
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import { findMeta } from '../../store/meta.js';
-import { ownServingSettings } from '../control-base.js';
+import { ownServingSettings } from '../process/control-base.js';
 
 export interface ServingSetting {
   /** As on the command line, without hyphens before it. */

@@ -11,16 +11,16 @@ import { createUpstream } from '../../resolver/upstream.js';
 import { openStore } from '../../store/driver.js';
 import { requireSchema } from '../../store/migrate.js';
 import { createVault, deriveKeys } from '../../vault/vault.js';
-import { type Acknowledger, type EdgeProgress, startEdgeAcknowledger } from '../acknowledgement.js';
-import { machineAddresses, masterKeysOf, servingSettings, upstreamServers } from '../control-base.js';
-import type { EdgeReport, EdgeStatus } from '../ipc.js';
-import { STATUS_PERIOD_MS } from '../limits.js';
-import type { RoleContext, RunningRole } from '../role.js';
+import { type Acknowledger, type EdgeProgress, startEdgeAcknowledger } from '../process/acknowledgement.js';
+import { machineAddresses, masterKeysOf, servingSettings, upstreamServers } from '../process/control-base.js';
+import type { EdgeReport, EdgeStatus } from '../process/ipc.js';
+import { STATUS_PERIOD_MS } from '../process/limits.js';
+import { createInstallationEgress, tellListeners } from '../process/listening.js';
+import type { RoleContext, RunningRole } from '../process/role.js';
+import { explainStoreFailure } from '../process/store-failure.js';
 import { readBundle } from '../services/certificates.js';
-import { createInstallationEgress, tellListeners } from '../services/listening.js';
 import { openBodies } from '../services/object-bodies.js';
 import { startStatusReports } from '../services/status-reports.js';
-import { explainStoreFailure } from '../store-failure.js';
 
 export interface EdgeRoleOptions extends RoleContext {
   readonly onStatus?: (status: EdgeStatus) => void;

@@ -3,7 +3,7 @@
  * before it starts.
  */
 import type { Settings } from '../../config/schema.js';
-import { privilegeRemedy, tryTcp } from '../dns-port.js';
+import { privilegeRemedy, tryTcp } from '../process/dns-port.js';
 
 export interface EdgePorts {
   readonly edgeHttpPort: number;

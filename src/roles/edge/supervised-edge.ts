@@ -6,11 +6,11 @@ import type { Clock } from '../../base/clock.js';
 import { messageOf, UserError } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { Settings } from '../../config/schema.js';
-import type { EdgeReport, EdgeStatus, StartOrder } from '../ipc.js';
-import { DRAIN_LIMIT_MS, KILL_GRACE_MS } from '../limits.js';
-import type { Reload } from '../services/reload.js';
-import { SupervisedChild } from '../supervised-child.js';
+import type { EdgeReport, EdgeStatus, StartOrder } from '../process/ipc.js';
+import { DRAIN_LIMIT_MS, KILL_GRACE_MS } from '../process/limits.js';
+import type { Reload } from '../process/reload.js';
 import type { SpareKind } from '../supervision/spare.js';
+import { SupervisedChild } from '../supervision/supervised-child.js';
 import { chooseEdgePorts, type EdgePorts } from './ports.js';
 
 const RETRY_MS = 10_000;

@@ -10,8 +10,8 @@ import type { Lifecycle } from '../../base/lifecycle.js';
 import type { Logger } from '../../base/log.js';
 import { systemRandom } from '../../base/random.js';
 import { createDiskRoom, type DiskRoom, type DiskSpace, diskSpaceOf, spareOctets } from '../../store/disk-room.js';
-import { dataFile } from '../data-directory.js';
-import type { RoleContext } from '../role.js';
+import { dataFile } from '../process/data-directory.js';
+import type { RoleContext } from '../process/role.js';
 
 type DiskContext = Pick<RoleContext, 'settings' | 'clock' | 'log'>;
 

@@ -9,7 +9,7 @@ import { createUpdater, type Updater } from '../../transfer/update/updater.js';
 import { DNS_PURPOSES, printKeys } from '../../vault/delegate.js';
 import type { MasterKeys } from '../../vault/master-key.js';
 import type { Vault } from '../../vault/vault.js';
-import type { TransferHearing } from '../acknowledgement.js';
+import type { TransferHearing } from '../process/acknowledgement.js';
 
 export interface NotificationParts {
   readonly base: ContextBase;

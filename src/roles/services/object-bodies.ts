@@ -10,7 +10,7 @@ import type { UploadingStore } from '../../bucket/uploads/uploads.js';
 import type { Settings } from '../../config/schema.js';
 import type { DiskRoom } from '../../store/disk-room.js';
 import type { Store } from '../../store/driver.js';
-import type { RoleContext } from '../role.js';
+import type { RoleContext } from '../process/role.js';
 
 export interface ObjectBodies {
   /** For reading and writing. */

@@ -7,8 +7,8 @@ import { createActivityMetrics } from '../../observe/metrics.js';
 import type { ReaderSettings } from '../../observe/reader.js';
 import { type ActivityReport, printReport } from '../../observe/report.js';
 import { type Observing, startObserving } from '../../observe/start.js';
-import { DNS_PORT } from '../dns-port.js';
-import type { RoleContext } from '../role.js';
+import { DNS_PORT } from '../process/dns-port.js';
+import type { RoleContext } from '../process/role.js';
 
 const SAMPLES_ONLY_OCTETS = 256 * 1024;
 /** With dnstap, a ring holds what comes while the reader looks elsewhere. */

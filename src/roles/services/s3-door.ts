@@ -10,8 +10,8 @@ import type { Listener } from '../../egress/own-listeners.js';
 import { createS3Server, type S3Server } from '../../s3/server.js';
 import { hasSecretAccessKeys } from '../../store/access/keys.js';
 import type { ClusterMember } from '../cluster/member.js';
-import { listenFor } from '../listen.js';
-import type { RoleContext } from '../role.js';
+import { listenFor } from '../process/listen.js';
+import type { RoleContext } from '../process/role.js';
 import type { OwnCertificateKeeper } from './own-certificate.js';
 import { startSecureListener } from './secure-listener.js';
 

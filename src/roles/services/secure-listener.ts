@@ -4,9 +4,9 @@ import type { Clock } from '../../base/clock.js';
 import { messageOf, UserError } from '../../base/errors.js';
 import type { Lifecycle } from '../../base/lifecycle.js';
 import type { OwnCertificate } from '../../certs/own-certificate.js';
-import { listenFor } from '../listen.js';
-import type { RoleContext } from '../role.js';
-import { type PemPair, readTlsFiles, watchTlsFiles } from '../tls-files.js';
+import { listenFor } from '../process/listen.js';
+import type { RoleContext } from '../process/role.js';
+import { type PemPair, readTlsFiles, watchTlsFiles } from '../process/tls-files.js';
 import type { OwnCertificateKeeper } from './own-certificate.js';
 
 /** Where an API listens over TLS; `port` undefined: nowhere. */

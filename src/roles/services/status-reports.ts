@@ -1,6 +1,6 @@
 /** Reports of a process to the supervisor: when something in them has changed, and at times to say that the process lives. */
 import { type Clock, steadyMs } from '../../base/clock.js';
-import { STATUS_HEARTBEAT_MS, STATUS_PERIOD_MS } from '../limits.js';
+import { STATUS_HEARTBEAT_MS, STATUS_PERIOD_MS } from '../process/limits.js';
 
 /**
  * Tells at once what `read` returns, and looks again periodically. The returned function ends that. `mark` changes with nearly

@@ -5,8 +5,8 @@
 import { type Clock, sleep, steadyMs } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
 import { acquireFileLock, type FileLock } from '../../store/file-lock.js';
-import { dataFile, type Running, readRunning } from '../data-directory.js';
-import { DRAIN_LIMIT_MS, KILL_GRACE_MS } from '../limits.js';
+import { dataFile, type Running, readRunning } from '../process/data-directory.js';
+import { DRAIN_LIMIT_MS, KILL_GRACE_MS } from '../process/limits.js';
 
 /** Milliseconds between two attempts to take the lock. */
 const LOOK_MS = 20;

@@ -14,7 +14,7 @@ import { examineClusterSeen } from '../../warnings/cluster.js';
 import { countWarnings, type Finding } from '../../warnings/finding.js';
 import { examineResolvers } from '../../warnings/resolvers.js';
 import { heldZone } from '../../warnings/zones.js';
-import { upstreamServers } from '../control-base.js';
+import { upstreamServers } from '../process/control-base.js';
 
 /** What is asked of others is asked no more often. */
 const OUTSIDE_MS = 60_000;

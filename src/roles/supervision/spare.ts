@@ -5,7 +5,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { totalmem } from 'node:os';
 import type { Clock } from '../../base/clock.js';
-import { type Order, sendOrder } from '../ipc.js';
+import { type Order, sendOrder } from '../process/ipc.js';
 
 /** How far it gets in advance: the code is loaded, or all is done but listening. */
 export type SpareKind = 'loaded' | 'standby';

@@ -3,8 +3,8 @@
  * noticed inside the process.
  */
 import type { Clock } from '../../base/clock.js';
-import type { Role } from '../ipc.js';
-import { LIFE_SIGN_MS } from '../limits.js';
+import type { Role } from '../process/ipc.js';
+import { LIFE_SIGN_MS } from '../process/limits.js';
 import { type ProcessUsage, processUsage } from './process-usage.js';
 
 /** Looks without a word after which the process is looked at more closely. */

@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path';
 import t from 'tap';
 import { createTerminal } from '../../../src/cli/terminal.js';
 import { loadSettings } from '../../../src/config/load.js';
-import { explainStoreFailure } from '../../../src/roles/store-failure.js';
+import { explainStoreFailure } from '../../../src/roles/process/store-failure.js';
 import { openStore } from '../../../src/store/driver.js';
 import { type Outcome, PROGRAM, runCommand } from '../../support/commands.js';
 

@@ -1,13 +1,13 @@
 /** The data directory: created with mode 0700, checked to be writable; and the names of its files. */
 import { accessSync, chmodSync, constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { makeDirectories } from '../base/directories.js';
-import { messageOf, UserError } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
-import { SETTINGS, type Settings } from '../config/schema.js';
-import { RESTORING } from '../store/backup-copy.js';
-import { DATABASE_FILE, openStore } from '../store/driver.js';
-import { requireSchema } from '../store/migrate.js';
+import { makeDirectories } from '../../base/directories.js';
+import { messageOf, UserError } from '../../base/errors.js';
+import type { Logger } from '../../base/log.js';
+import { SETTINGS, type Settings } from '../../config/schema.js';
+import { RESTORING } from '../../store/backup-copy.js';
+import { DATABASE_FILE, openStore } from '../../store/driver.js';
+import { requireSchema } from '../../store/migrate.js';
 import type { DnsListener } from './ipc.js';
 
 /** File names in a data directory. */

@@ -1,9 +1,9 @@
 /** Certificate and key for TLS: read from files, and reloaded when they change. */
 import { readFileSync, statSync } from 'node:fs';
-import type { Clock } from '../base/clock.js';
-import { messageOf, UserError } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
-import { AUTOMATIC, type Settings } from '../config/schema.js';
+import type { Clock } from '../../base/clock.js';
+import { messageOf, UserError } from '../../base/errors.js';
+import type { Logger } from '../../base/log.js';
+import { AUTOMATIC, type Settings } from '../../config/schema.js';
 
 /** Milliseconds between two checks of the files. */
 const LOOK_PERIOD_MS = 30_000;

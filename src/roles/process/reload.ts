@@ -7,7 +7,7 @@ import { messageOf, UserError } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { LoadedSettings } from '../../config/load.js';
 import { SETTINGS, type SettingKey, type Settings } from '../../config/schema.js';
-import { readTlsFiles } from '../tls-files.js';
+import { readTlsFiles } from './tls-files.js';
 
 /** What the processes of a server are told to change. */
 export interface Reload {

@@ -4,19 +4,19 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { SystemClock } from '../../src/base/clock.js';
-import { silentLogger } from '../../src/base/log.js';
-import type { EdgeReports } from '../../src/certs/deployment.js';
-import { createPropagation, isHeld, type Propagation } from '../../src/control/kernel/propagation.js';
+import { SystemClock } from '../../../src/base/clock.js';
+import { silentLogger } from '../../../src/base/log.js';
+import type { EdgeReports } from '../../../src/certs/deployment.js';
+import { createPropagation, isHeld, type Propagation } from '../../../src/control/kernel/propagation.js';
 import {
   hearAcknowledgements,
   type ProcessListeners,
   sayCommitted,
   startAcknowledger,
   startEdgeAcknowledger,
-} from '../../src/roles/acknowledgement.js';
-import { TestClock } from '../support/test-clock.js';
-import { until } from '../support/until.js';
+} from '../../../src/roles/process/acknowledgement.js';
+import { TestClock } from '../../support/test-clock.js';
+import { until } from '../../support/until.js';
 
 function makeDirectory(t: Test, below = ''): string {
   const root = mkdtempSync(join(tmpdir(), 'zoneplane-ack-'));

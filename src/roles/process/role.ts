@@ -1,8 +1,8 @@
 /** The start data of a process role, and its interface while it runs. */
-import type { Clock } from '../base/clock.js';
-import type { Logger } from '../base/log.js';
-import type { LoadedSettings } from '../config/load.js';
-import type { Settings } from '../config/schema.js';
+import type { Clock } from '../../base/clock.js';
+import type { Logger } from '../../base/log.js';
+import type { LoadedSettings } from '../../config/load.js';
+import type { Settings } from '../../config/schema.js';
 
 export interface RoleContext {
   readonly settings: Settings;

@@ -1,8 +1,8 @@
 /** Explains failures of the database and of files to an operator. */
-import { AppError, AwaitedError, UserError } from '../base/errors.js';
-import { explainFileFailure } from '../base/file-failure.js';
-import { StoreBusy, StoreCorrupt, StoreFull } from '../store/driver.js';
-import { LogUnavailable, OutcomeUnknown, StoreRefused, WriteUnconfirmed } from '../store/failures.js';
+import { AppError, AwaitedError, UserError } from '../../base/errors.js';
+import { explainFileFailure } from '../../base/file-failure.js';
+import { StoreBusy, StoreCorrupt, StoreFull } from '../../store/driver.js';
+import { LogUnavailable, OutcomeUnknown, StoreRefused, WriteUnconfirmed } from '../../store/failures.js';
 import { hasDatabase } from './data-directory.js';
 
 /**

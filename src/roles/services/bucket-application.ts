@@ -1,24 +1,24 @@
 /** The bucket application inside the admin process: its own listener, and the most recently bound bucket. */
-import { messageOf, UserError } from '../base/errors.js';
-import { parseCidrSet } from '../base/ip.js';
-import type { Lifecycle } from '../base/lifecycle.js';
-import type { Logger } from '../base/log.js';
-import { systemRandom } from '../base/random.js';
-import { buildBucketApplication } from '../bucket/application.js';
-import { type BucketMetrics, createBucketMetrics } from '../bucket/application-metrics.js';
-import { authorizeByMethod, secretMatcher } from '../bucket/authorization.js';
-import { bindBucket, createBucket } from '../bucket/buckets.js';
-import type { ObjectStore } from '../bucket/object-store.js';
-import { allowedKeys } from '../bucket/request-key.js';
-import type { Settings } from '../config/schema.js';
-import { OPERATOR } from '../control/guard/actor.js';
-import type { Context, ContextBase } from '../control/kernel/context.js';
-import type { Store } from '../store/driver.js';
-import { isAuthKeySecret } from '../store/objects/auth-key-secret.js';
-import { allBuckets, lastBoundBucket } from '../store/objects/buckets.js';
-import type { ClusterMember } from './cluster/member.js';
-import { listenFor } from './listen.js';
-import type { RoleContext } from './role.js';
+import { messageOf, UserError } from '../../base/errors.js';
+import { parseCidrSet } from '../../base/ip.js';
+import type { Lifecycle } from '../../base/lifecycle.js';
+import type { Logger } from '../../base/log.js';
+import { systemRandom } from '../../base/random.js';
+import { buildBucketApplication } from '../../bucket/application.js';
+import { type BucketMetrics, createBucketMetrics } from '../../bucket/application-metrics.js';
+import { authorizeByMethod, secretMatcher } from '../../bucket/authorization.js';
+import { bindBucket, createBucket } from '../../bucket/buckets.js';
+import type { ObjectStore } from '../../bucket/object-store.js';
+import { allowedKeys } from '../../bucket/request-key.js';
+import type { Settings } from '../../config/schema.js';
+import { OPERATOR } from '../../control/guard/actor.js';
+import type { Context, ContextBase } from '../../control/kernel/context.js';
+import type { Store } from '../../store/driver.js';
+import { isAuthKeySecret } from '../../store/objects/auth-key-secret.js';
+import { allBuckets, lastBoundBucket } from '../../store/objects/buckets.js';
+import type { ClusterMember } from '../cluster/member.js';
+import { listenFor } from '../process/listen.js';
+import type { RoleContext } from '../process/role.js';
 
 export interface ApplicationParts {
   readonly base: ContextBase;

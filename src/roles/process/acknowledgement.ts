@@ -17,12 +17,12 @@ import { closeSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Clock } from '../base/clock.js';
-import { messageOf } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
-import type { EdgeReports } from '../certs/deployment.js';
-import type { Propagation, UnpublishedZone } from '../control/kernel/propagation.js';
-import { createRelay, parseRelayed, printAnswer, type Relayed, type RelayedAnswer } from './services/relay.js';
+import type { Clock } from '../../base/clock.js';
+import { messageOf } from '../../base/errors.js';
+import type { Logger } from '../../base/log.js';
+import type { EdgeReports } from '../../certs/deployment.js';
+import type { Propagation, UnpublishedZone } from '../../control/kernel/propagation.js';
+import { createRelay, parseRelayed, printAnswer, type Relayed, type RelayedAnswer } from './relay.js';
 
 const SOCKET_FILE = 'changes.sock';
 /** Milliseconds until a DNS process reconnects to the admin process. */

@@ -1,7 +1,7 @@
 /** Listens for HTTP, and explains failures with a remedy. */
 import type { Server } from 'node:net';
-import { UserError } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
+import { UserError } from '../../base/errors.js';
+import type { Logger } from '../../base/log.js';
 
 /** The application that listens. */
 interface Application {

@@ -3,15 +3,15 @@
  * a gap, and drained.
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { type Clock, steadyMs } from '../base/clock.js';
-import { AwaitedError, UserError } from '../base/errors.js';
-import { withLimit } from '../base/lifecycle.js';
-import type { Logger } from '../base/log.js';
-import { type Notice, type Order, type Reports, type Role, type StartOrder, sendOrder } from './ipc.js';
-import { DRAIN_LIMIT_MS, KILL_GRACE_MS } from './limits.js';
-import type { Reload } from './services/reload.js';
-import { Spare, type SpareKind } from './supervision/spare.js';
-import { type Watch, watchProcess } from './supervision/watch.js';
+import { type Clock, steadyMs } from '../../base/clock.js';
+import { AwaitedError, UserError } from '../../base/errors.js';
+import { withLimit } from '../../base/lifecycle.js';
+import type { Logger } from '../../base/log.js';
+import { type Notice, type Order, type Reports, type Role, type StartOrder, sendOrder } from '../process/ipc.js';
+import { DRAIN_LIMIT_MS, KILL_GRACE_MS } from '../process/limits.js';
+import type { Reload } from '../process/reload.js';
+import { Spare, type SpareKind } from './spare.js';
+import { type Watch, watchProcess } from './watch.js';
 
 const FIRST_DELAY_MS = 100;
 /** Where no start succeeds. */

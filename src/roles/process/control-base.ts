@@ -1,31 +1,31 @@
 /** The control plane's context, made from settings, for the admin process and for commands. */
 import { getServers } from 'node:dns';
 import { networkInterfaces } from 'node:os';
-import type { Clock } from '../base/clock.js';
-import { isRoutable, parseIP } from '../base/ip.js';
-import type { Logger } from '../base/log.js';
-import { systemRandom } from '../base/random.js';
-import { allowedNetworks } from '../config/allowed-networks.js';
-import type { LoadedSettings } from '../config/load.js';
-import { parseHostPort, type Settings } from '../config/schema.js';
-import { createSecretAccessKeys } from '../control/access/secret-access-keys.js';
-import { createZoneKeys } from '../control/dnssec/zone-keys.js';
-import { type ContextBase, DEFAULT_LIMITS } from '../control/kernel/context.js';
-import type { SecretAccessKeys } from '../control/kernel/secret-access-keys.js';
-import type { ZoneKeys } from '../control/kernel/zone-keys.js';
-import { PARTICIPANTS } from '../control/participants.js';
-import { lastServingSettings } from '../control/zones/serving-settings.js';
-import { createLookUps, type LookUps } from '../resolver/look-ups.js';
-import { createUpstream, type UpstreamServer } from '../resolver/upstream.js';
-import type { ServingSettings } from '../serving/zone.js';
-import type { Store } from '../store/driver.js';
-import { clusterOf } from '../store/meta.js';
-import { ONLINE_KEYS, SECRET_ACCESS_KEYS, type SealedColumn, ZONE_KEYS } from '../store/sealed-columns.js';
-import { fileKeys, type MasterKeys, settingKeys } from '../vault/master-key.js';
-import { findRightKeys } from '../vault/unlock.js';
-import { createVault, deriveKeys, type Vault } from '../vault/vault.js';
+import type { Clock } from '../../base/clock.js';
+import { isRoutable, parseIP } from '../../base/ip.js';
+import type { Logger } from '../../base/log.js';
+import { systemRandom } from '../../base/random.js';
+import { allowedNetworks } from '../../config/allowed-networks.js';
+import type { LoadedSettings } from '../../config/load.js';
+import { parseHostPort, type Settings } from '../../config/schema.js';
+import { createSecretAccessKeys } from '../../control/access/secret-access-keys.js';
+import { createZoneKeys } from '../../control/dnssec/zone-keys.js';
+import { type ContextBase, DEFAULT_LIMITS } from '../../control/kernel/context.js';
+import type { SecretAccessKeys } from '../../control/kernel/secret-access-keys.js';
+import type { ZoneKeys } from '../../control/kernel/zone-keys.js';
+import { PARTICIPANTS } from '../../control/participants.js';
+import { lastServingSettings } from '../../control/zones/serving-settings.js';
+import { createLookUps, type LookUps } from '../../resolver/look-ups.js';
+import { createUpstream, type UpstreamServer } from '../../resolver/upstream.js';
+import type { ServingSettings } from '../../serving/zone.js';
+import type { Store } from '../../store/driver.js';
+import { clusterOf } from '../../store/meta.js';
+import { ONLINE_KEYS, SECRET_ACCESS_KEYS, type SealedColumn, ZONE_KEYS } from '../../store/sealed-columns.js';
+import { fileKeys, type MasterKeys, settingKeys } from '../../vault/master-key.js';
+import { findRightKeys } from '../../vault/unlock.js';
+import { createVault, deriveKeys, type Vault } from '../../vault/vault.js';
 import { dataFile } from './data-directory.js';
-import { createInstallationEgress } from './services/listening.js';
+import { createInstallationEgress } from './listening.js';
 
 /** The configured resolvers, or the system's when none are configured. */
 export function upstreamServers(settings: Settings): readonly UpstreamServer[] {

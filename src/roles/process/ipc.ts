@@ -1,10 +1,10 @@
 /** Messages between the processes of one `serve`, over the IPC channel of a forked Node process. */
 import type { ChildProcess } from 'node:child_process';
-import type { UserError } from '../base/errors.js';
-import type { MetricSample } from '../base/metrics.js';
-import type { LoadedSettings } from '../config/load.js';
-import type { Settings } from '../config/schema.js';
-import type { Reload } from './services/reload.js';
+import type { UserError } from '../../base/errors.js';
+import type { MetricSample } from '../../base/metrics.js';
+import type { LoadedSettings } from '../../config/load.js';
+import type { Settings } from '../../config/schema.js';
+import type { Reload } from './reload.js';
 
 export type Role = 'admin' | 'dns' | 'edge';
 

@@ -15,8 +15,8 @@ import type { Settings } from '../../config/schema.js';
 import { createEgress, type Egress } from '../../egress/egress.js';
 import { createOwnListeners, type Listener } from '../../egress/own-listeners.js';
 import type { ServingSettings } from '../../serving/zone.js';
-import { isAlive } from '../data-directory.js';
-import type { Role } from '../ipc.js';
+import { isAlive } from './data-directory.js';
+import type { Role } from './ipc.js';
 
 const DIRECTORY = 'listeners';
 const FILE = /^([a-z]+)-(\d+)\.json$/;
