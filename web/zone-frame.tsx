@@ -17,6 +17,9 @@ import type { Permissions, Zone } from './types.js';
 /** The zone of an address, by its identifier or its name. */
 const zonePath = (named: string): string =>
   /^[0-9a-f]{32}$/.test(named) ? `/zones/${named}` : `/zones?name=${encodeURIComponent(named)}`;
+/** While a zone waits for its primaries. */
+const REFRESH_MS = 5000;
+
 const permissionsPath = ({ id }: Zone): string => `/user/permissions?zone_id=${id}`;
 const zoneBase = (named: string): string => `/zones/${encodeURIComponent(named)}`;
 
@@ -53,11 +56,15 @@ function fetchZoneScreen(zone: Zone, base: string, rest: string): void {
 export default function ZoneFrame({ params }: ScreenProps) {
   const named = params['zone']!;
   const rest = params['rest'] ?? '';
-  const { answer, error, reload } = useLoad<Zone | Zone[]>(zonePath(named));
+  const [waits, setWaits] = useState(false);
+  const { answer, error, reload } = useLoad<Zone | Zone[]>(zonePath(named), waits ? { everyMs: REFRESH_MS } : {});
+  const zone = answer && chosen(answer);
+  const copy = zone?.meta.transfer_state ?? 'current';
+  // What is said of its copy changes without anybody's doing.
+  useEffect(() => setWaits(copy !== 'current'), [copy]);
   // A screen with what somebody typed stays while the server is away.
   if (error && (!answer || error.status !== 0)) return <ErrorNote error={error} onRetry={reload} />;
   if (!answer) return <Loading what={`the zone ${named}`} />;
-  const zone = chosen(answer);
   if (!zone) {
     return (
       <Empty title={`There is no zone ${named}`} isAlone>

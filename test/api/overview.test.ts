@@ -21,6 +21,9 @@ t.test('the overview warns of what doctor warns of, and tells tenants of their o
   const zone = await createZone('shop.example');
   await call('POST', `/zones/${zone}/dns_records`, { type: 'A', name: 'www', content: '192.0.2.1', proxied: true });
   const waits = await secondary('never.example', account);
+  const meta = async (id: string) => (await call('GET', `/zones/${id}`)).json.result.meta;
+  t.equal((await meta(waits)).transfer_state, 'waiting', 'it is not shown as one that is fine');
+  t.notOk('transfer_state' in (await meta(zone)), 'written here');
   const tenant = await createAccount(operator, { name: 'Tenant' });
   const theirs = await token({ email: 'tenant@example.org', accountId: tenant.id });
   const other = await secondary('theirs.example', tenant.id, theirs);

@@ -136,7 +136,7 @@ interface ActionsProps {
 }
 
 /** The end of a form: why it was refused, the button that sends it, and the one that does not. */
-export function FormActions({ sending: { busy, error }, verb, doing, disabled = false, onCancel }: ActionsProps) {
+function FormActions({ sending: { busy, error }, verb, doing, disabled = false, onCancel }: ActionsProps) {
   return (
     <>
       {error && <ErrorNote error={error} />}

@@ -1,5 +1,6 @@
 /** What several screens say about a zone. */
 import type { Zone } from '../types.js';
+import { unicodeLabel } from './punycode.js';
 
 /** A zone's name in ASCII, as the names of its records end. */
 export function asciiName({ name }: Pick<Zone, 'name'>): string {
@@ -29,12 +30,19 @@ function isUnambiguous(label: string): boolean {
   return ALPHABETS.some((alphabet) => alphabet.test(letters)) && !LOOK_LATIN.test(letters) && !letters.includes('ı');
 }
 
-/** A zone's name for people: in Unicode where it is unambiguous, as browsers do it, otherwise in ASCII. */
+/** A name for people: in Unicode where it is unambiguous, as browsers do it, otherwise in ASCII. */
 export function shownName({ name }: Pick<Zone, 'name'>): string {
-  return name
-    .split('.')
-    .map((label) => (/^[\0-\x7f]*$/.test(label) || isUnambiguous(label) ? label : asciiLabel(label)))
-    .join('.');
+  return name.split('.').map(shownLabel).join('.');
+}
+
+function shownLabel(given: string): string {
+  const label = unicodeLabel(given);
+  if (/^[\0-\x7f]*$/.test(label)) return label;
+  const ascii = asciiLabel(label);
+  // What the browser would encode otherwise is another label.
+  const isSame = given === label || given === ascii;
+  if (isSame && isUnambiguous(label)) return label;
+  return isSame ? ascii : given;
 }
 
 /** For `title`: the name as it is served, where another one is shown. */

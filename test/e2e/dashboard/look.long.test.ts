@@ -1,11 +1,17 @@
 /** How lists look: density, natural order, edits beside selected rows, commands in one place; and the edge's error page on a telephone. */
+import { join } from 'node:path';
+import { domainToASCII } from 'node:url';
 import t, { type Test } from 'tap';
 import { failureOf } from '../../../src/edge/error-pages/failures.js';
 import { failurePage } from '../../../src/edge/error-pages/page.js';
 import { noBrowser, startDashboard } from '../../support/browser.js';
+import { runCommand } from '../../support/commands.js';
 
 t.test('how lists look', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
-  const { call, enter, browser } = await startDashboard(t);
+  // Nobody answers there.
+  const { call, enter, browser, program, directory } = await startDashboard(t, {
+    ZONEPLANE_RESOLVER_UPSTREAMS: '127.0.0.1:1',
+  });
   const zone = await call('POST', '/zones', { name: 'example.com' });
   const posts = ['h10', 'h2', 'h1', 'b.h1'].map((name) => ({ type: 'A', name, content: '192.0.2.1' }));
   await call('POST', `/zones/${zone.id}/dns_records/batch`, { posts });
@@ -14,6 +20,32 @@ t.test('how lists look', { skip: noBrowser, timeout: 300_000 }, async (t: Test) 
   await t.test('h2 stands before h10, and what is below a name behind it', async (t) => {
     await page.getByRole('button', { name: 'h10', exact: true }).waitFor();
     t.strictSame(await page.locator('.row-name').allTextContents(), ['h1', 'b.h1', 'h2', 'h10']);
+  });
+
+  await t.test('names of other letters are shown as they are typed, unless they may be taken for others', async (t) => {
+    // The encoder of Node says which labels these are.
+    const typed = ['bücher', 'кофейня', '日本', 'mañana-1', 'bücher-кофе', 'аррӏе'];
+    const records = typed.map((name) => ({ type: 'AAAA', name: domainToASCII(name), content: '2001:db8::1' }));
+    await call('POST', `/zones/${zone.id}/dns_records/batch`, { posts: records });
+    const other = await enter('/zones/example.com/records?type=AAAA');
+    await other.getByRole('button', { name: 'bücher', exact: true }).waitFor();
+    const names = await other.locator('.row-name').allTextContents();
+    const shown = typed.map((name, i) => (i < 4 ? name : domainToASCII(name)));
+    t.strictSame(names.toSorted(), shown.toSorted());
+    await other.context().close();
+  });
+
+  await t.test('overview, readiness, metrics and doctor warn of the same resolver', async (t) => {
+    const text = '127.0.0.1:1 does not help';
+    const other = await enter('/overview');
+    await other.getByText(text).waitFor();
+    const metrics = await (await fetch(`${program.api}/metrics`)).text();
+    t.match(metrics, /^zoneplane_warnings\{kind="resolver-failing"\} 1$/m);
+    t.match(metrics, /^zoneplane_warnings\{kind="backup-old"\} 0$/m);
+    t.match(await (await fetch(`${program.api}/readyz`)).json(), { ready: true, warnings: { 'resolver-failing': 1 } });
+    const environment = { ZONEPLANE_DATA_DIR: join(directory, 'data'), ZONEPLANE_RESOLVER_UPSTREAMS: '' };
+    t.match((await runCommand(environment, 'doctor')).out, text, 'with the settings of the server');
+    await other.context().close();
   });
 
   await t.test('selected rows do not hide edits that are not saved', async (t) => {

@@ -32,7 +32,7 @@ const VISITS: readonly Visit[] = [
   { name: 'buckets', path: '/buckets', shows: 'assets' },
   { name: 'bucket', path: '/buckets/assets', shows: 'readme.txt' },
   { name: 'access', path: '/access', shows: 'certbot on web1' },
-  { name: 'audit-log', path: '/access/log', shows: 'zone.create' },
+  { name: 'audit-log', path: '/access/log', shows: 'Zone created' },
   { name: 'bucket-missing', path: '/buckets/no-such-bucket', shows: 'There is no bucket no-such-bucket' },
   { name: 'accounts', path: '/access/accounts', shows: 'Records of one zone file' },
   { name: 'sessions', path: '/access/sessions', shows: 'This one' },

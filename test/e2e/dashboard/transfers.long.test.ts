@@ -70,6 +70,7 @@ t.test('a zone is copied from another server', { skip, timeout: 300_000 }, async
   await copy.click();
   await page.getByRole('heading', { name: 'Nothing was transferred yet' }).waitFor();
   await page.getByText('nothing listens at this address and port').first().waitFor();
+  await page.getByText('Never transferred', { exact: true }).waitFor();
   t.equal((await call('GET', `${account}/tsigs`)).length, 1, 'the key was not made twice');
 
   await page.getByRole('button', { name: 'Change the primaries' }).click();
@@ -79,6 +80,7 @@ t.test('a zone is copied from another server', { skip, timeout: 300_000 }, async
   await page.getByLabel('Key (TSIG)').selectOption({ label: 'k.test' });
   await copy.click();
   await page.getByRole('heading', { name: 'The copy is up to date' }).waitFor();
+  await page.getByText('Active', { exact: true }).waitFor();
   await page.getByText(`127.0.0.1 port ${port}`).waitFor();
   await dashboard.inspect(page, 'transfers-copied');
   const asked = page.waitForResponse((response) => response.url().endsWith('/force_axfr'));

@@ -77,7 +77,7 @@ function Row({ pack, isShown }: { readonly pack: Pack; readonly isShown: boolean
     <tr>
       <th scope="row">
         <Link class="name" href={withQuery({ show: isShown ? undefined : pack.id })} aria-expanded={isShown}>
-          {pack.hosts.join(', ')}
+          {pack.hosts.map((name) => shownName({ name })).join(', ')}
         </Link>{' '}
         {pack.type === 'universal' && <span class="muted small">automatic</span>}
       </th>

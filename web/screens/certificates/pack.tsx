@@ -8,6 +8,7 @@ import { Confirm } from '../../parts/confirm.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
+import { shownName } from '../../parts/zone.js';
 import { go, useIsHere, withQuery } from '../../router.js';
 import type { Pack, Zone } from '../../types.js';
 
@@ -61,7 +62,7 @@ export function OnePack({ zone, base, pack, writes, onChange }: OnePackProps) {
   const isHere = useIsHere();
   const path = `${base}/${pack.id}`;
   const methodPath = `/zones/${zone.id}/ssl/verification/${pack.id}`;
-  const names = pack.hosts.join(', ');
+  const names = pack.hosts.map((name) => shownName({ name })).join(', ');
   const send = (method: 'PATCH' | 'DELETE', to: string, body?: object): void =>
     void sending.run(async () => {
       await call(method, to, body && { body });

@@ -1,7 +1,7 @@
 /** Changes what was chosen for a custom hostname. */
 
 import { useState } from 'preact/hooks';
-import { FormActions } from '../../kit/form.js';
+import { Form } from '../../kit/form.js';
 import { useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import type { CustomHostname } from '../../types.js';
@@ -33,13 +33,19 @@ export function Edit({ path, hostname, onDone }: EditProps) {
   }
   const body = changeOf(before, options);
   const isSame = Object.keys(body).length === 0;
-  const submit = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
+  const submit = async (): Promise<void> => {
     const done = await sending.send('PATCH', path, { body });
     if (done) setBefore(undefined);
   };
   return (
-    <form onSubmit={(event) => void submit(event)}>
+    <Form
+      onSubmit={submit}
+      sending={sending}
+      verb="Save"
+      doing="Saving…"
+      disabled={isSame}
+      onCancel={() => setBefore(undefined)}
+    >
       <h3>Settings of this hostname</h3>
       {hostname.ssl && <MethodField options={options} onChange={setOptions} />}
       <OptionFields
@@ -48,14 +54,7 @@ export function Edit({ path, hostname, onDone }: EditProps) {
         isTlsChosen={before.minimumTls !== ''}
         onChange={setOptions}
       />
-      <FormActions
-        sending={sending}
-        verb="Save"
-        doing="Saving…"
-        disabled={isSame}
-        onCancel={() => setBefore(undefined)}
-      />
       <Curl request={{ method: 'PATCH', path, body }} />
-    </form>
+    </Form>
   );
 }

@@ -16,7 +16,7 @@ import { Search } from '../../parts/search.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { oneWord } from '../../parts/typed.js';
-import { asciiName } from '../../parts/zone.js';
+import { asciiName, shownName } from '../../parts/zone.js';
 import { go, Link, useIsHere, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screen.js';
 import { mayWrite, usePermissions } from '../../session.js';
@@ -121,7 +121,7 @@ function Row({ hostname, isShown }: { readonly hostname: CustomHostname; readonl
     <tr>
       <th scope="row">
         <Link class="name" href={withQuery({ show: isShown ? undefined : hostname.id })} aria-expanded={isShown}>
-          {hostname.hostname}
+          {shownName({ name: hostname.hostname })}
         </Link>
       </th>
       <td>
@@ -231,7 +231,7 @@ function One({ path, origin, writes, onChange }: OneProps) {
   return (
     <div class="opened" ref={place}>
       <Panel
-        title={hostname.hostname}
+        title={shownName({ name: hostname.hostname })}
         aside={
           writes && (
             <span class="actions">

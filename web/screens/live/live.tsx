@@ -1,4 +1,5 @@
 /** Questions as they come, the names asked for most, and those that take long. */
+
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, call, pathWith } from '../../api.js';
 import { useLoad } from '../../load.js';
@@ -8,6 +9,7 @@ import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote } from '../../parts/notes.js';
 import { Search } from '../../parts/search.js';
 import { TableFrame } from '../../parts/table.js';
+import { shownName } from '../../parts/zone.js';
 import { go, Link, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screen.js';
 import type { Activity, SampledQuery } from '../../types.js';
@@ -180,7 +182,7 @@ function Queries({ queries, showZone }: { readonly queries: readonly SampledQuer
               </time>
             </td>
             <th scope="row" class="mono">
-              {query.name || '.'}
+              {shownName(query) || '.'}
             </th>
             <td>{query.type}</td>
             <td>

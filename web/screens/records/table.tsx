@@ -5,6 +5,7 @@ import { contentText, printTtl } from '../../parts/record.js';
 import { SortHeader } from '../../parts/sort.js';
 import { ActionsColumn, TableFrame } from '../../parts/table.js';
 import { visible } from '../../parts/visible.js';
+import { shownName } from '../../parts/zone.js';
 import { Link, withQuery } from '../../router.js';
 import type { DnsRecord, RecordType } from '../../types.js';
 import type { Drafts } from './drafts.js';
@@ -209,7 +210,7 @@ function RecordRow({
 }: RowProps & { readonly toggle: () => void }) {
   const { apex, base, editable, explains, types, onOpen, onTakeBack, editor } = table;
   const readOnly = before?.meta.read_only === true;
-  const name = relativeName(body.name, apex);
+  const name = shownName({ name: relativeName(body.name, apex) });
   const content = contentOf(body, before);
   const columns = editable ? 7 : 6;
   const opens = editable && !readOnly && edit?.kind !== 'delete';

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
-import { ChoiceField, FormActions, TextField } from '../../kit/form.js';
+import { ChoiceField, Form, TextField } from '../../kit/form.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
@@ -130,18 +130,20 @@ function NewCatalog({ path, base, onDone, onCancel }: NewCatalogProps) {
   const [name, setName] = useState('');
   const [peers, setPeers] = useState<readonly string[]>([]);
   const [members, setMembers] = useState<Catalog['members']>('all');
-  const sending = useSending();
+  const sending = useSending(onDone);
   const body = { ...(name.trim() !== '' && { name: name.trim() }), peers, members };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void sending
-      .run(async () => {
-        await call('POST', path, { body });
-      })
-      .then((done) => done && onDone());
+  const submit = (): void => {
+    void sending.send('POST', path, { body });
   };
   return (
-    <form class="form" onSubmit={submit}>
+    <Form
+      onSubmit={submit}
+      sending={sending}
+      verb="Make the catalog"
+      doing="Making it…"
+      disabled={peers.length === 0}
+      onCancel={onCancel}
+    >
       <PeersOfAccount base={base} legend="For the servers" chosen={peers} onChange={setPeers} />
       <ChoiceField
         label="It lists"
@@ -159,14 +161,7 @@ function NewCatalog({ path, base, onDone, onCancel }: NewCatalogProps) {
         onChange={setName}
         hint="Only the servers see it."
       />
-      <FormActions
-        sending={sending}
-        verb="Make the catalog"
-        doing="Making it…"
-        disabled={peers.length === 0}
-        onCancel={onCancel}
-      />
       <Curl request={{ method: 'POST', path, body }} />
-    </form>
+    </Form>
   );
 }

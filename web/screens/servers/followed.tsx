@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
-import { FormActions, TextField } from '../../kit/form.js';
+import { Form, TextField } from '../../kit/form.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
@@ -225,18 +225,20 @@ interface FollowProps {
 function Follow({ path, base, onDone, onCancel }: FollowProps) {
   const [name, setName] = useState('');
   const [peers, setPeers] = useState<readonly string[]>([]);
-  const sending = useSending();
+  const sending = useSending(onDone);
   const body = { name: name.trim(), peers };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void sending
-      .run(async () => {
-        await call('POST', path, { body });
-      })
-      .then((done) => done && onDone());
+  const submit = (): void => {
+    void sending.send('POST', path, { body });
   };
   return (
-    <form class="form" onSubmit={submit}>
+    <Form
+      onSubmit={submit}
+      sending={sending}
+      verb="Follow it"
+      doing="Saving…"
+      disabled={peers.length === 0}
+      onCancel={onCancel}
+    >
       <TextField
         label="Name of the catalog zone"
         required
@@ -246,14 +248,7 @@ function Follow({ path, base, onDone, onCancel }: FollowProps) {
         onChange={setName}
       />
       <PeersOfAccount base={base} legend="From the servers" chosen={peers} onChange={setPeers} />
-      <FormActions
-        sending={sending}
-        verb="Follow it"
-        doing="Saving…"
-        disabled={peers.length === 0}
-        onCancel={onCancel}
-      />
       <Curl request={{ method: 'POST', path, body }} />
-    </form>
+    </Form>
   );
 }

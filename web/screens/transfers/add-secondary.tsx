@@ -1,13 +1,12 @@
 /** The form that makes another name server a secondary of the zone: one request, which makes everything or nothing. */
 
 import { useState } from 'preact/hooks';
-import { call } from '../../api.js';
 import { ChoiceField, Form, Switch, TextField } from '../../kit/form.js';
 import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { oneWord } from '../../parts/typed.js';
-import type { AddedSecondary, Peer, Zone } from '../../types.js';
+import type { Peer, Zone } from '../../types.js';
 
 interface AddSecondaryProps {
   readonly zone: Zone;
@@ -23,17 +22,14 @@ export function AddSecondary({ zone, linked, onDone, onCancel }: AddSecondaryPro
   const peers = useLoad<Peer[]>(`/accounts/${zone.account.id}/secondary_dns/peers`);
   const [server, setServer] = useState(NEW);
   const [values, setValues] = useState({ name: '', ip: '', port: '53', signed: true });
-  const sending = useSending();
+  const sending = useSending(onDone);
   const path = `/zones/${zone.id}/secondary_dns/secondaries`;
   const others = (peers.answer?.result ?? []).filter(({ id }) => !linked.includes(id));
   const { name, ip, port, signed } = values;
   const own = { name: name.trim(), ip: oneWord(ip), port: Number(port), ...(linked.length === 0 && { signed }) };
   const body = server === NEW ? own : { peer_id: server };
-  const submit = async (): Promise<void> => {
-    const done = await sending.run(async () => {
-      await call<AddedSecondary>('POST', path, { body });
-    });
-    if (done) onDone();
+  const submit = (): void => {
+    void sending.send('POST', path, { body });
   };
   return (
     <Panel title="Add a secondary">
