@@ -87,3 +87,12 @@ export function flagValue(query: Query, name: string): boolean | undefined {
   if (text === 'false' || text === '0') return false;
   throw failure('badParameter', { name, expected: 'true or false' });
 }
+
+/** A whole number. Throws 400 for other texts. */
+export function numberValue(query: Query, name: string, least: number, most: number): number | undefined {
+  const text = textValue(query, name);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d{1,16}$/.test(text) && value >= least && value <= most) return value;
+  throw failure('badParameter', { name, expected: `a whole number from ${least} to ${most}` });
+}

@@ -12,6 +12,7 @@ import {
   listRecords,
   type RecordInput,
 } from '../control/records/records.js';
+import { type FoundRecord, MOST_FOUND, searchRecords } from '../control/records/search.js';
 import { recordNameIn } from '../control/rules/names.js';
 import { recordFailure } from '../control/rules/record-failures.js';
 import type { ZoneItem } from '../control/zones/item.js';
@@ -44,6 +45,7 @@ interface AddOptions {
 export function addRecordCommands(program: Command, context: CommandContext): void {
   const record = program.command('record');
   addList(record, context);
+  addSearch(record, context);
   addAdd(record, context);
   addUpdate(record, context);
   addDelete(record, context);
@@ -81,6 +83,44 @@ function addList(record: Command, { terminal, environment }: CommandContext): vo
       `There are no such records${name === undefined ? '' : ` at ${fullName(zone, name)}`}.`,
     );
   });
+}
+
+function addSearch(record: Command, { terminal, environment }: CommandContext): void {
+  const search = record
+    .command('search')
+    .description('search all zones for records with these words in name, type, content, comment or tags')
+    .argument('<word...>', 'all of them must occur')
+    .addOption(limitOption())
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane record search 192.0.2.10', 'zoneplane record search mail MX'));
+  addSettingOptions(search, DATA_SETTINGS).action(
+    async (words: readonly string[], { limit = Number.POSITIVE_INFINITY, json }: ListOptions) => {
+      const found = await withControl(search, environment, async (context) => {
+        const records: FoundRecord[] = [];
+        for (let after: number | undefined = 0; after !== undefined && records.length < limit; ) {
+          const most = Math.min(MOST_FOUND, limit - records.length);
+          const part = await searchRecords(context, { text: words.join(' '), limit: most, after });
+          records.push(...part.records);
+          after = part.next;
+        }
+        return records;
+      });
+      if (json) terminal.json(found.map(({ zone, record }) => ({ zone: zone.name, ...viewRecord(record) })));
+      else {
+        terminal.table(
+          ['zone', 'name', 'type', 'content', 'comment'],
+          found.map((item) => [
+            item.zone.name,
+            item.record.name,
+            item.record.type,
+            contentOf(item.record),
+            item.record.comment ?? '',
+          ]),
+          'There are no such records.',
+        );
+      }
+    },
+  );
 }
 
 function addAdd(record: Command, { terminal, environment }: CommandContext): void {

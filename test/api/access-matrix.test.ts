@@ -32,6 +32,7 @@ const OPEN = new Set([
   'GET /user/sessions/{session_id}',
   'DELETE /user/sessions/{session_id}',
   'GET /overview',
+  'GET /search',
   'GET /activity',
   'GET /activity/queries',
   'GET /record_types',

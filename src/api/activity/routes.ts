@@ -8,9 +8,8 @@ import { onlyZone, type VisibleZones, visibleZones } from '../../control/guard/v
 import type { Context } from '../../control/kernel/context.js';
 import type { Activity, NumberedQuery } from '../../observe/activity.js';
 import { success, successPage } from '../envelope.js';
-import { failure } from '../errors.js';
 import { resultInfo } from '../paging.js';
-import { choiceValue, type Query, textValue } from '../query.js';
+import { choiceValue, numberValue, type Query, textValue } from '../query.js';
 import { type ContextOf, queryOf } from '../request.js';
 import { answersList, answersOne } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
@@ -118,9 +117,9 @@ async function listQueries(
 ) {
   const { clock } = context;
   const query = queryOf(request);
-  const after = numberOf(query, 'after', 0, Number.MAX_SAFE_INTEGER) ?? 0;
-  const limit = numberOf(query, 'limit', 1, MOST_SAMPLES) ?? USUAL_SAMPLES;
-  const waitMs = (numberOf(query, 'timeout', 0, LONGEST_WAIT_SECONDS) ?? 0) * 1000;
+  const after = numberValue(query, 'after', 0, Number.MAX_SAFE_INTEGER) ?? 0;
+  const limit = numberValue(query, 'limit', 1, MOST_SAMPLES) ?? USUAL_SAMPLES;
+  const waitMs = (numberValue(query, 'timeout', 0, LONGEST_WAIT_SECONDS) ?? 0) * 1000;
   const isWanted = wanted(query, visible);
   const find = () => activity.recent(after, limit, isWanted);
   const gone = new AbortController();
@@ -144,13 +143,4 @@ function wanted(query: Query, visible: VisibleZones): (sample: NumberedQuery) =>
     (type === undefined || sample.type === type) &&
     (rcode === undefined || sample.rcode === rcode) &&
     (visible.all || (sample.owner !== 0 && visible.idOf(sample.owner) !== undefined));
-}
-
-/** A whole number in a range. Throws 400 for anything else. */
-function numberOf(query: Query, name: string, least: number, most: number): number | undefined {
-  const text = textValue(query, name);
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (/^\d{1,16}$/.test(text) && value >= least && value <= most) return value;
-  throw failure('badParameter', { name, expected: `a whole number from ${least} to ${most}` });
 }

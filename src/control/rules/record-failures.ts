@@ -4,6 +4,7 @@ import { type AppError, defineErrors } from '../../base/errors.js';
 export const recordFailure = defineErrors('records', {
   missing: { status: 404, code: 81044, text: 'Record does not exist.' },
   badTtl: { status: 400, code: 9208, text: 'Failed to parse. ttl must be a number' },
+  badSearch: { status: 400, code: 9207, text: 'A search has one word or more, and {most} characters at most.' },
   badName: { status: 400, code: 9000, text: 'DNS name is invalid.' },
   notProxiableTarget: {
     status: 400,

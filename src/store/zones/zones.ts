@@ -181,6 +181,7 @@ const statements = perStore((store) => ({
   idsOfAccount: store.prepareTuples<[account: Uint8Array], [id: Uint8Array]>(
     'SELECT id FROM zones WHERE account = (SELECT seq FROM accounts WHERE id = ?) ORDER BY seq',
   ),
+  after: store.prepare<[seq: number, limit: number], ZoneRow>('SELECT * FROM zones WHERE seq > ? ORDER BY seq LIMIT ?'),
   byName: store.prepare<[name: string], ZoneRow>('SELECT * FROM zones WHERE name = ? ORDER BY served DESC, seq'),
   served: store.prepareTuples<[], [seq: number]>('SELECT seq FROM zones WHERE served = 1 ORDER BY record_count, seq'),
   servedRecords: store.prepareTuples<[], [count: number | null]>(
@@ -283,6 +284,11 @@ export function removeZone(store: Store, seq: number): boolean {
 /** Sets columns of one zone. Column names come from the type, never from input. */
 export function updateZone(store: Store, seq: number, change: ZoneChange): void {
   setColumns(store, ['zones', 'seq'], seq, change);
+}
+
+/** Zones with higher store numbers, in their order. */
+export function zonesAfter(store: Store, seq: number, limit: number): ZoneRow[] {
+  return statements(store).after.all(seq, limit);
 }
 
 /** Store numbers of all served zones. */

@@ -239,6 +239,13 @@ t.test('a zone that is there is replaced only when that is said', async (t) => {
   t.match(refused, { code: 1, err: /example\.com already exists\. Give --replace to import it again\./ });
 });
 
+t.test('records are searched for in all zones', async (t) => {
+  const found = await run('record', 'search', 'mx', 'MAIL');
+  t.match(found, { code: 0, out: /^example\.com +example\.com +MX +20 mail\.example\.com/m });
+  t.match(await run('record', 'search', 'nothing-like-it'), { code: 0, out: 'There are no such records.\n' });
+  t.equal(JSON.parse((await run('record', 'search', 'example', '--limit', '2', '--json')).out).length, 2);
+});
+
 t.test('limits of lists', async (t) => {
   t.equal(JSON.parse((await run('record', 'list', 'example.com', '--limit', '2', '--json')).out).length, 2);
   t.equal(JSON.parse((await run('zone', 'list', '--limit', '1', '--json')).out).length, 1);

@@ -1,0 +1,52 @@
+/** `/search`: records of all zones that the caller may read (ours). */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { MOST_FOUND, searchRecords } from '../../control/records/search.js';
+import { record } from '../dns-records/schema.js';
+import { recordView } from '../dns-records/view.js';
+import { success } from '../envelope.js';
+import { numberValue, textValue } from '../query.js';
+import { type ContextOf, queryOf } from '../request.js';
+import { answersOne } from '../schema.js';
+
+const found = z
+  .object({
+    records: z.array(z.object({ zone: z.object({ id: z.string(), name: z.string() }), record })),
+    zones: z.int().describe('Zones that were looked through'),
+    next: z.int().nullable().describe('For `after` of the next request; null: everything was looked through'),
+  })
+  .meta({ id: 'FoundRecords' });
+
+const query = z.object({
+  q: z.string().describe('Words that all occur in name, type, content, comment or a tag of a record'),
+  limit: z.string().optional().describe(`Records at most: 50, up to ${MOST_FOUND}`),
+  after: z.string().optional().describe('`next` of the answer before'),
+});
+
+const USUAL = 50;
+
+export const searchRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  app.get(
+    '/search',
+    {
+      config: { area: 'any', readsLong: true },
+      schema: {
+        tags: ['DNS records'],
+        summary: 'Search for records in all zones; tokens for some records of a zone find nothing there',
+        querystring: query,
+        response: answersOne(found),
+      },
+    },
+    async (request) => {
+      const sent = queryOf(request);
+      const after = numberValue(sent, 'after', 0, Number.MAX_SAFE_INTEGER);
+      const { records, zones, next } = await searchRecords(contextOf(request), {
+        text: textValue(sent, 'q') ?? '',
+        limit: numberValue(sent, 'limit', 1, MOST_FOUND) ?? USUAL,
+        ...(after !== undefined && { after }),
+      });
+      const views = records.map((item) => ({ zone: item.zone, record: recordView(item.record) }));
+      return success({ records: views, zones, next: next ?? null });
+    },
+  );
+};
