@@ -142,7 +142,7 @@ export const settingsSchema = z.strictObject({
       value: 'text',
       mayBeEmpty: true,
       summary:
-        'Name of this server, told to who asks for it (NSID, `id.server` and `hostname.bind` CH TXT); empty: none',
+        'Name of this server, told to whoever asks for it (NSID, `id.server` and `hostname.bind` CH TXT); empty: none',
     }),
   cookieSecret: texts('32 hexadecimal digits', (entry) => /^[0-9a-f]{32}$/i.test(entry), { atLeast: 0, hidden: true })
     .prefault('')

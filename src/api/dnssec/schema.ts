@@ -130,7 +130,7 @@ export const dnssecStatus = z
     failure: z.string().nullable().describe('Why nothing can be signed at present'),
     signals: z
       .array(z.string())
-      .describe('Names at which zones of name servers tell of its keys until the parent has the DS record (RFC 9615)'),
+      .describe('Names at which zones of name servers announce its keys until the parent has the DS record (RFC 9615)'),
     parent: z
       .object({
         checked_on: time.nullable(),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const member = z.object({
   name: z.string(),
-  place: z.enum(['content', 'priority', 'data']).describe('Where its value stands in a record'),
+  place: z.enum(['content', 'priority', 'data']).describe('Where its value is in a record'),
   label: z.string(),
   kind: z.enum(['integer', 'number', 'string', 'strings']),
   required: z.boolean(),

@@ -35,7 +35,7 @@ export const member = z
   .object({
     zone_id: z.string(),
     name: z.string(),
-    member_id: z.string().describe('The label under which the zone stands in the catalog'),
+    member_id: z.string().describe('The label of the zone in the catalog'),
     group: z.string().nullable(),
     move_to: z.string().nullable().describe('Identifier of the catalog to which the zone goes over'),
   })

@@ -30,7 +30,7 @@ export type Consumed = z.output<typeof consumed>;
 export const consumedMember = z
   .object({
     name: z.string(),
-    member_id: z.string().describe('The label under which it stands in the catalog'),
+    member_id: z.string().describe('Its label in the catalog'),
     zone_id: z.string().nullable().describe('Null: there is no zone, for the reason in `problem`'),
     group: z.string().nullable(),
     moves_to: z.string().nullable().describe('Name of the catalog to which it goes over'),

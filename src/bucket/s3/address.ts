@@ -32,7 +32,7 @@ export function parseS3Address(text: string): S3Address {
   if (hash !== '') throw refused(`${hash} means nothing`);
   for (const name of searchParams.keys()) {
     if (!KNOWN.includes(name)) throw refused(`${name} is not known`);
-    if (searchParams.getAll(name).length > 1) throw refused(`${name} stands in it twice`);
+    if (searchParams.getAll(name).length > 1) throw refused(`it has ${name} twice`);
   }
   const endpoint = searchParams.get('endpoint') ?? undefined;
   if (endpoint !== undefined && !isOrigin(endpoint)) throw refused('its endpoint is no origin');

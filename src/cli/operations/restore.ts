@@ -27,7 +27,7 @@ export function addRestoreCommand(program: Command, { terminal, environment }: C
   const restore = program
     .command('restore')
     .argument('<file>', 'file that `zoneplane backup` wrote, or the place of --backup-dir: its newest backup')
-    .option('--as-of <time>', 'bring it to a later time by the log of writes beside it; latest: as far as that reaches')
+    .option('--as-of <time>', 'replay the writes logged beside it up to this time; latest: all of them')
     .option('--without-damaged', 'leave out objects whose bodies are damaged, and restore all else')
     .option('--json', 'print JSON')
     .addHelpText(

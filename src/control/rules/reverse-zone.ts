@@ -32,7 +32,7 @@ export function reverseZoneInstead(text: string): string | undefined {
   const zone = reverseName(network, length, family);
   if (length === most) {
     const why = digits === undefined && family === IPV4 ? ', and names of zones do not end in a number' : '';
-    return `${address} is an address${why}. Its PTR record stands in the reverse zone ${usualZone(network, family)}`;
+    return `${address} is an address${why}. Its PTR record belongs in the reverse zone ${usualZone(network, family)}`;
   }
   if (length % family.step === 0) return `${printed} is a network. Its reverse zone is ${zone}`;
   if (family === IPV4 && length > IPV4.usual) {

@@ -442,7 +442,7 @@ t.test('a network is no name of a zone: the refusal says which reverse zone it h
     '192.0.2.0/24': 'Its reverse zone is 2.0.192.in-addr.arpa.',
     ' 192.0.2.77/24 ': '192.0.2.0/24 is a network. Its reverse zone is 2.0.192.in-addr.arpa.',
     '10.0.0.0/8': 'Its reverse zone is 10.in-addr.arpa.',
-    '192.0.2.7': 'Its PTR record stands in the reverse zone 2.0.192.in-addr.arpa.',
+    '192.0.2.7': 'Its PTR record belongs in the reverse zone 2.0.192.in-addr.arpa.',
     '2001:db8::/32': 'Its reverse zone is 8.b.d.0.1.0.0.2.ip6.arpa.',
     '2001:DB8::1': 'the reverse zone 0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa.',
     '192.0.15.0/20':

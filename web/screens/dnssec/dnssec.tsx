@@ -187,7 +187,7 @@ function ZonesBelow({ path, isTaking, onTake, busy }: ZonesBelowProps) {
       <p class="muted">
         {isTaking
           ? 'When a zone below this one is signed on this server, its DS record appears in this zone by itself. It is replaced with the keys, and removed when the zone is no longer signed.'
-          : 'Resolvers check a signed zone below this one only when its DS record stands in this zone. If both belong to the same account, this zone can take the record by itself.'}
+          : 'Resolvers check a signed zone below this one only when its DS record is in this zone. If both belong to the same account, this zone can take the record by itself.'}
       </p>
       {onTake && (
         <Switch
