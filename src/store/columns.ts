@@ -68,9 +68,9 @@ function compiled<Compiled>(parameters: readonly string[], value: string): Compi
   return new Function(...parameters, `return ${value};`) as Compiled;
 }
 
-/** A statement that inserts rows with these columns. */
-export function insertion<Row>(table: string, { list, marks }: Columns<Row>): string {
-  return `INSERT INTO ${table} (${list}) VALUES (${marks})`;
+/** A statement that inserts so many rows with these columns. */
+export function insertion<Row>(table: string, { list, marks }: Columns<Row>, rows = 1): string {
+  return `INSERT INTO ${table} (${list}) VALUES ${Array(rows).fill(`(${marks})`).join(', ')}`;
 }
 
 /** Statements by what they set; use cases set few combinations. */

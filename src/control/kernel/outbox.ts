@@ -1,5 +1,5 @@
 /** Writes the rows of the outbox: what happened in a write, and who did it. The audit log reads them. */
-import { appendEvent } from '../../store/log/events.js';
+import { appendEvents, type NewEventRow } from '../../store/log/events.js';
 import type { Context } from './context.js';
 import type { EventEntry } from './event.js';
 import type { ZoneOutcome } from './zone-outcome.js';
@@ -15,20 +15,21 @@ export function logEvents(
   zones: readonly ZoneOutcome[] = [],
 ): void {
   const changes = new Map(zones.map(({ id, change }) => [id, change]));
-  for (const entry of bySubject(entries)) {
+  const rows = bySubject(entries).map((entry) => {
     const change = entry.zone && zones.length > 0 ? changes.get(hex(entry.zone.id)) : undefined;
-    logEvent(ctx, now, entry, change);
-  }
+    return rowOf(ctx, now, entry, change);
+  });
+  appendEvents(ctx.store, rows);
 }
 
 /** `change`: number in the change log of what it changed in DNS. */
-function logEvent(
-  { store, actor, requestId, source, address }: EventBy,
+function rowOf(
+  { actor, requestId, source, address }: EventBy,
   now: number,
   { kind, zone, account, id, name, before, after }: EventEntry,
   change: number | undefined,
-): void {
-  appendEvent(store, {
+): NewEventRow {
+  return {
     at_us: now,
     kind,
     subject: id ?? zone?.id ?? null,
@@ -47,7 +48,7 @@ function logEvent(
     change: change ?? null,
     before: before === undefined ? null : JSON.stringify(before),
     after: after === undefined ? null : JSON.stringify(after),
-  });
+  };
 }
 
 /** A subject that was edited several times in one write has one event: from the first state to the last one. */

@@ -64,7 +64,7 @@ export function stagedZone(
 }
 
 /** The signatures of fewer edits are not stored aside. */
-const FEW_STAGED = 1000;
+const FEW_STAGED = 300;
 /** In a zone with more than this many times as many records, reading the whole zone would cost more than it saves. */
 const MOST_TIMES = 10;
 

@@ -269,7 +269,7 @@ t.test('several zones in one commit, and a refusal in its middle', async (t) => 
 t.test('no other code writes the change log', async (t) => {
   const root = fileURLToPath(new URL('../../../../src/', import.meta.url));
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
-  const users = files.filter((name) => /\b(appendChange|appendEvent)\(/.test(readFileSync(join(root, name), 'utf8')));
+  const users = files.filter((name) => /\b(appendChange|appendEvents)\(/.test(readFileSync(join(root, name), 'utf8')));
   t.same(users.sort(), [
     'control/kernel/log-rows.ts',
     'control/kernel/outbox.ts',
