@@ -18,6 +18,8 @@ export interface NodeReport {
   readonly knows: number;
   /** The last entry of the log that its copy has. */
   readonly applied: number;
+  /** Its identifier. */
+  readonly appliedId: string;
   /** Text for the other nodes; this module does not read it. */
   readonly report: string;
 }
@@ -42,6 +44,7 @@ export async function listNodes(reader: Connection): Promise<readonly NodeRow[]>
     schema: Number(row['schema']),
     knows: Number(row['knows']),
     applied: Number(row['applied']),
+    appliedId: String(row['applied_id']),
     beat: Number(row['beat']),
     report: String(row['report']),
     ageSeconds: Number(row['age']),
@@ -50,8 +53,8 @@ export async function listNodes(reader: Connection): Promise<readonly NodeRow[]>
 
 /** Writes the row of a node; the others are notified. */
 export async function tellNode(connection: Connection, told: NodeReport): Promise<void> {
-  const { name, role, version, schema, knows, applied, report } = told;
-  await connection.query(REPORT, [name, role, version, schema, knows, applied, report]);
+  const { name, role, version, schema, knows, applied, appliedId, report } = told;
+  await connection.query(REPORT, [name, role, version, schema, knows, applied, appliedId, report]);
 }
 
 /** Removes a node that has left. */

@@ -14,13 +14,15 @@ import { EntryRefused, LogUnavailable } from '../store/failures.js';
 import { catchUp, createLogWriter } from '../store/log-writer.js';
 import { findMeta } from '../store/meta.js';
 import { isKnownSchema, requireKnownSchema, requireSchema } from '../store/migrate.js';
+import { keepLost, type LostParts, recoverLost } from './lost-entries.js';
 import { type MigrationTime, migrateCluster } from './migration.js';
 import { explainPostgres } from './postgres-failures.js';
 import { type ClusterLog, openPostgresLog, type PostgresLogOptions } from './postgres-log.js';
+import { type RecentEntries, recentEntries } from './recent-entries.js';
 import { forgetServers, knownServers } from './servers.js';
 import { fetchSnapshot, listSnapshots } from './snapshots.js';
 
-export interface CopyOptions extends Omit<PostgresLogOptions, 'servers'> {
+export interface CopyOptions extends Omit<PostgresLogOptions, 'servers' | 'recent'> {
   readonly dataDir: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -37,6 +39,8 @@ export interface CopyOptions extends Omit<PostgresLogOptions, 'servers'> {
 export interface OpenCopy {
   readonly store: Store;
   readonly log: ClusterLog;
+  /** The last entries that this copy has applied. */
+  readonly recent: RecentEntries;
   /** The content was replaced by that of a snapshot: who has read it before must read all of it again. */
   readonly wasReplaced: boolean;
   /** Entries that the copy had are no longer in the log: others may have seen what nobody stores any more. */
@@ -53,16 +57,18 @@ const UNCHANGED: CopyState = { wasReplaced: false, lostEntries: false, refusal: 
 export async function openCopy(options: CopyOptions): Promise<OpenCopy> {
   // What a copy has seen ends with it.
   if (!hasCopy(options.dataDir)) forgetServers(options.dataDir);
-  const log = openPostgresLog({ ...options, servers: knownServers(options.dataDir, options.logger) });
+  const { dataDir, logger } = options;
+  const recent = recentEntries(dataDir, logger);
+  const log = openPostgresLog({ ...options, recent, servers: knownServers(dataDir, logger) });
   try {
-    return await openWith(options, log);
+    return await openWith(options, log, recent);
   } catch (error) {
     await log.close();
     throw explainPostgres(error);
   }
 }
 
-async function openWith(options: CopyOptions, log: ClusterLog): Promise<OpenCopy> {
+async function openWith(options: CopyOptions, log: ClusterLog, recent: RecentEntries): Promise<OpenCopy> {
   const { dataDir, logger } = options;
   const id = await clusterIdIfReachable(log, logger);
   const isNew = !hasCopy(dataDir);
@@ -81,12 +87,12 @@ async function openWith(options: CopyOptions, log: ClusterLog): Promise<OpenCopy
   try {
     requireMember(store, id, dataDir);
     requireKnownSchema(store);
-    const current = id === undefined ? UNCHANGED : await bringUpToDate(store, log, options, isNew);
+    const current = id === undefined ? UNCHANGED : await bringUpToDate({ ...options, store, log, recent }, isNew);
     if (id !== undefined && current.refusal === undefined) {
       await migrateCluster({ ...options, store, log }, options.appends, options.migrates ?? 'known');
     }
     requireSchema(store);
-    return { store, log, ...current };
+    return { store, log, recent, ...current };
   } catch (error) {
     store.close();
     throw error;
@@ -130,21 +136,23 @@ export function otherCluster(dataDir: string, own: string, id: string): UserErro
   );
 }
 
+interface CopyParts extends CopyOptions, LostParts {}
+
 /** Applies what the copy lacks; replaces it when that may help. `isFresh`: it is that of the newest snapshot. */
-async function bringUpToDate(
-  store: Store,
-  log: ClusterLog,
-  { replaces, dataDir, logger }: CopyOptions,
-  isFresh: boolean,
-): Promise<CopyState> {
+async function bringUpToDate(parts: CopyParts, isFresh: boolean): Promise<CopyState> {
+  const { store, log, replaces, dataDir, logger } = parts;
   const refusal = await catchUpOrRefusal(store, log, logger);
   if (!refusal || !replaces || !(await isToBeReplaced(log, refusal, isFresh ? refusal : undefined))) {
     return { ...UNCHANGED, refusal };
   }
+  const lostEntries = refusal.reason === 'history';
+  if (lostEntries && (await recoverLost(parts))) {
+    return { ...UNCHANGED, refusal: await catchUpOrRefusal(store, log, logger) };
+  }
+  if (lostEntries) await keepLost(parts, dataDir);
   logger.error({ reason: refusal.message }, 'this copy is replaced by the newest snapshot of the cluster');
   const { number, at } = await fetchSnapshot(log.reader, dataDir);
   logger.info({ number, at }, 'the copy was replaced by a snapshot');
-  const lostEntries = refusal.reason === 'history';
   return { wasReplaced: true, lostEntries, refusal: await catchUpOrRefusal(store, log, logger) };
 }
 

@@ -13,6 +13,7 @@ import type { QueryLimits, Row } from './ask.js';
 import { type Connection, createConnection } from './connection.js';
 import { digestOf, isSame, sumOf } from './digest.js';
 import { isLockTimeout, isMissing, isRefused } from './postgres-failures.js';
+import type { RecentEntries } from './recent-entries.js';
 import type { KnownServers } from './servers.js';
 import {
   ADD_FIRST_ENTRY,
@@ -58,6 +59,8 @@ export interface PostgresLogOptions {
   readonly clock: Clock;
   /** Absent: whatever server accepts writes is used. */
   readonly servers?: KnownServers;
+  /** Where entries are kept for a while that the copy has applied. */
+  readonly recent?: RecentEntries;
   /** How long an append waits for a server that is away, milliseconds. */
   readonly patienceMs: number;
   /**
@@ -155,6 +158,7 @@ export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
       return stretch;
     },
     takeTurn: (wasBeaten) => turns.take(wasBeaten),
+    noteApplied: (entries) => options.recent?.add(entries),
     async close() {
       await Promise.all([reader, teller, writer, holder].map((connection) => connection.close()));
     },

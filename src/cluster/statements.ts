@@ -36,7 +36,7 @@ CREATE FUNCTION zoneplane.digest_of(number bigint, id text, after text, schema i
   SELECT sha256(convert_to(concat_ws('' '', $1, $2, $3, $4, $5), ''UTF8'') || CASE WHEN $5 = 0 THEN sha256($6)
     ELSE (SELECT sha256(string_agg(sha256(p.body), ''''::bytea ORDER BY p.part)) FROM zoneplane.parts p WHERE p.id = $2 AND p.part < $5) END)';
 CREATE TABLE zoneplane.nodes (name text PRIMARY KEY, role text NOT NULL, version text NOT NULL, schema int NOT NULL, knows int NOT NULL, applied bigint NOT NULL,
-  beat bigint NOT NULL, report text NOT NULL, seen_at timestamptz NOT NULL DEFAULT clock_timestamp());
+  applied_id text NOT NULL, beat bigint NOT NULL, report text NOT NULL, seen_at timestamptz NOT NULL DEFAULT clock_timestamp());
 -- Which nodes a role is that only follows.
 CREATE TABLE zoneplane.followers (role name, node text, PRIMARY KEY (role, node));
 -- Nothing is stored here: the turn to write is a lock on this table, which needs a right that only writers have.
@@ -49,20 +49,23 @@ CREATE FUNCTION zoneplane.may_be(role name, node text) RETURNS boolean LANGUAGE 
     WHERE f.node = $2 AND pg_has_role($1, r.oid, ''MEMBER''))';
 -- With the rights of its owner, so that a role that follows has none on the table: not even to lock it.
 CREATE FUNCTION zoneplane.tell_node(told_name text, told_role text, told_version text, told_schema int, told_knows int,
-    told_applied bigint, told_report text)
+    told_applied bigint, told_applied_id text, told_report text)
   RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS '
 BEGIN
   IF NOT zoneplane.may_be(session_user, told_name) THEN
     RAISE insufficient_privilege USING MESSAGE = format(''role %s is not node %s'', session_user, told_name);
   END IF;
+  IF told_role = ''all'' AND NOT has_table_privilege(session_user, ''zoneplane.entries'', ''INSERT'') THEN
+    RAISE insufficient_privilege USING MESSAGE = format(''role %s does not write'', session_user);
+  END IF;
   IF octet_length(told_report) > 1048576 THEN RAISE program_limit_exceeded USING MESSAGE = ''the report is too long''; END IF;
-  INSERT INTO zoneplane.nodes AS n (name, role, version, schema, knows, applied, beat, report)
-    VALUES (told_name, told_role, told_version, told_schema, told_knows, told_applied, 1, told_report)
+  INSERT INTO zoneplane.nodes AS n (name, role, version, schema, knows, applied, applied_id, beat, report)
+    VALUES (told_name, told_role, told_version, told_schema, told_knows, told_applied, told_applied_id, 1, told_report)
     ON CONFLICT (name) DO UPDATE SET role = excluded.role, version = excluded.version, schema = excluded.schema,
-      knows = excluded.knows, applied = excluded.applied, beat = n.beat + 1, report = excluded.report, seen_at = clock_timestamp();
+      knows = excluded.knows, applied = excluded.applied, applied_id = excluded.applied_id, beat = n.beat + 1, report = excluded.report, seen_at = clock_timestamp();
   PERFORM pg_notify(''zoneplane'', ''node '' || told_name);
 END';
-REVOKE ALL ON FUNCTION zoneplane.tell_node(text, text, text, int, int, bigint, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION zoneplane.tell_node(text, text, text, int, int, bigint, text, text) FROM PUBLIC;
 -- Bodies are deflated already.
 ALTER TABLE zoneplane.entries ALTER body SET STORAGE EXTERNAL;
 ALTER TABLE zoneplane.parts ALTER body SET STORAGE EXTERNAL;
@@ -76,7 +79,7 @@ export const grantsToFollower = (role: string, nodes: readonly string[]): string
 GRANT USAGE ON SCHEMA zoneplane TO ${quotedName(role)};
 GRANT SELECT ON ALL TABLES IN SCHEMA zoneplane TO ${quotedName(role)};
 REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA zoneplane FROM ${quotedName(role)};
-GRANT EXECUTE ON FUNCTION zoneplane.tell_node(text, text, text, int, int, bigint, text) TO ${quotedName(role)};
+GRANT EXECUTE ON FUNCTION zoneplane.tell_node(text, text, text, int, int, bigint, text, text) TO ${quotedName(role)};
 INSERT INTO zoneplane.followers (role, node) VALUES
   ${nodes.map((node) => `(${quotedText(role)}, ${quotedText(node)})`).join(',\n  ')} ON CONFLICT DO NOTHING;`;
 
@@ -84,7 +87,7 @@ INSERT INTO zoneplane.followers (role, node) VALUES
 export const grantsToWriter = (role: string): string => `
 GRANT USAGE ON SCHEMA zoneplane TO ${quotedName(role)};
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA zoneplane TO ${quotedName(role)};
-GRANT EXECUTE ON FUNCTION zoneplane.tell_node(text, text, text, int, int, bigint, text) TO ${quotedName(role)};`;
+GRANT EXECUTE ON FUNCTION zoneplane.tell_node(text, text, text, int, int, bigint, text, text) TO ${quotedName(role)};`;
 
 /** A role that may do nothing else in this database. */
 export const createRole = (role: string, database: string): string => `
@@ -184,6 +187,9 @@ export const LOOK = `
 SELECT (SELECT id FROM zoneplane.entries WHERE number = $1) AS id,
   (SELECT max(number) FROM zoneplane.entries) AS last, (SELECT min(number) FROM zoneplane.entries) AS first`;
 
+/** The identifiers of entries from one number to another. */
+export const FIND_IDS = 'SELECT number, id FROM zoneplane.entries WHERE number BETWEEN $1 AND $2';
+
 /** $4: the digest of the part. */
 export const ADD_PART = `INSERT INTO zoneplane.parts (id, part, body) SELECT $1, $2::int, $3::bytea WHERE sha256($3::bytea) = $4::bytea
   ON CONFLICT (id, part) DO NOTHING`;
@@ -240,8 +246,8 @@ export const TRY_NAME = `SELECT CASE WHEN pg_try_advisory_lock(${NAMES}, hashtex
     AND l.classid = ${NAMES} AND l.objid = (hashtext($1)::bigint & 4294967295)::oid
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND zoneplane.may_be(a.usename, $1)) END AS free`;
 
-export const REPORT = 'SELECT zoneplane.tell_node($1, $2, $3, $4::int, $5::int, $6::bigint, $7)';
+export const REPORT = 'SELECT zoneplane.tell_node($1, $2, $3, $4::int, $5::int, $6::bigint, $7, $8)';
 export const LIST_NODES = `
-SELECT name, role, version, schema, knows, applied, beat, report, seen_at,
+SELECT name, role, version, schema, knows, applied, applied_id, beat, report, seen_at,
   extract(epoch FROM clock_timestamp() - seen_at) AS age FROM zoneplane.nodes ORDER BY name`;
 export const DELETE_NODE = 'DELETE FROM zoneplane.nodes WHERE name = $1';

@@ -240,9 +240,7 @@ class SqliteStore implements Store {
   }
 
   replayAll(entries: readonly Entry[], timeoutMs?: number): void {
-    this.immediate(() => {
-      for (const entry of entries) this.replayer.apply(entry);
-    }, timeoutMs);
+    this.immediate(() => this.replayer.applyAll(entries), timeoutMs);
   }
 
   position(): Position {

@@ -42,19 +42,35 @@ export class Replayer {
    * Throws {@link EntryRefused} when the entry does not follow, or has another effect here than on its author.
    */
   apply(entry: Entry): boolean {
-    if (!this.isNext(entry)) return false;
+    return this.applyAll([entry]) > 0;
+  }
+
+  /** The same for several; returns how many this copy lacked. Only the position behind the last one is stored. */
+  applyAll(entries: readonly Entry[]): number {
+    const applied: Entry[] = [];
+    for (const entry of entries) {
+      if (!this.isNext(entry, applied.at(-1))) continue;
+      this.runAll(entry);
+      applied.push(entry);
+    }
+    const last = applied.at(-1);
+    if (last) this.advance(last);
+    return applied.length;
+  }
+
+  private runAll(entry: Entry): void {
     try {
       for (const written of statementsOf(entry.body)) this.run(written, entry);
     } catch (error) {
       throw error instanceof BodyDamaged ? refused(entry, 'damaged', error.message) : error;
     }
-    this.advance(entry);
-    return true;
   }
 
-  /** False when this copy already has the entry. Throws {@link EntryRefused} when it does not follow. */
-  isNext(entry: Entry): boolean {
-    const here = this.position();
+  /**
+   * False when this copy already has the entry. Throws {@link EntryRefused} when it does not follow. `here`: the position, if it
+   * is not stored yet.
+   */
+  isNext(entry: Entry, here: Position = this.position()): boolean {
     if (entry.number < here.number || (entry.number === here.number && entry.id === here.id)) return false;
     this.requireNext(entry, here);
     return true;

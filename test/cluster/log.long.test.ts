@@ -210,19 +210,20 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     t.ok(id);
 
     const a = await openNode(t, postgres.url, { node: 'a', patienceMs: 500 });
-    const told = { role: 'dns', version: '1', schema: 1, knows: 1, applied: 1, report: '{}' };
+    const told = { role: 'dns', version: '1', schema: 1, knows: 1, applied: 1, appliedId: '', report: '{}' };
     await tellNode(a.log.teller, { ...told, name: 'a' });
     await tellNode(log.teller, { ...told, name: 'dns' });
     for (const name of ['a', 'new', 'DNS']) {
       const refused = { message: `role follower is not node ${name}` };
       await t.rejects(tellNode(log.teller, { ...told, name, applied: 9 }), refused);
     }
+    await t.rejects(tellNode(log.teller, { ...told, name: 'dns', role: 'all' }), /role follower does not write/);
     const attacker = createConnection({ url, name: 'attacker', clock });
     t.teardown(() => attacker.close());
     const table = 'zoneplane.nodes';
     for (const text of [
       `UPDATE ${table} SET applied = 0`,
-      `INSERT INTO ${table} SELECT 'x', role, version, schema, knows, applied, beat, report, seen_at FROM ${table}`,
+      `INSERT INTO ${table} SELECT 'x', role, version, schema, knows, applied, applied_id, beat, report, seen_at FROM ${table}`,
       `DELETE FROM ${table}`,
       `INSERT INTO zoneplane.followers VALUES ('follower', 'a')`,
       `LOCK TABLE ${table} IN ROW EXCLUSIVE MODE`,

@@ -351,6 +351,9 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     const kept = await add(a, '?wait=insync');
     const last = await position();
     const lost = await add(b, '?wait=insync');
+    await postgres.query(`DELETE FROM zoneplane.entries WHERE number > ${last}`);
+    await until(async () => (await add(a, '?wait=insync')).told === 'INSYNC', 'all nodes had it: it is appended again');
+    for (const node of [a, b, c]) t.ok(await serves(node, lost.name)(), `nothing is lost on ${node.name}`);
     const before = await serial();
     let silent = 0;
     let watching = true;
@@ -362,7 +365,10 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
         }
       }),
     );
-    await postgres.query(`DELETE FROM zoneplane.entries WHERE number > ${last}`);
+    await postgres.query(`DELETE FROM zoneplane.entries WHERE number > ${last};
+      INSERT INTO zoneplane.entries (number, id, after, schema, parts, node, body, digest)
+      SELECT ${last + 1}, 'other', id, schema, 0, 'x', '\\x01', zoneplane.digest_of(${last + 1}, 'other', id, schema, 0, '\\x01')
+      FROM zoneplane.entries WHERE number = ${last}`);
     for (const node of [a, b, c]) {
       const isGone = async () => (await node.ask(`${lost.name}.cluster.test`))?.length === 0;
       await until(isGone, `${node.name} begins anew`, () => node.program().printed());
@@ -372,6 +378,11 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     watching = false;
     await watch;
     t.equal(silent, 0, 'no question was left without its answer');
+    const printed = await b.command('cluster', 'lost');
+    t.match(printed, {
+      code: 1,
+      out: new RegExp(`\\+ ${lost.name}\\.cluster\\.test\\.\\s\\d+\\sIN\\sA\\s${addressOf(lost.name)}`),
+    });
     await until(async () => (await serial()) > before + 100_000);
     t.pass('secondaries take the zone, although they may have seen what was lost');
   });

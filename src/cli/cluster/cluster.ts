@@ -29,6 +29,7 @@ import { unlockVault } from '../../vault/unlock.js';
 import { type CommandContext, example } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 import { CLUSTER_SETTINGS, requireClusterUrl, withLog } from './connect.js';
+import { addLost } from './lost.js';
 import { addMigrate } from './migrate.js';
 import { addRoles, type FollowerOptions, type FollowerRole, followerOf, nodesOption } from './roles.js';
 import { addSettings } from './serving.js';
@@ -43,6 +44,7 @@ export function addClusterCommands(program: Command, context: CommandContext): v
   addSnapshot(cluster, context);
   addRoles(cluster, context);
   addMigrate(cluster, context);
+  addLost(cluster, context);
   addSettings(cluster, context);
 }
 

@@ -4,6 +4,7 @@ import { UserError } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { MetricSample } from '../../base/metrics.js';
 import { systemRandom } from '../../base/random.js';
+import { recoverLost } from '../../cluster/lost-entries.js';
 import type { MigrationTime } from '../../cluster/migration.js';
 import { claimName } from '../../cluster/nodes.js';
 import { isToBeReplaced, type OpenCopy, openCopy } from '../../cluster/open-copy.js';
@@ -83,7 +84,7 @@ export async function joinCluster(options: MemberOptions, url: string): Promise<
     for (const listener of listeners) listener(news);
   };
   const name = nodeName(settings);
-  const { store, log, wasReplaced, lostEntries, refusal } = await openCopy({
+  const { store, log, recent, wasReplaced, lostEntries, refusal } = await openCopy({
     url,
     node: name,
     clock,
@@ -106,7 +107,13 @@ export async function joinCluster(options: MemberOptions, url: string): Promise<
   }
   const replica = followLog({
     ...{ store, log, clock, logger, onDiverged: options.onDiverged },
-    isToBeReplaced: (found) => isToBeReplaced(log, found, refusal),
+    async isToBeReplaced(found) {
+      if (found.reason === 'history') {
+        const parts = { store, log, recent, node: name, appends: role === 'all', clock, logger };
+        if (await recoverLost(parts)) return false;
+      }
+      return isToBeReplaced(log, found, refusal);
+    },
   });
   listeners.push((news) => {
     if (news === 'up' || isNewEntry(news, store)) replica.wake();

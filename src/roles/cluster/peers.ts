@@ -145,7 +145,7 @@ function startReporter(member: ClusterMember, version: string, clock: Clock, tol
     telling = true;
     lastMs = steadyMs(clock);
     const report = JSON.stringify(told());
-    const applied = store.position().number;
+    const { number: applied, id: appliedId } = store.position();
     // When PostgreSQL is away, the next heartbeat tells.
     await tellNode(log.teller, {
       name,
@@ -154,6 +154,7 @@ function startReporter(member: ClusterMember, version: string, clock: Clock, tol
       schema: schemaVersion(store),
       knows: SCHEMA_VERSION,
       applied,
+      appliedId,
       report,
     }).catch(() => {});
     telling = false;
