@@ -9,6 +9,7 @@ import {
   authenticateSession,
   authenticateToken,
 } from '../control/access/authentication.js';
+import { noteRefusedSignIn } from '../control/access/refused-sign-ins.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import { failure } from './errors.js';
 import type { Caller } from './request.js';
@@ -66,6 +67,7 @@ export async function authenticate(base: ContextBase, request: FastifyRequest): 
       : await authenticateKey(base, credential.email, secret, request.clientAddress);
   if (found.ok) return { actor: found.actor, key: found.key, scheme };
   if (found.reason === 'location') throw failure('wrongLocation', { address: request.clientAddress });
+  if (found.reason === 'unknown') noteRefusedSignIn(base, { reason: 'unknown', address: request.clientAddress });
   if (scheme === 'key') throw await refuseKey(base, secret, request.clientAddress);
   throw failure(request.routeOptions.config?.verifiesToken ? 'invalidToken' : 'unknownToken');
 }

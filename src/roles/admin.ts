@@ -53,6 +53,7 @@ import { explainStart } from './process/store-failure.js';
 import { createReadiness, heldZonesOf, type ReadinessGate } from './readiness.js';
 import { startListeners } from './services/admin-listeners.js';
 import { startBucketApplication } from './services/bucket-application.js';
+import { startWarnings } from './services/conditions.js';
 import { giveUpSpare, startDiskRoom } from './services/disk.js';
 import { startHostnames } from './services/hostnames.js';
 import { createIncoming } from './services/incoming.js';
@@ -63,7 +64,6 @@ import { startOwnCertificate } from './services/own-certificate.js';
 import { ownSamples } from './services/own-samples.js';
 import { type S3Parts, startS3Door } from './services/s3-door.js';
 import { startScheduledBackups } from './services/scheduled-backups.js';
-import { createWarningWatch } from './services/warnings.js';
 
 export interface AdminOptions extends RoleContext {
   /** Whether the DNS process runs separately: readiness then covers only this process. */
@@ -121,7 +121,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
     const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
     const readers = startReaders(options, base, lifecycle);
-    const warnings = createWarningWatch({ ...options, readers, heldZones, ...hearing.ofCluster });
+    const warnings = startWarnings({ ...options, readers, heldZones, ...hearing.ofCluster }, base, lifecycle);
     const shared = [turns, readers, lookUps, base.disk, await startScheduledBackups(options, store, lifecycle)];
     const services = [...shared, warnings, ...doors.measured, edge, resolverMetrics, refresher, incoming];
     const measured = [requestMetrics, runner, ...hearing.parts, ...services];

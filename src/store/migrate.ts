@@ -11,6 +11,7 @@ import { resignedZones } from './migrations/0203-resigned-zones.js';
 import { events } from './migrations/0210-events.js';
 import { uploads } from './migrations/0211-uploads.js';
 import { orderStarts } from './migrations/0212-order-starts.js';
+import { openConditions } from './migrations/0213-open-conditions.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { FIRST_SCHEMA } from './schema/schema.js';
@@ -25,6 +26,7 @@ const MIGRATIONS: readonly Migration[] = [
   events,
   uploads,
   orderStarts,
+  openConditions,
 ];
 
 /** The schema version after all migrations. */

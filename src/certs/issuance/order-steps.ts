@@ -1,7 +1,10 @@
 /** The steps of an existing order: its challenges, proof of control, the CSR, and the certificate. */
 import { createPrivateKey } from 'node:crypto';
+import { uuidOctets } from '../../base/bytes.js';
 import { planCertifiedNames } from '../../control/certificates/certified-names.js';
 import { commit } from '../../control/kernel/commit.js';
+import type { EventEntry } from '../../control/kernel/event.js';
+import { printInstant } from '../../control/rules/instant.js';
 import { schedule } from '../../jobs/schedule.js';
 import { insertIssued, removeIssued } from '../../store/certs/issued.js';
 import {
@@ -15,7 +18,9 @@ import {
   submitChallenge,
 } from '../../store/certs/orders.js';
 import { findRequestById, type RequestRow, updateRequest } from '../../store/certs/requests.js';
+import type { Store } from '../../store/driver.js';
 import { CERTIFICATE_KEYS, ORDER_KEYS } from '../../store/sealed-columns.js';
+import { findZone } from '../../store/zones/zones.js';
 import {
   type Authority,
   type AuthorityName,
@@ -262,6 +267,7 @@ async function download(step: Step, { certificateUrl }: Order): Promise<void> {
     const private_key = vault.seal(CERTIFICATE_KEYS, id, plain);
     const about = { ...issuedRow(row, chain), names: row.names };
     insertIssued(store, { ...about, id, private_key, authority: order.authority, uploaded: 0, renewal: row.renewal });
+    draft.event(issuedEvent(store, row, order.authority, chain.notAfterMs));
     const settled = { status: 'active', renewal: 0, errors: '[]', refused: '[]', failures: 0 };
     updateRequest(store, row.seq, { ...settled, chosen: order.authority, renew_at: renewAt, next_at: clock.nowMs() });
     if (row.owner_kind === 'zone') planCertifiedNames(ctx, row.zone);
@@ -270,6 +276,18 @@ async function download(step: Step, { certificateUrl }: Order): Promise<void> {
       schedule(store, { kind: OWN_CERTIFICATE_JOB, subject: '', runAtMs: nowMs }, nowMs);
   });
   plain.fill(0);
+}
+
+function issuedEvent(store: Store, row: RequestRow, authority: string, notAfterMs: number): EventEntry {
+  const { id, zone, names, renewal } = row;
+  const hosts = JSON.parse(names) as string[];
+  const after = {
+    hosts,
+    certificate_authority: authority,
+    expires_on: printInstant(notAfterMs * 1000),
+    renewal: renewal === 1,
+  };
+  return { kind: 'certificate.issue', zone: findZone(store, zone), id: uuidOctets(id), name: hosts.join(', '), after };
 }
 
 /** The order cannot be completed. */

@@ -23,6 +23,7 @@ import type { ContextBase } from '../kernel/context.js';
 import type { KeyItem } from './item.js';
 import { hashSecret, keyItem } from './keys.js';
 import { isWithin } from './networks.js';
+import { noteRefusedSignIn } from './refused-sign-ins.js';
 
 export type Authentication =
   | { readonly ok: true; readonly actor: Actor; readonly key: KeyItem }
@@ -141,9 +142,13 @@ async function admit(base: ContextBase, row: KeyRow, user: UserRow, address: str
 
 function judge(base: ContextBase, row: KeyRow, user: UserRow, address: string): Authentication {
   const key = keyItem(base, row);
-  if (key.status !== 'active') return { ok: false, reason: key.status };
-  if (key.notBefore !== null && key.notBefore > base.clock.nowUs()) return { ok: false, reason: 'disabled' };
-  if (key.networks && !isWithin(key.networks, address)) return { ok: false, reason: 'location' };
+  const reason = refusalOf(base, key, address);
+  if (reason !== undefined) {
+    const { id: keyId, name: keyName } = key;
+    const actor = { userId: toHex(user.id), email: user.email, kind: row.kind, keyId, keyName };
+    noteRefusedSignIn(base, { reason, address, known: { actor, account: row.account ?? undefined } });
+    return { ok: false, reason };
+  }
   const superAdministrator = user.super_administrator === 1;
   const limited = key.accountId !== null || key.zoneIds !== null || key.policies !== null;
   const common = {
@@ -159,6 +164,16 @@ function judge(base: ContextBase, row: KeyRow, user: UserRow, address: string): 
   if (!policies) return { ok: true, key, actor: { ...common, accountIds, readOnly: key.readOnly } };
   const reach = reachOf(base.store, policies, accountIds);
   return { ok: true, key, actor: { ...common, ...reach, readOnly: key.readOnly || reach.readOnly } };
+}
+
+function refusalOf(
+  { clock }: ContextBase,
+  key: KeyItem,
+  address: string,
+): 'expired' | 'disabled' | 'location' | undefined {
+  if (key.status !== 'active') return key.status;
+  if (key.notBefore !== null && key.notBefore > clock.nowUs()) return 'disabled';
+  return key.networks && !isWithin(key.networks, address) ? 'location' : undefined;
 }
 
 /**

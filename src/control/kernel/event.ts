@@ -21,7 +21,14 @@ export const EVENT_KINDS = [
   ...(['zone.serial', 'zone_hold.create', 'zone_hold.edit', 'zone_hold.delete', 'zone_settings.edit'] as const),
   ...(['cache.purge', 'record.create', 'record.edit', 'record.replace', 'record.delete', 'record.import'] as const),
   ...(['dnssec.enable', 'dnssec.edit', 'dnssec.delete', 'dnssec.denial', 'dnssec.presigned', 'dnssec.export'] as const),
-  ...(['dnssec.rollover', 'dnssec.resign', 'dnssec.ds_seen', 'dnssec.ds_wait', 'dnssec.rollover_wait'] as const),
+  ...([
+    'dnssec.rollover',
+    'dnssec.resign',
+    'dnssec.ds_seen',
+    'dnssec.ds_wait',
+    'dnssec.rollover_wait',
+    'dnssec.wait_end',
+  ] as const),
   ...(['incoming.create', 'incoming.edit', 'incoming.delete', 'incoming.force_axfr'] as const),
   ...(['outgoing.create', 'outgoing.edit', 'outgoing.delete', 'outgoing.enable', 'outgoing.disable'] as const),
   ...(['outgoing.force_notify', 'secondary.behind', 'secondary.recover', 'universal_certificate.edit'] as const),
@@ -41,7 +48,8 @@ export const EVENT_KINDS = [
   ...(['custom_hostname.create', 'custom_hostname.edit', 'custom_hostname.delete'] as const),
   ...(['custom_hostname.activate', 'custom_hostname.move', 'fallback_origin.edit', 'fallback_origin.delete'] as const),
   ...(['certificate_pack.create', 'certificate_pack.edit', 'certificate_pack.delete'] as const),
-  ...(['certificate.issue', 'certificate.fail', 'certificate.expire', 'backup.overdue'] as const),
+  ...(['certificate.issue', 'certificate.wait', 'certificate.fail', 'certificate.expire'] as const),
+  ...(['certificate.recover', 'backup.overdue', 'backup.recover', 'warning.begin', 'warning.end'] as const),
 ] as const;
 
 export type EventKind = (typeof EVENT_KINDS)[number];
@@ -55,7 +63,7 @@ export type EventSubject =
       readonly account?: undefined;
     }
   | {
-      readonly zone?: EventZone;
+      readonly zone?: EventZone | undefined;
       /** Store number of the account, for what is of no zone. */
       readonly account?: number | undefined;
       readonly id?: Uint8Array | undefined;

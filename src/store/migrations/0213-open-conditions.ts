@@ -1,0 +1,17 @@
+/** What needs somebody since when, so that events tell of it once when it begins and once when it ends. */
+import type { Migration } from './migration.js';
+
+export const openConditions: Migration = {
+  version: 213,
+  name: 'open-conditions',
+  sql: `
+-- zone: identifier, empty for what is of no zone. since: microseconds since 1970. text: as it was when it began.
+CREATE TABLE open_conditions (
+  kind TEXT NOT NULL,
+  zone BLOB NOT NULL,
+  since INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (kind, zone)
+) STRICT, WITHOUT ROWID;
+`,
+};
