@@ -52,3 +52,32 @@ t.test('a greedy neighbour pushes out its own history and changes, not those of 
     'after a week, the oldest goes, whoever had it',
   );
 });
+
+t.test(
+  'who has most loses it, not who writes just now, and what is left of zones that are gone goes first',
+  async (t) => {
+    const { call, store, operator, token, clock, createZone } = await install(t);
+    await createAccount(operator, { name: 'Other', members: ['other@example.org'] });
+    const greedy = { headers: await token({ email: 'other@example.org' }) };
+    const theirs = (await call('POST', '/zones', { name: 'theirs.example' }, greedy)).json.result.id;
+    const mine = await createZone('mine.example');
+    const edit = (zone: string, i: number, options = {}) =>
+      call('POST', `/zones/${zone}/dns_records`, { type: 'A', name: `h${i}`, content: '192.0.2.1' }, options);
+    for (let i = 0; i < 60; i++) await edit(theirs, i, greedy);
+    for (let i = 0; i < 20; i++) await edit(mine, i);
+    const { seq } = findZoneByName(store, 'mine.example')!;
+    const prunable = (kept: number): Set<number> => {
+      const gone = entriesToPrune(store, { table: 'changes', kept, newest: 5 }, clock.nowUs());
+      const zoneOf = store.prepareTuples<[number], [number]>('SELECT zone FROM changes WHERE seq = ?');
+      return new Set(gone.map((entry) => zoneOf.get(entry)![0]));
+    };
+    const other = findZoneByName(store, 'theirs.example')!.seq;
+    t.same([...prunable(40)], [other], 'many edits just now cost nobody his week');
+    const passing = (await call('POST', '/zones', { name: 'passing.example' }, greedy)).json.result.id;
+    const gone = findZoneByName(store, 'passing.example')!.seq;
+    for (let i = 0; i < 30; i++) await edit(passing, i, greedy);
+    await call('DELETE', `/zones/${passing}`, undefined, greedy);
+    t.same([...prunable(100)], [gone]);
+    t.notOk(prunable(10).has(seq), 'even when the log has many times what it keeps');
+  },
+);

@@ -1,6 +1,6 @@
 /**
  * Which entries of a log go when it has more than it keeps. Entries that are older than a week go first, whoever's they are. Then
- * the oldest of the account that has written most lately: nobody pushes out what others did in the last week.
+ * those of zones that are gone, and the oldest of the accounts that have most: nobody pushes out what others did in the last week.
  */
 import { perStore, type Store } from '../driver.js';
 
@@ -16,8 +16,8 @@ export interface PrunedLog {
 const KEPT_US = 7 * 86_400_000_000;
 /** Entries that are removed at once. */
 const MOST_AT_ONCE = 2000;
-/** The newest entries, by which it is seen who writes most. */
-const LATELY = 2000;
+/** Entries by which it is seen who has most, at equal distances. To count all of them would keep everybody waiting. */
+const SAMPLES = 400;
 
 /** The zone of an entry, and its account; events are told apart by account alone, which is null for those of the installation. */
 const COLUMNS = {
@@ -36,9 +36,8 @@ const statementsOf = (store: Store, table: PrunedLog['table']) => {
     oldest: store.prepareTuples<[limit: number], [seq: number, atUs: number]>(
       `SELECT seq, at_us FROM ${table} ORDER BY seq LIMIT ?`,
     ),
-    lately: store.prepareTuples<[], [account: number | null, zone: Class, entries: number]>(
-      `SELECT account, zone, count(*) FROM (SELECT ${account} AS account, ${zone} AS zone FROM ${table}
-         ORDER BY seq DESC LIMIT ${LATELY}) GROUP BY account, zone ORDER BY count(*) DESC`,
+    at: store.prepareTuples<[seq: number], [account: number | null, zone: Class]>(
+      `SELECT ${account}, ${zone} FROM ${table} WHERE seq >= ? ORDER BY seq LIMIT 1`,
     ),
     ofZone: store.prepareTuples<[zone: Class, below: number, limit: number], [seq: number]>(
       `SELECT seq FROM ${table} WHERE ${zone} IS ? AND seq < ? ORDER BY seq LIMIT ?`,
@@ -62,24 +61,50 @@ export function entriesToPrune(store: Store, { table, kept, newest }: PrunedLog,
   const old = rows.filter(([, atUs]) => atUs < nowUs - KEPT_US).map(([seq]) => seq);
   if (old.length === most) return old;
   const greedy = oldestOfGreedy(store, table, last.get()![0]! - newest + 1, most - old.length);
-  const gone = new Set([...old, ...greedy]);
-  // Many who write little each: nothing can be kept of what nobody has much of.
-  if (gone.size < most && entries > 2 * kept) for (const [seq] of rows) gone.add(seq);
-  return [...gone];
+  return [...new Set([...old, ...greedy])];
 }
 
-/** The oldest entries of the account that has written most lately, in the zones where it did. */
+/** A zone, or an account in the events, and how many samples are of it. */
+interface Share {
+  readonly account: number | null;
+  readonly zone: Class;
+  samples: number;
+}
+
+/** The oldest entries of zones that are gone, and of the accounts that have no less than the mean, who has most first. */
 function oldestOfGreedy(store: Store, table: PrunedLog['table'], below: number, most: number): number[] {
-  const { lately, ofZone } = statements(store)[table];
-  // What other logs have of zones that are gone belongs to nobody.
-  const rows = lately.all().filter(([account]) => account !== null || table === 'events');
+  const { ofZone } = statements(store)[table];
+  const shares = sharesOf(store, table);
   const totals = new Map<number | null, number>();
-  for (const [account, , entries] of rows) totals.set(account, (totals.get(account) ?? 0) + entries);
-  const [greedy] = [...totals].sort(([, a], [, b]) => b - a)[0] ?? [];
+  for (const { account, samples } of shares) totals.set(account, (totals.get(account) ?? 0) + samples);
+  const mean = shares.reduce((sum, { samples }) => sum + samples, 0) / totals.size;
+  const isGone = (account: number | null): boolean => account === null && table !== 'events';
+  const rankOf = (account: number | null): number =>
+    isGone(account) ? Number.POSITIVE_INFINITY : totals.get(account)!;
+  const greedy = [...totals.keys()].filter((account) => rankOf(account) >= mean).sort((a, b) => rankOf(b) - rankOf(a));
   const found: number[] = [];
-  for (const [account, zone] of rows) {
-    if (account !== greedy || found.length >= most) continue;
-    for (const [seq] of ofZone.all(zone, below, most - found.length)) found.push(seq);
+  for (const one of greedy) {
+    const zones = shares.filter(({ account }) => account === one).sort((a, b) => b.samples - a.samples);
+    for (const { zone } of zones) {
+      if (found.length >= most) return found;
+      for (const [seq] of ofZone.all(zone, below, most - found.length)) found.push(seq);
+    }
   }
   return found;
+}
+
+function sharesOf(store: Store, table: PrunedLog['table']): Share[] {
+  const { oldest, last, at } = statements(store)[table];
+  const first = oldest.all(1)[0]?.[0] ?? 0;
+  const step = (last.get()![0]! - first) / SAMPLES;
+  const shares = new Map<string, Share>();
+  for (let i = 0; i <= SAMPLES; i++) {
+    const row = at.get(Math.floor(first + i * step));
+    if (!row) continue;
+    const [account, zone] = row;
+    const share = shares.get(`${account} ${zone}`) ?? { account, zone, samples: 0 };
+    share.samples++;
+    shares.set(`${account} ${zone}`, share);
+  }
+  return [...shares.values()];
 }
