@@ -1,6 +1,13 @@
 /** Who has signed a request, and what the token behind the access key may do. */
 import { toHex } from '../base/bytes.js';
 import { requireBucket } from '../bucket/access.js';
+import {
+  LONGEST_TTL,
+  readSessionToken,
+  type TemporaryClaims,
+  type TemporaryWish,
+  withinLimits,
+} from '../bucket/credentials/session-token.js';
 import { authenticateAccessKey, authenticateAgain, findAccessKey } from '../control/access/authentication.js';
 import { chooseAccount, mayUseBuckets, permitted, requireWriter } from '../control/guard/access.js';
 import type { Actor } from '../control/guard/actor.js';
@@ -10,6 +17,7 @@ import type { KeyRow } from '../store/access/keys.js';
 import type { BucketRow } from '../store/objects/buckets.js';
 import { VaultError } from '../vault/errors.js';
 import { S3Error } from './errors.js';
+import { SKEW_MS } from './signature/verify.js';
 
 export interface Caller {
   readonly context: Context;
@@ -17,15 +25,24 @@ export interface Caller {
   readonly accountId: string;
   /** Throws unless the token may still do what it asked for; inside the write that does it. */
   readonly stillMay: () => void;
-  /** Throws 403 unless the token may do it. `bucket`: the name of one; undefined: the account's buckets. */
-  permit(area: Area, level: Level, bucket?: string): void;
-  /** Whether `permit` throws. */
-  may(area: Area, level: Level, bucket?: string): boolean;
+  /**
+   * Throws 403 unless the token may do it. `bucket`: the name of one; undefined: the account's buckets. `place`: the key, or the
+   * beginning of keys, that is asked for.
+   */
+  permit(area: Area, level: Level, bucket?: string, place?: Place): void;
+  /** The same for buckets, as an answer. */
+  may(area: Area, level: Level, bucket: string): boolean;
+  /** Throws 403 for an operation that temporary credentials leave out. */
+  permitAction(name: string): void;
 }
+
+export type Place = Pick<TemporaryWish, 'key' | 'prefix'>;
 
 export interface AccessKey {
   readonly row: KeyRow;
   readonly secret: string;
+  /** Of temporary credentials. */
+  readonly claims?: TemporaryClaims;
 }
 
 /** Throws 403 for an access key that nobody can sign with. */
@@ -45,10 +62,36 @@ export function requireAccessKey(base: ContextBase, accessKeyId: string): Access
   }
 }
 
+/**
+ * The secret of temporary credentials, whose token was signed with that of their parent. Throws for a token that is forged, for
+ * another access key or host, and outside of its time.
+ */
+export function requireTemporary(
+  { row, secret }: AccessKey,
+  token: string,
+  { host, nowMs }: { readonly host: string; readonly nowMs: number },
+): AccessKey {
+  const found = readSessionToken(token, secret);
+  if (!found || found.claims.parent !== toHex(row.id)) throw new S3Error('InvalidToken');
+  const { audience, issuedAt, expiresAt } = found.claims;
+  const named = audience
+    .replace(/^https?:\/\//, '')
+    .replace(/\/$/, '')
+    .toLowerCase();
+  const bare = host.toLowerCase().replace(/:\d+$/, '');
+  // The host of a bucket is below that of the endpoint.
+  const fits = [host.toLowerCase(), bare].some((name) => name === named || name.endsWith(`.${named}`));
+  if (!fits) throw new S3Error('InvalidToken', 'The token is for another host.');
+  if (nowMs >= expiresAt * 1000) throw new S3Error('ExpiredToken');
+  const isTimely = issuedAt * 1000 <= nowMs + SKEW_MS && expiresAt - issuedAt <= LONGEST_TTL;
+  if (!isTimely) throw new S3Error('InvalidToken', 'The time of the token is not valid.');
+  return { row, secret: found.secretAccessKey, claims: found.claims };
+}
+
 /** `account`: identifier of the account that the host names. Throws 403 when the token may not be used now, or from there. */
 export async function admitCaller(
   base: ContextBase,
-  { row }: AccessKey,
+  { row, claims }: AccessKey,
   request: { readonly id: string; readonly address: string; readonly account: string | undefined },
 ): Promise<Caller> {
   const { id: requestId, address } = request;
@@ -56,9 +99,11 @@ export async function admitCaller(
   if (!found.ok) throw refusedCaller(found.reason);
   const { actor } = found;
   const context: Context = { ...base, actor, requestId, source: 'api', address };
-  const accountId = toHex(chooseAccount(context, request.account).id);
-  const asked: (readonly [Area, Level, string | undefined])[] = [];
-  const permit = (by: Actor, area: Area, level: Level, bucket: string | undefined): void => {
+  const accountId = toHex(chooseAccount(context, request.account ?? claims?.account).id);
+  if (claims && claims.account !== accountId) throw new S3Error('AccessDenied');
+  const asked = new Map<string, readonly [Area, Level, string | undefined]>();
+  const permit = (by: Actor, area: Area, level: Level, bucket: string | undefined, place: Place = {}): void => {
+    if (claims && !withinLimits(claims, { area, level, bucket, ...place })) throw new S3Error('AccessDenied');
     if (!mayUseBuckets(by) || !by.accountIds.includes(accountId)) throw new S3Error('AccessDenied');
     if (level === 'write') requireWriter(by);
     permitted(by, area, level, { account: accountId, ...(bucket !== undefined && { bucket: `default_${bucket}` }) });
@@ -66,9 +111,9 @@ export async function admitCaller(
   return {
     context,
     accountId,
-    permit(area, level, bucket) {
-      permit(actor, area, level, bucket);
-      asked.push([area, level, bucket]);
+    permit(area, level, bucket, place) {
+      permit(actor, area, level, bucket, place);
+      asked.set(`${area} ${level} ${bucket}`, [area, level, bucket]);
     },
     may(area, level, bucket) {
       try {
@@ -78,10 +123,14 @@ export async function admitCaller(
         return false;
       }
     },
+    permitAction(name) {
+      if (claims?.actions && !claims.actions.includes(name)) throw new S3Error('AccessDenied');
+    },
     stillMay() {
+      if (claims && base.clock.nowMs() >= claims.expiresAt * 1000) throw new S3Error('ExpiredToken');
       const now = authenticateAgain(base, row, address);
       if (!now.ok) throw refusedCaller(now.reason);
-      for (const [area, level, bucket] of asked) permit(now.actor, area, level, bucket);
+      for (const [area, level, bucket] of asked.values()) permit(now.actor, area, level, bucket);
     },
   };
 }

@@ -90,6 +90,7 @@ const TRANSLATED: Readonly<Record<string, S3Code>> = {
   'objects.tooManyOpen': 'SlowDown',
   'objects.storageAway': 'ServiceUnavailable',
   'objects.tooLarge': 'EntityTooLarge',
+  'accounts.missing': 'AccessDenied',
   'buckets.exists': 'BucketAlreadyOwnedByYou',
   'buckets.badName': 'InvalidBucketName',
   'buckets.missing': 'NoSuchBucket',

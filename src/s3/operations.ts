@@ -149,7 +149,12 @@ export function chooseOperation(method: string, target: Target, headers: Fields)
 export async function perform(operation: Operation, request: S3Request): Promise<void> {
   const { target, caller, headers } = request;
   const { bucket, key } = target;
-  if (bucket !== undefined) caller.permit(operation.area, operation.level, bucket);
+  caller.permitAction(operation.name);
+  const place = key === undefined && operation.name.startsWith('List') ? { prefix: prefixOf(target) } : { key };
+  if (bucket !== undefined) caller.permit(operation.area, operation.level, bucket, place);
   refuseUnknown(headers, caller.accountId);
   await operation.run(request, bucket ?? '', key ?? '');
 }
+
+/** The beginning of the keys that a list is about. */
+const prefixOf = ({ query }: Target): string => parameterOf(query, 'prefix') ?? '';

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { cutStalledConnections, keepWhileAnswering } from '../base/stalled-connections.js';
 import { answerSender, isSending } from '../bucket/refuse-sender.js';
 import { clientAddress } from '../http/forwarded.js';
-import { admitCaller, requireAccessKey } from './caller.js';
+import { admitCaller, requireAccessKey, requireTemporary } from './caller.js';
 import { S3Error, s3ErrorOf } from './errors.js';
 import { chooseOperation, perform } from './operations.js';
 import type { DoorOptions, Fields, S3Request } from './request.js';
@@ -104,10 +104,10 @@ async function serve(
   const authorization = readAuthorization(raw, target.query);
   if (!authorization) throw new S3Error('AccessDenied');
   requireTimely(authorization, clock.nowMs());
-  if (authorization.sessionToken !== undefined) {
-    throw new S3Error('NotImplemented', 'Temporary credentials are not implemented.');
-  }
-  const accessKey = requireAccessKey(base, authorization.accessKeyId);
+  const parent = requireAccessKey(base, authorization.accessKeyId);
+  const { sessionToken } = authorization;
+  const now = { host: raw.headers.host!, nowMs: clock.nowMs() };
+  const accessKey = sessionToken === undefined ? parent : requireTemporary(parent, sessionToken, now);
   const signed = verifySignature(raw, target, authorization, keys.keyOf(accessKey.secret, authorization));
   const peer = raw.socket.remoteAddress ?? '';
   const address = clientAddress(peer, raw.headers, options.trustedProxies);

@@ -103,7 +103,7 @@ export async function copyObject(request: S3Request, name: string, key: string):
 /** The source of a copy, if the caller may read it and its conditions hold; to be closed. */
 export async function openSource({ options, headers, caller, raw }: S3Request): Promise<OpenObject> {
   const source = readCopySource(headers);
-  caller.permit('objects', 'read', source.bucket);
+  caller.permit('objects', 'read', source.bucket, { key: source.key });
   const from = requireBucketNamed(caller, source.bucket);
   const found = await options.objects.open(from.seq, source.key, raw.socket.remoteAddress ?? '');
   if (!found) throw objectFailure('missing');
@@ -172,6 +172,7 @@ export async function deleteObjects(request: S3Request, bucket: BucketRow): Prom
   const deletions = entries.map((entry): Deletion => {
     const key = textOf(entry, 'Key');
     if (key === undefined || key === '') throw new S3Error('MalformedXML', 'An object has no key.');
+    caller.permit('objects', 'write', bucket.name, { key });
     return { key, error: faultOf(key, textOf(entry, 'VersionId'), textOf(entry, 'ETag')) };
   });
   const keys = deletions.filter(({ error }) => error === undefined).map(({ key }) => key);

@@ -13,8 +13,8 @@ export interface Signed {
   readonly payload: string;
 }
 
-/** Seconds by which clocks may differ. */
-const SKEW_MS = 15 * 60_000;
+/** Milliseconds by which clocks may differ. */
+export const SKEW_MS = 15 * 60_000;
 export const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
 const MOST_KEYS = 1000;
 

@@ -1,0 +1,101 @@
+/** Temporary credentials, made by hand as other libraries make them: what they may do, and forged ones. */
+import { createHash, createHmac } from 'node:crypto';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import t from 'tap';
+import { makeSessionToken } from '../../src/bucket/credentials/session-token.js';
+import { revokeKey } from '../../src/control/access/keys.js';
+import { startS3World } from '../support/s3-door.js';
+
+const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+t.test('what temporary credentials may do', async (t) => {
+  const { send, credentials, url, port, ctx } = await startS3World(t);
+  const account = /<ID>([0-9a-f]{32})/.exec((await send('GET', '/')).text)![1]!;
+  const now = Math.floor(Date.now() / 1000);
+  const usual = {
+    ...{ sub: account, iss: credentials.accessKeyId, aud: `127.0.0.1:${port}`, iat: now, exp: now + 600 },
+    ...{ bucket: 'pictures', scope: 'object-read-write' },
+  };
+  const sign = (
+    claims: object,
+    secret = credentials.secretAccessKey,
+    header: object = { alg: 'HS256', typ: 'JWT' },
+  ) => {
+    const content = `${encode(header)}.${encode(claims)}`;
+    const jwt = `${content}.${createHmac('sha256', secret).update(content).digest('base64url')}`;
+    return {
+      accessKeyId: credentials.accessKeyId,
+      secretAccessKey: createHash('sha256').update(jwt).digest('hex'),
+      sessionToken: Buffer.from(`jwt/${jwt}`).toString('base64'),
+    };
+  };
+  const as = (claims: object, ...more: [string?, object?]) => {
+    const { sessionToken, ...own } = sign({ ...usual, ...claims }, ...more);
+    return (method: string, path: string, body = '', headers = {}) =>
+      send(method, path, { credentials: own, body, headers: { 'x-amz-security-token': sessionToken, ...headers } });
+  };
+  const writer = as({});
+  t.equal((await writer('PUT', '/pictures/a/b', 'x')).status, 200);
+  t.equal((await writer('GET', '/pictures/a/b')).text, 'x');
+  t.equal((await writer('GET', '/other/a')).code, 'AccessDenied', 'another bucket');
+  t.equal((await writer('PUT', '/other')).code, 'AccessDenied');
+  t.equal((await writer('DELETE', '/pictures')).code, 'AccessDenied', 'not an administrator');
+  t.match((await writer('GET', '/')).text, /<Buckets><Bucket><Name>pictures/);
+  const reader = as({ scope: 'object-read-only' });
+  t.equal((await reader('GET', '/pictures/a/b')).status, 200);
+  t.equal((await reader('PUT', '/pictures/a/b', 'y')).code, 'AccessDenied');
+  t.equal((await as({ scope: 'admin-read-write' })('DELETE', '/pictures')).code, 'BucketNotEmpty');
+  const bound = as({ paths: { prefixPaths: ['a/'], objectPaths: ['one'] } });
+  t.equal((await bound('PUT', '/pictures/one', 'x')).status, 200);
+  t.equal((await bound('PUT', '/pictures/a/c', 'x')).status, 200);
+  t.equal((await bound('PUT', '/pictures/two', 'x')).code, 'AccessDenied');
+  t.equal((await bound('GET', '/pictures?list-type=2&prefix=a/')).status, 200);
+  t.equal((await bound('GET', '/pictures?list-type=2')).code, 'AccessDenied', 'a list of all');
+  const copy = { 'x-amz-copy-source': '/pictures/two' };
+  t.equal((await bound('PUT', '/pictures/a/copy', '', copy)).code, 'AccessDenied', 'from elsewhere');
+  const body = '<Delete><Object><Key>a/c</Key></Object><Object><Key>two</Key></Object></Delete>';
+  const md5 = { 'content-md5': createHash('md5').update(body).digest('base64') };
+  t.equal((await bound('POST', '/pictures?delete=', body, md5)).code, 'AccessDenied');
+  t.equal((await bound('GET', '/pictures/a/c')).status, 200, 'nothing was deleted');
+  const named = as({ actions: ['GetObject'] });
+  t.equal((await named('GET', '/pictures/a/b')).status, 200);
+  t.equal((await named('PUT', '/pictures/a/b', 'x')).code, 'AccessDenied');
+
+  const codeOf = async (claims: object, ...more: [string?, object?]) =>
+    (await as(claims, ...more)('GET', '/pictures/a/b')).code;
+  t.equal(await codeOf({ exp: now - 1 }), 'ExpiredToken');
+  t.equal(await codeOf({ iat: now + 3600, exp: now + 7200 }), 'InvalidToken', 'of the future');
+  t.equal(await codeOf({ exp: now + 604_802 }), 'InvalidToken', 'longer than a week');
+  t.equal(await codeOf({ aud: 'elsewhere.test' }), 'InvalidToken');
+  t.equal(await codeOf({ iss: 'f'.repeat(32) }), 'InvalidToken');
+  t.equal(await codeOf({ scope: 'everything' }), 'InvalidToken');
+  t.equal(await codeOf({ colour: 'red' }), 'InvalidToken', 'a claim that nobody knows');
+  t.equal(await codeOf({ sub: 'f'.repeat(32) }), 'AccessDenied', 'another account');
+  t.equal(await codeOf({}, '0'.repeat(64)), 'InvalidToken', 'another secret');
+  t.equal(await codeOf({}, undefined, { alg: 'none' }), 'InvalidToken');
+  t.equal(await codeOf({}, undefined, { alg: 'RS256' }), 'InvalidToken');
+  const { sessionToken } = sign(usual);
+  const unsigned = (sent: { headers: Record<string, string> }): void =>
+    void (sent.headers['x-amz-security-token'] = sessionToken);
+  t.equal((await send('GET', '/pictures/a/b', { change: unsigned })).code, 'AccessDenied', 'not signed');
+
+  const claims = {
+    account,
+    parent: credentials.accessKeyId,
+    audience: '127.0.0.1',
+    issuedAt: now,
+    expiresAt: now + 60,
+  };
+  const made = makeSessionToken(
+    { ...claims, bucket: 'pictures', permission: 'object-read-write' },
+    credentials.secretAccessKey,
+  );
+  const client = new S3Client({
+    ...{ endpoint: url, region: 'auto', forcePathStyle: true, maxAttempts: 1 },
+    credentials: { accessKeyId: credentials.accessKeyId, ...made },
+  });
+  t.teardown(() => client.destroy());
+  await client.send(new PutObjectCommand({ Bucket: 'pictures', Key: 'sdk', Body: 'x' }));
+  await revokeKey(ctx, credentials.accessKeyId);
+  t.equal((await writer('GET', '/pictures/a/b')).code, 'InvalidAccessKeyId', 'its parent is revoked');
+});
