@@ -19,6 +19,7 @@ import {
   STORAGE_CLASSES,
   type StorageClass,
 } from '../store/objects/buckets.js';
+import { addBucketKeyCommands } from './buckets/keys.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, printInstant, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';
@@ -41,6 +42,7 @@ export function addBucketCommands(program: Command, context: CommandContext): vo
   addInfo(bucket, context);
   addDelete(bucket, context);
   addBind(bucket, context);
+  addBucketKeyCommands(bucket, context);
 }
 
 /** Where a bucket is looked for; the same flags everywhere. */

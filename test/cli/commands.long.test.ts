@@ -130,6 +130,8 @@ t.test('each command has an example', async (t) => {
     ['backup'],
     ...['rotate', 'status'].map((name) => ['vault', name]),
     ['job', 'list'],
+    ['bucket', 'key', 'create'],
+    ['bucket', 'link'],
     ...['list', 'show', 'create', 'refresh', 'delete', 'allow'].map((name) => ['hostname', name]),
     ...['add', 'print', 'status'].map((name) => ['secondary', name]),
     ...['create', 'list', 'delete'].map((name) => ['tsig', name]),

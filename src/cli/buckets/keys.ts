@@ -1,0 +1,201 @@
+/** `zoneplane bucket key` and `bucket link`: credentials of S3 clients, and links that hold for a time. */
+import { type Command, Option } from 'commander';
+import { toHex } from '../../base/bytes.js';
+import { UserError } from '../../base/errors.js';
+import { requireBucket } from '../../bucket/access.js';
+import { isObjectKey } from '../../bucket/object-store.js';
+import type { Settings } from '../../config/schema.js';
+import { authenticateAgain } from '../../control/access/authentication.js';
+import { createKey } from '../../control/access/keys.js';
+import { secretAccessKeyOf } from '../../control/access/secret-access-keys.js';
+import { decide, type Level, PERMISSION_GROUPS } from '../../control/guard/permissions.js';
+import type { Context } from '../../control/kernel/context.js';
+import { presign } from '../../s3/signature/presign.js';
+import { findAccount } from '../../store/access/accounts.js';
+import { allKeys, type KeyRow } from '../../store/access/keys.js';
+import type { BucketRow } from '../../store/objects/buckets.js';
+import { wholeNumber } from '../arguments.js';
+import { type CommandContext, example } from '../command.js';
+import { DATA_SETTINGS, printInstant, withControl } from '../control.js';
+import { addSettingOptions } from '../settings.js';
+
+interface KeyOptions {
+  readonly account?: string;
+  readonly readOnly?: boolean;
+  readonly days?: number;
+  readonly endpoint?: string;
+  readonly json?: boolean;
+}
+
+interface LinkOptions {
+  readonly account?: string;
+  readonly expires: number;
+  readonly method: 'GET' | 'PUT';
+  readonly key?: string;
+  readonly endpoint?: string;
+  readonly json?: boolean;
+}
+
+/** In seconds: a week. */
+const LONGEST_LINK = 604_800;
+
+export function addBucketKeyCommands(bucket: Command, context: CommandContext): void {
+  addKeyCreate(bucket.command('key').description('credentials of S3 clients'), context);
+  addLink(bucket, context);
+}
+
+/** Where clients reach the S3 API, as the settings say it. */
+function endpointOf({ s3Host, s3Port, s3TlsPort, s3Domain }: Settings, given: string | undefined): URL {
+  try {
+    const host = s3Domain ?? (s3Host.includes(':') ? `[${s3Host}]` : s3Host);
+    return new URL(given ?? (s3TlsPort === undefined ? `http://${host}:${s3Port}` : `https://${host}:${s3TlsPort}`));
+  } catch {
+    throw new UserError(`${given} is no URL`, 'Name the endpoint as clients do, such as https://s3.example.com.', 2);
+  }
+}
+
+function resourceOf({ store }: Context, { account, jurisdiction, name }: BucketRow): string {
+  return `${toHex(findAccount(store, account)!.id)}_${jurisdiction}_${name}`;
+}
+
+function addKeyCreate(key: Command, { terminal, environment }: CommandContext): void {
+  const create = key
+    .command('create')
+    .description('create credentials for one bucket, and print them once')
+    .argument('<bucket>', 'name of the bucket')
+    .option('--account <id>', 'account it belongs to (default: the first)')
+    .option('--read-only', 'allow reading and listing only')
+    .option('--days <count>', 'let them expire after this many days', wholeNumber(1, 36_500, 'days'))
+    .option('--endpoint <url>', 'where clients reach the S3 API (default: as the settings say)')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane bucket key create pictures --read-only'));
+  addSettingOptions(create, DATA_SETTINGS).action(async (name: string, options: KeyOptions) => {
+    const made = await withControl(create, environment, async (context, settings, unlock) => {
+      const endpoint = endpointOf(settings, options.endpoint);
+      const bucket = requireBucket(context, options.account, name, 'default');
+      await unlock();
+      const level = options.readOnly ? 'Read' : 'Write';
+      const group = PERMISSION_GROUPS.find((entry) => entry.name === `Workers R2 Storage Bucket Item ${level}`)!;
+      const resource = `com.cloudflare.edge.r2.bucket.${resourceOf(context, bucket)}`;
+      const { days } = options;
+      const { key, secret } = await createKey(context, {
+        ...{ name: `S3: ${name}`, kind: 'token', email: settings.adminEmail },
+        policies: [{ effect: 'allow', permission_groups: [{ id: group.id }], resources: { [resource]: '*' } }],
+        ...(days !== undefined && { expiresAt: context.clock.nowUs() + days * 86_400_000_000 }),
+      });
+      const secretAccessKey = secretAccessKeyOf(secret);
+      return {
+        endpoint: endpoint.origin,
+        id: key.id,
+        secretAccessKey,
+        expiresAt: key.expiresAt,
+        isOff: settings.s3 === 'off',
+      };
+    });
+    const { endpoint, id, secretAccessKey, expiresAt } = made;
+    if (options.json) {
+      const expires_on = expiresAt === null ? null : printInstant(expiresAt);
+      terminal.json({
+        endpoint,
+        access_key_id: id,
+        secret_access_key: secretAccessKey,
+        region: 'auto',
+        bucket: name,
+        expires_on,
+      });
+    } else for (const line of linesOf(name, made)) terminal.print(line);
+    terminal.complain(`The secret is shown once. Revoke it with \`zoneplane key revoke ${id}\`.`);
+    if (made.isOff) terminal.complain('The S3 API is off (--s3 off), so nobody can use them.');
+  });
+}
+
+function linesOf(
+  bucket: string,
+  {
+    endpoint,
+    id,
+    secretAccessKey,
+  }: { readonly endpoint: string; readonly id: string; readonly secretAccessKey: string },
+): string[] {
+  return [
+    `endpoint            ${endpoint}`,
+    `access key ID       ${id}`,
+    `secret access key   ${secretAccessKey}`,
+    '',
+    '# aws',
+    `export AWS_ACCESS_KEY_ID=${id}`,
+    `export AWS_SECRET_ACCESS_KEY=${secretAccessKey}`,
+    'export AWS_DEFAULT_REGION=auto',
+    `aws --endpoint-url ${endpoint} s3 ls s3://${bucket}`,
+    '',
+    '# rclone.conf',
+    `[${bucket}]`,
+    'type = s3',
+    'provider = Other',
+    `access_key_id = ${id}`,
+    `secret_access_key = ${secretAccessKey}`,
+    `endpoint = ${endpoint}`,
+    'region = auto',
+    'no_check_bucket = true',
+  ];
+}
+
+function addLink(bucket: Command, { terminal, environment }: CommandContext): void {
+  const link = bucket
+    .command('link')
+    .description('print a link with which anybody may read one object for a time')
+    .argument('<bucket>', 'name of the bucket')
+    .argument('<object>', 'key of the object')
+    .option('--account <id>', 'account it belongs to (default: the first)')
+    .option('--expires <seconds>', 'how long it holds', wholeNumber(1, LONGEST_LINK, 'seconds'), 3600)
+    .addOption(new Option('--method <method>', 'PUT: to upload it').choices(['GET', 'PUT']).default('GET'))
+    .option('--key <id>', 'token that signs it (default: one that may do no more than needed, if there is one)')
+    .option('--endpoint <url>', 'where clients reach the S3 API (default: as the settings say)')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane bucket link pictures cat.jpg --expires 600'));
+  addSettingOptions(link, DATA_SETTINGS).action(async (name: string, key: string, options: LinkOptions) => {
+    const { expires, method } = options;
+    if (key === '' || !isObjectKey(key)) throw new UserError('a key has 1 to 1024 octets', undefined, 2);
+    const made = await withControl(link, environment, async (context, settings) => {
+      const found = requireBucket(context, options.account, name, 'default');
+      const row = chooseSigner(context, found, method === 'GET' ? 'read' : 'write', options.key);
+      const secretAccessKey = context.secretAccessKeys!.open(row.id, row.s3_secret!);
+      const nowMs = context.clock.nowMs();
+      const endpoint = endpointOf(settings, options.endpoint);
+      const signer = { accessKeyId: toHex(row.id), secretAccessKey };
+      return {
+        url: presign({ ...signer, method, endpoint, bucket: name, key, expires, nowMs }),
+        signer: signer.accessKeyId,
+      };
+    });
+    if (options.json) terminal.json({ url: made.url, method, expires, access_key_id: made.signer });
+    else {
+      terminal.print(made.url);
+      terminal.complain(`It ends earlier when the token is revoked: \`zoneplane key revoke ${made.signer}\`.`);
+    }
+  });
+}
+
+/** A token whose secret is kept, which may do it from everywhere; one for the bucket alone before others. */
+function chooseSigner(context: Context, bucket: BucketRow, level: Level, wanted: string | undefined): KeyRow {
+  const [account, ...rest] = resourceOf(context, bucket).split('_');
+  const target = { account: account!, bucket: rest.join('_') };
+  const fitting = allKeys(context.store).filter((row) => {
+    if (row.s3_secret === null || row.networks !== null || (wanted !== undefined && toHex(row.id) !== wanted))
+      return false;
+    const found = authenticateAgain(context, row, '127.0.0.1');
+    if (!found.ok || !found.actor.accountIds.includes(target.account)) return false;
+    if (level === 'write' && found.actor.readOnly) return false;
+    // Clients use the first account of a token.
+    if (found.actor.accountIds[0] !== target.account) return false;
+    return !found.actor.policies || decide(found.actor.policies, 'objects', level, target).allowed;
+  });
+  const [first] = [...fitting.filter(({ policies }) => policies !== null), ...fitting];
+  if (first) return first;
+  throw new UserError(
+    wanted === undefined
+      ? 'there is no token that could sign the link'
+      : `no token ${wanted} could sign the link: it needs a secret for S3, permission, and no limit to networks`,
+    `Make one with \`zoneplane bucket key create ${bucket.name}${level === 'read' ? ' --read-only' : ''}\`.`,
+  );
+}
