@@ -28,6 +28,7 @@ import type { WarningSource } from './overview/warnings.js';
 import { purgeCacheRoutes } from './purge-cache/routes.js';
 import { type ApplicationFacts, bucketApplicationRoutes } from './r2-application/routes.js';
 import { absentBucketRoutes } from './r2-buckets/absent-routes.js';
+import { credentialRoutes } from './r2-credentials/routes.js';
 import { bucketDomainRoutes } from './r2-domains/routes.js';
 import { objectBodyRoutes } from './r2-objects/body-routes.js';
 import { objectRoutes } from './r2-objects/routes.js';
@@ -63,6 +64,7 @@ export interface RouteParts {
   readonly readCluster: (() => Promise<Cluster>) | undefined;
   readonly warnings: WarningSource;
   readonly application: ApplicationFacts | undefined;
+  readonly s3Host: string;
 }
 
 export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
@@ -88,6 +90,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   bucketDomainRoutes,
   bucketApplicationRoutes,
   absentBucketRoutes,
+  credentialRoutes,
   objectRoutes,
   objectBodyRoutes,
   fallbackRoutes,

@@ -82,6 +82,8 @@ export interface ApiOptions {
   readonly readCluster?: () => Promise<Cluster>;
   /** The bucket application; absent: it is nowhere. */
   readonly application?: ApplicationFacts;
+  /** Host and port of the S3 API; absent: as it is by default. */
+  readonly s3Host?: string;
   /** Whether threads answer requests that may read for long. */
   readonly readers?: Readers;
   /** In a cluster: the copy that requests read. */
@@ -270,12 +272,12 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions, assets: Asset
 }
 
 async function registerVersion4(scope: FastifyInstance, options: ApiOptions): Promise<void> {
-  const { base, objects, hostnames, propagation, readCluster, application } = options;
+  const { base, objects, hostnames, propagation, readCluster, application, s3Host = 'localhost:8055' } = options;
   const { certificates } = hostnames;
   scope.addHook('onRoute', requireArea);
   const declared = declaredMethods(scope);
   const parts: RouteParts = {
-    ...{ objects, hostnames, certificates, propagation, readCluster, application },
+    ...{ objects, hostnames, certificates, propagation, readCluster, application, s3Host },
     contextOf: makeContextOf(base),
     exportApart: options.readers?.export,
     services: { vault: certificates.vault },

@@ -127,7 +127,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const measured = [requestMetrics, runner, ...hearing.parts, ...services];
     const api = buildApi({
       ...{ objects, hostnames, version, propagation, activity, requestMetrics, readers, ...warnings },
-      ...{ base: { ...base, log: apiLog }, application: doors.application },
+      ...{ base: { ...base, log: apiLog }, application: doors.application, s3Host: doors.s3.host },
       host: settings.adminHost,
       readiness: gate.readiness,
       ...hearing.ofCluster,

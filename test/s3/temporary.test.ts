@@ -2,14 +2,15 @@
 import { createHash, createHmac } from 'node:crypto';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import t from 'tap';
-import { makeSessionToken } from '../../src/bucket/credentials/session-token.js';
+import { createTemporaryCredentials } from '../../src/bucket/credentials/temporary.js';
+import { authenticateAccessKey, findAccessKey } from '../../src/control/access/authentication.js';
 import { revokeKey } from '../../src/control/access/keys.js';
 import { startS3World } from '../support/s3-door.js';
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 t.test('what temporary credentials may do', async (t) => {
-  const { send, credentials, url, port, ctx } = await startS3World(t);
+  const { send, credentials, url, port, ctx, makeKey } = await startS3World(t);
   const account = /<ID>([0-9a-f]{32})/.exec((await send('GET', '/')).text)![1]!;
   const now = Math.floor(Date.now() / 1000);
   const usual = {
@@ -79,20 +80,30 @@ t.test('what temporary credentials may do', async (t) => {
     void (sent.headers['x-amz-security-token'] = sessionToken);
   t.equal((await send('GET', '/pictures/a/b', { change: unsigned })).code, 'AccessDenied', 'not signed');
 
-  const claims = {
-    account,
-    parent: credentials.accessKeyId,
-    audience: '127.0.0.1',
-    issuedAt: now,
-    expiresAt: now + 60,
-  };
-  const made = makeSessionToken(
-    { ...claims, bucket: 'pictures', permission: 'object-read-write' },
-    credentials.secretAccessKey,
-  );
+  const found = await authenticateAccessKey(ctx, findAccessKey(ctx, credentials.accessKeyId)!, '127.0.0.1');
+  if (!found.ok) throw new Error('the token is not accepted');
+  const own = { ...ctx, actor: found.actor };
+  const wish = { bucket: 'pictures', parentAccessKeyId: credentials.accessKeyId, ttlSeconds: 60 };
+  const wanted = { ...wish, permission: 'object-read-write' as const };
+  const made = await createTemporaryCredentials(own, account, wanted, `127.0.0.1:${port}`);
+  const create = (more: object, by = own) =>
+    createTemporaryCredentials(by, account, { ...wanted, ...more }, '127.0.0.1').catch(
+      ({ key }: { key: string }) => key,
+    );
+  t.equal(await create({ bucket: 'none' }), 'buckets.missing');
+  t.equal(await create({ parentAccessKeyId: 'f'.repeat(32) }), 'accounts.keyMissing');
+  t.equal(await create({ parentAccessKeyId: (await makeKey({ kind: 'key' })).accessKeyId }), 'accounts.keyMissing');
+  const policy = { effect: 'allow' as const, resources: { [`com.cloudflare.api.account.${account}`]: '*' } };
+  const groups = { permission_groups: [{ id: 'b4992e1108244f5d8bfbd5744320c2e1' }] };
+  const few = await makeKey({ policies: [{ ...policy, ...groups }] });
+  const reading = await authenticateAccessKey(ctx, findAccessKey(ctx, few.accessKeyId)!, '127.0.0.1');
+  if (!reading.ok) throw new Error('the token is not accepted');
+  const less = { ...ctx, actor: reading.actor };
+  t.equal(await create({}, less), 'accounts.outOfScope', 'a parent that may do more than the actor');
+  t.match(await create({ parentAccessKeyId: few.accessKeyId }, less), { accessKeyId: few.accessKeyId });
   const client = new S3Client({
     ...{ endpoint: url, region: 'auto', forcePathStyle: true, maxAttempts: 1 },
-    credentials: { accessKeyId: credentials.accessKeyId, ...made },
+    credentials: made,
   });
   t.teardown(() => client.destroy());
   await client.send(new PutObjectCommand({ Bucket: 'pictures', Key: 'sdk', Body: 'x' }));

@@ -18,6 +18,8 @@ import { startSecureListener } from './secure-listener.js';
 export interface S3Door {
   /** Undefined while it does not listen. */
   readonly url: string | undefined;
+  /** Host, and port unless it is the usual one, by which clients name it. */
+  readonly host: string;
   /** What it may listen on, now or later. */
   readonly places: readonly Listener[];
   /** Looks whether it is to listen by now: something was committed. */
@@ -75,6 +77,7 @@ export async function startS3Door(options: RoleContext, parts: S3Parts): Promise
     get url() {
       return url;
     },
+    host: hostOf(settings),
     places: settings.s3 === 'off' ? [] : placesOf(options),
     look,
     samples: metrics.samples,
@@ -90,6 +93,10 @@ async function listen(options: RoleContext, { lifecycle, ownCertificate }: S3Par
   const secure = await startSecureListener({ ...options, ownCertificate }, place, answerer, lifecycle);
   options.log.info({ url, ...(secure !== undefined && { secureUrl: secure }) }, 'S3 API listens');
   return url;
+}
+
+function hostOf({ s3Domain, s3Host, s3Port }: RoleContext['settings']): string {
+  return s3Domain ?? `${s3Host.includes(':') ? `[${s3Host}]` : s3Host}:${s3Port}`;
 }
 
 function placesOf({ settings }: RoleContext): Listener[] {
