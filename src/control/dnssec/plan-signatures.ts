@@ -12,7 +12,7 @@ import type { DenialKind } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import { placeOfSet } from '../../store/records/places.js';
 import { openSnapshot } from '../../store/snapshot.js';
-import type { ZoneRow } from '../../store/zones/zones.js';
+import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
 import type { OwnerAfter, SigningWish } from '../kernel/touched-zone.js';
 import type { MadeSignatures } from '../kernel/zone-keys.js';
@@ -20,6 +20,7 @@ import { partOf } from './sign-ahead.js';
 import { maintainsHashed, type SignedName, signHashedOf } from './signing/hashed-chain.js';
 import { signedUpTo, signInSteps } from './signing/sign-change.js';
 import { type PartEnd, signData } from './signing/sign-whole.js';
+import { allHashes, ownersOfDenialTtl } from './signing/sign-zone.js';
 import { planSignatures } from './signing/signatures.js';
 import { planRows } from './signing/signed-rows.js';
 import { beginSigningZone, openSigningZone, type SigningZone } from './signing/signing-zone.js';
@@ -71,7 +72,11 @@ async function signOwners(
       yield { touched: { ownerKey, before: [], edited: true }, standing };
     }
   };
-  await inSlices(clock, signInSteps(own, readAll(), zone, { hashes, ...signedUpTo(row, own) }));
+  const before = servingZone(store, findZone(store, row.seq) ?? row, settings);
+  const denials = ownersOfDenialTtl(own, before, row.record_count);
+  const also = denials === 'many' ? [] : denials;
+  const options = { also, hashes: also.length > 0 ? allHashes(own) : hashes, ...signedUpTo(row, own) };
+  await inSlices(clock, signInSteps(own, readAll(), zone, options));
   return signatures.fill(zoneKeys.threads);
 }
 

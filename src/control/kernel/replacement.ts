@@ -9,6 +9,7 @@ import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from 
 import { flattenedInZone } from '../../serving/flattened.js';
 import { hashedOwnerKey, servedHashedOwners } from '../../serving/hashed.js';
 import { servedAtOwner, servedOwners } from '../../serving/owner.js';
+import { ownersOfSettings } from '../../serving/settings-difference.js';
 import { isSignedHere } from '../../serving/signing.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import { signatureState } from '../../serving/zone-state.js';
@@ -16,7 +17,8 @@ import type { Store } from '../../store/driver.js';
 import { MOST_CHANGED_RRS, MOST_CHANGED_SIGNED_RRS } from '../../store/log/changes.js';
 import { openPlannedRecords, openPlannedSnapshot, type PlannedRecords } from '../../store/records/past-records.js';
 import { placeOfSet } from '../../store/records/places.js';
-import type { ZoneRow } from '../../store/zones/zones.js';
+import { openSnapshot } from '../../store/snapshot.js';
+import type { ZoneChange, ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
 import type { Participant } from './participant.js';
 import type { RecordChange } from './staged-edits.js';
@@ -152,6 +154,25 @@ function ownersOfChanges(changes: readonly RecordChange[]): readonly Uint8Array[
     for (const row of [before, after]) if (row) owners.set(ownerText(row.owner_key), row.owner_key);
   }
   return [...owners.values()];
+}
+
+/** Makes the signatures that other settings of a zone will need, as far as it is known which. */
+export async function signSettings(
+  ctx: Context,
+  before: ZoneRow,
+  change: ZoneChange,
+): Promise<MadeSignatures | undefined> {
+  if (!ctx.zoneKeys || signatureState(before) === 'none') return undefined;
+  const after: ZoneRow = { ...before, ...change };
+  const { store, close } = openSnapshot(ctx.store);
+  try {
+    const [was, willBe] = [before, after].map((row) => servingZone(store, row, ctx.settings));
+    const owners = ownersOfSettings(store, was!, willBe!, MOST_CHANGED_RRS) ?? [];
+    const once = new Map(owners.map((ownerKey) => [ownerText(ownerKey), ownerKey]));
+    return await signerOf(ctx)?.sign?.(ctx, after, once.values(), store, undefined);
+  } finally {
+    close();
+  }
 }
 
 /** Records of a new name in a signed zone: its own, its NSEC record, and the signatures of both. */

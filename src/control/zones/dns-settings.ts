@@ -6,7 +6,7 @@ import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { parseHostName } from '../rules/names.js';
 import { type DnsSettingsItem, dnsSettingsItem } from './item.js';
-import { changeZone } from './write.js';
+import { changeAnswers } from './write.js';
 
 const FLAGS = ['flatten_all_cnames', 'foundation_dns', 'multi_provider', 'secondary_overrides'] as const;
 
@@ -38,7 +38,7 @@ export async function getDnsSettings(ctx: Context, zoneId: string): Promise<DnsS
 
 /** PATCH: members that are absent stay, also those inside `soa`. */
 export async function editDnsSettings(ctx: Context, zoneId: string, edit: DnsSettingsEdit): Promise<DnsSettingsItem> {
-  const zone = await changeZone(ctx, zoneId, 'dns_settings.edit', (current) => readDnsSettings(ctx, current, edit));
+  const zone = await changeAnswers(ctx, zoneId, 'dns_settings.edit', (current) => readDnsSettings(ctx, current, edit));
   return dnsSettingsItem(zone, ctx.settings.nameServers);
 }
 

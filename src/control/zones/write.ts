@@ -21,11 +21,12 @@ import {
   type ZoneType,
   zonesOfName,
 } from '../../store/zones/zones.js';
-import { mayAddZones, requireZone } from '../guard/access.js';
+import { mayAddZones, requireWriter, requireZone } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
 import { commitAndRead, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import type { EventKind } from '../kernel/event.js';
+import { signSettings } from '../kernel/replacement.js';
 import { isHeldFrom, type WantedName } from '../rules/hold.js';
 import { isPublicSuffix } from '../rules/public-suffix.js';
 import { requireRoomFor } from '../rules/quotas.js';
@@ -161,6 +162,19 @@ export async function changeZone(
   const change = (draft: Draft): number => applyChange(ctx, draft, requireZone(ctx, zoneId), kind, changeOf);
   const read = (seq: number): ZoneRow => findZone(ctx.store, seq)!;
   return (await commitAndRead(ctx, change, read)).value;
+}
+
+/** The same for settings that decide what is answered: the signatures that a signed zone will need are made before. */
+export async function changeAnswers(
+  ctx: Context,
+  zoneId: string,
+  kind: EventKind,
+  changeOf: (zone: ZoneRow) => ZoneChange,
+): Promise<ZoneRow> {
+  requireWriter(ctx.actor);
+  const zone = requireZone(ctx, zoneId);
+  const signatures = await signSettings(ctx, zone, changeOf(zone));
+  return changeZone({ ...ctx, signatures }, zoneId, kind, changeOf);
 }
 
 /** The same inside a commit. `name`: what the event calls it. Returns the zone's store number. */

@@ -34,7 +34,7 @@ import { dropIncoming } from '../schedule/refresh.js';
 import { lookAtParentSoon } from '../schedule/signing.js';
 import { settleClaims } from './claims.js';
 import { type ZoneItem, zoneItem } from './item.js';
-import { addZone, changeZone } from './write.js';
+import { addZone, changeAnswers, changeZone } from './write.js';
 
 export type { NameOperator, ZoneOrder } from '../../store/zones/query.js';
 
@@ -166,10 +166,11 @@ function creatableType(type: ZoneType | null | undefined): 'full' | 'partial' | 
 
 export async function editZone(ctx: Context, zoneId: string, edit: ZoneEdit): Promise<ZoneItem> {
   const change = readEdit(edit);
-  return zoneItem(
-    ctx,
-    await changeZone(ctx, zoneId, 'zone.edit', (zone) => ({ ...change, ...detach(ctx, zone, change) })),
-  );
+  const changed =
+    change.type === undefined
+      ? changeAnswers(ctx, zoneId, 'zone.edit', () => change)
+      : changeZone(ctx, zoneId, 'zone.edit', (zone) => ({ ...change, ...detach(ctx, zone, change) }));
+  return zoneItem(ctx, await changed);
 }
 
 /** A secondary zone of another type keeps its records, and has no primaries any more. */

@@ -8,6 +8,7 @@ import type { Context } from '../../../src/control/kernel/context.js';
 import { unusedRecordsJobs } from '../../../src/control/kernel/unused-records.js';
 import { applyBatch } from '../../../src/control/records/batch.js';
 import { createRecord } from '../../../src/control/records/records.js';
+import { editDnsSettings } from '../../../src/control/zones/dns-settings.js';
 import { createZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
 import type { JobContext } from '../../../src/jobs/kind.js';
@@ -268,6 +269,21 @@ t.test('a zone that changes after a part was read, and before it is stored', asy
     await signingJob(ctx).handler(jobOf(ctx), world.zoneId);
   }
   requireVerified(world, 'signed');
+});
+
+t.test('what other settings change in a signed zone is signed by threads', async (t) => {
+  const { ctx, made } = await startThreads(t);
+  await createZone(ctx, { name: 'settings.test' });
+  const world = followZone(ctx, 'settings.test');
+  await applyBatch(ctx, world.zoneId, { posts: names(50, '192.0.2.1') });
+  await enableSigning(ctx, world.zoneId);
+  Object.assign(world, followZone(ctx, 'settings.test'));
+  made.length = 0;
+  // The TTL of NSEC records (RFC 9077).
+  await editDnsSettings(ctx, world.zoneId, { soa: { min_ttl: 120 } });
+  t.ok(made.length === 1 && made[0]! > 50, made.join());
+  checkLog(world);
+  requireVerified(world, 'another TTL');
 });
 
 t.test('a thread that fails refuses the change, and leaves the zone as it is', async (t) => {

@@ -4,6 +4,7 @@ import { Type } from '../../../dns/codes.js';
 import type { Difference } from '../../../serving/difference.js';
 import { soaOf } from '../../../serving/difference.js';
 import { readSignedOwner, type SignedOwner } from '../../../serving/stored-signatures.js';
+import type { ServingZone } from '../../../serving/zone.js';
 import { signatureState } from '../../../serving/zone-state.js';
 import { hashedOfZone } from '../../../store/dnssec/hashed.js';
 import { signatureOctets, signedOwnersBelow } from '../../../store/dnssec/signatures.js';
@@ -80,7 +81,9 @@ function signServed(
 ): Addition {
   const isReplaced = touched.copy !== undefined || touched.replacement !== undefined;
   const isWhole = touched.signing.whole || isReplaced || !touched.complete;
-  const also = isWhole ? [] : ownersOfDenialTtl(signing, touched, records);
+  const denials = isWhole ? [] : ownersOfDenialTtl(signing, touched.serving, records);
+  if (denials === 'many') updateDnssecZone(signing.store, signing.row.zone, { walk: APEX });
+  const also = denials === 'many' ? [] : denials;
   const hashes = also.length > 0 ? allHashes(signing) : touched.signing.hashes;
   const change =
     isWhole && !touched.signing.prepared ? undefined : signChange(signing, owners, touched.serving, { also, hashes });
@@ -91,22 +94,20 @@ function signServed(
 }
 
 /**
- * The owners whose NSEC records get another TTL (RFC 9077 §3): all of a small zone. Those of a large one are signed by the job,
- * which walks through them.
+ * The owners whose NSEC records get another TTL (RFC 9077 §3): all of a small zone. 'many': all of a large one, which are signed by the
+ * job.
  */
-function ownersOfDenialTtl(
+export function ownersOfDenialTtl(
   { store, row, denialTtl }: SigningZone,
-  { serving }: TouchedZone,
+  before: ServingZone,
   records: number,
-): Uint8Array[] {
-  const { soa } = serving.facts;
-  if (!serving.signing || denialTtl === Math.min(soa.ttl, soa.minimum)) return [];
-  if (records <= MOST_AT_ONCE) return [APEX, ...signedOwnersBelow(store, row.zone, APEX)];
-  updateDnssecZone(store, row.zone, { walk: APEX });
-  return [];
+): readonly Uint8Array[] | 'many' {
+  const { soa } = before.facts;
+  if (!before.signing || denialTtl === Math.min(soa.ttl, soa.minimum)) return [];
+  return records <= MOST_AT_ONCE ? [APEX, ...signedOwnersBelow(store, row.zone, APEX)] : 'many';
 }
 
-function allHashes({ store, row }: SigningZone): Uint8Array[] {
+export function allHashes({ store, row }: SigningZone): Uint8Array[] {
   return [...hashedOfZone(store, row.zone, new Uint8Array(0))].map(({ hash }) => new Uint8Array(hash));
 }
 
