@@ -19,6 +19,7 @@ export type { BucketDomain } from '../src/api/r2-domains/schema.js';
 export type { BucketObject, ObjectListInfo } from '../src/api/r2-objects/schema.js';
 export type { RecordType } from '../src/api/record-types/schema.js';
 export type { Diff } from '../src/api/schema.js';
+export type { FoundRecords } from '../src/api/search/schema.js';
 export type { Catalog, Member as CatalogMember } from '../src/api/secondary-dns/catalog-schema.js';
 export type { Consumed, ConsumedMember, RemovedZone } from '../src/api/secondary-dns/consumed-schema.js';
 export type {

@@ -36,7 +36,6 @@ import type { Readers } from './reading/readers.js';
 import { READ_ROUTES } from './reading/routes.js';
 import { recordTypeRoutes } from './record-types/routes.js';
 import type { ContextOf } from './request.js';
-import { searchRoutes } from './search/routes.js';
 import { secondaryAccountRoutes } from './secondary-dns/account-routes.js';
 import { incomingRoutes } from './secondary-dns/incoming-routes.js';
 import { secondaryZoneRoutes } from './secondary-dns/zone-routes.js';
@@ -81,7 +80,6 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   zoneSettingsRoutes,
   zoneChangeRoutes,
   overviewRoutes,
-  searchRoutes,
   clusterRoutes,
   activityRoutes,
   userRoutes,

@@ -8,6 +8,7 @@ import { explainRoutes } from '../explain/routes.js';
 import { membershipRoutes } from '../memberships/routes.js';
 import { bucketRoutes } from '../r2-buckets/routes.js';
 import { objectListRoutes } from '../r2-objects/list-routes.js';
+import { searchRoutes } from '../search/routes.js';
 import { tokenRoutes } from '../tokens/routes.js';
 import { zoneHistoryRoutes } from '../zone-history/routes.js';
 import { zoneRoutes } from '../zones/routes.js';
@@ -24,4 +25,5 @@ export const READ_ROUTES: readonly FastifyPluginAsyncZod<RecordRouteOptions>[] =
   bucketRoutes,
   objectListRoutes,
   hostnameListRoutes,
+  searchRoutes,
 ];

@@ -2,20 +2,12 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { MOST_FOUND, searchRecords } from '../../control/records/search.js';
-import { record } from '../dns-records/schema.js';
 import { recordView } from '../dns-records/view.js';
 import { success } from '../envelope.js';
 import { numberValue, textValue } from '../query.js';
 import { type ContextOf, queryOf } from '../request.js';
 import { answersOne } from '../schema.js';
-
-const found = z
-  .object({
-    records: z.array(z.object({ zone: z.object({ id: z.string(), name: z.string() }), record })),
-    zones: z.int().describe('Zones that were looked through'),
-    next: z.int().nullable().describe('For `after` of the next request; null: everything was looked through'),
-  })
-  .meta({ id: 'FoundRecords' });
+import { found } from './schema.js';
 
 const query = z.object({
   q: z.string().describe('Words that all occur in name, type, content, comment or a tag of a record'),

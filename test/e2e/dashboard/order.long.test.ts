@@ -37,7 +37,7 @@ const drawn = (page: Page): Promise<unknown> =>
   page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
 
 t.test('the order of answers', { skip: noBrowser, timeout: 240_000 }, async (t: Test) => {
-  const { call, enter } = await startDashboard(t);
+  const { call, enter, inspect } = await startDashboard(t);
   await call('POST', '/zones', { name: 'shop.example' });
   const [zone] = await call('GET', '/zones?name=shop.example');
   const records = `/zones/${zone.id}/dns_records`;
@@ -112,5 +112,18 @@ t.test('the order of answers', { skip: noBrowser, timeout: 240_000 }, async (t: 
     await page.getByRole('link', { name: 'Records at that time' }).nth(1).click();
     await page.getByText(/right after the change of .* by admin@localhost, serial \d+/).waitFor();
     await page.context().close();
+  });
+
+  await t.test('a search among the zones finds records, too, and leads to them', async (t) => {
+    await call('POST', records, { type: 'A', name: 'door', content: '192.0.2.77', comment: 'The front door' });
+    const page = await enter('/zones?search=front%20door');
+    await page.getByText('No zone has such a name').waitFor();
+    const table = page.getByRole('region', { name: 'Records with these words' });
+    await table.getByText('192.0.2.77').waitFor();
+    await inspect(page, 'found-records');
+    await table.getByRole('link', { name: 'door.shop.example' }).click();
+    await page.getByLabel('Search records').waitFor();
+    t.match(page.url(), /\/zones\/[^/]+\/records\?search=front%20door$/);
+    await page.getByRole('button', { name: 'door', exact: true }).waitFor();
   });
 });

@@ -17,6 +17,7 @@ import { go, Link, usePlace, withQuery } from '../../router.js';
 import { usePermissions } from '../../session.js';
 import type { ResultInfo, Zone } from '../../types.js';
 import { DropPlace } from './drop-place.js';
+import { FoundRecords } from './found-records.js';
 import { NewZone } from './new-zone.js';
 
 const PER_PAGE = 50;
@@ -85,6 +86,7 @@ export default function Zones() {
         !error && <Loading what="zones" />
       )}
       {answer?.info && <Paging info={answer.info} nouns={['zone', 'zones']} />}
+      <FoundRecords search={search} />
       <Curl request={{ method: 'GET', path }} />
     </>
   );
