@@ -3,101 +3,58 @@
  * each path also stands in src/api/dashboard/pages.ts.
  */
 import { RECORD_TYPES } from './parts/record.js';
-import type { Screen, ZoneScreenProps } from './screen.js';
+import type { Screen, ScreenProps, ZoneScreenProps } from './screen.js';
+
+type Rest<Props> = Partial<Screen<Props>> & Pick<Screen<Props>, 'load'>;
+
+/** One that stands in the navigation, unless `rest` says otherwise. */
+function screen<Props>(path: string, title: string, rest: Rest<Props>): Screen<Props> {
+  return { path, title, listed: true, ...rest };
+}
+
+const page = screen<ScreenProps>;
+const tab = screen<ZoneScreenProps>;
 
 /** In the order of the navigation. */
 export const SCREENS: readonly Screen[] = [
-  { path: '/overview', title: 'Overview', listed: true, load: () => import('./screens/overview/overview.js') },
-  { path: '/zones', title: 'Zones', listed: true, load: () => import('./screens/zones/zones.js') },
-  { path: '/live', title: 'Live', listed: true, load: () => import('./screens/live/live.js') },
-  {
-    path: '/buckets',
-    title: 'Buckets',
-    listed: true,
-    needs: ['buckets'],
-    load: () => import('./screens/buckets/buckets.js'),
-  },
-  { path: '/buckets/:bucket', title: 'Bucket', listed: false, load: () => import('./screens/buckets/bucket.js') },
-  {
-    path: '/servers',
-    title: 'Servers',
-    listed: true,
-    needs: ['account'],
+  page('/overview', 'Overview', { load: () => import('./screens/overview/overview.js') }),
+  page('/zones', 'Zones', { load: () => import('./screens/zones/zones.js') }),
+  page('/live', 'Live', { load: () => import('./screens/live/live.js') }),
+  page('/buckets', 'Buckets', { load: () => import('./screens/buckets/buckets.js'), needs: ['buckets'] }),
+  page('/buckets/:bucket', 'Bucket', { load: () => import('./screens/buckets/bucket.js'), listed: false }),
+  page('/servers', 'Servers', { load: () => import('./screens/servers/servers.js'), needs: ['account'] }),
+  page('/servers/:part', 'Servers', {
     load: () => import('./screens/servers/servers.js'),
-  },
-  {
-    path: '/servers/:part',
-    title: 'Servers',
     listed: false,
     needs: ['account'],
-    load: () => import('./screens/servers/servers.js'),
-  },
-  { path: '/access', title: 'Access', listed: true, load: () => import('./screens/access/access.js') },
-  { path: '/access/:part', title: 'Access', listed: false, load: () => import('./screens/access/access.js') },
+  }),
+  page('/access', 'Access', { load: () => import('./screens/access/access.js') }),
+  page('/access/:part', 'Access', { load: () => import('./screens/access/access.js'), listed: false }),
 ];
 
 /** Screens of one zone: below `/zones/:zone`, in the order of its tabs. */
 export const ZONE_SCREENS: readonly Screen<ZoneScreenProps>[] = [
-  {
-    path: 'records',
-    title: 'Records',
-    listed: true,
+  tab('records', 'Records', {
+    load: () => import('./screens/records/records.js'),
     needs: ['dns'],
     narrowable: true,
-    load: () => import('./screens/records/records.js'),
     reads: [RECORD_TYPES],
-  },
-  {
-    path: 'history',
-    title: 'History',
-    listed: true,
-    needs: ['dns'],
-    load: () => import('./screens/history/history.js'),
-  },
-  {
-    path: 'explain',
-    title: 'Explain',
-    listed: true,
-    needs: ['dns'],
-    load: () => import('./screens/explain/explain.js'),
-  },
-  { path: 'dnssec', title: 'DNSSEC', listed: true, needs: ['dns'], load: () => import('./screens/dnssec/dnssec.js') },
-  {
-    path: 'transfers',
-    title: 'Transfers',
-    listed: true,
-    needs: ['dns'],
-    load: () => import('./screens/transfers/transfers.js'),
-  },
-  {
-    path: 'edge',
-    title: 'Edge',
-    listed: true,
-    needs: ['zoneSettings', 'cachePurge'],
-    load: () => import('./screens/edge/edge.js'),
-  },
-  {
-    path: 'certificates',
-    title: 'Certificates',
-    listed: true,
-    needs: ['certificates'],
+  }),
+  tab('history', 'History', { load: () => import('./screens/history/history.js'), needs: ['dns'] }),
+  tab('explain', 'Explain', { load: () => import('./screens/explain/explain.js'), needs: ['dns'] }),
+  tab('dnssec', 'DNSSEC', { load: () => import('./screens/dnssec/dnssec.js'), needs: ['dns'] }),
+  tab('transfers', 'Transfers', { load: () => import('./screens/transfers/transfers.js'), needs: ['dns'] }),
+  tab('edge', 'Edge', { load: () => import('./screens/edge/edge.js'), needs: ['zoneSettings', 'cachePurge'] }),
+  tab('certificates', 'Certificates', {
     load: () => import('./screens/certificates/certificates.js'),
-  },
-  {
-    path: 'hostnames',
-    title: 'Custom hostnames',
-    listed: true,
     needs: ['certificates'],
+  }),
+  tab('hostnames', 'Custom hostnames', {
     load: () => import('./screens/hostnames/hostnames.js'),
-  },
-  { path: 'live', title: 'Live', listed: true, needs: ['dns'], load: () => import('./screens/live/live.js') },
-  {
-    path: 'settings',
-    title: 'Settings',
-    listed: true,
-    needs: ['zone'],
-    load: () => import('./screens/settings/settings.js'),
-  },
+    needs: ['certificates'],
+  }),
+  tab('live', 'Live', { load: () => import('./screens/live/live.js'), needs: ['dns'] }),
+  tab('settings', 'Settings', { load: () => import('./screens/settings/settings.js'), needs: ['zone'] }),
 ];
 
 /** Where the root leads. */

@@ -84,7 +84,7 @@ t.test('a browser gets the page where nothing is; a program gets JSON', async (t
 
 t.test('every screen has its address', async (t) => {
   const text = readFileSync(resolve('web/screens.ts'), 'utf8');
-  const paths = [...text.matchAll(/path: '\/([^'/]+)/g)].map(([, first]) => first!);
+  const paths = [...text.matchAll(/page\(\s*'\/([^'/]+)/g)].map(([, first]) => first!);
   t.ok(paths.length > 0);
   t.strictSame([...new Set(['sign-in', ...paths])].sort(), [...PAGES].sort());
 });
@@ -92,7 +92,7 @@ t.test('every screen has its address', async (t) => {
 t.test('a page names the file of its screen, so that it is fetched at once', async (t) => {
   const { app } = await install(t, { host: '0.0.0.0' });
   const text = readFileSync(resolve('web/screens.ts'), 'utf8');
-  const screens = [...text.matchAll(/path: '([^']+)'[^}]+?import\('\.\/screens\/[\w-]+\/([\w-]+)\.js'\)/g)];
+  const screens = [...text.matchAll(/(?:page|tab)\(\s*'([^']+)'[^;]+?import\('\.\/screens\/[\w-]+\/([\w-]+)\.js'\)/g)];
   t.ok(screens.length > 10);
   for (const [, path, name] of screens) {
     const url = (path!.startsWith('/') ? path! : `/zones/example.com/${path}`).replace(/:\w+/, 'any');

@@ -5,6 +5,7 @@ import { call } from '../api.js';
 import { Mark } from '../frame.js';
 import { Field, TextField } from '../kit/form.js';
 import { type Sending, useSending } from '../load.js';
+import { useModal } from '../parts/dialog.js';
 import { ErrorNote, Loading } from '../parts/notes.js';
 import { oneWord } from '../parts/typed.js';
 
@@ -26,15 +27,12 @@ function keepOpen(event: KeyboardEvent): void {
 
 /** Over a screen whose session has ended: nothing that was typed is lost. */
 export function SignInAgain({ onSignedIn }: SignInProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   useEffect(() => {
     const { title } = document;
-    const before = document.activeElement;
-    dialog.current?.showModal();
     dialog.current?.querySelector<HTMLElement>('input[type="password"]')?.focus();
     return () => {
       document.title = title;
-      if (before instanceof HTMLElement) before.focus();
     };
   }, []);
   return (
@@ -55,14 +53,7 @@ export function SignInAgain({ onSignedIn }: SignInProps) {
 
 /** Over a screen of one person after another has signed in, in another tab: the browser has one session for all of them. */
 export function OtherPerson({ email }: { readonly email: string }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const before = document.activeElement;
-    dialog.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
-  }, []);
+  const dialog = useModal();
   return (
     <dialog
       ref={dialog}

@@ -2,12 +2,12 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
-import { ChoiceField, TextField } from '../../kit/form.js';
+import { ChoiceField, Form, TextField } from '../../kit/form.js';
 import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ALGORITHMS, KeyFields, type NewKey, NO_KEY } from '../../parts/key-fields.js';
-import { Empty, ErrorNote } from '../../parts/notes.js';
+import { Empty } from '../../parts/notes.js';
 import { PeerChoice } from '../../parts/peer-choice.js';
 import type { Incoming, Peer, Tsig, Zone } from '../../types.js';
 
@@ -68,8 +68,7 @@ export function PrimaryForm({ zone, writes, chosen, onDone, onCancel }: PrimaryF
     known.reload();
     return all;
   };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     void sending
       .run(async () => {
         const body = { name: zone.name, peers: await makePeer() };
@@ -84,7 +83,7 @@ export function PrimaryForm({ zone, writes, chosen, onDone, onCancel }: PrimaryF
         The primary is asked for changes, and its answers are copied. Let it permit transfers to this server, and let it
         send NOTIFY here, so that changes come at once.
       </p>
-      <form class="form" onSubmit={submit}>
+      <Form onSubmit={submit} sending={sending} verb="Copy the zone from there" doing="Saving…" onCancel={onCancel}>
         {peers.length > 0 && (
           <PeerChoice peers={peers} legend="Servers that this account knows" chosen={picked} onChange={setPicked} />
         )}
@@ -95,18 +94,7 @@ export function PrimaryForm({ zone, writes, chosen, onDone, onCancel }: PrimaryF
           onChange={setServer}
         />
         {hasNew && server.key === NEW_KEY && <KeyFields value={newKey} onChange={setNewKey} />}
-        {sending.error && <ErrorNote error={sending.error} />}
-        <div class="actions">
-          <button type="submit" class="primary" disabled={sending.busy}>
-            {sending.busy ? 'Saving…' : 'Copy the zone from there'}
-          </button>
-          {onCancel && (
-            <button type="button" onClick={onCancel}>
-              Cancel
-            </button>
-          )}
-        </div>
-      </form>
+      </Form>
       <Curl
         request={{ method: chosen ? 'PUT' : 'POST', path, body }}
         {...(hasNew && {
