@@ -291,6 +291,19 @@ t.test('docs/architecture.md has the same table of folders', async (t) => {
   );
 });
 
+t.test('comments name files that exist', async (t) => {
+  const paths = files.map((file) => `${file.name}\n`).join('/');
+  const stale = files.flatMap(({ name, text }) =>
+    text
+      .split('\n')
+      .filter((line) => /^\s*(\/\*\*|\*|\/\/)/.test(line))
+      .flatMap((line) => line.match(/\b[a-z0-9-]+(?:\/[a-z0-9-]+)*\.ts\b/g) ?? [])
+      .filter((named) => !named.startsWith('web/') && !`/${paths}`.includes(`/${named}\n`))
+      .map((named) => `${name}: ${named}`),
+  );
+  t.strictSame(stale, []);
+});
+
 t.test('no file imports itself through others', async (t) => {
   const edges = new Map<string, string[]>();
   for (const { from, target } of localImports()) edges.set(from, [...(edges.get(from) ?? []), target]);

@@ -1,6 +1,7 @@
 /**
- * Turns the octets of a query into the octets of its answer, step by step. Pure and synchronous: no clock, no socket,
- * no allocation. All state is in objects that each engine creates once, so each thread needs its own engine.
+ * Turns the octets of a query into the octets of its answer, step by step. Synchronous: no clock, no socket, no allocation. Its state
+ * is in objects that it creates once, and in words of modules while a query is answered, so a thread may have several engines, but two
+ * threads never share one.
  */
 // hot
 import { Class, Ede, Opcode, Rcode, Type } from '../dns/codes.js';

@@ -1,12 +1,13 @@
-/** The admin process, the only one that writes: migrates the store, creates the first administrator, serves the API. */
+/**
+ * The admin process, the only one that writes. It starts in three steps: the store (own-store.ts), the services that work beside the
+ * API, and the API itself.
+ */
 
 import { createReaders, type Readers } from '../api/reading/readers.js';
 import { createRequestMetrics } from '../api/request-metrics.js';
 import { type ApiOptions, buildApi } from '../api/server.js';
-import { messageOf } from '../base/errors.js';
 import { parseCidrSet } from '../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
-import type { Logger } from '../base/log.js';
 import { watchLongTurns } from '../base/long-turns.js';
 import { type MetricSample, printMetrics } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
@@ -15,11 +16,9 @@ import type { OwnCertificate } from '../certs/own-certificate.js';
 import { replacedSettings } from '../config/allowed-networks.js';
 import type { Settings } from '../config/schema.js';
 import { createSecretAccessKeys } from '../control/access/secret-access-keys.js';
-import { createZoneKeys } from '../control/dnssec/zone-keys.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import { createPropagation, type Propagation } from '../control/kernel/propagation.js';
-import type { ZoneKeys } from '../control/kernel/zone-keys.js';
 import { noticesOfAccounts, noticesOfInstallation } from '../control/zones/notices.js';
 import { logServingSettings } from '../control/zones/serving-settings.js';
 import { watchOwnChanges } from '../hostnames/own-changes.js';
@@ -29,21 +28,17 @@ import { parseReport } from '../observe/report.js';
 import { createResolver, type Resolver } from '../resolver/resolve.js';
 import { createResolverMetrics, type ResolverMetrics } from '../resolver/resolver-metrics.js';
 import { createUpstream } from '../resolver/upstream.js';
-import { openStore, type Store } from '../store/driver.js';
-import { migrate } from '../store/migrate.js';
-import { ALL_PURPOSES } from '../store/sealed-columns.js';
+import type { Store } from '../store/driver.js';
 import { servedZoneOfName } from '../store/zones/zones.js';
-import { unlockVault } from '../vault/unlock.js';
 import type { Vault } from '../vault/vault.js';
-import { type ClusterMember, joinCluster } from './cluster/member.js';
+import type { ClusterMember } from './cluster/member.js';
 import { startPeers } from './cluster/peers.js';
 import { SERVING_REMEDY, servingDifferences, watchServing } from './cluster/serving.js';
-import { requireNoCluster } from './cluster/standalone.js';
 import { readCluster } from './cluster/view.js';
 import { watchEdgeNeed } from './edge/need.js';
 import { ensureAdministrator, importFirstZones, noticesOfAdminKey, withLoginLink } from './first-run.js';
 import { startJobs } from './jobs.js';
-import { lockDataDirectory } from './lock.js';
+import { type OwnStore, openOwnStore } from './own-store.js';
 import { hearAcknowledgements } from './process/acknowledgement.js';
 import { createControlBase, lookUpsOf, masterKeysOf, upstreamServers } from './process/control-base.js';
 import type { AdminReport, DnsStatus, EdgeStatus } from './process/ipc.js';
@@ -54,10 +49,9 @@ import { createReadiness, heldZonesOf, type ReadinessGate } from './readiness.js
 import { startListeners } from './services/admin-listeners.js';
 import { startBucketApplication } from './services/bucket-application.js';
 import { startWarnings } from './services/conditions.js';
-import { giveUpSpare, startDiskRoom } from './services/disk.js';
+import { startDiskRoom } from './services/disk.js';
 import { startHostnames } from './services/hostnames.js';
 import { createIncoming } from './services/incoming.js';
-import { watchForLostChanges } from './services/lost-changes.js';
 import { startNotifications } from './services/notifications.js';
 import { startObjects } from './services/object-bodies.js';
 import { startOwnCertificate } from './services/own-certificate.js';
@@ -87,71 +81,95 @@ export interface RunningAdmin extends RunningRole<AdminReport> {
 
 /** Starts the admin process; resolves when the API answers. Rejects with a UserError when it cannot start. */
 export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
-  const { settings, clock, log, version } = options;
-  const lifecycle = createLifecycle(clock, log);
+  const lifecycle = createLifecycle(options.clock, options.log);
+  const ended = Promise.withResolvers<void>();
   try {
-    const afterCommit: (() => void)[] = [];
-    const ended = Promise.withResolvers<void>();
-    const own = await openOwnStore(options, lifecycle, afterCommit, ended.resolve);
-    const { store, vault, member } = own;
-    const [lookUps, resolverMetrics] = [lookUpsOf(settings, store, clock), createResolverMetrics()];
-    const base = createOwnBase(options, own, { lookUps, disk: startDiskRoom(options, lifecycle) });
-    const firstSteps = await takeFirstSteps(options, base);
-    const { differences, lookAtServing } = agreeOnServing(options, store, member, ended.resolve);
-    const objects = await startObjects(options, store, member !== undefined, lifecycle, base.disk);
-    const resolver = startResolver(options, base, resolverMetrics);
-    const refresher = await startRefresher(options, base, resolver, lifecycle);
-    const propagation = createPropagation(clock);
-    const hostnames = await startHostnames({ settings, base, resolver, vault, lifecycle, version, propagation });
-    const ownCertificate = await startOwnCertificate(settings, hostnames.certificates, options.onCertificate);
-    const doors = await startDoors(options, { base, objects, lifecycle, member, ownCertificate });
-    const incoming = createIncoming(settings, base, vault);
-    const sharesBodies = settings.objects !== undefined;
-    const running = { store, clock, log, objects, sharesBodies, base, hostnames, ownCertificate, incoming, member };
-    const jobs = await startJobs({ ...running, dataDir: settings.dataDir });
-    const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
-    const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
-    const heldZones = () => heldZonesOf(store, propagation);
-    const gate = createReadiness(clock, { ...options, heldZones, copyStatus: member?.replica.status });
-    const edge = watchEdge(options, store, lifecycle);
-    const looks = [edge.look, doors.s3.look, lookAtServing];
-    const sources = { base, vault, propagation, activity, refresher, runner, looks, lifecycle, member };
-    const hearing = await hearProcesses(options, sources);
-    afterCommit.push(...hearing.afterCommit);
-    const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
-    const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
-    const readers = startReaders(options, base, lifecycle);
-    const warnings = startWarnings({ ...options, readers, heldZones, ...hearing.ofCluster }, base, lifecycle);
-    const shared = [turns, readers, lookUps, base.disk, await startScheduledBackups(options, store, lifecycle)];
-    const services = [...shared, warnings, ...doors.measured, edge, resolverMetrics, refresher, incoming];
-    const measured = [requestMetrics, runner, ...hearing.parts, ...services];
-    const api = buildApi({
-      ...{ objects, hostnames, version, propagation, activity, requestMetrics, readers, ...warnings },
-      ...{ base: { ...base, log: apiLog }, application: doors.application, s3Host: doors.s3.host },
-      host: settings.adminHost,
-      readiness: gate.readiness,
-      ...hearing.ofCluster,
-      rateLimit: settings.adminRateLimit,
-      trustedProxies: parseCidrSet(settings.trustProxies),
-      metricsPublic: settings.metricsPublic === 'on',
-      metrics: () => printAll(measured, gate, ownSamples(store, version, objects)),
-    });
-    const urls = await startListeners({ ...options, ownCertificate, ...doors }, api, apiLog, lifecycle);
-    return {
-      report: {
-        ...{ ...urls, ...doors.urls, email: settings.adminEmail, ...firstSteps },
-        ...(await withLoginLink(base, firstSteps, urls.url)),
-        notices: [...differences, ...noticesOfStart(settings, base)],
-      },
-      ended: ended.promise,
-      setDnsStatus: gate.setDnsStatus,
-      setEdgeStatus: edge.setStatus,
-      drain: (limitMs) => drain(gate, () => lifecycle.stop(limitMs)),
-    };
+    const own = await openOwnStore(options, lifecycle, ended.resolve);
+    const services = await startServices(options, lifecycle, own, ended.resolve);
+    const running = await startApi(options, lifecycle, own, services);
+    return { ...running, ended: ended.promise };
   } catch (error) {
     await lifecycle.stop(STATUS_PERIOD_MS);
-    throw explainStart(error, settings.dataDir);
+    throw explainStart(error, options.settings.dataDir);
   }
+}
+
+/** The second step: what works beside the API, and what it asks. `startAnew`: this process must be replaced. */
+async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: OwnStore, startAnew: () => void) {
+  const { settings, clock, log, version } = options;
+  const { store, vault, member } = own;
+  const [lookUps, resolverMetrics] = [lookUpsOf(settings, store, clock), createResolverMetrics()];
+  const base = createOwnBase(options, own, { lookUps, disk: startDiskRoom(options, lifecycle) });
+  const firstSteps = await takeFirstSteps(options, base);
+  const { differences, lookAtServing } = agreeOnServing(options, store, member, startAnew);
+  const objects = await startObjects(options, store, member !== undefined, lifecycle, base.disk);
+  const resolver = startResolver(options, base, resolverMetrics);
+  const refresher = await startRefresher(options, base, resolver, lifecycle);
+  const propagation = createPropagation(clock);
+  const hostnames = await startHostnames({ settings, base, resolver, vault, lifecycle, version, propagation });
+  const ownCertificate = await startOwnCertificate(settings, hostnames.certificates, options.onCertificate);
+  const doors = await startDoors(options, { base, objects, lifecycle, member, ownCertificate });
+  const incoming = createIncoming(settings, base, vault);
+  const running = { store, clock, log, objects, base, hostnames, ownCertificate, incoming, member };
+  const sharesBodies = settings.objects !== undefined;
+  const jobs = await startJobs({ ...running, sharesBodies, dataDir: settings.dataDir });
+  const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
+  const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
+  const edge = watchEdge(options, store, lifecycle);
+  const looks = [edge.look, doors.s3.look, lookAtServing];
+  const sources = { base, vault, propagation, activity, refresher, runner, looks, lifecycle, member };
+  const hearing = await hearProcesses(options, sources);
+  own.onCommit(hearing.afterCommit);
+  const backups = await startScheduledBackups(options, store, lifecycle);
+  const measured = [runner, ...hearing.parts, lookUps, base.disk, backups, ...doors.measured, edge];
+  return {
+    ...{ base, objects, hostnames, propagation, activity, ownCertificate, doors, edge, firstSteps, differences },
+    ofCluster: hearing.ofCluster,
+    measured: [...measured, resolverMetrics, refresher, incoming],
+  };
+}
+
+type Services = Awaited<ReturnType<typeof startServices>>;
+
+/** The third step: the API, which answers when this resolves. */
+async function startApi(
+  options: AdminOptions,
+  lifecycle: Lifecycle,
+  { store, member }: OwnStore,
+  services: Services,
+): Promise<RunningAdmin> {
+  const { settings, clock, log, version } = options;
+  const { base, objects, hostnames, propagation, activity, ownCertificate, doors, ofCluster } = services;
+  const heldZones = () => heldZonesOf(store, propagation);
+  const gate = createReadiness(clock, { ...options, heldZones, copyStatus: member?.replica.status });
+  const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
+  const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
+  const readers = startReaders(options, base, lifecycle);
+  const warnings = startWarnings({ ...options, readers, heldZones, ...ofCluster }, base, lifecycle);
+  const measured = [requestMetrics, turns, readers, warnings, ...services.measured];
+  const api = buildApi({
+    ...{ objects, hostnames, version, propagation, activity, requestMetrics, readers, ...warnings },
+    ...{ base: { ...base, log: apiLog }, application: doors.application, s3Host: doors.s3.host },
+    host: settings.adminHost,
+    readiness: gate.readiness,
+    ...ofCluster,
+    rateLimit: settings.adminRateLimit,
+    trustedProxies: parseCidrSet(settings.trustProxies),
+    metricsPublic: settings.metricsPublic === 'on',
+    metrics: () => printAll(measured, gate, ownSamples(store, version, objects)),
+  });
+  const urls = await startListeners({ ...options, ownCertificate, ...doors }, api, apiLog, lifecycle);
+  const { firstSteps, differences, edge } = services;
+  return {
+    report: {
+      ...{ ...urls, ...doors.urls, email: settings.adminEmail, ...firstSteps },
+      ...(await withLoginLink(base, firstSteps, urls.url)),
+      notices: [...differences, ...noticesOfStart(settings, base)],
+    },
+    setDnsStatus: gate.setDnsStatus,
+    setEdgeStatus: edge.setStatus,
+    drain: (limitMs) => drain(gate, () => lifecycle.stop(limitMs)),
+  };
 }
 
 /** The context of use cases in this process, which knows the disk and opens everything that is sealed. */
@@ -327,63 +345,9 @@ async function startRefresher(
   return lifecycle.own('flattening', refresher, (part) => part.close());
 }
 
-interface OwnStore {
-  readonly store: Store;
-  readonly vault: Vault;
-  readonly zoneKeys: ZoneKeys;
-  /** In a cluster. */
-  readonly member: ClusterMember | undefined;
-}
-
-/**
- * Opens and migrates the store after taking the admin lock, and unlocks its vault. `onDiverged`: this process must start anew.
- */
-async function openOwnStore(
-  options: AdminOptions,
-  lifecycle: Lifecycle,
-  afterCommit: readonly (() => void)[],
-  onDiverged: () => void,
-): Promise<OwnStore> {
-  const { settings, clock, log } = options;
-  lifecycle.own('lock', lockDataDirectory(settings.dataDir, 'adminLock'), (part) => part.release());
-  let note = (): void => {};
-  const onCommit = (): void => {
-    note();
-    for (const run of afterCommit) run();
-  };
-  const member =
-    settings.cluster === undefined
-      ? undefined
-      : await joinCluster({ ...options, role: 'all', onCommit, onDiverged }, settings.cluster);
-  const opened = member?.store ?? openStore(settings.dataDir, { onCommit, makeRoom: () => giveUpSpare(options) });
-  const store = lifecycle.own('store', opened, (part) => closeStore(part, log));
-  if (member) lifecycle.own('replica', member, (part) => part.stop());
-  else {
-    requireNoCluster(store);
-    migrate(store, clock, systemRandom);
-    note = await watchForLostChanges(store, clock, log);
-  }
-  const keys = masterKeysOf(options);
-  const vault = await unlockVault({
-    ...{ store, keys, random: systemRandom, purposes: ALL_PURPOSES },
-    isShared: member !== undefined,
-  });
-  return { store, vault, zoneKeys: createZoneKeys(() => vault), member };
-}
-
 function drain(gate: ReadinessGate, stop: () => Promise<boolean>): Promise<boolean> {
   gate.close();
   return stop();
-}
-
-/** Without free disk space, changes stay in the write-ahead log, where they are safe until the next start. */
-function closeStore(store: Store, log: Logger): void {
-  try {
-    store.checkpoint();
-  } catch (error) {
-    log.warn({ reason: messageOf(error) }, 'the write-ahead log was not moved into the database');
-  }
-  store.close();
 }
 
 interface Measured {

@@ -21,7 +21,7 @@ export type MetaName =
   | 'log_id'
   /** Changes that a start found missing (newest-change.ts). */
   | 'lost_changes'
-  /** How far bodies of objects were read, and which are damaged (bucket/verify-round.ts). */
+  /** How far bodies of objects were read, and which are damaged (bucket/bodies/verify-round.ts). */
   | 'verified_bodies'
   /** In a backup: when it was made, in milliseconds since 1970. */
   | 'backup_made_at'

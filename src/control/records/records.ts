@@ -63,7 +63,7 @@ export interface RecordQuery extends PageQuery, ShadowQuery {
   readonly order?: RecordOrder;
   /** Octets of the records of a page; more are refused with {@link PageTooLong}. */
   readonly mostOctets?: number | undefined;
-  /** The records as they were at a moment (see moment.ts). */
+  /** The records as they were at a moment (see as-of.ts). */
   readonly asOf?: string | undefined;
 }
 

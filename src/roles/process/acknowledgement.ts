@@ -10,7 +10,7 @@
  * | `transferred ZONE ADDRESS` | DNS | a transfer to this address has ended |
  * | `notified ZONE` | DNS | a primary has sent NOTIFY |
  * | `observed REPORT` | DNS | what was asked within a second (observe/report.ts) |
- * | `relay …`, `answer …` | DNS, admin | a message that only the admin process may answer, and its answer (services/relay.ts) |
+ * | `relay …`, `answer …` | DNS, admin | a message that only the admin process may answer, and its answer (relay.ts) |
  * | `committed` | commands, admin | the store has changed; the admin process passes it on to everybody, who then read the store |
  */
 import { closeSync, openSync, rmSync } from 'node:fs';
