@@ -24,7 +24,7 @@ t.test('filters find actions, in pages', async (t) => {
     return json.result.map((entry: { action: { type: string } }) => entry.action.type);
   };
   const all = await types('');
-  t.strictSame(all.slice(0, 5), ['record.delete', 'record.edit', 'record.create', 'zone.create', 'zone.create']);
+  t.strictSame(all.slice(0, 5), ['record.delete', 'record.edit', 'record.create', 'key.create', 'zone.create']);
   t.ok(all.includes('membership.create') && all.includes('account.create'));
   const { json } = await call('GET', `${path}?action.type=record.edit`);
   const [edit] = json.result;

@@ -263,7 +263,7 @@ t.test('ordered, shown, deleted', async (t) => {
     json: { result: { type: 'advanced', status: 'active', hosts: ORDER.hosts, certificate_authority: 'lets_encrypt' } },
   });
   t.notMatch(made.text, /PRIVATE KEY/);
-  t.match(latestEvents(store, 1), [{ kind: 'certificate_pack.create' }]);
+  t.match(latestEvents(store, 2), [{ kind: 'certificate.issue' }, { kind: 'certificate_pack.create' }]);
   const { id } = made.json.result;
   t.strictSame((await call('GET', `${list}/quota`)).json.result, { advanced: { allocated: 100, used: 1 } });
   t.equal((await call('GET', `${list}?deploy=staging`)).json.result_info.total_count, 0);

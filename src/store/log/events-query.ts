@@ -31,8 +31,9 @@ const COLUMNS = {
 
 export type EventColumn = keyof typeof COLUMNS;
 
-export function matchAccountOf(account: number): Condition {
-  return { sql: 'e.account = ?', params: [account] };
+/** Events of an account; `installation`: those of none, too. */
+export function matchAccountOf(account: number, installation = false): Condition {
+  return { sql: installation ? '(e.account = ? OR e.account IS NULL)' : 'e.account = ?', params: [account] };
 }
 
 /** Matches any of the values; with `not`, none of them. NULL matches none of them. */
