@@ -7,9 +7,11 @@
 import t, { type Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
+import { examineCluster } from '../../src/cli/cluster/examine.js';
 import { keepLost, type LostParts, lostFiles, recoverLost } from '../../src/cluster/lost-entries.js';
 import { tellNode } from '../../src/cluster/nodes.js';
 import type { OpenCopy } from '../../src/cluster/open-copy.js';
+import { loadSettings } from '../../src/config/load.js';
 import { catchUp } from '../../src/store/log-writer.js';
 import { SCHEMA_VERSION } from '../../src/store/migrate.js';
 import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../support/cluster-copies.js';
@@ -99,6 +101,9 @@ t.test('entries that PostgreSQL has lost', { skip: skipWithoutPostgres }, async 
     t.notOk(await recoverLost(partsOf(a, 'a')));
     const path = await keepLost(partsOf(a, 'a'), first);
     t.match(lostFiles(first), [{ path, first: number + 1, last: number + 5 }]);
+    const environment = { ZONEPLANE_DATA_DIR: first, ZONEPLANE_CLUSTER: postgres.url };
+    const findings = await examineCluster(loadSettings({ environment, flags: {} }), clock);
+    t.ok(findings.some(({ text }) => text === 'a failover of PostgreSQL has lost 5 entries that this node had'));
     const { code, out } = await runCommand({ ZONEPLANE_DATA_DIR: first }, 'cluster', 'lost', '--json');
     t.equal(code, 1);
     const [file] = JSON.parse(out);

@@ -2,6 +2,7 @@
 import { type Clock, sleep } from '../../base/clock.js';
 import { messageOf, UserError } from '../../base/errors.js';
 import type { Connection } from '../../cluster/connection.js';
+import { lostFiles } from '../../cluster/lost-entries.js';
 import { listNodes } from '../../cluster/nodes.js';
 import { findHolders, readServerFacts, type ServerFacts } from '../../cluster/server-facts.js';
 import { listSnapshots, logBehind } from '../../cluster/snapshots.js';
@@ -43,6 +44,7 @@ export async function examineCluster(loaded: LoadedSettings, clock: Clock): Prom
         { what, verdict: 'ok', text: `PostgreSQL answers; the last entry of its log is ${last}` } as const,
         ...examineNodes(nodes.map((node) => viewOfNode(node, last))),
         ...examineServing(loaded),
+        ...examineLost(settings.dataDir),
         ...examineServer(await readServerFacts(log.reader), clock),
         ...examineOthers(log.reader),
         ...(await examineHolders(log.reader)),
@@ -63,6 +65,14 @@ function idIn(dataDir: string) {
   } finally {
     store.close();
   }
+}
+
+function examineLost(dataDir: string): Finding[] {
+  const entries = lostFiles(dataDir).reduce((sum, { first, last }) => sum + last - first + 1, 0);
+  if (entries === 0) return [];
+  const text = `a failover of PostgreSQL has lost ${entries} entries that this node had`;
+  const remedy = 'See them with `zoneplane cluster lost`, make the changes again, and remove the files that it names.';
+  return [{ what, verdict: 'warn', text, remedy }];
 }
 
 function examineServing(loaded: LoadedSettings): Finding[] {
