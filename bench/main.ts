@@ -19,6 +19,7 @@ import { measureObjects } from './objects.js';
 import { makeCertificate, PEERS, type Peer } from './peers.js';
 import { memoryOctets, type Started, stop } from './processes.js';
 import { measureSeam } from './seam.js';
+import { measureShares } from './shares.js';
 import { measureSignedCreations } from './signed-creations.js';
 import { measureSigning } from './signing.js';
 import { measureStalls } from './stalls.js';
@@ -71,6 +72,7 @@ const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>
   backup: (directory) => measureBackups(directory, names, 20645),
   synthesis: (directory) => measureSynthesis(directory, 20650, taskset),
   lists: (directory) => measureLists(directory, names, 20660),
+  shares: (directory) => measureShares(directory, names, 20665),
   web: (directory) => measureWeb(directory, 20680, taskset),
   hostnames: (directory) => measureHostnames(directory, 20670),
   edge: (directory) =>

@@ -90,25 +90,32 @@ async function firstCall(api: ApiClient, path: string): Promise<{ readonly resul
   return api.call('GET', path);
 }
 
-function createApiClient(port: number): ApiClient {
+/** `key`: with which it asks. */
+export function createApiClient(port: number, key: string = KEY): ApiClient {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   return {
     close: () => agent.destroy(),
     call: (method, path, body) =>
-      callOnce(agent, port, method, path, body === undefined ? undefined : ['application/json', JSON.stringify(body)]),
-    send: (path, type, body) => callOnce(agent, port, 'POST', path, [type, body]),
+      callOnce(
+        agent,
+        { port, key },
+        method,
+        path,
+        body === undefined ? undefined : ['application/json', JSON.stringify(body)],
+      ),
+    send: (path, type, body) => callOnce(agent, { port, key }, 'POST', path, [type, body]),
   };
 }
 
 function callOnce(
   agent: Agent,
-  port: number,
+  { port, key }: { readonly port: number; readonly key: string },
   method: string,
   path: string,
   body: readonly [type: string, text: string] | undefined,
 ): Promise<{ readonly result: unknown }> {
   return new Promise((resolve, reject) => {
-    const headers: Record<string, string> = { authorization: `Bearer ${KEY}` };
+    const headers: Record<string, string> = { authorization: `Bearer ${key}` };
     if (body !== undefined) {
       headers['content-type'] = body[0];
       headers['content-length'] = String(Buffer.byteLength(body[1]));

@@ -1,0 +1,133 @@
+/**
+ * How long one account waits beside three greedy neighbours: reads, edits, and the time until DNS answers an edit, beside each kind of
+ * work, and alone; and the time of DNS answers meanwhile.
+ */
+import { execFileSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAnswered, spreadOf } from './latency.js';
+import { stop } from './processes.js';
+import { type ApiClient, createApiClient, environmentOf, PROGRAM, startProgram } from './program.js';
+import { writeZone, ZONE } from './workload.js';
+import type { Figures } from './writes.js';
+
+const NEIGHBOURS = 3;
+/** Clients of each. */
+const CLIENTS = 8;
+const WORK_MS = 5000;
+const EVERY_MS = 50;
+
+interface Neighbour {
+  readonly api: ApiClient;
+  readonly records: string;
+  readonly file: string;
+}
+
+/** What neighbours do over and over. */
+const GREEDY: Readonly<Record<string, (neighbour: Neighbour, count: number) => Promise<unknown>>> = {
+  'lists with 100 tags': ({ api, records }) =>
+    api.call('GET', `${records}?${Array.from({ length: 100 }, (_, i) => `tag=a:${i}`).join('&')}`),
+  'pages of 50 000': ({ api, records }) => api.call('GET', `${records}?per_page=50000`),
+  searches: ({ api, records }, count) => api.call('GET', `${records}?search=${count}`),
+  creations: ({ api, records }, count) =>
+    api.call('POST', records, { type: 'A', name: `x${count}`, content: '192.0.2.7' }),
+  'batches of 400': ({ api, records }, count) =>
+    api.call('POST', `${records}/batch`, {
+      posts: Array.from({ length: 400 }, (_, i) => ({ type: 'A', name: `b${count}-${i}`, content: '192.0.2.7' })),
+    }),
+  'dry runs of imports': ({ api, file }, count) =>
+    api.send(`/zones/import?name=dry${count}.example&dry_run=true`, 'text/plain', file),
+};
+
+/** Milliseconds; the load of the machine stands beside them. */
+export async function measureShares(directory: string, names: number, port: number): Promise<Figures> {
+  const own = mkdtempSync(join(directory, 'shares-'));
+  const [small, large] = [join(own, 'small.zone'), join(own, 'large.zone')];
+  await writeZone(small, 100);
+  await writeZone(large, names, { withOrigin: false });
+  const running = await startProgram(own, small, port, undefined, { ZONEPLANE_ADMIN_RATE_LIMIT: '0' });
+  const env = { ...process.env, ...environmentOf(own, port, {}) };
+  const file = readFileSync(large, 'utf8');
+  const neighbours: Neighbour[] = [];
+  try {
+    for (let i = 0; i < NEIGHBOURS; i++) {
+      const command = (...options: string[]) =>
+        execFileSync(process.execPath, [PROGRAM, ...options], { env }).toString();
+      const made = command('account', 'create', `n${i}`, '--member', `n${i}@example.org`);
+      const id = /\(([0-9a-f]{32})\)/.exec(made)![1]!;
+      const email = `n${i}@example.org`;
+      const { secret } = JSON.parse(command('key', 'create', `n${i}`, '--email', email, '--account', id, '--json'));
+      command('zone', 'import', large, '--origin', `n${i}.example`, '--account', id);
+      const api = createApiClient(port + 1, secret);
+      const [zone] = (await running.api.call('GET', `/zones?name=n${i}.example`)).result as { id: string }[];
+      neighbours.push({ api, records: `/zones/${zone!.id}/dns_records`, file });
+    }
+    const figures: Record<string, number> = { 'load of the machine at the start': loadavg()[0]! };
+    const records = `${running.zonePath}/dns_records`;
+    const look = (what: string): Promise<void> => waitsOf(running.api, { records, port, what, figures });
+    await look('alone');
+    for (const [what, work] of Object.entries(GREEDY)) await beside(neighbours, work, () => look(`beside ${what}`));
+    return figures;
+  } finally {
+    for (const { api } of neighbours) api.close();
+    running.api.close();
+    await stop(running.server);
+  }
+}
+
+let done = 0;
+
+async function beside(
+  neighbours: readonly Neighbour[],
+  work: (neighbour: Neighbour, count: number) => Promise<unknown>,
+  look: () => Promise<void>,
+): Promise<void> {
+  let isOver = false;
+  const clients = neighbours.flatMap((neighbour) =>
+    Array.from({ length: CLIENTS }, async () => {
+      // Whoever waits too long is refused, and asks again.
+      while (!isOver) await work(neighbour, done++).catch(() => sleep(100));
+    }),
+  );
+  await sleep(1000);
+  await look();
+  isOver = true;
+  await Promise.all(clients);
+}
+
+interface Look {
+  readonly records: string;
+  readonly port: number;
+  readonly what: string;
+  readonly figures: Record<string, number>;
+}
+
+async function waitsOf(api: ApiClient, { records, port, what, figures }: Look): Promise<void> {
+  const socket = createSocket('udp4');
+  const waits: Record<string, number[]> = { read: [], edit: [], 'DNS after an edit': [], 'DNS answer': [] };
+  const timed = async (kind: string, run: () => Promise<unknown>): Promise<void> => {
+    const began = performance.now();
+    await run();
+    waits[kind]!.push(performance.now() - began);
+  };
+  const endMs = performance.now() + WORK_MS;
+  while (performance.now() < endMs) {
+    const name = `a${done++}`;
+    await timed('read', () => api.call('GET', `${records}?per_page=20`));
+    await timed('edit', () => api.call('POST', records, { type: 'A', name, content: '192.0.2.1' }));
+    await timed('DNS after an edit', async () => {
+      while (!(await isAnswered(socket, port, `${name}.${ZONE}`)));
+    });
+    for (let i = 0; i < 20; i++) await timed('DNS answer', () => isAnswered(socket, port, `ns1.${ZONE}`));
+    await sleep(EVERY_MS);
+  }
+  socket.close();
+  for (const [kind, all] of Object.entries(waits)) {
+    const { p50, p99 } = spreadOf(all);
+    figures[`${kind}, ${what}, p50 ms`] = p50;
+    figures[`${kind}, ${what}, p99 ms`] = p99;
+  }
+}
