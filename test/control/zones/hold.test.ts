@@ -119,9 +119,14 @@ t.test('settings', async (t) => {
   const { soa } = await getZone(ctx, zoneId);
   const listed = await listZoneSettings(ctx, zoneId);
   t.strictSame(
-    Object.fromEntries(listed.map(({ name, value }) => [name, value])),
+    Object.fromEntries(listed.flatMap(({ name, value, isEditable }) => (isEditable ? [[name, value]] : []))),
     { ...DEFAULT_ZONE_SETTINGS },
     'all of them, with their defaults',
+  );
+  t.match(
+    listed.find(({ name }) => name === 'rocket_loader'),
+    { value: 'off', isEditable: false },
+    'what the edge does not do is off',
   );
   for (const { name, modifiedAt } of listed) t.equal(modifiedAt, null, name);
   const before = lastChange(ctx.store);
