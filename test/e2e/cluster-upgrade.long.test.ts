@@ -21,7 +21,7 @@ t.test('a rolling upgrade with a new schema', { skip: skipWithoutPostgres }, asy
   t.match(await b.command('cluster', 'join'), { code: 0 });
   const next = SCHEMA_VERSION + 1;
   const newer = makeNewerProgram(t, next);
-  await Promise.all([a.start(), b.start('all', {}, newer)]);
+  await a.start();
   const { id: zone } = (await a.call('POST', '/zones', { name: 'upgrade.test' })).json.result;
   let added = 0;
   const add = async (node: TestNode): Promise<number> => {
@@ -39,6 +39,8 @@ t.test('a rolling upgrade with a new schema', { skip: skipWithoutPostgres }, asy
     return json.result.nodes.map(({ schema }: { readonly schema: number }) => schema).join();
   };
   t.equal((await fetch(`${a.program().api}/readyz?for=mail`)).status, 400);
+  await until(async () => (await schemas()) === `${SCHEMA_VERSION}`, 'the first node has told what it knows');
+  await b.start('all', {}, newer);
 
   for (const node of [a, b]) {
     t.strictSame(await readiness(node), [200, 200, 200], node.name);
