@@ -30,6 +30,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'ticket_secrets.made_at': 'certs/ticket-secret.ts',
   'custom_hostnames.next_check_ms': 'by its job',
   'issuance_events.at_ms issuance_lockouts.until_ms': 'control/certificates/issuance-limit.ts',
+  'order_starts.at_ms': 'store/certs/order-starts.ts',
   'applied_updates.expires_at': 'a signature is refused for as long as it could be sent again',
   'write_log.written_at': 'shown only',
 };
