@@ -33,6 +33,7 @@ const OPEN = new Set([
   'DELETE /user/sessions/{session_id}',
   'GET /overview',
   'GET /search',
+  'POST /accounts/{account_id}/r2/temp-access-credentials',
   'GET /activity',
   'GET /activity/queries',
   'GET /record_types',

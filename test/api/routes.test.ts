@@ -103,7 +103,7 @@ t.test('unknown paths and methods', async (t) => {
   }
   for (const [method, path, allow] of [
     ['PUT', '/zones', 'GET, HEAD, POST'],
-    ['DELETE', '/user', 'GET, HEAD'],
+    ['DELETE', '/user', 'GET, HEAD, PATCH'],
     ['PUT', `/zones/${SOME_ID}/dns_records/batch`, 'POST'],
     ['OPTIONS', '/accounts', 'GET, HEAD, POST'],
     ['POST', '/ips', 'GET, HEAD'],

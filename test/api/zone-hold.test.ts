@@ -191,9 +191,10 @@ t.test('several settings at once, all or none', async (t) => {
         { id: 'websockets', value: 'off' },
         { id: 'brotli', value: 'on' },
       ],
-      1003,
-      undefined,
+      1015,
+      '/items/1/value',
     ],
+    [[{ id: 'x', value: 'on' }], 1003, undefined],
     [[], 9207, '/items'],
     ['all', 9207, '/items'],
   ] as const) {

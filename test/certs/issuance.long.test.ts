@@ -362,7 +362,11 @@ t.test('the next authority only if CAA forbids the previous one', async (t) => {
     t.match(stateOf(world), { status: 'active', authority: 'lets_encrypt' });
     await want(world, { authority: 'google' });
     await advanceCertificate(world.ctx, OWNER);
-    t.match(stateOf(world), { status: 'caa_error', serving: true, certificates: [{ issuer: /lets_encrypt/ }] });
+    t.match(stateOf(world), {
+      status: 'caa_error',
+      serving: true,
+      certificates: [{ issuer: /Zoneplane built-in authority/ }],
+    });
   });
   for (const [type, status, text] of [
     [

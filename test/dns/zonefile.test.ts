@@ -126,7 +126,9 @@ const GOOD: readonly [what: string, text: string | Uint8Array, ...records: strin
 t.test('a byte order mark is skipped, and said', async (t) => {
   const { records, issues } = read(Buffer.from('\ufeffa 60 A 192.0.2.1\n'));
   t.equal(records.length, 1);
-  t.match(issues, [{ severity: 'warning', code: 'byte-order-mark', line: 1, column: 1 }]);
+  t.strictSame(issues, [
+    'zone:1:1: warning: the file begins with a byte order mark, which was skipped; other name servers may refuse it',
+  ]);
 });
 
 t.test('files that must load', async (t) => {

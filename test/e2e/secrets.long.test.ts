@@ -19,7 +19,13 @@ import {
   X509CertificateGenerator,
 } from '../../src/certs/x509.js';
 import { openStore } from '../../src/store/driver.js';
-import { ALL_PURPOSES, SEALED_COLUMNS, TICKET_SECRETS, TSIG_SECRETS } from '../../src/store/sealed-columns.js';
+import {
+  ALL_PURPOSES,
+  SEALED_COLUMNS,
+  SECRET_ACCESS_KEYS,
+  TICKET_SECRETS,
+  TSIG_SECRETS,
+} from '../../src/store/sealed-columns.js';
 import { fileKeys } from '../../src/vault/master-key.js';
 import { unlockVault } from '../../src/vault/unlock.js';
 import { freePort } from '../support/free-ports.js';
@@ -150,10 +156,19 @@ async function live(program: Program): Promise<void> {
       permission_groups: [group],
     },
   ];
-  const { result: token } = (await call('POST', '/user/tokens', { name: 'reader', policies })) as unknown as {
+  const made = (await call('POST', '/user/tokens', { name: 'reader', policies })) as unknown as {
     result: { id: string; value: string };
   };
+  const token = made.result;
   addText('token', token.value);
+  const storage = groups.find(({ name }) => name === 'Workers R2 Storage Read')!;
+  const ofBuckets = {
+    effect: 'allow',
+    resources: { [`com.cloudflare.api.account.${(await ask<{ id: string }[]>('GET', '/accounts'))[0]!.id}`]: '*' },
+    permission_groups: [storage],
+  };
+  const s3 = (await call('POST', '/user/tokens', { name: 's3', policies: [ofBuckets] })) as unknown as typeof made;
+  addText('token for buckets', s3.result.value);
   await request(`${api}/client/v4/zones?name=saas.test`, { headers: { authorization: `Bearer ${token.value}` } });
   await request(`${api}/client/v4/zones`, {
     headers: { authorization: 'Bearer wrong-but-like-a-secret-0123456789abcdef' },
@@ -239,7 +254,8 @@ async function addSealed(directory: string): Promise<void> {
       for (const [index, row] of rows.entries()) {
         const plain = Buffer.from(vault.open(sealed, row.id, new Uint8Array(row.sealed)));
         // Secrets that servers share are no private keys.
-        if (sealed === TSIG_SECRETS || sealed === TICKET_SECRETS) addOctets(`${table} ${index}`, plain);
+        if (sealed === TSIG_SECRETS || sealed === TICKET_SECRETS || sealed === SECRET_ACCESS_KEYS)
+          addOctets(`${table} ${index}`, plain);
         else addKey(`${table} ${index}`, plain);
       }
     }

@@ -42,9 +42,9 @@ function makeTable() {
   const teller: Pick<Connection, 'query'> = {
     async query(text, values = []) {
       if (text === LIST_NODES) return [...rows.values()];
-      const [name, role, version, schema, knows, applied, report] = values as string[];
+      const [name, role, version, schema, knows, applied, appliedId, report] = values as string[];
       const beat = (rows.get(name!)?.beat ?? 0) + 1;
-      rows.set(name!, { name, role, version, schema, knows, applied, beat, report, age: 0 });
+      rows.set(name!, { name, role, version, schema, knows, applied, applied_id: appliedId, beat, report, age: 0 });
       for (const tell of listeners) tell(`node ${name}`);
       return [];
     },

@@ -32,6 +32,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'Zone history': 'Past states of a zone, their differences, and returning to one.',
   Cache: 'Purging stored responses of the edge.',
   'Custom hostnames': 'Names of customers that a zone serves.',
+  Certificates: 'What a certificate says, and who issues certificates.',
   'Certificate packs': 'Certificates for the names of a zone.',
   'Audit log': 'Who changed what, and when.',
   User: 'The user of the credential.',

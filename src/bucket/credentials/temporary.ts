@@ -30,10 +30,11 @@ export async function createTemporaryCredentials(
 ): Promise<TemporaryCredentials> {
   const account = toHex(requireBucketAccount(ctx, accountId).id);
   const row = requireParent(ctx, parent);
-  requireBucket(ctx, accountId, limits.bucket, 'default');
+  // Before the bucket is looked for: who has no rights in buckets learns nothing of their names.
   if (row.s3_secret === null || !ctx.secretAccessKeys) {
     throw accountFailure('badInput', { reason: 'The parent has no secret access key. Roll the token to give it one.' });
   }
+  requireBucket(ctx, accountId, limits.bucket, 'default');
   const issuedAt = Math.floor(ctx.clock.nowMs() / 1000);
   const claims = { ...limits, account, parent, audience, issuedAt, expiresAt: issuedAt + ttlSeconds };
   return { accessKeyId: parent, ...makeSessionToken(claims, ctx.secretAccessKeys.open(row.id, row.s3_secret)) };

@@ -327,12 +327,15 @@ function addResign(dnssec: Command, { terminal, environment }: CommandContext): 
     .command('resign')
     .description('replace all signatures of a zone, after the clock was wrong')
     .argument('<zone>', 'name or identifier of the zone')
+    .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane dnssec resign example.com'));
-  addSettingOptions(resign, DATA_SETTINGS).action(async (name: string) => {
+  addSettingOptions(resign, DATA_SETTINGS).action(async (name: string, { json }: { json?: boolean }) => {
     await withControl(resign, environment, async (ctx) => {
       const zone = await requireZoneNamed(ctx, name);
       await resignZone(ctx, zone.id);
-      terminal.print(`All signatures of ${zone.name} are being replaced; a running server does it.`);
+      const { id, name: zoneName } = zone;
+      if (json) terminal.print(JSON.stringify({ id, name: zoneName }, null, 2));
+      else terminal.print(`All signatures of ${zoneName} are being replaced; a running server does it.`);
     });
   });
 }

@@ -61,6 +61,7 @@ const WITHOUT_JSON: ReadonlySet<string> = new Set([
   'config reference',
   'completion',
   'ca root',
+  'cluster roles',
   'secondary print',
 ]);
 

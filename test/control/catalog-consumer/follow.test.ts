@@ -300,14 +300,8 @@ const DAY_MS = 86_400_000;
 
 /** A clock that is ahead. */
 class ClockAhead extends SystemClock {
-  constructor(private readonly aheadMs: number) {
-    super();
-  }
-  override nowMs(): number {
-    return super.nowMs() + this.aheadMs;
-  }
-  override nowUs(): number {
-    return super.nowUs() + this.aheadMs * 1000;
+  constructor(aheadMs: number) {
+    super({ wallMs: () => Date.now() + aheadMs, steadyMs: () => performance.now() });
   }
 }
 
