@@ -12,7 +12,7 @@ import { formatIssue, type Issue } from '../base/result.js';
 import { loadSettings } from '../config/load.js';
 import { ensureFirstAdministrator } from '../control/access/keys.js';
 import { OPERATOR } from '../control/guard/actor.js';
-import { type ImportResult, importZone } from '../control/imports/zone.js';
+import type { ImportResult } from '../control/imports/zone.js';
 import type { Context } from '../control/kernel/context.js';
 import type { ZoneText } from '../dns/zonefile/source.js';
 import { createControlBase } from '../roles/process/control-base.js';
@@ -67,6 +67,7 @@ async function checkFile(file: string, origin: string | undefined): Promise<Chec
     const base = createControlBase(settings, store, clock, silentLogger());
     await ensureFirstAdministrator(base, { email: settings.adminEmail });
     const context: Context = { ...base, actor: OPERATOR, requestId: 'check', source: 'cli' };
+    const { importZone } = await import('../control/imports/zone.js');
     const result = await importZone(context, { source: sourceOf(file), ...(origin === undefined ? {} : { origin }) });
     return { file, result, issues: result.issues.map((issue) => placeIssue(issue, file)) };
   } catch (error) {

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { AppError, messageOf, UserError } from '../base/errors.js';
 import { formatIssue } from '../base/result.js';
 import type { SignaturesWish } from '../control/imports/signatures.js';
-import { type ImportInput, type ImportProgress, type ImportResult, importZone } from '../control/imports/zone.js';
+import type { ImportInput, ImportProgress, ImportResult } from '../control/imports/zone.js';
 import type { Context } from '../control/kernel/context.js';
 import { explainStoreFailure } from '../roles/process/store-failure.js';
 import { type CommandContext, example } from './command.js';
@@ -175,6 +175,7 @@ async function importOne(
   const { origin } = target;
   const began = performance.now();
   try {
+    const { importZone } = await import('../control/imports/zone.js');
     const result = await importZone(context, {
       source: sourceOf(target.file),
       ...running,

@@ -14,7 +14,6 @@ import { gather, limitOption } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
 import { addPrimaryOptions, type PrimaryOptions } from './secondary/primary-options.js';
-import { createSecondaryZone } from './secondary/secondary-zone.js';
 import { KEY_SETTINGS, openServices } from './secondary/services.js';
 import { addZoneTransfer } from './secondary/transfer.js';
 import { addSettingOptions } from './settings.js';
@@ -163,13 +162,11 @@ function addCreate(zone: Command, { terminal, environment }: CommandContext): vo
       create,
       environment,
       async (context, settings) => {
-        const made = primary
-          ? await createSecondaryZone(context, await openServices(create, environment, context), name, {
-              ...options,
-              primary,
-            })
-          : await createZone(context, input);
-        return { made, dataDir: resolve(settings.dataDir) };
+        const dataDir = resolve(settings.dataDir);
+        if (!primary) return { made: await createZone(context, input), dataDir };
+        const { createSecondaryZone } = await import('./secondary/secondary-zone.js');
+        const services = await openServices(create, environment, context);
+        return { made: await createSecondaryZone(context, services, name, { ...options, primary }), dataDir };
       },
       init ? 'initialise' : 'refuse',
     );

@@ -9,7 +9,6 @@ import type { Settings } from '../config/schema.js';
 import { ensureFirstAdministrator, hashSecret } from '../control/access/keys.js';
 import { createLoginLink } from '../control/access/sessions.js';
 import { OPERATOR } from '../control/guard/actor.js';
-import { importZone } from '../control/imports/zone.js';
 import type { Context, ContextBase } from '../control/kernel/context.js';
 import { allKeys, findKeyByHash } from '../store/access/keys.js';
 import { hasUsers } from '../store/access/users.js';
@@ -125,6 +124,7 @@ async function importFile(
   notes: string[],
 ): Promise<string | undefined> {
   try {
+    const { importZone } = await import('../control/imports/zone.js');
     const result = await importZone(context, { source: { file } });
     if (result.imported) {
       imported.push(result.name ?? file);

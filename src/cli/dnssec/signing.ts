@@ -334,7 +334,7 @@ function addResign(dnssec: Command, { terminal, environment }: CommandContext): 
       const zone = await requireZoneNamed(ctx, name);
       await resignZone(ctx, zone.id);
       const { id, name: zoneName } = zone;
-      if (json) terminal.print(JSON.stringify({ id, name: zoneName }, null, 2));
+      if (json) terminal.json({ id, name: zoneName });
       else terminal.print(`All signatures of ${zoneName} are being replaced; a running server does it.`);
     });
   });

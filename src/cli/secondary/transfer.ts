@@ -7,7 +7,7 @@ import { SystemClock } from '../../base/clock.js';
 import { AppError, messageOf, UserError } from '../../base/errors.js';
 import type { Issue } from '../../base/result.js';
 import type { SignaturesWish } from '../../control/imports/signatures.js';
-import { type ImportResult, importZone } from '../../control/imports/zone.js';
+import type { ImportResult } from '../../control/imports/zone.js';
 import type { Context } from '../../control/kernel/context.js';
 import { parseZoneName } from '../../control/rules/names.js';
 import { TransferFailed } from '../../transfer/in/failure.js';
@@ -140,6 +140,7 @@ async function transferOne(
     const { random, egress } = context;
     const stream = { clock: new SystemClock(), random, egress, signal: new AbortController().signal };
     const copied = await copyZone(stream, primary, apex, descriptor).finally(() => closeSync(descriptor));
+    const { importZone } = await import('../../control/imports/zone.js');
     const result = await importZone(context, {
       source: { file },
       origin: name,
