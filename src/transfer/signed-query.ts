@@ -1,5 +1,4 @@
 /** Answers ordinary queries that are signed: secondaries ask for the SOA so (RFC 8945). */
-
 import { type Answer, createClient, Transport, type TransportCode } from '../answer/transport.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';

@@ -14,10 +14,10 @@ export interface SpoolerOptions extends SpoolThreadData {
 
 export interface Spooler {
   /**
-   * The spool of this version of a zone: a new one, or one that other transfers use. A serial would not do, because a replacement may
-   * keep it.
+   * The spool of this state of a zone: a new one, or one that other transfers use. The serial alone would not do, because a
+   * replacement may keep it; nor would the version, which signatures and flattened addresses do not move.
    */
-  spool(order: SpoolOrder, version: number): Spool;
+  spool(order: SpoolOrder, state: { readonly version: number; readonly serial: number }): Spool;
   close(): Promise<void>;
 }
 
@@ -44,8 +44,8 @@ export function createSpooler({ dataDir, serving, clock }: SpoolerOptions): Spoo
   };
 
   return {
-    spool(order, version) {
-      const key = `${order.zone} ${version} ${order.from ?? 'whole'}`;
+    spool(order, { version, serial }) {
+      const key = `${order.zone} ${version} ${serial} ${order.from ?? 'whole'}`;
       const shared = known.get(key);
       if (shared?.isUsable) return shared;
       if (shared) forget(key, shared);

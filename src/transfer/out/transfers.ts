@@ -1,5 +1,4 @@
 /** Answers AXFR and IXFR queries of streams (RFC 5936, RFC 1995), with TSIG where the query has it. */
-
 import type { Clock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import { type CidrSet, parsePeerAddress } from '../../base/ip.js';
@@ -85,7 +84,7 @@ export function createTransfers(options: TransferOptions): Transfers {
       return;
     }
     try {
-      const spool = spooler.spool({ zone: zone.seq, from }, zone.version);
+      const spool = spooler.spool({ zone: zone.seq, from }, zone);
       let octets = 0;
       for await (const frames of framesFor(granted, spool.blocks(), clock)) {
         octets += frames.length;
