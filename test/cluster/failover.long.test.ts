@@ -199,7 +199,7 @@ t.test('trouble with PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     const before = await increase(store);
     const holder = new pg.Client(postgres.url);
     let end = '';
-    // The end of the connection is an error, too, and comes after its reason.
+    // A second error reports the end of the connection; the first one has the reason.
     holder.on('error', ({ message }) => (end ||= message));
     await holder.connect();
     await holder.query(prepareTurn(5000));

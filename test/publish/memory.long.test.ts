@@ -17,7 +17,7 @@ import { plainZone } from '../support/served-zones.js';
 
 const APEX = parseName('big.test.');
 const OWNERS = 30_000;
-const ROUNDS = 12;
+const ROUNDS = 20;
 const clock = new SystemClock();
 const KEYS = Array.from({ length: OWNERS }, (_, i) => ownerKeyOf(parseName(`host${i + OWNERS}.big.test.`), APEX));
 const ZONE = plainZone(APEX);

@@ -25,7 +25,7 @@ import { countBlock, createCounters } from '../../src/server/counters.js';
 import { STREAM_LIMITS, StreamConnections } from '../../src/server/stream-connections.js';
 import { STREAM_OPTIONS } from '../../src/server/tcp.js';
 import { recordsOfType, updateRecord } from '../../src/store/records/records.js';
-import { findZoneByName } from '../../src/store/zones/zones.js';
+import { findZoneByName, updateZone } from '../../src/store/zones/zones.js';
 import { createTransfers } from '../../src/transfer/out/transfers.js';
 import { startControl } from '../control/fixture.js';
 import { type DecodedRR, decodeMessage, makeQuery } from '../support/message.js';
@@ -265,6 +265,18 @@ t.test('a zone that was replaced under its serial', async (t) => {
   const after = await read();
   t.same(after.soa, before.soa);
   t.same([before.a, after.a], [['c0000201'], ['c0000202']]);
+});
+
+t.test('a serial that moved without a new version, as signatures and flattened addresses move it', async (t) => {
+  const { port, ctx } = await start(t);
+  const serials = async () =>
+    (await transfer(port, SMALL)).records.flatMap(({ type, rdata }) => (type === 6 ? [rdata] : []));
+  const before = await serials();
+  const { seq, serial } = findZoneByName(ctx.store, 'small.test')!;
+  await ctx.store.write(() => updateZone(ctx.store, seq, { serial: serial + 1 }));
+  const after = await serials();
+  t.equal(after.length, 2);
+  t.not(after[0], before[0]);
 });
 
 t.test('differences from serials that the zone never had', async (t) => {

@@ -30,7 +30,7 @@ export async function createTemporaryCredentials(
 ): Promise<TemporaryCredentials> {
   const account = toHex(requireBucketAccount(ctx, accountId).id);
   const row = requireParent(ctx, parent);
-  // Before the bucket is looked for: who has no rights in buckets learns nothing of their names.
+  // This comes before the bucket is looked up, so that a token without rights in buckets cannot learn their names.
   if (row.s3_secret === null || !ctx.secretAccessKeys) {
     throw accountFailure('badInput', { reason: 'The parent has no secret access key. Roll the token to give it one.' });
   }
