@@ -19,6 +19,7 @@ import { type MigrationTime, migrateCluster } from './migration.js';
 import { explainPostgres } from './postgres-failures.js';
 import { type ClusterLog, openPostgresLog, type PostgresLogOptions } from './postgres-log.js';
 import { type RecentEntries, recentEntries } from './recent-entries.js';
+import { findReplacement, forgetReplacement, noteReplacement } from './replacement.js';
 import { forgetServers, knownServers } from './servers.js';
 import { fetchSnapshot, listSnapshots } from './snapshots.js';
 
@@ -45,6 +46,8 @@ export interface OpenCopy {
   readonly wasReplaced: boolean;
   /** Entries that the copy had are no longer in the log: others may have seen what nobody stores any more. */
   readonly lostEntries: boolean;
+  /** What follows from these two was done. Before that, the next process that opens the copy finds both as they are now. */
+  readonly noteFollowed: () => void;
   /** Why the copy cannot apply the next entry, although it was replaced where that could help. */
   readonly refusal: EntryRefused | undefined;
 }
@@ -92,7 +95,7 @@ async function openWith(options: CopyOptions, log: ClusterLog, recent: RecentEnt
       await migrateCluster({ ...options, store, log }, options.appends, options.migrates ?? 'known');
     }
     requireSchema(store);
-    return { store, log, recent, ...current };
+    return { store, log, recent, ...stillToFollow(dataDir, current), noteFollowed: () => forgetReplacement(dataDir) };
   } catch (error) {
     store.close();
     throw error;
@@ -151,6 +154,7 @@ async function bringUpToDate(parts: CopyParts, isFresh: boolean): Promise<CopySt
   }
   if (lostEntries) await keepLost(parts, dataDir);
   logger.error({ reason: refusal.message }, 'this copy is replaced by the newest snapshot of the cluster');
+  noteReplacement(dataDir, lostEntries);
   const { number, at } = await fetchSnapshot(log.reader, dataDir);
   logger.info({ number, at }, 'the copy was replaced by a snapshot');
   return { wasReplaced: true, lostEntries, refusal: await catchUpOrRefusal(store, log, logger) };
@@ -170,6 +174,13 @@ export async function isToBeReplaced(
   if (reason !== 'damaged' && known?.entry !== entry) return true;
   const snapshots = await listSnapshots(reader);
   return snapshots.some(({ number, schema }) => number >= entry && isKnownSchema(schema));
+}
+
+/** With what a process before this one has left to do: it may have ended right after the replacement. */
+function stillToFollow(dataDir: string, current: CopyState): CopyState {
+  const before = findReplacement(dataDir);
+  if (before === undefined) return current;
+  return { ...current, wasReplaced: true, lostEntries: current.lostEntries || before.lostEntries };
 }
 
 async function catchUpOrRefusal(store: Store, log: ClusterLog, logger: Logger): Promise<EntryRefused | undefined> {

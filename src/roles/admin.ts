@@ -286,7 +286,10 @@ async function hearProcesses(
 ): Promise<Hearing> {
   const { settings, clock, log, version } = options;
   const edges = hearEdges(base.store, clock);
-  if (member?.wasReplaced) options.onReplaced?.();
+  if (member?.wasReplaced) {
+    options.onReplaced?.();
+    member.noteFollowed();
+  }
   const peers =
     member &&
     startPeers(

@@ -391,8 +391,15 @@ async function refusals(t: Test, postgres: Postgres, first: string): Promise<voi
     await t.rejects(catchUp(behind.store, behind.log), { name: 'EntryRefused', reason: 'history' });
     behind.store.close();
     await behind.log.close();
+    const killed = await openNode(t, postgres.url, { node: 'behind', dataDir: directory });
+    t.match(killed, { wasReplaced: true, lostEntries: true });
+    killed.store.close();
+    await killed.log.close();
     const again = await openNode(t, postgres.url, { node: 'behind', dataDir: directory });
-    t.ok(again.wasReplaced);
+    t.match(again, { wasReplaced: true, lostEntries: true }, 'the next process does what that one did not come to');
+    again.noteFollowed();
+    const third = await openNode(t, postgres.url, { node: 'third', dataDir: directory });
+    t.match(third, { wasReplaced: false, lostEntries: false }, 'once');
     t.strictSame(again.store.position(), other.store.position());
     await increase(again.store);
     t.equal(count(again.store), count(other.store) + 1);

@@ -46,6 +46,8 @@ export async function startFollower(
       lookAtServing();
     };
     const member = await joinCluster({ ...context, role, onCommit, onDiverged: ended.resolve }, url);
+    // Nobody has read the copy before this process, which serves it.
+    member.noteFollowed();
     lifecycle.own('store', member.store, (part) => part.close());
     lifecycle.own('replica', member, (part) => part.stop());
     for (const difference of servingDifferences(context, member.store)) log.warn(difference);

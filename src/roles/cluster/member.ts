@@ -39,6 +39,8 @@ export interface ClusterMember {
   readonly wasReplaced: boolean;
   /** The log has lost entries that this node had applied: secondaries may have later versions of zones. */
   readonly lostEntries: boolean;
+  /** Who has to know of these two knows: see {@link OpenCopy}. */
+  readonly noteFollowed: () => void;
   /** Calls `listener` with each notification of PostgreSQL: `up`, `down`, `entry <number>`, `own <number>`, `node <name>`. */
   onNews(listener: (news: string) => void): void;
   samples(): readonly MetricSample[];
@@ -84,7 +86,7 @@ export async function joinCluster(options: MemberOptions, url: string): Promise<
     for (const listener of listeners) listener(news);
   };
   const name = nodeName(settings);
-  const { store, log, recent, wasReplaced, lostEntries, refusal } = await openCopy({
+  const { store, log, recent, wasReplaced, lostEntries, noteFollowed, refusal } = await openCopy({
     url,
     node: name,
     clock,
@@ -132,6 +134,7 @@ export async function joinCluster(options: MemberOptions, url: string): Promise<
     replica,
     wasReplaced,
     lostEntries,
+    noteFollowed,
     onNews: (listener) => void listeners.push(listener),
     samples: () => samplesOf(replica),
     async stop() {

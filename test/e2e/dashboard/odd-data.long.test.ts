@@ -2,6 +2,7 @@
 import { request } from 'node:http';
 import t, { type Test } from 'tap';
 import { noBrowser, startDashboard } from '../../support/browser.js';
+import { until } from '../../support/until.js';
 
 t.test('odd data', { skip: noBrowser, timeout: 600_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
@@ -114,9 +115,9 @@ t.test('odd data', { skip: noBrowser, timeout: 600_000 }, async (t: Test) => {
     await page.getByRole('form', { name: 'Edit two' }).waitFor();
     await page.getByRole('row', { name: /one.*Typed, not kept/ }).waitFor();
     await page.getByRole('link', { name: 'History' }).click();
-    await page.waitForFunction("document.title === 'History of shop.example – Zoneplane'");
+    await until(async () => (await page.title()) === 'History of shop.example – Zoneplane');
     await page.goBack();
-    await page.waitForFunction("document.title === 'Records of shop.example – Zoneplane'");
+    await until(async () => (await page.title()) === 'Records of shop.example – Zoneplane');
     await page.getByRole('button', { name: 'Edit one.shop.example A' }).click();
     t.equal(await form.getByLabel('IPv4 address').inputValue(), '192.0.2.77');
     await form.getByRole('button', { name: 'Keep the edit' }).click();
