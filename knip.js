@@ -4,6 +4,8 @@ const isProduction = process.argv.includes('--production');
 export default {
   entry: [
     'src/roles/child.ts!',
+    // Rooms that are complete before what uses them.
+    'src/expressions/compile.ts!',
     'test/**/*.test.ts',
     // Programs that tests start.
     'test/**/*-child.ts',

@@ -16,6 +16,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   dns: ['base'],
   http: ['base'],
   egress: ['base'],
+  expressions: ['base'],
   config: ['egress', 'base'],
   dnssec: ['dns', 'base'],
   zone: ['dns', 'base'],

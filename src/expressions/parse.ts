@@ -1,0 +1,247 @@
+/**
+ * Parses the language of conditions: comparisons of fields, joined by `and`, `xor`, `or` and `not`, which bind in this order, `not`
+ * the closest. What it does not know it refuses, with the offset.
+ */
+import { type ExpressionLimits, FaultFound } from './limits.js';
+import { type Token, tokensOf } from './tokens.js';
+
+export type Comparator = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge' | 'contains';
+export type Joint = 'and' | 'or' | 'xor';
+
+export interface Literal {
+  readonly kind: 'text' | 'number' | 'address';
+  readonly value: string;
+  readonly offset: number;
+}
+
+/** A value of a list: one literal, or all numbers from it to `last`. */
+export interface ListValue {
+  readonly first: Literal;
+  readonly last?: Literal;
+}
+
+/** A field, and of a map the values of one key: one of them, or each. */
+export interface FieldUse {
+  readonly name: string;
+  readonly offset: number;
+  readonly key?: string;
+  readonly index?: number | 'each';
+}
+
+export type Comparison =
+  | { readonly kind: 'compare'; readonly field: FieldUse; readonly by: Comparator; readonly value: Literal }
+  | { readonly kind: 'in'; readonly field: FieldUse; readonly values: readonly ListValue[] }
+  | { readonly kind: 'truth'; readonly field: FieldUse };
+
+export type Expression =
+  | Comparison
+  | { readonly kind: 'any' | 'all'; readonly of: Comparison }
+  | { readonly kind: 'not'; readonly of: Expression }
+  | { readonly kind: Joint; readonly of: readonly Expression[] };
+
+const JOINTS: Readonly<Record<string, Joint>> = {
+  and: 'and',
+  '&&': 'and',
+  or: 'or',
+  '||': 'or',
+  xor: 'xor',
+  '^^': 'xor',
+};
+const COMPARATORS: Readonly<Record<string, Comparator>> = {
+  ...{ eq: 'eq', '==': 'eq', ne: 'ne', '!=': 'ne', lt: 'lt', '<': 'lt', le: 'le', '<=': 'le' },
+  ...{ gt: 'gt', '>': 'gt', ge: 'ge', '>=': 'ge', contains: 'contains' },
+};
+const REFUSED: ReadonlySet<string> = new Set(['matches', '~', 'wildcard', 'strict']);
+const RESERVED: ReadonlySet<string> = new Set([
+  ...['and', 'or', 'xor', 'not', 'in', 'any', 'all'],
+  ...Object.keys(COMPARATORS),
+  ...REFUSED,
+]);
+/** A list index beyond this is a mistake. */
+const MOST_INDEX = 255;
+
+/** Throws {@link FaultFound}. A text of nothing but spaces gives undefined. */
+export function parseExpression(text: string, limits: ExpressionLimits): Expression | undefined {
+  if (text.length > limits.length) {
+    throw new FaultFound(limits.length, `an expression has at most ${limits.length} characters`);
+  }
+  const tokens = tokensOf(text);
+  if (tokens.length === 1) return undefined;
+  const parser = new Parser(tokens, limits);
+  return parser.whole();
+}
+
+/** Levels of operators, the loosest first. */
+const LEVELS: readonly Joint[] = ['or', 'xor', 'and'];
+
+class Parser {
+  private at = 0;
+  private nodes = 0;
+  private depth = 0;
+
+  constructor(
+    private readonly tokens: readonly Token[],
+    private readonly limits: ExpressionLimits,
+  ) {}
+
+  whole(): Expression {
+    const expression = this.joined(0);
+    const rest = this.peek();
+    if (rest.kind !== 'end') throw new FaultFound(rest.offset, `expected 'and', 'or' or the end, not ${shown(rest)}`);
+    return expression;
+  }
+
+  private joined(level: number): Expression {
+    const joint = LEVELS[level];
+    if (joint === undefined) return this.unary();
+    const first = this.joined(level + 1);
+    const parts = [first];
+    while (JOINTS[this.peek().value] === joint && isOperator(this.peek())) {
+      this.countNode(this.next());
+      parts.push(this.joined(level + 1));
+    }
+    return parts.length === 1 ? first : { kind: joint, of: parts };
+  }
+
+  private unary(): Expression {
+    const token = this.peek();
+    const negates = (token.kind === 'word' && token.value === 'not') || (token.kind === 'sign' && token.value === '!');
+    if (!negates && !isSign(token, '(')) return this.comparison();
+    this.next();
+    this.countNode(token);
+    if (++this.depth > this.limits.depth) {
+      throw new FaultFound(token.offset, `an expression is at most ${this.limits.depth} levels deep`);
+    }
+    const inner = negates ? this.unary() : this.joined(0);
+    if (!negates) this.expect(')');
+    this.depth--;
+    return negates ? { kind: 'not', of: inner } : inner;
+  }
+
+  private comparison(): Expression {
+    const token = this.peek();
+    const follows = this.tokens[this.at + 1];
+    const { value } = token;
+    if (token.kind === 'word' && follows && isSign(follows, '(')) {
+      if (value !== 'any' && value !== 'all')
+        throw new FaultFound(token.offset, `the function '${value}' is not known`);
+      this.next();
+      this.next();
+      const of = this.simple(true);
+      this.expect(')');
+      this.countNode(token);
+      return { kind: value, of };
+    }
+    return this.simple(false);
+  }
+
+  /** `isEach`: inside of `any` or `all`, where the field stands for each value of a list. */
+  private simple(isEach: boolean): Comparison {
+    const field = this.field();
+    this.countNode(this.peek());
+    const isList = field.index === 'each';
+    if (isEach && !isList) throw new FaultFound(field.offset, "'any' and 'all' need a field with [*]");
+    if (!isEach && isList) throw new FaultFound(field.offset, "a field with [*] stands only in 'any' or 'all'");
+    const token = this.peek();
+    if (REFUSED.has(token.value) && isOperator(token)) {
+      throw new FaultFound(token.offset, `'${token.value}' is not available here; 'contains' and 'in' are`);
+    }
+    if (token.kind === 'word' && token.value === 'in') {
+      this.next();
+      return { kind: 'in', field, values: this.list() };
+    }
+    const by = isOperator(token) ? COMPARATORS[token.value] : undefined;
+    if (!by) return { kind: 'truth', field };
+    this.next();
+    return { kind: 'compare', field, by, value: this.literal() };
+  }
+
+  private field(): FieldUse {
+    const { kind, value: name, offset } = this.next();
+    if (kind !== 'word' || RESERVED.has(name)) {
+      throw new FaultFound(offset, `expected a field, not ${kind === 'end' ? 'the end' : `'${name}'`}`);
+    }
+    if (!isSign(this.peek(), '[')) return { name, offset };
+    this.next();
+    const key = this.next();
+    if (key.kind !== 'text') throw new FaultFound(key.offset, 'expected a key in quotes');
+    this.expect(']');
+    return { name, offset, key: key.value, ...this.index() };
+  }
+
+  private index(): { readonly index?: number | 'each' } {
+    if (isSign(this.peek(), '[*]')) {
+      this.next();
+      return { index: 'each' };
+    }
+    if (!isSign(this.peek(), '[')) return {};
+    this.next();
+    const { kind, value, offset } = this.next();
+    const index = Number(value);
+    if (kind !== 'number' || index < 0 || index > MOST_INDEX) {
+      throw new FaultFound(offset, `an index is '*' or a number up to ${MOST_INDEX}`);
+    }
+    this.expect(']');
+    return { index };
+  }
+
+  private list(): ListValue[] {
+    const open = this.peek();
+    if (isSign(open, '$')) throw new FaultFound(open.offset, 'named lists are not available here');
+    this.expect('{');
+    const values: ListValue[] = [];
+    while (!isSign(this.peek(), '}')) {
+      const first = this.literal();
+      if (isSign(this.peek(), '..')) {
+        this.next();
+        values.push({ first, last: this.literal() });
+      } else values.push({ first });
+      if (values.length > this.limits.listValues) {
+        throw new FaultFound(first.offset, `a list has at most ${this.limits.listValues} values`);
+      }
+    }
+    this.next();
+    if (values.length === 0) throw new FaultFound(open.offset, 'a list has one value or more');
+    return values;
+  }
+
+  private literal(): Literal {
+    const { kind, value, offset } = this.next();
+    if (kind === 'text' || kind === 'number' || kind === 'address') return { kind, value, offset };
+    throw new FaultFound(offset, `expected a value, not ${kind === 'end' ? 'the end' : `'${value}'`}`);
+  }
+
+  private countNode({ offset }: Token): void {
+    if (++this.nodes > this.limits.nodes) {
+      throw new FaultFound(offset, `an expression has at most ${this.limits.nodes} comparisons and operators`);
+    }
+  }
+
+  private expect(sign: string): void {
+    const token = this.next();
+    if (!isSign(token, sign)) throw new FaultFound(token.offset, `expected '${sign}', not ${shown(token)}`);
+  }
+
+  private peek(): Token {
+    return this.tokens[this.at]!;
+  }
+
+  /** The end is never passed. */
+  private next(): Token {
+    const token = this.peek();
+    if (token.kind !== 'end') this.at++;
+    return token;
+  }
+}
+
+function isSign(token: Token, sign: string): boolean {
+  return token.kind === 'sign' && token.value === sign;
+}
+
+function isOperator({ kind }: Token): boolean {
+  return kind === 'word' || kind === 'sign';
+}
+
+function shown({ kind, value }: Token): string {
+  return kind === 'end' ? 'the end' : `'${value}'`;
+}
