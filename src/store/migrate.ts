@@ -12,6 +12,7 @@ import { events } from './migrations/0210-events.js';
 import { uploads } from './migrations/0211-uploads.js';
 import { orderStarts } from './migrations/0212-order-starts.js';
 import { openConditions } from './migrations/0213-open-conditions.js';
+import { loadBalancing } from './migrations/0214-load-balancing.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { FIRST_SCHEMA } from './schema/schema.js';
@@ -27,6 +28,7 @@ const MIGRATIONS: readonly Migration[] = [
   uploads,
   orderStarts,
   openConditions,
+  loadBalancing,
 ];
 
 /** The schema version after all migrations. */

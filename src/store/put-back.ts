@@ -27,6 +27,8 @@ const SINCE: readonly Since[] = [
   { table: 'uploads', column: 'started_at' },
   { table: 'uploads', column: 'completed_at' },
   { table: 'open_conditions', column: 'since' },
+  { table: 'origin_states', column: 'changed_at' },
+  { table: 'origin_states', column: 'confirmed_at' },
   { table: 'dnssec_zones', column: 'walked_at' },
   { table: 'dnssec_zones', column: 'ds_seen_at' },
   { table: 'dnssec_keys', column: 'state_at' },

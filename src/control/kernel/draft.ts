@@ -22,6 +22,7 @@ import { createOwnerTallies, type OwnerTallies } from './owner-tally.js';
 import { type RecordEdits, requireEditable } from './record-edits.js';
 import { type ReadyEdits, takeReady } from './staged-edits.js';
 import {
+  noteBalancer,
   noteOwner,
   noteReplacement,
   noteSettings,
@@ -58,6 +59,11 @@ export interface Draft extends RecordEdits {
   /** Sets the names that the zone's certificates cover; its HTTPS records follow. This is not an edit. */
   setCertifiedNames(seq: number, names: readonly string[]): void;
   /**
+   * Notes that what a load balancer answers will change, before it, its pools or their monitors do: followers read its owner again,
+   * even if no record changes and the serial stays. `isEdit`: of the load balancer itself.
+   */
+  noteBalancer(seq: number, ownerKey: Uint8Array, isEdit: boolean): void;
+  /**
    * Notes that signatures will change, before they or the keys do: of these owners, of the whole zone, or from none to all.
    * This is not an edit.
    */
@@ -92,7 +98,8 @@ export function openDraft(ctx: Context): OpenDraft {
   const entries: EventEntry[] = [];
   const tallies = createOwnerTallies(store);
 
-  const touchForEdit = (seq: number): TouchedZone => edited(touchIn(zones, ctx, seq));
+  const touch = (seq: number): TouchedZone => touchIn(zones, ctx, seq);
+  const touchForEdit = (seq: number): TouchedZone => edited(touch(seq));
 
   const draft: OpenDraft = {
     now,
@@ -125,6 +132,7 @@ export function openDraft(ctx: Context): OpenDraft {
     noteTarget(seq, ownerKey) {
       if (findZone(store, seq)) noteUnedited(store, touchIn(zones, ctx, seq), ownerKey);
     },
+    noteBalancer: (seq, ownerKey, isEdit) => noteBalancer(store, (isEdit ? touchForEdit : touch)(seq), ownerKey),
     setCertifiedNames: (seq, names) => certify(zones, ctx, seq, JSON.stringify(names)),
     noteSigning: (seq, wish) => noteSigning(store, touchIn(zones, ctx, seq), wish),
     noteInstallation(seq, before) {

@@ -12,6 +12,8 @@ import {
   type ChangeKind,
   MOST_CHANGED_RRS,
   MOST_CHANGED_SIGNED_RRS,
+  NO_DATA,
+  NO_TYPE,
   type SoaRR,
 } from '../../store/log/changes.js';
 import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
@@ -41,12 +43,15 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
   updateZone(store, row.seq, { record_count: row.record_count + touched.records, version, serial });
   const added = additions.flatMap(({ finish }) => finish?.(kind && serial) ?? []);
   const rrs = difference ? [...difference.removed, ...difference.added, ...added] : [];
+  const marks = touched.balanced.map(balancedMark);
 
   const serials = { serialFrom: kind === 'zone-added' ? undefined : before.serial, serial };
   const soas = kind === undefined || kind === 'zone-added' ? {} : soaDifference(touched.serving, zone, serial);
-  const isLogged = difference !== undefined && rrs.length <= mostLogged(additions);
-  const logged = { complete: isLogged, rrs: isLogged ? rrs : [] };
-  const change = kind && logChange(ctx, now, { zone: row.seq, kind, ...serials, ...soas, ...logged });
+  const isLogged = difference !== undefined && rrs.length + marks.length <= mostLogged(additions);
+  const logged = { complete: isLogged, rrs: isLogged ? [...rrs, ...marks] : [] };
+  const isFollowed = kind !== undefined || marks.length > 0;
+  const log = { zone: row.seq, kind: kind ?? ('rrs' as const), ...serials, ...soas, ...logged };
+  const change = isFollowed ? logChange(ctx, now, log) : undefined;
   if (!derived) logEdit(ctx, now, touched, row, { version, change, ...serials });
   for (const { after } of participants) after?.(ctx, end, kind);
 
@@ -78,6 +83,11 @@ function nextState(
   const isGiven = kind === 'zone-added' || kind === 'zone-replaced' || serial !== before.serial;
   const moves = kind !== undefined && !isGiven;
   return { version: derived ? version : version + 1, serial: moves ? nextSerial(serial) : serial };
+}
+
+/** Not a record: it makes followers read the owner. */
+function balancedMark(ownerKey: Uint8Array): ChangedRR {
+  return { op: 1, owner_key: ownerKey, type: NO_TYPE, ttl: 0, rdata: NO_DATA };
 }
 
 function soaChange(op: 0 | 1, soa: SoaRR | undefined): ChangedRR[] {

@@ -68,6 +68,8 @@ export interface TouchedZone {
   proxied: boolean;
   /** Whether nothing was edited: the answers of flattened names changed with their targets. */
   derived: boolean;
+  /** Owners of load balancers whose answers change, whether their records do or not. */
+  readonly balanced: Uint8Array[];
   /** What a signed zone needs beyond signatures of what was touched. */
   readonly signing: SigningNote;
 }
@@ -126,6 +128,7 @@ export function touchZone(store: Store, before: ZoneRow, settings: ServingSettin
     undoable: true,
     proxied: false,
     derived: true,
+    balanced: [],
     signing: { keys: false, whole: false, prepared: false, exact: false, hashes: [] },
   };
 }
@@ -172,6 +175,13 @@ export function noteOwner(store: Store, { owners, serving }: TouchedZone, ownerK
 export function noteUnedited(store: Store, touched: TouchedZone, ownerKey: Uint8Array): void {
   if (touched.owners.size < MOST_CHANGED_RRS) noteOwner(store, touched, ownerKey);
   else touched.complete = false;
+}
+
+/** Remembers that followers must read the owner of a load balancer again, and what is served there. */
+export function noteBalancer(store: Store, touched: TouchedZone, ownerKey: Uint8Array): void {
+  if (touched.balanced.length < MOST_CHANGED_RRS) touched.balanced.push(ownerKey);
+  else touched.complete = false;
+  noteUnedited(store, touched, ownerKey);
 }
 
 export interface SigningWish {

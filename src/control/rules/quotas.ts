@@ -20,6 +20,7 @@ export const USUAL_QUOTAS: Readonly<Record<QuotaKind, number>> = {
   buckets: 1_000,
   objects: 10_000_000,
   octets: 2 ** 40,
+  balancing: 10_000,
 };
 
 /** What they are called in sentences. */
@@ -34,6 +35,7 @@ export const QUOTA_NAMES: Readonly<Record<QuotaKind, string>> = {
   buckets: 'buckets',
   objects: 'objects',
   octets: 'octets of objects',
+  balancing: 'monitors, monitor groups, pools and load balancers',
 };
 
 const quotaFailure = defineErrors('quotas', {

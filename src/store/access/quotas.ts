@@ -12,6 +12,7 @@ export const QUOTA_KINDS = [
   'buckets',
   'objects',
   'octets',
+  'balancing',
 ] as const;
 
 export type QuotaKind = (typeof QUOTA_KINDS)[number];

@@ -20,7 +20,8 @@ const statements = perStore((store) => ({
     'SELECT max(seq) FROM edge_changes WHERE kind = ? AND subject = ?',
   ),
   needed: store.prepareTuples<[], [number]>(
-    `SELECT EXISTS (SELECT 1 FROM records WHERE proxied = 1) OR EXISTS (SELECT 1 FROM custom_hostnames)`,
+    `SELECT EXISTS (SELECT 1 FROM records WHERE proxied = 1) OR EXISTS (SELECT 1 FROM custom_hostnames)
+       OR EXISTS (SELECT 1 FROM load_balancers WHERE proxied = 1)`,
   ),
 }));
 

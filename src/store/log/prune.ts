@@ -5,7 +5,7 @@
 import { perStore, type Store } from '../driver.js';
 
 export interface PrunedLog {
-  readonly table: 'zone_edits' | 'changes' | 'events';
+  readonly table: 'zone_edits' | 'changes' | 'events' | 'health_events';
   /** Entries that are kept. */
   readonly kept: number;
   /** The newest ones of them that nobody loses: who follows the log must not miss any. */
@@ -24,6 +24,7 @@ const COLUMNS = {
   zone_edits: { zone: 'zone', account: '(SELECT account FROM zones WHERE seq = zone)' },
   changes: { zone: 'zone', account: '(SELECT account FROM zones WHERE seq = zone)' },
   events: { zone: 'account', account: 'account' },
+  health_events: { zone: 'account', account: 'account' },
 } as const;
 
 type Class = number | null;
@@ -49,6 +50,7 @@ const statements = perStore((store) => ({
   zone_edits: statementsOf(store, 'zone_edits'),
   changes: statementsOf(store, 'changes'),
   events: statementsOf(store, 'events'),
+  health_events: statementsOf(store, 'health_events'),
 }));
 
 /** Numbers of the entries that are to go now, at most some thousands. */
@@ -78,7 +80,7 @@ function oldestOfGreedy(store: Store, table: PrunedLog['table'], below: number, 
   const totals = new Map<number | null, number>();
   for (const { account, samples } of shares) totals.set(account, (totals.get(account) ?? 0) + samples);
   const mean = shares.reduce((sum, { samples }) => sum + samples, 0) / totals.size;
-  const isGone = (account: number | null): boolean => account === null && table !== 'events';
+  const isGone = (account: number | null): boolean => account === null && COLUMNS[table].zone === 'zone';
   const rankOf = (account: number | null): number =>
     isGone(account) ? Number.POSITIVE_INFINITY : totals.get(account)!;
   const greedy = [...totals.keys()].filter((account) => rankOf(account) >= mean).sort((a, b) => rankOf(b) - rankOf(a));

@@ -119,9 +119,9 @@ function look(state: State): void {
   if (closed) return;
   for (;;) {
     const changes = changesAfter(store, state.seenChange, MOST_CHANGES);
-    for (const { seq, zone, serial_to: serial } of changes) {
+    for (const { seq, zone, serial_from: before, serial_to: serial } of changes) {
       state.seenChange = seq;
-      if (serial !== null && findOutgoing(store, zone)?.enabled === 1) tellSoon(state, zone, seq);
+      if (serial !== null && serial !== before && findOutgoing(store, zone)?.enabled === 1) tellSoon(state, zone, seq);
     }
     if (changes.length < MOST_CHANGES) break;
   }

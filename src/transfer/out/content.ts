@@ -93,7 +93,11 @@ export function differences(store: Store, zone: ServingZone, from: number): Gene
 
 /** The changes from the version of a serial to the current one, each complete and each going on where the last ended. */
 function stepsSince(store: Store, { seq, facts }: ServingZone, from: number): ChangeRow[] | undefined {
-  const changes = changesSince(store, seq, from, findOutgoing(store, seq)?.history_after ?? 0);
+  const since = changesSince(store, seq, from, findOutgoing(store, seq)?.history_after ?? 0);
+  // What load balancers choose from changes without a record, and then the serial stays.
+  const changes = since.filter(
+    ({ complete, serial_from: before, serial_to: after }) => complete !== 1 || before !== after,
+  );
   let serial = from;
   for (const { complete, serial_from: before, serial_to: after, soa_from: soaFrom, soa_to: soaTo } of changes) {
     if (complete !== 1 || before !== serial || after === null || soaFrom === null || soaTo === null) return undefined;

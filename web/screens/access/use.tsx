@@ -19,6 +19,7 @@ const WORDS: Readonly<Record<Kind, string>> = {
   lists: 'Peers, TSIG keys, networks and catalogs',
   buckets: 'Buckets',
   objects: 'Objects',
+  balancing: 'Monitors, pools and load balancers',
   octets: 'Octets of objects',
 };
 

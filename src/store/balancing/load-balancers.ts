@@ -1,0 +1,116 @@
+/** Load balancers of zones: names for which origins of pools are chosen. */
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
+
+const BALANCER = columns({
+  id: column<Uint8Array>(),
+  /** Store numbers of the zone and of its account. */
+  zone: column<number>(),
+  account: column<number>(),
+  /** Relative to the apex, see dns/name.ts. */
+  owner_key: column<Uint8Array>(),
+  /** Lower-case ASCII, without the final dot; a wildcard begins with `*.` */
+  name: column<string>(),
+  enabled: column<number>(),
+  proxied: column<number>(),
+  /** JSON: what its owner wrote (balancing/load-balancer.ts). */
+  settings: column<string>(),
+  /** Microseconds since 1970. */
+  created_at: column<number>(),
+  modified_at: column<number>(),
+});
+
+export interface LoadBalancerRow extends RowOf<typeof BALANCER> {
+  readonly seq: number;
+}
+
+const VALUES = BALANCER.only('owner_key', 'name', 'enabled', 'proxied', 'settings');
+
+export type LoadBalancerValues = RowOf<typeof VALUES>;
+
+const statements = perStore((store) => ({
+  bySeq: store.prepare<[seq: number], LoadBalancerRow>('SELECT * FROM load_balancers WHERE seq = ?'),
+  byId: store.prepare<[id: Uint8Array], LoadBalancerRow>('SELECT * FROM load_balancers WHERE id = ?'),
+  at: store.prepare<[zone: number, ownerKey: Uint8Array], LoadBalancerRow>(
+    'SELECT * FROM load_balancers WHERE zone = ? AND owner_key = ?',
+  ),
+  ofZone: store.prepare<[zone: number], LoadBalancerRow>(
+    'SELECT * FROM load_balancers WHERE zone = ? ORDER BY owner_key',
+  ),
+  ofAccount: store.prepare<[account: number], LoadBalancerRow>(
+    'SELECT * FROM load_balancers WHERE account = ? ORDER BY seq',
+  ),
+  ofPool: store.prepare<[pool: number], LoadBalancerRow>(
+    `SELECT load_balancers.* FROM load_balancer_pools JOIN load_balancers ON load_balancers.seq = load_balancer
+     WHERE pool = ? ORDER BY load_balancers.seq`,
+  ),
+  countOfPool: store.prepareTuples<[pool: number], [number]>('SELECT count(*) FROM load_balancer_pools WHERE pool = ?'),
+  insert: store.prepare<SqlValue[]>(insertion('load_balancers', BALANCER)),
+  update: store.prepare<SqlValue[]>(`UPDATE load_balancers SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
+  remove: store.prepare<[seq: number]>('DELETE FROM load_balancers WHERE seq = ?'),
+  link: store.prepare<[balancer: number, pool: number]>(
+    'INSERT INTO load_balancer_pools (load_balancer, pool) VALUES (?, ?)',
+  ),
+  unlink: store.prepare<[balancer: number]>('DELETE FROM load_balancer_pools WHERE load_balancer = ?'),
+}));
+
+export function findLoadBalancer(store: Store, seq: number): LoadBalancerRow | undefined {
+  return statements(store).bySeq.get(seq);
+}
+
+export function findLoadBalancerById(store: Store, id: Uint8Array): LoadBalancerRow | undefined {
+  return statements(store).byId.get(id);
+}
+
+/** The load balancer of exactly this owner, enabled or not. `zone`: store number. */
+export function loadBalancerAt(store: Store, zone: number, ownerKey: Uint8Array): LoadBalancerRow | undefined {
+  return statements(store).at.get(zone, ownerKey);
+}
+
+/** In the canonical order of their owners, disabled ones too. */
+export function loadBalancersOfZone(store: Store, zone: number): LoadBalancerRow[] {
+  return statements(store).ofZone.all(zone);
+}
+
+/** In all zones of the account. */
+export function loadBalancersOfAccount(store: Store, account: number): LoadBalancerRow[] {
+  return statements(store).ofAccount.all(account);
+}
+
+/** Those that refer to a pool (store number) anywhere. */
+export function loadBalancersOfPool(store: Store, pool: number): LoadBalancerRow[] {
+  return statements(store).ofPool.all(pool);
+}
+
+export function countLoadBalancersOfPool(store: Store, pool: number): number {
+  return statements(store).countOfPool.get(pool)![0];
+}
+
+/** `pools`: store numbers of all that it refers to, each once. `now`: microseconds since 1970. */
+export function insertLoadBalancer(
+  store: Store,
+  row: LoadBalancerValues & Pick<LoadBalancerRow, 'id' | 'zone' | 'account'>,
+  pools: readonly number[],
+  now: number,
+): void {
+  const { insert, link } = statements(store);
+  const { lastInsertRowid: seq } = insert.run(...BALANCER.values({ ...row, created_at: now, modified_at: now }));
+  for (const pool of pools) link.run(seq, pool);
+}
+
+export function updateLoadBalancer(
+  store: Store,
+  seq: number,
+  values: LoadBalancerValues,
+  pools: readonly number[],
+  now: number,
+): void {
+  const { update, unlink, link } = statements(store);
+  update.run(...VALUES.values(values), now, seq);
+  unlink.run(seq);
+  for (const pool of pools) link.run(seq, pool);
+}
+
+export function removeLoadBalancer(store: Store, seq: number): void {
+  statements(store).remove.run(seq);
+}

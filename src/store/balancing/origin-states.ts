@@ -1,0 +1,61 @@
+/** The health of origins, as nodes found it by monitors, and as regions and all nodes agree on it. */
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
+
+const STATE = columns({
+  /** Store number of the pool. */
+  pool: column<number>(),
+  /** The origin's name in the pool. */
+  origin: column<string>(),
+  /** Store number of the monitor. */
+  monitor: column<number>(),
+  /** Code of the region; empty: of all regions. */
+  region: column<string>(),
+  /** Name of the node; empty: what the nodes of the region agree on. */
+  node: column<string>(),
+  healthy: column<number>(),
+  /** As in the health of a pool, such as `TCP Timeout`; `No failures` while it is healthy. */
+  failure_reason: column<string>(),
+  response_code: column<number | null>(),
+  /** Microseconds. */
+  rtt: column<number | null>(),
+  /** Since when it is so, and when it was last known to be so; microseconds since 1970. */
+  changed_at: column<number>(),
+  confirmed_at: column<number>(),
+});
+
+export type OriginStateRow = RowOf<typeof STATE>;
+
+const statements = perStore((store) => ({
+  ofPool: store.prepare<[pool: number], OriginStateRow>(
+    'SELECT * FROM origin_states WHERE pool = ? ORDER BY origin, monitor, region, node',
+  ),
+  put: store.prepare<SqlValue[]>(
+    `${insertion('origin_states', STATE)} ON CONFLICT (pool, origin, monitor, region, node) DO UPDATE SET
+       healthy = excluded.healthy, failure_reason = excluded.failure_reason, response_code = excluded.response_code,
+       rtt = excluded.rtt, changed_at = excluded.changed_at, confirmed_at = excluded.confirmed_at`,
+  ),
+  forget: store.prepare<[pool: number, origin: string]>('DELETE FROM origin_states WHERE pool = ? AND origin = ?'),
+  forgetMonitor: store.prepare<[pool: number, monitor: number]>(
+    'DELETE FROM origin_states WHERE pool = ? AND monitor = ?',
+  ),
+}));
+
+/** What is known of the origins of a pool (store number). */
+export function originStatesOfPool(store: Store, pool: number): OriginStateRow[] {
+  return statements(store).ofPool.all(pool);
+}
+
+export function putOriginState(store: Store, row: OriginStateRow): void {
+  statements(store).put.run(...STATE.values(row));
+}
+
+/** Nothing is known any more of an origin that is disabled, gone, or has another address. */
+export function forgetOrigin(store: Store, pool: number, origin: string): void {
+  statements(store).forget.run(pool, origin);
+}
+
+/** The same of what a monitor found that the pool does not have any more. */
+export function forgetMonitorOf(store: Store, pool: number, monitor: number): void {
+  statements(store).forgetMonitor.run(pool, monitor);
+}

@@ -1,0 +1,120 @@
+/** Pools of accounts: the origins between which is chosen. */
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
+
+const POOL = columns({
+  id: column<Uint8Array>(),
+  /** Store number. */
+  account: column<number>(),
+  name: column<string>(),
+  /** The name in lower case. */
+  name_key: column<string>(),
+  /** JSON: what its owner wrote (balancing/pool.ts). */
+  settings: column<string>(),
+  /** Store number of its monitor, or of its group of monitors. */
+  monitor: column<number | null>(),
+  monitor_group: column<number | null>(),
+  /** How many of its origins are probed if it has a monitor. */
+  targets: column<number>(),
+  /** Microseconds since 1970. */
+  created_at: column<number>(),
+  modified_at: column<number>(),
+});
+
+export interface PoolRow extends RowOf<typeof POOL> {
+  readonly seq: number;
+}
+
+const VALUES = POOL.only('name', 'name_key', 'settings', 'monitor', 'monitor_group', 'targets');
+
+export type PoolValues = RowOf<typeof VALUES>;
+
+/** What the monitors of an account do: how many origins they probe, and how many probes that is a second. */
+export interface ProbeLoad {
+  readonly targets: number;
+  readonly perSecond: number;
+}
+
+const statements = perStore((store) => ({
+  bySeq: store.prepare<[seq: number], PoolRow>('SELECT * FROM pools WHERE seq = ?'),
+  byId: store.prepare<[id: Uint8Array], PoolRow>('SELECT * FROM pools WHERE id = ?'),
+  byName: store.prepare<[account: number, nameKey: string], PoolRow>(
+    'SELECT * FROM pools WHERE account = ? AND name_key = ?',
+  ),
+  ofAccount: store.prepare<[account: number], PoolRow>('SELECT * FROM pools WHERE account = ? ORDER BY seq'),
+  ofMonitor: store.prepare<[monitor: number], PoolRow>('SELECT * FROM pools WHERE monitor = ? ORDER BY seq'),
+  ofGroup: store.prepare<[group: number], PoolRow>('SELECT * FROM pools WHERE monitor_group = ? ORDER BY seq'),
+  ofBalancer: store.prepare<[balancer: number], PoolRow>(
+    `SELECT pools.* FROM load_balancer_pools JOIN pools ON pools.seq = pool WHERE load_balancer = ? ORDER BY pools.seq`,
+  ),
+  monitored: store.prepare<[after: number, limit: number], PoolRow>(
+    `SELECT * FROM pools WHERE seq > ? AND targets > 0 AND (monitor IS NOT NULL OR monitor_group IS NOT NULL)
+     ORDER BY seq LIMIT ?`,
+  ),
+  load: store.prepare<[account: number, account: number], ProbeLoad>(
+    `SELECT coalesce(sum(targets), 0) AS targets, coalesce(sum(targets * 1.0 / interval), 0.0) AS perSecond FROM (
+       SELECT targets, interval FROM pools JOIN monitors ON monitors.seq = pools.monitor WHERE pools.account = ?
+       UNION ALL
+       SELECT targets, interval FROM pools JOIN monitor_group_members USING (monitor_group)
+         JOIN monitors ON monitors.seq = monitor_group_members.monitor WHERE pools.account = ?)`,
+  ),
+  insert: store.prepare<SqlValue[]>(insertion('pools', POOL)),
+  update: store.prepare<SqlValue[]>(`UPDATE pools SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
+  remove: store.prepare<[seq: number]>('DELETE FROM pools WHERE seq = ?'),
+}));
+
+export function findPool(store: Store, seq: number): PoolRow | undefined {
+  return statements(store).bySeq.get(seq);
+}
+
+export function findPoolById(store: Store, id: Uint8Array): PoolRow | undefined {
+  return statements(store).byId.get(id);
+}
+
+/** `name`: in any case. */
+export function findPoolByName(store: Store, account: number, name: string): PoolRow | undefined {
+  return statements(store).byName.get(account, name.toLowerCase());
+}
+
+/** The oldest first. */
+export function poolsOfAccount(store: Store, account: number): PoolRow[] {
+  return statements(store).ofAccount.all(account);
+}
+
+/** Pools whose monitor it is (store number); those of its groups are others. */
+export function poolsOfMonitor(store: Store, monitor: number): PoolRow[] {
+  return statements(store).ofMonitor.all(monitor);
+}
+
+export function poolsOfMonitorGroup(store: Store, group: number): PoolRow[] {
+  return statements(store).ofGroup.all(group);
+}
+
+/** Every pool that a load balancer (store number) refers to anywhere. */
+export function poolsOfBalancer(store: Store, balancer: number): PoolRow[] {
+  return statements(store).ofBalancer.all(balancer);
+}
+
+/** Pools of all accounts whose origins are to be probed, in the order of their numbers, after one of them; no more than `limit`. */
+export function monitoredPools(store: Store, after: number, limit: number): PoolRow[] {
+  return statements(store).monitored.all(after, limit);
+}
+
+export function probeLoadOf(store: Store, account: number): ProbeLoad {
+  return statements(store).load.get(account, account)!;
+}
+
+/** `now`: microseconds since 1970. */
+export function insertPool(store: Store, id: Uint8Array, account: number, values: PoolValues, now: number): void {
+  const row = { id, account, ...values, created_at: now, modified_at: now };
+  statements(store).insert.run(...POOL.values(row));
+}
+
+export function updatePool(store: Store, seq: number, values: PoolValues, now: number): void {
+  statements(store).update.run(...VALUES.values(values), now, seq);
+}
+
+/** A load balancer must not refer to it any more. */
+export function removePool(store: Store, seq: number): void {
+  statements(store).remove.run(seq);
+}
