@@ -6,6 +6,7 @@ export default {
     'src/roles/child.ts!',
     // Rooms that are complete before what uses them.
     'src/expressions/compile.ts!',
+    'src/steering/*.ts!',
     'test/**/*.test.ts',
     // Programs that tests start.
     'test/**/*-child.ts',

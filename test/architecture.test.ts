@@ -17,6 +17,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   http: ['base'],
   egress: ['base'],
   expressions: ['base'],
+  steering: ['base'],
   balancing: ['base'],
   config: ['egress', 'base'],
   dnssec: ['dns', 'base'],
