@@ -15,6 +15,7 @@ import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import { ZONE_CERTIFICATE_JOB } from '../control/certificates/zone-certificate.js';
 import { signingJob } from '../control/dnssec/job.js';
 import { parentJob } from '../control/dnssec/watch.js';
+import { FLATTENING_INDEX_JOB, flatteningIndexJob } from '../control/flatten/zone-index.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import { UNUSED_RECORDS_JOB, unusedRecordsJobs } from '../control/kernel/unused-records.js';
 import { CATALOG_JOB } from '../control/schedule/catalogs.js';
@@ -74,6 +75,7 @@ function jobKinds(parts: JobParts): JobKinds {
     [ZONE_CERTIFICATE_JOB]: zoneCertificateJobs(hostnames.certificates),
     [CERTIFIED_NAMES_JOB]: certifiedNamesJobs(hostnames.certificates),
     [UNUSED_RECORDS_JOB]: unusedRecordsJobs,
+    [FLATTENING_INDEX_JOB]: flatteningIndexJob(base),
     [DEVELOPMENT_MODE_JOB]: developmentModeJobs(base),
     [PROOF_JOB]: proofJob(base),
     [SIGNING_JOB]: signingJob(base),

@@ -6,19 +6,38 @@ import { Type } from '../dns/codes.js';
 import { lowerName } from '../dns/name.js';
 import type { Store } from '../store/driver.js';
 import type { FlattenedAlias } from '../store/flatten/owners.js';
-import { storedRowsOfAliases } from '../store/records/stored-rows.js';
+import { aliasOwners, storedRowsOfAliases } from '../store/records/stored-rows.js';
 import { flattenedAlias } from '../zone/derive/owner.js';
 import { ownersOf, type StandingOwner } from './owner.js';
 import type { ServingZone } from './zone.js';
 
-/** All such CNAMEs of a zone, in canonical order of their owners. */
-export function flattenedInZone(store: Store, zone: ServingZone): FlattenedAlias[] {
-  const aliases: FlattenedAlias[] = [];
-  for (const owner of ownersOf(storedRowsOfAliases(store, zone.staged?.records ?? zone.seq))) {
-    const alias = aliasOf(zone, owner);
-    if (alias) aliases.push(alias);
+/** Owners that are looked at in a step. */
+const AT_ONCE = 50;
+
+/** Such CNAMEs of a part of a zone. */
+export interface FlattenedPart {
+  readonly aliases: readonly FlattenedAlias[];
+  /** The first owner of the next part; undefined after the last one. */
+  readonly next: Uint8Array | undefined;
+}
+
+/** Such CNAMEs of a zone, in canonical order of their owners, a part of the zone at a time. */
+export function* flattenedInZone(store: Store, zone: ServingZone): Generator<readonly FlattenedAlias[]> {
+  for (let from: Uint8Array | undefined = new Uint8Array(0); from; ) {
+    const part: FlattenedPart = flattenedFrom(store, zone, from);
+    yield part.aliases;
+    from = part.next;
   }
-  return aliases;
+}
+
+/** Those of the part that begins with an owner. */
+export function flattenedFrom(store: Store, zone: ServingZone, from: Uint8Array): FlattenedPart {
+  const place = zone.staged?.records ?? zone.seq;
+  const keys = aliasOwners(store, place, AT_ONCE + 1, from);
+  const last = keys[AT_ONCE - 1] ?? keys.at(-1);
+  if (!last) return { aliases: [], next: undefined };
+  const owners = ownersOf(storedRowsOfAliases(store, place, keys[0]!, last));
+  return { aliases: [...owners].flatMap((owner) => aliasOf(zone, owner) ?? []), next: keys[AT_ONCE] };
 }
 
 /** The CNAME of one owner; undefined when its target is not resolved. */

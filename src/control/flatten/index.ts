@@ -3,28 +3,20 @@
  * commit affects.
  */
 import { isWildcard, nameOfOwnerKey } from '../../dns/name.js';
-import { aliasOf, flattenedInZone } from '../../serving/flattened.js';
-import type { ServingZone } from '../../serving/zone.js';
+import { aliasOf } from '../../serving/flattened.js';
 import type { Store } from '../../store/driver.js';
-import { isFlattenedOwner, putFlattenedOwner, putFlattenedZone } from '../../store/flatten/owners.js';
+import { isFlattenedOwner, putFlattenedOwner } from '../../store/flatten/owners.js';
 import { hasOwnSources, refreshTargetsFrom, refreshTargetsFromOwn } from '../../store/flatten/targets.js';
 import type { ChangeKind } from '../../store/log/changes.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
 import type { Participant, ZoneEnd } from '../kernel/participant.js';
 import type { TouchedZone } from '../kernel/touched-zone.js';
-
-/** Settings of a zone that decide which CNAMEs are flattened; other settings do not change the index. */
-const DECIDING = [
-  'paused',
-  'zone_mode',
-  'account_dns_only',
-  'flatten_all_cnames',
-] as const satisfies readonly (keyof ZoneRow)[];
+import { DECIDING, indexFlattened } from './zone-index.js';
 
 export const flattening: Participant<Context> = {
-  derive({ store }, end) {
-    if (!end.touched.derived) reindexFlattened(store, end);
+  derive(ctx, end) {
+    if (!end.touched.derived) reindexFlattened(ctx, end);
   },
   after({ store }, { touched: { derived, complete, replacement, owners }, row }, kind) {
     // Names of which nobody knows are as many as with another setting.
@@ -34,9 +26,10 @@ export const flattening: Participant<Context> = {
   removed: ({ store }, { apex }) => refreshTargetsSoon(store, { apex }, 'zone-removed', new Map()),
 };
 
-function reindexFlattened(store: Store, { row, zone, owners, touched: { before, kind } }: ZoneEnd): void {
+function reindexFlattened(ctx: Context, { row, zone, owners, touched: { before, kind } }: ZoneEnd): void {
+  const { store } = ctx;
   if (kind !== undefined && (kind !== 'settings' || DECIDING.some((column) => before[column] !== row[column]))) {
-    indexFlattened(store, zone);
+    indexFlattened(ctx, zone);
     return;
   }
   for (const { touched, standing } of owners) {
@@ -45,11 +38,6 @@ function reindexFlattened(store: Store, { row, zone, owners, touched: { before, 
     const alias = aliasOf(zone, standing);
     if (alias || isFlattenedOwner(store, zone.seq, ownerKey)) putFlattenedOwner(store, zone.seq, ownerKey, alias);
   }
-}
-
-/** Updates the index for a whole zone. Inside a write. */
-export function indexFlattened(store: Store, zone: ServingZone): void {
-  putFlattenedZone(store, zone.seq, flattenedInZone(store, zone));
 }
 
 /** Targets whose answers came from changed names are resolved again at once. */

@@ -29,8 +29,8 @@ import { OPERATOR } from '../guard/actor.js';
 import { commit } from '../kernel/commit.js';
 import type { Context, ContextBase } from '../kernel/context.js';
 import { createDueTargets, keyOfTarget, MOST_AT_ONCE, type TargetUnderWay } from './due-targets.js';
-import { indexFlattened } from './index.js';
 import { judgeTarget, ownNamesOf, type TargetPolicy } from './target.js';
+import { indexFlattened } from './zone-index.js';
 
 /**
  * The shortest and the longest time between two looks for targets that are due, when nothing was committed meanwhile;
@@ -141,11 +141,11 @@ function sample(
 const INDEX_VERSION = 4;
 
 /** Indexes zones that are older than this rule of the index. */
-async function indexOnce({ store, settings }: Context): Promise<void> {
+async function indexOnce(ctx: Context): Promise<void> {
+  const { store, settings } = ctx;
   if (findMeta(store, 'flattening_indexed') === INDEX_VERSION) return;
   await store.write(() => {
-    for (const seq of zonesWithAliases(store))
-      indexFlattened(store, servingZone(store, findZone(store, seq)!, settings));
+    for (const seq of zonesWithAliases(store)) indexFlattened(ctx, servingZone(store, findZone(store, seq)!, settings));
     putMeta(store, 'flattening_indexed', INDEX_VERSION);
   });
 }

@@ -41,12 +41,23 @@ export async function planReplacement(
   const signatures = await signerOf(ctx)?.stage?.(ctx, after, outdated, reader);
   const was: ZoneAt = { store, zone };
   const willBe: ZoneAt = { store: reader, zone: stagedZone({ ...ctx, store: reader }, after, signatures?.set) };
-  const flattened = [was, willBe].flatMap((at) => flattenedInZone(at.store, at.zone).map(({ ownerKey }) => ownerKey));
+  const flattened = await inSlices(clock, flattenedOwners([was, willBe]));
   const isLarge = before.record_count > MOST_COMPARED || after.record_count > MOST_COMPARED;
   // Without signatures of its own, a signed zone is signed in the write.
   const isKnown = !isLarge && (zone.signing === undefined || signatures !== undefined);
   const difference = isKnown ? await inSlices(clock, compare(was, willBe)) : undefined;
   return { before, difference, unsure: flattened, signatures };
+}
+
+function* flattenedOwners(zones: readonly ZoneAt[]): Generator<undefined, readonly Uint8Array[]> {
+  const owners: Uint8Array[] = [];
+  for (const { store, zone } of zones) {
+    for (const aliases of flattenedInZone(store, zone)) {
+      owners.push(...aliases.map(({ ownerKey }) => ownerKey));
+      yield;
+    }
+  }
+  return owners;
 }
 
 /** The participant that adds signatures. */

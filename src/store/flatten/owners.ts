@@ -29,7 +29,12 @@ const statements = perStore((store) => ({
     'SELECT 1 FROM flatten_owners WHERE zone = ? AND owner_key = ?',
   ),
   zonesWithAliases: store.prepareTuples<[], [number]>('SELECT DISTINCT zone FROM records WHERE type = 5'),
-  clearZone: store.prepare<[zone: number]>('DELETE FROM flatten_owners WHERE zone = ?'),
+  ofZone: store.prepareTuples<[zone: number, limit: number], [1]>(
+    'SELECT 1 FROM flatten_owners WHERE zone = ? LIMIT ?',
+  ),
+  clearBetween: store.prepare<[zone: number, from: Uint8Array, before: Uint8Array]>(
+    'DELETE FROM flatten_owners WHERE zone = ? AND owner_key >= ? AND owner_key < ?',
+  ),
   clearOwner: store.prepare<[zone: number, ownerKey: Uint8Array]>(
     'DELETE FROM flatten_owners WHERE zone = ? AND owner_key = ?',
   ),
@@ -58,9 +63,23 @@ export function putFlattenedOwner(
   if (alias) putAlias(store, zone, alias);
 }
 
-/** Replaces the entries of a whole zone. */
-export function putFlattenedZone(store: Store, zone: number, aliases: readonly FlattenedAlias[]): void {
-  statements(store).clearZone.run(zone);
+/** Whether the index has more entries of a zone than that. */
+export function hasMoreFlattened(store: Store, zone: number, than: number): boolean {
+  return statements(store).ofZone.all(zone, than + 1).length > than;
+}
+
+/** Behind all owner keys. */
+const END_OF_KEYS = Buffer.alloc(256, 0xff);
+
+/** Replaces the entries of a zone from an owner up to another one, which is not included; undefined: to the end. */
+export function putFlattenedPart(
+  store: Store,
+  zone: number,
+  aliases: readonly FlattenedAlias[],
+  from: Uint8Array,
+  before: Uint8Array | undefined,
+): void {
+  statements(store).clearBetween.run(zone, from, before ?? END_OF_KEYS);
   for (const alias of aliases) putAlias(store, zone, alias);
 }
 

@@ -41,13 +41,16 @@ const statements = perStore((store) => ({
      FROM (SELECT owner_key, type, ttl, proxied, rdata, settings FROM record_rows
        WHERE record_set = ${SET_OF_ZONE} AND owner_key = ? ORDER BY type, rdata_key)`,
   ),
-  ofAliases: store.prepareTuples<[zone: Place], StoredTuple>(
-    `SELECT r.owner_key, r.type, r.ttl, r.proxied, r.rdata, r.settings FROM record_rows a
-     JOIN record_rows r ON r.record_set = a.record_set AND r.owner_key = a.owner_key
-     WHERE a.record_set = ${RECORD_SET_AT} AND a.type = 5 ORDER BY a.owner_key, r.type, r.rdata_key`,
+  ofAliases: store.prepareTuples<[zone: Place, from: Uint8Array, to: Uint8Array], StoredTuple>(
+    `SELECT r.owner_key, r.type, r.ttl, r.proxied, r.rdata, r.settings FROM record_rows a INDEXED BY records_cname
+     CROSS JOIN record_rows r ON r.record_set = a.record_set AND r.owner_key = a.owner_key
+     WHERE a.record_set = ${RECORD_SET_AT} AND a.type = 5 AND a.owner_key >= ? AND a.owner_key <= ?
+     ORDER BY a.owner_key, r.type, r.rdata_key`,
   ),
-  aliasOwners: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
-    `SELECT owner_key FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND type = 5 ORDER BY owner_key LIMIT ?`,
+  aliasOwners: store.prepareTuples<[zone: Place, from: Uint8Array, limit: number], [ownerKey: Uint8Array]>(
+    `SELECT owner_key FROM record_rows INDEXED BY records_cname
+     WHERE record_set = ${RECORD_SET_AT} AND type = 5 AND owner_key >= ?
+     ORDER BY owner_key LIMIT ?`,
   ),
   chunk: store.prepareTuples<
     [zone: Place, from: Uint8Array, limit: number],
@@ -138,17 +141,16 @@ function plainOctets(octets: Uint8Array): Uint8Array {
   return new Uint8Array(octets.buffer, octets.byteOffset, octets.length);
 }
 
-/**
- * All rows of the owners that have a CNAME, ordered by owner key, type and data. The handle must not write until the
- * iteration has ended.
- */
-export function storedRowsOfAliases(store: Store, zone: Place): Iterable<StoredTuple> {
-  return statements(store).ofAliases.iterate(zone);
+/** All rows of the owners between two keys, both included, that have a CNAME, ordered by owner key, type and data. */
+export function storedRowsOfAliases(store: Store, zone: Place, from: Uint8Array, to: Uint8Array): StoredTuple[] {
+  return statements(store).ofAliases.all(zone, from, to);
 }
 
-/** Owners that have a CNAME, in canonical order, no more than `limit`. */
-export function aliasOwners(store: Store, zone: number, limit: number): Uint8Array[] {
+const FIRST_KEY = new Uint8Array(0);
+
+/** Owners that have a CNAME, in canonical order, no more than `limit`, beginning with that of a key or the one behind it. */
+export function aliasOwners(store: Store, zone: Place, limit: number, from: Uint8Array = FIRST_KEY): Uint8Array[] {
   return statements(store)
-    .aliasOwners.all(zone, limit)
+    .aliasOwners.all(zone, from, limit)
     .map(([ownerKey]) => ownerKey);
 }
