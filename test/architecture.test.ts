@@ -66,6 +66,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   ],
   transfer: ['control', 'answer', 'jobs', 'resolver', 'serving', 'vault', 'store', 'egress', 'dns', 'base'],
   hostnames: ['certs', 'control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'egress', 'dns', 'base'],
+  monitoring: ['control', 'resolver', 'serving', 'store', 'egress', 'balancing', 'base'],
   backup: ['bucket', 'control', 'store', 'base'],
   server: ['answer', 'image', 'publish', 'dns', 'base'],
   edge: [
@@ -149,7 +150,8 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     cluster: ['process'],
     services: ['cluster', 'process'],
     edge: ['services', 'supervision', 'process'],
-    '.': ['edge', 'services', 'cluster', 'supervision', 'process'],
+    probing: ['services', 'supervision', 'process'],
+    '.': ['probing', 'edge', 'services', 'cluster', 'supervision', 'process'],
   },
 };
 
@@ -472,6 +474,7 @@ const CONNECTIONS: Readonly<Record<string, string>> = {
   'edge/http2/': 'egress: origins, by edge/proxy/origin-plan.ts',
   'edge/proxy/': 'egress: origins, by edge/proxy/origin-plan.ts',
   'hostnames/token-fetch.ts': 'egress: http-checks',
+  'monitoring/probes/': 'egress: origins, by monitoring/probes/probe.ts',
   'observe/frame-stream.ts': 'the operator names the socket of dnstap',
   'resolver/datagram-question.ts': 'asked by resolver/upstream.ts and, after egress, by transfer/notify/ask-peer.ts',
   'resolver/upstream.ts': 'the operator names resolvers; egress: ds-queries, by resolver/parent.ts',
@@ -510,6 +513,7 @@ t.test('connections are opened only where it is known who decides to what', asyn
   const asking = [
     'edge/proxy/origin-plan.ts',
     'hostnames/token-fetch.ts',
+    'monitoring/probes/probe.ts',
     'resolver/parent.ts',
     'transfer/in/stream.ts',
   ];

@@ -39,6 +39,7 @@ import { watchEdgeNeed } from './edge/need.js';
 import { ensureAdministrator, importFirstZones, noticesOfAdminKey, withLoginLink } from './first-run.js';
 import { startJobs } from './jobs.js';
 import { type OwnStore, openOwnStore } from './own-store.js';
+import { startProbing } from './probing/service.js';
 import { hearAcknowledgements } from './process/acknowledgement.js';
 import { createControlBase, lookUpsOf, masterKeysOf, upstreamServers } from './process/control-base.js';
 import type { AdminReport, DnsStatus, EdgeStatus } from './process/ipc.js';
@@ -116,12 +117,14 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
   const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
   const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
   const edge = watchEdge(options, store, lifecycle);
-  const looks = [edge.look, doors.s3.look, lookAtServing];
+  const probing = startProbing({ base, settings, node: { region: '', node: '' } });
+  lifecycle.own('probing', probing, (part) => part.close());
+  const looks = [edge.look, doors.s3.look, lookAtServing, () => probing.look()];
   const sources = { base, vault, propagation, activity, refresher, runner, looks, lifecycle, member };
   const hearing = await hearProcesses(options, sources);
   own.onCommit(hearing.afterCommit);
   const backups = await startScheduledBackups(options, store, lifecycle);
-  const measured = [runner, ...hearing.parts, lookUps, base.disk, backups, ...doors.measured, edge];
+  const measured = [runner, ...hearing.parts, lookUps, base.disk, backups, ...doors.measured, edge, probing];
   return {
     ...{ base, objects, hostnames, propagation, activity, ownCertificate, doors, edge, firstSteps, differences },
     ofCluster: hearing.ofCluster,

@@ -10,10 +10,10 @@ import type { Logger } from '../base/log.js';
 import { openFileLimit } from '../base/open-files.js';
 import { processLimit } from '../base/process-limits.js';
 import type { LoadedSettings } from '../config/load.js';
-import { SETTINGS, type Settings } from '../config/schema.js';
+import type { Settings } from '../config/schema.js';
 import type { FileLock } from '../store/file-lock.js';
 import { type Announcer, createAnnouncer } from './announce.js';
-import { createSupervisedEdge, type SupervisedEdge, settingsForEdge } from './edge/supervised-edge.js';
+import { createSupervisedEdge, type SupervisedEdge } from './edge/supervised-edge.js';
 import { lockDataDirectory, outlastPredecessor } from './lock.js';
 import {
   type DataDirectory,
@@ -28,6 +28,7 @@ import { chooseDnsPort, type PortChoice } from './process/dns-port.js';
 import type { AdminReport, CredentialsMessage, DnsReport, DnsStatus, Notice, StartOrder } from './process/ipc.js';
 import { DRAIN_LIMIT_MS, KILL_GRACE_MS, PREDECESSOR_LIMIT_MS } from './process/limits.js';
 import { type Reload, reloadSettings } from './process/reload.js';
+import { withoutSecretSettings, withoutSecrets, withoutStorageKeys } from './process/secrets.js';
 import { createSuccession, tellMainProcess } from './services/successor.js';
 import { findPredecessor, relieve } from './services/take-over.js';
 import { watchSignals } from './signals.js';
@@ -318,7 +319,8 @@ function createEdge(
     ...options,
     spare: hasRoomForSpares() ? 'standby' : undefined,
     environment: withoutSecrets(options.environment),
-    start: { ...start, settings: settingsForEdge(start.settings, SECRETS) },
+    // It faces the Internet, too: its only secret is the one that opens keys of certificates.
+    start: { ...start, settings: withoutSecretSettings(start.settings, 'masterKey') },
     onReady: announcer.edge,
     onStatus: (status) => admin.send({ kind: 'edge-status', status }),
   });
@@ -326,18 +328,5 @@ function createEdge(
 
 /** The DNS process faces the Internet and needs only the secret that it uses for answers. */
 function forDns(settings: Settings): Settings {
-  const withheld = SECRETS.filter((key) => key !== 'cookieSecret').map((key) => [key, undefined]);
-  return { ...settings, ...Object.fromEntries(withheld) };
-}
-
-const SECRETS = SETTINGS.filter(({ secret }) => secret).map(({ key }) => key);
-
-/** Keys for S3, which only those need that read and write objects. */
-function withoutStorageKeys(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('AWS_')));
-}
-
-function withoutSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const secrets = SETTINGS.filter(({ secret }) => secret).flatMap(({ environment: name }) => [name, `${name}_FILE`]);
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !secrets.includes(name)));
+  return withoutSecretSettings(settings, 'cookieSecret');
 }

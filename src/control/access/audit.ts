@@ -153,10 +153,14 @@ function selectPage(ctx: Context, conditions: readonly Condition[], query: Audit
   });
 }
 
+/** What happens to origins by itself is no change to an account. */
+const NO_CHANGES = ['pool.health'];
+
 function conditionsOf(filter: AuditFilter): Condition[] {
   const lower = (text: string): string => text.toLowerCase();
   const octets = (text: string): Uint8Array => parseId(text) ?? new Uint8Array(0);
   return [
+    matchColumn('kind', NO_CHANGES, true),
     ...chosen(filter.id, (ids, not) => matchColumn('seq', ids.map(Number), not)),
     ...chosen(filter.action, (actions, not) => matchColumn('kind', actions.map(lower), not)),
     ...chosen(filter.verb, (verbs, not) => matchVerbs(verbs.flatMap(wordsOf), not)),

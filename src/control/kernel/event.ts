@@ -50,6 +50,7 @@ export const EVENT_KINDS = [
   ...(['certificate_pack.create', 'certificate_pack.edit', 'certificate_pack.delete'] as const),
   ...(['certificate.issue', 'certificate.wait', 'certificate.fail', 'certificate.expire'] as const),
   ...(['certificate.recover', 'backup.overdue', 'backup.recover', 'warning.begin', 'warning.end'] as const),
+  'pool.health',
 ] as const;
 
 export type EventKind = (typeof EVENT_KINDS)[number];

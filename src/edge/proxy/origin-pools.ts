@@ -1,5 +1,6 @@
 /** Keeps connections to origins open and shares them among requests of one zone to the same endpoint with the same settings. */
 import type { Clock } from '../../base/clock.js';
+import type { TrustedRoots } from '../../certs/trusted-roots.js';
 import { DeferredControl } from '../exchange/deferred.js';
 import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
 import type { OriginPlace, OriginTimes } from '../exchange/origin-place.js';
@@ -10,7 +11,6 @@ import { type BodyBegin, whenBodyBegins } from './body-begin.js';
 import { createGeneralPools } from './general-pools.js';
 import { sendWithLaterBody } from './later-body.js';
 import type { OriginEndpoint, OriginPlan } from './origin-plan.js';
-import type { TrustedRoots } from './trusted-roots.js';
 
 export interface OriginPools {
   /**

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.js';
 import type { Leave } from '../../base/turns.js';
+import type { TrustedRoots } from '../../certs/trusted-roots.js';
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import type { EdgeRequest, HeaderList, ServedRoute } from '../exchange/exchange.js';
@@ -17,7 +18,6 @@ import { bounded } from './boundary.js';
 import { endToEndHeaders, type HeaderRules, originHeaders } from './headers.js';
 import { type OriginPlaces, refusal } from './origin-places.js';
 import type { OriginPlan, OriginPlanner } from './origin-plan.js';
-import type { TrustedRoots } from './trusted-roots.js';
 
 /** The result of asking for a WebSocket. */
 export interface UpgradeOutcome {

@@ -131,9 +131,3 @@ export function createSupervisedEdge(options: SupervisedEdgeOptions): Supervised
     },
   };
 }
-
-/** The edge faces the Internet: its only secret is the one that opens keys of certificates. */
-export function settingsForEdge(settings: Settings, secrets: readonly (keyof Settings)[]): Settings {
-  const withheld = secrets.filter((key) => key !== 'masterKey').map((key) => [key, undefined]);
-  return { ...settings, ...Object.fromEntries(withheld) };
-}

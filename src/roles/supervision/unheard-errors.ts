@@ -20,7 +20,7 @@ export function isOfOneConnection(error: unknown): boolean {
 }
 
 /** Everything else ends the process, as without this: what it does next would rest on what is broken. */
-export function endOnFaults(role: Role, log: Logger): void {
+export function endOnFaults(role: Role | 'probing', log: Logger): void {
   process.on('uncaughtException', (err, origin) => {
     if (origin === 'uncaughtException' && isOfOneConnection(err)) {
       log.error({ err }, 'nobody has heard the error of a connection');

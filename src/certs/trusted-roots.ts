@@ -3,7 +3,7 @@
  * of the operator's file. The file and the store are looked at again while the edge runs.
  */
 import { rootCertificates } from 'node:tls';
-import { type Clock, steadyMs } from '../../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 
 export interface TrustedRoots {
   readonly pem: string[];

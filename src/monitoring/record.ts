@@ -1,0 +1,210 @@
+/**
+ * Stores what a prober tells: transitions only. In a cluster each node stores what it has found, and whoever writes also stores what
+ * the nodes that live agree on. What became of a pool is an event for its account.
+ */
+
+import type { PoolHealth } from '../balancing/health/pool-health.js';
+import { isPoolUp } from '../balancing/health/pool-state.js';
+import { agreedState } from '../balancing/health/votes.js';
+import { type Pool, poolOf } from '../balancing/pool.js';
+import { parseIP } from '../base/ip.js';
+import { betweenWrites } from '../base/slices.js';
+import { OPERATOR } from '../control/guard/actor.js';
+import type { ContextBase } from '../control/kernel/context.js';
+import { logEvents } from '../control/kernel/outbox.js';
+import { countedMonitors, healthOfPool } from '../serving/pool-health.js';
+import { appendHealthEvent } from '../store/balancing/health-events.js';
+import { type OriginStateRow, originStatesOfPool, putOriginState } from '../store/balancing/origin-states.js';
+import { findPool, type PoolRow } from '../store/balancing/pools.js';
+import type { ProbingNode } from './plan.js';
+import type { Transition } from './prober.js';
+
+/** An origin that became healthy or unhealthy, as it is logged and told. */
+export interface RecordedChange {
+  readonly account: number;
+  readonly pool: string;
+  readonly poolName: string;
+  readonly state: PoolHealth['state'];
+  readonly poolChanged: boolean;
+  readonly minimumOrigins: number;
+  readonly origins: readonly ChangedOrigin[];
+}
+
+export interface ChangedOrigin {
+  readonly name: string;
+  readonly address: string;
+  readonly ip: string | null;
+  readonly enabled: boolean;
+  readonly healthy: boolean;
+  readonly changed: boolean;
+  readonly failure_reason: string;
+}
+
+export interface RecordOptions {
+  readonly node: ProbingNode;
+  /** The nodes that live; undefined where there is only this one. */
+  readonly living: ReadonlySet<string> | undefined;
+}
+
+/** Transitions that one write stores, more only of one pool; the others follow after a pause. */
+const ROWS_AT_ONCE = 200;
+
+/**
+ * Writes transitions, of each origin the last one; those of pools, origins and monitors that are gone are dropped. Resolves with what
+ * changed for the pools.
+ */
+export async function recordTransitions(
+  base: ContextBase,
+  options: RecordOptions,
+  transitions: readonly Transition[],
+): Promise<readonly RecordedChange[]> {
+  const last = new Map(transitions.map((one) => [`${one.pool} ${one.monitor} ${one.origin}`, one]));
+  const pools = [...Map.groupBy(last.values(), ({ pool }) => pool)];
+  const changes: RecordedChange[] = [];
+  while (pools.length > 0) {
+    const some: typeof pools = [];
+    for (let rows = 0; pools.length > 0 && rows < ROWS_AT_ONCE; rows += some.at(-1)![1].length)
+      some.push(pools.shift()!);
+    const written = await writeChanges(base, (nowUs) =>
+      some.flatMap(([seq, found]) => recordOfPool(base, seq, nowUs, () => put(base, options, seq, found, nowUs))),
+    );
+    changes.push(...written);
+    if (pools.length > 0) await betweenWrites();
+  }
+  return changes;
+}
+
+async function writeChanges(
+  base: ContextBase,
+  write: (nowUs: number) => readonly RecordedChange[],
+): Promise<readonly RecordedChange[]> {
+  const { store, clock, random } = base;
+  const requestId = random.uuid();
+  return store.write(() => {
+    const nowUs = clock.nowUs();
+    const changes = write(nowUs);
+    const by = { store, actor: OPERATOR, requestId, source: 'service' } as const;
+    logEvents(
+      by,
+      nowUs,
+      changes.map(({ account, pool, poolName, state, origins }) => ({
+        kind: 'pool.health' as const,
+        account,
+        id: Buffer.from(pool, 'hex'),
+        name: poolName,
+        after: {
+          state,
+          origins: origins.map(({ name, healthy, failure_reason }) => ({ name, healthy, failure_reason })),
+        },
+      })),
+    );
+    return changes;
+  });
+}
+
+/** Runs an edit of the states of a pool, and writes the event that follows from it, if one does. */
+function recordOfPool(
+  { store }: ContextBase,
+  seq: number,
+  nowUs: number,
+  edit: (row: PoolRow, pool: Pool) => void,
+): RecordedChange[] {
+  const row = findPool(store, seq);
+  if (!row) return [];
+  const pool = poolOf(row);
+  const before = healthOfPool(store, row, pool);
+  edit(row, pool);
+  const after = healthOfPool(store, row, pool);
+  if (!after) return [];
+  const changed = [...after.origins].flatMap(([name, state]) => (before?.origins.get(name) === state ? [] : [name]));
+  const { minimumOrigins } = pool;
+  const isUp = (health: PoolHealth | undefined): boolean =>
+    health !== undefined && isPoolUp(health.state, minimumOrigins);
+  const poolChanged = isUp(before) !== isUp(after) || before?.state === 'unknown';
+  if (changed.length === 0 && before?.state === after.state) return [];
+  const reasons = new Map(originStatesOfPool(store, seq).map((state) => [state.origin, state.failure_reason]));
+  const origins = pool.origins
+    .filter(({ name }) => changed.includes(name))
+    .map(({ name, address, enabled }) => ({
+      ...{ name, address, ip: parseIP(address) ? address : null, enabled, changed: true },
+      healthy: after.origins.get(name) === 'healthy',
+      failure_reason: after.origins.get(name) === 'healthy' ? 'No failures' : (reasons.get(name) ?? 'No failures'),
+    }));
+  appendHealthEvent(store, {
+    at_us: nowUs,
+    account: row.account,
+    pool: row.id,
+    pool_name: row.name,
+    pool_healthy: Number(isUp(after)),
+    pool_changed: Number(poolChanged),
+    minimum_origins: minimumOrigins,
+    origins: JSON.stringify(origins),
+  });
+  return [
+    {
+      account: row.account,
+      pool: pool.id,
+      poolName: row.name,
+      state: after.state,
+      poolChanged,
+      minimumOrigins,
+      origins,
+    },
+  ];
+}
+
+/** Stores what this node has found of origins and monitors that the pool still has. */
+function put(
+  base: ContextBase,
+  { node: { node, region }, living }: RecordOptions,
+  seq: number,
+  found: readonly Transition[],
+  nowUs: number,
+): void {
+  const { store } = base;
+  const row = findPool(store, seq)!;
+  const enabled = new Set(poolOf(row).origins.flatMap(({ name, enabled }) => (enabled ? [name] : [])));
+  const monitors = new Set(countedMonitors(store, row).map((monitor) => monitor.seq));
+  const known = originStatesOfPool(store, seq);
+  const own = living === undefined ? { node: '', region: '' } : { node, region };
+  for (const { origin, monitor, healthy, reason, responseCode, rttMs } of found) {
+    if (!enabled.has(origin) || !monitors.has(monitor)) continue;
+    const before = known.find(
+      (one) => one.origin === origin && one.monitor === monitor && one.node === own.node && one.region === own.region,
+    );
+    const isSame = before?.healthy === Number(healthy);
+    putOriginState(store, {
+      ...{ pool: seq, origin, monitor, ...own, healthy: Number(healthy) },
+      failure_reason: isSame ? before.failure_reason : reason,
+      response_code: isSame ? before.response_code : (responseCode ?? null),
+      rtt: Math.round(rttMs * 1000),
+      changed_at: isSame ? before.changed_at : nowUs,
+      confirmed_at: nowUs,
+    });
+  }
+  if (living) agreeAbout(base, seq, living, nowUs);
+}
+
+/** Stores what the nodes that live agree on, where that is another state than is stored. */
+function agreeAbout({ store }: ContextBase, seq: number, living: ReadonlySet<string>, nowUs: number): void {
+  const rows = originStatesOfPool(store, seq);
+  for (const ofOrigin of Map.groupBy(rows, ({ origin, monitor }) => `${monitor} ${origin}`).values()) {
+    const votes = ofOrigin.filter(({ node }) => node !== '' && living.has(node));
+    const before = ofOrigin.find(({ node, region }) => node === '' && region === '');
+    const state = agreedState(
+      votes.map(({ node, region, healthy }) => ({ node, region, state: healthy === 1 ? 'healthy' : 'unhealthy' })),
+      before === undefined ? 'unknown' : before.healthy === 1 ? 'healthy' : 'unhealthy',
+    );
+    if (state === 'unknown') continue;
+    const healthy = state === 'healthy' ? 1 : 0;
+    const like = votes.find((vote) => vote.healthy === healthy);
+    const rtts = votes.flatMap(({ rtt }) => (rtt === null ? [] : [rtt]));
+    const rtt = rtts.length === 0 ? null : Math.round(rtts.reduce((sum, one) => sum + one, 0) / rtts.length);
+    if (!like || (before?.healthy === healthy && before.rtt === rtt)) continue;
+    const row: OriginStateRow = { ...like, node: '', region: '', rtt, confirmed_at: nowUs };
+    putOriginState(
+      store,
+      before?.healthy === healthy ? { ...row, changed_at: before.changed_at } : { ...row, changed_at: nowUs },
+    );
+  }
+}

@@ -1,0 +1,74 @@
+/** The process that probes the origins of pools. It reads the store, writes nothing, and knows no secrets. */
+import { SystemClock } from '../../base/clock.js';
+import { createLogger } from '../../base/log.js';
+import { pooledRandom, systemRandom } from '../../base/random.js';
+import { createTrustedRoots } from '../../certs/trusted-roots.js';
+import { createProber, type Prober } from '../../monitoring/prober.js';
+import { type ProbeParts, probe, type Target } from '../../monitoring/probes/probe.js';
+import type { ProbeResult } from '../../monitoring/probes/result.js';
+import { createTlsContexts } from '../../monitoring/probes/tls-contexts.js';
+import { createResolver } from '../../resolver/resolve.js';
+import { createUpstream } from '../../resolver/upstream.js';
+import { openStore } from '../../store/driver.js';
+import { servingSettings, upstreamServers } from '../process/control-base.js';
+import { createInstallationEgress } from '../process/listening.js';
+import { readBundle } from '../services/certificates.js';
+import { endOnFaults } from '../supervision/unheard-errors.js';
+import type { ProbingNotice, ProbingOrder } from './messages.js';
+
+/** A commit that nobody has told of is seen after so long. */
+const LOOK_MS = 500;
+const SAMPLES_MS = 5000;
+
+interface Started {
+  readonly prober: Prober;
+  readonly once: (targets: readonly Target[]) => Promise<ProbeResult[]>;
+}
+
+function start({ settings, node }: Extract<ProbingOrder, { kind: 'start' }>): Started {
+  const log = createLogger({ level: settings.logLevel, pretty: false });
+  endOnFaults('probing', log);
+  const clock = new SystemClock();
+  const random = pooledRandom(systemRandom);
+  const store = openStore(settings.dataDir, { readonly: true });
+  const serving = servingSettings(settings, store);
+  const onFault = (err: unknown): void => log.error({ err }, 'a probe has failed because of a fault of this program');
+  const parts: ProbeParts = {
+    clock,
+    egress: createInstallationEgress(settings, serving, clock),
+    resolver: createResolver({
+      ...{ store, clock, random: systemRandom, serving },
+      upstream: createUpstream({ servers: upstreamServers(settings), clock }),
+    }),
+    tls: createTlsContexts(createTrustedRoots(clock, () => readBundle(settings.caBundle) ?? '', onFault)),
+  };
+  const tell: Parameters<typeof createProber>[0]['tell'] = (transitions) => send({ kind: 'found', transitions });
+  const prober = createProber({ ...parts, store, random, node, tell, onFault });
+  clock.every(LOOK_MS, () => prober.look());
+  clock.every(SAMPLES_MS, () => send({ kind: 'samples', samples: prober.samples() }));
+  return { prober, once: (targets) => Promise.all(targets.map((target) => probe(parts, target))) };
+}
+
+function send(notice: ProbingNotice): void {
+  // Whoever is gone hears nothing, and this process ends with it.
+  if (process.connected) process.send!(notice, undefined, undefined, () => {});
+}
+
+let started: Started | undefined;
+process.once('disconnect', () => process.exit(0));
+process.on('message', (message) => {
+  const order = message as ProbingOrder;
+  if (order.kind === 'start') {
+    started = start(order);
+    send({ kind: 'ready' });
+  } else if (order.kind === 'look') started?.prober.look();
+  else if (order.kind === 'last') {
+    send({ kind: 'last', id: order.id, results: started?.prober.lastOf(order.pool) ?? [] });
+  } else if (started) {
+    const { id } = order;
+    void started.once(order.targets).then((results) => send({ kind: 'once', id, results }));
+  }
+});
+// Of a terminal; the admin process decides.
+process.on('SIGINT', () => {});
+process.on('SIGHUP', () => {});
