@@ -11,6 +11,7 @@ import {
 } from '../control/access/authentication.js';
 import { noteRefusedSignIn } from '../control/access/refused-sign-ins.js';
 import type { ContextBase } from '../control/kernel/context.js';
+import { lacksSecondFactor } from '../sign-in/enforcement.js';
 import { failure } from './errors.js';
 import type { Caller } from './request.js';
 import { readSessionCookie, requireOwnPage } from './sessions/cookie.js';
@@ -89,8 +90,11 @@ async function authenticateBrowser(base: ContextBase, request: FastifyRequest): 
   if (secret === undefined) return undefined;
   requireOwnPage(request);
   const found = await authenticateSession(base, secret, address);
-  if (found.ok)
-    return { actor: found.actor, key: found.key, scheme: found.key.kind, session: toHex(found.session!.id) };
+  if (found.ok) {
+    const { actor, key, session } = found;
+    const mustEnrol = key === undefined && lacksSecondFactor(base.store, session);
+    return { actor, key, scheme: key?.kind ?? 'session', session: toHex(session.id), mustEnrol };
+  }
   throw found.reason === 'location' ? failure('wrongLocation', { address }) : failure('sessionOver');
 }
 

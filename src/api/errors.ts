@@ -5,6 +5,13 @@ import { temporaryFailure } from '../control/kernel/errors.js';
 import { StoreFull, WriteUnconfirmed } from '../store/failures.js';
 import { type Failure, type Message, refusal } from './envelope.js';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether a part of the route's path is a secret, which no log may have. */
+    hidesPath?: boolean;
+  }
+}
+
 /** Refusals of the HTTP layer itself; control/ has those of zones and records. */
 export const failure = defineErrors('api', {
   noCredential: { status: 400, code: 9106, text: 'Missing X-Auth-Key, X-Auth-Email or Authorization headers' },
@@ -86,6 +93,12 @@ export function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0]!;
 }
 
+/** The same for log lines: the route alone where a part of the path is a secret. */
+export function loggedPathOf(request: FastifyRequest): string {
+  const { config, url } = request.routeOptions;
+  return (config?.hidesPath && url) || pathOf(request);
+}
+
 /** Answers a failed request. An unexpected error is logged with its stack, and the client learns no details. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): Failure {
   const known = refusalOf(error, request);
@@ -105,7 +118,7 @@ function refusalOf(error: unknown, request: FastifyRequest): AppError | undefine
   if (error instanceof MalformedIdentifier) return failure('unroutable', { path: pathOf(request) });
   if (error instanceof HungUp) {
     request.log.debug(
-      { requestId: request.id, path: pathOf(request) },
+      { requestId: request.id, path: loggedPathOf(request) },
       'a client hung up before its request was complete',
     );
     return failure('badRequest', { detail: 'it breaks off' });

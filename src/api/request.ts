@@ -28,6 +28,10 @@ declare module 'fastify' {
     verifiesToken?: boolean;
     /** Whether a session begins here: with a credential or with a link for signing in. */
     signsIn?: boolean;
+    /** Whether it is only for sessions, not for keys and tokens by themselves. */
+    needsSession?: boolean;
+    /** Whether it serves people who must enrol a second factor before they can do anything else. */
+    enrols?: boolean;
     /** Whether the handler reads the octets of the body itself. */
     rawBody?: boolean;
     /**
@@ -53,10 +57,13 @@ export const PREFIXES = ['/client/v4', '/v4'] as const;
 
 export interface Caller {
   readonly actor: Actor;
-  readonly key: KeyItem;
-  readonly scheme: 'token' | 'key';
-  /** The session of a browser that sent the request with this credential. */
+  /** Undefined: a person who signed in as themself. */
+  readonly key?: KeyItem | undefined;
+  readonly scheme: 'token' | 'key' | 'session';
+  /** The session of the browser that sent the request. */
   readonly session?: string;
+  /** Whether the person must enrol a second factor before anything else. */
+  readonly mustEnrol?: boolean;
 }
 
 /** The object to which a plugin adds its routes; their handlers get the types of their schemas. */

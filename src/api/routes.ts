@@ -5,6 +5,7 @@ import type { ContextBase } from '../control/kernel/context.js';
 import type { Propagation } from '../control/kernel/propagation.js';
 import type { HostnameServices } from '../hostnames/context.js';
 import type { Activity } from '../observe/activity.js';
+import type { SignInServices } from '../sign-in/services.js';
 import { activityRoutes } from './activity/routes.js';
 import { authorityRootRoutes } from './authority-root/routes.js';
 import { authorityRoutes } from './certificate-packs/authority-routes.js';
@@ -39,7 +40,10 @@ import type { ContextOf } from './request.js';
 import { secondaryAccountRoutes } from './secondary-dns/account-routes.js';
 import { incomingRoutes } from './secondary-dns/incoming-routes.js';
 import { secondaryZoneRoutes } from './secondary-dns/zone-routes.js';
+import { permissionRoutes } from './sessions/permission-routes.js';
 import { sessionRoutes } from './sessions/routes.js';
+import { passwordRoutes } from './sign-in/password-routes.js';
+import { signInRoutes } from './sign-in/routes.js';
 import { neighbourRoutes } from './unsupported/routes.js';
 import { zoneAnswerRoutes } from './unsupported/zone-answers.js';
 import { userRoutes } from './user/routes.js';
@@ -61,6 +65,7 @@ export interface RouteParts {
   readonly edgeAddresses: readonly Uint8Array[];
   readonly propagation: Propagation | undefined;
   readonly readCluster: (() => Promise<Cluster>) | undefined;
+  readonly signIn: SignInServices;
   readonly warnings: WarningSource;
   readonly application: ApplicationFacts | undefined;
   readonly s3Host: string;
@@ -84,6 +89,9 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   activityRoutes,
   userRoutes,
   sessionRoutes,
+  permissionRoutes,
+  signInRoutes,
+  passwordRoutes,
   ipRoutes,
   bucketDomainRoutes,
   bucketApplicationRoutes,

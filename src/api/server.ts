@@ -25,6 +25,7 @@ import type { ContextBase } from '../control/kernel/context.js';
 import type { Propagation } from '../control/kernel/propagation.js';
 import type { HostnameServices } from '../hostnames/context.js';
 import { type Activity, createActivity } from '../observe/activity.js';
+import type { SignInServices } from '../sign-in/services.js';
 import type { Finding } from '../warnings/finding.js';
 import { authenticate } from './auth.js';
 import { bodyFailure, JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
@@ -37,7 +38,7 @@ import { createCurrentReads, type FollowingCopy } from './current.js';
 import { type Assets, loadAssets } from './dashboard/assets.js';
 import { dashboardRoutes, sendMissing, wantsPage } from './dashboard/routes.js';
 import { createDiskGuard } from './disk-guard.js';
-import { failure, MalformedIdentifier, pathOf, sendError } from './errors.js';
+import { failure, loggedPathOf, MalformedIdentifier, pathOf, sendError } from './errors.js';
 import type { Purpose, Readiness } from './health/routes.js';
 import { DOCS_PATH, docsOptions, openapiOptions } from './openapi/document.js';
 import { createWarningSource } from './overview/warnings.js';
@@ -50,6 +51,7 @@ import { addReceipt, checkPreferences } from './receipt.js';
 import { makeContextOf, PREFIXES } from './request.js';
 import { createRequestMetrics, nameTurnsOf, noteRequest, type RequestMetrics } from './request-metrics.js';
 import { ROOT_ROUTES, ROUTES, type RouteParts } from './routes.js';
+import { requireFactors } from './sign-in/factors-needed.js';
 
 export interface ApiOptions {
   /** The context of every use case without the actor. */
@@ -84,6 +86,7 @@ export interface ApiOptions {
   readonly application?: ApplicationFacts;
   /** Host and port of the S3 API; absent: as it is by default. */
   readonly s3Host?: string;
+  readonly signIn: SignInServices;
   /** Whether threads answer requests that may read for long. */
   readonly readers?: Readers;
   /** In a cluster: the copy that requests read. */
@@ -172,7 +175,7 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
   const { base, propagation, rateLimit, trustedProxies, requestMetrics = createRequestMetrics() } = options;
   const count = requestCounter(app, rateLimit ?? 0, base.clock);
   const reads = createCurrentReads(base.store, options.copy);
-  const admit = (request: FastifyRequest): Promise<void> => admitCaller(base, request);
+  const admit = (request: FastifyRequest): Promise<void> => admitCaller(options, request);
   app.decorateRequest('caller', null);
   app.decorateRequest('clientAddress', { getter: clientAddressFinder(base.store, trustedProxies) });
   app.decorateRequest('isSecure', { getter: schemeFinder(trustedProxies) });
@@ -224,14 +227,16 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
     return addTag(request, reply, payload);
   });
   app.addHook('onResponse', async (request, reply) => {
-    noteRequest(requestMetrics, request, reply, pathOf(request));
+    noteRequest(requestMetrics, request, reply, loggedPathOf(request));
   });
 }
 
 /** Authenticates the request, and checks the permission for its route. */
-async function admitCaller(base: ContextBase, request: FastifyRequest): Promise<void> {
+async function admitCaller(options: ApiOptions, request: FastifyRequest): Promise<void> {
+  const { base } = options;
   request.caller = await authenticate(base, request);
   request.caller = permit(base, request, request.caller);
+  requireFactors(options, request, request.caller);
 }
 
 function needsNoCredential(request: FastifyRequest, { host, metricsPublic = false }: ApiOptions): boolean {
@@ -272,12 +277,21 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions, assets: Asset
 }
 
 async function registerVersion4(scope: FastifyInstance, options: ApiOptions): Promise<void> {
-  const { base, objects, hostnames, propagation, readCluster, application, s3Host = 'localhost:8055' } = options;
+  const {
+    base,
+    objects,
+    hostnames,
+    propagation,
+    readCluster,
+    signIn,
+    application,
+    s3Host = 'localhost:8055',
+  } = options;
   const { certificates } = hostnames;
   scope.addHook('onRoute', requireArea);
   const declared = declaredMethods(scope);
   const parts: RouteParts = {
-    ...{ objects, hostnames, certificates, propagation, readCluster, application, s3Host },
+    ...{ objects, hostnames, certificates, propagation, readCluster, signIn, application, s3Host },
     contextOf: makeContextOf(base),
     exportApart: options.readers?.export,
     services: { vault: certificates.vault },

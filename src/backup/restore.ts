@@ -9,6 +9,7 @@ import { explainFileFailure } from '../base/file-failure.js';
 import { systemRandom } from '../base/random.js';
 import { BLOB_DIRECTORY, type Blobs, createBlobsIn } from '../bucket/blobs.js';
 import { planNewerSerials } from '../control/secondary/newer-serial.js';
+import { removeAllSessions } from '../store/access/sessions.js';
 import { RESTORING } from '../store/backup-copy.js';
 import { DATABASE_FILE, openStore, type Store } from '../store/driver.js';
 import { endWriteLog } from '../store/log/write-log.js';
@@ -185,6 +186,7 @@ async function adapt(store: Store, damaged: readonly DamagedObject[], clock: Clo
   await store.write(() => endWriteLog(store));
   const newerSerials = await store.write(() => {
     deleteMeta(store, 'backup_made_at');
+    removeAllSessions(store);
     for (const { seq } of damaged) removeObject(store, seq);
     if (isOfCluster) forgetPosition(store);
     return planNewerSerials(store, clock.nowMs());

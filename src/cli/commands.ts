@@ -53,6 +53,13 @@ const COMMANDS: ReadonlyMap<string, Listed> = new Map([
     },
   ],
   [
+    'user',
+    {
+      description: 'let people sign in: passwords, links, lost second factors',
+      load: async () => (await import('./people/user.js')).addUserCommands,
+    },
+  ],
+  [
     'account',
     {
       description: 'create, list and delete accounts',

@@ -25,7 +25,7 @@ function addPut(secret: Command, { terminal, environment }: CommandContext): voi
     .option('--json', 'print JSON')
     .addHelpText('after', example('openssl rand -hex 32 | tee auth-key | zoneplane secret put AUTH_KEY_SECRET'));
   addSettingOptions(put, DATA_SETTINGS).action(async (name: string, { json }: { json?: boolean }) => {
-    const value = process.stdin.isTTY ? await askUnseen(`Value of ${name}: `) : await readPiped();
+    const value = await readSecret(`Value of ${name}: `);
     await withControl(put, environment, (context) => putSecret(context, name, value), 'initialise');
     if (json) terminal.json({ name });
     else {
@@ -73,6 +73,11 @@ function addDelete(secret: Command, { terminal, environment }: CommandContext): 
       terminal.print(`Changes are refused until there is another: \`zoneplane secret put ${name}\`.`);
     }
   });
+}
+
+/** A secret that is typed on the terminal, or piped in: never an argument that others can see. */
+export function readSecret(question: string): Promise<string> {
+  return process.stdin.isTTY ? askUnseen(question) : readPiped();
 }
 
 /** What is piped in, without the line break at its end. */

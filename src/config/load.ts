@@ -63,7 +63,7 @@ export function loadSettings(sources: SettingSources): LoadedSettings {
     else faults.push(...describeFaults(setting, given, parsed.error.issues));
     origins[setting.key] = given?.origin ?? { kind: 'default', place: 'default' };
   }
-  faults.push(...mismatches(settings as Partial<Settings>));
+  faults.push(...mismatches(settings as Partial<Settings>), ...withoutUrl(settings as Partial<Settings>));
   if (faults.length > 0) throw badSettings(faults);
   return { settings: settings as Settings, origins: origins as Record<SettingKey, Origin> };
 }
@@ -81,6 +81,11 @@ function mismatches({ dotPort, dohPort, adminTlsPort, tlsCert, tlsKey, tlsNames 
     ...(dohPort === undefined ? [] : [`doh-port: DNS over HTTPS ${needs}`]),
     ...(adminTlsPort === undefined ? [] : [`admin-tls-port: the admin API over HTTPS ${needs}`]),
   ];
+}
+
+/** Links in messages begin with the public address: never with what a request says. */
+function withoutUrl({ smtp, publicUrl }: Partial<Settings>): string[] {
+  return smtp !== undefined && publicUrl === undefined ? ['smtp: messages have links, which need public-url'] : [];
 }
 
 function badSettings(faults: readonly string[]): UserError {

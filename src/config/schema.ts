@@ -10,6 +10,7 @@ import { edgeSettings } from './edge-settings.js';
 import { observeSettings } from './observe-settings.js';
 import { s3Settings } from './s3-settings.js';
 import { about, type SettingAbout } from './setting-about.js';
+import { signInSettings } from './sign-in-settings.js';
 import { isAddress, isCidr, port, text, texts, wholeNumber } from './values.js';
 
 /** Host (name or address) and port of an upstream resolver. */
@@ -342,6 +343,8 @@ export const settingsSchema = z.strictObject({
       summary: 'Largest accepted object, in octets',
     }),
   ...s3Settings,
+
+  ...signInSettings,
   defaultCaOrder: texts(
     `names of certificate authorities (${AUTHORITY_NAMES.join(', ')})`,
     (entry) => AUTHORITY_NAMES.some((name) => name === entry),

@@ -59,6 +59,7 @@ import { startOwnCertificate } from './services/own-certificate.js';
 import { ownSamples } from './services/own-samples.js';
 import { type S3Parts, startS3Door } from './services/s3-door.js';
 import { startScheduledBackups } from './services/scheduled-backups.js';
+import { startSignIn } from './services/sign-in.js';
 
 export interface AdminOptions extends RoleContext {
   /** Whether the DNS process runs separately: readiness then covers only this process. */
@@ -138,7 +139,7 @@ type Services = Awaited<ReturnType<typeof startServices>>;
 async function startApi(
   options: AdminOptions,
   lifecycle: Lifecycle,
-  { store, member }: OwnStore,
+  { store, member, vault }: OwnStore,
   services: Services,
 ): Promise<RunningAdmin> {
   const { settings, clock, log, version } = options;
@@ -156,6 +157,7 @@ async function startApi(
     host: settings.adminHost,
     readiness: gate.readiness,
     ...ofCluster,
+    signIn: startSignIn(settings, { ...base, log: apiLog }, vault, lifecycle),
     rateLimit: settings.adminRateLimit,
     trustedProxies: parseCidrSet(settings.trustProxies),
     metricsPublic: settings.metricsPublic === 'on',

@@ -13,6 +13,7 @@ import { uploads } from './migrations/0211-uploads.js';
 import { orderStarts } from './migrations/0212-order-starts.js';
 import { openConditions } from './migrations/0213-open-conditions.js';
 import { loadBalancing } from './migrations/0214-load-balancing.js';
+import { signIn } from './migrations/0215-sign-in.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { FIRST_SCHEMA } from './schema/schema.js';
@@ -29,6 +30,7 @@ const MIGRATIONS: readonly Migration[] = [
   orderStarts,
   openConditions,
   loadBalancing,
+  signIn,
 ];
 
 /** The schema version after all migrations. */

@@ -5,7 +5,7 @@
 import type { SqlValue, Store } from './driver.js';
 
 /** The purpose of a sealed value. Each purpose has its own keys, so that a process receives only the keys it needs. */
-export type SealPurpose = 'check' | 'authority' | 'acme' | 'tls' | 'dnssec' | 'tsig' | 'online' | 's3';
+export type SealPurpose = 'check' | 'authority' | 'acme' | 'tls' | 'dnssec' | 'tsig' | 'online' | 's3' | 'sign-in';
 
 /** The purposes of a process that may open everything. */
 export const ALL_PURPOSES: readonly SealPurpose[] = [
@@ -17,6 +17,7 @@ export const ALL_PURPOSES: readonly SealPurpose[] = [
   'tsig',
   'online',
   's3',
+  'sign-in',
 ];
 
 export interface SealedColumn {
@@ -80,6 +81,14 @@ export const TSIG_SECRETS: SealedColumn = { table: 'tsig_keys', id: 'id', column
 /** What S3 clients sign with: digests of the values of tokens. */
 export const SECRET_ACCESS_KEYS: SealedColumn = { table: 'api_keys', id: 'id', column: 's3_secret', purpose: 's3' };
 
+/** Secrets with which people's devices make one-time passwords. */
+const TOTP_SECRETS: SealedColumn = {
+  table: 'one_time_passwords',
+  id: 'user',
+  column: 'secret',
+  purpose: 'sign-in',
+};
+
 /** The secret of TLS session tickets. */
 export const TICKET_SECRETS: SealedColumn = {
   table: 'ticket_secrets',
@@ -97,6 +106,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   ONLINE_KEYS,
   TSIG_SECRETS,
   SECRET_ACCESS_KEYS,
+  TOTP_SECRETS,
   TICKET_SECRETS,
 ];
 

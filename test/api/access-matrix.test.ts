@@ -15,7 +15,8 @@ interface Route {
 }
 
 /** Needs no credential. */
-const PUBLIC = /^GET \/(ips|livez|readyz|ca\.pem|metrics|\.well-known\/\S+)$/;
+const PUBLIC =
+  /^GET \/(ips|livez|readyz|ca\.pem|metrics|\.well-known\/\S+)$|^\w+ \/user\/(sign_in|password_reset)(\/\S+)?$/;
 
 /** Routes that show a credential itself, or only what it may see. */
 const OPEN = new Set([

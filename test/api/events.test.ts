@@ -19,6 +19,12 @@ const SILENT: Readonly<Record<string, string>> = {
   'POST /zones/{zone_id}/dns_records/scan/review': 'test/api/scan.test.ts finds something to accept',
   'POST /accounts': 'it is refused: accounts are made at the command line',
   'POST /graphql': 'it reads',
+  'POST /user/sign_in': 'test/api/sign-in.test.ts has people, and looks at their events',
+  'POST /user/sign_in/link': 'the same',
+  'POST /user/confirm': 'the same',
+  'PUT /user/password': 'the same',
+  'POST /user/password_reset': 'the same',
+  'PUT /user/password_reset/{code}': 'the same',
   'POST /accounts/{account_id}/r2/temp-access-credentials':
     'they are derived from the token of the request; nothing is stored',
   'PUT /zones/{zone_id}/custom_ns': 'there is none, it is refused or changes nothing',

@@ -20,12 +20,14 @@ import { PARTICIPANTS } from '../../src/control/participants.js';
 import type { Egress } from '../../src/egress/egress.js';
 import type { HostnameServices } from '../../src/hostnames/context.js';
 import { type Activity, createActivity } from '../../src/observe/activity.js';
+import type { Message, SignInServices } from '../../src/sign-in/services.js';
 import type { DiskRoom } from '../../src/store/disk-room.js';
 import type { Store } from '../../src/store/driver.js';
 import { servedZoneOfName } from '../../src/store/zones/zones.js';
 import { anywhere } from '../support/egress.js';
 import { hostnameServices } from '../support/hostname-services.js';
 import { seededRandom } from '../support/seeded-random.js';
+import { signInServices } from '../support/sign-in.js';
 import { TestClock } from '../support/test-clock.js';
 import { openTwoCopies } from '../support/two-copies.js';
 
@@ -58,6 +60,7 @@ export interface InstallationOptions {
   readonly trustedProxies?: readonly string[];
   readonly activation?: 'auto' | 'trust' | 'delegation';
   readonly nameServers?: readonly string[];
+  readonly signIn?: Partial<SignInServices['settings']>;
   readonly findDelegation?: Context['findDelegation'];
   /** Custom hostnames are names of the Internet. */
   readonly publicNames?: boolean;
@@ -86,6 +89,9 @@ export interface Installation {
   /** The operator's context, to prepare things behind the API's back. */
   readonly operator: Context;
   readonly hostnames: HostnameServices;
+  readonly signIn: SignInServices;
+  /** What was sent to users. */
+  readonly mails: readonly Message[];
   readonly routes: readonly Route[];
   /** Answers that did not fit the schema their route declares. */
   readonly misfits: string[];
@@ -129,10 +135,13 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     directory,
     ...(options.publicNames !== undefined && { publicNames: options.publicNames }),
   });
+  const mails: Message[] = [];
+  const signIn = signInServices(base, hostnames, options.signIn, mails);
   const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
   const app = buildApi({
     base,
     hostnames,
+    signIn,
     activity,
     application: { url: 'http://127.0.0.1:8787', allowList: ['logo.svg'] },
     objects: createLocalStore({ ...base, ...(options.disk && { disk: options.disk }) }),
@@ -173,6 +182,8 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     base,
     operator,
     hostnames,
+    signIn,
+    mails,
     routes,
     misfits,
     call,

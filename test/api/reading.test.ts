@@ -1,4 +1,5 @@
 /** Requests that read for long are answered by threads: the same answers as from the main thread, and not too many at once. */
+
 import { dirname } from 'node:path';
 import t from 'tap';
 import { createReaders, type Readers } from '../../src/api/reading/readers.js';
@@ -6,6 +7,7 @@ import { buildApi } from '../../src/api/server.js';
 import { SystemClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
+import { signInServices } from '../support/sign-in.js';
 import { ADMIN_HEADERS, install } from './installation.js';
 
 async function installBoth(t: Parameters<typeof install>[0]) {
@@ -29,6 +31,7 @@ async function installBoth(t: Parameters<typeof install>[0]) {
     ...{
       base,
       hostnames,
+      signIn: signInServices(base, hostnames),
       readers: counting,
       objects: createLocalStore(base),
       host: '127.0.0.1',

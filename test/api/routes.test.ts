@@ -5,7 +5,13 @@ import { PAGES } from '../../src/api/dashboard/pages.js';
 import { createLogger } from '../../src/base/log.js';
 import { ADMIN_HEADERS, ANONYMOUS, install } from './installation.js';
 
-const PUBLIC = ['/ca.pem', '/livez', '/readyz', '/client/v4/ips', '/v4/ips'];
+const PUBLIC = [
+  ...['/ca.pem', '/livez', '/readyz', '/client/v4/ips', '/v4/ips'],
+  ...['/client/v4/user/sign_in', '/v4/user/sign_in'],
+];
+/** Whoever signs in has no credential yet. */
+const SIGNS_IN =
+  /^(POST (\/client)?\/v4\/user\/(sign_in(\/link)?|password_reset)|PUT (\/client)?\/v4\/user\/password_reset\/:code)$/;
 /** The dashboard, which holds no data. */
 const DASHBOARD = ['/', ...PAGES.flatMap((page) => [`/${page}`, `/${page}/*`])];
 const ASSET = '/assets/:file';
@@ -46,7 +52,8 @@ t.test('only public routes answer without a credential', async (t) => {
     const [method, url] = route.split(' ') as [string, string];
     const open = [...PUBLIC, ...DASHBOARD].includes(url) && (method === 'GET' || method === 'HEAD');
     const challenge = [...CHALLENGES, ASSET].includes(url) && (method === 'GET' || method === 'HEAD');
-    if (open) t.equal(status, 200, route);
+    if (SIGNS_IN.test(route)) t.strictSame([status, text === MISSING], [400, false], route);
+    else if (open) t.equal(status, 200, route);
     else if (challenge) t.equal(status, 404, route);
     else t.strictSame([status, text], [400, method === 'HEAD' ? '' : MISSING], route);
   }
@@ -69,6 +76,8 @@ t.test('on loopback only the documentation, and for this machine the metrics, ar
         '/openapi.json',
         '/readyz',
         '/v4/ips',
+        '/client/v4/user/sign_in',
+        '/v4/user/sign_in',
       ],
     ].sort(),
   );

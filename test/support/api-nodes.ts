@@ -15,6 +15,7 @@ import type { Store } from '../../src/store/driver.js';
 import { anywhere } from './egress.js';
 import { hostnameServices } from './hostname-services.js';
 import { seededRandom } from './seeded-random.js';
+import { signInServices } from './sign-in.js';
 import { TestClock } from './test-clock.js';
 
 const ADMIN = { 'x-auth-email': 'admin@localhost', 'x-auth-key': 'k0123456789abcdef0123456789abcdef0123' };
@@ -68,10 +69,12 @@ export async function apiOf(
   { store, directory, copy, seed }: { store: Store; directory: string; copy: FollowingCopy; seed: number },
 ): Promise<ApiNode> {
   const base = baseOf(store, seed);
+  const hostnames = await hostnameServices(base, { directory });
   const app = buildApi({
     base,
     copy,
-    hostnames: await hostnameServices(base, { directory }),
+    hostnames,
+    signIn: signInServices(base, hostnames),
     objects: createLocalStore(base),
     ...{ host: '127.0.0.1', version: '0.0.0-test', readiness: () => ({ ready: true }), metrics: async () => '' },
   });

@@ -63,7 +63,7 @@ export const auditEvent = z
     }),
     actor: z.object({
       id: z.string().optional(),
-      context: z.enum(['api_key', 'api_token']).optional(),
+      context: z.enum(['api_key', 'api_token', 'dash']).optional(),
       email: z.string(),
       ip_address: z.string().optional(),
       token_id: z.string().optional(),

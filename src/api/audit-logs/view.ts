@@ -46,6 +46,7 @@ export function auditEventView(item: AuditItem): AuditEvent {
     actor: {
       ...(actor.id !== null && { id: actor.id }),
       ...(actor.kind === 'key' && { context: 'api_key' as const }),
+      ...(actor.kind === 'session' && { context: 'dash' as const }),
       ...(actor.kind === 'token' && { context: 'api_token' as const }),
       email: actor.email,
       ...(actor.address !== null && { ip_address: actor.address }),

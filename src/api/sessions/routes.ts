@@ -1,21 +1,21 @@
-/** `/user/sessions` and `/user/permissions` (ours): what the dashboard works with instead of keeping a credential. */
+/** `/user/sessions` (ours): what the dashboard works with instead of keeping a credential. */
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { reachOf } from '../../control/access/reach.js';
 import { endSession, listSessions, startSession } from '../../control/access/sessions.js';
 import { accountFailure } from '../../control/guard/account-failures.js';
 import { linkOf } from '../auth.js';
 import { success } from '../envelope.js';
 import { failure } from '../errors.js';
-import { textValue } from '../query.js';
-import { type ContextOf, callerOf, queryOf } from '../request.js';
+import { type ContextOf, callerOf } from '../request.js';
 import { answersList, answersOne, onlyId } from '../schema.js';
 import { setSessionCookie } from './cookie.js';
-import { permissionQuery, permissions, session, sessionParams } from './schema.js';
-import { permissionsView, sessionView } from './view.js';
+import { session, sessionParams } from './schema.js';
+import { sessionView } from './view.js';
 
 const tags = ['User'];
 const PATH = '/user/sessions';
+/** The use case decides what is shown, also to who must enrol a second factor first. */
+const config = { area: 'any', enrols: true } as const;
 
 export const sessionRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.post(
@@ -43,7 +43,10 @@ export const sessionRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
 
   app.get(
     PATH,
-    { config: { area: 'any' }, schema: { tags, summary: 'List sessions', response: answersList(session) } },
+    {
+      config,
+      schema: { tags, summary: 'List sessions', response: answersList(session) },
+    },
     async (request) => {
       const items = await listSessions(contextOf(request));
       return success(items.map((item) => sessionView(item, callerOf(request).session)));
@@ -53,7 +56,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
   app.get(
     `${PATH}/:session_id`,
     {
-      config: { area: 'any' },
+      config,
       schema: { tags, summary: 'Get a session', params: sessionParams, response: answersOne(session) },
     },
     async (request) => {
@@ -67,7 +70,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
   app.delete(
     `${PATH}/:session_id`,
     {
-      config: { area: 'any' },
+      config,
       schema: { tags, summary: 'End a session', params: sessionParams, response: answersOne(onlyId) },
     },
     async (request, reply) => {
@@ -75,23 +78,6 @@ export const sessionRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
       const id = await endSession(ctx, idOf(request, request.params.session_id));
       if (id === callerOf(request).session) setSessionCookie(ctx.store, request, reply, { seconds: 0 });
       return success({ id });
-    },
-  );
-
-  app.get(
-    '/user/permissions',
-    {
-      config: { area: 'any' },
-      schema: {
-        tags,
-        summary: 'What the credential may do',
-        querystring: permissionQuery,
-        response: answersOne(permissions),
-      },
-    },
-    async (request) => {
-      const zoneId = textValue(queryOf(request), 'zone_id');
-      return success(permissionsView(await reachOf(contextOf(request), zoneId)));
     },
   );
 };

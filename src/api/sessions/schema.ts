@@ -13,7 +13,12 @@ export const session = z
     user: z.object({ email: z.string() }),
     credential: z
       .object({ id: z.string(), name: z.string(), type: z.enum(['key', 'token']) })
-      .describe('The session can do what this credential can do, and ends with it'),
+      .nullable()
+      .describe('The session can do what this credential can do, and ends with it; null: that of a person'),
+    how: z
+      .array(z.string())
+      .describe('What was proved: `credential`, `link`, `password`, `totp`, `passkey`, `recovery`, `oidc`, `mfa`'),
+    proved_on: time.describe('When the person last proved who they are'),
     address: z.string().describe('Source address of the sign-in'),
     user_agent: z.string(),
     created_on: time,

@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { editUser, getUser } from '../../control/access/accounts.js';
 import { success } from '../envelope.js';
-import type { ContextOf } from '../request.js';
+import { type ContextOf, callerOf } from '../request.js';
 import { answersOne } from '../schema.js';
 import { tokenVerification, user, userEdit } from './schema.js';
 import { userView, verifyToken } from './view.js';
@@ -13,10 +13,10 @@ export const userRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
   app.get(
     '/user',
     {
-      config: { area: 'user' },
+      config: { area: 'user', enrols: true },
       schema: { tags, summary: 'Get the user of the credential', response: answersOne(user) },
     },
-    async (request) => success(userView(await getUser(contextOf(request)))),
+    async (request) => success(userView(await getUser(contextOf(request)), callerOf(request).mustEnrol)),
   );
 
   app.patch(

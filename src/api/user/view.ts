@@ -8,7 +8,8 @@ import { callerOf } from '../request.js';
 import { printTime } from '../times.js';
 import type { tokenVerification, User } from './schema.js';
 
-export function userView(item: UserItem): User {
+/** `locked`: whether the session must enrol a second factor first. */
+export function userView(item: UserItem, locked = false): User {
   return {
     id: item.id,
     email: item.email,
@@ -18,9 +19,9 @@ export function userView(item: UserItem): User {
     telephone: null,
     country: null,
     zipcode: null,
-    two_factor_authentication_enabled: false,
-    two_factor_authentication_locked: false,
-    suspended: false,
+    two_factor_authentication_enabled: item.hasSecondFactor,
+    two_factor_authentication_locked: locked,
+    suspended: item.suspended,
     has_pro_zones: false,
     has_business_zones: false,
     has_enterprise_zones: false,
@@ -37,7 +38,7 @@ export function userView(item: UserItem): User {
  */
 export function verifyToken(request: FastifyRequest): Success<z.output<typeof tokenVerification>> {
   const { key, scheme } = callerOf(request);
-  if (scheme !== 'token') throw failure('keyOnTokenRoute');
+  if (scheme !== 'token' || !key) throw failure('keyOnTokenRoute');
   const view = {
     id: key.id,
     status: key.status,

@@ -9,6 +9,7 @@ import {
   removeAccount,
   renameAccount,
 } from '../../store/access/accounts.js';
+import { hasSecondFactor } from '../../store/access/factors.js';
 import {
   findUserByEmail,
   findUserById,
@@ -18,6 +19,7 @@ import {
   renameUser,
   type UserRow,
 } from '../../store/access/users.js';
+import type { Store } from '../../store/driver.js';
 import { countBuckets } from '../../store/objects/buckets.js';
 import { zoneIdsOfAccount } from '../../store/zones/zones.js';
 import { maySeeAccount, parseId, requireAccount, requireWriter } from '../guard/access.js';
@@ -48,13 +50,15 @@ function accountItem(row: AccountRow): AccountItem {
   return { id: toHex(row.id), name: row.name, type: row.type, createdAt: row.created_at };
 }
 
-function userItem(row: UserRow): UserItem {
+function userItem(store: Store, row: UserRow): UserItem {
   return {
     id: toHex(row.id),
     email: row.email,
     firstName: row.first_name,
     lastName: row.last_name,
     superAdministrator: row.super_administrator === 1,
+    suspended: row.suspended === 1,
+    hasSecondFactor: hasSecondFactor(store, row.seq),
     createdAt: row.created_at,
     modifiedAt: row.modified_at,
   };
@@ -144,7 +148,7 @@ export async function deleteAccount(ctx: Context, accountId: string): Promise<Ac
 export function addAccount(ctx: Context, draft: Draft, name: string, type: 'standard' | 'enterprise'): AccountRow {
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   const row = { id, name, type, created_at: draft.now };
-  const account = { ...row, seq: insertAccount(ctx.store, row) };
+  const account = { ...row, enforce_twofactor: 0, seq: insertAccount(ctx.store, row) };
   draft.event({ kind: 'account.create', account: account.seq, id, name, after: { name, type } });
   return account;
 }
@@ -166,7 +170,7 @@ export function findOrAddUser(ctx: Context, draft: Draft, email: string, superAd
     created_at: draft.now,
     modified_at: draft.now,
   };
-  const user = { ...row, seq: insertUser(ctx.store, row) };
+  const user = { ...row, suspended: 0, seq: insertUser(ctx.store, row) };
   draft.event({ kind: 'user.create', id, name: address, after: { email: address, superAdministrator } });
   return user;
 }
@@ -185,7 +189,7 @@ export async function getUser(ctx: Context): Promise<UserItem> {
   const id = parseId(ctx.actor.userId);
   const row = id && findUserById(ctx.store, id);
   if (!row) throw accountFailure('none');
-  return userItem(row);
+  return userItem(ctx.store, row);
 }
 
 export interface UserEdit {
@@ -204,13 +208,14 @@ export async function editUser(ctx: Context, { firstName, lastName }: UserEdit):
       first_name: firstName === undefined ? before.first_name : firstName,
       last_name: lastName === undefined ? before.last_name : lastName,
     };
-    if (names.first_name === before.first_name && names.last_name === before.last_name) return userItem(before);
+    if (names.first_name === before.first_name && names.last_name === before.last_name)
+      return userItem(ctx.store, before);
     const after = { ...before, ...names, modified_at: draft.now };
     renameUser(ctx.store, after);
     const { first_name, last_name } = before;
     const change = { before: { first_name, last_name }, after: names };
     draft.event({ kind: 'user.edit', id: before.id, name: before.email, ...change });
-    return userItem(after);
+    return userItem(ctx.store, after);
   });
   return value;
 }

@@ -29,7 +29,7 @@ export type Authentication =
   | { readonly ok: true; readonly actor: Actor; readonly key: KeyItem }
   | { readonly ok: false; readonly reason: 'unknown' | 'expired' | 'disabled' | 'location' };
 
-const UNKNOWN: Authentication = { ok: false, reason: 'unknown' };
+const UNKNOWN = { ok: false, reason: 'unknown' } as const satisfies Authentication;
 
 /** A link for signing in works for fifteen minutes. */
 export const LINK_MINUTES = 15;
@@ -68,14 +68,45 @@ export async function authenticateSession(
   base: ContextBase,
   secret: string,
   address: string,
-): Promise<Authentication & { readonly session?: SessionRow }> {
+): Promise<SessionAuthentication> {
   const { store, clock } = base;
   const hash = hashSecret(store, secret);
   const session = findSessionByHash(store, hash);
   if (!session || !timingSafeEqual(session.hash, hash) || isSessionOver(session, clock.nowMs() * 1000)) return UNKNOWN;
-  const found = await admitRow(base, credentialOf(store, session), address);
-  if (found.ok) await touchSession(base, session);
+  const { credential } = session;
+  const found: Authentication | PersonFound =
+    credential === null ? admitPerson(base, session) : await admitRow(base, credentialOf(store, session), address);
+  if (!found.ok) return found;
+  await touchSession(base, session);
   return { ...found, session };
+}
+
+interface PersonFound {
+  readonly ok: true;
+  readonly actor: Actor;
+  readonly key?: undefined;
+}
+
+/** `key` undefined: the session is that of a person who signed in as themself. */
+export type SessionAuthentication =
+  | { readonly ok: true; readonly actor: Actor; readonly key?: KeyItem | undefined; readonly session: SessionRow }
+  | Extract<Authentication, { readonly ok: false }>;
+
+function admitPerson({ store }: ContextBase, { user }: SessionRow): PersonFound | typeof UNKNOWN {
+  const row = findUser(store, user);
+  return row && row.suspended === 0 ? { ok: true, actor: actorOfPerson(store, row) } : UNKNOWN;
+}
+
+/** A person who signed in as themself, with all permissions of the user. */
+export function actorOfPerson(store: Store, user: UserRow): Actor {
+  return {
+    userId: toHex(user.id),
+    email: user.email,
+    kind: 'session',
+    superAdministrator: user.super_administrator === 1,
+    accountIds: accountIdsOfUser(store, user.seq).map(toHex),
+    readOnly: false,
+  };
 }
 
 /** Checks the secret of a link for signing in; use cases of sessions.ts make it invalid when it is used. */
@@ -92,6 +123,7 @@ function credentialOf(
   store: Store,
   { credential, credential_hash: hash }: Pick<SessionRow, 'credential' | 'credential_hash'>,
 ): KeyRow | undefined {
+  if (credential === null || hash === null) return undefined;
   const row = findKey(store, credential);
   return row && timingSafeEqual(row.hash, hash) ? row : undefined;
 }
@@ -142,7 +174,7 @@ async function admit(base: ContextBase, row: KeyRow, user: UserRow, address: str
 
 function judge(base: ContextBase, row: KeyRow, user: UserRow, address: string): Authentication {
   const key = keyItem(base, row);
-  const reason = refusalOf(base, key, address);
+  const reason = refusalOf(base, user, key, address);
   if (reason !== undefined) {
     const { id: keyId, name: keyName } = key;
     const actor = { userId: toHex(user.id), email: user.email, kind: row.kind, keyId, keyName };
@@ -168,9 +200,12 @@ function judge(base: ContextBase, row: KeyRow, user: UserRow, address: string): 
 
 function refusalOf(
   { clock }: ContextBase,
+  { suspended }: UserRow,
   key: KeyItem,
   address: string,
 ): 'expired' | 'disabled' | 'location' | undefined {
+  // An account-owned credential belongs to its account, whatever becomes of the user who created it.
+  if (suspended === 1 && !key.accountOwned) return 'disabled';
   if (key.status !== 'active') return key.status;
   if (key.notBefore !== null && key.notBefore > clock.nowUs()) return 'disabled';
   return key.networks && !isWithin(key.networks, address) ? 'location' : undefined;

@@ -19,6 +19,8 @@ export interface UserItem {
   readonly firstName: string | null;
   readonly lastName: string | null;
   readonly superAdministrator: boolean;
+  readonly suspended: boolean;
+  readonly hasSecondFactor: boolean;
   readonly createdAt: number;
   readonly modifiedAt: number;
 }
@@ -54,10 +56,12 @@ export interface KeyItem {
 
 export interface SessionItem {
   readonly id: string;
-  /** The credential with which it works. */
-  readonly keyId: string;
-  readonly keyName: string;
-  readonly keyKind: KeyKind;
+  /** The credential with which it works; undefined: the person signed in as themself. */
+  readonly key: { readonly id: string; readonly name: string; readonly kind: KeyKind } | undefined;
+  /** What was proved when it began: `credential`, `link`, `password`, `totp`, `recovery`, `passkey`, `oidc`. */
+  readonly how: readonly string[];
+  /** When the person last proved who they are. */
+  readonly provedAt: number;
   readonly userEmail: string;
   /** Source address of the sign-in. */
   readonly address: string;

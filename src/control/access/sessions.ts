@@ -16,11 +16,14 @@ import {
   removeSessionsOver,
   type SessionRow,
   sessionsOfCredential,
+  sessionsOfUser,
+  setSessionSecret,
 } from '../../store/access/sessions.js';
-import { findUser } from '../../store/access/users.js';
+import { findUser, type UserRow } from '../../store/access/users.js';
+import type { Store } from '../../store/driver.js';
 import { parseId } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
-import { commit } from '../kernel/commit.js';
+import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { isSessionOver, LINK_MINUTES, SESSION_IDLE_US } from './authentication.js';
 import type { SessionItem } from './item.js';
@@ -53,17 +56,13 @@ export async function startSession(
     removeSessionsOver(store, draft.now, draft.now - SESSION_IDLE_US);
     removeLoginLinksOver(store, draft.now);
     const others = sessionsOfCredential(store, credential.seq);
-    for (const { seq } of others.slice(0, Math.max(0, others.length + 1 - MOST_SESSIONS))) removeSession(store, seq);
+    endOldest(store, others);
     insertSession(store, {
-      id,
-      hash: hashSecret(store, secret),
-      credential: credential.seq,
-      credential_hash: credential.hash,
-      address,
-      user_agent: userAgent.slice(0, LONGEST_USER_AGENT),
-      created_at: draft.now,
-      last_used_at: draft.now,
-      expires_at: draft.now + LIFETIME_US,
+      ...{ id, hash: hashSecret(store, secret), user: credential.user },
+      ...{ credential: credential.seq, credential_hash: credential.hash },
+      ...{ how: link === undefined ? 'credential' : 'credential link', ...NO_PROVIDER },
+      ...placeOf(address, userAgent),
+      ...timesFrom(draft.now),
     });
     draft.event({
       ...{ kind: 'session.create', id, name: credential.name, account: credential.account ?? undefined },
@@ -72,6 +71,64 @@ export async function startSession(
     return findSessionById(store, id)!;
   });
   return { session: sessionItem(ctx, value), secret };
+}
+
+const NO_PROVIDER = { provider: null, provider_subject: null, provider_session: null };
+
+function placeOf(address: string, userAgent: string): Pick<SessionRow, 'address' | 'user_agent'> {
+  return { address, user_agent: userAgent.slice(0, LONGEST_USER_AGENT) };
+}
+
+function timesFrom(now: number): Pick<SessionRow, 'created_at' | 'last_used_at' | 'expires_at' | 'proved_at'> {
+  return { created_at: now, last_used_at: now, expires_at: now + LIFETIME_US, proved_at: now };
+}
+
+/** Makes room for one more. */
+function endOldest(store: Store, others: readonly SessionRow[]): void {
+  for (const { seq } of others.slice(0, Math.max(0, others.length + 1 - MOST_SESSIONS))) removeSession(store, seq);
+}
+
+/** What a person has proved, and to whom. */
+export type Proof = Pick<SessionRow, 'how'> &
+  Partial<Pick<SessionRow, 'provider' | 'provider_subject' | 'provider_session'>>;
+
+/** Begins a session of a person who signs in as themself; inside a commit of that person. `secret`: a new one. */
+export function addPersonSession(
+  ctx: Context,
+  draft: Draft,
+  user: UserRow,
+  { secret, userAgent, ...proof }: Proof & { readonly secret: string; readonly userAgent: string },
+): SessionItem {
+  const { store, address = '' } = ctx;
+  const id = makeId(ctx.clock.nowUs(), ctx.random);
+  removeSessionsOver(store, draft.now, draft.now - SESSION_IDLE_US);
+  endOldest(
+    store,
+    sessionsOfUser(store, user.seq).filter(({ credential }) => credential === null),
+  );
+  insertSession(store, {
+    ...{ id, hash: hashSecret(store, secret), user: user.seq, credential: null, credential_hash: null },
+    ...{ ...NO_PROVIDER, ...proof },
+    ...placeOf(address, userAgent),
+    ...timesFrom(draft.now),
+  });
+  draft.event({ kind: 'session.create', id, name: user.email, after: { how: proof.how } });
+  return sessionItem(ctx, findSessionById(store, id)!);
+}
+
+/**
+ * Gives a session another secret after the person has proved once more who they are, so that one that somebody knows from before is
+ * worth nothing; inside a commit. `how`: all that was proved by now.
+ */
+export function renewSession(
+  ctx: Context,
+  draft: Draft,
+  { seq, id }: SessionRow,
+  secret: string,
+  how: string,
+): SessionItem {
+  setSessionSecret(ctx.store, seq, hashSecret(ctx.store, secret), how, draft.now);
+  return sessionItem(ctx, findSessionById(ctx.store, id)!);
 }
 
 /** Sessions change nothing that a credential protects, so those that may only read have them too. */
@@ -89,16 +146,18 @@ export async function listSessions(ctx: Context): Promise<readonly SessionItem[]
 
 /** Whether the credential still is what it was when the session began. */
 function isAlive(ctx: Context, { credential, credential_hash: hash }: SessionRow): boolean {
+  if (credential === null || hash === null) return true;
   const row = findKey(ctx.store, credential)!;
   return Buffer.from(row.hash).equals(hash) && keyItem(ctx, row).status === 'active';
 }
 
 /** Its own; those of its user when the credential has all permissions; all sessions for a super administrator. */
-function mayEnd({ store, actor }: Context, { credential }: SessionRow): boolean {
-  const row = findKey(store, credential)!;
-  if (actor.superAdministrator || toHex(row.id) === actor.keyId) return true;
+function mayEnd({ store, actor }: Context, { credential, user }: SessionRow): boolean {
+  const row = credential === null ? undefined : findKey(store, credential);
+  if (actor.superAdministrator || (row && toHex(row.id) === actor.keyId)) return true;
+  // Of a person, whatever their roles are in their accounts.
   const limited = actor.policies !== undefined || actor.zoneIds !== undefined || actor.readOnly;
-  return !limited && toHex(findUser(store, row.user)!.id) === actor.userId;
+  return (actor.kind === 'session' || !limited) && toHex(findUser(store, user)!.id) === actor.userId;
 }
 
 /** Ends a session. Throws 404/7003 when there is none that the actor may end. */
@@ -107,21 +166,22 @@ export async function endSession(ctx: Context, sessionId: string): Promise<strin
     const id = parseId(sessionId);
     const row = id && findSessionById(ctx.store, id);
     if (!row || !mayEnd(ctx, row)) throw accountFailure('sessionMissing', { id: sessionId.slice(0, 64) });
-    const { name, account } = findKey(ctx.store, row.credential)!;
+    const credential = row.credential === null ? undefined : findKey(ctx.store, row.credential);
+    const name = credential?.name ?? findUser(ctx.store, row.user)!.email;
     removeSession(ctx.store, row.seq);
-    draft.event({ kind: 'session.delete', id: row.id, name, account: account ?? undefined });
+    draft.event({ kind: 'session.delete', id: row.id, name, account: credential?.account ?? undefined });
   });
   return sessionId;
 }
 
 function sessionItem(ctx: Context, row: SessionRow): SessionItem {
-  const key = keyItem(ctx, findKey(ctx.store, row.credential)!);
+  const key = row.credential === null ? undefined : keyItem(ctx, findKey(ctx.store, row.credential)!);
   return {
     id: toHex(row.id),
-    keyId: key.id,
-    keyName: key.name,
-    keyKind: key.kind,
-    userEmail: key.userEmail,
+    key: key && { id: key.id, name: key.name, kind: key.kind },
+    how: row.how.split(' '),
+    provedAt: row.proved_at,
+    userEmail: findUser(ctx.store, row.user)!.email,
     address: row.address,
     userAgent: row.user_agent,
     createdAt: row.created_at,

@@ -6,7 +6,8 @@ export interface Actor {
   /** Empty for the operator at the command line. */
   readonly userId: string;
   readonly email: string;
-  readonly kind: 'key' | 'token' | 'tsig' | 'operator';
+  /** `session`: a person who signed in as themself. */
+  readonly kind: 'key' | 'token' | 'session' | 'tsig' | 'operator';
   /** Sees and edits every account. */
   readonly superAdministrator: boolean;
   /** Accounts in which the actor may work, the default one first. */

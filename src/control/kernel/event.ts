@@ -6,7 +6,8 @@ export const EVENT_KINDS = [
   ...(['account.create', 'account.edit', 'account.delete', 'account.dns_settings', 'account_quota.edit'] as const),
   ...(['user.create', 'user.edit', 'membership.create', 'hostname_allowance.edit'] as const),
   ...(['key.create', 'key.edit', 'key.roll', 'key.revoke', 'sign_in.refuse'] as const),
-  ...(['session.create', 'session.delete', 'login_link.create'] as const),
+  ...(['session.create', 'session.confirm', 'session.delete', 'login_link.create', 'user_link.create'] as const),
+  ...(['password.set', 'factors.remove'] as const),
   ...(['zone.create', 'zone.edit', 'zone.delete', 'dns_settings.edit', 'zone.import', 'zone.restore'] as const),
   ...([
     'zone.activate',

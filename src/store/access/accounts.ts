@@ -8,9 +8,11 @@ export interface AccountRow {
   readonly name: string;
   readonly type: 'standard' | 'enterprise';
   readonly created_at: number;
+  /** 1: sessions of its members need a second factor. */
+  readonly enforce_twofactor: number;
 }
 
-export type NewAccountRow = Omit<AccountRow, 'seq'>;
+export type NewAccountRow = Omit<AccountRow, 'seq' | 'enforce_twofactor'>;
 
 const statements = perStore((store) => ({
   byId: store.prepare<[id: Uint8Array], AccountRow>('SELECT * FROM accounts WHERE id = ?'),
@@ -19,6 +21,11 @@ const statements = perStore((store) => ({
   two: store.prepareTuples<[], [seq: number]>('SELECT seq FROM accounts ORDER BY seq LIMIT 2'),
   insert: store.prepare<[seq: number | null, id: Uint8Array, name: string, type: string, createdAt: number]>(
     'INSERT INTO accounts (seq, id, name, type, created_at) VALUES (?, ?, ?, ?, ?)',
+  ),
+  enforce: store.prepare<[enforced: number, seq: number]>('UPDATE accounts SET enforce_twofactor = ? WHERE seq = ?'),
+  enforced: store.prepareTuples<[user: number], [1]>(
+    `SELECT 1 FROM memberships m JOIN accounts a ON a.seq = m.account
+     WHERE m.user = ? AND a.enforce_twofactor = 1 LIMIT 1`,
   ),
   rename: store.prepare<[name: string, seq: number]>('UPDATE accounts SET name = ? WHERE seq = ?'),
   remove: store.prepare<[seq: number]>('DELETE FROM accounts WHERE seq = ?'),
@@ -46,6 +53,11 @@ export function insertAccount(store: Store, { id, name, type, created_at }: NewA
 
 export function renameAccount(store: Store, seq: number, name: string): void {
   statements(store).rename.run(name, seq);
+}
+
+/** Whether any account of a user (store number) requires a second factor. */
+export function requiresTwoFactor(store: Store, user: number): boolean {
+  return statements(store).enforced.get(user) !== undefined;
 }
 
 /** Removes an account with its credentials and memberships. Its number is not used again: the audit log still has it. */

@@ -5,10 +5,20 @@ import { perStore, type SqlValue, type Store } from '../driver.js';
 const SESSION = columns({
   id: column<Uint8Array>(),
   hash: column<Uint8Array>(),
-  /** Store number of the credential with which it works. */
-  credential: column<number>(),
+  /** Store number. */
+  user: column<number>(),
+  /** Store number of the credential with which it works; null: the user themself. */
+  credential: column<number | null>(),
   /** Hash of the credential's secret when the session began. */
-  credential_hash: column<Uint8Array>(),
+  credential_hash: column<Uint8Array | null>(),
+  /** What was proved, in words separated by spaces. */
+  how: column<string>(),
+  /** When the person last proved who they are. */
+  proved_at: column<number>(),
+  /** Of single sign-on: the provider, and its names of the person and of its own session. */
+  provider: column<Uint8Array | null>(),
+  provider_subject: column<string | null>(),
+  provider_session: column<string | null>(),
   /** Source address of the sign-in. */
   address: column<string>(),
   user_agent: column<string>(),
@@ -37,9 +47,18 @@ const statements = perStore((store) => ({
   ofCredential: store.prepare<[credential: number], SessionRow>(
     'SELECT * FROM sessions WHERE credential = ? ORDER BY last_used_at, seq',
   ),
+  ofUser: store.prepare<[user: number], SessionRow>('SELECT * FROM sessions WHERE user = ? ORDER BY last_used_at, seq'),
   insert: store.prepare<SqlValue[]>(insertion('sessions', SESSION)),
+  setSecret: store.prepare<[hash: Uint8Array, how: string, provedAt: number, seq: number]>(
+    'UPDATE sessions SET hash = ?, how = ?, proved_at = ? WHERE seq = ?',
+  ),
   touch: store.prepare<[at: number, seq: number]>('UPDATE sessions SET last_used_at = ? WHERE seq = ?'),
   remove: store.prepare<[seq: number]>('DELETE FROM sessions WHERE seq = ?'),
+  removeOfUser: store.prepare<[user: number, except: number]>('DELETE FROM sessions WHERE user = ? AND seq <> ?'),
+  removeAll: store.prepare<[]>('DELETE FROM sessions'),
+  removeAllLinks: store.prepare<[]>('DELETE FROM login_links'),
+  removeAllUserLinks: store.prepare<[]>('DELETE FROM user_links'),
+  removeAllChallenges: store.prepare<[]>('DELETE FROM sign_in_challenges'),
   removeOver: store.prepare<[now: number, idleSince: number]>(
     'DELETE FROM sessions WHERE expires_at <= ? OR last_used_at <= ?',
   ),
@@ -69,8 +88,18 @@ export function sessionsOfCredential(store: Store, credential: number): SessionR
   return statements(store).ofCredential.all(credential);
 }
 
+/** The sessions of a user, those not used for the longest time first. */
+export function sessionsOfUser(store: Store, user: number): SessionRow[] {
+  return statements(store).ofUser.all(user);
+}
+
 export function insertSession(store: Store, row: NewSessionRow): void {
   statements(store).insert.run(...SESSION.values(row));
+}
+
+/** Gives it another secret, when the person has proved once more who they are. */
+export function setSessionSecret(store: Store, seq: number, hash: Uint8Array, how: string, provedAt: number): void {
+  statements(store).setSecret.run(hash, how, provedAt, seq);
 }
 
 export function setSessionLastUsed(store: Store, seq: number, at: number): void {
@@ -80,6 +109,17 @@ export function setSessionLastUsed(store: Store, seq: number, at: number): void 
 /** Returns false when there was none. */
 export function removeSession(store: Store, seq: number): boolean {
   return statements(store).remove.run(seq).changes > 0;
+}
+
+/** Ends the sessions of a user, but not that with the number `except`. Returns how many there were. */
+export function removeSessionsOfUser(store: Store, user: number, except = 0): number {
+  return statements(store).removeOfUser.run(user, except).changes;
+}
+
+/** Ends all sessions, and makes the links and challenges that begin one invalid: those of another history. */
+export function removeAllSessions(store: Store): void {
+  const { removeAll, removeAllLinks, removeAllUserLinks, removeAllChallenges } = statements(store);
+  for (const remove of [removeAll, removeAllLinks, removeAllUserLinks, removeAllChallenges]) remove.run();
 }
 
 /** Removes sessions that have ended by `now`, and those not used since `idleSince`. */

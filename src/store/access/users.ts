@@ -10,13 +10,17 @@ const USER = columns({
   super_administrator: column<number>(),
   created_at: column<number>(),
   modified_at: column<number>(),
+  /** 1: nothing of this user is accepted. */
+  suspended: column<number>(),
 });
 
 export interface UserRow extends RowOf<typeof USER> {
   readonly seq: number;
 }
 
-export type NewUserRow = RowOf<typeof USER>;
+const NEW = USER.without('suspended');
+
+export type NewUserRow = RowOf<typeof NEW>;
 
 export interface MembershipRow {
   readonly id: Uint8Array;
@@ -30,7 +34,7 @@ const statements = perStore((store) => ({
   bySeq: store.prepare<[seq: number], UserRow>('SELECT * FROM users WHERE seq = ?'),
   byEmail: store.prepare<[email: string], UserRow>('SELECT * FROM users WHERE email = ?'),
   any: store.prepareTuples<[], [1]>('SELECT 1 FROM users LIMIT 1'),
-  insert: store.prepare<SqlValue[]>(insertion('users', USER)),
+  insert: store.prepare<SqlValue[]>(insertion('users', NEW)),
   rename: store.prepare<[first: string | null, last: string | null, now: number, seq: number]>(
     'UPDATE users SET first_name = ?, last_name = ?, modified_at = ? WHERE seq = ?',
   ),
@@ -68,7 +72,7 @@ export function hasUsers(store: Store): boolean {
 
 /** Returns the row number of the new user. */
 export function insertUser(store: Store, row: NewUserRow): number {
-  return statements(store).insert.run(...USER.values(row)).lastInsertRowid;
+  return statements(store).insert.run(...NEW.values(row)).lastInsertRowid;
 }
 
 /** In the order in which the user joined the accounts. */

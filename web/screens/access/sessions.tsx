@@ -29,7 +29,9 @@ export function Sessions() {
             <th scope="row">
               {session.user.email} {session.current && <span class="chip good">This one</span>}
               <div class="muted small">
-                {session.credential.type} “{session.credential.name}”
+                {session.credential
+                  ? `${session.credential.type} “${session.credential.name}”`
+                  : `signed in with ${session.how.join(', ')}`}
               </div>
             </th>
             <td>

@@ -1,0 +1,35 @@
+/** From a request to a sign-in, and back: the cookie of a session that has begun. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Begun, BegunSession } from '../../sign-in/begin.js';
+import type { SignInServices, Visitor } from '../../sign-in/services.js';
+import { setSessionCookie } from '../sessions/cookie.js';
+import type { Session } from '../sessions/schema.js';
+import { sessionView } from '../sessions/view.js';
+import type { SignedIn } from './schema.js';
+
+export function visitorOf({ clientAddress, id, headers }: FastifyRequest): Visitor {
+  return { address: clientAddress, requestId: id, userAgent: headers['user-agent'] ?? '' };
+}
+
+/** Sets the cookie. */
+export function sessionBegun(
+  { base: { store, clock } }: SignInServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { session, secret }: BegunSession,
+): { readonly session: Session } {
+  const seconds = Math.floor((session.expiresAt - clock.nowUs()) / 1_000_000);
+  setSessionCookie(store, request, reply, { secret, seconds });
+  return { session: sessionView(session, session.id) };
+}
+
+/** Sets the cookie, or says what is missing. */
+export function signInBegun(
+  services: SignInServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  result: Begun,
+): SignedIn {
+  if ('challenge' in result) return { challenge: result.challenge, methods: [...result.methods] };
+  return sessionBegun(services, request, reply, result);
+}

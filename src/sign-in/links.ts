@@ -1,0 +1,169 @@
+/** Links for one user: to choose a password, and to sign in. They are sent by mail, or handed on by the operator. */
+import { hashSecret, makeSecret } from '../control/access/keys.js';
+import { accountFailure } from '../control/guard/account-failures.js';
+import { OPERATOR } from '../control/guard/actor.js';
+import { commit } from '../control/kernel/commit.js';
+import type { Context, ContextBase } from '../control/kernel/context.js';
+import {
+  findUserLink,
+  insertUserLink,
+  linksOfUser,
+  removeUserLink,
+  removeUserLinksOver,
+  type UserLinkKind,
+  type UserLinkRow,
+} from '../store/access/passwords.js';
+import { findUser, findUserByEmail, type UserRow } from '../store/access/users.js';
+import { addSession, type BegunSession, contextOfPerson } from './begin.js';
+import { signInFailure } from './failures.js';
+import { networkOf } from './limits.js';
+import { readEmail, requirePasswords, storePassword } from './password.js';
+import { choosePassword } from './password-rules.js';
+import { contextFor, type SignInServices, type Visitor } from './services.js';
+
+/** How long links work, in minutes. */
+export const LINK_LIFE: Readonly<Record<UserLinkKind, number>> = { 'sign-in': 15, password: 60 };
+/** Links of one user and kind at once; the oldest ends when there are more. */
+const MOST_LINKS = 5;
+
+/** The user of an e-mail address. Throws 404 when there is none, 400 for a suspended one. */
+export function requireUser({ store }: Pick<ContextBase, 'store'>, email: string): UserRow {
+  const user = findUserByEmail(store, readEmail(email));
+  if (!user) throw signInFailure('unknownUser', { email: email.slice(0, 80) });
+  if (user.suspended === 1) throw signInFailure('suspended', { email: user.email });
+  return user;
+}
+
+/** Makes a link for a user; only for the operator of the machine. Returns its secret. */
+export async function createUserLink(ctx: Context, email: string, kind: UserLinkKind): Promise<string> {
+  if (ctx.actor.kind !== 'operator') throw accountFailure('notAllowed');
+  return addLink(ctx, requireUser(ctx, email), kind);
+}
+
+async function addLink(ctx: Context, { seq, id, email }: UserRow, kind: UserLinkKind): Promise<string> {
+  const { store } = ctx;
+  const secret = makeSecret(ctx);
+  await commit(ctx, (draft) => {
+    removeUserLinksOver(store, draft.now);
+    const others = linksOfUser(store, seq, kind);
+    for (const { hash } of others.slice(0, Math.max(0, others.length + 1 - MOST_LINKS))) removeUserLink(store, hash);
+    const expires = draft.now + LINK_LIFE[kind] * 60_000_000;
+    insertUserLink(store, { hash: hashSecret(store, secret), user: seq, kind, expires_at: expires });
+    draft.event({ kind: 'user_link.create', id, name: email, after: { for: kind } });
+  });
+  return secret;
+}
+
+/** Where a browser takes a link. Behind the `#`, which browsers do not send, so that no log of a server or proxy has the secret. */
+export function userLinkAt(url: string, kind: UserLinkKind, secret: string): string {
+  return `${url}/sign-in#${kind === 'password' ? 'password' : 'person'}=${secret}`;
+}
+
+/** Throws 403 for one that was used, or is too old, or seems to be of a clock that was ahead. */
+function requireLink({ base: { store, clock } }: SignInServices, secret: string, kind: UserLinkKind): UserLinkRow {
+  const link = findUserLink(store, hashSecret(store, secret));
+  const leftUs = (link?.expires_at ?? 0) - clock.nowUs();
+  if (!link || link.kind !== kind || leftUs <= 0 || leftUs > LINK_LIFE[kind] * 60_000_000) {
+    throw signInFailure('unknownLink');
+  }
+  return link;
+}
+
+/** The link that the operator has handed on suffices: it is the way back in when nothing else works. */
+export async function signInWithLink(services: SignInServices, visitor: Visitor, link: string): Promise<BegunSession> {
+  const attempt = services.limits.begin(`link ${networkOf(visitor.address)}`, networkOf(visitor.address));
+  const { user: seq, hash } = requireLink(services, link, 'sign-in');
+  attempt.succeeded();
+  const { store } = services.base;
+  const secret = makeSecret(services.base);
+  const ctx = contextOfPerson(services, visitor, seq);
+  const { value } = await commit(ctx, (draft) => {
+    const user = findUser(store, seq);
+    if (!user || user.suspended === 1 || !removeUserLink(store, hash)) throw signInFailure('unknownLink');
+    return addSession(ctx, draft, user, visitor, { how: 'link', secret });
+  });
+  return value;
+}
+
+/** Chooses a password with a link. It begins no session: a second factor is still asked for at the sign-in. */
+export async function resetPassword(
+  services: SignInServices,
+  visitor: Visitor,
+  link: string,
+  password: string,
+): Promise<{ readonly email: string }> {
+  requirePasswords(services);
+  const { base, hashes, limits } = services;
+  const { store } = base;
+  const network = networkOf(visitor.address);
+  const attempt = limits.begin(`link ${network}`, network);
+  const { user: seq } = requireLink(services, link, 'password');
+  attempt.succeeded();
+  const { email } = findUser(store, seq)!;
+  const hash = await hashes.make(choosePassword(password, email), network);
+  const ctx = contextOfPerson(services, visitor, seq);
+  await commit(ctx, (draft) => {
+    const user = findUser(store, seq);
+    if (!user || user.suspended === 1 || !removeUserLink(store, hashSecret(store, link))) {
+      throw signInFailure('unknownLink');
+    }
+    storePassword(ctx, draft, user, hash);
+  });
+  return { email };
+}
+
+/** Messages to one address in an hour, and of all together. */
+const MOST_MAILS = 3;
+const MOST_MAILS_OF_ALL = 200;
+const HOUR_US = 3_600_000_000;
+
+export interface Resets {
+  /** Returns at once, and says nothing. */
+  request(visitor: Visitor, email: string): void;
+  /** Resolves when all that was asked for is done. */
+  idle(): Promise<void>;
+}
+
+/** Requests for links by mail. What they do happens after the answer, which is the same for every address. */
+export function createResets(services: SignInServices): Resets {
+  const { base, settings, sendMail } = services;
+  const sent: { readonly subject: string; readonly atUs: number }[] = [];
+  let work: Promise<void> = Promise.resolve();
+  let waiting = 0;
+  const send = async (visitor: Visitor, email: string): Promise<void> => {
+    const { publicUrl } = settings;
+    if (!sendMail || publicUrl === undefined || !settings.passwords) return;
+    const nowUs = base.clock.steadyUs();
+    while (sent.length > 0 && sent[0]!.atUs <= nowUs - HOUR_US) sent.shift();
+    const user = findUserByEmail(base.store, readEmail(email));
+    if (!user || user.suspended === 1) return;
+    const subject = user.email.toLowerCase();
+    if (sent.length >= MOST_MAILS_OF_ALL) return;
+    if (sent.filter((one) => one.subject === subject).length >= MOST_MAILS) return;
+    sent.push({ subject, atUs: nowUs });
+    const ctx = contextFor(services, visitor, { ...OPERATOR, kind: 'operator' });
+    const link = userLinkAt(publicUrl, 'password', await addLink({ ...ctx, source: 'service' }, user, 'password'));
+    await sendMail({ to: user.email, subject: 'Choose a new password', text: textOf(link, publicUrl) });
+  };
+  return {
+    request(visitor, email) {
+      if (waiting >= MOST_MAILS_OF_ALL) return;
+      waiting++;
+      work = work
+        .then(() => send(visitor, email))
+        .catch((err: unknown) => base.log.error({ err }, 'a link for a new password could not be sent'))
+        .finally(() => waiting--);
+    },
+    idle: () => work,
+  };
+}
+
+function textOf(link: string, url: string): string {
+  return [
+    `Somebody, probably you, asked for a new password at ${url}.`,
+    `Choose it here, within ${LINK_LIFE.password} minutes:`,
+    link,
+    'If it was not you, ignore this message: your password stays as it is.',
+    '',
+  ].join('\n\n');
+}

@@ -1,0 +1,55 @@
+/** What sign-ins need, and who asks. */
+import type { Actor } from '../control/guard/actor.js';
+import type { Context, ContextBase } from '../control/kernel/context.js';
+import type { Vault } from '../vault/vault.js';
+import type { PasswordHashes } from './hash.js';
+import { createPasswordHashes } from './hash.js';
+import { createSignInLimits, type SignInLimits } from './limits.js';
+
+export interface SignInSettings {
+  /** Whether passwords are accepted at all. */
+  readonly passwords: boolean;
+  /** Where browsers reach the dashboard, without a final slash; links are made of it, never of what a request says. */
+  readonly publicUrl?: string;
+  /** Whether the deletion of zones and accounts needs a confirmation. */
+  readonly confirmDeletions: boolean;
+}
+
+/** A message to a user. */
+export interface Message {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+export interface SignInServices {
+  readonly base: ContextBase;
+  readonly settings: SignInSettings;
+  readonly vault: Vault;
+  readonly hashes: PasswordHashes;
+  readonly limits: SignInLimits;
+  /** Absent: nobody can be written to. */
+  readonly sendMail?: (message: Message) => Promise<void>;
+}
+
+export function createSignInServices(
+  parts: Pick<SignInServices, 'base' | 'settings' | 'vault' | 'sendMail'>,
+): SignInServices {
+  const { clock, random } = parts.base;
+  return { ...parts, hashes: createPasswordHashes(clock, random), limits: createSignInLimits(clock) };
+}
+
+/** Where a request comes from. */
+export interface Visitor {
+  readonly address: string;
+  readonly userAgent: string;
+  readonly requestId: string;
+}
+
+export function contextFor(
+  { base }: Pick<SignInServices, 'base'>,
+  { address, requestId }: Visitor,
+  actor: Actor,
+): Context {
+  return { ...base, actor, requestId, source: 'api', address };
+}

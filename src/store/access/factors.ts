@@ -1,0 +1,88 @@
+/** Second factors of users: one-time passwords, passkeys, recovery codes. */
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
+
+export interface TotpRow {
+  readonly user: number;
+  /** Sealed. */
+  readonly secret: Uint8Array;
+  /** 0: no code has been seen yet. */
+  readonly confirmed: number;
+  readonly created_at: number;
+}
+
+const PASSKEY = columns({
+  id: column<Uint8Array>(),
+  user: column<number>(),
+  /** COSE. */
+  public_key: column<Uint8Array>(),
+  sign_count: column<number>(),
+  name: column<string>(),
+  /** JSON list. */
+  transports: column<string>(),
+  created_at: column<number>(),
+  last_used_at: column<number | null>(),
+});
+
+export interface PasskeyRow extends RowOf<typeof PASSKEY> {
+  readonly seq: number;
+}
+
+const statements = perStore((store) => ({
+  totp: store.prepare<[user: number], TotpRow>('SELECT * FROM one_time_passwords WHERE user = ?'),
+  putTotp: store.prepare<[user: number, secret: Uint8Array, confirmed: number, createdAt: number]>(
+    'INSERT OR REPLACE INTO one_time_passwords (user, secret, confirmed, created_at) VALUES (?, ?, ?, ?)',
+  ),
+  confirmTotp: store.prepare<[user: number]>('UPDATE one_time_passwords SET confirmed = 1 WHERE user = ?'),
+  removeTotp: store.prepare<[user: number]>('DELETE FROM one_time_passwords WHERE user = ?'),
+  passkey: store.prepare<[id: Uint8Array], PasskeyRow>('SELECT * FROM passkeys WHERE id = ?'),
+  passkeysOf: store.prepare<[user: number], PasskeyRow>('SELECT * FROM passkeys WHERE user = ? ORDER BY seq'),
+  insertPasskey: store.prepare<SqlValue[]>(insertion('passkeys', PASSKEY)),
+  usePasskey: store.prepare<[count: number, at: number, seq: number]>(
+    'UPDATE passkeys SET sign_count = ?, last_used_at = ? WHERE seq = ?',
+  ),
+  renamePasskey: store.prepare<[name: string, seq: number]>('UPDATE passkeys SET name = ? WHERE seq = ?'),
+  removePasskey: store.prepare<[seq: number]>('DELETE FROM passkeys WHERE seq = ?'),
+  removePasskeys: store.prepare<[user: number]>('DELETE FROM passkeys WHERE user = ?'),
+  countCodes: store.prepareTuples<[user: number], [number]>('SELECT count(*) FROM recovery_codes WHERE user = ?'),
+  insertCode: store.prepare<[user: number, hash: Uint8Array]>('INSERT INTO recovery_codes (user, hash) VALUES (?, ?)'),
+  removeCode: store.prepare<[user: number, hash: Uint8Array]>('DELETE FROM recovery_codes WHERE user = ? AND hash = ?'),
+  removeCodes: store.prepare<[user: number]>('DELETE FROM recovery_codes WHERE user = ?'),
+  any: store.prepareTuples<[user: number, user: number], [number]>(
+    `SELECT EXISTS (SELECT 1 FROM one_time_passwords WHERE user = ? AND confirmed = 1)
+       OR EXISTS (SELECT 1 FROM passkeys WHERE user = ?)`,
+  ),
+}));
+
+export function findTotp(store: Store, user: number): TotpRow | undefined {
+  return statements(store).totp.get(user);
+}
+
+export function removeTotp(store: Store, user: number): boolean {
+  return statements(store).removeTotp.run(user).changes > 0;
+}
+
+/** The oldest first. */
+export function passkeysOfUser(store: Store, user: number): PasskeyRow[] {
+  return statements(store).passkeysOf.all(user);
+}
+
+/** Returns how many there were. */
+export function removePasskeysOfUser(store: Store, user: number): number {
+  return statements(store).removePasskeys.run(user).changes;
+}
+
+/** How many are left. */
+export function countRecoveryCodes(store: Store, user: number): number {
+  return statements(store).countCodes.get(user)![0];
+}
+
+/** Returns how many there were. */
+export function removeRecoveryCodes(store: Store, user: number): number {
+  return statements(store).removeCodes.run(user).changes;
+}
+
+/** Whether the user has a second factor that counts. */
+export function hasSecondFactor(store: Store, user: number): boolean {
+  return statements(store).any.get(user, user)![0] === 1;
+}

@@ -1,0 +1,19 @@
+/** Signing in as in the program, with messages that are kept instead of sent. */
+import type { ContextBase } from '../../src/control/kernel/context.js';
+import type { HostnameServices } from '../../src/hostnames/context.js';
+import { createSignInServices, type Message, type SignInServices } from '../../src/sign-in/services.js';
+
+/** Every message is added to `mails`. */
+export function signInServices(
+  base: ContextBase,
+  { certificates: { vault } }: Pick<HostnameServices, 'certificates'>,
+  settings: Partial<SignInServices['settings']> = {},
+  mails: Message[] = [],
+): SignInServices {
+  return createSignInServices({
+    base,
+    vault,
+    settings: { passwords: true, confirmDeletions: true, ...settings },
+    sendMail: async (message) => void mails.push(message),
+  });
+}
