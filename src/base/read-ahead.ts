@@ -10,15 +10,15 @@ const PIECE = 256 * 1024;
 
 let files = 0;
 
+/** Appends to a file, and yields after each part how many octets it has. When it is ended early, it appends no more. */
+export type Source = (fd: number) => AsyncGenerator<number>;
+
 /**
- * The texts of a source in UTF-8. The source is read to its end without waiting for whoever reads here, so that what it
- * holds, such as a snapshot of the database, is let go soon. What was read meanwhile is in a file of `directory` that
- * disappears when it is closed, also by a crash. Errors of the source are thrown after what came before them.
+ * The octets of a source. It is read to its end without waiting for whoever reads here, so that what it holds, such as a snapshot of
+ * the database, is let go soon. What was read meanwhile is in a file of `directory` that disappears when it is closed, also by a
+ * crash. Errors of the source are thrown after what came before them.
  */
-export async function* readAhead(
-  source: AsyncGenerator<string | Uint8Array>,
-  directory: string,
-): AsyncGenerator<Uint8Array> {
+export async function* readAhead(source: Source, directory: string): AsyncGenerator<Uint8Array> {
   const fd = openNameless(directory);
   const state: State = { written: 0, isDone: false, failure: undefined, isEnded: false, wake: () => {} };
   const filling = fill(source, fd, state);
@@ -52,26 +52,13 @@ interface State {
   wake: () => void;
 }
 
-async function fill(source: AsyncGenerator<string | Uint8Array>, fd: number, state: State): Promise<void> {
-  let waiting: (string | Uint8Array)[] = [];
-  let length = 0;
-  const flush = async (): Promise<void> => {
-    const octets = joined(waiting);
-    waiting = [];
-    length = 0;
-    for (let at = 0; at < octets.length; )
-      at += (await writeFile(fd, octets, at, octets.length - at, null)).bytesWritten;
-    state.written += octets.length;
-    state.wake();
-  };
+async function fill(source: Source, fd: number, state: State): Promise<void> {
   try {
-    for await (const text of source) {
+    for await (const octets of source(fd)) {
+      state.written += octets;
+      state.wake();
       if (state.isEnded) return;
-      waiting.push(text);
-      length += text.length;
-      if (length >= PIECE) await flush();
     }
-    await flush();
   } catch (error) {
     state.failure = { error };
   } finally {
@@ -80,10 +67,31 @@ async function fill(source: AsyncGenerator<string | Uint8Array>, fd: number, sta
   }
 }
 
-/** Many short texts, or few parts of octets. */
-function joined(parts: readonly (string | Uint8Array)[]): Uint8Array {
-  const octets = parts.filter((part) => typeof part !== 'string');
-  return octets.length > 0 ? Buffer.concat(octets) : Buffer.from(parts.join(''));
+/** Texts, in UTF-8. */
+export function textSource(texts: AsyncGenerator<string>): Source {
+  return async function* (fd) {
+    for await (const text of inParts(texts)) {
+      const octets = Buffer.from(text);
+      for (let at = 0; at < octets.length; )
+        at += (await writeFile(fd, octets, at, octets.length - at, null)).bytesWritten;
+      yield octets.length;
+    }
+  };
+}
+
+/** Joins short texts to parts of a size that is worth a write. */
+export async function* inParts(texts: AsyncGenerator<string>): AsyncGenerator<string> {
+  let waiting: string[] = [];
+  let length = 0;
+  for await (const text of texts) {
+    waiting.push(text);
+    length += text.length;
+    if (length < PIECE) continue;
+    yield waiting.join('');
+    waiting = [];
+    length = 0;
+  }
+  if (length > 0) yield waiting.join('');
 }
 
 function openNameless(directory: string): number {

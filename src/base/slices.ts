@@ -3,13 +3,17 @@
  * writes. However many run in slices, one slice runs in a turn of the event loop, and what has arrived meanwhile comes before the
  * next one.
  */
-import { type Clock, sleep, steadyMs } from './clock.js';
+import { type Clock, sleep, steadyMs, threadProcessorUs } from './clock.js';
 
 /** Milliseconds of a slice, and the steps between two looks at the clock, which costs as much as a short step. */
 const SLICE_MS = 5;
 const STEPS_PER_LOOK = 8;
-/** Milliseconds of a write in which several changes share the costs of a commit. */
-const COMMIT_MS = 10;
+/**
+ * Milliseconds of processor time of a write in which several changes share the costs of a commit, and its longest time: where the
+ * processor does something else meanwhile, ever fewer changes would share them.
+ */
+const COMMIT_MS = 12;
+const LONGEST_COMMIT_MS = 30;
 /** Milliseconds between two writes, so that other writers get the lock. */
 const PAUSE_MS = 4;
 
@@ -40,8 +44,13 @@ function beginSlice(clock: Clock, stepsPerLook: number): IsOver {
 
 /** The time of a write in which several changes share the costs of a commit. */
 export function beginShared(clock: Clock): IsOver {
-  const endMs = steadyMs(clock) + COMMIT_MS;
-  return () => steadyMs(clock) > endMs;
+  const beganMs = steadyMs(clock);
+  const beganUs = threadProcessorUs();
+  return () => {
+    const passedMs = steadyMs(clock) - beganMs;
+    if (passedMs <= COMMIT_MS) return false;
+    return passedMs > LONGEST_COMMIT_MS || threadProcessorUs() - beganUs > COMMIT_MS * 1000;
+  };
 }
 
 /** Runs a generator in slices. A step of it takes less than a millisecond. */

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { readAhead } from '../../src/base/read-ahead.js';
+import { readAhead, textSource } from '../../src/base/read-ahead.js';
 import { until } from '../support/until.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-read-ahead-'));
@@ -45,7 +45,7 @@ function openFiles(): number {
 
 t.test('a reader that takes one piece and then nothing', async (t) => {
   const source = open();
-  const pieces = readAhead(source.texts, directory);
+  const pieces = readAhead(textSource(source.texts), directory);
   const first = await pieces.next();
   await until(async () => source.isClosed);
   t.equal(source.given, LINES, 'the source was read to its end');
@@ -60,7 +60,7 @@ t.test('a reader that takes one piece and then nothing', async (t) => {
 
 t.test('a reader that leaves ends the source', async (t) => {
   const source = open();
-  const pieces = readAhead(source.texts, directory);
+  const pieces = readAhead(textSource(source.texts), directory);
   await pieces.next();
   await pieces.return(undefined);
   t.ok(source.isClosed);
@@ -68,8 +68,8 @@ t.test('a reader that leaves ends the source', async (t) => {
 });
 
 t.test('a source that fails', async (t) => {
-  await t.rejects(readAhead(open(0).texts, directory).next(), RangeError);
-  const pieces = readAhead(open(10_000).texts, directory);
+  await t.rejects(readAhead(textSource(open(0).texts), directory).next(), RangeError);
+  const pieces = readAhead(textSource(open(10_000).texts), directory);
   let octets = 0;
   await t.rejects(async () => {
     for await (const piece of pieces) octets += piece.length;

@@ -44,6 +44,8 @@ t.test('greedy neighbours leave orders for others, for active names and for rene
   t.equal(await order({ ...mine, renewal: 1 }), undefined, 'and its renewals');
   const zone = { ...mine, owner_kind: 'zone' } as const;
   t.equal(await order(zone), undefined, 'and those of its active zone');
+  for (const row of [mine, { ...mine, renewal: 1 }]) await orderAll(row);
+  t.ok((await order(mine))! > clock.nowMs(), 'all are used');
   clock.putBack(86_400_000);
   t.equal(await order(mine), undefined, 'a clock that is put back keeps nobody waiting');
 });

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from '../../base/log.js';
-import { readAhead } from '../../base/read-ahead.js';
+import { readAhead, textSource } from '../../base/read-ahead.js';
 import { requireZone } from '../../control/guard/access.js';
 import type { RecordImportResult } from '../../control/imports/records.js';
 import type { Context } from '../../control/kernel/context.js';
@@ -82,7 +82,8 @@ export function exportText(
   exportApart?: Readers['export'],
 ): AsyncGenerator<string | Uint8Array> {
   requireZone(context, zoneId);
-  const pieces = exportApart ? exportApart(context.actor, zoneId) : exportZone(context, zoneId, 'bind');
   const { path } = context.store;
-  return path === IN_MEMORY ? pieces : readAhead(pieces, dirname(path));
+  const texts = (): AsyncGenerator<string> => exportZone(context, zoneId, 'bind');
+  if (path === IN_MEMORY) return texts();
+  return readAhead(exportApart ? exportApart(context.actor, zoneId) : textSource(texts()), dirname(path));
 }

@@ -28,6 +28,8 @@ export interface ReadAnswer {
 export interface ExportOrder {
   readonly actor: Actor;
   readonly zoneId: string;
+  /** Where it is written; the threads of a process share their files. */
+  readonly fd: number;
 }
 
 /** `examine`: for whom warnings are looked for. `next`: for the next part of an export. */
@@ -41,8 +43,8 @@ export type ToReader =
 export type FromReader =
   | { readonly answer: ReadAnswer }
   | { readonly findings: readonly Finding[] }
-  /** A part of an export. */
-  | { readonly part: Uint8Array }
+  /** Octets of a part of an export. */
+  | { readonly written: number }
   | 'end'
   /** A bug; its text is for the log. */
   | { readonly failed: string };

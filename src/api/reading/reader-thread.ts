@@ -1,9 +1,11 @@
 /** A thread that reads for requests which may take long; the other end is readers.ts. It has a handle of its own, which cannot write. */
+import { writeSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { SystemClock } from '../../base/clock.js';
 import { createLogger, type LogLevel } from '../../base/log.js';
 import { systemRandom } from '../../base/random.js';
+import { inParts } from '../../base/read-ahead.js';
 import type { Actor } from '../../control/guard/actor.js';
 import type { Context, ContextBase } from '../../control/kernel/context.js';
 import { exportZone } from '../../control/records/export.js';
@@ -17,8 +19,6 @@ const { dataDir, settings, logLevel } = workerData as ReaderData;
 const port = parentPort!;
 /** Behind the threads that edit and that answer DNS, when there is not enough of the processor for all (on Linux, of this thread). */
 const PRIORITY = 10;
-/** Octets of a part of an export. */
-const PART = 256 * 1024;
 
 if (process.platform === 'linux') setPriority(PRIORITY);
 const store = openStore(dataDir, { readonly: true });
@@ -56,23 +56,14 @@ async function examine(actor: Actor): Promise<void> {
   post({ findings: examineStore({ store, actor }, settings, base.clock.nowUs()) });
 }
 
-async function exportText({ actor, zoneId }: ExportOrder): Promise<void> {
+async function exportText({ actor, zoneId, fd }: ExportOrder): Promise<void> {
   const context: Context = { ...base, actor, requestId: '', source: 'api' };
-  let texts: string[] = [];
-  let length = 0;
-  const send = async (): Promise<boolean> => {
-    const part = new Uint8Array(Buffer.from(texts.join('')));
-    texts = [];
-    length = 0;
+  for await (const text of inParts(exportZone(context, zoneId, 'bind'))) {
+    const octets = Buffer.from(text);
+    for (let at = 0; at < octets.length; ) at += writeSync(fd, octets, at);
     const wanted = new Promise<boolean>((resolve) => (goOn = resolve));
-    post({ part }, part);
-    return wanted;
-  };
-  for await (const text of exportZone(context, zoneId, 'bind')) {
-    texts.push(text);
-    length += text.length;
-    if (length >= PART && !(await send())) return post('end');
+    post({ written: octets.length });
+    if (!(await wanted)) break;
   }
-  if (length > 0) await send();
   post('end');
 }

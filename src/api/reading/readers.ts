@@ -7,6 +7,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Logger } from '../../base/log.js';
 import { nameTurns } from '../../base/long-turns.js';
 import type { MetricSample } from '../../base/metrics.js';
+import type { Source } from '../../base/read-ahead.js';
 import { createTurns, type TurnLimits } from '../../base/turns.js';
 import type { Actor } from '../../control/guard/actor.js';
 import type { Finding } from '../../warnings/finding.js';
@@ -30,8 +31,11 @@ export interface Readers {
   read(order: ReadOrder, signal: AbortSignal): Promise<ReadAnswer>;
   /** What the database shows of warnings, for an actor. */
   examine(actor: Actor): Promise<readonly Finding[]>;
-  /** The zone file of a zone that the actor may see. */
-  export(actor: Actor, zoneId: string): AsyncGenerator<Uint8Array>;
+  /**
+   * The zone file of a zone that the actor may see. The thread writes it to the file itself, so that none of it burdens the memory of
+   * this one.
+   */
+  export(actor: Actor, zoneId: string): Source;
   samples(): MetricSample[];
   close(): Promise<void>;
 }
@@ -94,25 +98,26 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger): Read
       if (typeof reply === 'object' && 'findings' in reply) return reply.findings;
       throw unexpected(reply);
     },
-    async *export(actor, zoneId) {
-      const leave = await enter(actor);
-      const reader = take();
-      let reply: FromReader | undefined;
-      try {
-        reply = await reader.send({ export: { actor, zoneId } });
-        while (reply !== 'end') {
-          if (!('part' in reply)) throw unexpected(reply);
-          yield reply.part;
-          reply = await reader.send('next');
+    export: (actor, zoneId) =>
+      async function* (fd) {
+        const leave = await enter(actor);
+        const reader = take();
+        let reply: FromReader | undefined;
+        try {
+          reply = await reader.send({ export: { actor, zoneId, fd } });
+          while (reply !== 'end') {
+            if (!('written' in reply)) throw unexpected(reply);
+            yield reply.written;
+            reply = await reader.send('next');
+          }
+        } finally {
+          // Nobody wants the rest.
+          if (typeof reply === 'object' && 'written' in reply)
+            await reader.send('stop').catch((err) => log.warn({ err }, 'a reader ended'));
+          putBack(reader);
+          leave();
         }
-      } finally {
-        // Nobody wants the rest.
-        if (typeof reply === 'object' && 'part' in reply)
-          await reader.send('stop').catch((err) => log.warn({ err }, 'a reader ended'));
-        putBack(reader);
-        leave();
-      }
-    },
+      },
     samples: () => turns.samples('reads'),
     async close() {
       for (const reader of all) reader.cancelEnd();

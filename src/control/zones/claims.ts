@@ -153,8 +153,9 @@ function downwards(zones: readonly ZoneRow[]): ZoneRow[] {
  */
 function settleBelow(ctx: Context, draft: ZoneEdits, seq: number): void {
   const { store } = ctx;
+  if (isSingleAccount(store)) return;
   const zone = findZone(store, seq);
-  if (!zone || !isProven(zone) || isSingleAccount(store)) return;
+  if (!zone || !isProven(zone)) return;
   for (const below of downwards(zonesOfOthersBelow(store, zone.name, zone.account))) {
     if (below.proven_by !== 'operator') settleZone(ctx, draft, below.seq);
   }
