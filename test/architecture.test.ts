@@ -143,7 +143,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     bucket: ['exchange', 'error-pages'],
     route: [],
     tls: [],
-    proxy: ['route', 'http1', 'http2', 'exchange', 'error-pages'],
+    proxy: ['route', 'bucket', 'http1', 'http2', 'exchange', 'error-pages'],
     listen: ['proxy', 'route', 'tls', 'http1', 'exchange', 'error-pages'],
     '.': ['listen', 'proxy', 'cache', 'bucket', 'purge', 'route', 'tls', 'exchange'],
   },

@@ -33,6 +33,7 @@ import { credentialRoutes } from './r2-credentials/routes.js';
 import { bucketDomainRoutes } from './r2-domains/routes.js';
 import { objectBodyRoutes } from './r2-objects/body-routes.js';
 import { objectRoutes } from './r2-objects/routes.js';
+import { bucketRulesRoutes } from './r2-rules/routes.js';
 import type { Readers } from './reading/readers.js';
 import { READ_ROUTES } from './reading/routes.js';
 import { recordTypeRoutes } from './record-types/routes.js';
@@ -94,6 +95,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   passwordRoutes,
   ipRoutes,
   bucketDomainRoutes,
+  bucketRulesRoutes,
   bucketApplicationRoutes,
   absentBucketRoutes,
   credentialRoutes,

@@ -143,6 +143,9 @@ function allowBody({ headers }: IncomingMessage, reply: FastifyReply): void {
 /** `zoneplane bucket bind` has not been run yet. */
 class NoBucketBound extends Error {}
 
+/** The key of a refusal that has a text of its own. */
+const LOCKED = 'objects.locked';
+
 const TEXTS: Readonly<Record<number, string>> = {
   404: 'Object Not Found',
   412: 'Precondition Failed',
@@ -158,7 +161,8 @@ function answerOf(error: unknown, log: Logger): Refusal {
   const unavailable = temporaryFailure(error);
   const refused = error instanceof AppError ? error : unavailable;
   if (refused) {
-    const text = TEXTS[refused.status] ?? `Bad Request: ${refused.message}`;
+    const text =
+      refused.key === LOCKED ? 'Object Locked' : (TEXTS[refused.status] ?? `Bad Request: ${refused.message}`);
     return { status: refused.status, text, ...(unavailable?.status === 503 && { headers: LATER }) };
   }
   log.error({ err: error }, 'a request to the bucket application failed unexpectedly');

@@ -25,6 +25,7 @@ export const objectFailure = defineErrors('objects', {
     text: 'Query parameter cursor is invalid: expected the cursor of a page.',
   },
   range: { status: 416, code: 10039, text: 'The requested range cannot be satisfied.' },
+  locked: { status: 403, code: 10069, text: 'The object is locked by a rule of its bucket.' },
   tooManyOpen: { status: 503, code: 10043, text: 'Too many objects are being read at the moment.' },
   storageAway: { status: 503, code: 10001, text: 'The bodies of objects cannot be reached at the moment.' },
   tooLarge: { status: 413, code: 100100, text: 'The object is too large: at most {limit} octets are accepted.' },
@@ -53,6 +54,7 @@ export const bucketFailure = defineErrors('buckets', {
   },
   tooManyDomains: { status: 400, code: 10065, text: 'A bucket can have no more than {limit} custom domains.' },
   corsMissing: { status: 404, code: 10059, text: 'The CORS configuration does not exist.' },
+  badRule: { status: 400, code: 9207, text: 'The rules are not valid: {reason}.' },
   badInput: { status: 400, code: 9207, text: '{reason}' },
   badBinding: { status: 400, code: 9207, text: '{name} cannot name a binding: {reason}.' },
 });

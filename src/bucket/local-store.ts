@@ -41,6 +41,9 @@ import {
   requireSame,
 } from './publish.js';
 import { MOST_INLINE, type ReceivedBody, receiveBody } from './receive-body.js';
+import { UPLOAD_AGE } from './rules/lifecycle.js';
+import { isLocked, requireUnlocked } from './rules/locks.js';
+import { sweepByRules } from './rules/sweep.js';
 import { openComposed, partOfObject } from './uploads/composed.js';
 import { createUploads, giveUpUploads } from './uploads/local-uploads.js';
 import type { UploadingStore } from './uploads/uploads.js';
@@ -51,8 +54,6 @@ const MOST_INLINE_SHARED = 4096;
 const MOST_REPLACEMENTS = 100;
 /** Bodies of parts stay for so long after their object has gone: who reads it opens them one after the other. Milliseconds. */
 const PARTS_STAY_MS = 3_600_000;
-/** Uploads that have not been completed are given up after so long, in microseconds: a week. */
-const UPLOAD_US = 7 * 86_400 * 1_000_000;
 
 export function createLocalStore(options: LocalStoreOptions): UploadingStore {
   const { store, random, isShared = false } = options;
@@ -75,7 +76,8 @@ export function createLocalStore(options: LocalStoreOptions): UploadingStore {
     partOf: (bucket, key, number) => partOfObject(local, bucket, key, number),
     uploads: createUploads(local),
     openCount: () => local.openBodies.count(),
-    delete: (bucket, keys, beforeWrite) => deleteObjects(local, bucket, keys, beforeWrite),
+    delete: (bucket, keys, beforeWrite, locked) => deleteObjects(local, bucket, keys, beforeWrite, locked),
+    sweepByRules: (bucket, position, beforeWrite) => sweepByRules(local, bucket, position, beforeWrite),
     sweep: () => sweep(local),
     verify: (signal) => verifyShare({ ...local, signal }),
   };
@@ -97,6 +99,8 @@ async function putObject(
   metadataColumns(options);
   const owner = requireOwner(local.store, bucket);
   refuseUnless(options, findItem(local, bucket, key));
+  // Before the body is read; the write asks again.
+  requireUnlocked(local.store, findObject(local.store, bucket, key), local.clock.nowUs());
   const { mostInline, most } = local;
   const limit = Math.min(options.limit, most);
   const received = await receiveBody(body, local.blobs, { ...options, limit, mostInline, disk: local.disk });
@@ -187,22 +191,27 @@ async function deleteObjects(
   bucket: number,
   keys: readonly string[],
   beforeWrite?: BeforeWrite,
-): Promise<void> {
+  locked: 'refuse' | 'keep' = 'refuse',
+): Promise<readonly string[]> {
   if (!keys.every(isObjectKey)) throw objectFailure('badKey');
-  const owner = requireOwner(local.store, bucket);
-  await publish(local, (discard) => {
+  const { store, clock } = local;
+  const owner = requireOwner(store, bucket);
+  return publish(local, (discard) => {
     beforeWrite?.();
-    requireSame(local.store, owner);
+    requireSame(store, owner);
+    const kept: string[] = [];
     for (const key of keys) {
-      const row = findObject(local.store, bucket, key);
-      if (row) discard.object(row);
+      const row = findObject(store, bucket, key);
+      if (row && locked === 'keep' && isLocked(store, row, clock.nowUs())) kept.push(key);
+      else if (row) discard.object(row);
     }
+    return kept;
   });
 }
 
 async function sweep(local: LocalStore): Promise<boolean> {
   const { store, blobs, clock, dataDirectory } = local;
-  await giveUpUploads(local, clock.nowUs() - UPLOAD_US);
+  await giveUpUploads(local, clock.nowUs() - UPLOAD_AGE * 1_000_000);
   const nowMs = await blobs.nowMs(clock);
   await store.write(() => noteGarbage(store, nowMs));
   for (;;) {

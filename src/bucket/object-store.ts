@@ -104,6 +104,18 @@ export interface ObjectPage {
   readonly cursor?: string;
 }
 
+/** Where a sweep by lifecycle rules goes on. */
+export interface SweepPosition {
+  /** The rules by which it began: it begins again with others. */
+  readonly rules: readonly unknown[];
+  /** Uploads come first. */
+  readonly stage: 'uploads' | 'objects';
+  /** The last key that it looked at. */
+  readonly after: string | undefined;
+  /** Objects that it has removed or given another class, and uploads that it has given up. */
+  readonly done: number;
+}
+
 export interface ObjectStore {
   /**
    * Stores a body; resolves when it is durable and visible. Throws (errors.ts) for an invalid key, a body that is too
@@ -116,8 +128,24 @@ export interface ObjectStore {
   open(bucket: number, key: string, client: string): Promise<OpenObject | undefined>;
   /** Number of objects that are open. */
   openCount(): number;
-  /** Deletes objects together; missing ones are ignored. */
-  delete(bucket: number, keys: readonly string[], beforeWrite?: BeforeWrite): Promise<void>;
+  /**
+   * Deletes objects together; missing ones are ignored. A locked one refuses them all, unless `locked` says that such are kept and
+   * returned.
+   */
+  delete(
+    bucket: number,
+    keys: readonly string[],
+    beforeWrite?: BeforeWrite,
+    locked?: 'refuse' | 'keep',
+  ): Promise<readonly string[]>;
+  /**
+   * Does to a few objects or uploads of a bucket what its lifecycle rules say, in one write. Returns where to go on; undefined at the end.
+   */
+  sweepByRules(
+    bucket: number,
+    position: SweepPosition | undefined,
+    beforeWrite: BeforeWrite,
+  ): Promise<SweepPosition | undefined>;
   /**
    * Removes files that crashes have left behind. Must run once after the start. False when it stopped because a backup is being
    * made.

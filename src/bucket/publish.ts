@@ -14,6 +14,7 @@ import type { Blobs } from './blobs.js';
 import { objectFailure } from './errors.js';
 import type { ObjectItem, PutOptions } from './object-store.js';
 import type { OpenBodies } from './open-bodies.js';
+import { requireUnlocked } from './rules/locks.js';
 
 export interface LocalStoreOptions {
   readonly store: Store;
@@ -60,7 +61,7 @@ export function requireOwner(store: Store, bucket: number): BucketRow {
 
 /** Removes rows; the files of their bodies are removed after the write. */
 export interface Discard {
-  /** The bodies of parts stay for a while: who reads the object opens them one after the other. */
+  /** The bodies of parts stay for a while: who reads the object opens them one after the other. Throws 403 for a locked object. */
   object(row: ObjectRow): void;
   /** A part of an open upload, which nobody reads. */
   part(row: PartRow): void;
@@ -77,6 +78,7 @@ export async function publish<T>(local: LocalStore, work: (discard: Discard) => 
     const garbage: string[] = [];
     const value = work({
       object(row) {
+        requireUnlocked(store, row, local.clock.nowUs());
         removeObject(store, row.seq);
         if (row.blob !== null) garbage.push(row.blob);
       },

@@ -39,6 +39,11 @@ export const s3Settings = {
     value: 'octets',
     summary: 'Largest object, or part of one, in one request to the S3 API, in octets',
   }),
+  lifecycleInterval: wholeNumber(1, 86_400, 'seconds').default(3600).register(about, {
+    group,
+    value: 'seconds',
+    summary: 'How often the objects of a bucket with lifecycle rules are looked at, in seconds',
+  }),
   s3UnsignedBodies: z.enum(['secure', 'any'], { error: 'expected secure or any' }).default('secure').register(about, {
     group,
     value: 'where',

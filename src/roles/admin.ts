@@ -114,7 +114,10 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
   const incoming = createIncoming(settings, base, vault);
   const running = { store, clock, log, objects, base, hostnames, ownCertificate, incoming, member };
   const sharesBodies = settings.objects !== undefined;
-  const jobs = await startJobs({ ...running, sharesBodies, dataDir: settings.dataDir });
+  const jobs = await startJobs({
+    ...{ ...running, sharesBodies, dataDir: settings.dataDir },
+    lifecycleMs: settings.lifecycleInterval * 1000,
+  });
   const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
   const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
   const edge = watchEdge(options, store, lifecycle);

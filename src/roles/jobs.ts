@@ -20,6 +20,7 @@ import type { ContextBase } from '../control/kernel/context.js';
 import { UNUSED_RECORDS_JOB, unusedRecordsJobs } from '../control/kernel/unused-records.js';
 import { CATALOG_JOB } from '../control/schedule/catalogs.js';
 import { CONSUMER_JOB } from '../control/schedule/consumption.js';
+import { LIFECYCLE_JOB } from '../control/schedule/lifecycle.js';
 import { PARENT_JOB, SIGNING_JOB } from '../control/schedule/signing.js';
 import { planNewerSerials, RESTORED_ZONE_JOB, restoredZoneJob } from '../control/secondary/newer-serial.js';
 import { ACCOUNT_ZONES_JOB, accountZonesJob } from '../control/zones/account-dns-settings.js';
@@ -39,6 +40,7 @@ import { checkAfterStart, incomingJobs } from '../transfer/in/jobs.js';
 import type { RefreshParts } from '../transfer/in/refresh.js';
 import type { ClusterMember } from './cluster/member.js';
 import { SNAPSHOT_JOB, snapshotJob } from './cluster/snapshot-job.js';
+import { lifecycleJobs } from './lifecycle-jobs.js';
 import { endOwnCertificate, type OwnCertificateKeeper } from './services/own-certificate.js';
 
 export interface JobParts {
@@ -48,6 +50,8 @@ export interface JobParts {
   readonly objects: ObjectStore;
   /** Whether bodies of objects are where other nodes may be reading them. */
   readonly sharesBodies: boolean;
+  /** Between two sweeps of a bucket by its lifecycle rules. */
+  readonly lifecycleMs: number;
   readonly base: ContextBase;
   readonly hostnames: HostnameServices;
   readonly dataDir: string;
@@ -87,6 +91,7 @@ function jobKinds(parts: JobParts): JobKinds {
     ...incomingJobs(incoming),
     ...(member && { [SNAPSHOT_JOB]: snapshotJob(member, dataDir, clock) }),
     [TICKET_SECRET_JOB]: ticketSecretJob(hostnames.certificates.vault, base.random),
+    [LIFECYCLE_JOB]: lifecycleJobs(objects, parts.lifecycleMs),
     /** Finds damaged bodies that nobody reads. */
     verify_bodies: {
       limitMs: HOUR_MS,

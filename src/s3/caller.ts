@@ -8,6 +8,7 @@ import {
   type TemporaryWish,
   withinLimits,
 } from '../bucket/credentials/session-token.js';
+import type { BucketPlace } from '../bucket/domains.js';
 import { authenticateAccessKey, authenticateAgain, findAccessKey } from '../control/access/authentication.js';
 import { chooseAccount, mayUseBuckets, permitted, requireWriter } from '../control/guard/access.js';
 import type { Actor } from '../control/guard/actor.js';
@@ -144,4 +145,9 @@ function refusedCaller(reason: 'unknown' | 'expired' | 'disabled' | 'location'):
 /** The bucket with this name in the account of the caller. Throws 404 when there is none. */
 export function requireBucketNamed({ context, accountId }: Caller, name: string): BucketRow {
   return requireBucket(context, accountId, name, 'default');
+}
+
+/** The same place for use cases that look it up themselves. */
+export function placeOfBucket({ accountId }: Caller, name: string): BucketPlace {
+  return { accountId, name, jurisdiction: 'default' };
 }

@@ -42,6 +42,7 @@ const CODES = {
   NoSuchLifecycleConfiguration: [404, 'The lifecycle configuration does not exist.'],
   NoSuchUpload: [404, 'The specified multipart upload does not exist.'],
   NotImplemented: [501, 'A header or parameter you provided implies functionality that is not implemented.'],
+  ObjectLockedByBucketPolicy: [403, 'The object is locked by a rule of its bucket.'],
   PreconditionFailed: [412, 'At least one of the preconditions you specified did not hold.'],
   QuotaExceeded: [403, 'The account has reached its limit.'],
   RequestTimeTooSkewed: [403, 'The difference between the request time and the time of the server is too large.'],
@@ -83,6 +84,7 @@ const TRANSLATED: Readonly<Record<string, S3Code>> = {
   'objects.partTooSmall': 'EntityTooSmall',
   'objects.noParts': 'NotImplemented',
   'objects.badKey': 'KeyTooLongError',
+  'objects.locked': 'ObjectLockedByBucketPolicy',
   'objects.precondition': 'PreconditionFailed',
   'objects.badChecksum': 'BadDigest',
   'objects.badCursor': 'InvalidArgument',
@@ -107,6 +109,7 @@ export function s3ErrorOf(error: unknown): S3Error | undefined {
   if (!refused) return undefined;
   const code = TRANSLATED[refused.key];
   if (code !== undefined) return new S3Error(code);
+  if (refused.key === 'buckets.badRule') return new S3Error('InvalidArgument', refused.message);
   if (refused.key.startsWith('quotas.')) return new S3Error('QuotaExceeded', refused.message);
   if (refused.status === 507) return new S3Error('InsufficientStorage', refused.message);
   if (refused.status === 503) return new S3Error('ServiceUnavailable', refused.message, LATER);

@@ -4,6 +4,7 @@ import { MOST_PARTS, type NamedPart, type UploadPlace } from '../bucket/uploads/
 import { judgeWrite } from '../http/conditions.js';
 import type { BucketRow } from '../store/objects/buckets.js';
 import { openBody, readDocument, readNothing } from './body.js';
+import { noteExpiry } from './bucket-lifecycle.js';
 import { requireBucketNamed } from './caller.js';
 import { checksumFields, checksumOf, checksumText, composeChecksums, readContentMd5 } from './checksums.js';
 import { S3Error } from './errors.js';
@@ -119,6 +120,7 @@ export async function completeUpload(request: S3Request, bucket: BucketRow, key:
     checksum ? element(`Checksum${checksum.name.toUpperCase()}`, checksum.value) : '',
     checksum ? element('ChecksumType', 'COMPOSITE') : '',
   );
+  noteExpiry(request, bucket.seq, item);
   sendXml(request, document, encryptionFields(headers));
 }
 

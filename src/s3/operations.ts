@@ -3,6 +3,8 @@
  * with one that has no row is answered with 501, and never as if it were without it.
  */
 import type { Area, Level } from '../control/guard/permissions.js';
+import { deleteBucketCors, getBucketCors, putBucketCors } from './bucket-cors.js';
+import { deleteBucketLifecycle, getBucketLifecycle, putBucketLifecycle } from './bucket-lifecycle.js';
 import {
   getAcl,
   getBucketEncryption,
@@ -105,6 +107,12 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ['bucket GET versioning', row('GetBucketVersioning', 'objects', 'read', getBucketVersioning)],
   ['bucket GET acl', row('GetBucketAcl', 'objects', 'read', (request, bucket) => getAcl(request, bucket))],
   ['bucket PUT acl', row('PutBucketAcl', 'buckets', 'write', (request, bucket) => putAcl(request, bucket))],
+  ['bucket GET cors', row('GetBucketCors', 'buckets', 'read', getBucketCors)],
+  ['bucket PUT cors', row('PutBucketCors', 'buckets', 'write', putBucketCors)],
+  ['bucket DELETE cors', row('DeleteBucketCors', 'buckets', 'write', deleteBucketCors)],
+  ['bucket GET lifecycle', row('GetBucketLifecycleConfiguration', 'buckets', 'read', getBucketLifecycle)],
+  ['bucket PUT lifecycle', row('PutBucketLifecycleConfiguration', 'buckets', 'write', putBucketLifecycle)],
+  ['bucket DELETE lifecycle', row('DeleteBucketLifecycle', 'buckets', 'write', deleteBucketLifecycle)],
   ['bucket POST delete', row('DeleteObjects', 'objects', 'write', atBucket(deleteObjects))],
   ['object PUT', row('PutObject', 'objects', 'write', putObject)],
   ['object PUT copy', row('CopyObject', 'objects', 'write', copyObject)],

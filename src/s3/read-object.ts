@@ -6,6 +6,7 @@ import type { Range } from '../http/range.js';
 import { notModifiedHeaders, selectParts } from '../http/selection.js';
 import type { BucketRow } from '../store/objects/buckets.js';
 import { readNothing } from './body.js';
+import { noteExpiry } from './bucket-lifecycle.js';
 import { checksumFields, checksumOf } from './checksums.js';
 import { S3Error } from './errors.js';
 import { objectFields, printStorageClass } from './metadata.js';
@@ -30,6 +31,7 @@ export async function headObject(request: S3Request, bucket: BucketRow, key: str
   const item = options.objects.find(bucket.seq, key);
   if (!item) throw objectFailure('missing');
   const { status, fields, range } = answerFor(request, item, rangeOfPart(request, bucket, key));
+  noteExpiry(request, bucket.seq, item);
   const length = range ? range.last - range.first + 1 : item.size;
   response.writeHead(status, status === 304 ? fields : { ...fields, 'content-length': length });
   response.end();
@@ -40,6 +42,7 @@ export async function getObject(request: S3Request, bucket: BucketRow, key: stri
   const { options, raw, response } = request;
   const found = await options.objects.open(bucket.seq, key, raw.socket.remoteAddress ?? '');
   if (!found) throw objectFailure('missing');
+  noteExpiry(request, bucket.seq, found.item);
   try {
     await send(request, found, rangeOfPart(request, bucket, key));
   } finally {

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { cutStalledConnections, keepWhileAnswering } from '../base/stalled-connections.js';
 import { answerSender, isSending } from '../bucket/refuse-sender.js';
 import { clientAddress } from '../http/forwarded.js';
+import { addCorsFields, answerPreflight, rulesOfTarget } from './bucket-cors.js';
 import { admitCaller, requireAccessKey, requireTemporary } from './caller.js';
 import { S3Error, s3ErrorOf } from './errors.js';
 import { chooseOperation, perform } from './operations.js';
@@ -101,6 +102,12 @@ async function serve(
   if ((raw.headersDistinct['host']?.length ?? 0) !== 1) throw new S3Error('BadRequest', 'Expected one Host field.');
   await options.refresh?.();
   const target = readTarget(raw.url!, raw.headers.host!, options.domain);
+  if (raw.method === 'OPTIONS') {
+    answerPreflight(raw, response, rulesOfTarget(base.store, target, target.account));
+    return;
+  }
+  // A page reads refusals, too.
+  if (raw.headers.origin !== undefined) addCorsFields(raw, response, rulesOfTarget(base.store, target, target.account));
   const authorization = readAuthorization(raw, target.query);
   if (!authorization) throw new S3Error('AccessDenied');
   requireTimely(authorization, clock.nowMs());
@@ -115,6 +122,7 @@ async function serve(
   const headers = fieldsOf(raw, target, authorization.expires !== undefined);
   const operation = chooseOperation(raw.method!, target, headers);
   const caller = await admitCaller(base, accessKey, { id, address, account: target.account });
+  addCorsFields(raw, response, rulesOfTarget(base.store, target, caller.accountId));
   const request: S3Request = { options, raw, response, id, target, headers, signed, caller };
   await perform(operation, request);
 }

@@ -5,6 +5,7 @@ import { isObjectKey, type ObjectItem, type OpenObject } from '../bucket/object-
 import { judgeRead, judgeWrite } from '../http/conditions.js';
 import type { BucketRow } from '../store/objects/buckets.js';
 import { openBody, readDocument, readNothing } from './body.js';
+import { noteExpiry } from './bucket-lifecycle.js';
 import { requireBucketNamed } from './caller.js';
 import { checksumFields, checksumText, readContentMd5 } from './checksums.js';
 import { S3Error } from './errors.js';
@@ -30,7 +31,7 @@ export async function putObject(request: S3Request, name: string, key: string): 
   if (body.size > options.limit) throw new S3Error('EntityTooLarge');
   const md5 = readContentMd5(headers);
   const bucket = await bucketForUpload(request, name);
-  const { etag } = await options.objects.put(bucket.seq, key, body.octets, {
+  const stored = await options.objects.put(bucket.seq, key, body.octets, {
     httpMetadata: readHttpMetadata(headers),
     customMetadata: readCustomMetadata(headers),
     storageClass: readStorageClass(headers),
@@ -42,7 +43,8 @@ export async function putObject(request: S3Request, name: string, key: string): 
     checksum: () => checksumText(body.checksum()),
   });
   const kept = checksumFields(checksumText(body.checksum()));
-  sendEmpty(request, 200, { etag: `"${etag}"`, ...kept, ...encryptionFields(headers) });
+  noteExpiry(request, bucket.seq, stored);
+  sendEmpty(request, 200, { etag: `"${stored.etag}"`, ...kept, ...encryptionFields(headers) });
 }
 
 /** All that is stored is written to a disk of the operator: whoever asks for it is told so. */
@@ -94,6 +96,7 @@ export async function copyObject(request: S3Request, name: string, key: string):
       mayReplace: (existing) => judgeWrite(conditionsOf(headers, 'cf-copy-destination-'), existing),
       beforeWrite: caller.stillMay,
     });
+    noteExpiry(request, bucket.seq, made);
     sendXml(request, documentOf('CopyObjectResult', ...resultOfCopy(made)), encryptionFields(headers));
   } finally {
     await found.close();
@@ -176,15 +179,14 @@ export async function deleteObjects(request: S3Request, bucket: BucketRow): Prom
     return { key, error: faultOf(key, textOf(entry, 'VersionId'), textOf(entry, 'ETag')) };
   });
   const keys = deletions.filter(({ error }) => error === undefined).map(({ key }) => key);
-  if (keys.length > 0) await options.objects.delete(bucket.seq, keys, caller.stillMay);
+  const locked = keys.length > 0 ? await options.objects.delete(bucket.seq, keys, caller.stillMay, 'keep') : [];
+  const refused = new Set(locked);
   const isQuiet = textOf(root, 'Quiet')?.trim().toLowerCase() === 'true';
-  const results = deletions.map(({ key, error }) =>
-    error
-      ? parent('Error', element('Key', key), element('Code', error.code), element('Message', error.message))
-      : isQuiet
-        ? ''
-        : parent('Deleted', element('Key', key)),
-  );
+  const results = deletions.map(({ key, error: fault }) => {
+    const error = fault ?? (refused.has(key) ? new S3Error('ObjectLockedByBucketPolicy') : undefined);
+    if (!error) return isQuiet ? '' : parent('Deleted', element('Key', key));
+    return parent('Error', element('Key', key), element('Code', error.code), element('Message', error.message));
+  });
   sendXml(request, documentOf('DeleteResult', ...results));
 }
 

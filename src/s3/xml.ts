@@ -77,6 +77,11 @@ export function textOf(element: Element, name: string): string | undefined {
   return element.children.get(name)?.[0]?.text;
 }
 
+/** The texts of all elements with a name, without the white space around them. */
+export function textsOf(element: Element, name: string): string[] {
+  return (element.children.get(name) ?? []).map(({ text }) => text.trim());
+}
+
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
 const NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
 

@@ -14,6 +14,7 @@ import { orderStarts } from './migrations/0212-order-starts.js';
 import { openConditions } from './migrations/0213-open-conditions.js';
 import { loadBalancing } from './migrations/0214-load-balancing.js';
 import { signIn } from './migrations/0215-sign-in.js';
+import { bucketRules } from './migrations/0216-bucket-rules.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { FIRST_SCHEMA } from './schema/schema.js';
@@ -31,6 +32,7 @@ const MIGRATIONS: readonly Migration[] = [
   openConditions,
   loadBalancing,
   signIn,
+  bucketRules,
 ];
 
 /** The schema version after all migrations. */

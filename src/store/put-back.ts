@@ -26,6 +26,7 @@ const SINCE: readonly Since[] = [
   { table: 'blob_garbage', column: 'noted_at' },
   { table: 'uploads', column: 'started_at' },
   { table: 'uploads', column: 'completed_at' },
+  { table: 'bucket_rules', column: 'swept_at' },
   { table: 'open_conditions', column: 'since' },
   { table: 'origin_states', column: 'changed_at' },
   { table: 'origin_states', column: 'confirmed_at' },

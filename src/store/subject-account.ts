@@ -2,10 +2,12 @@
 
 /**
  * SQL of the account to which the subject of a job belongs: the number or identifier of a zone, the identifier of an account, a
- * catalog, a custom hostname or a request for a certificate, or `kind:owner` of such a request. 0: the installation itself.
+ * catalog, a custom hostname or a request for a certificate, `kind:owner` of such a request, or `bucket NUMBER`. 0: the installation
+ * itself.
  */
 export const ACCOUNT_OF_SUBJECT = `coalesce(CASE
   WHEN subject = '' THEN 0
+  WHEN substr(subject, 1, 7) = 'bucket ' THEN (SELECT account FROM buckets WHERE seq = CAST(substr(subject, 8) AS INTEGER))
   WHEN length(subject) = 32 THEN coalesce(
     (SELECT account FROM zones WHERE id = unhex(subject)),
     (SELECT seq FROM accounts WHERE id = unhex(subject)),

@@ -359,6 +359,14 @@ t.test('a walk through all requests that change something', async (t) => {
     ['record.delete', /files/],
     ['bucket_domain.delete', 'files.example.com'],
   ]);
+  const cors = { rules: [{ allowed: { origins: ['https://a.test'], methods: ['GET'] } }] };
+  await does(`PUT ${buckets}/{bucket_name}/cors`, b, cors, [['bucket_cors.put', 'assets']]);
+  await does(`DELETE ${buckets}/{bucket_name}/cors`, b, undefined, [['bucket_cors.delete', 'assets']]);
+  const lock = { rules: [{ id: 'l', enabled: true, condition: { type: 'Indefinite' } }] };
+  await does(`PUT ${buckets}/{bucket_name}/lock`, b, lock, [['bucket_lock.put', 'assets']]);
+  const condition = { type: 'Age', maxAge: 60 };
+  const aged = { id: 'o', enabled: true, conditions: { prefix: '' }, deleteObjectsTransition: { condition } };
+  await does(`PUT ${buckets}/{bucket_name}/lifecycle`, b, { rules: [aged] }, [['bucket_lifecycle.put', 'assets']]);
   await does(`DELETE ${buckets}/{bucket_name}`, b, undefined, [['bucket.delete', 'assets']]);
 
   await does('DELETE /zones/{zone_id}', z, undefined, [['zone.delete', 'example.com']]);

@@ -57,6 +57,9 @@ const NOUNS: Readonly<Record<string, string>> = {
   zone_settings: 'Zone setting',
   sign_in: 'Sign-in',
   key: 'Credential',
+  bucket_cors: 'CORS rules of the bucket',
+  bucket_lifecycle: 'Lifecycle rules of the bucket',
+  bucket_lock: 'Locks of the bucket',
 };
 
 /** `zone.create` as «Zone created». */

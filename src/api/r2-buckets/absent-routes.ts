@@ -15,16 +15,7 @@ import { bucketHeaders, bucketParams } from './schema.js';
 const tags = ['Buckets'];
 const ONE = '/accounts/:account_id/r2/buckets/:bucket_name';
 
-const noRules = z.object({ rules: z.array(z.unknown()) });
-
 const ABSENT = [
-  {
-    path: 'lifecycle',
-    summary: 'Get lifecycle rules: there are none',
-    result: noRules,
-    none: { rules: [] },
-  },
-  { path: 'lock', summary: 'Get lock rules: there are none', result: noRules, none: { rules: [] } },
   {
     path: 'sippy',
     summary: 'Get the migration source: there is none',
@@ -54,25 +45,6 @@ export const absentBucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
       },
     );
   }
-
-  app.get(
-    `${ONE}/cors`,
-    {
-      config: { area: 'buckets' },
-      schema: {
-        tags,
-        summary: 'Get CORS rules: there are none',
-        params: bucketParams,
-        headers: bucketHeaders,
-        response: answersOne(z.null()),
-      },
-    },
-    async (request) => {
-      const { account_id, bucket_name } = request.params;
-      await getBucket(contextOf(request), account_id, bucket_name, jurisdictionOf(request));
-      throw bucketFailure('corsMissing');
-    },
-  );
 
   app.get(`${ONE}/*`, { config: { area: 'buckets' }, schema: { hide: true, params: bucketParams } }, async () => {
     throw bucketFailure('noRoute');

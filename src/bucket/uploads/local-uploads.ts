@@ -24,7 +24,7 @@ import {
 import type { BlobDraft } from '../blobs.js';
 import { objectFailure } from '../errors.js';
 import { objectItem } from '../item.js';
-import { isObjectKey, type ObjectItem } from '../object-store.js';
+import { type BeforeWrite, isObjectKey, type ObjectItem } from '../object-store.js';
 import {
   type Discard,
   type LocalStore,
@@ -36,6 +36,7 @@ import {
   requireSame,
 } from '../publish.js';
 import { receiveBody } from '../receive-body.js';
+import { requireUnlocked } from '../rules/locks.js';
 import {
   type CompleteOptions,
   MOST_PARTS,
@@ -87,6 +88,24 @@ export async function giveUpUploads(local: LocalStore, startedBefore: number): P
       for (const upload of old) giveUp(local.store, upload, discard);
     });
   }
+}
+
+/** Gives up to so many open uploads of a bucket up that `isOld` chooses. Returns how many. */
+export async function giveUpSome(
+  local: LocalStore,
+  bucket: number,
+  isOld: (upload: UploadRow) => boolean,
+  beforeWrite: BeforeWrite,
+): Promise<number> {
+  const choose = (): UploadRow[] =>
+    openUploadsAfter(local.store, bucket, '', Number.MAX_SAFE_INTEGER, MOST_UPLOADS).filter(isOld).slice(0, AT_ONCE);
+  if (choose().length === 0) return 0;
+  return publish(local, (discard) => {
+    beforeWrite();
+    const old = choose();
+    for (const upload of old) giveUp(local.store, upload, discard);
+    return old.length;
+  });
 }
 
 function giveUp(store: Store, upload: UploadRow, discard: Discard): void {
@@ -179,6 +198,7 @@ async function complete(
       if (existing?.upload !== upload.seq) throw objectFailure('noUpload');
       return objectItem(existing);
     }
+    requireUnlocked(store, existing, clock.nowUs());
     refuseUnless(options, existing && objectItem(existing));
     const parts = chooseParts(store, upload, named);
     const size = parts.reduce((sum, part) => sum + part.size, 0);

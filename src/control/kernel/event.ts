@@ -46,6 +46,8 @@ export const EVENT_KINDS = [
   ...(['consumed_catalog.create', 'consumed_catalog.confirm', 'consumed_catalog.delete'] as const),
   ...(['bucket.create', 'bucket.edit', 'bucket.delete', 'bucket.bind', 'secret.put', 'secret.delete'] as const),
   ...(['bucket_domain.create', 'bucket_domain.edit', 'bucket_domain.delete'] as const),
+  ...(['bucket_cors.put', 'bucket_cors.delete', 'bucket_lifecycle.put', 'bucket_lifecycle.delete'] as const),
+  ...(['bucket_lock.put', 'bucket_lock.delete'] as const),
   ...(['custom_hostname.create', 'custom_hostname.edit', 'custom_hostname.delete'] as const),
   ...(['custom_hostname.activate', 'custom_hostname.move', 'fallback_origin.edit', 'fallback_origin.delete'] as const),
   ...(['certificate_pack.create', 'certificate_pack.edit', 'certificate_pack.delete'] as const),

@@ -10,6 +10,7 @@ import {
 } from '../../certs/http-challenge.js';
 import type { BucketRoute, Route } from '../../hostnames/routing/find-route.js';
 import type { Store } from '../../store/driver.js';
+import { corsHeaders, preflightAnswer } from '../bucket/cors.js';
 import { type Failure, failureOf, routeFailure } from '../error-pages/failures.js';
 import {
   ASTERISK,
@@ -74,7 +75,13 @@ export function createAnswer(options: AnswerOptions): Answer {
       sink.whole(301, ['location', location, 'content-length', '0', 'cache-control', 'max-age=3600'], EMPTY);
       return;
     }
-    sink.extraHeaders = securityHeaders(request, route);
+    const preflight = route.kind === 'bucket' ? preflightAnswer(request, route) : undefined;
+    if (preflight) {
+      sink.whole(preflight.status, preflight.headers, EMPTY);
+      return;
+    }
+    const security = securityHeaders(request, route);
+    sink.extraHeaders = route.kind === 'bucket' ? [...security, ...corsHeaders(request, route)] : security;
     sink.onGone = stage(request, route, sink);
   };
 }

@@ -10,6 +10,7 @@
  */
 import { toHex } from '../../base/bytes.js';
 import { NameError, parseName } from '../../dns/name.js';
+import type { CorsRule } from '../../http/cors.js';
 import { decidesFor } from '../../serving/hostname-proof.js';
 import { locate } from '../../serving/look-up.js';
 import { findRoutingZone, isProvenByOthers } from '../../serving/name-owner.js';
@@ -19,6 +20,7 @@ import type { Store } from '../../store/driver.js';
 import { findFallbackOrigin } from '../../store/hostnames/fallback-origins.js';
 import { type HostnameRow, hostnamesOfName } from '../../store/hostnames/hostnames.js';
 import { findBucketDomain, type NamedBucketDomainRow } from '../../store/objects/domains.js';
+import { rulesOfBucket } from '../../store/objects/rules.js';
 import { findServedZone, findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { certificateOwner, sslWishOf } from '../item.js';
 import type { SslSettings } from '../ssl-input.js';
@@ -74,8 +76,13 @@ export type Route = RouteBase &
     | {
         /** The name shows the objects of a bucket. */
         readonly kind: 'bucket';
-        /** `seq`: its number in the store. Nothing is shown unless `enabled`. */
-        readonly bucket: { readonly seq: number; readonly name: string; readonly enabled: boolean };
+        /** `seq`: its number in the store. Nothing is shown unless `enabled`. `cors`: what pages of other origins may do. */
+        readonly bucket: {
+          readonly seq: number;
+          readonly name: string;
+          readonly enabled: boolean;
+          readonly cors: readonly CorsRule[] | undefined;
+        };
         readonly zone: NonNullable<RouteBase['zone']>;
         readonly settings: ZoneSettings;
       }
@@ -174,7 +181,8 @@ class Search {
 
   private byDomain(row: ZoneRow, { bucket: seq, bucket_name: name, enabled }: NamedBucketDomainRow): Route {
     const { id, settings } = this.describe(row);
-    const bucket = { seq, name, enabled: enabled === 1 };
+    const cors = rulesOfBucket<CorsRule>(this.store, seq, 'cors');
+    const bucket = { seq, name, enabled: enabled === 1, cors };
     return { ...this.base(undefined), kind: 'bucket', bucket, zone: id, settings };
   }
 

@@ -72,6 +72,7 @@ const statements = perStore((store) => ({
     'INSERT INTO object_contents (object, octets) VALUES (?, ?)',
   ),
   remove: store.prepare<[seq: number]>('DELETE FROM objects WHERE seq = ?'),
+  classify: store.prepare<[storageClass: string, seq: number]>('UPDATE objects SET storage_class = ? WHERE seq = ?'),
   any: store.prepareTuples<[bucket: number], [1]>('SELECT 1 FROM objects WHERE bucket = ? LIMIT 1'),
   page: store.prepare<[bucket: number, from: string, limit: number], ObjectRow>(
     'SELECT * FROM objects WHERE bucket = ? AND key >= ? ORDER BY key LIMIT ?',
@@ -121,6 +122,11 @@ export function insertObject(store: Store, row: NewObjectRow, contents: Uint8Arr
   const { lastInsertRowid: seq } = insert.run(...OBJECT.values(row));
   if (contents) insertContents.run(seq, contents);
   return seq;
+}
+
+/** Moves an object to another storage class. */
+export function setObjectClass(store: Store, seq: number, storageClass: StorageClass): void {
+  statements(store).classify.run(storageClass, seq);
 }
 
 /** A trigger records the body's file as garbage. */

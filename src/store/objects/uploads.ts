@@ -63,7 +63,9 @@ const statements = perStore((store) => ({
      ORDER BY key, seq LIMIT ?`,
   ),
   openBefore: store.prepare<[startedAt: number, limit: number], UploadRow>(
-    'SELECT * FROM uploads WHERE completed_at IS NULL AND started_at < ? ORDER BY started_at LIMIT ?',
+    `SELECT * FROM uploads WHERE completed_at IS NULL AND started_at < ?
+       AND NOT EXISTS (SELECT 1 FROM bucket_rules WHERE bucket_rules.bucket = uploads.bucket AND kind = 'lifecycle')
+     ORDER BY started_at LIMIT ?`,
   ),
   any: store.prepareTuples<[], [1]>('SELECT 1 FROM uploads LIMIT 1'),
   part: store.prepare<[upload: number, number: number], PartRow>('SELECT * FROM parts WHERE upload = ? AND number = ?'),
@@ -112,7 +114,7 @@ export function openUploadsAfter(store: Store, bucket: number, key: string, seq:
   return statements(store).openFrom.all(bucket, key, key, seq, limit);
 }
 
-/** Open uploads that began before a time, the oldest first. */
+/** Open uploads that began before a time, the oldest first, in buckets without lifecycle rules. */
 export function openUploadsBefore(store: Store, startedAt: number, limit: number): UploadRow[] {
   return statements(store).openBefore.all(startedAt, limit);
 }

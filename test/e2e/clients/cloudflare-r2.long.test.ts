@@ -114,10 +114,27 @@ t.test('buckets and objects', async (t) => {
 
   await t.test('what there is none of', async (t) => {
     await buckets.create({ account_id, name: 'plain' });
-    t.strictSame(await buckets.lifecycle.get('plain', { account_id }), { rules: [] });
+    t.match(await buckets.lifecycle.get('plain', { account_id }), { rules: [{ enabled: true }] });
     t.strictSame(await buckets.locks.get('plain', { account_id }), { rules: [] });
     t.strictSame(await buckets.sippy.get('plain', { account_id }), { enabled: false });
     await t.rejects(buckets.cors.get('plain', { account_id }), { status: 404, errors: [{ code: 10059 }] });
+  });
+
+  await t.test('rules', async (t) => {
+    const cors = [{ allowed: { methods: ['GET' as const], origins: ['https://a.test'] }, maxAgeSeconds: 60 }];
+    await buckets.cors.update('plain', { account_id, rules: cors });
+    t.strictSame(await buckets.cors.get('plain', { account_id }), { rules: cors });
+    await buckets.cors.delete('plain', { account_id });
+    await t.rejects(buckets.cors.get('plain', { account_id }), { status: 404, errors: [{ code: 10059 }] });
+    const age = { type: 'Age' as const, maxAge: 86_400 };
+    const old = [
+      { id: 'old', enabled: true, conditions: { prefix: 'a' }, deleteObjectsTransition: { condition: age } },
+    ];
+    await buckets.lifecycle.update('plain', { account_id, rules: old });
+    t.strictSame(await buckets.lifecycle.get('plain', { account_id }), { rules: old });
+    const locks = [{ id: 'l', enabled: true, prefix: 'p', condition: { type: 'Indefinite' as const } }];
+    await buckets.locks.update('plain', { account_id, rules: locks });
+    t.strictSame(await buckets.locks.get('plain', { account_id }), { rules: locks });
   });
   t.strictSame(installation.misfits, []);
 });
