@@ -128,6 +128,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     dnssec: ['records', 'schedule', 'kernel', 'guard'],
     imports: ['dnssec', 'records', 'zones', 'kernel', 'guard', 'rules'],
     updates: ['imports', 'records', 'kernel', 'guard', 'rules'],
+    balancing: ['kernel', 'guard', 'rules'],
     secondary: ['imports', 'dnssec', 'zones', 'access', 'schedule', 'kernel', 'guard', 'rules'],
     catalogs: ['secondary', 'imports', 'dnssec', 'zones', 'schedule', 'kernel', 'guard', 'rules'],
     'catalog-consumer': ['secondary', 'zones', 'schedule', 'kernel', 'guard', 'rules'],

@@ -24,10 +24,11 @@ function readTags(request: FastifyRequest, header: 'if-match' | 'if-none-match')
 
 /** The precondition of a request on its zone. On reads, If-None-Match decides only the form of the answer. */
 export function preconditionOf(request: FastifyRequest): Precondition | undefined {
-  const { zoneState } = request.routeOptions.config;
-  if (zoneState === undefined) return undefined;
+  const { zoneState, objectState } = request.routeOptions.config;
+  const access = zoneState ?? objectState;
+  if (access === undefined) return undefined;
   const ifMatch = readTags(request, 'if-match');
-  const ifNoneMatch = zoneState === 'write' ? readTags(request, 'if-none-match') : undefined;
+  const ifNoneMatch = access === 'write' ? readTags(request, 'if-none-match') : undefined;
   if (ifMatch === undefined && ifNoneMatch === undefined) return undefined;
   return { ...(ifMatch === undefined ? {} : { ifMatch }), ...(ifNoneMatch === undefined ? {} : { ifNoneMatch }) };
 }

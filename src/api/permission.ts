@@ -4,6 +4,7 @@ import {
   accountIdOf,
   findVisibleZone,
   permitted,
+  requireAnywhere,
   requireInScope,
   requireMayAddZones,
   requirePermission,
@@ -24,11 +25,20 @@ export function permit(base: ContextBase, request: FastifyRequest, caller: Calle
   if (addsZones) requireMayAddZones(caller.actor);
   if (!caller.actor.policies || area === undefined || area === 'any') return caller;
   const level: Level = request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write';
+  if (isOfOnlyAccount(request)) {
+    requireAnywhere(caller.actor, area, level);
+    return caller;
+  }
   const target = targetOf(base, request, caller);
   if (target === undefined) return caller;
   if (narrowable) return { ...caller, actor: permitted(caller.actor, area, level, target) };
   requirePermission(caller.actor, area, level, target);
   return caller;
+}
+
+/** Routes of older clients mean the caller's only account, whatever that is: the use case finds and examines it. */
+function isOfOnlyAccount({ routeOptions: { config, url = '' } }: FastifyRequest): boolean {
+  return config.area === 'loadBalancing' && url.includes('/user/');
 }
 
 /** The target named by the path. Undefined for a zone that the caller does not see, which the use case reports. */

@@ -13,7 +13,7 @@ import { findZoneById } from '../store/zones/zones.js';
 import type { Message, Success } from './envelope.js';
 import { failure } from './errors.js';
 import { choiceValue, firstValue } from './query.js';
-import { callerOf, isDryRun, queryOf } from './request.js';
+import { callerOf, isDryRun, queryOf, writesState } from './request.js';
 import type { Diff } from './schema.js';
 
 /** Number of the change in the change log: a server that has applied it answers with it. */
@@ -37,8 +37,7 @@ export function checkPreferences(request: FastifyRequest): void {
   if (!isWrite(request)) return;
   const dryRun = isDryRun(request);
   const waitMs = waitOf(request);
-  const { zoneState } = request.routeOptions.config;
-  if (zoneState === 'write') return;
+  if (writesState(request)) return;
   // A write with an unsupported dry run must not be executed.
   if (dryRun) throw failure('noDryRun');
   if (waitMs !== undefined) throw failure('badParameter', { name: 'wait', expected: 'a write to a zone' });
@@ -76,7 +75,8 @@ export async function addReceipt(
   const { change, serial, version } = zone;
   if (change !== undefined) reply.header(CHANGE_HEADER, String(change));
   if (change !== undefined && serial !== undefined) reply.header(SERIAL_HEADER, String(serial));
-  if (version !== undefined && serial !== undefined) reply.header('etag', zoneTag({ version, serial }));
+  const isOfZone = request.routeOptions.config.objectState === undefined;
+  if (isOfZone && version !== undefined && serial !== undefined) reply.header('etag', zoneTag({ version, serial }));
   const waitMs = waitOf(request);
   if (waitMs === undefined) return answer;
   if (change === undefined) {

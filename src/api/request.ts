@@ -49,6 +49,8 @@ declare module 'fastify' {
      * runs.
      */
     zoneState?: 'read' | 'write';
+    /** The same of another object, whose state has an entity tag of its own: the use case examines the precondition. */
+    objectState?: 'read' | 'write';
   }
 }
 
@@ -85,7 +87,7 @@ export function makeContextOf(base: ContextBase): ContextOf {
       outcome: request.outcome,
       ...(precondition && { precondition }),
       ...(request.readPoint && { readPoint: request.readPoint }),
-      ...(request.routeOptions.config.zoneState === 'write' && { dryRun: isDryRun(request) }),
+      ...(writesState(request) && { dryRun: isDryRun(request) }),
     };
   };
 }
@@ -94,6 +96,11 @@ export function makeContextOf(base: ContextBase): ContextOf {
 export function callerOf(request: FastifyRequest): Caller {
   if (!request.caller) throw new Error('a route that needs a credential was reached without one');
   return request.caller;
+}
+
+/** Whether the route changes something whose state has an entity tag, and supports dry runs. */
+export function writesState({ routeOptions: { config } }: FastifyRequest): boolean {
+  return config.zoneState === 'write' || config.objectState === 'write';
 }
 
 /** Whether a write is a dry run. */

@@ -23,6 +23,8 @@ import { dnssecKeyRoutes, dnssecRoutes, dnssecSignatureRoutes } from './dnssec/r
 import { graphqlRoutes } from './graphql/routes.js';
 import { healthRoutes, type Purpose, type Readiness } from './health/routes.js';
 import { ipRoutes } from './ips/routes.js';
+import { balancingUserRoutes } from './load-balancing/user-routes.js';
+import { loadBalancerRoutes } from './load-balancing/zone-routes.js';
 import { metricsRoutes } from './metrics/routes.js';
 import { overviewRoutes } from './overview/routes.js';
 import type { WarningSource } from './overview/warnings.js';
@@ -107,6 +109,8 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   secondaryAccountRoutes,
   secondaryZoneRoutes,
   incomingRoutes,
+  loadBalancerRoutes,
+  balancingUserRoutes,
   packRoutes,
   authorityRoutes,
   packNeighbourRoutes,

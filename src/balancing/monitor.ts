@@ -62,7 +62,8 @@ const USUAL_PORTS: Partial<Readonly<Record<MonitorType, number>>> = { http: 80, 
 
 /** The method of a monitor whose owner wrote none. */
 export function usualMethod(type: MonitorType): string {
-  return type === 'tcp' ? 'connection_established' : 'GET';
+  if (type === 'http' || type === 'https') return 'GET';
+  return type === 'tcp' ? 'connection_established' : '';
 }
 
 export function monitorOf({ id, settings }: StoredSettings): Monitor {

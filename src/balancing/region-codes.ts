@@ -17,3 +17,7 @@ export const REGIONS = [
 ] as const;
 
 export type Region = (typeof REGIONS)[number];
+
+export function isRegion(code: string): code is Region {
+  return (REGIONS as readonly string[]).includes(code);
+}

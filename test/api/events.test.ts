@@ -16,6 +16,16 @@ const SILENT: Readonly<Record<string, string>> = {
     'test/api/custom-hostnames.test.ts has certificates that somebody brings, and looks at their events',
   'DELETE /zones/{zone_id}/custom_hostnames/{custom_hostname_id}/certificate_pack/{certificate_pack_id}/certificates/{certificate_id}':
     'the same',
+  ...Object.fromEntries(
+    [
+      ...['POST /user/load_balancers/monitors', 'POST /user/load_balancers/pools', 'PATCH /user/load_balancers/pools'],
+      ...['PUT', 'PATCH', 'DELETE'].flatMap((method) => [
+        `${method} /user/load_balancers/monitors/{monitor_id}`,
+        `${method} /user/load_balancers/pools/{pool_id}`,
+      ]),
+    ].map((route) => [route, 'the same as below the account, here refused: there are several']),
+  ),
+  'POST /accounts/{account_id}/load_balancers': 'it is refused: load balancers belong to zones',
   'POST /zones/{zone_id}/dns_records/scan/review': 'test/api/scan.test.ts finds something to accept',
   'POST /accounts': 'it is refused: accounts are made at the command line',
   'POST /graphql': 'it reads',
@@ -369,6 +379,8 @@ t.test('a walk through all requests that change something', async (t) => {
   await does(`PUT ${buckets}/{bucket_name}/lifecycle`, b, { rules: [aged] }, [['bucket_lifecycle.put', 'assets']]);
   await does(`DELETE ${buckets}/{bucket_name}`, b, undefined, [['bucket.delete', 'assets']]);
 
+  await walkBalancing(does, zone.id);
+
   await does('DELETE /zones/{zone_id}', z, undefined, [['zone.delete', 'example.com']]);
   const gone = latestEvents(store, 1)[0]!;
   t.match(JSON.parse(gone.before!), { name: 'example.com' });
@@ -389,6 +401,46 @@ t.test('a walk through all requests that change something', async (t) => {
   for (const secret of secrets) t.notOk(all.includes(secret), 'no secret is in an event');
   t.notMatch(all, /PRIVATE KEY|"secret"|"hash"/);
 });
+
+type Does = (
+  route: string,
+  ids: Readonly<Record<string, string>>,
+  body: unknown,
+  expected: readonly (readonly [kind: string, name: string | RegExp])[],
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
+) => Promise<any>;
+
+async function walkBalancing(does: Does, zone: string): Promise<void> {
+  const base = '/accounts/{account_id}/load_balancers';
+  const made = await does(`POST ${base}/monitors`, {}, { description: 'probe' }, [['monitor.create', 'probe']]);
+  const m = { monitor_id: made.id };
+  await does(`PUT ${base}/monitors/{monitor_id}`, m, { description: 'other' }, [['monitor.edit', 'other']]);
+  await does(`PATCH ${base}/monitors/{monitor_id}`, m, { interval: 90 }, [['monitor.edit', 'other']]);
+  const members = [{ monitor_id: made.id, enabled: true, monitoring_only: false, must_be_healthy: true }];
+  const group = { description: 'both', members };
+  const grouped = await does(`POST ${base}/monitor_groups`, {}, group, [['monitor_group.create', 'both']]);
+  const g = { monitor_group_id: grouped.id };
+  await does(`PUT ${base}/monitor_groups/{monitor_group_id}`, g, group, [['monitor_group.edit', 'both']]);
+  await does(`PATCH ${base}/monitor_groups/{monitor_group_id}`, g, group, [['monitor_group.edit', 'both']]);
+  const pool = { name: 'web', origins: [{ name: 'a', address: '198.51.100.1' }] };
+  const pooled = await does(`POST ${base}/pools`, {}, pool, [['pool.create', 'web']]);
+  const p = { pool_id: pooled.id };
+  await does(`PUT ${base}/pools/{pool_id}`, p, { ...pool, name: 'web-2' }, [['pool.edit', 'web-2']]);
+  await does(`PATCH ${base}/pools/{pool_id}`, p, { minimum_origins: 0 }, [['pool.edit', 'web-2']]);
+  await does(`PATCH ${base}/pools`, {}, { notification_email: 'a@example.com' }, [['pool.edit', 'web-2']]);
+  const balancer = { name: 'lb.example.com', default_pools: [pooled.id], fallback_pool: pooled.id };
+  const all = '/zones/{zone_id}/load_balancers';
+  const z = { zone_id: zone };
+  const balanced = await does(`POST ${all}`, z, balancer, [['load_balancer.create', 'lb.example.com']]);
+  const b = { ...z, load_balancer_id: balanced.id };
+  const edited = [['load_balancer.edit', 'lb.example.com']] as const;
+  await does(`PUT ${all}/{load_balancer_id}`, b, { ...balancer, ttl: 60 }, edited);
+  await does(`PATCH ${all}/{load_balancer_id}`, b, { enabled: false }, edited);
+  await does(`DELETE ${all}/{load_balancer_id}`, b, undefined, [['load_balancer.delete', 'lb.example.com']]);
+  await does(`DELETE ${base}/pools/{pool_id}`, p, undefined, [['pool.delete', 'web-2']]);
+  await does(`DELETE ${base}/monitor_groups/{monitor_group_id}`, g, undefined, [['monitor_group.delete', 'both']]);
+  await does(`DELETE ${base}/monitors/{monitor_id}`, m, undefined, [['monitor.delete', 'other']]);
+}
 
 t.test('what is refused or only tried makes no event, and others read none', async (t) => {
   const { call, createZone, token, operator, store } = await install(t);

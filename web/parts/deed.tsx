@@ -60,6 +60,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   bucket_cors: 'CORS rules of the bucket',
   bucket_lifecycle: 'Lifecycle rules of the bucket',
   bucket_lock: 'Locks of the bucket',
+  monitor_group: 'Group of monitors',
 };
 
 /** `zone.create` as «Zone created». */

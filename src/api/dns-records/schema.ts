@@ -81,6 +81,7 @@ export const record = z
       source: z.string(),
       read_only: z.literal(true).optional().describe('The record of a custom domain of a bucket'),
       r2_bucket: z.string().optional().describe('Name of that bucket'),
+      shadowed_by_lb: z.literal(true).optional().describe('A load balancer of its name is answered instead; ours'),
       target: z
         .object({ status: z.enum(['nowhere', 'unreachable', 'stale']), reason: z.string() })
         .optional()

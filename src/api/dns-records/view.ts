@@ -25,6 +25,7 @@ export function recordView(item: RecordItem): DnsRecord {
       managed_by_argo_tunnel: false,
       source: 'primary',
       ...(item.bucket !== undefined && { read_only: true, r2_bucket: item.bucket }),
+      ...(item.shadowedByBalancer && { shadowed_by_lb: true }),
       ...(item.targetFault && { target: item.targetFault }),
       ...(item.shadow && shadowView(item.shadow)),
     },

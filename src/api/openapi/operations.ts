@@ -26,8 +26,10 @@ const AREAS: Readonly<Record<Area, string>> = {
   zoneSettings: 'zone settings',
   cachePurge: 'the cache',
   certificates: 'certificates',
+  loadBalancers: 'load balancers',
   account: 'accounts',
   accountTokens: 'the tokens of an account',
+  loadBalancing: 'monitors and pools',
   buckets: 'buckets',
   objects: 'objects of buckets',
   user: 'the user',
@@ -68,12 +70,17 @@ export function describeOperation<Schema extends RouteSchema>(
   }: { readonly method: string; readonly url: string; readonly config?: FastifyContextConfig },
 ): Schema {
   if (schema.hide) return schema;
-  const { zoneState } = config;
+  const { zoneState, objectState } = config;
   return {
     ...schema,
     operationId: operationIdOf(method, url),
-    description: [`${schema.summary}.`, needsOf(method, config), ...stateOf(zoneState)].join(' '),
-    ...(zoneState === 'write' && {
+    description: [
+      `${schema.summary}.`,
+      needsOf(method, config),
+      ...stateOf(zoneState),
+      ...objectStateOf(objectState),
+    ].join(' '),
+    ...((zoneState === 'write' || objectState === 'write') && {
       querystring: withProperties(schema.querystring, WRITE_QUERY),
       headers: withProperties(schema.headers, WRITE_HEADERS),
     }),
@@ -101,6 +108,12 @@ function needsOf(method: string, { access, area }: FastifyContextConfig): string
     return 'Any credential will do; what it shows and allows depends on the credential.';
   const level = method === 'GET' ? 'reads' : 'writes';
   return `A token needs a permission that ${level} ${AREAS[area]}.`;
+}
+
+function objectStateOf(objectState: FastifyContextConfig['objectState']): string[] {
+  if (objectState === 'read') return ['The answer has an entity tag, which stands for the state of the object.'];
+  if (objectState === undefined) return [];
+  return ['Can be a dry run, and can depend on the state of the object.'];
 }
 
 function stateOf(zoneState: FastifyContextConfig['zoneState']): string[] {

@@ -5,6 +5,7 @@ import { auditLogRoutes } from '../audit-logs/routes.js';
 import { hostnameListRoutes } from '../custom-hostnames/list-routes.js';
 import { type RecordRouteOptions, recordRoutes } from '../dns-records/routes.js';
 import { explainRoutes } from '../explain/routes.js';
+import { balancingAccountRoutes } from '../load-balancing/account-routes.js';
 import { membershipRoutes } from '../memberships/routes.js';
 import { bucketRoutes } from '../r2-buckets/routes.js';
 import { objectListRoutes } from '../r2-objects/list-routes.js';
@@ -26,4 +27,5 @@ export const READ_ROUTES: readonly FastifyPluginAsyncZod<RecordRouteOptions>[] =
   objectListRoutes,
   hostnameListRoutes,
   searchRoutes,
+  balancingAccountRoutes,
 ];

@@ -9,7 +9,15 @@ import { findZoneById, type ZoneRow } from '../../store/zones/zones.js';
 import { zoneFailure } from '../rules/zone-failures.js';
 import { accountFailure } from './account-failures.js';
 import type { Actor } from './actor.js';
-import { type Area, decide, inRecordScopes, type Level, showsZone, type Target } from './permissions.js';
+import {
+  type Area,
+  decide,
+  decideAnywhere,
+  inRecordScopes,
+  type Level,
+  showsZone,
+  type Target,
+} from './permissions.js';
 import { type Precondition, requireState } from './precondition.js';
 
 /** What of a context decides. */
@@ -54,6 +62,11 @@ export function permitted(actor: Actor, area: Area, level: Level, target: Target
 /** Throws 403 unless the actor's policies allow the action without restricting it to records. */
 export function requirePermission(actor: Actor, area: Area, level: Level, target: Target): void {
   if (permitted(actor, area, level, target).recordScopes) throw accountFailure('outOfScope');
+}
+
+/** Throws 403 unless the actor's policies allow the action on anything at all. */
+export function requireAnywhere({ policies }: Actor, area: Area, level: Level): void {
+  if (policies && !decideAnywhere(policies, area, level).allowed) throw accountFailure('outOfScope');
 }
 
 /**

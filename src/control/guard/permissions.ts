@@ -10,8 +10,10 @@ export const AREAS = [
   'zoneSettings',
   'cachePurge',
   'certificates',
+  'loadBalancers',
   'account',
   'accountTokens',
+  'loadBalancing',
   'buckets',
   'objects',
   'user',
@@ -86,10 +88,26 @@ export const PERMISSION_GROUPS: readonly PermissionGroup[] = [
   group('e17beae8b8cb423a99b1730f21238bed', 'Cache Purge', 'zone', 'write', 'cachePurge'),
   group('7b7216b327b04b8fbc8f524e1f9b7531', 'SSL and Certificates Read', 'zone', 'read', 'certificates'),
   group('c03055bc037c4ea9afb9a9f104b7b721', 'SSL and Certificates Write', 'zone', 'write', 'certificates'),
+  group('e9a975f628014f1d85b723993116f7d5', 'Load Balancers Read', 'zone', 'read', 'loadBalancers'),
+  group('6d7f2f5f5b1d4a0e9081fdc98d432fd1', 'Load Balancers Write', 'zone', 'write', 'loadBalancers'),
   group('c1fde68c7bcc44588cbb6ddbc16d6480', 'Account Settings Read', 'account', 'read', 'account'),
   group('1af1fa2adc104452b74a9a3364202f20', 'Account Settings Write', 'account', 'write', 'account'),
   group('eb56a6953c034b9d97dd838155666f06', 'Account API Tokens Read', 'account', 'read', 'accountTokens'),
   group('5bc3f8b21c554832afc660159ab75fa4', 'Account API Tokens Write', 'account', 'write', 'accountTokens'),
+  group(
+    '9d24387c6e8544e2bc4024a03991339f',
+    'Load Balancing: Monitors and Pools Read',
+    'account',
+    'read',
+    'loadBalancing',
+  ),
+  group(
+    'd2a1802cc9a34e30852f8b33869b2f3c',
+    'Load Balancing: Monitors and Pools Write',
+    'account',
+    'write',
+    'loadBalancing',
+  ),
   group('b4992e1108244f5d8bfbd5744320c2e1', 'Workers R2 Storage Read', 'account', 'read', 'buckets', 'objects'),
   group('bf7481a1826f439697cb59a20b22293e', 'Workers R2 Storage Write', 'account', 'write', 'buckets', 'objects'),
   group('6a018a9f2fc74eb6b293b0c548f38b39', 'Workers R2 Storage Bucket Item Read', 'bucket', 'read', 'objects'),
@@ -208,7 +226,14 @@ export function policiesForZones(zoneIds: readonly string[], readOnly: boolean):
   return [{ id: '', effect: 'allow', groups, resources }];
 }
 
-const ZONE_AREAS = ['zone', 'dns', 'zoneSettings', 'cachePurge', 'certificates'] as const satisfies readonly Area[];
+const ZONE_AREAS = [
+  'zone',
+  'dns',
+  'zoneSettings',
+  'cachePurge',
+  'certificates',
+  'loadBalancers',
+] as const satisfies readonly Area[];
 
 /** Whether policies allow anything on a zone: it then appears in lists, and the zone object itself may be read. */
 export function showsZone(policies: readonly Policy[], target: Target): boolean {

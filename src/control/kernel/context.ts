@@ -32,6 +32,15 @@ export interface ControlLimits {
   readonly batchOperations: number;
   /** Networks of origins of proxied records, beside public addresses. */
   readonly origins: readonly AllowedNetwork[];
+  readonly balancing: BalancingLimits;
+}
+
+export interface BalancingLimits {
+  /** The shortest interval of a monitor, in seconds. */
+  readonly minimumInterval: number;
+  readonly originsPerPool: number;
+  /** Whether probes may send ICMP messages. */
+  readonly mayPing: boolean;
 }
 
 export const DEFAULT_LIMITS: ControlLimits = {
@@ -41,6 +50,7 @@ export const DEFAULT_LIMITS: ControlLimits = {
   tagsPerRecord: 20,
   batchOperations: 3500,
   origins: [],
+  balancing: { minimumInterval: 5, originsPerPool: 200, mayPing: false },
 };
 
 export interface ControlSettings extends ServingSettings {

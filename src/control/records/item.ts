@@ -8,6 +8,7 @@ import { domainToUnicode } from '../../dns/idna.js';
 import { lowerName } from '../../dns/name.js';
 import { typeByCode } from '../../dns/rr/registry.js';
 import type { AllowedNetwork } from '../../egress/egress.js';
+import { loadBalancerAt } from '../../store/balancing/load-balancers.js';
 import type { Store } from '../../store/driver.js';
 import { isFlattenedOwner } from '../../store/flatten/owners.js';
 import { findTarget } from '../../store/flatten/targets.js';
@@ -57,6 +58,8 @@ export interface RecordItem {
   readonly targetFault?: TargetFault;
   /** Name of the bucket to which the owner is attached: the record cannot be changed. */
   readonly bucket?: string;
+  /** Whether a load balancer of its name is answered instead. */
+  readonly shadowedByBalancer?: true;
   /** Only on request. */
   readonly shadow?: ShadowItem;
   /** 1 = automatic. */
@@ -73,20 +76,27 @@ export interface RecordItem {
   readonly tagsModifiedAt?: number;
 }
 
-/** {@link recordItem} with the known problem of a CNAME's target, and with the bucket that the record leads to. */
+/** {@link recordItem} with what is known of where it leads, and whether a load balancer is answered instead. */
 export function recordItemWithTarget(
   store: Store,
   row: NewRecordRow,
   zone: ZoneRow,
   origins: readonly AllowedNetwork[],
 ): RecordItem {
-  const item = recordItem(row, zone, origins);
+  const plain = recordItem(row, zone, origins);
+  const item = isHiddenByBalancer(store, row, zone) ? { ...plain, shadowedByBalancer: true as const } : plain;
   if (row.type === Type.aaaa && row.proxied === 1) {
     const domain = findBucketDomain(store, row.name, zone.seq);
     if (domain) return { ...item, bucket: domain.bucket_name };
   }
   const targetFault = row.type === Type.cname ? findTargetFault(store, row, zone) : undefined;
   return targetFault ? { ...item, targetFault } : item;
+}
+
+/** A load balancer hides the addresses and the CNAME of exactly its name. */
+function isHiddenByBalancer(store: Store, { type, owner_key: ownerKey }: NewRecordRow, { seq }: ZoneRow): boolean {
+  if (type !== Type.a && type !== Type.aaaa && type !== Type.cname) return false;
+  return loadBalancerAt(store, seq, ownerKey)?.enabled === 1;
 }
 
 function findTargetFault(store: Store, { owner_key, rdata }: NewRecordRow, { seq }: ZoneRow): TargetFault | undefined {
