@@ -178,6 +178,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   dns2: ['resolver/upstream.ts'],
   koffi: ['server/syscalls.ts'],
   nodemailer: ['mail/mail.ts'],
+  otpauth: ['sign-in/'],
+  '@simplewebauthn/server': ['sign-in/'],
   yaml: ['config/load.ts'],
   fastify: ['api/', 'bucket/'],
   '@aws-sdk/client-s3': ['bucket/s3/'],

@@ -45,8 +45,11 @@ import { incomingRoutes } from './secondary-dns/incoming-routes.js';
 import { secondaryZoneRoutes } from './secondary-dns/zone-routes.js';
 import { permissionRoutes } from './sessions/permission-routes.js';
 import { sessionRoutes } from './sessions/routes.js';
+import { passkeyRoutes } from './sign-in/passkey-routes.js';
 import { passwordRoutes } from './sign-in/password-routes.js';
 import { signInRoutes } from './sign-in/routes.js';
+import { secondFactorRoutes } from './sign-in/second-routes.js';
+import { totpRoutes } from './sign-in/totp-routes.js';
 import { neighbourRoutes } from './unsupported/routes.js';
 import { zoneAnswerRoutes } from './unsupported/zone-answers.js';
 import { userRoutes } from './user/routes.js';
@@ -95,6 +98,9 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   permissionRoutes,
   signInRoutes,
   passwordRoutes,
+  secondFactorRoutes,
+  totpRoutes,
+  passkeyRoutes,
   ipRoutes,
   bucketDomainRoutes,
   bucketRulesRoutes,

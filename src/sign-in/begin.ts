@@ -29,7 +29,7 @@ export interface BegunSession {
 export type Begun = BegunSession | { readonly challenge: string; readonly methods: readonly Method[] };
 
 /** A challenge waits for its second factor so long, in microseconds: five minutes. */
-const CHALLENGE_US = 300_000_000;
+export const CHALLENGE_US = 300_000_000;
 /** Challenges of one user at once; the oldest ends when there are more. */
 const MOST_CHALLENGES = 10;
 
@@ -94,11 +94,12 @@ const visitorOf = ({ userAgent }: Visitor): { readonly userAgent: string } => ({
 
 export function contextOfPerson(services: SignInServices, visitor: Visitor, user: number): Context {
   const { store } = services.base;
-  return contextFor(services, visitor, actorOfPerson(store, findUser(store, user)!));
+  // Everybody may change what they sign in with, whatever their roles are.
+  return contextFor(services, visitor, { ...actorOfPerson(store, findUser(store, user)!), readOnly: false });
 }
 
 /** The user as it is now. Throws as for a wrong password when it is suspended by now. */
-function requireActive(store: Store, seq: number): UserRow {
+export function requireActive(store: Store, seq: number): UserRow {
   const user = findUser(store, seq);
   if (!user || user.suspended === 1) throw signInFailure('wrong');
   return user;

@@ -11,6 +11,11 @@ export const signInFailure = defineErrors('sign-in', {
   },
   wrongPassword: { status: 403, code: 9109, text: 'The password is wrong.' },
   wrongPasskey: { status: 403, code: 9109, text: 'The passkey was not accepted: {reason}.' },
+  noPasskeys: {
+    status: 400,
+    code: 9207,
+    text: 'Passkeys need a name: set public-url, or open the dashboard at localhost.',
+  },
   expired: { status: 401, code: 9109, text: 'The sign-in has expired. Please begin again.' },
   tooMany: { status: 429, code: 10429, text: 'There were too many failed attempts. Please try again later.' },
   busy: { status: 503, code: 10503, text: 'Too many passwords are being checked. Please try again in a moment.' },

@@ -44,6 +44,8 @@ export interface Visitor {
   readonly address: string;
   readonly userAgent: string;
   readonly requestId: string;
+  /** As the request says; it decides nothing but whether a browser is on this machine. */
+  readonly host?: string;
 }
 
 export function contextFor(

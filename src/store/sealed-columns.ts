@@ -82,7 +82,7 @@ export const TSIG_SECRETS: SealedColumn = { table: 'tsig_keys', id: 'id', column
 export const SECRET_ACCESS_KEYS: SealedColumn = { table: 'api_keys', id: 'id', column: 's3_secret', purpose: 's3' };
 
 /** Secrets with which people's devices make one-time passwords. */
-const TOTP_SECRETS: SealedColumn = {
+export const TOTP_SECRETS: SealedColumn = {
   table: 'one_time_passwords',
   id: 'user',
   column: 'secret',

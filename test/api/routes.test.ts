@@ -11,7 +11,7 @@ const PUBLIC = [
 ];
 /** Whoever signs in has no credential yet. */
 const SIGNS_IN =
-  /^(POST (\/client)?\/v4\/user\/(sign_in(\/link)?|password_reset)|PUT (\/client)?\/v4\/user\/password_reset\/:code)$/;
+  /^(POST (\/client)?\/v4\/user\/(sign_in(\/link|\/:challenge|\/passkey(\/options)?)?|password_reset)|PUT (\/client)?\/v4\/user\/password_reset\/:code)$/;
 /** The dashboard, which holds no data. */
 const DASHBOARD = ['/', ...PAGES.flatMap((page) => [`/${page}`, `/${page}/*`])];
 const ASSET = '/assets/:file';

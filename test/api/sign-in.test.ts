@@ -1,55 +1,16 @@
 /** People sign in as themselves: passwords, links, what ends sessions, and when one must prove again who one is. */
 import { readFileSync } from 'node:fs';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { createLogger } from '../../src/base/log.js';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { createKey } from '../../src/control/access/keys.js';
 import { createLoginLink } from '../../src/control/access/sessions.js';
 import { createUserLink } from '../../src/sign-in/links.js';
 import { removeFactorsOf, setPasswordOf } from '../../src/sign-in/operator.js';
-import { ANONYMOUS, type Answer, EMAIL, type Installation, type InstallationOptions, install } from './installation.js';
+import { ANONYMOUS, EMAIL, install } from './installation.js';
+import { ADA, browser, OWN, PASSWORD, signIn, suspend, withAda } from './people.js';
 
-const OWN = { 'zoneplane-dashboard': '1' };
-const ADA = 'Ada@example.com';
-const PASSWORD = 'an engine that weaves';
 const MINUTE = 60_000;
-
-export interface Person {
-  call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<Answer>;
-  cookie: string;
-}
-
-/** A browser without a session, which takes the cookies that it is given. */
-export function browser({ call }: Installation, remember = ''): Person {
-  const person: Person = {
-    cookie: remember,
-    async call(method, path, body) {
-      const own = method === 'GET' ? {} : OWN;
-      const cookie = person.cookie === '' ? {} : { cookie: person.cookie };
-      const answer = await call(method, path, body, { headers: { ...ANONYMOUS, ...own, ...cookie } });
-      const set = answer.headers['set-cookie'];
-      if (set !== undefined) person.cookie = String(set).split(';')[0]!;
-      return answer;
-    },
-  };
-  return person;
-}
-
-/** An installation with Ada, who has a password and an account. */
-async function withAda(t: Test, options: InstallationOptions = {}): Promise<Installation> {
-  const installation = await install(t, options);
-  await createAccount(installation.operator, { name: 'Engines', members: [ADA] });
-  await setPasswordOf(installation.operator, ADA, PASSWORD);
-  return installation;
-}
-
-async function suspend({ store }: Installation, email: string): Promise<void> {
-  const set = store.prepare<[email: string]>('UPDATE users SET suspended = 1 WHERE email = ?');
-  await store.write(() => set.run(email));
-}
-
-const signIn = (person: Person, password = PASSWORD, email = ADA): Promise<Answer> =>
-  person.call('POST', '/user/sign_in', { email, password });
 
 t.test('with a password', async (t) => {
   const installation = await withAda(t);

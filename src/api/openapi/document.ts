@@ -37,6 +37,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'Certificate packs': 'Certificates for the names of a zone.',
   'Audit log': 'Who changed what, and when.',
   User: 'The user of the credential.',
+  'Sign-in': 'People who sign in to the dashboard as themselves; requests need the header `zoneplane-dashboard`.',
   'API tokens': 'Credentials with limited permissions.',
   Accounts: 'What zones and buckets belong to.',
   Networks: 'The addresses of the edge.',

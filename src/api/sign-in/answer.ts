@@ -1,14 +1,28 @@
 /** From a request to a sign-in, and back: the cookie of a session that has begun. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Begun, BegunSession } from '../../sign-in/begin.js';
+import type { PasskeyItem } from '../../sign-in/enrol.js';
+import type { FactorInput } from '../../sign-in/prove.js';
 import type { SignInServices, Visitor } from '../../sign-in/services.js';
 import { setSessionCookie } from '../sessions/cookie.js';
 import type { Session } from '../sessions/schema.js';
 import { sessionView } from '../sessions/view.js';
-import type { SignedIn } from './schema.js';
+import { printTime } from '../times.js';
+import type { FactorBody, Passkey, SignedIn } from './schema.js';
 
 export function visitorOf({ clientAddress, id, headers }: FastifyRequest): Visitor {
-  return { address: clientAddress, requestId: id, userAgent: headers['user-agent'] ?? '' };
+  const { 'user-agent': userAgent = '', host } = headers;
+  return { address: clientAddress, requestId: id, userAgent, ...(host !== undefined && { host }) };
+}
+
+/** Its shape was checked; what it means is for the package that reads it. */
+export function factorOf(body: FactorBody): FactorInput {
+  return body as unknown as FactorInput;
+}
+
+export function passkeyView({ id, name, createdAt, lastUsedAt }: PasskeyItem): Passkey {
+  const used = lastUsedAt === null ? null : printTime(lastUsedAt);
+  return { id, name, created_on: printTime(createdAt), last_used_on: used };
 }
 
 /** Sets the cookie. */

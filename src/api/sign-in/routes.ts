@@ -2,14 +2,15 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { confirm } from '../../sign-in/confirm.js';
 import { signInWithLink } from '../../sign-in/links.js';
+import { relyingParty } from '../../sign-in/passkeys.js';
 import { signInWithPassword } from '../../sign-in/password.js';
 import type { SignInServices } from '../../sign-in/services.js';
 import { success } from '../envelope.js';
 import { callerOf } from '../request.js';
 import { answersOne } from '../schema.js';
 import { requireOwnPage } from '../sessions/cookie.js';
-import { sessionBegun, signInBegun, visitorOf } from './answer.js';
-import { confirmBody, linkBody, signedIn, signIn, ways, withSession } from './schema.js';
+import { factorOf, sessionBegun, signInBegun, visitorOf } from './answer.js';
+import { factorBody, linkBody, signedIn, signIn, ways, withSession } from './schema.js';
 
 const tags = ['Sign-in'];
 const config = { access: 'public' } as const;
@@ -18,9 +19,14 @@ export const signInRoutes: FastifyPluginAsyncZod<{ signIn: SignInServices }> = a
   app.get(
     '/user/sign_in',
     { config, schema: { tags, summary: 'How one can sign in here', response: answersOne(ways) } },
-    async () => {
+    async (request) => {
       const { passwords, publicUrl } = services.settings;
-      return success({ passwords, mail: passwords && services.sendMail !== undefined && publicUrl !== undefined });
+      const passkeys = relyingParty(services, visitorOf(request)) !== undefined;
+      return success({
+        passwords,
+        passkeys,
+        mail: passwords && services.sendMail !== undefined && publicUrl !== undefined,
+      });
     },
   );
 
@@ -62,13 +68,13 @@ export const signInRoutes: FastifyPluginAsyncZod<{ signIn: SignInServices }> = a
       schema: {
         tags,
         summary: 'Prove once more who one is, for the next ten minutes',
-        body: confirmBody,
+        body: factorBody,
         response: answersOne(withSession),
       },
     },
     async (request, reply) => {
       const { session } = callerOf(request);
-      const result = await confirm(services, visitorOf(request), session, request.body);
+      const result = await confirm(services, visitorOf(request), session, factorOf(request.body));
       return success(sessionBegun(services, request, reply, result));
     },
   );

@@ -7,7 +7,8 @@ export const EVENT_KINDS = [
   ...(['user.create', 'user.edit', 'membership.create', 'hostname_allowance.edit'] as const),
   ...(['key.create', 'key.edit', 'key.roll', 'key.revoke', 'sign_in.refuse'] as const),
   ...(['session.create', 'session.confirm', 'session.delete', 'login_link.create', 'user_link.create'] as const),
-  ...(['password.set', 'factors.remove'] as const),
+  ...(['passkey.edit', 'passkey.delete', 'passkey.clone', 'recovery_codes.create', 'recovery_code.use'] as const),
+  ...(['password.set', 'factors.remove', 'totp.create', 'totp.delete', 'passkey.create'] as const),
   ...(['zone.create', 'zone.edit', 'zone.delete', 'dns_settings.edit', 'zone.import', 'zone.restore'] as const),
   ...([
     'zone.activate',

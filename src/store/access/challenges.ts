@@ -32,6 +32,10 @@ const statements = perStore((store) => ({
   forget: store.prepare<[now: number]>('DELETE FROM used_proofs WHERE expires_at <= ?'),
 }));
 
+export function findChallenge(store: Store, hash: Uint8Array): ChallengeRow | undefined {
+  return statements(store).byHash.get(hash);
+}
+
 /** The one that ends first at the head. */
 export function challengesOfUser(store: Store, user: number): ChallengeRow[] {
   return statements(store).ofUser.all(user);
@@ -39,6 +43,10 @@ export function challengesOfUser(store: Store, user: number): ChallengeRow[] {
 
 export function insertChallenge(store: Store, row: ChallengeRow): void {
   statements(store).insert.run(...CHALLENGE.values(row));
+}
+
+export function countAttempt(store: Store, hash: Uint8Array): void {
+  statements(store).count.run(hash);
 }
 
 export function removeChallenge(store: Store, hash: Uint8Array): void {
@@ -51,6 +59,11 @@ export function removeChallengesOfUser(store: Store, user: number): void {
 
 export function removeChallengesOver(store: Store, now: number): void {
   statements(store).removeOver.run(now);
+}
+
+/** Returns false when it was used before, on whatever node. `expiresAt`: until when that is remembered. */
+export function useProof(store: Store, hash: Uint8Array, expiresAt: number): boolean {
+  return statements(store).use.run(hash, expiresAt).changes > 0;
 }
 
 export function forgetProofs(store: Store, now: number): void {

@@ -58,13 +58,42 @@ export function findTotp(store: Store, user: number): TotpRow | undefined {
   return statements(store).totp.get(user);
 }
 
+/** Replaces one that was there. */
+export function putTotp(store: Store, { user, secret, confirmed, created_at }: TotpRow): void {
+  statements(store).putTotp.run(user, secret, confirmed, created_at);
+}
+
+export function confirmTotp(store: Store, user: number): void {
+  statements(store).confirmTotp.run(user);
+}
+
 export function removeTotp(store: Store, user: number): boolean {
   return statements(store).removeTotp.run(user).changes > 0;
+}
+
+export function findPasskey(store: Store, id: Uint8Array): PasskeyRow | undefined {
+  return statements(store).passkey.get(id);
 }
 
 /** The oldest first. */
 export function passkeysOfUser(store: Store, user: number): PasskeyRow[] {
   return statements(store).passkeysOf.all(user);
+}
+
+export function insertPasskey(store: Store, row: RowOf<typeof PASSKEY>): void {
+  statements(store).insertPasskey.run(...PASSKEY.values(row));
+}
+
+export function setPasskeyUsed(store: Store, seq: number, signCount: number, at: number): void {
+  statements(store).usePasskey.run(signCount, at, seq);
+}
+
+export function renamePasskey(store: Store, seq: number, name: string): void {
+  statements(store).renamePasskey.run(name, seq);
+}
+
+export function removePasskey(store: Store, seq: number): void {
+  statements(store).removePasskey.run(seq);
 }
 
 /** Returns how many there were. */
@@ -75,6 +104,15 @@ export function removePasskeysOfUser(store: Store, user: number): number {
 /** How many are left. */
 export function countRecoveryCodes(store: Store, user: number): number {
   return statements(store).countCodes.get(user)![0];
+}
+
+export function insertRecoveryCode(store: Store, user: number, hash: Uint8Array): void {
+  statements(store).insertCode.run(user, hash);
+}
+
+/** Returns false when the user has no such code, or no longer. */
+export function removeRecoveryCode(store: Store, user: number, hash: Uint8Array): boolean {
+  return statements(store).removeCode.run(user, hash).changes > 0;
 }
 
 /** Returns how many there were. */
