@@ -122,6 +122,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     schedule: ['kernel'],
     certificates: ['kernel'],
     access: ['kernel', 'guard', 'rules'],
+    people: ['access', 'kernel', 'guard', 'rules'],
     flatten: ['kernel', 'guard'],
     zones: ['certificates', 'schedule', 'kernel', 'guard', 'rules'],
     records: ['zones', 'kernel', 'guard', 'rules'],

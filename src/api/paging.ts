@@ -26,6 +26,7 @@ export const AUDIT_PAGES: PageSizes = { usual: 100, most: 1000 };
 export const TOKEN_PAGES: PageSizes = { usual: 20, most: 100 };
 export const HOSTNAME_PAGES: PageSizes = { usual: 20, most: 1000 };
 export const ACCOUNT_PAGES: PageSizes = { usual: 20, most: 50 };
+export const MEMBER_PAGES: PageSizes = { usual: 20, most: 50 };
 
 export const BUCKET_PAGES: PageSizes = { usual: 20, most: 1000 };
 export const OBJECT_PAGES: PageSizes = { usual: 1000, most: 1000 };

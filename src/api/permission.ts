@@ -9,6 +9,7 @@ import {
   requireMayAddZones,
   requirePermission,
 } from '../control/guard/access.js';
+import { isRestricted } from '../control/guard/decision.js';
 import type { Level, Target } from '../control/guard/permissions.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import type { Caller } from './request.js';
@@ -19,11 +20,11 @@ export function requireArea({ url, method, config }: RouteOptions): void {
   throw new Error(`the route ${[method].flat().join('/')} ${url} names no area`);
 }
 
-/** Checks the policies of a token against the route; returns the caller with its restrictions. Throws 403/10000. */
+/** Checks what the caller may do against the route; returns the caller with its restrictions. Throws 403/10000. */
 export function permit(base: ContextBase, request: FastifyRequest, caller: Caller): Caller {
   const { area, narrowable, addsZones } = request.routeOptions.config;
   if (addsZones) requireMayAddZones(caller.actor);
-  if (!caller.actor.policies || area === undefined || area === 'any') return caller;
+  if (!isRestricted(caller.actor) || area === undefined || area === 'any') return caller;
   const level: Level = request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write';
   if (isOfOnlyAccount(request)) {
     requireAnywhere(caller.actor, area, level);

@@ -22,9 +22,12 @@ import { dnsSettingsRoutes } from './dns-settings/routes.js';
 import { dnssecKeyRoutes, dnssecRoutes, dnssecSignatureRoutes } from './dnssec/routes.js';
 import { graphqlRoutes } from './graphql/routes.js';
 import { healthRoutes, type Purpose, type Readiness } from './health/routes.js';
+import { iamRoutes } from './iam/routes.js';
+import { userGroupRoutes } from './iam/user-group-routes.js';
 import { ipRoutes } from './ips/routes.js';
 import { balancingUserRoutes } from './load-balancing/user-routes.js';
 import { loadBalancerRoutes } from './load-balancing/zone-routes.js';
+import { inviteRoutes } from './memberships/invite-routes.js';
 import { metricsRoutes } from './metrics/routes.js';
 import { overviewRoutes } from './overview/routes.js';
 import type { WarningSource } from './overview/warnings.js';
@@ -94,6 +97,9 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   clusterRoutes,
   activityRoutes,
   userRoutes,
+  inviteRoutes,
+  iamRoutes,
+  userGroupRoutes,
   sessionRoutes,
   permissionRoutes,
   signInRoutes,

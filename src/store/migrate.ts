@@ -15,6 +15,7 @@ import { openConditions } from './migrations/0213-open-conditions.js';
 import { loadBalancing } from './migrations/0214-load-balancing.js';
 import { signIn } from './migrations/0215-sign-in.js';
 import { bucketRules } from './migrations/0216-bucket-rules.js';
+import { members } from './migrations/0217-members.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { FIRST_SCHEMA } from './schema/schema.js';
@@ -33,6 +34,7 @@ const MIGRATIONS: readonly Migration[] = [
   loadBalancing,
   signIn,
   bucketRules,
+  members,
 ];
 
 /** The schema version after all migrations. */

@@ -77,7 +77,7 @@ const since = (store: Store, seq: number): EventRow[] =>
     .reverse();
 
 t.test('a walk through all requests that change something', async (t) => {
-  const { app, call, store, token, clock } = await install(t, {
+  const { app, call, store, token, clock, operator } = await install(t, {
     askOutside: async () => ({ status: 'nxdomain', records: [], referral: [] }) as never,
   });
   const headers = await token({ name: 'ci' });
@@ -158,6 +158,56 @@ t.test('a walk through all requests that change something', async (t) => {
     secrets.push(await does(`PUT ${owner}/tokens/{token_id}/value`, one, {}, [['key.roll', 'deploys']]));
     await does(`DELETE ${owner}/tokens/{token_id}`, one, undefined, [['key.revoke', 'deploys']]);
   }
+  // Members and groups.
+  const dns = '069fe803647ed3609e93d041d5df6050';
+  const scope = { key: `com.cloudflare.api.account.${account}`, objects: [{ key: '*' }] };
+  const groups = 'POST /accounts/{account_id}/iam/resource_groups';
+  const shops = await does(groups, {}, { name: 'Shops', scope }, [['resource_group.create', 'Shops']]);
+  const ofShops = { resource_group_id: shops.id };
+  const one = '/accounts/{account_id}/iam/resource_groups/{resource_group_id}';
+  await does(`PUT ${one}`, ofShops, { name: 'All shops' }, [['resource_group.edit', 'All shops']]);
+  const allow = { access: 'allow', permission_groups: [{ id: dns }], resource_groups: [{ id: shops.id }] };
+  const grace = await does('POST /accounts/{account_id}/members', {}, { email: 'grace@example.org', roles: [dns] }, [
+    ['user.create', 'grace@example.org'],
+    ['member.invite', 'grace@example.org'],
+  ]);
+  const member = { member_id: grace.id };
+  await does('PUT /accounts/{account_id}/members/{member_id}', member, { policies: [allow] }, [
+    ['member.edit', 'grace@example.org'],
+  ]);
+  const users = '/accounts/{account_id}/iam/user_groups';
+  const editors = await does(`POST ${users}`, {}, { name: 'Editors', policies: [allow] }, [
+    ['user_group.create', 'Editors'],
+  ]);
+  const group = { user_group_id: editors.id };
+  await does(`PUT ${users}/{user_group_id}`, group, { policies: [] }, [['user_group.edit', 'Editors']]);
+  await does(`POST ${users}/{user_group_id}/members`, group, [{ id: grace.id }], [['user_group.edit', 'Editors']]);
+  await does(`PUT ${users}/{user_group_id}/members`, group, [{ id: grace.id }], [['user_group.edit', 'Editors']]);
+  await does(`DELETE ${users}/{user_group_id}/members/{member_id}`, { ...group, ...member }, undefined, [
+    ['user_group.edit', 'Editors'],
+  ]);
+  await does(`DELETE ${users}/{user_group_id}`, group, undefined, [['user_group.delete', 'Editors']]);
+  await does('DELETE /accounts/{account_id}/members/{member_id}', member, undefined, [
+    ['member.remove', 'grace@example.org'],
+  ]);
+  await does(`DELETE ${one}`, ofShops, undefined, [['resource_group.delete', 'All shops']]);
+  const { id: elsewhere } = await createAccount(operator, { name: 'Second', members: ['head@example.org'] });
+  const invited = (): Promise<{ id: string; invite: { id: string } }> =>
+    does('POST /accounts/{account_id}/members', { account_id: elsewhere }, { email: 'admin@localhost', roles: [dns] }, [
+      ['member.invite', 'admin@localhost'],
+    ]);
+  const { id: membership_id } = await invited();
+  await does('PUT /memberships/{membership_id}', { membership_id }, { status: 'accepted' }, [
+    ['member.accept', 'admin@localhost'],
+  ]);
+  await does('DELETE /memberships/{membership_id}', { membership_id }, undefined, [
+    ['member.remove', 'admin@localhost'],
+  ]);
+  const { invite } = await invited();
+  await does('PATCH /user/invites/{invite_id}', { invite_id: invite.id }, { status: 'rejected' }, [
+    ['member.reject', 'admin@localhost'],
+  ]);
+
   const session = await does('POST /user/sessions', {}, undefined, [['session.create', 'ci']]);
   await does('DELETE /user/sessions/{session_id}', { session_id: session.id }, undefined, [['session.delete', 'ci']]);
 

@@ -39,7 +39,7 @@ export const accountRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
   app.get(
     '/accounts/:account_id',
     {
-      config: { area: 'account' },
+      config: { area: 'accountName' },
       schema: { tags, summary: 'Get an account', params: accountParams, response: answersOne(account) },
     },
     async (request) => success(accountView(await getAccount(contextOf(request), request.params.account_id))),
@@ -51,15 +51,16 @@ export const accountRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
       config: { area: 'account', oneCommit: true },
       schema: {
         tags,
-        summary: 'Rename an account',
+        summary: 'Rename an account, or enforce a second factor',
         params: accountParams,
         body: accountEdit,
         response: answersOne(account),
       },
     },
     async (request) => {
-      const { name, type } = request.body;
-      const input = { name, ...(type && { type }) };
+      const { name, type, settings } = request.body;
+      const enforcesTwoFactor = settings?.enforce_twofactor ?? undefined;
+      const input = { name, ...(type && { type }), enforcesTwoFactor };
       return success(accountView(await editAccount(contextOf(request), request.params.account_id, input)));
     },
   );

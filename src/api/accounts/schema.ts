@@ -20,9 +20,13 @@ export const account = z
   })
   .meta({ id: 'Account' });
 
-/** Clients send the whole account that they have read; the name is what can be changed. */
+/** Clients send the whole account that they have read; the name and the second factor are what can be changed. */
 export const accountEdit = z
-  .object({ name: z.string(), type: z.enum(['standard', 'enterprise']).nullish() })
+  .object({
+    name: z.string(),
+    type: z.enum(['standard', 'enterprise']).nullish(),
+    settings: z.object({ enforce_twofactor: z.boolean().nullish() }).nullish(),
+  })
   .meta({ id: 'AccountEdit', examples: [{ name: 'Example Ltd' }] });
 
 export type Account = z.output<typeof account>;

@@ -17,7 +17,7 @@ export function accountView(item: AccountItem): Account {
     id: item.id,
     name: item.name,
     type: item.type,
-    settings: { enforce_twofactor: false, abuse_contact_email: null },
+    settings: { enforce_twofactor: item.enforcesTwoFactor, abuse_contact_email: null },
     created_on: printTime(item.createdAt),
   };
 }

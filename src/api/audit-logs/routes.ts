@@ -21,7 +21,7 @@ export const auditLogRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.get(
     '/accounts/:account_id/audit_logs',
     {
-      config: { area: 'account', readsLong: true },
+      config: { area: 'audit', readsLong: true },
       schema: {
         tags,
         summary: 'List who did what in an account',
@@ -62,7 +62,7 @@ export const auditLogRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.get(
     '/accounts/:account_id/logs/audit',
     {
-      config: { area: 'account', readsLong: true },
+      config: { area: 'audit', readsLong: true },
       schema: {
         tags,
         summary: 'List who did what in an account, from a cursor on',

@@ -1,58 +1,26 @@
-/** `/memberships`: the accounts the user belongs to (v4: §12). */
+/** `/memberships`: the accounts the user belongs to, and those that invite it (v4: §12). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { z } from 'zod';
-import { listMemberships } from '../../control/access/accounts.js';
-import type { MembershipItem } from '../../control/access/item.js';
-import { accountSettings } from '../accounts/schema.js';
+import type { z } from 'zod';
+import { findRole } from '../../control/guard/roles.js';
+import type { MembershipItem } from '../../control/people/item.js';
+import { getMembership, leaveAccount, listMemberships, replyToMembership } from '../../control/people/memberships.js';
 import { accountView } from '../accounts/view.js';
-import { successPage } from '../envelope.js';
+import { success, successPage } from '../envelope.js';
+import { policyView } from '../members/view.js';
 import { ACCOUNT_PAGES, pageOf, resultInfo, slicePage } from '../paging.js';
 import { choiceValue, choiceValues, type Query, textValue } from '../query.js';
 import { type ContextOf, callerOf, queryOf } from '../request.js';
-import { answersList, direction, pageQuery } from '../schema.js';
+import { answersList, answersOne, onlyId } from '../schema.js';
+import { membership, membershipParams, membershipQuery, ORDERS, reply, STATUSES } from './schema.js';
 
-const STATUSES = ['accepted', 'pending', 'rejected'] as const;
-const ORDERS = ['id', 'account.name', 'status'] as const;
-
-const permission = z.object({ read: z.boolean(), write: z.boolean(), edit: z.boolean() });
-
-const membership = z
-  .object({
-    id: z.string(),
-    status: z.enum(STATUSES),
-    account: z.object({
-      id: z.string(),
-      name: z.string(),
-      type: z.enum(['standard', 'enterprise']),
-      settings: accountSettings,
-      created_on: z.string(),
-    }),
-    roles: z.array(z.string()),
-    permissions: z.object({ dns_records: permission, zones: permission }),
-    api_access_enabled: z.null(),
-  })
-  .meta({ id: 'Membership' });
-
-const membershipQuery = z.object({
-  'account.name': z.string().optional(),
-  name: z.string().optional().describe('Name of the account'),
-  status: z.enum(STATUSES).optional(),
-  order: z.enum(ORDERS).optional(),
-  direction,
-  ...pageQuery,
-});
+const tags = ['Accounts'];
 
 export const membershipRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.get(
     '/memberships',
     {
       config: { area: 'memberships', readsLong: true },
-      schema: {
-        tags: ['Accounts'],
-        summary: 'List memberships',
-        querystring: membershipQuery,
-        response: answersList(membership),
-      },
+      schema: { tags, summary: 'List memberships', querystring: membershipQuery, response: answersList(membership) },
     },
     async (request) => {
       const page = pageOf(queryOf(request), ACCOUNT_PAGES);
@@ -61,29 +29,73 @@ export const membershipRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> =
       return successPage(views, resultInfo(page, views.length, found.length));
     },
   );
+  const single = '/memberships/:membership_id';
+  const shown = answersOne(membership);
+  app.get(
+    single,
+    {
+      config: { area: 'memberships' },
+      schema: { tags, summary: 'Get a membership', params: membershipParams, response: shown },
+    },
+    async (request) => {
+      const item = await getMembership(contextOf(request), request.params.membership_id);
+      return success(membershipView(item, callerOf(request).actor.readOnly));
+    },
+  );
+  app.put(
+    single,
+    {
+      config: { area: 'memberships', oneCommit: true },
+      schema: {
+        tags,
+        summary: 'Accept or reject an invitation into an account',
+        params: membershipParams,
+        body: reply,
+        response: shown,
+      },
+    },
+    async (request) => {
+      const { status } = request.body;
+      const item = await replyToMembership(contextOf(request), request.params.membership_id, status);
+      return success({ ...membershipView(item, false), status });
+    },
+  );
+  app.delete(
+    single,
+    {
+      config: { area: 'memberships', oneCommit: true },
+      schema: { tags, summary: 'Leave an account', params: membershipParams, response: answersOne(onlyId) },
+    },
+    async (request) => success({ id: await leaveAccount(contextOf(request), request.params.membership_id) }),
+  );
 };
 
-/** Filters and sorts; every membership has the status "accepted". */
+/** Filters and sorts. */
 function select(items: readonly MembershipItem[], query: Query): MembershipItem[] {
   const name = (textValue(query, 'account.name') ?? textValue(query, 'name'))?.toLowerCase();
   const statuses = choiceValues(query, 'status', STATUSES);
   const order = choiceValue(query, 'order', ORDERS);
   const sign = choiceValue(query, 'direction', ['asc', 'desc']) === 'desc' ? -1 : 1;
-  if (statuses.length > 0 && !statuses.includes('accepted')) return [];
-  const sortKey = (item: MembershipItem): string => (order === 'account.name' ? item.account.name : item.id);
+  const sortKey = (item: MembershipItem): string =>
+    order === 'account.name' ? item.account.name : order === 'status' ? `${item.status} ${item.id}` : item.id;
   return items
+    .filter(({ status }) => statuses.length === 0 || statuses.includes(status))
     .filter((item) => name === undefined || item.account.name.toLowerCase() === name)
     .sort((a, b) => (sortKey(a) < sortKey(b) ? -sign : sign));
 }
 
 function membershipView(item: MembershipItem, readOnly: boolean): z.output<typeof membership> {
-  const allowed = { read: true, write: !readOnly, edit: !readOnly };
+  const allowed = ({ read, write }: MembershipItem['zones']) => {
+    const edits = write && !readOnly;
+    return { read, write: edits, edit: edits };
+  };
   return {
     id: item.id,
-    status: 'accepted',
+    status: item.status,
     account: accountView(item.account),
-    roles: ['Super Administrator - All Privileges'],
-    permissions: { dns_records: allowed, zones: allowed },
+    roles: item.roles.map((id) => findRole(id)?.name ?? id),
+    ...(item.policies && { policies: item.policies.map(policyView) }),
+    permissions: { dns_records: allowed(item.records), zones: allowed(item.zones) },
     api_access_enabled: null,
   };
 }

@@ -40,6 +40,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'Sign-in': 'People who sign in to the dashboard as themselves; requests need the header `zoneplane-dashboard`.',
   'API tokens': 'Credentials with limited permissions.',
   Accounts: 'What zones and buckets belong to.',
+  Members: 'Who may do what in an account: members with roles or policies, and groups of zones and of members.',
   Networks: 'The addresses of the edge.',
   Buckets: 'Buckets and their objects.',
   Unsupported: 'Features that this server does not have: their lists are empty.',

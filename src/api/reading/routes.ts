@@ -6,6 +6,7 @@ import { hostnameListRoutes } from '../custom-hostnames/list-routes.js';
 import { type RecordRouteOptions, recordRoutes } from '../dns-records/routes.js';
 import { explainRoutes } from '../explain/routes.js';
 import { balancingAccountRoutes } from '../load-balancing/account-routes.js';
+import { memberRoutes } from '../members/routes.js';
 import { membershipRoutes } from '../memberships/routes.js';
 import { bucketRoutes } from '../r2-buckets/routes.js';
 import { objectListRoutes } from '../r2-objects/list-routes.js';
@@ -21,6 +22,7 @@ export const READ_ROUTES: readonly FastifyPluginAsyncZod<RecordRouteOptions>[] =
   zoneHistoryRoutes,
   tokenRoutes,
   accountRoutes,
+  memberRoutes,
   membershipRoutes,
   auditLogRoutes,
   bucketRoutes,

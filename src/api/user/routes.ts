@@ -23,13 +23,9 @@ export const userRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
     '/user',
     {
       config: { area: 'user', oneCommit: true },
-      schema: { tags, summary: 'Edit the names of the user', body: userEdit, response: answersOne(user) },
+      schema: { tags, summary: 'Edit the names and addresses of the user', body: userEdit, response: answersOne(user) },
     },
-    async (request) => {
-      const { first_name: firstName, last_name: lastName } = request.body;
-      const names = { ...(firstName !== undefined && { firstName }), ...(lastName !== undefined && { lastName }) };
-      return success(userView(await editUser(contextOf(request), names)));
-    },
+    async (request) => success(userView(await editUser(contextOf(request), request.body))),
   );
 
   app.get(

@@ -26,15 +26,15 @@ export const user = z
   .meta({ id: 'User' });
 
 const personName = z.string().max(60).nullish();
-const notStored = z.null().optional().describe('Is not stored here');
+const detail = z.string().max(30).nullish();
 
 export const userEdit = z
   .object({
     first_name: personName,
     last_name: personName,
-    telephone: notStored,
-    country: notStored,
-    zipcode: notStored,
+    telephone: detail,
+    country: detail,
+    zipcode: z.string().max(20).nullish(),
   })
   .meta({ id: 'UserEdit', examples: [{ first_name: 'Ada', last_name: 'Lovelace' }] });
 

@@ -50,7 +50,7 @@ function requireParent(ctx: Context, id: string): KeyRow {
     throw accountFailure('keyMissing', { id: id.slice(0, 64) });
   }
   if (isOwn) return row;
-  if (ctx.actor.policies) requireNoMore(ctx, keyItem(ctx, row).policies);
+  if (ctx.actor.policies) requireNoMore(ctx, keyItem(ctx, row));
   else refuseLimited(ctx);
   return row;
 }

@@ -8,7 +8,8 @@ import type { Settings } from '../../config/schema.js';
 import { authenticateAgain } from '../../control/access/authentication.js';
 import { createKey } from '../../control/access/keys.js';
 import { secretAccessKeyOf } from '../../control/access/secret-access-keys.js';
-import { decide, type Level, PERMISSION_GROUPS } from '../../control/guard/permissions.js';
+import { decide } from '../../control/guard/decision.js';
+import { type Level, PERMISSION_GROUPS } from '../../control/guard/permissions.js';
 import type { Context } from '../../control/kernel/context.js';
 import { presign } from '../../s3/signature/presign.js';
 import { findAccount } from '../../store/access/accounts.js';
@@ -188,7 +189,7 @@ function chooseSigner(context: Context, bucket: BucketRow, level: Level, wanted:
     if (level === 'write' && found.actor.readOnly) return false;
     // Clients use the first account of a token.
     if (found.actor.accountIds[0] !== target.account) return false;
-    return !found.actor.policies || decide(found.actor.policies, 'objects', level, target).allowed;
+    return decide(found.actor, 'objects', level, target).allowed;
   });
   const [first] = [...fitting.filter(({ policies }) => policies !== null), ...fitting];
   if (first) return first;

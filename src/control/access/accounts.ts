@@ -4,30 +4,32 @@ import { makeId } from '../../base/random.js';
 import {
   type AccountRow,
   allAccounts,
-  findAccount,
   insertAccount,
   removeAccount,
-  renameAccount,
+  updateAccount,
 } from '../../store/access/accounts.js';
 import { hasSecondFactor } from '../../store/access/factors.js';
+import { plainAddress } from '../../store/access/mail-address.js';
+import { findMemberOf, insertMember } from '../../store/access/members.js';
 import {
+  countUsers,
+  describeUser,
   findUserByEmail,
   findUserById,
-  insertMembership,
   insertUser,
-  membershipsOfUser,
-  renameUser,
+  type UserDetails,
   type UserRow,
 } from '../../store/access/users.js';
 import type { Store } from '../../store/driver.js';
 import { countBuckets } from '../../store/objects/buckets.js';
 import { zoneIdsOfAccount } from '../../store/zones/zones.js';
-import { maySeeAccount, parseId, requireAccount, requireWriter } from '../guard/access.js';
+import { maySeeAccount, parseId, requireAccount, requirePermission, requireWriter } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
 import { requireRoomFor } from '../rules/quotas.js';
-import type { AccountItem, MembershipItem, UserItem } from './item.js';
+import type { AccountItem, UserItem } from './item.js';
+import { ALL_ROLES } from './rights.js';
 
 export interface AccountQuery extends PageQuery {
   /** Whole name, case ignored. */
@@ -37,6 +39,8 @@ export interface AccountQuery extends PageQuery {
 export interface AccountInput {
   readonly name: string;
   readonly type?: 'standard' | 'enterprise';
+  /** Whether its members must have a second factor; absent: as before. */
+  readonly enforcesTwoFactor?: boolean | undefined;
   /** E-mail addresses of users who join it; missing users are created. */
   readonly members?: readonly string[];
 }
@@ -44,10 +48,12 @@ export interface AccountInput {
 const DEFAULT_PER_PAGE = 20;
 const MOST_PER_PAGE = 1000;
 const LONGEST_NAME = 100;
-const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,190}$/;
+/** Users of an installation. */
+const MOST_USERS = 10_000;
 
-function accountItem(row: AccountRow): AccountItem {
-  return { id: toHex(row.id), name: row.name, type: row.type, createdAt: row.created_at };
+export function accountItem(row: AccountRow): AccountItem {
+  const { id, name, type, created_at: createdAt, enforce_twofactor: enforced } = row;
+  return { id: toHex(id), name, type, createdAt, enforcesTwoFactor: enforced === 1 };
 }
 
 function userItem(store: Store, row: UserRow): UserItem {
@@ -56,6 +62,9 @@ function userItem(store: Store, row: UserRow): UserItem {
     email: row.email,
     firstName: row.first_name,
     lastName: row.last_name,
+    country: row.country,
+    telephone: row.telephone,
+    zipcode: row.zipcode,
     superAdministrator: row.super_administrator === 1,
     suspended: row.suspended === 1,
     hasSecondFactor: hasSecondFactor(store, row.seq),
@@ -105,7 +114,7 @@ function requireAccountName(text: string): string {
   return name;
 }
 
-/** Gives the account another name. Its type stays as it is. */
+/** Gives the account another name, and says whether it enforces a second factor. Its type stays as it is. */
 export async function editAccount(ctx: Context, accountId: string, input: AccountInput): Promise<AccountItem> {
   requireWriter(ctx.actor);
   const name = requireAccountName(input.name);
@@ -115,14 +124,24 @@ export async function editAccount(ctx: Context, accountId: string, input: Accoun
     if (input.type !== undefined && input.type !== type) {
       throw accountFailure('badInput', { reason: `The type of an account does not change: this one is ${type}.` });
     }
-    if (name !== account.name) {
-      renameAccount(ctx.store, seq, name);
-      const change = { before: { name: account.name }, after: { name } };
+    const enforced = Number(input.enforcesTwoFactor ?? account.enforce_twofactor === 1);
+    const after = { ...account, name, enforce_twofactor: enforced };
+    if (enforced !== account.enforce_twofactor) {
+      requirePermission(ctx.actor, 'members', 'write', { account: accountId });
+    }
+    if (name !== account.name || enforced !== account.enforce_twofactor) {
+      updateAccount(ctx.store, after);
+      const change = { before: described(account), after: described(after) };
       draft.event({ kind: 'account.edit', account: seq, id, name, ...change });
     }
-    return accountItem({ ...account, name });
+    return accountItem(after);
   });
   return value;
+}
+
+/** The second factor only where it is enforced: most accounts have none. */
+function described({ name, enforce_twofactor: enforced }: AccountRow): object {
+  return { name, ...(enforced === 1 && { enforceTwoFactor: true }) };
 }
 
 /** Only for super administrators. The account must have no zones or buckets, and must not be the only one. */
@@ -155,11 +174,14 @@ export function addAccount(ctx: Context, draft: Draft, name: string, type: 'stan
 
 /** The user with an e-mail address; created if there is none. */
 export function findOrAddUser(ctx: Context, draft: Draft, email: string, superAdministrator: boolean): UserRow {
-  const address = email.trim();
-  if (!EMAIL.test(address))
-    throw accountFailure('badInput', { reason: `${address.slice(0, 60)} is not an e-mail address.` });
+  const address = plainAddress(email);
+  if (address === undefined)
+    throw accountFailure('badInput', { reason: `${email.trim().slice(0, 60)} is not an e-mail address.` });
   const known = findUserByEmail(ctx.store, address);
   if (known) return known;
+  if (countUsers(ctx.store) >= MOST_USERS) {
+    throw accountFailure('badInput', { reason: `There are ${MOST_USERS} users already.` });
+  }
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   const row = {
     id,
@@ -169,17 +191,30 @@ export function findOrAddUser(ctx: Context, draft: Draft, email: string, superAd
     super_administrator: superAdministrator ? 1 : 0,
     created_at: draft.now,
     modified_at: draft.now,
+    country: null,
+    telephone: null,
+    zipcode: null,
   };
   const user = { ...row, suspended: 0, seq: insertUser(ctx.store, row) };
   draft.event({ kind: 'user.create', id, name: address, after: { email: address, superAdministrator } });
   return user;
 }
 
+/** Makes the user a member who may do everything. */
 export function joinAccount(ctx: Context, draft: Draft, user: UserRow, account: AccountRow): void {
-  if (membershipsOfUser(ctx.store, user.seq).some((membership) => membership.account === account.seq)) return;
+  if (findMemberOf(ctx.store, user.seq, account.seq)) return;
   requireRoomFor(ctx, account.seq, 'members');
   const id = makeId(ctx.clock.nowUs(), ctx.random);
-  insertMembership(ctx.store, { id, user: user.seq, account: account.seq, created_at: draft.now });
+  insertMember(ctx.store, {
+    id,
+    user: user.seq,
+    account: account.seq,
+    created_at: draft.now,
+    status: 'accepted',
+    roles: ALL_ROLES,
+    policies: null,
+    accepted_at: draft.now,
+  });
   const after = { user: user.email, account: account.name };
   draft.event({ kind: 'membership.create', account: account.seq, id, name: user.email, after });
 }
@@ -192,42 +227,25 @@ export async function getUser(ctx: Context): Promise<UserItem> {
   return userItem(ctx.store, row);
 }
 
-export interface UserEdit {
-  readonly firstName?: string | null;
-  readonly lastName?: string | null;
-}
+/** What users say about themselves; absent members stay. */
+export type UserEdit = { readonly [Name in keyof UserDetails]?: string | null | undefined };
 
-/** The names of the credential's user; those that are not given stay. */
-export async function editUser(ctx: Context, { firstName, lastName }: UserEdit): Promise<UserItem> {
+/** Names and addresses of the credential's user. */
+export async function editUser(ctx: Context, edit: UserEdit): Promise<UserItem> {
   requireWriter(ctx.actor);
   const { value } = await commit(ctx, (draft) => {
     const id = parseId(ctx.actor.userId);
-    const before = id && findUserById(ctx.store, id);
-    if (!before) throw accountFailure('none');
-    const names = {
-      first_name: firstName === undefined ? before.first_name : firstName,
-      last_name: lastName === undefined ? before.last_name : lastName,
-    };
-    if (names.first_name === before.first_name && names.last_name === before.last_name)
-      return userItem(ctx.store, before);
-    const after = { ...before, ...names, modified_at: draft.now };
-    renameUser(ctx.store, after);
-    const { first_name, last_name } = before;
-    const change = { before: { first_name, last_name }, after: names };
-    draft.event({ kind: 'user.edit', id: before.id, name: before.email, ...change });
-    return userItem(ctx.store, after);
+    const row = id && findUserById(ctx.store, id);
+    if (!row) throw accountFailure('none');
+    const changed = DETAILS.filter((name) => edit[name] !== undefined && edit[name] !== row[name]);
+    if (changed.length === 0) return userItem(ctx.store, row);
+    const [before, after] = [row, edit].map((from) => Object.fromEntries(changed.map((name) => [name, from[name]])));
+    const edited: UserRow = { ...row, ...after, modified_at: draft.now };
+    describeUser(ctx.store, edited);
+    draft.event({ kind: 'user.edit', id: row.id, name: row.email, before, after });
+    return userItem(ctx.store, edited);
   });
   return value;
 }
 
-/** The accounts of the credential's user. */
-export async function listMemberships(ctx: Context): Promise<readonly MembershipItem[]> {
-  const id = parseId(ctx.actor.userId);
-  const user = id && findUserById(ctx.store, id);
-  if (!user) return [];
-  return membershipsOfUser(ctx.store, user.seq).map((row) => ({
-    id: toHex(row.id),
-    account: accountItem(findAccount(ctx.store, row.account)!),
-    createdAt: row.created_at,
-  }));
-}
+const DETAILS = ['first_name', 'last_name', 'country', 'telephone', 'zipcode'] as const satisfies (keyof UserDetails)[];

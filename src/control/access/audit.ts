@@ -83,7 +83,7 @@ export interface AuditQuery extends PageQuery {
 }
 
 const VERBS: Readonly<Record<AuditVerb, readonly string[]>> = {
-  create: ['create', 'import'],
+  create: ['create', 'import', 'invite', 'add'],
   update: ['edit', 'replace', 'activate', 'move', 'restore', 'purge', 'roll', 'update'],
   delete: ['delete', 'revoke', 'remove'],
 };

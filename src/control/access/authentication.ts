@@ -4,8 +4,9 @@ import { toHex } from '../../base/bytes.js';
 import { withLimit } from '../../base/lifecycle.js';
 import { allAccounts } from '../../store/access/accounts.js';
 import { findKey, findKeyByHash, findKeyById, type KeyRow, setKeyLastUsed } from '../../store/access/keys.js';
+import { isSameAddress } from '../../store/access/mail-address.js';
 import { findLoginLink, findSessionByHash, type SessionRow, setSessionLastUsed } from '../../store/access/sessions.js';
-import { accountIdsOfUser, findUser, type UserRow } from '../../store/access/users.js';
+import { findUser, type UserRow } from '../../store/access/users.js';
 import { perStore, type Store } from '../../store/driver.js';
 import { StoreBusy, StoreFull } from '../../store/failures.js';
 import { findZoneById, zoneIdsOfAccount } from '../../store/zones/zones.js';
@@ -24,6 +25,7 @@ import type { KeyItem } from './item.js';
 import { hashSecret, keyItem } from './keys.js';
 import { isWithin } from './networks.js';
 import { noteRefusedSignIn } from './refused-sign-ins.js';
+import { type Rights, rightsOfPerson } from './rights.js';
 
 export type Authentication =
   | { readonly ok: true; readonly actor: Actor; readonly key: KeyItem }
@@ -51,7 +53,7 @@ export async function authenticateKey(
 ): Promise<Authentication> {
   const row = keyOfSecret(base, secret);
   const user = row && findUser(base.store, row.user);
-  const fits = row?.kind === 'key' && user?.email.toLowerCase() === email.trim().toLowerCase();
+  const fits = row?.kind === 'key' && user !== undefined && isSameAddress(user.email, email);
   return fits ? admit(base, row, user, address) : UNKNOWN;
 }
 
@@ -97,14 +99,14 @@ function admitPerson({ store }: ContextBase, { user }: SessionRow): PersonFound 
   return row && row.suspended === 0 ? { ok: true, actor: actorOfPerson(store, row) } : UNKNOWN;
 }
 
-/** A person who signed in as themself, with all permissions of the user. */
+/** A person who signed in as themself, with what the user may do now. */
 export function actorOfPerson(store: Store, user: UserRow): Actor {
   return {
     userId: toHex(user.id),
     email: user.email,
     kind: 'session',
     superAdministrator: user.super_administrator === 1,
-    accountIds: accountIdsOfUser(store, user.seq).map(toHex),
+    ...rightsOfPerson(store, user),
     readOnly: false,
   };
 }
@@ -191,11 +193,11 @@ function judge(base: ContextBase, row: KeyRow, user: UserRow, address: string): 
     keyId: key.id,
     keyName: key.name,
   };
-  const accountIds = accountsOf(base.store, user, key);
+  const rights = rightsOf(base.store, user, key);
   const policies = policiesOf(key);
-  if (!policies) return { ok: true, key, actor: { ...common, accountIds, readOnly: key.readOnly } };
-  const reach = reachOf(base.store, policies, accountIds);
-  return { ok: true, key, actor: { ...common, ...reach, readOnly: key.readOnly || reach.readOnly } };
+  if (!policies) return { ok: true, key, actor: { ...common, ...rights, readOnly: key.readOnly } };
+  const reach = reachOf(base.store, policies, rights.accountIds);
+  return { ok: true, key, actor: { ...common, ...rights, ...reach, readOnly: key.readOnly || reach.readOnly } };
 }
 
 function refusalOf(
@@ -219,17 +221,22 @@ function policiesOf({ policies, zoneIds, readOnly }: KeyItem): readonly Policy[]
   return policies ?? (zoneIds === null ? undefined : policiesForZones(zoneIds, readOnly));
 }
 
-/** Accounts of a credential, the default one first; its policies may restrict them further. */
-function accountsOf(store: Store, user: UserRow, key: KeyItem): string[] {
+/**
+ * Accounts of a credential, the default one first, and what its user may do there now; its policies may restrict them further.
+ */
+function rightsOf(store: Store, user: UserRow, key: KeyItem): Rights {
   // An account-owned credential stays valid when the user who created it leaves.
-  if (key.accountOwned) return key.accountId === null ? [] : [key.accountId];
-  const own = accountIdsOfUser(store, user.seq).map(toHex);
-  if (user.super_administrator === 0) return key.accountId === null ? own : own.filter((id) => id === key.accountId);
-  if (key.accountId !== null) return [key.accountId];
-  if (key.policies === null && key.zoneIds === null) return own;
+  if (key.accountOwned) return { accountIds: key.accountId === null ? [] : [key.accountId] };
+  const rights = rightsOfPerson(store, user);
+  const { accountIds } = rights;
+  if (user.super_administrator === 0) {
+    return key.accountId === null ? rights : { ...rights, accountIds: accountIds.filter((id) => id === key.accountId) };
+  }
+  if (key.accountId !== null) return { accountIds: [key.accountId] };
+  if (key.policies === null && key.zoneIds === null) return { accountIds };
   // A super administrator's token may name any account.
   const others = allAccounts(store).map(({ id }) => toHex(id));
-  return [...new Set([...own, ...others])];
+  return { accountIds: [...new Set([...accountIds, ...others])] };
 }
 
 /**

@@ -11,6 +11,8 @@ export interface AccountItem {
   readonly name: string;
   readonly type: 'standard' | 'enterprise';
   readonly createdAt: number;
+  /** Whether its members must have a second factor. */
+  readonly enforcesTwoFactor: boolean;
 }
 
 export interface UserItem {
@@ -18,17 +20,14 @@ export interface UserItem {
   readonly email: string;
   readonly firstName: string | null;
   readonly lastName: string | null;
+  readonly country: string | null;
+  readonly telephone: string | null;
+  readonly zipcode: string | null;
   readonly superAdministrator: boolean;
   readonly suspended: boolean;
   readonly hasSecondFactor: boolean;
   readonly createdAt: number;
   readonly modifiedAt: number;
-}
-
-export interface MembershipItem {
-  readonly id: string;
-  readonly account: AccountItem;
-  readonly createdAt: number;
 }
 
 export interface KeyItem {

@@ -2,7 +2,7 @@
 import { makeId } from '../../base/random.js';
 import { typeByMnemonic } from '../../dns/rr/registry.js';
 import { findZoneById } from '../../store/zones/zones.js';
-import { accountIdOf, parseId, requireAccount, requirePermission, requireZone } from '../guard/access.js';
+import { accountIdOf, parseId, requireAccount, requireGivable, requireZone } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
 import {
   findPermissionGroup,
@@ -111,22 +111,28 @@ function checkResource(
     const fits = entry.scope === scope || (scope === 'account' && entry.scope !== 'user');
     if (!fits) throw badBody(`${entry.name} does not apply to ${scope} resources`, at);
     if (policy.effect === 'allow')
-      requireGivable(ctx, entry, { scope, id, ...(account === undefined ? {} : { account }) });
+      requireGivableGroup(ctx, entry, { scope, id, ...(account === undefined ? {} : { account }) });
   }
 }
 
-function requireGivable(ctx: Context, entry: PermissionGroup, resource: Resource): void {
+function requireGivableGroup(ctx: Context, entry: PermissionGroup, resource: Resource): void {
   const target = targetOf(ctx, entry, resource);
-  for (const area of entry.areas) requirePermission(ctx.actor, area, entry.level, target);
+  for (const area of entry.areas) requireGivable(ctx.actor, area, entry.level, target);
 }
 
-/** Throws 403/10000 unless the actor itself could grant these policies; null is all permissions of a user. */
-export function requireNoMore(ctx: Context, policies: readonly Policy[] | null): void {
-  if (!ctx.actor.policies) return;
+/**
+ * Throws 403/10000 unless the actor itself could grant the policies of the token; null is all permissions of a user. What a role does
+ * not give, a token of the user cannot do anyhow; one of an account can.
+ */
+export function requireNoMore(
+  ctx: Context,
+  { policies, accountOwned }: { readonly policies: readonly Policy[] | null; readonly accountOwned: boolean },
+): void {
+  if (!ctx.actor.policies && !(accountOwned && ctx.actor.grants)) return;
   if (policies === null) throw accountFailure('outOfScope');
   for (const policy of policies.filter(({ effect }) => effect === 'allow')) {
     const entries = policy.groups.flatMap((id) => findPermissionGroup(id) ?? []);
-    for (const resource of resourcesOf(policy)) for (const entry of entries) requireGivable(ctx, entry, resource);
+    for (const resource of resourcesOf(policy)) for (const entry of entries) requireGivableGroup(ctx, entry, resource);
   }
 }
 

@@ -2,7 +2,8 @@
 
 import { accountIdOf, mayAddZones, mayUseBuckets, requireZone } from '../guard/access.js';
 import type { Actor } from '../guard/actor.js';
-import { AREAS, type Area, decide, decideAnywhere, type Level, type RecordScope } from '../guard/permissions.js';
+import { decide, decideAnywhere } from '../guard/decision.js';
+import { AREAS, type Area, type Level, type RecordScope } from '../guard/permissions.js';
 import type { Context } from '../kernel/context.js';
 import { isLimited } from './keys.js';
 
@@ -22,11 +23,10 @@ export async function reachOf(ctx: Context, zoneId: string | undefined): Promise
   const { actor, store } = ctx;
   const zone = zoneId === undefined ? undefined : requireZone(ctx, zoneId);
   const target = zone && { zone: zoneId!, account: accountIdOf(store, zone) };
-  const { policies } = actor;
   const limited = isLimited(ctx);
   const decisionOf = (area: Area, level: Level) => {
-    if (!policies) return { allowed: mayWithoutPolicies(actor, limited, area, level) };
-    return target ? decide(policies, area, level, target) : decideAnywhere(policies, area, level);
+    if (!actor.policies && !mayWithoutPolicies(actor, limited, area, level)) return { allowed: false };
+    return target ? decide(actor, area, level, target) : decideAnywhere(actor, area, level);
   };
   const levelOf = (area: Area): Level | null =>
     decisionOf(area, 'write').allowed ? 'write' : decisionOf(area, 'read').allowed ? 'read' : null;

@@ -151,7 +151,7 @@ export async function rollToken(ctx: Context, owner: TokenOwner, tokenId: string
     // The actor receives the rolled token, so it must not have more permissions than the actor.
     if (toHex(row.id) !== ctx.actor.keyId) {
       refuseLimitedMaker(ctx);
-      requireNoMore(ctx, keyItem(ctx, row).policies);
+      requireNoMore(ctx, keyItem(ctx, row));
     }
     const sealed = sealFor(ctx, row.id, keyItem(ctx, row), secret);
     setKeyHash(ctx.store, row.seq, hashSecret(ctx.store, secret), sealed, draft.now);

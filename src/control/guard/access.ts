@@ -9,15 +9,8 @@ import { findZoneById, type ZoneRow } from '../../store/zones/zones.js';
 import { zoneFailure } from '../rules/zone-failures.js';
 import { accountFailure } from './account-failures.js';
 import type { Actor } from './actor.js';
-import {
-  type Area,
-  decide,
-  decideAnywhere,
-  inRecordScopes,
-  type Level,
-  showsZone,
-  type Target,
-} from './permissions.js';
+import { decide, decideAnywhere, isRestricted, mayGive, rolesShowZone, showsZone } from './decision.js';
+import { type Area, inRecordScopes, type Level, type Target } from './permissions.js';
 import { type Precondition, requireState } from './precondition.js';
 
 /** What of a context decides. */
@@ -38,7 +31,9 @@ export function maySeeAccount(actor: Actor, accountId: string): boolean {
 }
 
 export function maySeeZone(actor: Actor, zoneId: string, accountId: string): boolean {
-  return maySeeAccount(actor, accountId) && (actor.zoneIds === undefined || actor.zoneIds.includes(zoneId));
+  if (!maySeeAccount(actor, accountId) || (actor.zoneIds !== undefined && !actor.zoneIds.includes(zoneId)))
+    return false;
+  return rolesShowZone(actor, { account: accountId, zone: zoneId });
 }
 
 /** Identifier of the zone's account. */
@@ -46,36 +41,36 @@ export function accountIdOf(store: Store, { account }: ZoneRow): string {
   return toHex(findAccount(store, account)!.id);
 }
 
-/**
- * The actor if its policies allow the action, restricted to records if they say so. Throws 403 otherwise. An actor
- * without policies has all permissions of its user.
- */
+/** The actor if it may do this, restricted to records if its policies say so. Throws 403 otherwise. */
 export function permitted(actor: Actor, area: Area, level: Level, target: Target): Actor {
-  if (!actor.policies) return actor;
   // A zone that appears in lists may be read: clients find its identifier there and then request it.
-  const shown = area === 'zone' && level === 'read' && target.zone !== undefined && showsZone(actor.policies, target);
-  const decision = shown ? ({ allowed: true } as const) : decide(actor.policies, area, level, target);
+  const shown = area === 'zone' && level === 'read' && target.zone !== undefined && showsZone(actor, target);
+  const decision = shown ? ({ allowed: true } as const) : decide(actor, area, level, target);
   if (!decision.allowed) throw accountFailure('outOfScope');
   return decision.records ? { ...actor, recordScopes: decision.records } : actor;
 }
 
-/** Throws 403 unless the actor's policies allow the action without restricting it to records. */
+/** Throws 403 unless the actor may do this without being restricted to records. */
 export function requirePermission(actor: Actor, area: Area, level: Level, target: Target): void {
   if (permitted(actor, area, level, target).recordScopes) throw accountFailure('outOfScope');
 }
 
-/** Throws 403 unless the actor's policies allow the action on anything at all. */
-export function requireAnywhere({ policies }: Actor, area: Area, level: Level): void {
-  if (policies && !decideAnywhere(policies, area, level).allowed) throw accountFailure('outOfScope');
+/** Throws 403 unless the actor may do this with anything at all. */
+export function requireAnywhere(actor: Actor, area: Area, level: Level): void {
+  if (!decideAnywhere(actor, area, level).allowed) throw accountFailure('outOfScope');
 }
 
 /**
  * Whether the actor may read every record of a zone that it sees. Who may read some of them must not learn about the others.
  */
-export function readsAllRecords({ policies }: Actor, target: Target): boolean {
-  if (!policies) return true;
-  const decision = decide(policies, 'dns', 'read', target);
+export function readsAllRecords(actor: Actor, target: Target): boolean {
+  const decision = decide(actor, 'dns', 'read', target);
   return decision.allowed && !decision.records;
+}
+
+/** Throws 403 unless the actor may pass this on: nobody gives what they do not have. */
+export function requireGivable(actor: Actor, area: Area, level: Level, target: Target): void {
+  if (!mayGive(actor, area, level, target)) throw accountFailure('outOfScope');
 }
 
 /** Throws 403 unless the actor may see and change records with this name (lower-case FQDN) and type (mnemonic). */
@@ -85,14 +80,14 @@ export function requireRecord({ recordScopes }: Actor, name: string, type: strin
 
 /** Whether the actor may add zones to an account. A credential for certain zones cannot add others. */
 export function mayAddZones(actor: Actor, accountId: string): boolean {
-  if (!actor.policies) return actor.zoneIds === undefined;
-  const decision = decide(actor.policies, 'zone', 'write', { account: accountId, zone: '*' });
+  if (!actor.policies && actor.zoneIds !== undefined) return false;
+  const decision = decide(actor, 'zone', 'write', { account: accountId, zone: '*' });
   return decision.allowed && !decision.records;
 }
 
 /** Throws 403 unless the actor may add zones to one of its accounts at least. */
 export function requireMayAddZones(actor: Actor): void {
-  if (actor.policies && !actor.accountIds.some((id) => mayAddZones(actor, id))) throw accountFailure('outOfScope');
+  if (isRestricted(actor) && !actor.accountIds.some((id) => mayAddZones(actor, id))) throw accountFailure('outOfScope');
 }
 
 /** Whether buckets of accounts are the actor's business at all: a credential for zones has none. */

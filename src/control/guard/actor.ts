@@ -1,5 +1,6 @@
 /** Who makes a request. */
 import type { Policy, RecordScope } from './permissions.js';
+import type { Grant } from './roles.js';
 
 /** The originator of a request. Identifiers are 32 lower-case hexadecimal digits. */
 export interface Actor {
@@ -18,6 +19,13 @@ export interface Actor {
   readonly readOnly: boolean;
   /** The permissions from a token's policies; undefined: all permissions of its user. */
   readonly policies?: readonly Policy[];
+  /**
+   * What the roles and policies of its user give now, by account, for accounts in which they do not give everything. A credential of
+   * the user does what both it and these allow.
+   */
+  readonly grants?: Readonly<Record<string, readonly Grant[]>>;
+  /** The zones that its user sees in accounts of `grants`, where it is not all or none that the account has. */
+  readonly zonesIn?: Readonly<Record<string, readonly string[]>>;
   /** Restricts this request to records in one of these scopes. */
   readonly recordScopes?: readonly RecordScope[];
   /** The credential of the request; undefined for the operator. */

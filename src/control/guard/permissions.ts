@@ -12,6 +12,9 @@ export const AREAS = [
   'certificates',
   'loadBalancers',
   'account',
+  'accountName',
+  'members',
+  'audit',
   'accountTokens',
   'loadBalancing',
   'buckets',
@@ -75,6 +78,9 @@ const group = (
   ...areas: readonly Area[]
 ): PermissionGroup => ({ id, name, scope, level, areas });
 
+/** Who may use the settings of an account also may use its members and its audit log, as at v4. */
+const ACCOUNT_AREAS = ['account', 'accountName', 'members', 'audit'] as const;
+
 /** The permission to change records. */
 export const DNS_WRITE = '4755a26eedb94da69e1066d98aa820be';
 
@@ -90,8 +96,8 @@ export const PERMISSION_GROUPS: readonly PermissionGroup[] = [
   group('c03055bc037c4ea9afb9a9f104b7b721', 'SSL and Certificates Write', 'zone', 'write', 'certificates'),
   group('e9a975f628014f1d85b723993116f7d5', 'Load Balancers Read', 'zone', 'read', 'loadBalancers'),
   group('6d7f2f5f5b1d4a0e9081fdc98d432fd1', 'Load Balancers Write', 'zone', 'write', 'loadBalancers'),
-  group('c1fde68c7bcc44588cbb6ddbc16d6480', 'Account Settings Read', 'account', 'read', 'account'),
-  group('1af1fa2adc104452b74a9a3364202f20', 'Account Settings Write', 'account', 'write', 'account'),
+  group('c1fde68c7bcc44588cbb6ddbc16d6480', 'Account Settings Read', 'account', 'read', ...ACCOUNT_AREAS),
+  group('1af1fa2adc104452b74a9a3364202f20', 'Account Settings Write', 'account', 'write', ...ACCOUNT_AREAS),
   group('eb56a6953c034b9d97dd838155666f06', 'Account API Tokens Read', 'account', 'read', 'accountTokens'),
   group('5bc3f8b21c554832afc660159ab75fa4', 'Account API Tokens Write', 'account', 'write', 'accountTokens'),
   group(
@@ -226,14 +232,15 @@ export function policiesForZones(zoneIds: readonly string[], readOnly: boolean):
   return [{ id: '', effect: 'allow', groups, resources }];
 }
 
-const ZONE_AREAS = [
+/** The areas of which a zone is the subject. */
+export const ZONE_AREAS: readonly Area[] = [
   'zone',
   'dns',
   'zoneSettings',
   'cachePurge',
   'certificates',
   'loadBalancers',
-] as const satisfies readonly Area[];
+];
 
 /** Whether policies allow anything on a zone: it then appears in lists, and the zone object itself may be read. */
 export function showsZone(policies: readonly Policy[], target: Target): boolean {

@@ -3,7 +3,7 @@ import { toHex } from '../../base/bytes.js';
 import { findAccount } from '../../store/access/accounts.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { type Asked, accountIdOf, maySeeAccount, maySeeZone, readsAllRecords } from './access.js';
-import { decide } from './permissions.js';
+import { decide } from './decision.js';
 
 /** Identifiers of zones by their store numbers, for those that the caller may see; looked up once for each. */
 export interface VisibleZones {
@@ -44,5 +44,5 @@ function visibleId({ store, actor }: Asked, seq: number): string | undefined {
 export function readsAccount({ store, actor }: Asked, seq: number): boolean {
   const id = toHex(findAccount(store, seq)!.id);
   if (!maySeeAccount(actor, id) || actor.zoneIds !== undefined) return false;
-  return !actor.policies || decide(actor.policies, 'account', 'read', { account: id }).allowed;
+  return decide(actor, 'account', 'read', { account: id }).allowed;
 }

@@ -5,6 +5,9 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 export const EVENT_KINDS = [
   ...(['account.create', 'account.edit', 'account.delete', 'account.dns_settings', 'account_quota.edit'] as const),
   ...(['user.create', 'user.edit', 'membership.create', 'hostname_allowance.edit'] as const),
+  ...(['member.invite', 'member.add', 'member.accept', 'member.reject', 'member.edit', 'member.remove'] as const),
+  ...(['resource_group.create', 'resource_group.edit', 'resource_group.delete'] as const),
+  ...(['user_group.create', 'user_group.edit', 'user_group.delete'] as const),
   ...(['key.create', 'key.edit', 'key.roll', 'key.revoke', 'sign_in.refuse'] as const),
   ...(['session.create', 'session.confirm', 'session.delete', 'login_link.create', 'user_link.create'] as const),
   ...(['passkey.edit', 'passkey.delete', 'passkey.clone', 'recovery_codes.create', 'recovery_code.use'] as const),

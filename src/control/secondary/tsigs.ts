@@ -16,7 +16,8 @@ import {
 import type { Vault } from '../../vault/vault.js';
 import { type PolicyInput, readPolicies } from '../access/policy.js';
 import { parseId, requireAccount } from '../guard/access.js';
-import { DNS_WRITE, decide, findPermissionGroup, type Policy } from '../guard/permissions.js';
+import { decide } from '../guard/decision.js';
+import { DNS_WRITE, findPermissionGroup, type Policy } from '../guard/permissions.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
@@ -166,8 +167,7 @@ function refuseTwice(store: Store, account: number, keyName: Uint8Array, name: s
 }
 
 function itemOf(ctx: Context, { vault }: SecondaryServices, accountId: string, row: TsigKeyRow): TsigItem {
-  const { policies, readOnly } = ctx.actor;
-  const mayWrite = !readOnly && (!policies || decide(policies, 'account', 'write', { account: accountId }).allowed);
+  const mayWrite = !ctx.actor.readOnly && decide(ctx.actor, 'account', 'write', { account: accountId }).allowed;
   const secret = mayWrite ? toBase64(vault.open(TSIG_SECRETS, row.id, row.secret)) : '';
   return { id: toHex(row.id), name: row.name, algo: row.algorithm, secret, policies: updatePoliciesOf(row) };
 }

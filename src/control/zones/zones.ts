@@ -13,6 +13,7 @@ import {
   type NameOperator,
   selectZones,
   type ZoneOrder,
+  type ZoneSelection,
 } from '../../store/zones/query.js';
 import {
   findZone,
@@ -25,6 +26,7 @@ import {
 } from '../../store/zones/zones.js';
 import { dropCertificatesOfZone } from '../certificates/drop.js';
 import { accountIdOf, chooseAccount, maySeeZone, parseId, requireZone } from '../guard/access.js';
+import type { Actor } from '../guard/actor.js';
 import { commit, commitAndRead, type Draft } from '../kernel/commit.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
 import { planRemoval } from '../kernel/unused-records.js';
@@ -81,7 +83,7 @@ export async function listZones(ctx: Context, query: ZoneQuery): Promise<Page<Zo
   const { actor } = ctx;
   return ctx.store.snapshot(() => {
     const { rows, total } = selectZones(ctx.store, {
-      accounts: actor.superAdministrator ? undefined : actor.accountIds.flatMap((id) => parseId(id) ?? []),
+      ...visibleIn(actor),
       zones: actor.zoneIds?.flatMap((id) => parseId(id) ?? []),
       types: query.types ?? LISTED_TYPES,
       match: query.match ?? 'all',
@@ -93,6 +95,18 @@ export async function listZones(ctx: Context, query: ZoneQuery): Promise<Page<Zo
     });
     return { items: rows.map((row) => zoneItem(ctx, row)), page, perPage, totalCount: total };
   });
+}
+
+/** Accounts of which the actor sees all zones, and zones that it sees besides. */
+function visibleIn({
+  superAdministrator,
+  accountIds,
+  zonesIn = {},
+}: Actor): Pick<ZoneSelection, 'accounts' | 'besides'> {
+  if (superAdministrator) return { accounts: undefined };
+  const octets = (ids: readonly string[]): Uint8Array[] => ids.flatMap((id) => parseId(id) ?? []);
+  const besides = accountIds.flatMap((id) => zonesIn[id] ?? []);
+  return { accounts: octets(accountIds.filter((id) => !zonesIn[id])), besides: octets(besides) };
 }
 
 function conditionsOf(query: ZoneQuery): Condition[] {

@@ -22,12 +22,13 @@ const statements = perStore((store) => ({
   insert: store.prepare<[seq: number | null, id: Uint8Array, name: string, type: string, createdAt: number]>(
     'INSERT INTO accounts (seq, id, name, type, created_at) VALUES (?, ?, ?, ?, ?)',
   ),
-  enforce: store.prepare<[enforced: number, seq: number]>('UPDATE accounts SET enforce_twofactor = ? WHERE seq = ?'),
   enforced: store.prepareTuples<[user: number], [1]>(
     `SELECT 1 FROM memberships m JOIN accounts a ON a.seq = m.account
-     WHERE m.user = ? AND a.enforce_twofactor = 1 LIMIT 1`,
+     WHERE m.user = ? AND m.status = 'accepted' AND a.enforce_twofactor = 1 LIMIT 1`,
   ),
-  rename: store.prepare<[name: string, seq: number]>('UPDATE accounts SET name = ? WHERE seq = ?'),
+  update: store.prepare<[name: string, enforced: number, seq: number]>(
+    'UPDATE accounts SET name = ?, enforce_twofactor = ? WHERE seq = ?',
+  ),
   remove: store.prepare<[seq: number]>('DELETE FROM accounts WHERE seq = ?'),
 }));
 
@@ -51,8 +52,8 @@ export function insertAccount(store: Store, { id, name, type, created_at }: NewA
   return statements(store).insert.run(seq, id, name, type, created_at).lastInsertRowid;
 }
 
-export function renameAccount(store: Store, seq: number, name: string): void {
-  statements(store).rename.run(name, seq);
+export function updateAccount(store: Store, { seq, name, enforce_twofactor }: AccountRow): void {
+  statements(store).update.run(name, enforce_twofactor, seq);
 }
 
 /** Whether any account of a user (store number) requires a second factor. */

@@ -21,6 +21,8 @@ export type ZoneOrder = 'name' | 'status' | 'account.id' | 'account.name' | 'pla
 export interface ZoneSelection {
   /** Accounts whose zones the actor may see; undefined = all. */
   readonly accounts: readonly Uint8Array[] | undefined;
+  /** Zones of other accounts that are searched too. */
+  readonly besides?: readonly Uint8Array[];
   /** Zones that the actor may see; undefined = all. */
   readonly zones: readonly Uint8Array[] | undefined;
   readonly types: readonly ZoneType[];
@@ -46,9 +48,12 @@ const ORDER_COLUMNS: Readonly<Record<ZoneOrder, string>> = {
 
 export function selectZones(store: Store, selection: ZoneSelection): { rows: ZoneRow[]; total: number } {
   defineTextFunctions(store);
-  const { accounts, zones, types, match, conditions, order, direction, limit, offset } = selection;
+  const { accounts, besides = [], zones, types, match, conditions, order, direction, limit, offset } = selection;
   const all: Condition[] = [matchAnyOf('z.type', types)];
-  if (accounts) all.push(inAccounts(matchIds('id', accounts)));
+  if (accounts) {
+    const own = inAccounts(matchIds('id', accounts));
+    all.push(besides.length === 0 ? own : joinConditions('any', [own, matchIds('z.id', besides)]));
+  }
   if (zones) all.push(matchIds('z.id', zones));
   if (conditions.length > 0) all.push(joinConditions(match, conditions));
   const { sql, params } = joinConditions('all', all);

@@ -6,12 +6,12 @@ import {
   getAccount,
   getUser,
   listAccounts,
-  listMemberships,
 } from '../../../src/control/access/accounts.js';
 import { authenticateKey, authenticateToken } from '../../../src/control/access/authentication.js';
 import { createKey, ensureFirstAdministrator, listKeys, revokeKey } from '../../../src/control/access/keys.js';
 import { importZone } from '../../../src/control/imports/zone.js';
 import type { Context } from '../../../src/control/kernel/context.js';
+import { listMemberships } from '../../../src/control/people/memberships.js';
 import { createRecord } from '../../../src/control/records/records.js';
 import { checkActivation } from '../../../src/control/zones/activation.js';
 import { editDnsSettings, getDnsSettings } from '../../../src/control/zones/dns-settings.js';

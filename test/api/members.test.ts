@@ -1,0 +1,214 @@
+/** Members, roles, groups and invitations over HTTP: the forms of v4, and what strangers could try. */
+import t, { type Test } from 'tap';
+import { createAccount } from '../../src/control/access/accounts.js';
+import { install } from './installation.js';
+
+const SUPER = '33666b9c79b9a5273fc7344ff42f953d';
+const ADMIN = '05784afa30c1afe1440e79d9351c7430';
+const READ_ONLY = 'f2b20eaa1a5d4af42b53ac16238c99c7';
+const DNS = '069fe803647ed3609e93d041d5df6050';
+const DOMAIN_DNS = '132c52e7e6654b999c183cfcbafd37d7';
+
+/** An account «Team» with a head who manages it by a token, and further users with tokens of their own. */
+async function team(t: Test) {
+  const world = await install(t);
+  const { operator, token, call } = world;
+  const { id: account } = await createAccount(operator, { name: 'Team', members: ['head@example.org'] });
+  await createAccount(operator, { name: 'Elsewhere', members: ['stranger@example.org', 'Äda@example.org'] });
+  const head = await token({ email: 'head@example.org', name: 'head' });
+  const stranger = await token({ email: 'stranger@example.org', name: 'stranger' });
+  const as =
+    (headers: Record<string, string>) =>
+    // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
+    async (method: 'GET', path: string, body?: unknown): Promise<any> => {
+      const { status, json } = await call(method, path.replace('~', `/accounts/${account}`), body, { headers });
+      return { status, ...json };
+    };
+  const zone = async (name: string): Promise<string> =>
+    (await as(head)('POST' as 'GET', '/zones', { name, account: { id: account } })).result.id;
+  return { ...world, account, head: as(head), stranger: as(stranger), as, zone };
+}
+
+type Method = 'GET';
+const [POST, PUT, PATCH, DELETE] = ['POST', 'PUT', 'PATCH', 'DELETE'] as unknown as readonly Method[] as [
+  Method,
+  Method,
+  Method,
+  Method,
+];
+
+t.test('an invitation, its answer, and what the member may do then', async (t) => {
+  const { head, stranger, zone, clock, misfits } = await team(t);
+  const shop = await zone('shop.test');
+  const made = await head(POST, '~/members', { email: 'Stranger@example.org', roles: [DNS], status: 'pending' });
+  t.match(made, { status: 200, result: { status: 'pending', roles: [{ id: DNS, name: 'DNS' }], policies: [] } });
+  t.equal(made.result.user.id, undefined, 'nobody learns by inviting who somebody is');
+  t.match(made.result.user, { email: 'stranger@example.org', first_name: null });
+  const again = await head(POST, '~/members', { email: 'stranger@EXAMPLE.org', roles: [DNS] });
+  t.match(again, {
+    status: 400,
+    errors: [{ code: 1003, message: 'Member with specified email address already exists' }],
+  });
+  t.match(await stranger('GET', `/zones/${shop}`), { status: 404 }, 'an open invitation gives nothing');
+  t.match(await stranger('GET', '/memberships?status=pending'), {
+    result: [{ id: made.result.id, status: 'pending', roles: ['DNS'], account: { name: 'Team' } }],
+  });
+  const [invite] = (await stranger('GET', '/user/invites')).result;
+  t.match(invite, { status: 'pending', organization_name: 'Team', invited_by: 'head@example.org', roles: ['DNS'] });
+  t.match(await head(PATCH, `/user/invites/${invite.id}`, { status: 'accepted' }), {
+    status: 404,
+    errors: [{ code: 1003 }],
+  });
+  t.match(await head(PUT, `/memberships/${made.result.id}`, { status: 'accepted' }), { status: 404 });
+  t.match(await stranger(PATCH, `/user/invites/${invite.id}`, { status: 'accepted' }), {
+    result: { status: 'accepted' },
+  });
+  t.match(await stranger(PATCH, `/user/invites/${invite.id}`, { status: 'accepted' }), { status: 400 });
+  const record = { type: 'A', name: 'www', content: '192.0.2.1' };
+  t.match(await stranger(POST, `/zones/${shop}/dns_records`, record), { status: 200 });
+  t.match(await stranger(DELETE, `/zones/${shop}`), { status: 403, errors: [{ code: 10000 }] });
+  t.match(await stranger('GET', '~/members'), { status: 403 });
+  t.match(await stranger('GET', '~/tokens'), { status: 403 });
+  t.match(await stranger('GET', '~'), { status: 200, result: { name: 'Team' } });
+  t.match(await stranger('GET', '/zones?per_page=50'), { result: [{ name: 'shop.test' }] });
+  t.match(await head('GET', `~/members/${made.result.id}`), {
+    result: { status: 'accepted', invite: null, user: { two_factor_authentication_enabled: false } },
+  });
+  t.match(await head(DELETE, `~/members/${made.result.id}`), { result: { id: made.result.id } });
+  t.match(await stranger('GET', `/zones/${shop}`), { status: 404 });
+  t.match(await stranger('GET', '~'), { status: 403 });
+
+  const second = (await head(POST, '~/members', { email: 'new@example.org', roles: [DNS] })).result;
+  clock.advance(7 * 24 * 3_600_000 + 1000);
+  t.match(await head('GET', `~/members/${second.id}`), { result: { status: 'pending', invite: { expired: true } } });
+  const renewed = (await head(POST, '~/members', { email: 'new@example.org', roles: [READ_ONLY] })).result;
+  t.equal(renewed.id, second.id, 'the member stays, the invitation is new');
+  t.match(renewed, { invite: { expired: false }, roles: [{ id: READ_ONLY }] });
+  t.strictSame(misfits, []);
+});
+
+t.test('what is refused', async (t) => {
+  const { head, as, token, misfits, account } = await team(t);
+  const refused = async (body: unknown, code: number): Promise<void> => {
+    const { status, errors } = await head(POST, '~/members', body);
+    t.match([status, errors?.[0].code], [400, code], JSON.stringify(body));
+  };
+  await refused({ email: 'a@example.org' }, 1001);
+  await refused({ email: 'a@example.org', roles: [] }, 1001);
+  await refused({ email: 'a@example.org', roles: ['0'.repeat(32)] }, 1001);
+  await refused({ email: 'a@example.org', roles: [DOMAIN_DNS] }, 1001);
+  await refused({ email: 'a\r\nBcc: b@example.org', roles: [DNS] }, 1001);
+  await refused({ email: 'a\u202e@example.org', roles: [DNS] }, 1001);
+  await refused({ email: 'no address', roles: [DNS] }, 1001);
+  t.match(await head('GET', `~/members/${'0'.repeat(32)}`), { status: 404, errors: [{ code: 1003 }] });
+  t.match(await head('GET', `~/roles/${'0'.repeat(32)}`), { status: 404, errors: [{ code: 1004 }] });
+  const [own] = (await head('GET', '~/members')).result;
+  const last = { status: 400, errors: [{ code: 1004, message: 'The account needs a super administrator.' }] };
+  t.match(await head(DELETE, `~/members/${own.id}`), last);
+  t.match(await head(PUT, `~/members/${own.id}`, { roles: [{ id: ADMIN }] }), last);
+  t.match(await head(DELETE, `/memberships/${own.id}`), last);
+  t.match(await head(PUT, `/memberships/${own.id}`, { status: 'rejected' }), last);
+  t.match(await head(POST, '~/members', { email: 'new@example.org', roles: [SUPER], status: 'accepted' }), {
+    result: { status: 'pending' },
+  });
+  t.match(await head(DELETE, `~/members/${own.id}`), last, 'one who has not accepted does not count');
+  const bob = await head(POST, '~/members', { email: 'stranger@example.org', roles: [SUPER], status: 'accepted' });
+  t.match(bob, { result: { status: 'accepted' } }, 'somebody who is known may be added at once');
+  t.match(await head(PUT, `~/members/${own.id}`, { roles: [{ id: ADMIN }] }), { status: 200 });
+  t.match(await head(POST, '~/members', { email: 'b@example.org', roles: [DNS] }), { status: 403 }, 'not any more');
+  const limited = await token({
+    email: 'stranger@example.org',
+    policies: [
+      {
+        effect: 'allow',
+        permission_groups: [{ id: '1af1fa2adc104452b74a9a3364202f20' }],
+        resources: { [`com.cloudflare.api.account.${account}`]: '*' },
+      },
+    ],
+  });
+  t.match(await as(limited)('GET', '~/members'), { status: 200 });
+  t.match(await as(limited)(POST, '~/members', { email: 'c@example.org', roles: [DNS] }), { status: 403 });
+  t.match(await as(limited)(DELETE, `~/members/${own.id}`), { status: 403 }, 'nobody takes what they do not have');
+  t.match(
+    await as(limited)(POST, '~/members', { email: 'c@example.org', roles: ['5c35d2bf3a545e6b7560b826c0d23c39'] }),
+    {
+      status: 200,
+    },
+  );
+  const reading = await token({ email: 'stranger@example.org', readOnly: true });
+  const listed = (await as(reading)('GET', '~/members')).result;
+  t.ok(listed.every(({ user }: { user: object }) => !('two_factor_authentication_enabled' in user)));
+  t.strictSame(misfits, []);
+});
+
+t.test('addresses are compared without regard to case and composition', async (t) => {
+  const { head, as, token } = await team(t);
+  await head(POST, '~/members', { email: 'A\u0308DA@example.org', roles: [DNS] });
+  const ada = await token({ email: 'äda@example.org' });
+  t.match(await as(ada)('GET', '/user/invites'), { result: [{ invited_member_email: 'äda@example.org' }] });
+  t.match(await head(POST, '~/members', { email: 'ÄDA@EXAMPLE.org', roles: [DNS] }), { errors: [{ code: 1003 }] });
+});
+
+t.test('policies, resource groups and user groups', async (t) => {
+  const { head, stranger, zone, account, misfits } = await team(t);
+  const [one, two] = [await zone('one.test'), await zone('two.test')];
+  const scope = (...keys: string[]) => ({
+    key: `com.cloudflare.api.account.${account}`,
+    objects: keys.map((key) => ({ key: key === '*' ? key : `com.cloudflare.api.account.zone.${key}` })),
+  });
+  const group = (await head(POST, '~/iam/resource_groups', { name: 'One', scope: scope(one) })).result;
+  t.match(await head(POST, '~/iam/resource_groups', { name: 'Bad', scope: scope('0'.repeat(32)) }), { status: 400 });
+  const policy = (access: string) => ({
+    access,
+    permission_groups: [{ id: DOMAIN_DNS, name: 'Domain DNS' }],
+    resource_groups: [{ id: group.id }],
+  });
+  const body = { email: 'stranger@example.org', roles: [SUPER], policies: [policy('allow')], status: 'accepted' };
+  const member = (await head(POST, '~/members', body)).result;
+  t.match(member, { roles: [], policies: [{ access: 'allow', resource_groups: [{ name: 'One' }] }] }, 'policies count');
+  t.match(await stranger('GET', '/zones?per_page=50'), { result: [{ id: one }], result_info: { total_count: 1 } });
+  t.match(await stranger('GET', `/zones/${one}/dns_records`), { status: 200 });
+  t.match(await stranger('GET', `/zones/${two}`), { status: 404 });
+  t.match(await stranger('GET', `/zones/${two}/dns_records`), { status: 404 });
+  t.match(await stranger(POST, '/zones', { name: 'three.test', account: { id: account } }), { status: 403 });
+
+  const unchanged = (await head(PUT, `~/members/${member.id}`, { policies: [policy('allow')], status: 'pending' }))
+    .result;
+  t.strictSame(
+    { ...unchanged, last_active_on: null },
+    member,
+    'the identifier of a policy stays, and so does the status',
+  );
+  t.match(await head(DELETE, `~/iam/resource_groups/${group.id}`), { status: 400 });
+  const group2 = (await head(POST, '~/iam/resource_groups', { name: 'All', scope: scope('*') })).result;
+  const widened = await head(PUT, `~/iam/resource_groups/${group.id}`, { name: 'Both', scope: scope(one, two) });
+  t.match(widened, { result: { name: 'Both', scope: { objects: [{}, {}] } } });
+  t.match(await stranger('GET', `/zones/${two}/dns_records`), { status: 200 });
+  t.match(await head(DELETE, `/zones/${two}`), { status: 200 });
+  t.match(await head('GET', `~/iam/resource_groups/${group.id}`), {
+    result: { scope: { objects: [{ key: /.{32}$/ }] } },
+  });
+  t.match(await head(DELETE, `/zones/${one}`), { status: 200 });
+  t.match((await head('GET', `~/iam/resource_groups/${group.id}`)).result.scope.objects, []);
+  const three = await zone('three.test');
+  t.match(await stranger('GET', `/zones/${three}`), { status: 404 }, 'an empty group grants nothing');
+
+  const editors = (
+    await head(POST, '~/iam/user_groups', {
+      name: 'Editors',
+      policies: [{ access: 'allow', permission_groups: [{ id: DNS }], resource_groups: [{ id: group2.id }] }],
+    })
+  ).result;
+  t.match(await head(POST, `~/iam/user_groups/${editors.id}/members`, [{ id: member.id }]), {
+    result: [{ email: 'stranger@example.org', status: 'accepted' }],
+  });
+  t.match(await stranger('GET', `/zones/${three}/dns_records`), { status: 200 }, 'own and shared policies add up');
+  t.match(await head(PUT, `~/iam/user_groups/${editors.id}/members`, []), { result: [] });
+  t.match(await stranger('GET', `/zones/${three}`), { status: 404 });
+  t.match(await head('GET', `~/iam/user_groups/${editors.id}`), { result: { name: 'Editors', policies: [{}] } });
+  t.match(await head('GET', '~/iam/permission_groups?label=domain_dns'), { result: [{ id: DOMAIN_DNS }] });
+  t.match(await head('GET', `~/iam/permission_groups/${DNS}`), { result: { name: 'DNS' } });
+  t.match(await head('GET', '~/roles?per_page=50'), { result_info: { total_count: 12 } });
+  t.match(await stranger('GET', '~/iam/user_groups'), { status: 403 });
+  t.strictSame(misfits, []);
+});
