@@ -5,8 +5,7 @@ export default {
   entry: [
     'src/roles/child.ts!',
     // Rooms that are complete before what uses them.
-    'src/expressions/compile.ts!',
-    'src/steering/*.ts!',
+    'src/location/networks.ts!',
     'test/**/*.test.ts',
     // Programs that tests start.
     'test/**/*-child.ts',

@@ -8,6 +8,7 @@ import { Class, Ede, Opcode, Rcode, Type } from '../dns/codes.js';
 import { bodyAt, Control, NEGATIVE_SOA, RRsetWord, viewOf, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import { writeAdditional } from './additional.js';
+import { beginBalance } from './balance/choose.js';
 import { answerChaos } from './chaos.js';
 import { Cookie, judgeCookie } from './cookie.js';
 import { Lack } from './made.js';
@@ -20,7 +21,7 @@ import { hashSearch, type Search } from './search.js';
 import { mayDeferDatagram } from './signing-time.js';
 import { solve } from './solve.js';
 import { createEngineState, type Engine, type EngineSettings } from './state.js';
-import { type Answer, type Client, DEFERRED, Transport } from './transport.js';
+import { type Answer, type Client, DEFERRED, NO_CLIENT, Transport } from './transport.js';
 import { writeUnknownKey } from './tsig.js';
 
 /** An engine that answers from `image`. Transports call the returned function. */
@@ -67,6 +68,7 @@ function answerOnce(
   engine.search.zone = 0;
   engine.search.zoneRecord = 0;
   engine.search.lack = Lack.nothing;
+  beginBalance(engine.search.balance, client ?? NO_CLIENT);
   if (query.cookieLength !== 0 && client !== undefined) takeCookie(engine, client);
   resetResponse(query, response, out, at);
   response.rcode = status;

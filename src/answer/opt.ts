@@ -3,6 +3,7 @@
 import { EdnsOption, Rcode, Type } from '../dns/codes.js';
 import { DenialKind, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
+import { subnetOptionLength, writeSubnet } from './balance/client-subnet.js';
 import { CLIENT_COOKIE_LENGTH, Cookie, SERVER_COOKIE_LENGTH, writeCookies } from './cookie.js';
 import type { Engine } from './state.js';
 import { Transport } from './transport.js';
@@ -21,8 +22,8 @@ const PADDING_BLOCK = 468;
 
 /** Octets to reserve for OPT while sections are written. EDE is not counted, because only short answers have it. */
 export function optLength(engine: Engine): number {
-  const { query, identity } = engine;
-  let length = OPT_HEADER;
+  const { query, identity, search } = engine;
+  let length = OPT_HEADER + subnetOptionLength(query, search.balance.subnet);
   if (query.wantsNsid && identity.length > 0) length += OPTION_HEADER + identity.length;
   if (engine.cookie !== Cookie.none) length += COOKIES_LENGTH;
   if (query.wantsZoneVersion) length += ZONE_VERSION_LENGTH;
@@ -101,6 +102,7 @@ function writeOptions(engine: Engine, image: ImageReader, from: number): number 
     out[at++] = response.extendedError >>> 8;
     out[at++] = response.extendedError;
   }
+  at = writeSubnet(query, engine.search.balance.subnet, out, at);
   return query.wantsPadding ? writePadding(engine, at) : at;
 }
 

@@ -57,6 +57,9 @@ export interface Query {
   /** Offset of the COOKIE option's data, and its octets: 8 or 16 to 40, 0 if none (RFC 7873 §4). */
   cookieAt: number;
   cookieLength: number;
+  /** Offset of the data of the client subnet (RFC 7871 §6), and its octets; -1 if none. */
+  subnetAt: number;
+  subnetLength: number;
   /** Offset of the TSIG record, 0 if none. */
   tsigAt: number;
 }
@@ -91,6 +94,8 @@ export function createQuery(): Query {
     wantsPadding: false,
     cookieAt: 0,
     cookieLength: 0,
+    subnetAt: 0,
+    subnetLength: -1,
     tsigAt: 0,
   };
 }
@@ -114,6 +119,7 @@ export function parseQuery(query: Query, request: Uint8Array, start: number, len
   query.wantsKeepalive = false;
   query.wantsPadding = false;
   query.cookieLength = 0;
+  query.subnetLength = -1;
   query.tsigAt = 0;
   query.ednsSize = 512;
   if (length < HEADER_LENGTH) return DROP;
@@ -235,6 +241,12 @@ function parseOpt(query: Query, fixed: number, rdata: number, end: number): numb
       if (query.cookieLength === 0) {
         query.cookieAt = at + 4;
         query.cookieLength = length;
+      }
+    } else if (code === EdnsOption.clientSubnet) {
+      // It is read where an answer depends on it. Only the first of several counts.
+      if (query.subnetLength < 0) {
+        query.subnetAt = at + 4;
+        query.subnetLength = length;
       }
     } else noteOption(query, code, length);
     at += 4 + length;

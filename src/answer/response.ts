@@ -128,6 +128,11 @@ export function putOwners(out: Uint8Array, from: number, end: number, ownerAt: n
   for (let at = from; at < end; at += lengthOfRR(out, at)) putPointer(out, at, ownerAt);
 }
 
+/** Sets the TTL of each RR from a position of the message on. */
+export function putTtls({ bytes, view, base, at: end }: Response, from: number, ttl: number): void {
+  for (let at = base + from; at < base + end; at += lengthOfRR(bytes, at)) view.setUint32(at + 6, ttl);
+}
+
 /** Octets of an RR whose owner is a pointer. */
 function lengthOfRR(bytes: Uint8Array, at: number): number {
   return 12 + ((bytes[at + 10]! << 8) | bytes[at + 11]!);

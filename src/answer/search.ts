@@ -2,6 +2,7 @@
 // hot
 import { hashLabel } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
+import type { Balance } from './balance/choose.js';
 import type { MadeRecords, MadeTable } from './made.js';
 import type { Query } from './query.js';
 
@@ -64,6 +65,8 @@ export interface Search {
   enclosers: Int32Array;
   /** Records that were signed for answers of this engine (compact.ts); undefined: none are. */
   readonly made: MadeTable | undefined;
+  /** How load balancers choose. */
+  readonly balance: Balance;
   /** Those of them that are owed next. */
   owed: MadeRecords | undefined;
   /** A Lack code: what has to be made before the query can be answered, and the node or RRset that it is about. */
@@ -72,7 +75,7 @@ export interface Search {
 }
 
 /** A search that starts with the question's name and works in the same memory. */
-export function createSearch(query: Query, made?: MadeTable): Search {
+export function createSearch(query: Query, balance: Balance, made?: MadeTable): Search {
   return {
     name: query.name,
     nameView: query.nameView,
@@ -101,6 +104,7 @@ export function createSearch(query: Query, made?: MadeTable): Search {
     hashed: 0,
     enclosers: new Int32Array(ENCLOSER_WORDS << (32 - ENCLOSERS_SHIFT)),
     made,
+    balance,
     owed: undefined,
     lack: 0,
     lackSubject: 0,

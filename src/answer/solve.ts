@@ -23,6 +23,7 @@ import {
   ZoneWord,
 } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
+import { changedTtl, chooseAnswer } from './balance/choose.js';
 import { writeExpanded, writeOwed } from './compact.js';
 import {
   proveExpansion,
@@ -33,11 +34,13 @@ import {
   resetProofs,
   writeProofs,
 } from './denial.js';
+import { copyPrefix, leadsIntoZone } from './dname.js';
 import { Lack } from './made.js';
 import type { Query } from './query.js';
 import {
   firstTarget,
   putPointer,
+  putTtls,
   type Response,
   skipLabels,
   truncate,
@@ -174,12 +177,14 @@ function answerNode(
   isWildcard: boolean,
 ): number {
   if (query.type === Type.rrsig && answerSignatures(search, response, image, node, isWildcard)) return DONE;
-  const rrset = query.type === Type.any ? anyRRset(image, node) : image.findRRset(node, query.type);
+  const rrset = findAnswer(query, search, response, image, node);
   if (rrset !== 0) {
+    const start = response.at;
     if (isWildcard) proveExpansion(search, image, locatedLabels);
-    writeAnswer(response, image, rrset, search.at, true);
-    return DONE;
+    if (!writeAnswer(response, image, rrset, search.at, true) || search.balance.count === 0) return DONE;
+    return finishChosen(search, response, image, start);
   }
+  if (response.rcode === Rcode.formErr) return DONE;
   if (nodeFlags(image.words, node) & Flag.cname && query.type !== Type.any) {
     const alias = image.findRRset(node, Type.cname);
     const start = response.at;
@@ -199,12 +204,14 @@ function answerExpanded(query: Query, search: Search, response: Response, image:
   if (query.type === Type.rrsig && answerSignatures(search, response, image, node, false)) return DONE;
   // Its own NSEC record is about another name.
   const isOther = query.type === Type.nsec;
-  const rrset = query.type === Type.any ? anyRRset(image, node) : isOther ? 0 : image.findRRset(node, query.type);
+  const rrset = isOther ? 0 : findAnswer(query, search, response, image, node);
   const start = response.at;
   if (rrset !== 0) {
-    if (writeExpanded(search, response, image, rrset)) noteTargets(response, image, rrset, start);
-    return DONE;
+    if (!writeExpanded(search, response, image, rrset)) return DONE;
+    noteTargets(response, image, rrset, start);
+    return search.balance.count === 0 ? DONE : finishChosen(search, response, image, start);
   }
+  if (response.rcode === Rcode.formErr) return DONE;
   if (nodeFlags(image.words, node) & Flag.cname && query.type !== Type.any && !isOther) {
     const alias = image.findRRset(node, Type.cname);
     if (!writeExpanded(search, response, image, alias)) return DONE;
@@ -213,6 +220,27 @@ function answerExpanded(query: Query, search: Search, response: Response, image:
   proveWildcardNoData(search, image, node, locatedLabels);
   writeNegative(query, search, response, image);
   return DONE;
+}
+
+/** The RRset that answers, or 0. */
+function findAnswer(query: Query, search: Search, response: Response, image: ImageReader, node: number): number {
+  const isAny = query.type === Type.any;
+  const found = isAny ? anyRRset(image, node) : image.findRRset(node, query.type);
+  if ((found !== 0 && !isAny) || (nodeFlags(image.words, node) & Flag.balanced) === 0) return found;
+  return chooseAnswer(search.balance, query, response, image, node) || found;
+}
+
+/** The rest of an answer of a load balancer, whose first RRset is at `start`: its other RRsets, or where its alias leads. */
+function finishChosen(search: Search, response: Response, image: ImageReader, start: number): number {
+  const { balance } = search;
+  const { picks, count } = balance;
+  balance.count = 0;
+  for (let i = 1; i < count; i++) if (!writeAnswer(response, image, picks[i]!, search.at, false)) return DONE;
+  const ttl = changedTtl(balance);
+  if (ttl !== 0) putTtls(response, start, ttl);
+  if (!balance.isAlias) return DONE;
+  response.targetsOf = 0;
+  return followTarget(search, image, picks[0]!, skipLabels(response, start + 12, 0));
 }
 
 /** Any one RRset is sufficient (RFC 8482 §4.1); an alias is not followed. The first, but NSEC only if there is no other. */
@@ -304,22 +332,6 @@ function substitute(query: Query, search: Search, response: Response, image: Ima
   return FOLLOW;
 }
 
-/**
- * Whether the name that a DNAME makes is in the zone. Its target is in the zone or above it; with one above it, the labels that are
- * kept have to end with those that the apex has more.
- */
-function leadsIntoZone(search: Search, kept: number, targetLength: number): boolean {
-  const { name, labelAt, labels, apexLabels, nameLength } = search;
-  const apexAt = labelAt[labels - apexLabels]!;
-  const missing = nameLength - apexAt - targetLength;
-  if (missing <= 0) return true;
-  const from = labelAt[kept]! - missing;
-  for (let i = 0; i < missing; i++) if (from < 0 || name[from + i] !== name[apexAt + i]) return false;
-  let label = 0;
-  while (labelAt[label]! < from) label++;
-  return labelAt[label] === from;
-}
-
 /** Position of the DNAME in the answer. It is written once even if the chain meets it again; 0 when it does not fit. */
 function writeDname(search: Search, response: Response, image: ImageReader, rrset: number, skipped: number): number {
   for (let i = 0; i < search.dnameCount; i++) if (search.dnames[i] === rrset) return search.dnameAt[i]!;
@@ -328,14 +340,6 @@ function writeDname(search: Search, response: Response, image: ImageReader, rrse
   search.dnames[search.dnameCount] = rrset;
   search.dnameAt[search.dnameCount++] = start;
   return start;
-}
-
-/** Copies the labels left of the DNAME's owner, in the question's case when they come from the question. */
-function copyPrefix(search: Search, response: Response, to: number, length: number): void {
-  const bytes = response.bytes;
-  const from = search.at === 12 ? bytes : search.name;
-  const start = search.at === 12 ? response.base + 12 : 0;
-  for (let i = 0; i < length; i++) bytes[to + i] = from[start + i]!;
 }
 
 /** Writes an RRset of the answer section; false when the answer ends here without it. */

@@ -1,5 +1,7 @@
 /** The state of one engine between queries: settings, and objects that are created once and reused for every answer. */
 
+import { systemRandom } from '../base/random.js';
+import { createBalance, type OwnPlace } from './balance/choose.js';
 import { type CookieJar, createCookieJar } from './cookie.js';
 import type { MadeTable } from './made.js';
 import { createQuery, type Query } from './query.js';
@@ -33,6 +35,10 @@ export interface EngineSettings {
   readonly secondaryNames?: SharedArrayBuffer | undefined;
   /** The time that may be spent on signatures (signing-time.ts), shared by all threads; absent: none over UDP. */
   readonly signingTime?: SharedArrayBuffer | undefined;
+  /** Where this server is, for load balancers; absent: not told. */
+  readonly own?: OwnPlace | undefined;
+  /** 16 octets with which choices of load balancers begin; absent: random ones. */
+  readonly seed?: Uint8Array | undefined;
 }
 
 export const DEFAULT_ENGINE_SETTINGS: EngineSettings = {
@@ -78,12 +84,14 @@ export interface Engine {
   seconds: number;
 }
 
+const NOWHERE: OwnPlace = { pop: 0, region: 0 };
+
 /** `made`: records that are signed for answers of this engine. */
 export function createEngineState(settings: EngineSettings, made?: MadeTable): Engine {
   const query = createQuery();
   return {
     query,
-    search: createSearch(query, made),
+    search: createSearch(query, createBalance(settings.own ?? NOWHERE, settings.seed ?? systemRandom.bytes(16)), made),
     response: createResponse(),
     settings,
     version: latin1(settings.version),

@@ -28,6 +28,9 @@ export function createClient(): Client {
 
 const NO_OCTETS = new Uint8Array(16);
 
+/** A client of whom nothing is known. */
+export const NO_CLIENT: Client = createClient();
+
 /** Refills `client`; `own`: the address that the query was sent to. Undefined addresses are unknown. */
 export function setAddresses(
   client: Client,

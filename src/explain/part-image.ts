@@ -15,6 +15,8 @@ import { lowerName, nameOfLabels, nameOfOwnerKey, ownerKeyOf, parentName } from 
 import type { HashedOwner } from '../dnssec/denial.js';
 import { hashOwner } from '../dnssec/nsec3.js';
 import { ImageWriter } from '../image/writer.js';
+import { createBalances, nodeSource } from '../publish/balances.js';
+import { NO_HEALTH } from '../publish/health-source.js';
 import type { ZoneSource } from '../publish/source.js';
 import type { ServingZone } from '../serving/zone.js';
 
@@ -77,12 +79,13 @@ export function createPartImage(source: ZoneSource, zone: ServingZone): PartImag
     },
     ask(name, type, clientSubnet) {
       const writer = new ImageWriter({ seed: 1 });
+      const balances = createBalances(source.health ?? NO_HEALTH, writer);
       const number = writer.beginZone(facts.apex, zone.denial);
       for (const owner of owners.values()) {
         const key = ownerKeyOf(owner, facts.apex);
         const served = source.owner(zone, key);
         if (!source.exists(zone, served)) continue;
-        writer.loadNode(number, { owner, apex: facts.apex, rrsets: served.rrsets });
+        writer.loadNode(number, nodeSource(served, facts.apex, balances));
       }
       for (const hashedOwner of hashedOwners.values()) writer.loadHashed(number, hashedOwner);
       writer.publishZone(number);

@@ -1,11 +1,13 @@
 /** Allocates the shared memory of one generation of the image. See layout.ts. */
 import { FILTER_BITS, type ImageBuffers, SLOT_WORDS } from './layout.js';
 
+/** What all generations have in common. */
+export type LastingBuffers = Pick<ImageBuffers, 'seed' | 'control' | 'states'>;
+
 /** Empty buffers with room for this many heap words, and for the nodes at a slot load of at most one half. */
 export function allocate(
   generation: number,
-  seed: number,
-  control: SharedArrayBuffer,
+  { seed, control, states }: LastingBuffers,
   heapWords: number,
   slots: number,
   zoneSlots: number,
@@ -14,6 +16,7 @@ export function allocate(
     generation,
     seed,
     control,
+    states,
     filter: new SharedArrayBuffer((powerOfTwo(slots) * FILTER_BITS) / 8),
     slots: new SharedArrayBuffer(powerOfTwo(slots) * SLOT_WORDS * 4),
     zoneSlots: new SharedArrayBuffer(powerOfTwo(zoneSlots) * 4),

@@ -11,6 +11,7 @@ import { isAtOrBelow, isWildcard, lowerName, nameLength } from '../dns/name.js';
 import { typeByCode } from '../dns/rr/registry.js';
 import type { RRset } from '../dns/rr.js';
 import {
+  BalanceWord,
   Flag,
   hashName,
   MAX_TARGETS,
@@ -42,6 +43,17 @@ export interface NodeSource {
   readonly apex: Uint8Array;
   /** Empty for an empty non-terminal. The order is the directory order: the first RRset answers ANY (RFC 8482). */
   readonly rrsets: readonly RRset[];
+  /** What a load balancer answers in place of addresses and aliases among `rrsets`. */
+  readonly balance?: BalanceSource | undefined;
+}
+
+export interface BalanceSource {
+  /** Each is a whole answer. */
+  readonly rrsets: readonly RRset[];
+  /** See steering/layout.ts. */
+  readonly program: Int32Array;
+  /** Those of its rules. */
+  readonly conditions: readonly string[];
 }
 
 export interface CompiledNode {
@@ -77,9 +89,10 @@ export function compileHashed(
 
 /** Compiles one node. Not re-entrant: the next call overwrites the buffer of the result. */
 export function compileNode(source: NodeSource, zone: number, seed: number): CompiledNode {
-  const { owner, rrsets } = source;
+  const { owner, balance } = source;
+  const rrsets = balance ? source.rrsets.filter(({ type }) => !BALANCED.has(type)) : source.rrsets;
   const hash = hashName(seed, owner);
-  const flags = flagsOf(source);
+  const flags = flagsOf(source.owner, source.apex, rrsets) | (balance ? Flag.balanced : 0);
   let at = NODE_HEADER + rrsets.length * 2;
   reserve(at + 64);
   at = putOctets(at, owner);
@@ -87,14 +100,9 @@ export function compileNode(source: NodeSource, zone: number, seed: number): Com
     const rrset = rrsets[i]!;
     words[NODE_HEADER + i * 2] = rrset.type;
     words[NODE_HEADER + i * 2 + 1] = at;
-    compileBody(source, rrset);
-    signatureWord = appendSignatures(rrset);
-    at = putRRset(
-      at,
-      rrset.rdatas.length | ((rrset.extendedError ?? 0) << 16) | ((rrset.source ?? 0) << SOURCE_SHIFT),
-      seed,
-    );
+    at = compileRRset(source, rrset, at, seed);
   }
+  if (balance) at = compileBalance(source, balance, at, seed);
   words[NodeWord.hash] = hash;
   words[NodeWord.zone] = zone;
   words[NodeWord.shape] = owner.length | (flags << 8) | (rrsets.length << 16);
@@ -102,7 +110,46 @@ export function compileNode(source: NodeSource, zone: number, seed: number): Com
   return { words: words.subarray(0, at), hash, flags };
 }
 
-function flagsOf({ owner, apex, rrsets }: NodeSource): number {
+/** Types that a load balancer answers by choice. */
+const BALANCED: ReadonlySet<number> = new Set([Type.a, Type.aaaa, Type.cname]);
+
+/** Returns the offset behind it. */
+function compileRRset(source: NodeSource, rrset: RRset, at: number, seed: number): number {
+  compileBody(source, rrset);
+  signatureWord = appendSignatures(rrset);
+  const head = rrset.rdatas.length | ((rrset.extendedError ?? 0) << 16) | ((rrset.source ?? 0) << SOURCE_SHIFT);
+  return putRRset(at, head, seed);
+}
+
+/** The block of a load balancer, and where it is as the last word. */
+function compileBalance(
+  source: NodeSource,
+  { rrsets, program, conditions }: BalanceSource,
+  from: number,
+  seed: number,
+): number {
+  const offsets: number[] = [];
+  let at = from;
+  for (const rrset of rrsets) {
+    offsets.push(at);
+    at = compileRRset(source, rrset, at, seed);
+  }
+  const block = at;
+  const text = conditions.length === 0 ? Buffer.alloc(0) : Buffer.from(JSON.stringify(conditions));
+  const programAt = block + BalanceWord.rrsets + offsets.length;
+  const conditionsAt = programAt + program.length;
+  reserve(conditionsAt + (text.length + 3) / 4 + 1);
+  words[block + BalanceWord.conditions] = text.length;
+  words[block + BalanceWord.program] = programAt - block;
+  words[block + BalanceWord.conditionsAt] = conditionsAt - block;
+  words.set(offsets, block + BalanceWord.rrsets);
+  words.set(program, programAt);
+  at = putOctets(conditionsAt, text);
+  words[at] = block;
+  return at + 1;
+}
+
+function flagsOf(owner: Uint8Array, apex: Uint8Array, rrsets: readonly RRset[]): number {
   const isApex = owner.length === apex.length;
   let flags = (isApex ? Flag.apex : 0) | (isWildcard(owner) ? Flag.wildcard : 0);
   for (const { type } of rrsets) {

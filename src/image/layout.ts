@@ -8,10 +8,11 @@
  *   of other names are not read, and the node: 0 is empty, 1 a removed entry, all else the word offset of the node;
  * - `zoneSlots`: the same over zone records, one word a slot;
  * - `heap`: append-only nodes and zone records. Nodes never change within a generation, so a reader may keep an offset.
- * One control block outlives generations.
- *
  * Nothing in a node points to another node: names in rdata carry the hash of their target, which is looked up when the answer
  * is made. So only a changed owner itself is recompiled, and nodes are copied to a new heap without changes.
+ *
+ * Two buffers do not belong to a generation: the control block, and `states`, the health of origins of load balancers, which changes
+ * without any node.
  *
  * Node (word offsets):
  *   0 hash   1 zone number   2 name length | flags << 8 | number of RRsets << 16   3 length of the node in words
@@ -26,10 +27,14 @@
  *      targets: hash, name length | octet offset of the name in the body << 8, the name in lower case, padded
  *   body: the RRs in wire form, ready to be copied; the owner is a pointer to octet 12. Directly behind them the RRSIGs
  *   that cover them, in the same form.
+ * The node of a load balancer has neither A nor AAAA nor CNAME among its RRsets. Its last word is the word offset of the block that
+ * says what it may answer (BalanceWord), from the node. Behind the header of the block are the word offsets, from the node, of RRsets
+ * of which each is a whole answer, then the program that chooses one (steering/layout.ts), then conditions of its rules as text.
  * A slot is a compression pointer (RFC 1035 §4.1.4) whose value depends on the message: to the owner name, to the apex inside
  * the question, or to an earlier name in the same RRset. When the owner is the question's name, owner slots need no change.
  */
 
+import type { PlaceSource } from '../location/finder.js';
 import { NEGATIVE_SOA_KEY } from '../zone/derive/soa.js';
 
 /** Words of the control block. */
@@ -97,7 +102,24 @@ export const Flag = {
   nsec: 32,
   /** The owner of an NSEC3 record. */
   hashed: 64,
+  /** A load balancer answers its addresses. */
+  balanced: 128,
 } as const;
+
+/** Words of the block of a load balancer. */
+export const BalanceWord = {
+  /** Octets of the conditions: JSON list of texts; 0 for none. */
+  conditions: 0,
+  /** Word offsets from the block: of the program, and of the conditions. */
+  program: 1,
+  conditionsAt: 2,
+  rrsets: 3,
+} as const;
+
+/** Word offset of the block of a node that has {@link Flag.balanced}. */
+export function balanceAt(words: Int32Array, node: number): number {
+  return node + words[node + words[node + NodeWord.length]! - 1]!;
+}
 
 /** Octets of a node's name. */
 export function nodeNameLength(words: Int32Array, node: number): number {
@@ -253,8 +275,11 @@ export interface ImageBuffers {
   readonly generation: number;
   readonly seed: number;
   readonly control: SharedArrayBuffer;
+  readonly states: SharedArrayBuffer;
   readonly filter: SharedArrayBuffer;
   readonly slots: SharedArrayBuffer;
   readonly zoneSlots: SharedArrayBuffer;
   readonly heap: SharedArrayBuffer;
+  /** Where addresses are; absent: nothing is known of it. */
+  readonly places?: PlaceSource | undefined;
 }

@@ -1,5 +1,8 @@
 /** Reads the compiled zones: hash look-ups on octets, without allocation. See layout.ts. */
 // hot
+import { REGIONS } from '../balancing/region-codes.js';
+import { regionOf } from '../balancing/regions.js';
+import { createPlaceFinder, type PlaceFinder } from '../location/finder.js';
 import {
   Control,
   EMPTY_SLOT,
@@ -19,9 +22,13 @@ import {
   ZoneWord,
 } from './layout.js';
 
+const WORLD = { regions: REGIONS, regionOf };
+
 /** One thread's view of the image. A new generation replaces all its buffers. */
 export class ImageReader {
   readonly control: Int32Array;
+  /** The health of origins of load balancers. */
+  readonly states: Int32Array;
   generation = 0;
   seed = 0;
   filter!: Int32Array;
@@ -31,6 +38,9 @@ export class ImageReader {
   bytes!: Uint8Array;
   /** The heap as a DataView, for reading four octets at any offset. */
   view!: DataView;
+  /** Where addresses are. */
+  places: PlaceFinder | undefined;
+  private placesVersion: number | undefined;
   /** Whether the last member that floor.ts found has the key itself. */
   floorIsExact = false;
   private slotShift = 0;
@@ -39,6 +49,7 @@ export class ImageReader {
 
   constructor(buffers: ImageBuffers) {
     this.control = new Int32Array(buffers.control);
+    this.states = new Int32Array(buffers.states);
     this.adopt(buffers);
   }
 
@@ -58,6 +69,10 @@ export class ImageReader {
     this.words = new Int32Array(buffers.heap);
     this.bytes = new Uint8Array(buffers.heap);
     this.view = new DataView(buffers.heap);
+    if (buffers.places?.version !== this.placesVersion) {
+      this.placesVersion = buffers.places?.version;
+      this.places = buffers.places && createPlaceFinder(buffers.places, WORLD);
+    }
     this.slotShift = shiftOf(this.slots.length / SLOT_WORDS);
     this.zoneShift = shiftOf(this.zoneSlots.length);
     this.filterShift = shiftOf(this.filter.length);

@@ -53,6 +53,8 @@ export interface WriterOptions {
   /** Initial size of the heap in words; memory that is never written to is not used. */
   readonly heapWords?: number;
   readonly slots?: number;
+  /** Origins and pools of load balancers whose states there is room for. */
+  readonly states?: number;
   /** Words that the heap can have. */
   readonly mostWords?: number;
 }
@@ -93,10 +95,12 @@ export class ImageWriter {
   private stagedWords = 0;
   readonly room: HeapRoom;
 
-  constructor({ seed, heapWords = 1 << 20, slots = 1 << 12, mostWords }: WriterOptions) {
+  constructor({ seed, heapWords = 1 << 20, slots = 1 << 12, states = 1 << 12, mostWords }: WriterOptions) {
     this.room = heapRoom(mostWords);
     const words = Math.min(heapWords, this.room.small);
-    const buffers = allocate(1, seed, new SharedArrayBuffer(Control.length * 4), words, slots, 1 << 8);
+    const shared = (length: number): SharedArrayBuffer => new SharedArrayBuffer(length * 4);
+    const lasting = { seed, control: shared(Control.length), states: shared(states) };
+    const buffers = allocate(1, lasting, words, slots, 1 << 8);
     this.tables = new ImageTables(buffers);
     this.reader = new ImageReader(buffers);
     Atomics.store(this.reader.control, Control.zoneMinLabels, 127);
@@ -378,15 +382,13 @@ export class ImageWriter {
   }
 
   private allocateFor(generation: number, room: Room): ImageBuffers {
-    const { seed, control } = this.tables.buffers;
     let nodes = this.staged.size + (room.nodes ?? 0);
     for (const zone of this.zones.values()) nodes += zone.nodes;
     const words = this.inUse() + (room.words ?? 0);
     if (words > this.room.small) throw new ImageFull();
     return allocate(
       generation,
-      seed,
-      control,
+      this.tables.buffers,
       Math.min(this.room.small, Math.max(1 << 20, words * 2)),
       powerOfTwo(nodes * 3),
       powerOfTwo((this.zones.size + (room.zones ?? 0)) * 3),

@@ -5,7 +5,9 @@
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { ImageWriter } from '../image/writer.js';
+import { createBalances } from './balances.js';
 import { createExpiries } from './expiries.js';
+import { NO_HEALTH } from './health-source.js';
 import { createHeldZones, type HeldZone } from './held-zones.js';
 import { createImageRoom } from './image-room.js';
 import { continueLoads, type PublishedZones, publishChanges } from './publish-zone.js';
@@ -54,12 +56,14 @@ export interface Follower {
 export function createFollower({ source, writer, clock, log }: FollowerOptions): Follower {
   const held = createHeldZones(clock, log);
   const expiries = createExpiries(source, writer, clock);
+  const balances = createBalances(source.health ?? NO_HEALTH, writer);
   const zones: PublishedZones = {
-    ...{ source, writer, held, expiries, room: createImageRoom(writer) },
+    ...{ source, writer, balances, held, expiries, room: createImageRoom(writer) },
     ...{ loaded: new Map(), loading: new Map(), starts: false },
   };
   let applied = 0;
   let isBehind = false;
+  let hasTransitions = false;
 
   /** Old changes are pruned. A follower that was away longer loads every zone again. */
   function beginAnew(): void {
@@ -103,11 +107,13 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
       source.snapshot(() => {
         for (const zone of held.due()) publishChanges(zones, zone, []);
         applyNext();
+        // Pools of load balancers that were just read are up to date already.
+        hasTransitions = balances.follow();
         continueLoads(zones, RECORDS_AT_ONCE);
         expiries.follow(zones.loaded);
         writer.compact();
       }),
-    hasWork: () => isBehind || zones.loading.size > 0 || held.isAnyDue(),
+    hasWork: () => isBehind || hasTransitions || zones.loading.size > 0 || held.isAnyDue(),
     appliedChange: () => applied,
     loadingZones: () =>
       [...zones.loading].map(([zone, { cause }]) => ({ zone, change: cause[0]?.sequence ?? applied })),

@@ -7,6 +7,8 @@ import { nameOfOwnerKey } from '../dns/name.js';
 import type { Denial, HashedOwner } from '../dnssec/denial.js';
 import type { ImageWriter } from '../image/writer.js';
 import type { ServedOwner } from '../serving/owner.js';
+import { type Balances, createBalances, nodeSource } from './balances.js';
+import { NO_HEALTH } from './health-source.js';
 
 /** A zone that is being built. */
 export interface ZoneLoad {
@@ -33,6 +35,7 @@ export function beginLoad(
   apex: Uint8Array,
   owners: Iterable<ServedOwner>,
   signed?: SignedLoad,
+  balances: Balances = createBalances(NO_HEALTH, writer),
 ): ZoneLoad {
   const number = writer.beginZone(apex, signed?.denial);
   const iterator = owners[Symbol.iterator]();
@@ -52,10 +55,10 @@ export function beginLoad(
           writer.loadHashed(number, hashed.value);
           continue;
         }
-        const { ownerKey, records: standing, rrsets } = next.value;
+        const { ownerKey, records: standing } = next.value;
         records += standing.length;
         loadMissingAncestors(writer, number, apex, previous, ownerKey);
-        writer.loadNode(number, { owner: nameOfOwnerKey(ownerKey, apex), apex, rrsets });
+        writer.loadNode(number, nodeSource(next.value, apex, balances));
         previous = ownerKey;
       }
       return true;

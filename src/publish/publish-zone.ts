@@ -93,13 +93,13 @@ function stageEdits(zones: PublishedZones, after: LoadedZone, owners: readonly U
 }
 
 function begin(zones: PublishedZones, zone: ServingZone, cause: readonly Change[]): void {
-  const { source, writer, loaded, loading, room } = zones;
+  const { source, writer, balances, loaded, loading, room } = zones;
   const { denial } = zone;
   const use = zones.starts ? 'start' : room.useOf(loaded.has(zone.seq), source.recordCount(zone));
   writer.use = use;
   const signed = denial && { denial, hashedOwners: denial.kind === 'nsec3' ? source.hashedOwners(zone) : [] };
   writer.reserve(source.recordCount(zone), denial);
-  const load = beginLoad(writer, zone.facts.apex, source.owners(zone), signed);
+  const load = beginLoad(writer, zone.facts.apex, source.owners(zone), signed, balances);
   loading.set(zone.seq, { load, use, zone, cause, later: [] });
 }
 

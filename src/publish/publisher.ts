@@ -29,6 +29,8 @@ const IDLE_LOOK_MS = 500;
 /** A generous estimate: a host name with one address takes about 20 words. */
 const WORDS_PER_RECORD = 64;
 const MOST_WORDS = 1 << 28;
+/** Origins and pools of load balancers whose states there is room for. */
+const MOST_STATES = 1 << 20;
 /**
  * Milliseconds of the first and of the longest rest after the change log could not be followed; the rest doubles in
  * between.
@@ -102,7 +104,7 @@ function roomFor(records: number): { readonly heapWords: number; readonly slots:
  */
 export function startPublisher(options: PublisherOptions): Publisher {
   const { source, engine, observation, clock, log, seed } = options;
-  const writer = new ImageWriter({ seed, ...roomFor(source.servedRecords()) });
+  const writer = new ImageWriter({ seed, states: MOST_STATES, ...roomFor(source.servedRecords()) });
   const follower = createFollower({ source, writer, clock, log });
   const ports = new Set<MessagePort>();
   const memory = createSharedMemoryUse();

@@ -9,6 +9,7 @@ import type { Store } from '../store/driver.js';
 import { changesAfter, firstChange, lastChange, MOST_CHANGED_RRS, touchedOwners } from '../store/log/changes.js';
 import { type CheckedZone, expiryOfZone, incomingVersion, zonesCheckedSince } from '../store/secondary/incoming.js';
 import { countServedRecords, findServedZone, servedZones } from '../store/zones/zones.js';
+import { createHealthSource, type HealthSource } from './health-source.js';
 
 /** A change as the follower sees it. */
 export interface Change {
@@ -65,6 +66,8 @@ export interface ZoneSource {
   checkedSince(since: number): readonly CheckedZone[];
   /** A number that changes whenever a zone begins or ceases to have primaries. */
   incomingVersion(): number;
+  /** The health of origins of load balancers; absent: there are none. */
+  readonly health?: HealthSource;
   /** Whether the owner exists, possibly only because names exist below it. */
   exists(zone: ServingZone, owner: ServedOwner): boolean;
 }
@@ -101,6 +104,7 @@ export function createZoneSource(store: Store, settings: ServingSettings): ZoneS
     expiryOf: (seq) => expiryOfZone(store, seq),
     checkedSince: (since) => zonesCheckedSince(store, since),
     incomingVersion: () => incomingVersion(store),
+    health: createHealthSource(store),
     exists: (zone, owner) => !zone.expired && ownerExists(store, zone, owner),
   };
 }

@@ -7,6 +7,7 @@ import { nameOfOwnerKey, ownerKeysDownTo } from '../dns/name.js';
 import { isSameDenial } from '../dnssec/denial.js';
 import type { ImageWriter } from '../image/writer.js';
 import type { ServingZone } from '../serving/zone.js';
+import { type Balances, nodeSource } from './balances.js';
 import type { Change, ZoneSource } from './source.js';
 
 /** Octets of an NSEC3 hash in Base 32. */
@@ -16,6 +17,7 @@ const HASH_LABEL = 32;
 export interface Staging {
   readonly source: ZoneSource;
   readonly writer: ImageWriter;
+  readonly balances: Balances;
 }
 
 /** A zone as the image has it. */
@@ -86,12 +88,12 @@ function withAncestors(staging: Staging, loaded: LoadedZone, touched: readonly U
   return owners.values();
 }
 
-function stageOwner({ source, writer }: Staging, { number, zone }: LoadedZone, ownerKey: Uint8Array): void {
+function stageOwner({ source, writer, balances }: Staging, { number, zone }: LoadedZone, ownerKey: Uint8Array): void {
   const { apex } = zone.facts;
   const owner = nameOfOwnerKey(ownerKey, apex);
   const served = source.owner(zone, ownerKey);
   // A flattened name exists even when its target has no addresses.
-  if (source.exists(zone, served)) writer.putNode(number, { owner, apex, rrsets: served.rrsets });
+  if (source.exists(zone, served)) writer.putNode(number, nodeSource(served, apex, balances));
   else writer.removeNode(number, owner);
 }
 

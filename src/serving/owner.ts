@@ -3,12 +3,13 @@
  * zone/derive/owner.ts: proxied names, HTTPS records, flattened CNAMEs, SOA and NS of the apex.
  *
  * {@link withAddedRecords} gives the records that nobody wrote: addresses of name servers inside the zone, challenges of
- * certificate authorities, and keys of other zones (RFC 9615). Any further added record belongs there, and its owner in {@link
- * addedOwners}.
+ * certificate authorities, keys of other zones (RFC 9615), and what stands at the names of load balancers. Any further added record
+ * belongs there, and its owner in {@link addedOwners}.
  */
 import { compareBytes, equalBytes } from '../base/bytes.js';
 import { isOwnerKeyBelow } from '../dns/name.js';
 import type { RRset } from '../dns/rr.js';
+import { loadBalancersOfZone } from '../store/balancing/load-balancers.js';
 import { challengeOwners, challengeTexts } from '../store/certs/orders.js';
 import { signalOwners, signalsAt } from '../store/dnssec/signals.js';
 import { signatureOctets, signaturesOfZone } from '../store/dnssec/signatures.js';
@@ -21,7 +22,15 @@ import type { TargetFacts, TargetLookup } from '../zone/derive/flatten.js';
 import { hostRecords } from '../zone/derive/hosts.js';
 import { deriveRRsets, type RecordFacts, writtenRRsets } from '../zone/derive/owner.js';
 import { signalRecords } from '../zone/derive/signals.js';
-import { isPresigned, withApexRRsets, withSignatures } from './signed.js';
+import {
+  answersOf,
+  type Balanced,
+  type BalancedAnswers,
+  balancedAt,
+  balancedRecords,
+  isHiddenType,
+} from './balanced.js';
+import { isPresigned, signedVariants, withApexRRsets, withSignatures } from './signed.js';
 import { readSignedOwner } from './stored-signatures.js';
 import type { ServingZone } from './zone.js';
 
@@ -38,6 +47,11 @@ export interface ServedOwner extends StandingOwner {
    * address.
    */
   readonly rrsets: readonly RRset[];
+  /**
+   * At the name of a load balancer that is not proxied: what is answered in place of addresses and aliases among `rrsets`, which
+   * transfers carry.
+   */
+  readonly balanced?: BalancedAnswers;
 }
 
 /** What one owner serves now. */
@@ -47,17 +61,22 @@ export function servedAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Ar
 
 /** The same for a caller that has already read {@link recordsAtOwner}. */
 export function servedByRecords(store: Store, zone: ServingZone, owner: StandingOwner): ServedOwner {
-  const served = derive(zone, owner, targetsOf(store));
+  const served = unsignedByRecords(store, zone, owner);
   return zone.signing ? sign(zone, served, signatureOctets(store, zone.seq, owner.ownerKey)) : served;
 }
 
 /** What an owner serves without its signatures and its NSEC record, which is what they are made for. */
 export function unsignedByRecords(store: Store, zone: ServingZone, owner: StandingOwner): ServedOwner {
-  return derive(zone, owner, targetsOf(store));
+  const balanced = findBalanced(store, zone, owner.ownerKey);
+  return derive(zone, owner, targetsOf(store), balanced);
 }
 
 function sign({ signing }: ServingZone, served: ServedOwner, octets: Uint8Array | undefined): ServedOwner {
-  return { ...served, rrsets: withSignatures(signing!, served.rrsets, octets && readSignedOwner(octets)) };
+  const stored = octets && readSignedOwner(octets);
+  const { balanced } = served;
+  const rrsets = withSignatures(signing!, served.rrsets, stored);
+  if (!balanced) return { ...served, rrsets };
+  return { ...served, rrsets, balanced: { ...balanced, rrsets: signedVariants(balanced.rrsets, stored) } };
 }
 
 /**
@@ -118,6 +137,7 @@ interface AddedFacts {
   readonly texts: readonly string[];
   /** Keys of other zones. */
   readonly signals: readonly Pick<RecordFacts, 'type' | 'rdata'>[];
+  readonly balanced?: Balanced | undefined;
 }
 
 const NOTHING_ADDED: AddedFacts = { texts: [], signals: [] };
@@ -137,7 +157,8 @@ export function* serveRows(
   const added = after ? all.filter((key) => compareBytes(key, after) > 0) : all;
   const serve = (owner: StandingOwner): ServedOwner => {
     const facts = addedFacts.size === 0 ? undefined : addedFacts.get(textOfKey(owner.ownerKey));
-    return derive(zone, { ...owner, records: withAddedRecords(zone, owner, facts ?? NOTHING_ADDED) }, targetOf);
+    const records = withAddedRecords(zone, owner, facts ?? NOTHING_ADDED);
+    return derive(zone, { ...owner, records }, targetOf, facts?.balanced);
   };
   let previous: Uint8Array | undefined;
   for (const owner of ownersOf(rows, after)) {
@@ -187,10 +208,26 @@ function hasOwnersBelow(store: Store, zone: ServingZone, ownerKey: Uint8Array): 
   return addedOwners(zone, ownersWithFacts(store, zone)).some((key) => isOwnerKeyBelow(key, ownerKey));
 }
 
-function derive(zone: ServingZone, { ownerKey, records }: StandingOwner, targetOf: TargetLookup): ServedOwner {
-  const rrsets = deriveRRsets(zone.facts, ownerKey, records, zone.edge, targetOf);
-  const hasKeys = zone.signing && ownerKey.length === 0;
-  return { ownerKey, records, rrsets: hasKeys ? withApexRRsets(rrsets, zone.signing) : rrsets };
+function derive(
+  zone: ServingZone,
+  { ownerKey, records }: StandingOwner,
+  targetOf: TargetLookup,
+  balanced?: Balanced,
+): ServedOwner {
+  const derived = deriveRRsets(zone.facts, ownerKey, records, zone.edge, targetOf);
+  const rrsets = zone.signing && ownerKey.length === 0 ? withApexRRsets(derived, zone.signing) : derived;
+  if (!balanced || (balanced.balancer.proxied && !zone.facts.dnsOnly)) return { ownerKey, records, rrsets };
+  return { ownerKey, records, rrsets, balanced: answersOf(balanced, mayAlias(zone, ownerKey, rrsets), targetOf) };
+}
+
+/** Whether a CNAME may stand at a name: with no other type (RFC 1034 §3.6.2), and where no chain of denial lists its types. */
+function mayAlias({ signing }: ServingZone, ownerKey: Uint8Array, rrsets: readonly RRset[]): boolean {
+  return !signing && ownerKey.length > 0 && rrsets.every(({ type }) => isHiddenType(type));
+}
+
+/** The load balancer of an owner. */
+function findBalanced(store: Store, zone: ServingZone, ownerKey: Uint8Array): Balanced | undefined {
+  return isPresigned(zone) ? undefined : balancedAt(store, zone.seq, ownerKey);
 }
 
 /** Owner keys to which the service adds records, each once, in canonical order. */
@@ -203,8 +240,9 @@ function addedOwners({ hosts }: ServingZone, others: readonly Uint8Array[]): Uin
 function withAddedRecords(
   { hosts, hostAddresses, facts }: ServingZone,
   { ownerKey, records }: StandingOwner,
-  { texts, signals }: AddedFacts,
+  { texts, signals, balanced }: AddedFacts,
 ): readonly RecordFacts[] {
+  if (balanced) records = balancedRecords(balanced, records);
   const isHost = hosts.length > 0 && hosts.some((key) => equalBytes(key, ownerKey));
   if (!isHost && texts.length === 0 && signals.length === 0) return records;
   const added = isHost ? hostRecords(records, hostAddresses, facts.nsTtl) : [];
@@ -217,6 +255,7 @@ function addedFacts(store: Store, zone: ServingZone, ownerKey: Uint8Array): Adde
   return {
     texts: challengeTexts(store, seq, ownerKey),
     signals: tellsOfOthers(zone) ? signalsAt(store, seq, ownerKey) : [],
+    balanced: findBalanced(store, zone, ownerKey),
   };
 }
 
@@ -227,7 +266,8 @@ function addedOfZone(store: Store, zone: ServingZone): AddedOfZone {
 /** Some of them twice. */
 function ownersWithFacts(store: Store, zone: ServingZone): readonly Uint8Array[] {
   if (isPresigned(zone)) return [];
-  const challenges = challengeOwners(store, zone.seq);
+  const balancers = loadBalancersOfZone(store, zone.seq).filter(({ enabled }) => enabled === 1);
+  const challenges = [...challengeOwners(store, zone.seq), ...balancers.map(({ owner_key: key }) => key)];
   return tellsOfOthers(zone) ? [...challenges, ...signalOwners(store, zone.seq)] : challenges;
 }
 

@@ -124,6 +124,16 @@ export function withSignatures(
   return signed;
 }
 
+/** What a load balancer may answer, with the signatures that are stored of it. */
+export function signedVariants(rrsets: readonly RRset[], owner: SignedOwner | undefined): readonly RRset[] {
+  if (owner && owner.standing !== 'authority') return rrsets;
+  return rrsets.map((rrset) => {
+    const digest = digestOf(rrset);
+    const set = owner?.sets.find((each) => each.type === rrset.type && each.digest === digest);
+    return { ...rrset, signatures: set?.signatures ?? [] };
+  });
+}
+
 function setOf(sets: readonly SignedSet[], type: number): SignedSet | undefined {
   for (const set of sets) if (set.type === type) return set;
   return undefined;

@@ -160,7 +160,7 @@ class Compiler {
       [Head.setsAt]: this.putSets(),
       [Head.rules]: source.rules.length,
       [Head.rulesAt]: this.putRules(),
-      [Head.flags]: (source.answer === 'all' ? HeadFlag.all : 0) | (isPlaced(source) ? HeadFlag.placed : 0),
+      [Head.flags]: (source.answer === 'all' ? HeadFlag.all : 0) | dependence(source),
     };
     for (const [word, value] of Object.entries(head)) this.words[Number(word)] = value;
     return this.words.slice(0, this.length);
@@ -316,17 +316,16 @@ class Compiler {
   }
 }
 
-/** Whether two askers may get different results because of where they are. */
-function isPlaced({ policy, rules, poolSets, pools }: BalancerSource): boolean {
-  const isPolicy = (name: PolicyName | undefined): boolean => name === 'geo' || name === 'proximity';
-  if (isPolicy(policy) || poolSets.some(({ topology, policy }) => topology || isPolicy(policy))) return true;
-  const overrides = rules.map(({ overrides }) => overrides);
-  if (overrides.some(({ policy }) => isPolicy(policy))) return true;
-  // A condition may ask for the region or the address.
-  if (rules.some(({ disabled }) => !disabled)) return true;
-  return pools.some(({ originPolicy, loadShedding }) => {
-    return originPolicy === 'hash' || (loadShedding.defaultPolicy === 'hash' && loadShedding.defaultPercent > 0);
-  });
+/** On what of the asker the result may depend: {@link HeadFlag}s. */
+function dependence({ policy, rules, poolSets, pools }: BalancerSource): number {
+  const isHashed = pools.some(
+    ({ originPolicy, loadShedding }) =>
+      originPolicy === 'hash' || (loadShedding.defaultPolicy === 'hash' && loadShedding.defaultPercent > 0),
+  );
+  // A condition may ask for the address, or for the region.
+  if (isHashed || rules.some(({ disabled }) => !disabled)) return HeadFlag.placed | HeadFlag.exact;
+  const isPlaced = (name: PolicyName | undefined): boolean => name === 'geo' || name === 'proximity';
+  return isPlaced(policy) || poolSets.some((set) => set.topology || isPlaced(set.policy)) ? HeadFlag.placed : 0;
 }
 
 /** The direction from the centre of the earth, in units of 2^-30. Degrees. */

@@ -16,8 +16,10 @@ export const HEAD_WORDS = 8;
 export const HeadFlag = {
   /** Every healthy origin is answered, not one. */
   all: 1,
-  /** The result may depend on where the asker is. */
+  /** The result may depend on who asks: where it is, or its address. */
   placed: 2,
+  /** It may depend on the address itself. */
+  exact: 4,
 } as const;
 
 export const SteeringWord = {
@@ -120,6 +122,16 @@ export function codeOf(text: string): number {
   let code = 0;
   for (let i = 0; i < text.length && i < 4; i++) code = (code << 8) | (text.charCodeAt(i) & 0xff);
   return code;
+}
+
+/** The text of a code. */
+export function textOfCode(code: number): string {
+  let text = '';
+  for (let shift = 24; shift >= 0; shift -= 8) {
+    const unit = (code >>> shift) & 0xff;
+    if (unit !== 0) text += String.fromCharCode(unit);
+  }
+  return text;
 }
 
 /** A hash of 32 bits of a text. */

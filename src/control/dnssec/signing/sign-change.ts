@@ -5,6 +5,7 @@
 
 import { compareBytes, equalBytes } from '../../../base/bytes.js';
 import { finished } from '../../../base/slices.js';
+import { signedRRsets } from '../../../serving/balanced.js';
 import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from '../../../serving/difference.js';
 import { recordsAtOwner, type ServedOwner, unsignedByRecords } from '../../../serving/owner.js';
 import { denialRRset, withSignatures, type ZoneSigning } from '../../../serving/signed.js';
@@ -193,7 +194,7 @@ function barrierOver({ octetsAt, byText }: Change, ownerKey: Uint8Array): Uint8A
 function signOwner(change: Change, { key, served, exists, barrier, stored }: Touched): SignedOwner | undefined {
   if (!exists) return undefined;
   const standing: Standing = barrierOver(change, key) ? 'occluded' : barrier.isCut ? 'cut' : 'authority';
-  const sets = signSets(change.signing, key, served.rrsets, standing, stored);
+  const sets = signSets(change.signing, key, signedRRsets(served), standing, stored);
   return { standing, redirects: barrier.redirects, sets };
 }
 

@@ -25,16 +25,26 @@ export function signSets(
   stored: SignedOwner | undefined,
 ): SignedSet[] {
   if (standing === 'occluded') return [];
-  const find = (type: number): SignedSet | undefined => stored?.sets.find((set) => set.type === type);
   const sets: SignedSet[] = [];
   for (const rrset of rrsets) {
     const { type, rdatas } = rrset;
     if (rdatas.length === 0 || type > 0xffff || (standing === 'cut' && type !== Type.ds)) continue;
-    const known = find(type);
+    if (sets.some((set) => isOf(set, rrset))) continue;
+    const known = storedOf(stored, rrset);
     if (type !== Type.soa) sets.push(signSet(signing, ownerKey, rrset, known));
     else if (known) sets.push(known);
   }
   return sets.sort(byType);
+}
+
+/** What is stored of an RRset. Load balancers have several of one type. */
+function storedOf(stored: SignedOwner | undefined, rrset: RRset): SignedSet | undefined {
+  const sets = stored?.sets.filter(({ type }) => type === rrset.type) ?? [];
+  return sets.length > 1 ? sets.find((set) => isOf(set, rrset)) : sets[0];
+}
+
+function isOf(set: SignedSet, rrset: RRset): boolean {
+  return set.type === rrset.type && set.digest === digestOf(rrset);
 }
 
 function byType(a: { readonly type: number }, b: { readonly type: number }): number {

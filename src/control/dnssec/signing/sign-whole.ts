@@ -4,6 +4,7 @@
  */
 import { compareBytes, equalBytes } from '../../../base/bytes.js';
 import { isOwnerKeyBelow } from '../../../dns/name.js';
+import { signedRRsets } from '../../../serving/balanced.js';
 import { type ServedOwner, unsignedOwners } from '../../../serving/owner.js';
 import { readSignedOwner, type SignedOwner, type Standing } from '../../../serving/stored-signatures.js';
 import { type SignatureRow, signatureOctets, signaturesOfZone } from '../../../store/dnssec/signatures.js';
@@ -90,13 +91,14 @@ function storeMember(signing: SigningZone, { key, owner }: Member, next: Uint8Ar
 
 function signOwnerData(
   signing: SigningZone,
-  { ownerKey, rrsets }: ServedOwner,
+  served: ServedOwner,
   barrierAbove: Uint8Array | undefined,
   stored: SignedOwner | undefined,
 ): SignedOwner {
-  const barrier = barrierOf(ownerKey, rrsets);
+  const { ownerKey } = served;
+  const barrier = barrierOf(ownerKey, served.rrsets);
   const standing: Standing = barrierAbove ? 'occluded' : barrier.isCut ? 'cut' : 'authority';
-  const sets = signSets(signing, ownerKey, rrsets, standing, stored);
+  const sets = signSets(signing, ownerKey, signedRRsets(served), standing, stored);
   const isIn = standing !== 'occluded' && maintainsNsec(signing);
   const nsec = isIn ? stored?.sets.find(({ denial }) => denial) : undefined;
   return { standing, redirects: barrier.redirects, sets: nsec ? withSet(sets, nsec) : sets };

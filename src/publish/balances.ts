@@ -1,0 +1,146 @@
+/**
+ * Load balancers in the image: their programs, and the table of the health of their origins, which is followed by transitions. A
+ * place in the table belongs to an origin by its pool and its name, or to a pool.
+ */
+
+import { type Rule, type Steering, steeringWith } from '../balancing/load-balancer.js';
+import type { Members } from '../balancing/members.js';
+import { nameOfOwnerKey } from '../dns/name.js';
+import { servedTtl } from '../dns/ttl.js';
+import type { BalanceSource, NodeSource } from '../image/compile.js';
+import { setStates } from '../image/states.js';
+import type { ImageWriter } from '../image/writer.js';
+import type { Balanced, BalancedAnswers, BalancedPool, OriginAnswers } from '../serving/balanced.js';
+import type { ServedOwner } from '../serving/owner.js';
+import { compileProgram, type PoolSource, type SteeringSource } from '../steering/compile.js';
+import { State } from '../steering/layout.js';
+import type { HealthSource } from './health-source.js';
+
+export interface Balances {
+  /** What the node of a load balancer needs. Its pools are followed from now on. */
+  sourceOf(answers: BalancedAnswers): BalanceSource;
+  /** Takes over what became of origins since the last call. Returns whether there may be more. */
+  follow(): boolean;
+}
+
+/** Transitions that are read in one step. */
+const BATCH = 1000;
+
+interface FollowedPool {
+  readonly slot: number;
+  /** Places of origins by their names. */
+  readonly origins: Map<string, number>;
+}
+
+export function createBalances(health: HealthSource, writer: ImageWriter): Balances {
+  const pools = new Map<number, FollowedPool>();
+  let used = 0;
+  let seen = health.last();
+
+  const take = (): number => {
+    if (used === writer.reader.states.length)
+      throw new RangeError('there is no room for more origins of load balancers');
+    return used++;
+  };
+  const followed = (seq: number): FollowedPool => {
+    const known = pools.get(seq) ?? { slot: take(), origins: new Map<string, number>() };
+    pools.set(seq, known);
+    return known;
+  };
+  const placeOf = (pool: FollowedPool, name: string): number => {
+    const place = pool.origins.get(name) ?? take();
+    pool.origins.set(name, place);
+    return place;
+  };
+
+  /** Adds the states of a pool to those that are to be set. */
+  function read(seq: number, changes: Map<number, number>): void {
+    const pool = followed(seq);
+    const { healthy, roundTripUs } = health.ofPool(seq);
+    changes.set(pool.slot, roundTripUs);
+    for (const [name, place] of pool.origins) changes.set(place, healthy.has(name) ? State.up : State.down);
+  }
+
+  return {
+    sourceOf({ balanced, rrsets, origins }) {
+      const changes = new Map<number, number>();
+      const sources = balanced.pools.map((own, index): PoolSource => {
+        const pool = followed(own.seq);
+        const places = own.pool.origins.map(({ name }) => placeOf(pool, name));
+        if (own.monitored) read(own.seq, changes);
+        return poolSource(own, pool.slot, places, origins[index]!);
+      });
+      // Before the node is seen that reads them.
+      setStates(writer.reader, changes);
+      return { rrsets, ...programOf(balanced, sources) };
+    },
+    follow() {
+      const { last, pools: changed, isMore } = health.after(seen, BATCH);
+      const changes = new Map<number, number>();
+      for (const seq of changed) if (pools.has(seq)) read(seq, changes);
+      setStates(writer.reader, changes);
+      seen = last;
+      return isMore;
+    },
+  };
+}
+
+/** The node of an owner. */
+export function nodeSource(
+  { ownerKey, rrsets, balanced }: ServedOwner,
+  apex: Uint8Array,
+  balances: Balances,
+): NodeSource {
+  const owner = nameOfOwnerKey(ownerKey, apex);
+  return balanced ? { owner, apex, rrsets, balance: balances.sourceOf(balanced) } : { owner, apex, rrsets };
+}
+
+function poolSource(
+  { pool, monitored }: BalancedPool,
+  slot: number,
+  places: readonly number[],
+  answers: readonly OriginAnswers[],
+): PoolSource {
+  const { id, enabled, minimumOrigins, place, loadShedding, originPolicy } = pool;
+  const origins = pool.origins.map((origin, i) => {
+    const answer = answers[i]!;
+    const { ipv4, ipv6, alias } = answer;
+    return {
+      ...{ key: `${origin.name} ${origin.address}`, enabled: origin.enabled, weight: origin.weight, slot: places[i]! },
+      ...{ hasIpv4: ipv4 !== undefined || alias !== undefined, hasIpv6: ipv6 !== undefined || alias !== undefined },
+      ...answer,
+    };
+  });
+  return { id, enabled, monitored, minimumOrigins, place, loadShedding, originPolicy, slot, origins };
+}
+
+function programOf(
+  { row, balancer }: Balanced,
+  pools: readonly PoolSource[],
+): Pick<BalanceSource, 'program' | 'conditions'> {
+  const rules = balancer.rules.map((rule) => ({ ...rule, overrides: overridesOf(row, rule) }));
+  const program = compileProgram({ ...balancer, ttl: servedTtl(balancer.ttl), rules, pools });
+  return { program, conditions: balancer.rules.map(({ condition }) => condition) };
+}
+
+/** Members of a load balancer, and the parts of its steering that follow from them. */
+const PARTS: Readonly<Record<string, readonly (keyof SteeringSource)[]>> = {
+  default_pools: ['defaultPools'],
+  fallback_pool: ['fallbackPool'],
+  steering_policy: ['policy'],
+  // Without a policy of its own, maps decide about it.
+  region_pools: ['regionPools', 'policy'],
+  country_pools: ['countryPools', 'policy'],
+  pop_pools: ['popPools', 'policy'],
+  random_steering: ['randomSteering'],
+  location_strategy: ['locationStrategy'],
+  ttl: ['ttl'],
+};
+
+/** The parts of the steering that a rule sets. */
+function overridesOf(row: Balanced['row'], { overrides }: Rule): Partial<SteeringSource> {
+  const steering: Steering = steeringWith(row, [overrides as Members]);
+  const parts = Object.keys(overrides).flatMap((member) => PARTS[member] ?? []);
+  const values = { ...steering, ttl: servedTtl(steering.ttl) };
+  return Object.fromEntries(parts.map((part) => [part, values[part]]));
+}

@@ -1,0 +1,65 @@
+/** What the publisher reads of the health of origins. */
+import { poolOf } from '../balancing/pool.js';
+import { toHex } from '../base/bytes.js';
+import { healthOfPool } from '../serving/pool-health.js';
+import { healthEventsAfter, lastHealthEvent } from '../store/balancing/health-events.js';
+import { originStatesOfPool } from '../store/balancing/origin-states.js';
+import { findPool, findPoolById } from '../store/balancing/pools.js';
+import type { Store } from '../store/driver.js';
+
+export interface PoolStates {
+  /** Names of healthy origins. */
+  readonly healthy: ReadonlySet<string>;
+  /** Mean of the round trips to them, microseconds; 0: not known. */
+  readonly roundTripUs: number;
+}
+
+export interface Transitions {
+  /** Number of the last one. */
+  readonly last: number;
+  /** Store numbers of their pools, each once. */
+  readonly pools: readonly number[];
+  readonly isMore: boolean;
+}
+
+export interface HealthSource {
+  /** `pool`: store number. */
+  ofPool(pool: number): PoolStates;
+  /** Transitions after a number, no more than `limit`. */
+  after(sequence: number, limit: number): Transitions;
+  /** Number of the newest transition; 0 when there is none. */
+  last(): number;
+}
+
+export const NO_HEALTH: HealthSource = {
+  ofPool: () => ({ healthy: new Set(), roundTripUs: 0 }),
+  after: (last) => ({ last, pools: [], isMore: false }),
+  last: () => 0,
+};
+
+export function createHealthSource(store: Store): HealthSource {
+  return {
+    ofPool(seq) {
+      const row = findPool(store, seq);
+      const health = row && healthOfPool(store, row, poolOf(row));
+      if (!health) return { healthy: new Set(), roundTripUs: 0 };
+      const found = [...health.origins].filter(([, state]) => state === 'healthy');
+      const times = originStatesOfPool(store, seq).flatMap(({ healthy, rtt }) => (healthy === 1 && rtt ? [rtt] : []));
+      const sum = times.reduce((total, time) => total + time, 0);
+      return {
+        healthy: new Set(found.map(([name]) => name)),
+        roundTripUs: times.length === 0 ? 0 : Math.round(sum / times.length),
+      };
+    },
+    after(sequence, limit) {
+      const events = healthEventsAfter(store, sequence, limit);
+      const ids = new Map(events.map(({ pool }) => [toHex(pool), pool]));
+      return {
+        last: events.at(-1)?.seq ?? sequence,
+        pools: [...ids.values()].flatMap((id) => findPoolById(store, id)?.seq ?? []),
+        isMore: events.length === limit,
+      };
+    },
+    last: () => lastHealthEvent(store),
+  };
+}
