@@ -107,6 +107,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     'certs',
     'sign-in',
     'bucket',
+    'monitoring',
     'control',
     'http',
     'store',

@@ -4,6 +4,7 @@ import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import type { Propagation } from '../control/kernel/propagation.js';
 import type { HostnameServices } from '../hostnames/context.js';
+import type { PoolProbing } from '../monitoring/pool-probing.js';
 import type { Activity } from '../observe/activity.js';
 import type { SignInServices } from '../sign-in/services.js';
 import { activityRoutes } from './activity/routes.js';
@@ -25,6 +26,7 @@ import { healthRoutes, type Purpose, type Readiness } from './health/routes.js';
 import { iamRoutes } from './iam/routes.js';
 import { userGroupRoutes } from './iam/user-group-routes.js';
 import { ipRoutes } from './ips/routes.js';
+import { balancingHealthRoutes } from './load-balancing/health-routes.js';
 import { balancingUserRoutes } from './load-balancing/user-routes.js';
 import { loadBalancerRoutes } from './load-balancing/zone-routes.js';
 import { inviteRoutes } from './memberships/invite-routes.js';
@@ -75,6 +77,7 @@ export interface RouteParts {
   readonly propagation: Propagation | undefined;
   readonly readCluster: (() => Promise<Cluster>) | undefined;
   readonly signIn: SignInServices;
+  readonly probing: PoolProbing | undefined;
   readonly warnings: WarningSource;
   readonly application: ApplicationFacts | undefined;
   readonly s3Host: string;
@@ -123,6 +126,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   incomingRoutes,
   loadBalancerRoutes,
   balancingUserRoutes,
+  balancingHealthRoutes,
   packRoutes,
   authorityRoutes,
   packNeighbourRoutes,

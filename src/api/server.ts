@@ -24,6 +24,7 @@ import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import type { Propagation } from '../control/kernel/propagation.js';
 import type { HostnameServices } from '../hostnames/context.js';
+import type { PoolProbing } from '../monitoring/pool-probing.js';
 import { type Activity, createActivity } from '../observe/activity.js';
 import type { SignInServices } from '../sign-in/services.js';
 import type { Finding } from '../warnings/finding.js';
@@ -87,6 +88,8 @@ export interface ApiOptions {
   /** Host and port of the S3 API; absent: as it is by default. */
   readonly s3Host?: string;
   readonly signIn: SignInServices;
+  /** What probes origins; absent: nothing does. */
+  readonly probing?: PoolProbing;
   /** Whether threads answer requests that may read for long. */
   readonly readers?: Readers;
   /** In a cluster: the copy that requests read. */
@@ -292,6 +295,7 @@ async function registerVersion4(scope: FastifyInstance, options: ApiOptions): Pr
   const declared = declaredMethods(scope);
   const parts: RouteParts = {
     ...{ objects, hostnames, certificates, propagation, readCluster, signIn, application, s3Host },
+    probing: options.probing,
     contextOf: makeContextOf(base),
     exportApart: options.readers?.export,
     services: { vault: certificates.vault },

@@ -117,7 +117,7 @@ const USUAL_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 };
  * The header of an origin goes before that of its monitor. Its port counts unless the monitor names another than the usual one of its
  * type.
  */
-function targetOf(
+export function targetOf(
   account: number,
   origin: Pick<Pool['origins'][number], 'address' | 'port' | 'host'>,
   monitor: Monitor,

@@ -61,8 +61,8 @@ const SOON_MS = 5;
 const GATHER_MS = 20;
 /** Round trips: the weight of the newest in the moving average, and what is told of besides transitions. */
 const NEWEST_WEIGHT = 0.2;
-const RTT_FACTOR = 1.5;
-const RTT_LEAST_MS = 5;
+const RTT_FACTOR = 2;
+const RTT_LEAST_MS = 10;
 const RTT_PAUSE_MS = 60_000;
 
 interface User extends Probed {

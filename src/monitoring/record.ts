@@ -14,7 +14,12 @@ import type { ContextBase } from '../control/kernel/context.js';
 import { logEvents } from '../control/kernel/outbox.js';
 import { countedMonitors, healthOfPool } from '../serving/pool-health.js';
 import { appendHealthEvent } from '../store/balancing/health-events.js';
-import { type OriginStateRow, originStatesOfPool, putOriginState } from '../store/balancing/origin-states.js';
+import {
+  type OriginStateRow,
+  originStatesOfPool,
+  poolsFoundByNodes,
+  putOriginState,
+} from '../store/balancing/origin-states.js';
 import { findPool, type PoolRow } from '../store/balancing/pools.js';
 import type { ProbingNode } from './plan.js';
 import type { Transition } from './prober.js';
@@ -46,6 +51,8 @@ export interface RecordOptions {
   readonly living: ReadonlySet<string> | undefined;
 }
 
+/** Pools of one write. */
+const POOLS_AT_ONCE = 10;
 /** Transitions that one write stores, more only of one pool; the others follow after a pause. */
 const ROWS_AT_ONCE = 200;
 
@@ -70,6 +77,27 @@ export async function recordTransitions(
     );
     changes.push(...written);
     if (pools.length > 0) await betweenWrites();
+  }
+  return changes;
+}
+
+/**
+ * Other nodes live than before: what they agree on is stored anew for every pool. Resolves with what changed.
+ */
+export async function recordAgreement(
+  base: ContextBase,
+  living: ReadonlySet<string>,
+): Promise<readonly RecordedChange[]> {
+  const { store } = base;
+  const pools = poolsFoundByNodes(store);
+  const changes: RecordedChange[] = [];
+  for (let at = 0; at < pools.length; at += POOLS_AT_ONCE) {
+    const some = pools.slice(at, at + POOLS_AT_ONCE);
+    const written = await writeChanges(base, (nowUs) =>
+      some.flatMap((seq) => recordOfPool(base, seq, nowUs, () => agreeAbout(base, seq, living, nowUs))),
+    );
+    changes.push(...written);
+    await betweenWrites();
   }
   return changes;
 }

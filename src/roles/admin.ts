@@ -61,8 +61,6 @@ import { type S3Parts, startS3Door } from './services/s3-door.js';
 import { startScheduledBackups } from './services/scheduled-backups.js';
 import { startSignIn } from './services/sign-in.js';
 
-export { warmUp } from '../api/warm-up.js';
-
 export interface AdminOptions extends RoleContext {
   /** Whether the DNS process runs separately: readiness then covers only this process. */
   readonly dnsApart?: boolean;
@@ -123,17 +121,21 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
   const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
   const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
   const edge = watchEdge(options, store, lifecycle);
-  const probing = startProbing({ base, settings, node: { region: '', node: '' } });
-  lifecycle.own('probing', probing, (part) => part.close());
-  const looks = [edge.look, doors.s3.look, lookAtServing, () => probing.look()];
+  let lookAtPools = (): void => {};
+  const looks = [edge.look, doors.s3.look, lookAtServing, () => lookAtPools()];
   const sources = { base, vault, propagation, activity, refresher, runner, looks, lifecycle, member };
   const hearing = await hearProcesses(options, sources);
   own.onCommit(hearing.afterCommit);
+  const node = { region: '', node: member?.name ?? '' };
+  const probing = startProbing({ base, settings, node, living: hearing.living });
+  lifecycle.own('probing', probing, (part) => part.close());
+  lookAtPools = () => probing.look();
   const backups = await startScheduledBackups(options, store, lifecycle);
   const measured = [runner, ...hearing.parts, lookUps, base.disk, backups, ...doors.measured, edge, probing];
   return {
     ...{ base, objects, hostnames, propagation, activity, ownCertificate, doors, edge, firstSteps, differences },
     ofCluster: hearing.ofCluster,
+    probing,
     measured: [...measured, resolverMetrics, refresher, incoming],
   };
 }
@@ -150,14 +152,25 @@ async function startApi(
   const { settings, clock, log, version } = options;
   const { base, objects, hostnames, propagation, activity, ownCertificate, doors, ofCluster } = services;
   const heldZones = () => heldZonesOf(store, propagation);
+  const isProbing = () => services.probing.isWell();
   const gate = createReadiness(clock, { ...options, heldZones, copyStatus: member?.replica.status });
   const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
   const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
   const readers = startReaders(options, base, lifecycle);
-  const warnings = startWarnings({ ...options, readers, heldZones, ...ofCluster }, base, lifecycle);
+  const warnings = startWarnings({ ...options, readers, heldZones, isProbing, ...ofCluster }, base, lifecycle);
   const measured = [requestMetrics, turns, readers, warnings, ...services.measured];
   const api = buildApi({
-    ...{ objects, hostnames, version, propagation, activity, requestMetrics, readers, ...warnings },
+    ...{
+      probing: services.probing,
+      objects,
+      hostnames,
+      version,
+      propagation,
+      activity,
+      requestMetrics,
+      readers,
+      ...warnings,
+    },
     ...{ base: { ...base, log: apiLog }, application: doors.application, s3Host: doors.s3.host },
     host: settings.adminHost,
     readiness: gate.readiness,
@@ -287,6 +300,8 @@ interface Hearing {
   readonly parts: readonly { samples(): readonly MetricSample[] }[];
   /** What the API asks in a cluster. */
   readonly ofCluster: Pick<ApiOptions, 'copy' | 'readCluster'>;
+  /** Names of the nodes that live; undefined outside of clusters. */
+  readonly living: (() => ReadonlySet<string>) | undefined;
 }
 
 /** Hears the other processes and, in a cluster, the other nodes; notifies peers, and answers dynamic updates. */
@@ -328,6 +343,7 @@ async function hearProcesses(
   return {
     afterCommit: [hearing.tellCommitted, ...afterCommit],
     parts: [transfers, ...(member && peers ? [member, peers] : [])],
+    living: member && peers && (() => new Set([member.name, ...peers.living().map(({ name }) => name)])),
     ofCluster: member && peers ? { copy: member.replica, readCluster: () => readCluster(member, peers) } : {},
   };
 }

@@ -7,6 +7,7 @@ import { examineCertificates } from './certificates.js';
 import { examineSignedZones } from './dnssec.js';
 import type { Finding } from './finding.js';
 import { examineJobs } from './jobs.js';
+import { examinePools } from './pools.js';
 import { examineConsumedCatalogs, examineSecondaries } from './secondaries.js';
 import { examineShares } from './shares.js';
 import { examineUpdateKeys } from './update-keys.js';
@@ -19,6 +20,7 @@ const PARTS: readonly ((examined: Examined) => Finding[])[] = [
   examineZones,
   examineShares,
   examineJobs,
+  examinePools,
   examineSecondaries,
   examineConsumedCatalogs,
   examineUpdateKeys,

@@ -30,6 +30,8 @@ export const WARNING_KINDS = [
   'update-key-weak',
   'quota-nearly-used',
   'job-failing',
+  'pool-unhealthy',
+  'probing-stopped',
   'resolver-failing',
   'backup-missing',
   'backup-old',

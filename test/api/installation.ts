@@ -19,6 +19,7 @@ import {
 import { PARTICIPANTS } from '../../src/control/participants.js';
 import type { Egress } from '../../src/egress/egress.js';
 import type { HostnameServices } from '../../src/hostnames/context.js';
+import type { PoolProbing } from '../../src/monitoring/pool-probing.js';
 import { type Activity, createActivity } from '../../src/observe/activity.js';
 import type { Message, SignInServices } from '../../src/sign-in/services.js';
 import type { DiskRoom } from '../../src/store/disk-room.js';
@@ -53,6 +54,8 @@ export interface InstallationOptions {
   readonly findParentDs?: Context['findParentDs'];
   /** Room on the disk. */
   readonly disk?: DiskRoom;
+  /** What probes origins. */
+  readonly probing?: PoolProbing;
   /** Requests in five minutes. */
   readonly rateLimit?: number;
   readonly metricsPublic?: boolean;
@@ -145,6 +148,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     activity,
     application: { url: 'http://127.0.0.1:8787', allowList: ['logo.svg'] },
     objects: createLocalStore({ ...base, ...(options.disk && { disk: options.disk }) }),
+    ...(options.probing && { probing: options.probing }),
     host: options.host ?? '127.0.0.1',
     version: '0.0.0-test',
     ...(options.trustedProxies && { trustedProxies: parseCidrSet(options.trustedProxies) }),

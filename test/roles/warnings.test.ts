@@ -15,6 +15,7 @@ const load = (flags: Record<string, string>) => loadSettings({ flags, environmen
 t.test('what only processes know is told and counted, and nobody is asked more often than needed', async (t) => {
   const clock = new TestClock(Date.UTC(2026, 0, 1));
   let examined = 0;
+  let isProbing = true;
   const watch = createWarningWatch({
     ...{ settings: load({ 'resolver-upstreams': '' }), clock, log: silentLogger() },
     readers: {
@@ -23,12 +24,16 @@ t.test('what only processes know is told and counted, and nobody is asked more o
         return [{ what: 'jobs', verdict: 'warn', kind: 'job-failing', text: 'a job failed', remedy: 'See it.' }];
       },
     },
+    isProbing: () => isProbing,
     heldZones: () => [{ name: 'held.example', id: '0123456789abcdef0123456789abcdef' }],
   });
   t.match(await watch.processFindings(), [
     { kind: 'zone-not-published', verdict: 'fail', text: /^changes of held\.example/ },
     { what: 'resolvers', verdict: 'ok' },
   ]);
+  isProbing = false;
+  t.match((await watch.processFindings())[1], { kind: 'probing-stopped', verdict: 'fail' });
+  isProbing = true;
   t.equal(watch.warningCounts(), undefined, 'not known at first');
   const values = async () => (await watch.samples()).filter(({ value }) => value > 0);
   t.match(await values(), [

@@ -7,6 +7,7 @@ export const balancingFailure = defineErrors('balancing', {
   groupMissing: { status: 404, code: 1001, text: 'monitor group not found' },
   poolMissing: { status: 404, code: 1001, text: 'pool not found' },
   balancerMissing: { status: 404, code: 1001, text: 'load balancer not found' },
+  previewMissing: { status: 404, code: 1001, text: 'preview not found' },
   regionMissing: { status: 404, code: 1001, text: 'region not found' },
   referenced: { status: 412, code: 1005, text: 'Object referenced by other objects: {names}' },
   stale: { status: 412, code: 1116, text: 'The object was changed meanwhile; its entity tag is now {tag}.' },

@@ -3,7 +3,6 @@
  */
 import { UserError } from '../../base/errors.js';
 import { createLifecycle, type Lifecycle } from '../../base/lifecycle.js';
-import { watchLongTurns } from '../../base/long-turns.js';
 import { systemRandom } from '../../base/random.js';
 import { type Edge, startEdge } from '../../edge/edge.js';
 import { EdgeListenError } from '../../edge/listen/listeners.js';
@@ -45,9 +44,7 @@ export async function startEdgeRole(options: EdgeRoleOptions): Promise<RunningRo
       );
     }
     if (onStatus) {
-      const turns = lifecycle.own('turn watch', watchLongTurns('edge', clock), (part) => part.stop());
-      const samples = () => [...turns.samples(), ...edge.samples()];
-      const cancel = startStatusReports(clock, () => ({ samples: samples() }), onStatus);
+      const cancel = startStatusReports(clock, () => ({ samples: edge.samples() }), onStatus);
       lifecycle.own('status reports', cancel, (end) => end());
     }
     const { edgeHttpPort: httpPort, edgeHttpsPort: httpsPort } = settings;

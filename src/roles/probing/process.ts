@@ -19,6 +19,8 @@ import type { ProbingNotice, ProbingOrder } from './messages.js';
 /** A commit that nobody has told of is seen after so long. */
 const LOOK_MS = 500;
 const SAMPLES_MS = 5000;
+/** Probes of a preview. */
+const PREVIEWED_AT_ONCE = 200;
 
 interface Started {
   readonly prober: Prober;
@@ -46,7 +48,18 @@ function start({ settings, node }: Extract<ProbingOrder, { kind: 'start' }>): St
   const prober = createProber({ ...parts, store, random, node, tell, onFault });
   clock.every(LOOK_MS, () => prober.look());
   clock.every(SAMPLES_MS, () => send({ kind: 'samples', samples: prober.samples() }));
-  return { prober, once: (targets) => Promise.all(targets.map((target) => probe(parts, target))) };
+  return { prober, once: (targets) => probeAll(parts, targets) };
+}
+
+/** In the order of the targets, some at once. */
+async function probeAll(parts: ProbeParts, targets: readonly Target[]): Promise<ProbeResult[]> {
+  const results: ProbeResult[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let at = next++; at < targets.length; at = next++) results[at] = await probe(parts, targets[at]!);
+  };
+  await Promise.all(Array.from({ length: PREVIEWED_AT_ONCE }, work));
+  return results;
 }
 
 function send(notice: ProbingNotice): void {

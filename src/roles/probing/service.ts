@@ -10,21 +10,19 @@ import type { MetricSample } from '../../base/metrics.js';
 import type { Settings } from '../../config/schema.js';
 import type { ContextBase } from '../../control/kernel/context.js';
 import type { ProbingNode } from '../../monitoring/plan.js';
+import type { PoolProbing } from '../../monitoring/pool-probing.js';
+import { createPreviews, type Previews } from '../../monitoring/previews.js';
 import type { LastResult, Transition } from '../../monitoring/prober.js';
 import type { Target } from '../../monitoring/probes/probe.js';
 import type { ProbeResult } from '../../monitoring/probes/result.js';
-import { type RecordedChange, recordTransitions } from '../../monitoring/record.js';
+import { type RecordedChange, recordAgreement, recordTransitions } from '../../monitoring/record.js';
 import { isProbingNeeded } from '../../store/balancing/probed.js';
 import { withoutSecretSettings, withoutSecrets, withoutStorageKeys } from '../process/secrets.js';
 import type { ProbingNotice, ProbingOrder } from './messages.js';
 
-export interface Probing {
+export interface Probing extends PoolProbing {
   /** Something was committed. */
   look(): void;
-  /** What this node last found of a pool (store number); none while nothing probes. */
-  lastOf(pool: number): Promise<readonly LastResult[]>;
-  /** Probes once; undefined if nothing came. */
-  once(targets: readonly Target[], waitMs: number): Promise<readonly ProbeResult[] | undefined>;
   /** Whether it runs as it should: it is not needed, or it has started. */
   isWell(): boolean;
   samples(): readonly MetricSample[];
@@ -35,14 +33,20 @@ export interface ProbingOptions {
   readonly base: ContextBase;
   readonly settings: Settings;
   readonly node: ProbingNode;
+  /** The names of the nodes that live; undefined where there is only this one. */
+  readonly living?: (() => ReadonlySet<string>) | undefined;
 }
 
 /** Milliseconds between two starts of a process that ends: at first, and at most. It has recovered after the latter. */
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 30_000;
 const LAST_WAIT_MS = 1000;
+/** What results are shown under where a node has neither name nor region. */
+const ONLY_NODE = 'local';
 /** After a write that failed. */
 const RETRY_MS = 1000;
+/** Between two looks whether other nodes live. */
+const AGREE_MS = 2500;
 /** It is told of commits no more often. */
 const TELL_MS = 20;
 
@@ -57,6 +61,8 @@ class ProbingService implements Probing {
   private crashes = 0;
   private restarts = 0;
   private samplesOfChild: readonly MetricSample[] = [];
+  readonly node: string;
+  readonly previews: Previews;
   private readonly recorder: Recorder;
   private readonly waiting = new Map<number, (notice: ProbingNotice | undefined) => void>();
   private asked = 0;
@@ -65,6 +71,10 @@ class ProbingService implements Probing {
   private isClosed = false;
 
   constructor(private readonly options: ProbingOptions) {
+    const { base, node } = options;
+    this.node = node.node || node.region || ONLY_NODE;
+    const once = (targets: readonly Target[], waitMs: number) => this.once(targets, waitMs);
+    this.previews = createPreviews({ clock: base.clock, node: this.node, once });
     this.recorder = createRecorder(options);
     this.look();
   }
@@ -145,7 +155,7 @@ class ProbingService implements Probing {
     return answer?.kind === 'last' ? answer.results : [];
   }
 
-  async once(targets: readonly Target[], waitMs: number): Promise<readonly ProbeResult[] | undefined> {
+  private async once(targets: readonly Target[], waitMs: number): Promise<readonly ProbeResult[] | undefined> {
     if (!this.child) this.start();
     const answer = await this.ask((id) => ({ kind: 'once', id, targets }), waitMs);
     return answer?.kind === 'once' ? answer.results : undefined;
@@ -180,7 +190,7 @@ interface Recorder {
 }
 
 /** Writes what was told, one write at a time; what comes meanwhile shares the next one, and only the last of each origin counts. */
-function createRecorder({ base, node }: ProbingOptions): Recorder {
+function createRecorder({ base, node, living }: ProbingOptions): Recorder {
   const { clock, log } = base;
   let pending = new Map<string, Transition>();
   let isWriting = false;
@@ -191,7 +201,7 @@ function createRecorder({ base, node }: ProbingOptions): Recorder {
     const taken = pending;
     pending = new Map();
     try {
-      const changes = await recordTransitions(base, { node, living: undefined }, [...taken.values()]);
+      const changes = await recordTransitions(base, { node, living: living?.() }, [...taken.values()]);
       logChanges(log, changes);
     } catch (error) {
       failures++;
@@ -210,6 +220,23 @@ function createRecorder({ base, node }: ProbingOptions): Recorder {
     while (pending.size > 0 && !isClosed) await write();
     isWriting = false;
   };
+  let lived = '';
+  let isAgreeing = false;
+  /** When a node comes or goes, the others agree anew. */
+  const agree = async (): Promise<void> => {
+    const now = living?.() ?? new Set<string>();
+    const text = [...now].sort().join(' ');
+    if (isAgreeing || text === lived) return;
+    isAgreeing = true;
+    try {
+      logChanges(log, await recordAgreement(base, now));
+      lived = text;
+    } catch (error) {
+      log.warn({ reason: messageOf(error) }, 'what nodes agree on could not be stored; trying again');
+    }
+    isAgreeing = false;
+  };
+  const cancel = living ? clock.every(AGREE_MS, () => void agree()) : () => {};
   return {
     take(transitions) {
       for (const transition of transitions) pending.set(keyOf(transition), transition);
@@ -233,6 +260,7 @@ function createRecorder({ base, node }: ProbingOptions): Recorder {
     ],
     close() {
       isClosed = true;
+      cancel();
     },
   };
 }

@@ -12,6 +12,7 @@ import { OPERATOR } from '../../control/guard/actor.js';
 import { examineBackups } from '../../warnings/backups.js';
 import { examineClusterSeen } from '../../warnings/cluster.js';
 import { countWarnings, type Finding } from '../../warnings/finding.js';
+import { probingStopped } from '../../warnings/pools.js';
 import { examineResolvers } from '../../warnings/resolvers.js';
 import { heldZone } from '../../warnings/zones.js';
 import { upstreamServers } from '../process/control-base.js';
@@ -28,6 +29,8 @@ export interface WarningWatchOptions {
   readonly log: Logger;
   readonly readers: Pick<Readers, 'examine'>;
   readonly heldZones: () => readonly { readonly name: string; readonly id?: string }[];
+  /** Whether origins are probed as they should be. */
+  readonly isProbing: () => boolean;
   /** Absent: one machine. */
   readonly readCluster?: (() => Promise<Cluster>) | undefined;
 }
@@ -41,7 +44,7 @@ export interface WarningWatch {
 }
 
 export function createWarningWatch(options: WarningWatchOptions): WarningWatch {
-  const { settings, clock, log, readers, heldZones, readCluster } = options;
+  const { settings, clock, log, readers, heldZones, isProbing, readCluster } = options;
   const outside = keepFor(clock, () => examineResolvers(upstreamServers(settings), clock));
   const plan = { directory: settings.backupDir, everyMs: periodMs(settings.backupEvery) };
   const isFar = plan.directory !== undefined && isOnS3(plan.directory);
@@ -50,6 +53,7 @@ export function createWarningWatch(options: WarningWatchOptions): WarningWatch {
   async function processFindings(): Promise<readonly Finding[]> {
     return [
       ...heldZones().map(({ name, id }) => heldZone(name, id)),
+      ...(isProbing() ? [] : [probingStopped()]),
       ...(readCluster ? examineClusterSeen(await readCluster()) : []),
       ...(isFar ? await farBackups.get(OUTSIDE_MS) : await examineBackups(plan, clock.nowMs())),
       ...(await outside.get(OUTSIDE_MS)),

@@ -30,6 +30,7 @@ const statements = perStore((store) => ({
   ofPool: store.prepare<[pool: number], OriginStateRow>(
     'SELECT * FROM origin_states WHERE pool = ? ORDER BY origin, monitor, region, node',
   ),
+  ofNodes: store.prepareTuples<[], [number]>("SELECT DISTINCT pool FROM origin_states WHERE node <> '' ORDER BY pool"),
   put: store.prepare<SqlValue[]>(
     `${insertion('origin_states', STATE)} ON CONFLICT (pool, origin, monitor, region, node) DO UPDATE SET
        healthy = excluded.healthy, failure_reason = excluded.failure_reason, response_code = excluded.response_code,
@@ -44,6 +45,13 @@ const statements = perStore((store) => ({
 /** What is known of the origins of a pool (store number). */
 export function originStatesOfPool(store: Store, pool: number): OriginStateRow[] {
   return statements(store).ofPool.all(pool);
+}
+
+/** Pools (store numbers) of which nodes have found something. */
+export function poolsFoundByNodes(store: Store): number[] {
+  return statements(store)
+    .ofNodes.all()
+    .map(([pool]) => pool);
 }
 
 export function putOriginState(store: Store, row: OriginStateRow): void {

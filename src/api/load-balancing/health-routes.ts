@@ -1,0 +1,224 @@
+/** The health of pools, previews of monitors, and what became of health (v4: load balancing). */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { Members } from '../../balancing/members.js';
+import { toHex } from '../../base/bytes.js';
+import { membersOfRow, newId, requireMonitor, requirePool } from '../../control/balancing/access.js';
+import { patched } from '../../control/balancing/check.js';
+import { balancingFailure } from '../../control/balancing/errors.js';
+import { checkMonitor, NULLABLE_OF_MONITOR } from '../../control/balancing/monitor-rules.js';
+import { requireOnlyAccount } from '../../control/balancing/only-account.js';
+import { parseId, requireAccount } from '../../control/guard/access.js';
+import type { Context } from '../../control/kernel/context.js';
+import type { PoolProbing } from '../../monitoring/pool-probing.js';
+import { reportOfPool } from '../../monitoring/pool-report.js';
+import { type HealthEventRow, healthEventsOfAccount } from '../../store/balancing/health-events.js';
+import { groupsOfMonitor } from '../../store/balancing/monitor-groups.js';
+import { findMonitor } from '../../store/balancing/monitors.js';
+import { type PoolRow, poolsOfMonitor, poolsOfMonitorGroup } from '../../store/balancing/pools.js';
+import { accountParams } from '../accounts/schema.js';
+import { success } from '../envelope.js';
+import { flagValue, type Query, textValue } from '../query.js';
+import { type ContextOf, queryOf, type RouteScope } from '../request.js';
+import { answersList, answersOne, identifier } from '../schema.js';
+import { printTime } from '../times.js';
+import { onePage, tags } from './resource-routes.js';
+import { monitorBody, monitorParams, poolParams } from './schema.js';
+
+export interface HealthRouteOptions {
+  readonly contextOf: ContextOf;
+  /** Absent: nothing probes here. */
+  readonly probing: PoolProbing | undefined;
+}
+
+const BASE = '/accounts/:account_id/load_balancers';
+const reading = { area: 'loadBalancing', objectState: 'read' } as const;
+/** It stores nothing, and others than the owner notice it. */
+const probing = { area: 'loadBalancing' } as const;
+
+const originReport = z.object({
+  healthy: z.boolean(),
+  failure_reason: z.string(),
+  response_code: z.int(),
+  rtt: z.string().meta({ examples: ['12.1ms'] }),
+});
+const poolReport = z.object({
+  pool_id: z.string(),
+  pop_health: z.record(
+    z.string(),
+    z.object({ healthy: z.boolean(), origins: z.array(z.record(z.string(), originReport)) }),
+  ),
+});
+const preview = z.object({ pools: z.record(z.string(), z.string()), preview_id: z.string() });
+const event = z.object({
+  id: z.int(),
+  timestamp: z.string(),
+  pool: z.object({
+    ...{ id: z.string(), name: z.string(), healthy: z.boolean(), changed: z.boolean(), minimum_origins: z.int() },
+  }),
+  origins: z.array(z.unknown()),
+});
+
+export const balancingHealthRoutes: FastifyPluginAsyncZod<HealthRouteOptions> = async (app, options) => {
+  addHealth(app, options);
+  addPreviews(app, options);
+  addEvents(app, options);
+};
+
+function addHealth(app: RouteScope, { contextOf, probing }: HealthRouteOptions): void {
+  app.get(
+    `${BASE}/pools/:pool_id/health`,
+    {
+      config: reading,
+      schema: { tags, summary: 'Get the health of a pool', params: poolParams, response: answersOne(poolReport) },
+    },
+    async (request) => {
+      const { account_id: account, pool_id: id } = request.params;
+      const ctx = contextOf(request);
+      const row = requirePool(ctx, account, id);
+      const last = (await probing?.lastOf(row.seq)) ?? [];
+      return success(reportOfPool(ctx.store, row, last, probing?.node ?? ''));
+    },
+  );
+}
+
+function addPreviews(app: RouteScope, { contextOf, probing: probes }: HealthRouteOptions): void {
+  const begin = (ctx: Context, account: number, pools: readonly PoolRow[], stored: Members, body: Members) => {
+    const members = patched(stored, body, NULLABLE_OF_MONITOR);
+    checkMonitor(members, ctx.settings.limits.balancing);
+    const begun = probes?.previews.begin(toHex(newId(ctx)), account, pools, members);
+    if (!begun) throw balancingFailure('quota', { reason: 'previews of the last ten minutes' });
+    return success({ pools: begun.pools, preview_id: begun.previewId });
+  };
+  app.post(
+    `${BASE}/monitors/:monitor_id/preview`,
+    {
+      config: probing,
+      schema: {
+        ...{ tags, summary: 'Probe once with a monitor', params: monitorParams, body: monitorBody },
+        response: answersOne(preview),
+      },
+    },
+    async (request) => {
+      const ctx = contextOf(request);
+      const row = requireMonitor(ctx, request.params.account_id, request.params.monitor_id);
+      const groups = groupsOfMonitor(ctx.store, row.seq).flatMap(({ seq }) => poolsOfMonitorGroup(ctx.store, seq));
+      const pools = [...poolsOfMonitor(ctx.store, row.seq), ...groups];
+      return begin(ctx, row.account, pools, membersOfRow(row), request.body as Members);
+    },
+  );
+  app.post(
+    `${BASE}/pools/:pool_id/preview`,
+    {
+      config: probing,
+      schema: {
+        ...{ tags, summary: 'Probe a pool once', params: poolParams, body: monitorBody },
+        response: answersOne(preview),
+      },
+    },
+    async (request) => {
+      const ctx = contextOf(request);
+      const row = requirePool(ctx, request.params.account_id, request.params.pool_id);
+      const monitor = row.monitor === null ? undefined : findMonitor(ctx.store, row.monitor);
+      return begin(ctx, row.account, [row], monitor ? membersOfRow(monitor) : {}, request.body as Members);
+    },
+  );
+  const previewParams = accountParams.extend({ preview_id: identifier('preview') });
+  app.get(
+    `${BASE}/preview/:preview_id`,
+    {
+      config: reading,
+      schema: {
+        ...{ tags, summary: 'Get the results of a preview', params: previewParams },
+        response: answersOne(z.record(z.string(), poolReport)),
+      },
+    },
+    async (request) => {
+      const { seq } = requireAccount(contextOf(request), request.params.account_id);
+      const found = probes?.previews.find(request.params.preview_id, seq);
+      if (!found) throw balancingFailure('previewMissing');
+      return success(found);
+    },
+  );
+}
+
+/** Events of one answer, and how long ago the oldest was unless a time is given; microseconds. */
+const MOST_EVENTS = 1000;
+const KEPT_US = 30 * 86_400_000_000;
+
+const eventQuery = z.object({
+  since: z.string().optional().describe('An RFC 3339 time; default: 30 days ago'),
+  until: z.string().optional().describe('An RFC 3339 time; default: now'),
+  pool_id: z.string().optional(),
+  pool_name: z.string().optional(),
+  pool_healthy: z.string().optional(),
+  origin_name: z.string().optional(),
+  origin_healthy: z.string().optional(),
+});
+
+function addEvents(app: RouteScope, { contextOf }: HealthRouteOptions): void {
+  app.get(
+    '/user/load_balancing_analytics/events',
+    {
+      config: { area: 'loadBalancing' },
+      schema: {
+        ...{ tags, summary: 'List changes of the health of pools and origins', querystring: eventQuery },
+        response: answersList(event),
+      },
+    },
+    async (request) => {
+      const ctx = contextOf(request);
+      const { seq } = requireAccount(ctx, requireOnlyAccount(ctx, 'read'));
+      const query = queryOf(request);
+      const nowUs = ctx.clock.nowUs();
+      const pool = textValue(query, 'pool_id');
+      const filter = {
+        since: timeOf(query, 'since') ?? nowUs - KEPT_US,
+        until: timeOf(query, 'until') ?? nowUs + 1,
+        ...(pool !== undefined && { pool: parseId(pool) ?? new Uint8Array(0) }),
+      };
+      const events = healthEventsOfAccount(ctx.store, seq, filter, MOST_EVENTS);
+      return onePage(events.map(eventView).filter(matcherOf(query)));
+    },
+  );
+}
+
+/** Throws 1002 for a text that is no time. */
+function timeOf(query: Query, name: string): number | undefined {
+  const text = textValue(query, name);
+  if (text === undefined) return undefined;
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw balancingFailure('invalid', { reason: `${name} is no time` });
+  return ms * 1000;
+}
+
+interface EventOrigin {
+  readonly name: string;
+  readonly healthy: boolean;
+}
+
+function eventView(row: HealthEventRow) {
+  return {
+    id: row.seq,
+    timestamp: printTime(row.at_us),
+    pool: {
+      ...{ id: toHex(row.pool), name: row.pool_name, healthy: row.pool_healthy === 1 },
+      ...{ changed: row.pool_changed === 1, minimum_origins: row.minimum_origins },
+    },
+    origins: JSON.parse(row.origins) as EventOrigin[],
+  };
+}
+
+function matcherOf(query: Query): (event: ReturnType<typeof eventView>) => boolean {
+  const [poolName, originName] = [textValue(query, 'pool_name'), textValue(query, 'origin_name')];
+  const [poolHealthy, originHealthy] = [flagValue(query, 'pool_healthy'), flagValue(query, 'origin_healthy')];
+  return ({ pool, origins }) =>
+    (poolName === undefined || pool.name === poolName) &&
+    (poolHealthy === undefined || pool.healthy === poolHealthy) &&
+    ((originName === undefined && originHealthy === undefined) ||
+      origins.some(
+        ({ name, healthy }) =>
+          (originName === undefined || name === originName) &&
+          (originHealthy === undefined || healthy === originHealthy),
+      ));
+}

@@ -1,0 +1,48 @@
+/** Pools of load balancers with origins that do not answer as their monitors expect. */
+import { poolOf } from '../balancing/pool.js';
+import { healthOfPool } from '../serving/pool-health.js';
+import { originStatesOfPool } from '../store/balancing/origin-states.js';
+import { monitoredPools, type PoolRow } from '../store/balancing/pools.js';
+import type { Examined } from './asked.js';
+import type { Finding } from './finding.js';
+
+const AT_ONCE = 500;
+const WHAT = 'pools';
+
+export function examinePools({ store, seesAccount }: Examined): Finding[] {
+  const findings: Finding[] = [];
+  let seen = 0;
+  for (let rows = monitoredPools(store, 0, AT_ONCE); rows.length > 0; ) {
+    for (const row of rows) {
+      if (!seesAccount(row.account)) continue;
+      seen++;
+      const finding = findingOf(store, row);
+      if (finding) findings.push(finding);
+    }
+    rows = monitoredPools(store, rows.at(-1)!.seq, AT_ONCE);
+  }
+  if (findings.length > 0 || seen === 0) return findings;
+  return [{ what: WHAT, verdict: 'ok', text: `all origins of ${seen} pools are healthy` }];
+}
+
+function findingOf(store: Examined['store'], row: PoolRow): Finding | undefined {
+  const health = healthOfPool(store, row, poolOf(row));
+  if (!health || health.state === 'healthy' || health.state === 'unknown') return undefined;
+  const down = [...health.origins].flatMap(([name, state]) => (state === 'healthy' ? [] : [name]));
+  const reason = originStatesOfPool(store, row.seq).find(({ origin, healthy }) => healthy === 0 && origin === down[0]);
+  const why = reason ? ` (${down[0]}: ${reason.failure_reason})` : '';
+  return {
+    ...{ what: WHAT, verdict: health.state === 'critical' ? 'fail' : 'warn', kind: 'pool-unhealthy' },
+    text: `${health.origins.size - down.length} of ${health.origins.size} origins of the pool ${row.name} are healthy${why}`,
+    remedy: 'See them with `GET /accounts/{account_id}/load_balancers/pools/{pool_id}/health`.',
+  };
+}
+
+/** The process that probes does not run: nothing that origins do is noticed. */
+export function probingStopped(): Finding {
+  return {
+    ...{ what: WHAT, verdict: 'fail', kind: 'probing-stopped' },
+    text: 'origins are not probed: the process for it does not start',
+    remedy: 'The log says why; it is tried again.',
+  };
+}

@@ -1,0 +1,140 @@
+/** The health of pools over HTTP, previews, and events of what became of it. */
+import t from 'tap';
+import { createAccount } from '../../src/control/access/accounts.js';
+import { OPERATOR } from '../../src/control/guard/actor.js';
+import { createPreviews } from '../../src/monitoring/previews.js';
+import type { LastResult } from '../../src/monitoring/prober.js';
+import type { Target } from '../../src/monitoring/probes/probe.js';
+import { recordTransitions } from '../../src/monitoring/record.js';
+import { findMonitorById } from '../../src/store/balancing/monitors.js';
+import { findPoolById } from '../../src/store/balancing/pools.js';
+import { examinedFor } from '../../src/warnings/asked.js';
+import { examinePools } from '../../src/warnings/pools.js';
+import { TestClock } from '../support/test-clock.js';
+import { install } from './installation.js';
+
+t.test('health, events and previews', async (t) => {
+  const last: LastResult[] = [];
+  const asked: Target[] = [];
+  const previewClock = new TestClock();
+  const once = async (targets: readonly Target[]) => {
+    asked.push(...targets);
+    return targets.map(({ address }) => {
+      const pass = address !== '198.51.100.2';
+      const [reason, responseCode] = pass ? (['No failures', 200] as const) : (['TCP Timeout', undefined] as const);
+      return { pass, reason, responseCode, rttMs: 7, timedOut: !pass };
+    });
+  };
+  const previews = createPreviews({ clock: previewClock, node: 'here', once });
+  const world = await install(t, { probing: { node: 'here', lastOf: async () => last, previews } });
+  const { call, base, store, operator } = world;
+  const account = (await call('GET', '/accounts')).json.result[0].id as string;
+  const at = `/accounts/${account}/load_balancers`;
+  const monitor = (await call('POST', `${at}/monitors`, { type: 'http', path: '/up' })).json.result.id as string;
+  const origins = ['a', 'b'].map((name, i) => ({ name, address: `198.51.100.${i + 1}` }));
+  const made = await call('POST', `${at}/pools`, { name: 'web', monitor, origins });
+  const id = made.json.result.id as string;
+  const seq = findPoolById(store, Buffer.from(id, 'hex'))!.seq;
+  const monitorSeq = findMonitorById(store, Buffer.from(monitor, 'hex'))!.seq;
+  t.strictSame((await call('GET', `${at}/pools/${id}/health`)).json.result, { pool_id: id, pop_health: {} });
+
+  const found = (origin: string, healthy: boolean) => ({
+    ...{ pool: seq, monitor: monitorSeq, origin, healthy, rttMs: 12.06 },
+    reason: healthy ? 'No failures' : 'TCP Timeout',
+    responseCode: healthy ? 200 : undefined,
+  });
+  const options = { node: { region: '', node: '' }, living: undefined };
+  await recordTransitions(base, options, [found('a', true), found('b', true)]);
+  await recordTransitions(base, options, [found('b', false)]);
+  last.push({ ...found('a', true), rttMs: 9.04 });
+  t.strictSame((await call('GET', `${at}/pools/${id}/health`)).json.result, {
+    pool_id: id,
+    pop_health: {
+      here: {
+        healthy: true,
+        origins: [
+          { '198.51.100.1': { healthy: true, failure_reason: 'No failures', response_code: 200, rtt: '9.0ms' } },
+          { '198.51.100.2': { healthy: false, failure_reason: 'TCP Timeout', response_code: 0, rtt: '12.1ms' } },
+        ],
+      },
+    },
+  });
+  t.equal((await call('GET', `${at}/pools/${'0'.repeat(32)}/health`)).status, 404);
+  const { id: other } = await createAccount(operator, { name: 'other' });
+  t.equal((await call('GET', `/accounts/${other}/load_balancers/pools/${id}/health`)).status, 404);
+
+  const warned = examinePools(examinedFor({ store, actor: OPERATOR }, base.settings, base.clock.nowUs()));
+  t.match(warned, [
+    { kind: 'pool-unhealthy', verdict: 'warn', text: /^1 of 2 origins of the pool web .*b: TCP Timeout/ },
+  ]);
+  const audit = await call('GET', `/accounts/${account}/audit_logs`);
+  t.notOk(audit.json.result.some((entry: { action: { type: string } }) => entry.action.type.includes('health')));
+
+  t.equal((await call('GET', '/user/load_balancing_analytics/events')).status, 400, 'of which account?');
+
+  const begun = await call('POST', `${at}/pools/${id}/preview`, { path: '/other', port: 8080 });
+  t.match(begun, { status: 200, json: { result: { pools: { [id]: 'web' }, preview_id: /^[0-9a-f]{32}$/ } } });
+  t.match(asked, [{ port: 8080, settings: { path: '/other', type: 'http' } }, { address: '198.51.100.2' }]);
+  const { preview_id: preview } = begun.json.result;
+  t.match((await call('GET', `${at}/preview/${preview}`)).json.result[id].pop_health.here, {
+    healthy: true,
+    origins: [
+      { '198.51.100.1': { healthy: true } },
+      { '198.51.100.2': { healthy: false, failure_reason: 'TCP Timeout' } },
+    ],
+  });
+  t.equal((await call('GET', `/accounts/${other}/load_balancers/preview/${preview}`)).status, 404);
+  t.equal((await call('GET', `${at}/preview/${'1'.repeat(32)}`)).status, 404);
+  t.match(await call('POST', `${at}/monitors/${monitor}/preview`, {}), { status: 200 });
+  t.equal((await call('POST', `${at}/monitors/${monitor}/preview`, { path: 'no slash' })).status, 400);
+  for (let i = 0; i < 18; i++) await call('POST', `${at}/pools/${id}/preview`, {});
+  t.equal((await call('POST', `${at}/pools/${id}/preview`, {})).status, 403, 'so many in ten minutes');
+  previewClock.advance(600_001);
+  t.equal((await call('GET', `${at}/preview/${preview}`)).status, 404);
+  t.equal((await call('POST', `${at}/pools/${id}/preview`, {})).status, 200);
+  t.strictSame(world.misfits, []);
+});
+
+t.test('events of the only account', async (t) => {
+  const { call, base, store, misfits } = await install(t);
+  const account = (await call('GET', '/accounts')).json.result[0].id as string;
+  const at = `/accounts/${account}/load_balancers`;
+  const monitor = (await call('POST', `${at}/monitors`, {})).json.result.id as string;
+  const pool = async (name: string, address: string) => {
+    const body = { name, monitor, origins: [{ name: 'a', address }] };
+    return (await call('POST', `${at}/pools`, body)).json.result.id as string;
+  };
+  const [one, two] = [await pool('one', '198.51.100.1'), await pool('two', '198.51.100.2')];
+  const seqOf = (id: string): number => findPoolById(store, Buffer.from(id, 'hex'))!.seq;
+  const monitorSeq = findMonitorById(store, Buffer.from(monitor, 'hex'))!.seq;
+  const note = (id: string, healthy: boolean) =>
+    recordTransitions(base, { node: { region: '', node: '' }, living: undefined }, [
+      {
+        ...{ pool: seqOf(id), monitor: monitorSeq, origin: 'a', healthy, responseCode: 200, rttMs: 1 },
+        reason: healthy ? 'No failures' : 'TCP connection failed',
+      },
+    ]);
+  await note(one, true);
+  await note(two, false);
+  await note(one, false);
+  const events = async (query = '') => {
+    const { json } = await call('GET', `/user/load_balancing_analytics/events${query}`);
+    return json.result.map(({ pool, origins }: { pool: Record<string, unknown>; origins: { healthy: boolean }[] }) => [
+      pool['name'],
+      pool['healthy'],
+      origins[0]?.healthy,
+    ]);
+  };
+  t.strictSame(await events(), [
+    ['one', false, false],
+    ['two', false, false],
+    ['one', true, true],
+  ]);
+  t.strictSame(await events('?pool_name=two'), [['two', false, false]]);
+  t.strictSame(await events(`?pool_id=${one}&origin_healthy=true`), [['one', true, true]]);
+  t.strictSame(await events('?pool_healthy=true'), [['one', true, true]]);
+  t.strictSame(await events('?origin_name=b'), []);
+  t.strictSame(await events('?until=2020-01-01T00:00:00Z'), []);
+  t.equal((await call('GET', '/user/load_balancing_analytics/events?since=yesterday')).status, 400);
+  t.strictSame(misfits, []);
+});
