@@ -23,7 +23,7 @@ import {
   ZoneWord,
 } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
-import { changedTtl, chooseAnswer } from './balance/choose.js';
+import { changedTtl, chooseAnswer, repeatChoice } from './balance/choose.js';
 import { writeExpanded, writeOwed } from './compact.js';
 import {
   proveExpansion,
@@ -204,6 +204,7 @@ function answerExpanded(query: Query, search: Search, response: Response, image:
   if (query.type === Type.rrsig && answerSignatures(search, response, image, node, false)) return DONE;
   // Its own NSEC record is about another name.
   const isOther = query.type === Type.nsec;
+  if (nodeFlags(image.words, node) & Flag.balanced) repeatChoice(search.balance, query, search.hashes[0]!);
   const rrset = isOther ? 0 : findAnswer(query, search, response, image, node);
   const start = response.at;
   if (rrset !== 0) {

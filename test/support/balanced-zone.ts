@@ -27,6 +27,7 @@ import { findPoolById, insertPool, updatePool } from '../../src/store/balancing/
 import { findZoneByName } from '../../src/store/zones/zones.js';
 import { startControl } from '../control/fixture.js';
 import { type DecodedMessage, decodeMessage, makeQuery } from './message.js';
+import { openOneCopy } from './two-copies.js';
 import { testZoneKeys } from './zone-keys.js';
 
 export const APEX = 'example.test';
@@ -66,8 +67,14 @@ function addressesOf({ answer }: DecodedMessage): string[] {
     .map(({ rdata }) => printIP(Buffer.from(rdata, 'hex')));
 }
 
-export async function startBalancedZone(t: Test, engine: Partial<EngineSettings> = {}): Promise<BalancedZone> {
-  const fixture = await startControl(t);
+/** `nowMs`: the time of the world. */
+export async function startBalancedZone(
+  t: Test,
+  engine: Partial<EngineSettings> = {},
+  nowMs?: number,
+): Promise<BalancedZone> {
+  const fixture = await startControl(t, {}, openOneCopy);
+  if (nowMs !== undefined) fixture.clock.advance(nowMs - fixture.clock.nowMs());
   const ctx: Context = { ...fixture.ctx, zoneKeys: await testZoneKeys(fixture.ctx.store, fixture.ctx.random) };
   const { store, settings, clock } = ctx;
   const { id: zoneId } = await createZone(ctx, { name: APEX });

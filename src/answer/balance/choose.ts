@@ -12,13 +12,12 @@ import {
   type Choice,
   createAsker,
   createChoice,
-  type Dice,
   Outcome,
   originAt,
   poolAt,
   type Standing,
 } from '../../steering/choice.js';
-import { createDice } from '../../steering/dice.js';
+import { createDice, type SeededDice } from '../../steering/dice.js';
 import {
   Family,
   Head,
@@ -51,7 +50,7 @@ export interface Balance {
   readonly own: OwnPlace;
   readonly asker: Asker;
   readonly choice: Choice;
-  readonly dice: Dice;
+  readonly dice: SeededDice;
   readonly judge: RuleJudge;
   readonly place: Place;
   readonly subnet: Subnet;
@@ -110,7 +109,30 @@ export function chooseAnswer(
     chooseAnswers(balance, query, response, image, node, type);
   }
   if (type === Type.any || type === Type.cname) balance.isAlias = false;
+  if (balance.count === 0 && response.rcode === Rcode.noError) standIn(balance, image.words, node, type);
   return balance.count === 0 ? 0 : balance.picks[0]!;
+}
+
+/**
+ * Takes any address of the family that is asked for, if it is signed: the types of a signed name are proved whatever the health of
+ * origins is, and validators would take it for a forgery that one of them is not there (RFC 4035 §5.4).
+ */
+function standIn(balance: Balance, words: Int32Array, node: number, type: number): void {
+  const block = balanceAt(words, node);
+  const count = words[block + BalanceWord.program]! - BalanceWord.rrsets;
+  const first = Math.floor((balance.dice.next() / 0x100000000) * count);
+  for (let i = 0; i < count; i++) {
+    const rrset = node + words[block + BalanceWord.rrsets + ((first + i) % count)]!;
+    if (words[rrset + RRsetWord.signatures] === 0 || typeWordOf(words, rrset) !== type << 8) continue;
+    balance.picks[0] = rrset;
+    balance.count = 1;
+    return;
+  }
+}
+
+/** Lets the same question get the same choice again: one that waits for a signature is answered by another engine. */
+export function repeatChoice({ dice }: Balance, query: Query, hash: number): void {
+  dice.begin(hash ^ query.id);
 }
 
 /** Seconds that the RRsets are answered with when a rule changes that; 0: with their own. */
@@ -158,7 +180,7 @@ function chooseAnswers(
   const first = answerOf(choice, words, node, block, origin, type);
   if (first === 0) return 0;
   balance.picks[balance.count++] = first;
-  balance.isAlias = isAliasRRset(words, first);
+  balance.isAlias = typeWordOf(words, first) === Type.cname << 8;
   // An RRset is signed whole, and which of them are healthy together is not known before.
   const isSigned = words[first + RRsetWord.signatures] !== 0;
   if ((words[program + Head.flags]! & HeadFlag.all) !== 0 && !isSigned) takeAll(balance, words, node, block, type);
@@ -209,13 +231,13 @@ function answerOf(
   return index < 0 ? 0 : node + words[block + BalanceWord.rrsets + index]!;
 }
 
-function isAliasRRset(words: Int32Array, rrset: number): boolean {
-  // The type stands behind the owner, in the same word (image/layout.ts).
-  return words[bodyAt(words, rrset)]! >>> 16 === ALIAS;
+/**
+ * The type of an RRset with its octets exchanged: it stands behind the owner, in the same word, whose lowest octet comes first
+ * (image/layout.ts).
+ */
+function typeWordOf(words: Int32Array, rrset: number): number {
+  return words[bodyAt(words, rrset)]! >>> 16;
 }
-
-/** The type CNAME as the upper half of a word whose lowest octet comes first. */
-const ALIAS = Type.cname << 8;
 
 /** Finds out where the asker is, and how far around it the answer holds; false when its client subnet is malformed. */
 function locate(balance: Balance, query: Query, image: ImageReader, program: number): boolean {
