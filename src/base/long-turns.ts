@@ -3,8 +3,8 @@
  * turn lasts from one callback of the system, such as a timer or data that has arrived, to the next, with all promises that are settled
  * meanwhile. Time in which the machine does something else does not count.
  */
-import { AsyncLocalStorage, createHook, type HookCallbacks } from 'node:async_hooks';
-import { threadProcessorUs } from './clock.js';
+import { type AsyncHook, AsyncLocalStorage, createHook, type HookCallbacks } from 'node:async_hooks';
+import { type Clock, threadProcessorUs } from './clock.js';
 import type { MetricSample } from './metrics.js';
 
 const LONG_TURN_MS = 20;
@@ -31,8 +31,15 @@ export interface LongTurns {
   stop(): void;
 }
 
-/** Watches the thread that calls it, from now on. `process`: its name, for the label. */
-export function watchLongTurns(process: string): LongTurns {
+/** Where it is watched in part only: so long, and from one beginning to the next. */
+const WATCHED_MS = 1000;
+const PERIOD_MS = 10_000;
+
+/**
+ * Watches the thread that calls it, from now on. `process`: its name, for the label. `inPart`: only in one second of ten by this
+ * clock, because watching costs a thread with very many short turns some hundredths of its time.
+ */
+export function watchLongTurns(process: string, inPart?: Clock): LongTurns {
   const counts = new Map<string, { count: number; longestMs: number }>();
   let beganMs = performance.now();
   let readMs = beganMs;
@@ -59,12 +66,36 @@ export function watchLongTurns(process: string): LongTurns {
     beganMs = nowMs;
     current = names.getStore() ?? '';
   };
-  const stop = hookCallbacks(before);
+  const hook = hookCallbacks(before);
+  const begin = (): void => {
+    beganMs = performance.now();
+    readMs = beganMs;
+    processorUs = threadProcessorUs();
+    hook?.enable();
+  };
+  begin();
+  const cancel = inPart && hook && watchInPart(inPart, begin, () => hook.disable());
+  const stop = (): void => {
+    cancel?.();
+    hook?.disable();
+  };
   return { samples: () => samplesOf(process, counts), stop };
 }
 
+function watchInPart(clock: Clock, begin: () => void, end: () => void): () => void {
+  let cancelEnd = clock.after(WATCHED_MS, end);
+  const cancel = clock.every(PERIOD_MS, () => {
+    begin();
+    cancelEnd = clock.after(WATCHED_MS, end);
+  });
+  return () => {
+    cancel();
+    cancelEnd();
+  };
+}
+
 /** Calls `before` at the beginning of each turn, where Node can tell them from settled promises; those would cost too much. */
-function hookCallbacks(before: () => void): () => void {
+function hookCallbacks(before: () => void): AsyncHook | undefined {
   let tracksPromises = false;
   const options = { trackPromises: false } as const;
   const probe = createHook({
@@ -75,9 +106,7 @@ function hookCallbacks(before: () => void): () => void {
   } as HookCallbacks).enable();
   void Promise.resolve().then(() => {});
   probe.disable();
-  if (tracksPromises) return () => {};
-  const hook = createHook({ ...options, before } as HookCallbacks).enable();
-  return () => void hook.disable();
+  return tracksPromises ? undefined : createHook({ ...options, before } as HookCallbacks);
 }
 
 function samplesOf(

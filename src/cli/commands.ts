@@ -39,6 +39,13 @@ const COMMANDS: ReadonlyMap<string, Listed> = new Map([
     },
   ],
   [
+    'lb',
+    {
+      description: 'create, list, drain and delete load balancers; show the health of their pools',
+      load: async () => (await import('./balancing/lb.js')).addLbCommands,
+    },
+  ],
+  [
     'key',
     {
       description: 'create, list and revoke credentials of the admin API',

@@ -5,6 +5,7 @@ import { parseIP } from '../base/ip.js';
 import { reachSettings } from './allowed-networks.js';
 import { AUTHORITY_NAMES, authoritySettings } from './authority-settings.js';
 import { backupSettings } from './backup-settings.js';
+import { balancingSettings } from './balancing-settings.js';
 import { clusterSettings } from './cluster-settings.js';
 import { edgeSettings } from './edge-settings.js';
 import { observeSettings } from './observe-settings.js';
@@ -343,6 +344,7 @@ export const settingsSchema = z.strictObject({
       summary: 'Largest accepted object, in octets',
     }),
   ...s3Settings,
+  ...balancingSettings,
 
   ...signInSettings,
   defaultCaOrder: texts(

@@ -61,6 +61,8 @@ import { type S3Parts, startS3Door } from './services/s3-door.js';
 import { startScheduledBackups } from './services/scheduled-backups.js';
 import { startSignIn } from './services/sign-in.js';
 
+export { warmUp } from '../api/warm-up.js';
+
 export interface AdminOptions extends RoleContext {
   /** Whether the DNS process runs separately: readiness then covers only this process. */
   readonly dnsApart?: boolean;

@@ -28,6 +28,7 @@ export async function runSupervised(role: Role): Promise<number> {
   // Loads the role's code while another process may still be starting; the import below reports a failure.
   const code = loadRole(role);
   code.catch(() => {});
+  if (process.title === SPARE_TITLE) void code.then(warmUpSpare).catch(() => {});
   const order = await inbox.started;
   if (!order) return 0;
   const log = createLogger({ level: order.settings.logLevel, pretty: order.terminal });
@@ -143,6 +144,11 @@ function showAsRunning(): void {
 async function loadRole(role: Role) {
   if (role === 'edge') return import('./edge/edge.js');
   return role === 'dns' ? import('./dns.js') : import('./admin.js');
+}
+
+/** What takes long and needs nothing from anybody; whatever fails here fails again at the start. */
+async function warmUpSpare(code: Awaited<ReturnType<typeof loadRole>>): Promise<void> {
+  if ('warmUp' in code) await code.warmUp();
 }
 
 function startRole(

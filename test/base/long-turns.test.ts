@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { threadProcessorUs } from '../../src/base/clock.js';
 import { nameOfTurn, nameTurns, watchLongTurns } from '../../src/base/long-turns.js';
+import { TestClock } from '../support/test-clock.js';
 
 /** Uses so much processor time, whatever else the machine does. */
 function work(ms: number): void {
@@ -50,4 +51,25 @@ t.test('turns that keep others waiting are counted by their names', async (t) =>
     .filter(({ name, labels }) => name === 'longest_turn_seconds' && labels['route'] === 'GET /a');
   t.ok(longest!.value >= 0.05);
   t.equal(nameOfTurn(), '');
+});
+
+t.test('a thread that is watched in part is watched in one second of ten', async (t) => {
+  const clock = new TestClock();
+  const watch = watchLongTurns('test', clock);
+  t.teardown(watch.stop);
+  const longTurns = async (): Promise<number> => {
+    await nextTurn();
+    await nameTurns('long', async () => {
+      await nextTurn();
+      work(40);
+      await nextTurn();
+    });
+    await nextTurn();
+    return watch.samples().find(({ name }) => name === 'long_turns_total')?.value ?? 0;
+  };
+  t.equal(await longTurns(), 1);
+  clock.advance(1000);
+  t.equal(await longTurns(), 1, 'not now');
+  clock.advance(9000);
+  t.equal(await longTurns(), 2, 'what was used meanwhile is none');
 });

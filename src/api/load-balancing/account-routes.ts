@@ -43,6 +43,8 @@ import { groupView } from './view.js';
 const BASE = '/accounts/:account_id/load_balancers';
 const read = { area: 'loadBalancing', objectState: 'read' } as const;
 const write = { area: 'loadBalancing', objectState: 'write', oneCommit: true } as const;
+/** Makes several commits. */
+const writeAll = { area: 'loadBalancing', objectState: 'write' } as const;
 const config = { read, write };
 /** Objects of an account that are shown within a turn of the event loop. */
 const FEW = 300;
@@ -71,7 +73,7 @@ export const balancingAccountRoutes: FastifyPluginAsyncZod<BalancingRouteOptions
     ...poolResource,
     ...{ path: `${BASE}/pools`, params: [accountParams, poolParams], ofWhat: accountOf, config, isLong },
   });
-  poolsEditing(app, contextOf, { path: `${BASE}/pools`, params: accountParams, ofWhat: accountOf, config: write });
+  poolsEditing(app, contextOf, { path: `${BASE}/pools`, params: accountParams, ofWhat: accountOf, config: writeAll });
   balancingResource(app, contextOf, {
     ...{ path: `${BASE}/monitor_groups`, id: 'monitor_group_id', params: [accountParams, groupParams] },
     ...{ one: 'a group of monitors', many: 'groups of monitors', ofWhat: accountOf, config, isLong },

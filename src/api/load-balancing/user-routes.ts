@@ -13,6 +13,8 @@ import { ownMonitorParams, ownPoolParams } from './schema.js';
 const BASE = '/user/load_balancers';
 const read = { area: 'loadBalancing', objectState: 'read' } as const;
 const write = { area: 'loadBalancing', objectState: 'write', oneCommit: true } as const;
+/** Makes several commits. */
+const writeAll = { area: 'loadBalancing', objectState: 'write' } as const;
 const config = { read, write };
 const none = z.object({});
 
@@ -31,5 +33,5 @@ export const balancingUserRoutes: FastifyPluginAsyncZod<{ readonly contextOf: Co
     ...poolResource,
     ...{ path: `${BASE}/pools`, params: [none, ownPoolParams], ofWhat: onlyAccount, config },
   });
-  poolsEditing(app, contextOf, { path: `${BASE}/pools`, params: none, ofWhat: onlyAccount, config: write });
+  poolsEditing(app, contextOf, { path: `${BASE}/pools`, params: none, ofWhat: onlyAccount, config: writeAll });
 };

@@ -39,16 +39,24 @@ export async function getLoadBalancer(ctx: Context, zoneId: string, id: string):
 
 export async function createLoadBalancer(ctx: Context, zoneId: string, input: Members): Promise<BalancingItem> {
   const id = newId(ctx);
-  const { value } = await commit(ctx, (draft) => {
-    const { store } = ctx;
-    const zone = requireZone(ctx, zoneId);
-    requireRoomFor(ctx, zone.account, 'balancing');
-    const { values, pools } = readBalancer(ctx, zone, settable(input), undefined);
-    draft.noteBalancer(zone.seq, values.owner_key, true);
-    insertLoadBalancer(store, { ...values, id, zone: zone.seq, account: zone.account }, pools, draft.now);
-    return written(ctx, draft, zone, findLoadBalancerById(store, id)!, pools, undefined);
-  });
-  return value;
+  return (await commit(ctx, (draft) => draftLoadBalancer(ctx, draft, zoneId, id, input))).value;
+}
+
+/** The same inside a write. */
+export function draftLoadBalancer(
+  ctx: Context,
+  draft: Draft,
+  zoneId: string,
+  id: Uint8Array,
+  input: Members,
+): BalancingItem {
+  const { store } = ctx;
+  const zone = requireZone(ctx, zoneId);
+  requireRoomFor(ctx, zone.account, 'balancing');
+  const { values, pools } = readBalancer(ctx, zone, settable(input), undefined);
+  draft.noteBalancer(zone.seq, values.owner_key, true);
+  insertLoadBalancer(store, { ...values, id, zone: zone.seq, account: zone.account }, pools, draft.now);
+  return written(ctx, draft, zone, findLoadBalancerById(store, id)!, pools, undefined);
 }
 
 /** Replaces all members. */

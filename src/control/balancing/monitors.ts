@@ -13,7 +13,7 @@ import {
 } from '../../store/balancing/monitors.js';
 import { zonesOfName } from '../../store/zones/zones.js';
 import { requireAccount } from '../guard/access.js';
-import { commit } from '../kernel/commit.js';
+import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { requireRoomFor } from '../rules/quotas.js';
 import { membersOfRow, momentAfter, newId, requireMonitor } from './access.js';
@@ -33,20 +33,28 @@ export async function getMonitor(ctx: Context, accountId: string, id: string): P
 }
 
 export async function createMonitor(ctx: Context, accountId: string, input: Members): Promise<BalancingItem> {
+  const id = newId(ctx);
+  return (await commit(ctx, (draft) => draftMonitor(ctx, draft, accountId, id, input))).value;
+}
+
+/** The same inside a write. */
+export function draftMonitor(
+  ctx: Context,
+  draft: Draft,
+  accountId: string,
+  id: Uint8Array,
+  input: Members,
+): BalancingItem {
+  const { store } = ctx;
   const members = settable(input, NULLABLE_OF_MONITOR);
   checkMonitor(members, ctx.settings.limits.balancing);
-  const id = newId(ctx);
-  const { value } = await commit(ctx, (draft) => {
-    const { store } = ctx;
-    const account = requireAccount(ctx, accountId);
-    requireRoomFor(ctx, account.seq, 'balancing');
-    requireProbeZone(ctx, account.seq, members);
-    insertMonitor(store, id, account.seq, columnsOf(members), draft.now);
-    const item = monitorItem(findMonitorById(store, id)!);
-    draft.event({ kind: 'monitor.create', account: account.seq, id, name: nameOf(id, members), after: item.members });
-    return item;
-  });
-  return value;
+  const account = requireAccount(ctx, accountId);
+  requireRoomFor(ctx, account.seq, 'balancing');
+  requireProbeZone(ctx, account.seq, members);
+  insertMonitor(store, id, account.seq, columnsOf(members), draft.now);
+  const item = monitorItem(findMonitorById(store, id)!);
+  draft.event({ kind: 'monitor.create', account: account.seq, id, name: nameOf(id, members), after: item.members });
+  return item;
 }
 
 /** Replaces all members. */

@@ -44,18 +44,25 @@ export async function getPool(ctx: Context, accountId: string, id: string): Prom
 
 export async function createPool(ctx: Context, accountId: string, input: Members): Promise<BalancingItem> {
   const id = newId(ctx);
-  const { value } = await commit(ctx, (draft) => {
-    const account = requireAccount(ctx, accountId);
-    requireRoomFor(ctx, account.seq, 'balancing');
-    const values = readPool(ctx, draft, account.seq, settable(input, NULLABLE_OF_POOL), undefined);
-    insertPool(ctx.store, id, account.seq, values, draft.now);
-    requireProbeRoom(ctx, account.seq);
-    const item = poolItem(findPoolById(ctx.store, id)!, noticesOf(ctx, values));
-    const name = values.name;
-    draft.event({ kind: 'pool.create', account: account.seq, id, name, after: item.members });
-    return item;
-  });
-  return value;
+  return (await commit(ctx, (draft) => draftPool(ctx, draft, accountId, id, input))).value;
+}
+
+/** The same inside a write. */
+export function draftPool(
+  ctx: Context,
+  draft: Draft,
+  accountId: string,
+  id: Uint8Array,
+  input: Members,
+): BalancingItem {
+  const account = requireAccount(ctx, accountId);
+  requireRoomFor(ctx, account.seq, 'balancing');
+  const values = readPool(ctx, draft, account.seq, settable(input, NULLABLE_OF_POOL), undefined);
+  insertPool(ctx.store, id, account.seq, values, draft.now);
+  requireProbeRoom(ctx, account.seq);
+  const item = poolItem(findPoolById(ctx.store, id)!, noticesOf(ctx, values));
+  draft.event({ kind: 'pool.create', account: account.seq, id, name: values.name, after: item.members });
+  return item;
 }
 
 /** Replaces all members. */
@@ -68,13 +75,22 @@ export async function editPool(ctx: Context, accountId: string, id: string, inpu
   return changeOne(ctx, accountId, id, (stored) => patched(stored, input, NULLABLE_OF_POOL));
 }
 
-/** The same with all pools of an account. */
+/** Pools that one write edits, so that others get their turn. */
+const POOLS_AT_ONCE = 50;
+
+/** The same with all pools of an account, some of them in each write. */
 export async function editPools(ctx: Context, accountId: string, input: Members): Promise<BalancingItem[]> {
-  const { value } = await commit(ctx, (draft) => {
-    const rows = poolsOfAccount(ctx.store, requireAccount(ctx, accountId).seq);
-    return rows.map((row) => change(ctx, draft, row, (stored) => patched(stored, input, NULLABLE_OF_POOL)));
-  });
-  return value;
+  const ids = poolsOfAccount(ctx.store, requireAccount(ctx, accountId).seq).map(({ id }) => toHex(id));
+  const items: BalancingItem[] = [];
+  for (let at = 0; at < ids.length; at += POOLS_AT_ONCE) {
+    const some = ids.slice(at, at + POOLS_AT_ONCE);
+    const { value } = await commit(ctx, (draft) => {
+      const rows = some.flatMap((id) => findPoolById(ctx.store, Buffer.from(id, 'hex')) ?? []);
+      return rows.map((row) => change(ctx, draft, row, (stored) => patched(stored, input, NULLABLE_OF_POOL)));
+    });
+    items.push(...value);
+  }
+  return items;
 }
 
 /** Throws 412 while a load balancer uses it. */

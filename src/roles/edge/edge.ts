@@ -3,6 +3,7 @@
  */
 import { UserError } from '../../base/errors.js';
 import { createLifecycle, type Lifecycle } from '../../base/lifecycle.js';
+import { watchLongTurns } from '../../base/long-turns.js';
 import { systemRandom } from '../../base/random.js';
 import { type Edge, startEdge } from '../../edge/edge.js';
 import { EdgeListenError } from '../../edge/listen/listeners.js';
@@ -44,7 +45,9 @@ export async function startEdgeRole(options: EdgeRoleOptions): Promise<RunningRo
       );
     }
     if (onStatus) {
-      const cancel = startStatusReports(clock, () => ({ samples: edge.samples() }), onStatus);
+      const turns = lifecycle.own('turn watch', watchLongTurns('edge', clock), (part) => part.stop());
+      const samples = () => [...turns.samples(), ...edge.samples()];
+      const cancel = startStatusReports(clock, () => ({ samples: samples() }), onStatus);
       lifecycle.own('status reports', cancel, (end) => end());
     }
     const { edgeHttpPort: httpPort, edgeHttpsPort: httpsPort } = settings;

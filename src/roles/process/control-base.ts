@@ -104,6 +104,11 @@ export function createControlBase(
       limits: {
         ...DEFAULT_LIMITS,
         origins: allowedNetworks(settings),
+        balancing: {
+          ...DEFAULT_LIMITS.balancing,
+          minimumInterval: settings.lbMinInterval,
+          originsPerPool: settings.lbMaxOrigins,
+        },
         ...(settings.recordsPerZone > 0 && { recordsPerZone: settings.recordsPerZone }),
       },
     },

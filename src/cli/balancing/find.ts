@@ -1,0 +1,42 @@
+/** Finds load balancers and their zones by name. */
+import { UserError } from '../../base/errors.js';
+import { nearMatch } from '../../config/near-match.js';
+import type { BalancingItem } from '../../control/balancing/item.js';
+import { listLoadBalancers } from '../../control/balancing/load-balancers.js';
+import type { Context } from '../../control/kernel/context.js';
+import type { ZoneItem } from '../../control/zones/item.js';
+import { findZoneByName } from '../../control/zones/zones.js';
+
+export interface FoundBalancer {
+  readonly zone: ZoneItem;
+  readonly item: BalancingItem;
+}
+
+/** The zone in which a name lies: that with the longest name. */
+export async function zoneOfName(context: Context, name: string): Promise<ZoneItem> {
+  const labels = name.replace(/\.$/, '').split('.');
+  for (const [i] of labels.entries()) {
+    const zone = labels[i] === '*' ? undefined : await findZoneByName(context, labels.slice(i).join('.'));
+    if (zone) return zone;
+  }
+  throw new UserError(`there is no zone for ${name}`, 'See them all with `zoneplane zone list`.');
+}
+
+/** Those of the zone in which a name lies. */
+export async function balancersOf(context: Context, name: string): Promise<FoundBalancer[]> {
+  const zone = await zoneOfName(context, name);
+  return (await listLoadBalancers(context, zone.id)).map((item) => ({ zone, item }));
+}
+
+/** The one with this name, in any case. */
+export function requireBalancerNamed(name: string, found: readonly FoundBalancer[]): FoundBalancer {
+  const wanted = name.toLowerCase().replace(/\.$/, '');
+  const names = found.map(({ item }) => String(item.members.name));
+  const at = names.indexOf(wanted);
+  if (at >= 0) return found[at]!;
+  const near = nearMatch(wanted, names);
+  throw new UserError(
+    `there is no load balancer ${name}${near === undefined ? '' : `; did you mean ${near}?`}`,
+    'See them all with `zoneplane lb list`.',
+  );
+}

@@ -1,0 +1,55 @@
+/** `zoneplane lb` in this process. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { type Outcome, runCommand } from '../support/commands.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'zoneplane-cli-lb-'));
+const ENVIRONMENT = { ZONEPLANE_DATA_DIR: join(directory, 'data'), ZONEPLANE_RESOLVER_UPSTREAMS: '' };
+t.teardown(() => rmSync(directory, { recursive: true }));
+
+const run = (...args: readonly string[]): Promise<Outcome> => runCommand(ENVIRONMENT, ...args);
+
+t.test('a load balancer is made, listed, looked at, drained and deleted', async (t) => {
+  t.equal((await run('zone', 'create', 'example.org', '--init')).code, 0);
+  const origins = ['--origins', '198.51.100.1, 198.51.100.2'];
+  const made = await run('lb', 'create', 'www.example.org', ...origins, '--monitor', 'https', '--path', '/up');
+  t.match(made, {
+    code: 0,
+    out: 'www.example.org is answered from the pool www-example-org, which is probed by https\nSee its health with `zoneplane lb status www.example.org`.\n',
+    err: /no data/,
+  });
+  const again = await run('lb', 'create', 'www.example.org', ...origins, '--monitor', 'https');
+  t.match(again, { code: 1, err: /name www\.example\.org has a load balancer already/ });
+  t.match(await run('lb', 'create', 'www.example.net', ...origins), { code: 1, err: /there is no zone for/ });
+  t.match(await run('lb', 'create', 'a.example.org', ...origins, '--path', '/x'), { code: 2, err: /about a monitor/ });
+  t.match(await run('lb', 'create', 'a.example.org', '--origins', 'x y'), {
+    code: 1,
+    err: /is no address and no host/,
+  });
+  const second = JSON.parse((await run('lb', 'create', '*.example.org', ...origins, '--json')).out);
+  t.match(second, { load_balancer: { name: '*.example.org' }, pool: { name: 'wildcard-example-org' } });
+  const listed = JSON.parse((await run('lb', 'list', '--json')).out);
+  t.match(
+    listed,
+    [{ name: 'www.example.org' }, { name: '*.example.org' }].sort((a, b) => (a.name < b.name ? -1 : 1)),
+  );
+  t.match((await run('lb', 'list')).out, /www\.example\.org +example\.org +default +1 +DNS +yes/);
+
+  const status = async () => JSON.parse((await run('lb', 'status', 'www.example.org', '--json')).out);
+  t.match(await status(), [
+    { pool: 'www-example-org', origin: 'origin-1', address: '198.51.100.1', state: 'unknown' },
+    { origin: 'origin-2', state: 'unknown' },
+  ]);
+  t.match(await run('lb', 'drain', 'www-example-org', '198.51.100.1'), {
+    ...{ code: 0, out: 'origin-1 of www-example-org is disabled\n' },
+  });
+  t.match(await status(), [{ state: 'disabled' }, { state: 'unknown' }]);
+  t.equal((await run('lb', 'drain', 'www-example-org', 'origin-1', '--undo')).code, 0);
+  t.match(await status(), [{ state: 'unknown' }, { state: 'unknown' }]);
+  t.match(await run('lb', 'drain', 'www-example-org', 'origin-9'), { code: 1, err: /It has origin-1, origin-2/ });
+  t.match(await run('lb', 'status', 'ww.example.org'), { code: 1, err: /did you mean www\.example\.org\?/ });
+  t.equal((await run('lb', 'delete', 'www.example.org')).code, 0);
+  t.match(await run('lb', 'status', 'www.example.org'), { code: 1 });
+});
