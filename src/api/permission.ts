@@ -46,8 +46,9 @@ function isOfOnlyAccount({ routeOptions: { config, url = '' } }: FastifyRequest)
 function targetOf({ store }: ContextBase, request: FastifyRequest, { actor }: Caller): Target | undefined {
   const params = (request.params ?? {}) as Readonly<Record<string, string | undefined>>;
   const { zone_id: zoneId, account_id: accountId, bucket_name: bucketName } = params;
-  if (zoneId !== undefined) {
-    requireInScope(actor, zoneId);
+  if (zoneId !== undefined) requireInScope(actor, zoneId);
+  // What is of an account, such as a zone in its catalog, is so whether the caller sees the zone or not.
+  if (zoneId !== undefined && accountId === undefined) {
     const zone = findVisibleZone({ store, actor }, zoneId);
     return zone && { zone: zoneId, account: accountIdOf(store, zone) };
   }

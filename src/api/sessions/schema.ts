@@ -1,5 +1,6 @@
 /** Shapes of `/user/sessions` and `/user/permissions` (ours). */
 import { z } from 'zod';
+import { AREAS, type Area } from '../../control/guard/permissions.js';
 import { identifier, time } from '../schema.js';
 
 export const sessionParams = z.object({
@@ -40,23 +41,7 @@ export const permissions = z
     administrator: z.boolean().describe('Whether it may do everything in every account'),
     email: z.string(),
     areas: z
-      .object({
-        zone: level,
-        dns: level,
-        zoneSettings: level,
-        cachePurge: level,
-        certificates: level,
-        account: level,
-        accountName: level,
-        members: level,
-        audit: level,
-        accountTokens: level,
-        buckets: level,
-        objects: level,
-        user: level,
-        memberships: level,
-        userTokens: level,
-      })
+      .object(Object.fromEntries(AREAS.map((area) => [area, level])) as Record<Area, typeof level>)
       .describe('What it may read or write'),
     creates_zones: z.boolean().describe('Whether it may add zones'),
     records: z
