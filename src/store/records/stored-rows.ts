@@ -7,6 +7,7 @@
  */
 import { equalBytes } from '../../base/bytes.js';
 import { perStore, type Store } from '../driver.js';
+import { amongAliases } from './owner-index.js';
 import { type Place, RECORD_SET_AT } from './places.js';
 import { SET_OF_ZONE } from './records.js';
 
@@ -42,13 +43,13 @@ const statements = perStore((store) => ({
        WHERE record_set = ${SET_OF_ZONE} AND owner_key = ? ORDER BY type, rdata_key)`,
   ),
   ofAliases: store.prepareTuples<[zone: Place, from: Uint8Array, to: Uint8Array], StoredTuple>(
-    `SELECT r.owner_key, r.type, r.ttl, r.proxied, r.rdata, r.settings FROM record_rows a INDEXED BY records_cname
+    `SELECT r.owner_key, r.type, r.ttl, r.proxied, r.rdata, r.settings FROM record_rows a ${amongAliases(store)}
      CROSS JOIN record_rows r ON r.record_set = a.record_set AND r.owner_key = a.owner_key
      WHERE a.record_set = ${RECORD_SET_AT} AND a.type = 5 AND a.owner_key >= ? AND a.owner_key <= ?
      ORDER BY a.owner_key, r.type, r.rdata_key`,
   ),
   aliasOwners: store.prepareTuples<[zone: Place, from: Uint8Array, limit: number], [ownerKey: Uint8Array]>(
-    `SELECT owner_key FROM record_rows INDEXED BY records_cname
+    `SELECT owner_key FROM record_rows ${amongAliases(store)}
      WHERE record_set = ${RECORD_SET_AT} AND type = 5 AND owner_key >= ?
      ORDER BY owner_key LIMIT ?`,
   ),
