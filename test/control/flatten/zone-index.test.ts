@@ -7,6 +7,10 @@ import type { Context } from '../../../src/control/kernel/context.js';
 import { createRecord } from '../../../src/control/records/records.js';
 import { editDnsSettings } from '../../../src/control/zones/dns-settings.js';
 import { deleteZone } from '../../../src/control/zones/zones.js';
+import { flattenedInZone } from '../../../src/serving/flattened.js';
+import { servingZone } from '../../../src/serving/zone.js';
+import { openPlannedSnapshot } from '../../../src/store/records/past-records.js';
+import { findZoneByName } from '../../../src/store/zones/zones.js';
 import { startControl } from '../fixture.js';
 
 const ALIASES = 300;
@@ -95,4 +99,19 @@ t.test('a few are indexed at once', async (t) => {
   await editDnsSettings(ctx, zoneId!, { flatten_all_cnames: true });
   t.strictSame(indexed(ctx), ['a', 'b']);
   t.strictSame(jobsOf(ctx), []);
+});
+
+t.test('planned edits are seen before they are made', async (t) => {
+  const { ctx } = await startControl(t);
+  const { zoneId } = await importZone(ctx, { source: { text: HEAD + ALIAS_TEXT }, origin: 'many.test' });
+  await editDnsSettings(ctx, zoneId!, { flatten_all_cnames: true });
+  const row = findZoneByName(ctx.store, 'many.test')!;
+  const planned = openPlannedSnapshot(ctx.store, row);
+  t.teardown(() => planned.close());
+  const { id } = ctx.store
+    .prepare<[], { readonly id: Uint8Array }>("SELECT id FROM records WHERE name = 'c7.many.test'")
+    .get()!;
+  planned.plan([{ id, after: null }]);
+  const zone = servingZone(planned.store, row, ctx.settings);
+  t.equal([...flattenedInZone(planned.store, zone)].flat().length, ALIASES - 1);
 });
