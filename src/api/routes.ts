@@ -1,5 +1,6 @@
 /** All routes, in the order of the documentation. A resource is a line here and a folder. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { LinkSigner } from '../bucket/credentials/keys.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import type { Propagation } from '../control/kernel/propagation.js';
@@ -36,6 +37,7 @@ import type { WarningSource } from './overview/warnings.js';
 import { purgeCacheRoutes } from './purge-cache/routes.js';
 import { type ApplicationFacts, bucketApplicationRoutes } from './r2-application/routes.js';
 import { absentBucketRoutes } from './r2-buckets/absent-routes.js';
+import { bucketKeyRoutes } from './r2-credentials/key-routes.js';
 import { credentialRoutes } from './r2-credentials/routes.js';
 import { bucketDomainRoutes } from './r2-domains/routes.js';
 import { objectBodyRoutes } from './r2-objects/body-routes.js';
@@ -81,6 +83,7 @@ export interface RouteParts {
   readonly warnings: WarningSource;
   readonly application: ApplicationFacts | undefined;
   readonly s3Host: string;
+  readonly links: LinkSigner | undefined;
 }
 
 export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
@@ -116,6 +119,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   bucketApplicationRoutes,
   absentBucketRoutes,
   credentialRoutes,
+  bucketKeyRoutes,
   objectRoutes,
   objectBodyRoutes,
   fallbackRoutes,

@@ -20,6 +20,7 @@ import type { Clock } from '../base/clock.js';
 import type { CidrSet } from '../base/ip.js';
 import { makeId } from '../base/random.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/stalled-connections.js';
+import type { LinkSigner } from '../bucket/credentials/keys.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import type { Propagation } from '../control/kernel/propagation.js';
@@ -87,6 +88,8 @@ export interface ApiOptions {
   readonly application?: ApplicationFacts;
   /** Host and port of the S3 API; absent: as it is by default. */
   readonly s3Host?: string;
+  /** Signs links to objects; undefined: nobody can ask for them. */
+  readonly links?: LinkSigner | undefined;
   readonly signIn: SignInServices;
   /** What probes origins; absent: nothing does. */
   readonly probing?: PoolProbing;
@@ -289,12 +292,13 @@ async function registerVersion4(scope: FastifyInstance, options: ApiOptions): Pr
     signIn,
     application,
     s3Host = 'localhost:8055',
+    links,
   } = options;
   const { certificates } = hostnames;
   scope.addHook('onRoute', requireArea);
   const declared = declaredMethods(scope);
   const parts: RouteParts = {
-    ...{ objects, hostnames, certificates, propagation, readCluster, signIn, application, s3Host },
+    ...{ objects, hostnames, certificates, propagation, readCluster, signIn, application, s3Host, links },
     probing: options.probing,
     contextOf: makeContextOf(base),
     exportApart: options.readers?.export,

@@ -54,6 +54,11 @@ export const bucketFailure = defineErrors('buckets', {
   },
   tooManyDomains: { status: 400, code: 10065, text: 'A bucket can have no more than {limit} custom domains.' },
   corsMissing: { status: 404, code: 10059, text: 'The CORS configuration does not exist.' },
+  noSigner: {
+    status: 409,
+    code: 10066,
+    text: '{token} could sign the link: it needs a secret for S3, permission, and no limit to networks. Make one with POST …/keys of the bucket.',
+  },
   badRule: { status: 400, code: 9207, text: 'The rules are not valid: {reason}.' },
   badInput: { status: 400, code: 9207, text: '{reason}' },
   badBinding: { status: 400, code: 9207, text: '{name} cannot name a binding: {reason}.' },

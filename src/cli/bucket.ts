@@ -20,6 +20,7 @@ import {
   type StorageClass,
 } from '../store/objects/buckets.js';
 import { addBucketKeyCommands } from './buckets/keys.js';
+import { addBucketRulesCommand } from './buckets/rules.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, printInstant, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';
@@ -43,6 +44,7 @@ export function addBucketCommands(program: Command, context: CommandContext): vo
   addDelete(bucket, context);
   addBind(bucket, context);
   addBucketKeyCommands(bucket, context);
+  addBucketRulesCommand(bucket, context, addPlace);
 }
 
 /** Where a bucket is looked for; the same flags everywhere. */

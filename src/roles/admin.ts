@@ -174,6 +174,7 @@ async function startApi(
       ...warnings,
     },
     ...{ base: { ...base, log: apiLog }, application: doors.application, s3Host: doors.s3.host },
+    links: doors.s3.links,
     host: settings.adminHost,
     readiness: gate.readiness,
     ...ofCluster,

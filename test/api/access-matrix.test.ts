@@ -35,6 +35,8 @@ const OPEN = new Set([
   'GET /overview',
   'GET /search',
   'POST /accounts/{account_id}/r2/temp-access-credentials',
+  // What a link allows is asked once it is known.
+  'POST /accounts/{account_id}/r2/buckets/{bucket_name}/links',
   'GET /activity',
   'GET /activity/queries',
   'GET /record_types',

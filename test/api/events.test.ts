@@ -60,6 +60,7 @@ const SILENT: Readonly<Record<string, string>> = {
   'PUT /accounts/{account_id}/r2/buckets/{bucket_name}/objects/{object_key}': 'objects are data',
   'DELETE /accounts/{account_id}/r2/buckets/{bucket_name}/objects/{object_key}': 'objects are data',
   'DELETE /accounts/{account_id}/r2/buckets/{bucket_name}/objects': 'objects are data',
+  'POST /accounts/{account_id}/r2/buckets/{bucket_name}/links': 'nothing is stored',
 };
 
 const SECRET = Buffer.from('0123456789abcdef0123456789abcdef').toString('base64');
@@ -433,6 +434,7 @@ t.test('a walk through all requests that change something', async (t) => {
   const cors = { rules: [{ allowed: { origins: ['https://a.test'], methods: ['GET'] } }] };
   await does(`PUT ${buckets}/{bucket_name}/cors`, b, cors, [['bucket_cors.put', 'assets']]);
   await does(`DELETE ${buckets}/{bucket_name}/cors`, b, undefined, [['bucket_cors.delete', 'assets']]);
+  await does(`POST ${buckets}/{bucket_name}/keys`, b, { read_only: true }, [['key.create', 'S3: assets']]);
   const lock = { rules: [{ id: 'l', enabled: true, condition: { type: 'Indefinite' } }] };
   await does(`PUT ${buckets}/{bucket_name}/lock`, b, lock, [['bucket_lock.put', 'assets']]);
   const condition = { type: 'Age', maxAge: 60 };

@@ -7,6 +7,7 @@ import { parseCidrSet, parseIP } from '../../src/base/ip.js';
 import { type Logger, silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { createKey, ensureFirstAdministrator, type KeyInput } from '../../src/control/access/keys.js';
+import { createSecretAccessKeys } from '../../src/control/access/secret-access-keys.js';
 import { createZoneKeys } from '../../src/control/dnssec/zone-keys.js';
 import { OPERATOR } from '../../src/control/guard/actor.js';
 import {
@@ -21,6 +22,7 @@ import type { Egress } from '../../src/egress/egress.js';
 import type { HostnameServices } from '../../src/hostnames/context.js';
 import type { PoolProbing } from '../../src/monitoring/pool-probing.js';
 import { type Activity, createActivity } from '../../src/observe/activity.js';
+import { presign } from '../../src/s3/signature/presign.js';
 import type { Message, SignInServices } from '../../src/sign-in/services.js';
 import type { DiskRoom } from '../../src/store/disk-room.js';
 import type { Store } from '../../src/store/driver.js';
@@ -132,6 +134,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     ...(options.findDelegation && { findDelegation: options.findDelegation }),
     ...(options.findParentDs && { findParentDs: options.findParentDs }),
     zoneKeys: createZoneKeys(() => hostnames.certificates.vault),
+    secretAccessKeys: createSecretAccessKeys(store, () => hostnames.certificates.vault),
   };
   await ensureFirstAdministrator(base, { email: EMAIL, key: KEY });
   const hostnames: HostnameServices = await hostnameServices(base, {
@@ -142,6 +145,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
   const signIn = signInServices(base, hostnames, options.signIn, mails);
   const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
   const app = buildApi({
+    links: { endpoint: new URL('http://127.0.0.1:8055'), presign },
     base,
     hostnames,
     signIn,

@@ -1,5 +1,5 @@
 /** `zoneplane bucket` and `zoneplane secret`, mostly in this process; the secret goes through a real standard input. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -130,4 +130,17 @@ t.test('each command has an example', async (t) => {
       t.match(await run(group, name, '--help'), { code: 0, out: /Example:\n {2}\$ / }, `${group} ${name}`);
     }
   }
+});
+
+t.test('rules of a bucket', async (t) => {
+  await run('bucket', 'create', 'ruled');
+  const file = join(directory, 'rules.json');
+  const rules = [{ id: 'l', enabled: true, condition: { type: 'Indefinite' } }];
+  writeFileSync(file, JSON.stringify({ rules }));
+  t.strictSame(JSON.parse((await run('bucket', 'rules', 'ruled', 'lock')).out), { rules: [] });
+  t.strictSame(JSON.parse((await run('bucket', 'rules', 'ruled', 'lock', '--set', file)).out), { rules });
+  t.match(await run('bucket', 'rules', 'ruled', 'cors', '--set', file), { code: 2, err: /not valid at rules\.0/ });
+  t.match(await run('bucket', 'rules', 'ruled', 'mime'), { code: 2, err: /Allowed choices are cors/ });
+  t.match(await run('bucket', 'rules', 'none', 'lock'), { code: 1, err: /does not exist/ });
+  t.strictSame(JSON.parse((await run('bucket', 'rules', 'ruled', 'lock', '--remove')).out), { rules: [] });
 });

@@ -132,6 +132,7 @@ t.test('each command has an example', async (t) => {
     ['job', 'list'],
     ['bucket', 'key', 'create'],
     ['bucket', 'link'],
+    ['bucket', 'rules'],
     ...['list', 'show', 'create', 'refresh', 'delete', 'allow'].map((name) => ['hostname', name]),
     ...['add', 'print', 'status'].map((name) => ['secondary', name]),
     ...['create', 'list', 'delete'].map((name) => ['tsig', name]),

@@ -12,7 +12,7 @@ import { jurisdictionOf } from '../r2-buckets/request.js';
 import { bucketHeaders, bucketParams } from '../r2-buckets/schema.js';
 import type { ContextOf } from '../request.js';
 import { answersOne } from '../schema.js';
-import { corsRule, lifecycleRule, lockRule } from './schema.js';
+import { ruleLists } from './schema.js';
 
 const tags = ['Buckets'];
 const ONE = '/accounts/:account_id/r2/buckets/:bucket_name';
@@ -20,7 +20,6 @@ const ONE = '/accounts/:account_id/r2/buckets/:bucket_name';
 interface RuleRoutes<Kind extends RuleKind> {
   readonly kind: Kind;
   readonly name: string;
-  readonly rule: z.ZodType<RuleOf[Kind]>;
   /** What a bucket has for which none were set. Undefined: that is refused. */
   readonly none: readonly RuleOf[Kind][] | undefined;
 }
@@ -33,7 +32,6 @@ function placeOf(request: FastifyRequest): BucketPlace {
 function rulesRoutes<Kind extends RuleKind>({
   kind,
   name,
-  rule,
   none,
 }: RuleRoutes<Kind>): FastifyPluginAsyncZod<{ contextOf: ContextOf }> {
   return async (app, { contextOf }) => {
@@ -45,7 +43,7 @@ function rulesRoutes<Kind extends RuleKind>({
         schema: {
           ...schema,
           summary: `Get the ${name} of a bucket`,
-          response: answersOne(z.object({ rules: z.array(rule) })),
+          response: answersOne(ruleLists[kind].required()),
         },
       },
       async (request) => {
@@ -61,12 +59,12 @@ function rulesRoutes<Kind extends RuleKind>({
         schema: {
           ...schema,
           summary: `Replace the ${name} of a bucket`,
-          body: z.strictObject({ rules: z.array(rule).optional() }),
+          body: ruleLists[kind],
           response: answersOne(z.object({})),
         },
       },
       async (request) => {
-        const { rules = [] } = request.body as { readonly rules?: readonly RuleOf[Kind][] };
+        const { rules = [] } = request.body as { readonly rules?: readonly RuleOf[Kind][] | undefined };
         await setRules(contextOf(request), placeOf(request), kind, rules);
         return success({});
       },
@@ -75,12 +73,9 @@ function rulesRoutes<Kind extends RuleKind>({
 }
 
 export const bucketRulesRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, options) => {
-  await rulesRoutes({ kind: 'cors', name: 'CORS rules', rule: corsRule, none: undefined })(app, options);
-  await rulesRoutes({ kind: 'lifecycle', name: 'lifecycle rules', rule: lifecycleRule, none: DEFAULT_RULES })(
-    app,
-    options,
-  );
-  await rulesRoutes({ kind: 'lock', name: 'locks', rule: lockRule, none: [] })(app, options);
+  await rulesRoutes({ kind: 'cors', name: 'CORS rules', none: undefined })(app, options);
+  await rulesRoutes({ kind: 'lifecycle', name: 'lifecycle rules', none: DEFAULT_RULES })(app, options);
+  await rulesRoutes({ kind: 'lock', name: 'locks', none: [] })(app, options);
   app.delete(
     `${ONE}/cors`,
     {

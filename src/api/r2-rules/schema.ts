@@ -9,7 +9,7 @@ const ageCondition = z.strictObject({ type: z.literal('Age'), maxAge: age });
 const dateCondition = z.strictObject({ type: z.literal('Date'), date });
 const condition = z.discriminatedUnion('type', [ageCondition, dateCondition]);
 
-export const corsRule = z
+const corsRule = z
   .strictObject({
     id: id.optional(),
     allowed: z.strictObject({
@@ -22,7 +22,7 @@ export const corsRule = z
   })
   .meta({ id: 'BucketCorsRule' });
 
-export const lifecycleRule = z
+const lifecycleRule = z
   .strictObject({
     id,
     enabled: z.boolean(),
@@ -35,7 +35,7 @@ export const lifecycleRule = z
   })
   .meta({ id: 'BucketLifecycleRule' });
 
-export const lockRule = z
+const lockRule = z
   .strictObject({
     id,
     enabled: z.boolean(),
@@ -47,3 +47,14 @@ export const lockRule = z
     ]),
   })
   .meta({ id: 'BucketLockRule' });
+
+function listOf<Rule extends z.ZodType>(rule: Rule) {
+  return z.strictObject({ rules: z.array(rule).optional().describe('All of them; none removes them') });
+}
+
+/** Bodies that replace the rules of a bucket, by their kind. */
+export const ruleLists = { cors: listOf(corsRule), lifecycle: listOf(lifecycleRule), lock: listOf(lockRule) } as const;
+
+export type BucketCorsRule = z.output<typeof corsRule>;
+export type BucketLifecycleRule = z.output<typeof lifecycleRule>;
+export type BucketLockRule = z.output<typeof lockRule>;

@@ -1,20 +1,15 @@
 /** `zoneplane bucket key` and `bucket link`: credentials of S3 clients, and links that hold for a time. */
 import { type Command, Option } from 'commander';
 import { toHex } from '../../base/bytes.js';
-import { UserError } from '../../base/errors.js';
-import { requireBucket } from '../../bucket/access.js';
+import { AppError, UserError } from '../../base/errors.js';
+import { requireBucket, requireBucketAccount } from '../../bucket/access.js';
+import { LONGEST_LINK, makeLink, policiesOfBucket } from '../../bucket/credentials/keys.js';
 import { isObjectKey } from '../../bucket/object-store.js';
 import type { Settings } from '../../config/schema.js';
-import { authenticateAgain } from '../../control/access/authentication.js';
 import { createKey } from '../../control/access/keys.js';
 import { secretAccessKeyOf } from '../../control/access/secret-access-keys.js';
-import { decide } from '../../control/guard/decision.js';
-import { type Level, PERMISSION_GROUPS } from '../../control/guard/permissions.js';
-import type { Context } from '../../control/kernel/context.js';
+import { endpointOfS3 } from '../../roles/services/s3-door.js';
 import { presign } from '../../s3/signature/presign.js';
-import { findAccount } from '../../store/access/accounts.js';
-import { allKeys, type KeyRow } from '../../store/access/keys.js';
-import type { BucketRow } from '../../store/objects/buckets.js';
 import { wholeNumber } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
 import { DATA_SETTINGS, printInstant, withControl } from '../control.js';
@@ -37,26 +32,19 @@ interface LinkOptions {
   readonly json?: boolean;
 }
 
-/** In seconds: a week. */
-const LONGEST_LINK = 604_800;
-
 export function addBucketKeyCommands(bucket: Command, context: CommandContext): void {
   addKeyCreate(bucket.command('key').description('credentials of S3 clients'), context);
   addLink(bucket, context);
 }
 
-/** Where clients reach the S3 API, as the settings say it. */
-function endpointOf({ s3Host, s3Port, s3TlsPort, s3Domain }: Settings, given: string | undefined): URL {
+/** Where clients reach the S3 API: as the settings say it, unless it is given. */
+function endpointOf(settings: Settings, given: string | undefined): URL {
+  if (given === undefined) return endpointOfS3(settings);
   try {
-    const host = s3Domain ?? (s3Host.includes(':') ? `[${s3Host}]` : s3Host);
-    return new URL(given ?? (s3TlsPort === undefined ? `http://${host}:${s3Port}` : `https://${host}:${s3TlsPort}`));
+    return new URL(given);
   } catch {
     throw new UserError(`${given} is no URL`, 'Name the endpoint as clients do, such as https://s3.example.com.', 2);
   }
-}
-
-function resourceOf({ store }: Context, { account, jurisdiction, name }: BucketRow): string {
-  return `${toHex(findAccount(store, account)!.id)}_${jurisdiction}_${name}`;
 }
 
 function addKeyCreate(key: Command, { terminal, environment }: CommandContext): void {
@@ -75,13 +63,10 @@ function addKeyCreate(key: Command, { terminal, environment }: CommandContext): 
       const endpoint = endpointOf(settings, options.endpoint);
       const bucket = requireBucket(context, options.account, name, 'default');
       await unlock();
-      const level = options.readOnly ? 'Read' : 'Write';
-      const group = PERMISSION_GROUPS.find((entry) => entry.name === `Workers R2 Storage Bucket Item ${level}`)!;
-      const resource = `com.cloudflare.edge.r2.bucket.${resourceOf(context, bucket)}`;
       const { days } = options;
       const { key, secret } = await createKey(context, {
         ...{ name: `S3: ${name}`, kind: 'token', email: settings.adminEmail },
-        policies: [{ effect: 'allow', permission_groups: [{ id: group.id }], resources: { [resource]: '*' } }],
+        policies: policiesOfBucket(context, bucket, options.readOnly === true),
         ...(days !== undefined && { expiresAt: context.clock.nowUs() + days * 86_400_000_000 }),
       });
       const secretAccessKey = secretAccessKeyOf(secret);
@@ -158,45 +143,21 @@ function addLink(bucket: Command, { terminal, environment }: CommandContext): vo
     const { expires, method } = options;
     if (key === '' || !isObjectKey(key)) throw new UserError('a key has 1 to 1024 octets', undefined, 2);
     const made = await withControl(link, environment, async (context, settings) => {
-      const found = requireBucket(context, options.account, name, 'default');
-      const row = chooseSigner(context, found, method === 'GET' ? 'read' : 'write', options.key);
-      const secretAccessKey = context.secretAccessKeys!.open(row.id, row.s3_secret!);
-      const nowMs = context.clock.nowMs();
-      const endpoint = endpointOf(settings, options.endpoint);
-      const signer = { accessKeyId: toHex(row.id), secretAccessKey };
-      return {
-        url: presign({ ...signer, method, endpoint, bucket: name, key, expires, nowMs }),
-        signer: signer.accessKeyId,
-      };
+      const account = requireBucketAccount(context, options.account);
+      const place = { accountId: toHex(account.id), name, jurisdiction: 'default' as const };
+      const signer = { endpoint: endpointOf(settings, options.endpoint), presign };
+      try {
+        return makeLink(context, place, { key, method, expires, signer: options.key }, signer);
+      } catch (error) {
+        if (!(error instanceof AppError) || error.key !== 'buckets.noSigner') throw error;
+        const readOnly = method === 'GET' ? ' --read-only' : '';
+        throw new UserError(error.message, `Make one with \`zoneplane bucket key create ${name}${readOnly}\`.`);
+      }
     });
-    if (options.json) terminal.json({ url: made.url, method, expires, access_key_id: made.signer });
+    if (options.json) terminal.json({ url: made.url, method, expires, access_key_id: made.accessKeyId });
     else {
       terminal.print(made.url);
-      terminal.complain(`It ends earlier when the token is revoked: \`zoneplane key revoke ${made.signer}\`.`);
+      terminal.complain(`It ends earlier when the token is revoked: \`zoneplane key revoke ${made.accessKeyId}\`.`);
     }
   });
-}
-
-/** A token whose secret is kept, which may do it from everywhere; one for the bucket alone before others. */
-function chooseSigner(context: Context, bucket: BucketRow, level: Level, wanted: string | undefined): KeyRow {
-  const [account, ...rest] = resourceOf(context, bucket).split('_');
-  const target = { account: account!, bucket: rest.join('_') };
-  const fitting = allKeys(context.store).filter((row) => {
-    if (row.s3_secret === null || row.networks !== null || (wanted !== undefined && toHex(row.id) !== wanted))
-      return false;
-    const found = authenticateAgain(context, row, '127.0.0.1');
-    if (!found.ok || !found.actor.accountIds.includes(target.account)) return false;
-    if (level === 'write' && found.actor.readOnly) return false;
-    // Clients use the first account of a token.
-    if (found.actor.accountIds[0] !== target.account) return false;
-    return decide(found.actor, 'objects', level, target).allowed;
-  });
-  const [first] = [...fitting.filter(({ policies }) => policies !== null), ...fitting];
-  if (first) return first;
-  throw new UserError(
-    wanted === undefined
-      ? 'there is no token that could sign the link'
-      : `no token ${wanted} could sign the link: it needs a secret for S3, permission, and no limit to networks`,
-    `Make one with \`zoneplane bucket key create ${bucket.name}${level === 'read' ? ' --read-only' : ''}\`.`,
-  );
 }

@@ -4,10 +4,12 @@ import { parseCidrSet } from '../../base/ip.js';
 import type { Lifecycle } from '../../base/lifecycle.js';
 import type { MetricSample } from '../../base/metrics.js';
 import { createS3Metrics } from '../../bucket/application-metrics.js';
+import type { LinkSigner } from '../../bucket/credentials/keys.js';
 import type { UploadingStore } from '../../bucket/uploads/uploads.js';
 import type { ContextBase } from '../../control/kernel/context.js';
 import type { Listener } from '../../egress/own-listeners.js';
 import { createS3Server, type S3Server } from '../../s3/server.js';
+import { presign } from '../../s3/signature/presign.js';
 import { hasSecretAccessKeys } from '../../store/access/keys.js';
 import type { ClusterMember } from '../cluster/member.js';
 import { listenFor } from '../process/listen.js';
@@ -20,6 +22,8 @@ export interface S3Door {
   readonly url: string | undefined;
   /** Host, and port unless it is the usual one, by which clients name it. */
   readonly host: string;
+  /** How links to objects are signed for it. */
+  readonly links: LinkSigner;
   /** What it may listen on, now or later. */
   readonly places: readonly Listener[];
   /** Looks whether it is to listen by now: something was committed. */
@@ -78,6 +82,7 @@ export async function startS3Door(options: RoleContext, parts: S3Parts): Promise
       return url;
     },
     host: hostOf(settings),
+    links: { endpoint: endpointOfS3(settings), presign },
     places: settings.s3 === 'off' ? [] : placesOf(options),
     look,
     samples: metrics.samples,
@@ -97,6 +102,12 @@ async function listen(options: RoleContext, { lifecycle, ownCertificate }: S3Par
 
 function hostOf({ s3Domain, s3Host, s3Port }: RoleContext['settings']): string {
   return s3Domain ?? `${s3Host.includes(':') ? `[${s3Host}]` : s3Host}:${s3Port}`;
+}
+
+/** Where clients reach it, as the settings say it. */
+export function endpointOfS3({ s3Host, s3Port, s3TlsPort, s3Domain }: RoleContext['settings']): URL {
+  const host = s3Domain ?? (s3Host.includes(':') ? `[${s3Host}]` : s3Host);
+  return new URL(s3TlsPort === undefined ? `http://${host}:${s3Port}` : `https://${host}:${s3TlsPort}`);
 }
 
 function placesOf({ settings }: RoleContext): Listener[] {

@@ -1,21 +1,8 @@
 /** Links that hold for a time: requests whose signature stands in the query. Pure. */
+import type { LinkOptions } from '../../bucket/credentials/keys.js';
 import { encodeStrictly } from '../target.js';
 import { ALGORITHM, canonicalRequest, type Scope, scopeText, sign, signingKey, stringToSign } from './sigv4.js';
 import { UNSIGNED_PAYLOAD } from './verify.js';
-
-export interface LinkOptions {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly method: 'GET' | 'PUT';
-  /** Such as `https://s3.example.com`. */
-  readonly endpoint: URL;
-  readonly bucket: string;
-  readonly key: string;
-  /** Seconds. */
-  readonly expires: number;
-  /** Milliseconds since 1970. */
-  readonly nowMs: number;
-}
 
 export function presign(options: LinkOptions): string {
   const { accessKeyId, secretAccessKey, method, endpoint, bucket, key, expires, nowMs } = options;
