@@ -1,13 +1,13 @@
 /** `/accounts/{account_id}/r2/buckets/{bucket_name}/keys` and `/links`, which are ours: access keys of one bucket, and signed links. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { z } from 'zod';
-import { createBucketKey, type LinkSigner, LONGEST_LINK, makeLink } from '../../bucket/credentials/keys.js';
+import { createBucketKey, type LinkSigner, makeLink } from '../../bucket/credentials/keys.js';
 import { bucketFailure } from '../../bucket/errors.js';
 import { success } from '../envelope.js';
 import { bucketParams } from '../r2-buckets/schema.js';
 import type { ContextOf, RouteScope } from '../request.js';
 import { answersOne } from '../schema.js';
 import { printTime } from '../times.js';
+import { bucketKey, keyWish, link, linkWish } from './schema.js';
 
 interface KeyRouteOptions {
   readonly contextOf: ContextOf;
@@ -16,40 +16,6 @@ interface KeyRouteOptions {
 
 const ONE = '/accounts/:account_id/r2/buckets/:bucket_name';
 const common = { tags: ['Buckets'], params: bucketParams };
-
-const keyWish = z
-  .strictObject({
-    read_only: z.boolean().optional().describe('Reading and listing only'),
-    expires_on: z.string().optional().describe('Time as RFC 3339 has it; absent: never'),
-  })
-  .meta({ id: 'BucketKeyWish' });
-
-const bucketKey = z
-  .object({
-    access_key_id: z.string().describe('Identifier of the token'),
-    secret_access_key: z.string().describe('Returned only here'),
-    endpoint: z.string().describe('Where clients reach the S3 API'),
-    region: z.string(),
-    bucket: z.string(),
-    expires_on: z.string().nullable(),
-  })
-  .meta({ id: 'BucketKey' });
-
-const linkWish = z
-  .strictObject({
-    key: z.string().describe('Of the object'),
-    method: z.enum(['GET', 'PUT']).optional().describe('`GET` unless it is given'),
-    expires: z.int().min(1).max(LONGEST_LINK).describe('Seconds for which it holds'),
-    access_key_id: z.string().optional().describe('The token that signs it; absent: one of yours that may do no more'),
-  })
-  .meta({ id: 'ObjectLinkWish' });
-
-const link = z
-  .object({ url: z.string(), access_key_id: z.string().describe('The token with which it ends') })
-  .meta({ id: 'ObjectLink' });
-
-export type BucketKey = z.output<typeof bucketKey>;
-export type ObjectLink = z.output<typeof link>;
 
 export const bucketKeyRoutes: FastifyPluginAsyncZod<KeyRouteOptions> = async (app, options) => {
   addKeys(app, options);

@@ -126,7 +126,7 @@ function chooseSigner(ctx: Context, bucket: BucketRow, level: Level, wanted: str
     if (!found.ok || (level === 'write' && found.actor.readOnly)) return false;
     // Clients use the first account of a token.
     if (found.actor.accountIds[0] !== target.account) return false;
-    return !found.actor.policies || decide(found.actor.policies, 'objects', level, target).allowed;
+    return decide(found.actor, 'objects', level, target).allowed;
   };
   const usable = tokensOf(ctx).filter(
     (row) =>

@@ -76,6 +76,11 @@ t.test('aws', { skip }, async (t) => {
   t.equal(readFileSync(at("copy/sub dir/ü/7 +&%2F'()~.txt"), 'utf8'), 'file 7');
   rmSync(at('copy/large'));
   t.match(await aws('s3', 'sync', 'copy', 's3://aws-bucket/tree', '--delete'), /delete: .*large/);
+  const bucket = ['--bucket', 'aws-bucket'];
+  const rules = [{ AllowedOrigins: ['https://a.test'], AllowedMethods: ['GET'], MaxAgeSeconds: 60 }];
+  const cors = JSON.stringify({ CORSRules: rules });
+  await aws('s3api', 'put-bucket-cors', ...bucket, '--cors-configuration', cors);
+  t.match(JSON.parse(await aws('s3api', 'get-bucket-cors', ...bucket)), { CORSRules: rules });
   await aws('s3', 'rb', '--force', 's3://aws-bucket');
 });
 
@@ -100,11 +105,31 @@ keys = [o['Key'] for p in c.get_paginator('list_objects_v2').paginate(Bucket='bo
 print(len(c.delete_objects(Bucket='boto', Delete={'Objects': [{'Key': k} for k in keys]})['Deleted']))
 try: c.get_object(Bucket='boto', Key='none')
 except c.exceptions.NoSuchKey as e: print('NoSuchKey', e.response['ResponseMetadata']['HTTPStatusCode'])
+rule = {'ID': 'old', 'Prefix': 'logs/', 'Status': 'Enabled', 'Expiration': {'Days': 3}}
+c.put_bucket_lifecycle_configuration(Bucket='boto', LifecycleConfiguration={'Rules': [rule]})
+found = c.get_bucket_lifecycle_configuration(Bucket='boto')['Rules'][0]
+print(found['Filter'], found['Expiration'])
+c.put_object(Bucket='boto', Key='logs/1', Body=b'x')
+print(c.head_object(Bucket='boto', Key='logs/1')['Expiration'].split(', ')[-1])
+try: c.put_object_lock_configuration(Bucket='boto', ObjectLockConfiguration={})
+except botocore.exceptions.ClientError as e: print(e.response['Error']['Code'])
+c.delete_object(Bucket='boto', Key='logs/1')
+c.delete_bucket_lifecycle(Bucket='boto')
 c.delete_bucket(Bucket='boto')
 `,
   );
   const lines = (await run('/usr/bin/python3', 'cycle.py')).trim().split('\n');
-  t.strictSame(lines, ["tets {'colour': 'red'}", '[5, 5, 2]', "['a/', 'list/']", 'octets', '13', 'NoSuchKey 404']);
+  t.strictSame(lines, [
+    "tets {'colour': 'red'}",
+    '[5, 5, 2]',
+    "['a/', 'list/']",
+    'octets',
+    '13',
+    'NoSuchKey 404',
+    "{'Prefix': 'logs/'} {'Days': 3}",
+    'rule-id="old"',
+    'NotImplemented',
+  ]);
 });
 
 t.test('rclone', { skip }, async (t) => {
@@ -137,6 +162,8 @@ t.test('s3cmd', { skip }, async (t) => {
   await s3cmd('mb', 's3://s3cmd');
   await s3cmd('sync', 'tree/', 's3://s3cmd/tree/', '--multipart-chunk-size-mb=5');
   t.match(await s3cmd('info', 's3://s3cmd/tree/large'), /MD5 sum: +\w{32}/);
+  await s3cmd('expire', 's3://s3cmd', '--expiry-days=30', '--expiry-prefix=tmp/');
+  t.match(await s3cmd('info', 's3://s3cmd'), /prefix 'tmp\/' will expire in '30'/);
   await s3cmd('cp', 's3://s3cmd/tree/large', 's3://s3cmd/other');
   await s3cmd('get', 's3://s3cmd/other', 'other');
   t.ok(readFileSync(at('other')).equals(readFileSync(at('tree/large'))));

@@ -13,9 +13,12 @@ import { Link, usePlace, withQuery } from '../../router.js';
 import type { ScreenProps } from '../../screen.js';
 import { mayRead, mayWrite, usePermissions } from '../../session.js';
 import type { BucketObject, ObjectListInfo } from '../../types.js';
+import { Clients } from './clients.js';
 import { DeleteBucket } from './delete-bucket.js';
 import { isReachable, pathOfKey, shownKey } from './keys.js';
+import { useLinks } from './links.js';
 import { Readers } from './readers.js';
+import { Rules } from './rules.js';
 
 const PER_PAGE = 200;
 const NOT_FOUND = 404;
@@ -83,6 +86,8 @@ export default function Bucket({ params }: ScreenProps) {
         </p>
       )}
       {base && !isMissing && mayRead(permissions, 'buckets') && <Readers base={base} />}
+      {base && !isMissing && mayRead(permissions, 'buckets') && <Rules base={base} />}
+      {base && !isMissing && mayWrite(permissions, 'userTokens') && <Clients base={base} />}
       {base && !isMissing && mayWrite(permissions, 'buckets') && <DeleteBucket base={base} name={name} />}
       {base && path && !isMissing && (
         <Curl
@@ -94,6 +99,11 @@ export default function Bucket({ params }: ScreenProps) {
                 path: `${base}/objects/${pathOfKey(prefix)}hello.txt`,
                 headers: { 'content-type': 'text/plain' },
                 file: 'hello.txt',
+              },
+              'Make a link that holds for an hour': {
+                method: 'POST',
+                path: `${base}/links`,
+                body: { key: `${prefix}hello.txt`, expires: 3600 },
               },
               'Delete an object': { method: 'DELETE', path: `${base}/objects/${pathOfKey(prefix)}hello.txt` },
             },
@@ -211,10 +221,12 @@ interface ObjectsProps {
 
 function Objects({ base, objects, folders, prefix, busy, writes, onChange }: ObjectsProps) {
   const sending = useSending(onChange);
+  const links = useLinks(base);
   const remove = (key: string): void => void sending.send('DELETE', `${base}/objects/${pathOfKey(key)}`);
   return (
     <>
       {sending.error && <ErrorNote error={sending.error} />}
+      {objects.length > 0 && links.shown}
       <TableFrame label="Objects" class="stacked" busy={busy}>
         <Columns names={['Key', 'Size', 'Type', 'Stored']} numbers={['Size']} actions />
         <tbody>
@@ -238,6 +250,17 @@ function Objects({ base, objects, folders, prefix, busy, writes, onChange }: Obj
                 <Time at={object.last_modified} />
               </td>
               <td class="row-actions">
+                {object.key !== '' && (
+                  <button
+                    type="button"
+                    class="quiet"
+                    disabled={links.busy}
+                    aria-label={`Copy link to ${object.key}`}
+                    onClick={() => links.copy(object.key)}
+                  >
+                    Copy link
+                  </button>
+                )}
                 {writes && isReachable(object.key) && (
                   <Confirm what={object.key} busy={sending.busy} quiet onConfirm={() => remove(object.key)} />
                 )}
