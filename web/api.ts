@@ -59,11 +59,26 @@ export function whenSignedOut(run: () => void): void {
   onSignedOut = run;
 }
 
+/** The code of a refusal until the person has proved again who they are; its chain has the ways. */
+const UNCONFIRMED = 10014;
+
+let onUnconfirmed: (methods: readonly string[]) => Promise<boolean> = async () => false;
+
+/** Calls `ask` when a request needs a confirmation; with `true`, it is sent again. */
+export function whenUnconfirmed(ask: (methods: readonly string[]) => Promise<boolean>): void {
+  onUnconfirmed = ask;
+}
+
 /** Sends a request below the API's base. Throws an {@link ApiError} for a refusal. */
 export async function call<Result>(method: string, path: string, options: CallOptions = {}): Promise<Answer<Result>> {
   const response = await send(method, path, options);
   const answer = await readAnswer(response);
   if (!answer.success) {
+    const unconfirmed = answer.errors.find(({ code }) => code === UNCONFIRMED);
+    const methods = unconfirmed?.error_chain?.map(({ message }) => message) ?? [];
+    if (unconfirmed && (await onUnconfirmed(methods))) return call(method, path, options);
+    const isSignIn = path.startsWith('/user/sign_in');
+    if (isSignIn) throw new ApiError(response.status, answer.errors);
     if (response.status === 401 || answer.errors.some(({ code }) => code === 9106)) onSignedOut();
     throw new ApiError(response.status, answer.errors);
   }

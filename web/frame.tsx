@@ -66,6 +66,12 @@ export function Frame({ path }: { readonly path: string }) {
         </nav>
         <AccountMenu email={permissions.email} />
       </header>
+      {permissions.session?.how.includes('recovery') && (
+        <p class="note" role="status">
+          You signed in with a recovery code; {permissions.session.recovery_codes} are left.{' '}
+          <Link href="/profile">Look after your second factor</Link>
+        </p>
+      )}
       <main id="main" tabIndex={-1}>
         {found && isPermitted && (
           <WithCurl key={found.screen.path}>
@@ -188,6 +194,7 @@ function useClosing(menu: RefObject<HTMLDetailsElement | null>): void {
 }
 
 function AccountMenu({ email }: { readonly email: string }) {
+  const { session } = usePermissions();
   const menu = useRef<HTMLDetailsElement>(null);
   const [theme, setTheme] = useState(storedTheme);
   const [density, setDensity] = useState(() => storedDensity(email));
@@ -227,6 +234,7 @@ function AccountMenu({ email }: { readonly email: string }) {
           chosen={density}
           onChoose={chooseDensity}
         />
+        {session?.person && <Link href="/profile">Profile</Link>}
         <a href="/docs">API description</a>
         <button type="button" onClick={() => void signOut()}>
           Sign out

@@ -4,9 +4,11 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, call, whenSignedOut } from './api.js';
 import { applyTheme, Frame, fetchPlace, storedTheme } from './frame.js';
 import { read, readAgain, readAhead } from './load.js';
+import { ConfirmPerson } from './parts/confirm-person.js';
 import { ErrorNote, Loading } from './parts/notes.js';
 import { go, usePlace } from './router.js';
 import { OtherPerson, SignIn, SignInAgain } from './screens/sign-in.js';
+import { FirstPassword, MustEnrol } from './screens/welcome.js';
 import { FIRST } from './screens.js';
 import { PermissionContext, tellTabs, whenTabsTell } from './session.js';
 import type { Permissions } from './types.js';
@@ -77,10 +79,36 @@ function App() {
   if (!permissions) return <Loading what="the dashboard" />;
   return (
     <PermissionContext.Provider value={permissions}>
-      <Frame path={path} />
+      <SignedIn path={path} permissions={permissions} onChanged={() => void enter().then(tellTabs)} />
       {other !== undefined && <OtherPerson email={other} />}
       {hasEnded && other === undefined && <SignInAgain onSignedIn={() => enter().then(tellTabs).then(readAgain)} />}
     </PermissionContext.Provider>
+  );
+}
+
+interface SignedInProps {
+  readonly path: string;
+  readonly permissions: Permissions;
+  /** When the session may do more than before. */
+  readonly onChanged: () => void;
+}
+
+/** The screens, or what comes before them. */
+function SignedIn({ path, permissions: { session }, onChanged }: SignedInProps) {
+  /** Whether the question for a first password was answered. */
+  const [isChosen, setChosen] = useState(false);
+  if (session?.may_choose_password && !isChosen) {
+    const goOn = (): void => {
+      setChosen(true);
+      onChanged();
+    };
+    return <FirstPassword onDone={goOn} />;
+  }
+  return (
+    <>
+      {session?.must_enrol ? <MustEnrol onDone={onChanged} /> : <Frame path={path} />}
+      <ConfirmPerson />
+    </>
   );
 }
 

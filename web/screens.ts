@@ -29,6 +29,7 @@ export const SCREENS: readonly Screen[] = [
     needs: ['account'],
   }),
   page('/access', 'Access', { load: () => import('./screens/access/access.js') }),
+  page('/profile', 'Profile', { load: () => import('./screens/profile/profile.js'), listed: false }),
   page('/access/:part', 'Access', { load: () => import('./screens/access/access.js'), listed: false }),
 ];
 

@@ -35,6 +35,7 @@ export type {
   Tsig,
 } from '../src/api/secondary-dns/schema.js';
 export type { Permissions, Session } from '../src/api/sessions/schema.js';
+export type { Factors, Passkey, SignedIn, Ways } from '../src/api/sign-in/schema.js';
 export type { CreatedToken, PermissionGroup, Token } from '../src/api/tokens/schema.js';
 export type { ZoneChange } from '../src/api/zone-changes/schema.js';
 export type { ZoneFileResult } from '../src/api/zone-files/schema.js';

@@ -153,7 +153,8 @@ export async function changePassword(
   return value;
 }
 
-function mayChoose({ session, user: { suspended } }: OwnSession, nowUs: number): boolean {
+/** Whether the session may choose the first password of its user. */
+export function mayChoose({ session, user: { suspended } }: OwnSession, nowUs: number): boolean {
   if (suspended === 1) return false;
   return session.credential === null || (session.how.split(' ').includes('link') && isFresh(session, nowUs));
 }

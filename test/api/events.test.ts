@@ -38,6 +38,7 @@ const SILENT: Readonly<Record<string, string>> = {
   'POST /user/sign_in/{challenge}': 'test/api/second-factors.test.ts, too',
   'POST /user/sign_in/passkey': 'the same',
   'POST /user/sign_in/passkey/options': 'the same',
+  'POST /user/confirm/options': 'the same',
   'POST /user/totp': 'the same',
   'PUT /user/totp': 'the same',
   'DELETE /user/totp': 'the same',

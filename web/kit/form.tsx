@@ -34,7 +34,15 @@ interface TypedProps extends Omit<FieldProps, 'children'> {
   readonly readOnly?: boolean;
   readonly placeholder?: string;
   readonly autocapitalize?: 'none';
-  readonly autocomplete?: 'off' | 'on' | 'username' | 'current-password' | undefined;
+  readonly autocomplete?:
+    | 'off'
+    | 'on'
+    | 'username'
+    | 'username webauthn'
+    | 'current-password'
+    | 'new-password'
+    | 'one-time-code'
+    | undefined;
   readonly spellcheck?: boolean;
   readonly dir?: 'auto' | 'ltr';
 }

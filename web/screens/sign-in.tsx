@@ -1,19 +1,28 @@
-/** Signing in: with a key, a token, or the link that the program printed. */
+/** Signing in: with a password or passkey, with a key or token, or with a link. */
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.js';
 import { Mark } from '../frame.js';
-import { Field, TextField } from '../kit/form.js';
 import { type Sending, useSending } from '../load.js';
 import { useModal } from '../parts/dialog.js';
-import { ErrorNote, Loading } from '../parts/notes.js';
+import { FactorForm } from '../parts/factor.js';
+import { Loading } from '../parts/notes.js';
 import { oneWord } from '../parts/typed.js';
+import { HAS_PASSKEYS, passkeyQuestion } from '../passkey.js';
+import type { SignedIn, Ways } from '../types.js';
+import { useQuietPasskey } from './quiet-passkey.js';
+import { ChooseForm, type Credential, CredentialForm, ForgottenForm } from './sign-in-forms.js';
 
-type Kind = 'token' | 'key';
+/** A link. Its secret stands behind the `#`, which browsers do not send, so no log has it. */
+interface SignInLink {
+  /** `link`: of an administrator's key. `person`: of a user. `password`: to choose one. */
+  readonly kind: 'link' | 'person' | 'password';
+  readonly secret: string;
+}
 
-/** The secret of a sign-in link. It stands behind the `#`, which browsers do not send, so no log has it. */
-function linkIn(address: string): string | undefined {
-  return /#link=([\w-]+)$/.exec(address)?.[1];
+function linkIn(address: string): SignInLink | undefined {
+  const [, kind, secret] = /#(link|person|password)=([\w-]+)$/.exec(address) ?? [];
+  return kind === undefined ? undefined : { kind: kind as SignInLink['kind'], secret: secret! };
 }
 
 interface SignInProps {
@@ -87,122 +96,157 @@ export function OtherPerson({ email }: { readonly email: string }) {
   );
 }
 
-export function SignIn({ onSignedIn, notice }: SignInProps & { readonly notice?: string }) {
-  const { sending, byLink, enterByLink, exchange } = useSignIn(onSignedIn);
-  const submit = ({ kind, email, secret }: Credential): void => {
-    const text = oneWord(secret);
-    const link = linkIn(text);
-    if (link !== undefined) enterByLink(link);
-    else if (kind === 'token') void exchange({ authorization: `Bearer ${text}` });
-    else void exchange({ 'x-auth-email': oneWord(email), 'x-auth-key': text });
+type Step =
+  | { readonly kind: 'start' }
+  | { readonly kind: 'link' }
+  | { readonly kind: 'second'; readonly challenge: string; readonly methods: readonly string[] }
+  | { readonly kind: 'forgotten' }
+  | { readonly kind: 'choose'; readonly code: string };
+
+const START: Step = { kind: 'start' };
+
+/** The steps of a sign-in, and what leads from one to the next. */
+function useSignIn(onSignedIn: () => Promise<void>) {
+  const [step, setStep] = useState<Step>(START);
+  const sending = useSending();
+  const goOn = async ({ result }: { readonly result: SignedIn }): Promise<void> => {
+    if ('session' in result) await onSignedIn();
+    else setStep({ kind: 'second', ...result });
   };
+  const exchange = async (headers: Record<string, string>): Promise<void> => {
+    await call('POST', '/user/sessions', { headers });
+    await onSignedIn();
+  };
+  const takeLink = ({ kind, secret }: SignInLink): void => {
+    if (kind === 'password') {
+      setStep({ kind: 'choose', code: secret });
+      return;
+    }
+    setStep({ kind: 'link' });
+    const taken = sending.run(async () => {
+      if (kind === 'link') await exchange({ authorization: `Login-Link ${secret}` });
+      else await goOn(await call<SignedIn>('POST', '/user/sign_in/link', { body: { link: secret } }));
+    });
+    void taken.then((isIn) => isIn || setStep(START));
+  };
+  const submit = ({ kind, email, secret }: Credential): void => {
+    const word = oneWord(secret);
+    const link = linkIn(word);
+    if (link) takeLink(link);
+    else if (kind === 'token') void sending.run(() => exchange({ authorization: `Bearer ${word}` }));
+    else if (kind === 'key') {
+      void sending.run(() => exchange({ 'x-auth-email': oneWord(email), 'x-auth-key': word }));
+    } else {
+      const body = { email: oneWord(email), password: secret };
+      void sending.run(async () => goOn(await call<SignedIn>('POST', '/user/sign_in', { body })));
+    }
+  };
+  const enterWithPasskey = async (passkey: unknown): Promise<void> => {
+    await call('POST', '/user/sign_in/passkey', { body: { passkey } });
+    await onSignedIn();
+  };
+  return { step, setStep, sending, takeLink, submit, enterWithPasskey };
+}
+
+export function SignIn({ onSignedIn, notice }: SignInProps & { readonly notice?: string }) {
+  const [told, setTold] = useState(notice);
+  const { step, setStep, sending, takeLink, submit, enterWithPasskey } = useSignIn(onSignedIn);
+  const ways = useWays();
+  const start = (): void => {
+    sending.clear();
+    setStep(START);
+  };
+  useLinks(takeLink);
+  const withPasskeys = HAS_PASSKEYS && ways?.passkeys === true;
+  const isOffered = withPasskeys && step.kind === 'start';
+  useQuietPasskey(isOffered, (passkey) => void sending.run(() => enterWithPasskey(passkey)));
   return (
     <div class="sign-in">
       <div class="brand">
         <Mark />
         Zoneplane
       </div>
-      {byLink ? (
-        <Loading what="the dashboard: signing in with the link" />
-      ) : (
-        <CredentialForm sending={sending} notice={notice} onSubmit={submit} />
+      {step.kind === 'link' && <Loading what="the dashboard: signing in with the link" />}
+      {step.kind === 'start' && (
+        <CredentialForm
+          {...{ sending, ways }}
+          notice={told}
+          onSubmit={submit}
+          {...(withPasskeys && { onPasskey: enterWithPasskey })}
+          onForgotten={() => setStep({ kind: 'forgotten' })}
+        />
+      )}
+      {step.kind === 'second' && <SecondStep {...{ step, sending, onSignedIn }} onBack={start} />}
+      {step.kind === 'forgotten' && <ForgottenForm onBack={start} />}
+      {step.kind === 'choose' && (
+        <ChooseForm
+          title="Choose a password"
+          verb="Set the password"
+          onCancel={start}
+          onChosen={async (password) => {
+            await call('PUT', `/user/password_reset/${step.code}`, { body: { new: password } });
+            setTold('The password is set. Sign in with it.');
+            start();
+          }}
+        />
       )}
     </div>
   );
 }
 
-/** Exchanges a credential for a session; a link in the address is taken at once. */
-function useSignIn(onSignedIn: () => Promise<void>) {
-  const [byLink, setByLink] = useState(false);
-  const sending = useSending();
-  const exchange = (headers: Record<string, string>): Promise<boolean> =>
-    sending.run(async () => {
-      await call('POST', '/user/sessions', { headers });
-      await onSignedIn();
-    });
-  const enterByLink = (link: string): void => {
-    setByLink(true);
-    void exchange({ authorization: `Login-Link ${link}` }).then(() => setByLink(false));
-  };
+interface SecondStepProps extends SignInProps {
+  readonly step: Extract<Step, { readonly kind: 'second' }>;
+  readonly sending: Sending;
+  readonly onBack: () => void;
+}
+
+function SecondStep({ step: { challenge, methods }, sending, onSignedIn, onBack }: SecondStepProps) {
+  return (
+    <section aria-labelledby="sign-in-title" class="second">
+      <h1 id="sign-in-title">One more step</h1>
+      <FactorForm
+        methods={methods}
+        sending={sending}
+        verb="Sign in"
+        question={() => passkeyQuestion(challenge)}
+        onFactor={async (body) => {
+          await call('POST', `/user/sign_in/${challenge}`, { body });
+          await onSignedIn();
+        }}
+      />
+      <button type="button" class="quiet" onClick={onBack}>
+        Begin again
+      </button>
+    </section>
+  );
+}
+
+/** How one can sign in here; undefined until it is known. */
+function useWays(): Ways | undefined {
+  const [ways, setWays] = useState<Ways>();
+  useEffect(() => {
+    // Without an answer, the usual form is there.
+    call<Ways>('GET', '/user/sign_in').then(
+      ({ result }) => setWays(result),
+      () => {},
+    );
+  }, []);
+  return ways;
+}
+
+/** A link in the address is taken at once. */
+function useLinks(take: (link: SignInLink) => void): void {
   useEffect(() => {
     document.title = 'Sign in – Zoneplane';
     const takeFromAddress = (): void => {
       const link = linkIn(location.hash);
-      if (link === undefined) return;
+      if (!link) return;
       history.replaceState(null, '', location.pathname + location.search);
-      enterByLink(link);
+      take(link);
     };
     takeFromAddress();
     // A link pasted into the address of this page changes only what follows the `#`, which loads nothing.
     window.addEventListener('hashchange', takeFromAddress);
     return () => window.removeEventListener('hashchange', takeFromAddress);
   }, []);
-  return { sending, byLink, enterByLink, exchange };
-}
-
-interface Credential {
-  readonly kind: Kind;
-  readonly email: string;
-  readonly secret: string;
-}
-
-interface CredentialFormProps {
-  readonly sending: Sending;
-  readonly notice: string | undefined;
-  readonly onSubmit: (credential: Credential) => void;
-}
-
-function CredentialForm({ sending, notice, onSubmit }: CredentialFormProps) {
-  const [credential, setCredential] = useState<Credential>({ kind: 'key', email: 'admin@localhost', secret: '' });
-  const { kind, email, secret } = credential;
-  const set = (change: Partial<Credential>): void => setCredential((before) => ({ ...before, ...change }));
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), []);
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    onSubmit(credential);
-  };
-  return (
-    <form onSubmit={submit} aria-labelledby="sign-in-title">
-      <h1 id="sign-in-title">Sign in</h1>
-      {notice !== undefined && <p role="status">{notice}</p>}
-      <fieldset class="segments">
-        <legend class="hidden">Sign in with</legend>
-        {(['key', 'token'] as const).map((name) => (
-          <label key={name}>
-            <input type="radio" name="kind" checked={kind === name} onChange={() => set({ kind: name })} />
-            <span>{name === 'key' ? 'Key and e-mail' : 'API token'}</span>
-          </label>
-        ))}
-      </fieldset>
-      {kind === 'key' && (
-        <TextField
-          label="E-mail address"
-          inputMode="email"
-          autocomplete="username"
-          required
-          value={email}
-          onChange={(email) => set({ email })}
-        />
-      )}
-      <Field label={kind === 'key' ? 'Key' : 'Token'}>
-        <input
-          ref={field}
-          type="password"
-          autocomplete="current-password"
-          required
-          value={secret}
-          onInput={(event) => set({ secret: event.currentTarget.value })}
-        />
-      </Field>
-      {sending.error && <ErrorNote error={sending.error} />}
-      <button type="submit" class="primary" disabled={sending.busy}>
-        {sending.busy ? 'Signing in…' : 'Sign in'}
-      </button>
-      <p class="hint">
-        The first start printed a key, or wrote it to <code class="flag">initial-key</code> in the data directory. No
-        key at hand? <code>zoneplane dashboard link</code> prints a link that signs you in.
-      </p>
-    </form>
-  );
 }

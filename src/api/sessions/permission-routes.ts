@@ -1,14 +1,19 @@
 /** `/user/permissions` (ours): what clients need not try. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { reachOf } from '../../control/access/reach.js';
+import { sessionFacts } from '../../sign-in/facts.js';
+import type { SignInServices } from '../../sign-in/services.js';
 import { success } from '../envelope.js';
 import { textValue } from '../query.js';
-import { type ContextOf, queryOf } from '../request.js';
+import { type ContextOf, callerOf, queryOf } from '../request.js';
 import { answersOne } from '../schema.js';
 import { permissionQuery, permissions } from './schema.js';
 import { permissionsView } from './view.js';
 
-export const permissionRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export const permissionRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf; signIn: SignInServices }> = async (
+  app,
+  { contextOf, signIn },
+) => {
   app.get(
     '/user/permissions',
     {
@@ -22,7 +27,8 @@ export const permissionRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> =
     },
     async (request) => {
       const zoneId = textValue(queryOf(request), 'zone_id');
-      return success(permissionsView(await reachOf(contextOf(request), zoneId)));
+      const facts = sessionFacts(signIn, callerOf(request).session);
+      return success(permissionsView(await reachOf(contextOf(request), zoneId), facts));
     },
   );
 };

@@ -44,6 +44,16 @@ export const permissions = z
       .object(Object.fromEntries(AREAS.map((area) => [area, level])) as Record<Area, typeof level>)
       .describe('What it may read or write'),
     creates_zones: z.boolean().describe('Whether it may add zones'),
+    session: z
+      .object({
+        person: z.boolean().describe('Whether somebody signed in as themself'),
+        how: z.array(z.string()).describe('What was proved'),
+        must_enrol: z.boolean().describe('Whether it can do nothing but enrol a second factor'),
+        may_choose_password: z.boolean().describe('Whether it may choose the first password of its user'),
+        recovery_codes: z.int().describe('How many recovery codes are left'),
+      })
+      .nullable()
+      .describe('The session of the request; null for keys and tokens by themselves'),
     records: z
       .array(z.object({ names: z.array(z.string()).optional(), types: z.array(z.string()).optional() }))
       .nullable()

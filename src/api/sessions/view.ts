@@ -1,6 +1,7 @@
 /** Sessions and permissions on the wire (ours). */
 import type { SessionItem } from '../../control/access/item.js';
 import type { Reach } from '../../control/access/reach.js';
+import type { SessionFacts } from '../../sign-in/facts.js';
 import { printTime } from '../times.js';
 import type { Permissions, Session } from './schema.js';
 
@@ -20,12 +21,24 @@ export function sessionView(item: SessionItem, current: string | undefined): Ses
   };
 }
 
-export function permissionsView({ administrator, email, areas, createsZones, records }: Reach): Permissions {
+export function permissionsView(
+  { administrator, email, areas, createsZones, records }: Reach,
+  facts: SessionFacts | undefined,
+): Permissions {
   return {
     administrator,
     email,
     areas: { ...areas },
     creates_zones: createsZones,
+    session: facts
+      ? {
+          person: facts.person,
+          how: [...facts.how],
+          must_enrol: facts.mustEnrol,
+          may_choose_password: facts.mayChoosePassword,
+          recovery_codes: facts.recoveryCodes,
+        }
+      : null,
     records:
       records?.map(({ names, types }) => ({
         ...(names && { names: [...names] }),

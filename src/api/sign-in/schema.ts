@@ -14,6 +14,8 @@ export const ways = z
   })
   .meta({ id: 'SignInWays' });
 
+export type Ways = z.output<typeof ways>;
+
 export const signIn = z
   .strictObject({ email, password })
   .meta({ id: 'SignIn', examples: [{ email: 'ada@example.com', password: 'correct horse battery staple' }] });
@@ -137,3 +139,5 @@ export const factors = z
     recovery_codes: z.int().describe('How many are left'),
   })
   .meta({ id: 'Factors' });
+
+export type Factors = z.output<typeof factors>;

@@ -1,9 +1,11 @@
 /** Second factors at the sign-in, and passkeys alone (ours). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { askForPasskey, type PasskeyAnswer } from '../../sign-in/passkeys.js';
+import { requirePerson } from '../../sign-in/password.js';
 import { askForSecondPasskey, completeSignIn, signInWithPasskey } from '../../sign-in/second-factor.js';
 import type { SignInServices } from '../../sign-in/services.js';
 import { success } from '../envelope.js';
+import { callerOf } from '../request.js';
 import { answersOne } from '../schema.js';
 import { requireOwnPage } from '../sessions/cookie.js';
 import { factorOf, sessionBegun, visitorOf } from './answer.js';
@@ -81,6 +83,22 @@ export const secondFactorRoutes: FastifyPluginAsyncZod<{ signIn: SignInServices 
       const answer = request.body.passkey as unknown as PasskeyAnswer;
       const result = await signInWithPasskey(services, visitorOf(request), answer);
       return success(sessionBegun(services, request, reply, result));
+    },
+  );
+
+  app.post(
+    '/user/confirm/options',
+    {
+      config: { area: 'any', enrols: true, needsSession: true },
+      schema: {
+        tags,
+        summary: 'What a browser is asked to confirm with a passkey',
+        response: answersOne(passkeyOptions),
+      },
+    },
+    async (request) => {
+      const { user } = requirePerson(services.base.store, callerOf(request).session);
+      return success({ ...(await askForPasskey(services, visitorOf(request), user)) });
     },
   );
 };

@@ -191,6 +191,7 @@ t.test('odd data', { skip: noBrowser, timeout: 600_000 }, async (t: Test) => {
 
   await t.test('what is pasted loses what stands around it by accident; texts stay as they are', async (t) => {
     const page = await dashboard.open('/sign-in');
+    await page.getByLabel('Key and e-mail').click();
     await page.getByLabel('Key', { exact: true }).fill(`\u00a0"${key}"\u200b`);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();

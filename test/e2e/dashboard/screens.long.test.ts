@@ -36,6 +36,7 @@ const VISITS: readonly Visit[] = [
   { name: 'bucket-missing', path: '/buckets/no-such-bucket', shows: 'There is no bucket no-such-bucket' },
   { name: 'accounts', path: '/access/accounts', shows: 'Records of one zone file' },
   { name: 'sessions', path: '/access/sessions', shows: 'This one' },
+  { name: 'profile-of-key', path: '/profile', shows: 'This session works with a key or token' },
 ];
 
 /** The data that the screens show. */

@@ -1,12 +1,12 @@
 /** Who may do what: tokens, the audit log, sessions, accounts. */
 import type { ComponentType } from 'preact';
 import { Empty } from '../../parts/notes.js';
+import { Sessions } from '../../parts/sessions.js';
 import { Tabs } from '../../parts/tabs.js';
 import type { ScreenProps } from '../../screen.js';
 import { type Area, mayRead, usePermissions } from '../../session.js';
 import { Accounts } from './accounts.js';
 import { AuditLogs } from './audit-logs.js';
-import { Sessions } from './sessions.js';
 import { Tokens } from './tokens.js';
 
 interface Part {

@@ -1,12 +1,12 @@
 /** Who is signed in to the dashboard, and ending that. */
 
-import { ListTable } from '../../kit/list.js';
-import { useLoad, useSending } from '../../load.js';
-import { Confirm } from '../../parts/confirm.js';
-import { Curl } from '../../parts/curl.js';
-import { ErrorNote, Loading } from '../../parts/notes.js';
-import { Time } from '../../parts/time.js';
-import type { Session } from '../../types.js';
+import { ListTable } from '../kit/list.js';
+import { useLoad, useSending } from '../load.js';
+import type { Session } from '../types.js';
+import { Confirm } from './confirm.js';
+import { Curl } from './curl.js';
+import { ErrorNote, Loading } from './notes.js';
+import { Time } from './time.js';
 
 export function Sessions() {
   const path = '/user/sessions';
