@@ -82,7 +82,7 @@ export interface Rule {
   /** Whether no rule behind it counts once it matches. */
   readonly terminates: boolean;
   readonly fixedResponse: FixedResponse | undefined;
-  /** {@link steeringWith} applies them. */
+  /** {@link overriddenSteering} says what they set. */
   readonly overrides: Members;
 }
 
@@ -145,8 +145,29 @@ export function loadBalancerOf({ id, settings }: StoredSettings): LoadBalancer {
 }
 
 /** The steering of a load balancer, with the overrides of one of its rules instead of its own members. */
-export function steeringWith({ settings }: Pick<StoredSettings, 'settings'>, overrides: readonly Members[]): Steering {
-  return steeringOf(Object.assign({}, parseMembers(settings), ...overrides) as Members);
+function steeringWith({ settings }: Pick<StoredSettings, 'settings'>, overrides: Members): Steering {
+  return steeringOf({ ...parseMembers(settings), ...overrides });
+}
+
+/** Members that rules override, and the parts of the steering that follow from them. */
+const OVERRIDDEN: Readonly<Record<string, readonly (keyof Steering)[]>> = {
+  default_pools: ['defaultPools'],
+  fallback_pool: ['fallbackPool'],
+  steering_policy: ['policy'],
+  // Without a policy of its own, maps decide about it.
+  region_pools: ['regionPools', 'policy'],
+  country_pools: ['countryPools', 'policy'],
+  pop_pools: ['popPools', 'policy'],
+  random_steering: ['randomSteering'],
+  location_strategy: ['locationStrategy'],
+  ttl: ['ttl'],
+};
+
+/** The parts of the steering of a load balancer that a rule sets. */
+export function overriddenSteering(row: Pick<StoredSettings, 'settings'>, { overrides }: Rule): Partial<Steering> {
+  const steering = steeringWith(row, overrides);
+  const parts = Object.keys(overrides).flatMap((member) => OVERRIDDEN[member] ?? []);
+  return Object.fromEntries(parts.map((part) => [part, steering[part]]));
 }
 
 function steeringOf(members: Members): Steering {

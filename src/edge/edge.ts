@@ -17,6 +17,8 @@ import type { Store } from '../store/driver.js';
 import { loopIdOf } from '../store/meta.js';
 import type { Vault } from '../vault/vault.js';
 import { createAccessLog } from './access-log.js';
+import { createBalancing } from './balance/balancing.js';
+import { createBalancedStage } from './balance/stage.js';
 import { createBucketStage } from './bucket/from-bucket.js';
 import { createEdgeCache } from './cache/cache.js';
 import type { CacheResult } from './cache/cache-status.js';
@@ -126,6 +128,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const origins = createOrigins(options, table, metrics.countOriginLatency, onFault);
   lifecycle.own('connections to origins', origins.pools, (part) => part.close());
   const served = eitherStage(origins.stage, origins.bucket);
+  const balancing = createBalancing({ ...options, sessionKeys: tickets.sessionKeys });
   const cached = createCached(options, served, metrics.countCacheResult);
   const dependents = {
     table,
@@ -133,13 +136,13 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     forgetCertificates: contexts.forget,
     isUsable: (owner: string) => isUsable(options, owner),
     readPurges: cached.readPurges,
+    readHealth: balancing.readHealth,
   };
   const follower = lifecycle.own('follower', followStore({ ...options, dependents }), (part) => part.close());
-  const { loopId } = origins;
   const front: Front = createFront({
     ...options,
-    answer: createAnswer({ ...places, store, clock, table, loopId, stage: cached.stage }),
-    webSockets: createWebSockets({ ...options, ...origins, table, stalls, onFault }),
+    answer: createAnswer({ ...places, store, clock, table, loopId: origins.loopId, balancing, stage: cached.stage }),
+    webSockets: createWebSockets({ ...options, ...origins, table, balancing, stalls, onFault }),
     ...{ connections, stalls },
     onFault,
     findTls: (host) => contexts.find(table.find(host)),
@@ -161,17 +164,30 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
       }),
       ...origins.samples(),
     ],
-    async drain(limitMs) {
-      const closed = listeners.close();
-      const cancelLooks = clock.every(DRAIN_LOOK_MS, () => front.drain());
-      const cancel = clock.after(limitMs, () => connections.destroyAll());
-      front.drain();
-      await closed;
-      cancelLooks();
-      cancel();
-      return lifecycle.stop(limitMs);
-    },
+    drain: (limitMs) => drain(options, { listeners, front, connections, lifecycle }, limitMs),
   };
+}
+
+interface Draining {
+  readonly listeners: Listeners;
+  readonly front: Front;
+  readonly connections: Connections;
+  readonly lifecycle: Lifecycle;
+}
+
+async function drain(
+  { clock }: EdgeOptions,
+  { listeners, front, connections, lifecycle }: Draining,
+  limitMs: number,
+): Promise<boolean> {
+  const closed = listeners.close();
+  const cancelLooks = clock.every(DRAIN_LOOK_MS, () => front.drain());
+  const cancel = clock.after(limitMs, () => connections.destroyAll());
+  front.drain();
+  await closed;
+  cancelLooks();
+  cancel();
+  return lifecycle.stop(limitMs);
 }
 
 function gaugesOf(connections: Connections, stalls: Stalls): Record<string, number> {
@@ -273,7 +289,9 @@ function createOrigins(
     pools,
     bucket,
     loopId,
-    stage: createOriginStage({ planner, pools, bucket, places: requests, memory, rules, onLatency, onFault }),
+    stage: createBalancedStage(
+      createOriginStage({ planner, pools, bucket, places: requests, memory, rules, onLatency, onFault }),
+    ),
     upgrader: createUpgrader({ planner, places: webSockets, rules, trustedRoots, clock }),
     samples: () => [...requests.samples(), ...webSockets.samples()],
   };

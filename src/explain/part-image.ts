@@ -16,8 +16,8 @@ import type { HashedOwner } from '../dnssec/denial.js';
 import { hashOwner } from '../dnssec/nsec3.js';
 import { ImageWriter } from '../image/writer.js';
 import { createBalances, nodeSource } from '../publish/balances.js';
-import { NO_HEALTH } from '../publish/health-source.js';
 import type { ZoneSource } from '../publish/source.js';
+import { NO_HEALTH } from '../serving/health-source.js';
 import type { ServingZone } from '../serving/zone.js';
 
 const LONGEST_MESSAGE = 65_535;

@@ -3,18 +3,17 @@
  * place in the table belongs to an origin by its pool and its name, or to a pool.
  */
 
-import { type Rule, type Steering, steeringWith } from '../balancing/load-balancer.js';
-import type { Members } from '../balancing/members.js';
+import { overriddenSteering, type Rule } from '../balancing/load-balancer.js';
 import { nameOfOwnerKey } from '../dns/name.js';
 import { servedTtl } from '../dns/ttl.js';
 import type { BalanceSource, NodeSource } from '../image/compile.js';
 import { setStates } from '../image/states.js';
 import type { ImageWriter } from '../image/writer.js';
 import type { Balanced, BalancedAnswers, BalancedPool, OriginAnswers } from '../serving/balanced.js';
+import type { HealthSource } from '../serving/health-source.js';
 import type { ServedOwner } from '../serving/owner.js';
 import { compileProgram, type PoolSource, type SteeringSource } from '../steering/compile.js';
 import { State } from '../steering/layout.js';
-import type { HealthSource } from './health-source.js';
 
 export interface Balances {
   /** What the node of a load balancer needs. Its pools are followed from now on. */
@@ -123,24 +122,8 @@ function programOf(
   return { program, conditions: balancer.rules.map(({ condition }) => condition) };
 }
 
-/** Members of a load balancer, and the parts of its steering that follow from them. */
-const PARTS: Readonly<Record<string, readonly (keyof SteeringSource)[]>> = {
-  default_pools: ['defaultPools'],
-  fallback_pool: ['fallbackPool'],
-  steering_policy: ['policy'],
-  // Without a policy of its own, maps decide about it.
-  region_pools: ['regionPools', 'policy'],
-  country_pools: ['countryPools', 'policy'],
-  pop_pools: ['popPools', 'policy'],
-  random_steering: ['randomSteering'],
-  location_strategy: ['locationStrategy'],
-  ttl: ['ttl'],
-};
-
 /** The parts of the steering that a rule sets. */
-function overridesOf(row: Balanced['row'], { overrides }: Rule): Partial<SteeringSource> {
-  const steering: Steering = steeringWith(row, [overrides as Members]);
-  const parts = Object.keys(overrides).flatMap((member) => PARTS[member] ?? []);
-  const values = { ...steering, ttl: servedTtl(steering.ttl) };
-  return Object.fromEntries(parts.map((part) => [part, values[part]]));
+function overridesOf(row: Balanced['row'], rule: Rule): Partial<SteeringSource> {
+  const steering = overriddenSteering(row, rule);
+  return steering.ttl === undefined ? steering : { ...steering, ttl: servedTtl(steering.ttl) };
 }

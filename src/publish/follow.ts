@@ -5,9 +5,9 @@
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { ImageWriter } from '../image/writer.js';
+import { NO_HEALTH } from '../serving/health-source.js';
 import { createBalances } from './balances.js';
 import { createExpiries } from './expiries.js';
-import { NO_HEALTH } from './health-source.js';
 import { createHeldZones, type HeldZone } from './held-zones.js';
 import { createImageRoom } from './image-room.js';
 import { continueLoads, type PublishedZones, publishChanges } from './publish-zone.js';

@@ -6,9 +6,9 @@
 import { nameOfOwnerKey } from '../dns/name.js';
 import type { Denial, HashedOwner } from '../dnssec/denial.js';
 import type { ImageWriter } from '../image/writer.js';
+import { NO_HEALTH } from '../serving/health-source.js';
 import type { ServedOwner } from '../serving/owner.js';
 import { type Balances, createBalances, nodeSource } from './balances.js';
-import { NO_HEALTH } from './health-source.js';
 
 /** A zone that is being built. */
 export interface ZoneLoad {

@@ -1,6 +1,7 @@
 /** What the publisher reads from the store: zones and owners, through serving/, and the change log. */
 import type { HashedOwner } from '../dnssec/denial.js';
 import { hashedAtOrBefore, hashedAtOwner, servedHashedOwners } from '../serving/hashed.js';
+import { createHealthSource, type HealthSource } from '../serving/health-source.js';
 import { ownerExists, type ServedOwner, servedAtOwner, servedOwners } from '../serving/owner.js';
 import { ownersOfSettings } from '../serving/settings-difference.js';
 import { memberAtOrBefore } from '../serving/signed.js';
@@ -9,7 +10,6 @@ import type { Store } from '../store/driver.js';
 import { changesAfter, firstChange, lastChange, MOST_CHANGED_RRS, touchedOwners } from '../store/log/changes.js';
 import { type CheckedZone, expiryOfZone, incomingVersion, zonesCheckedSince } from '../store/secondary/incoming.js';
 import { countServedRecords, findServedZone, servedZones } from '../store/zones/zones.js';
-import { createHealthSource, type HealthSource } from './health-source.js';
 
 /** A change as the follower sees it. */
 export interface Change {

@@ -69,7 +69,7 @@ export const explanation = z
     edge: z
       .object({
         by: z.enum(['hostname', 'record', 'wildcard-record', 'wildcard-hostname']).nullable(),
-        cause: z.enum(['ownership', 'fallback_origin', 'standalone_zone', 'origin_dns']).nullable(),
+        cause: z.enum(['ownership', 'fallback_origin', 'standalone_zone', 'origin_dns', 'load_balancer']).nullable(),
         origins: z.array(z.string()),
         detail: z.string(),
         steps: z.array(z.string()).describe('What happens to a request on its way, and which setting makes it so'),

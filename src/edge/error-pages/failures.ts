@@ -72,6 +72,8 @@ const REMEDIES: Readonly<Record<RouteCause, string>> = {
     'The zone has no usable fallback origin. PUT /zones/{zone_id}/custom_hostnames/fallback_origin, and make a proxied A, AAAA or CNAME record of that name.',
   standalone_zone:
     'The name lies in a zone of its own, which takes precedence over a wildcard custom hostname. Add the very name as a custom hostname, or a proxied record to its zone.',
+  load_balancer:
+    'No pool of the load balancer takes requests, and its fallback pool is disabled or has no origin. GET /accounts/{account_id}/load_balancers/pools/{pool_id}/health shows why.',
   origin_dns:
     'The name the traffic is sent to has no address. Check the proxied CNAME record, or custom_origin_server of the custom hostname.',
 };

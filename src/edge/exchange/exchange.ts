@@ -35,6 +35,20 @@ export interface EdgeRequest {
   readonly body: Readable | undefined;
   /** Octets, if the client stated them. */
   readonly bodyLength: number | undefined;
+  /** What a load balancer has chosen for it. */
+  readonly chosen?: ChosenOrigin | undefined;
+}
+
+/** An origin that a load balancer has chosen for a request. */
+export interface ChosenOrigin {
+  readonly route: OriginRoute;
+  /** What `Host` says; undefined: what the client wrote. */
+  readonly authority: string | undefined;
+  /** The request is under way at the origin, and then no more. */
+  begin(): void;
+  end(): void;
+  /** Chooses another one, since this one cannot be connected to. */
+  retry(): ChosenOrigin | undefined;
 }
 
 /** Controls an origin's response. Calls after its end have no effect. */

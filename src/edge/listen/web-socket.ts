@@ -5,6 +5,8 @@ import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'no
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
+import { type Balancing, isBalanced } from '../balance/balancing.js';
+import { requestTo } from '../balance/stage.js';
 import { type Failure, failureOf, reasonOf } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
 import type { EdgeRequest, HeaderList } from '../exchange/exchange.js';
@@ -19,6 +21,7 @@ import type { ReadRequest } from './request.js';
 export interface WebSocketOptions {
   readonly table: RoutingTable;
   readonly upgrader: Upgrader;
+  readonly balancing: Balancing;
   readonly loopId: string;
   readonly stalls: Stalls;
   readonly details: boolean;
@@ -62,7 +65,7 @@ export function createWebSockets(options: WebSocketOptions): WebSockets {
 }
 
 function open(
-  { table, upgrader, loopId, details, onFault }: WebSocketOptions,
+  { table, upgrader, balancing, loopId, details, onFault }: WebSocketOptions,
   request: ReadRequest,
   extra: HeaderList,
   client: Client,
@@ -93,7 +96,28 @@ function open(
       client.cut();
     },
   };
-  client.onClose(upgrader(asGet(request), checked.route, extra, outcome));
+  const asked = asGet(request);
+  const { route } = checked;
+  if (!isBalanced(route)) {
+    client.onClose(upgrader(asked, route, extra, outcome));
+    return;
+  }
+  const balanced = balancing.begin(asked, route, []);
+  if ('failure' in balanced) fail(balanced.failure);
+  else if ('fixed' in balanced)
+    fail(failureOf('badRequest', 'the load balancer has a fixed response for this request'));
+  else client.onClose(upgradeAt(upgrader, balanced.request, extra, outcome));
+}
+
+/** At the chosen origin; the WebSocket counts there as a request under way. */
+function upgradeAt(upgrader: Upgrader, request: EdgeRequest, extra: HeaderList, outcome: UpgradeOutcome): () => void {
+  const chosen = request.chosen!;
+  chosen.begin();
+  const abort = upgrader(requestTo(chosen, request), chosen.route, extra, outcome);
+  return () => {
+    chosen.end();
+    abort();
+  };
 }
 
 /** The origin, or the reason why there is none. */

@@ -10,6 +10,7 @@ import {
 } from '../../certs/http-challenge.js';
 import type { BucketRoute, Route } from '../../hostnames/routing/find-route.js';
 import type { Store } from '../../store/driver.js';
+import { type BalancedRoute, type Balancing, isBalanced } from '../balance/balancing.js';
 import { corsHeaders, preflightAnswer } from '../bucket/cors.js';
 import { type Failure, failureOf, routeFailure } from '../error-pages/failures.js';
 import {
@@ -40,6 +41,7 @@ export interface AnswerOptions {
   /** The HTTPS port that clients use: that of the listener, or 443. */
   readonly httpsPort: number;
   readonly httpPort: number;
+  readonly balancing: Balancing;
   /** Answers a request that leads to an origin or a bucket. */
   readonly stage: Stage;
 }
@@ -80,10 +82,37 @@ export function createAnswer(options: AnswerOptions): Answer {
       sink.whole(preflight.status, preflight.headers, EMPTY);
       return;
     }
+    if (route.kind === 'origin' && isBalanced(route)) {
+      answerBalanced(options, request, route, sink);
+      return;
+    }
     const security = securityHeaders(request, route);
     sink.extraHeaders = route.kind === 'bucket' ? [...security, ...corsHeaders(request, route)] : security;
     sink.onGone = stage(request, route, sink);
   };
+}
+
+function answerBalanced(
+  { balancing, stage }: AnswerOptions,
+  request: EdgeRequest,
+  route: BalancedRoute,
+  sink: AnswerSink,
+): void {
+  const headers = [...securityHeaders(request, route)];
+  const balanced = balancing.begin(request, route, headers);
+  if ('failure' in balanced) sink.onFailure(balanced.failure);
+  else if ('fixed' in balanced) {
+    const { statusCode, contentType, location, messageBody } = balanced.fixed;
+    const body = Buffer.from(messageBody);
+    const fields = ['content-length', String(body.length), 'cache-control', 'no-store'];
+    if (contentType !== '') fields.push('content-type', contentType);
+    if (location !== '') fields.push('location', location);
+    sink.whole(statusCode, fields, body);
+  } else {
+    // The cookie of a session changes until the response begins.
+    sink.extraHeaders = headers;
+    sink.onGone = stage(balanced.request, route, sink);
+  }
 }
 
 /** The checks for both requests and upgrades. */

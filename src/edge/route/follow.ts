@@ -26,6 +26,8 @@ export interface Dependents {
   readonly isUsable: (owner: string) => boolean;
   /** Reads purges; returns whether there may be more. */
   readonly readPurges: () => boolean;
+  /** Reads the health of pools; returns whether there may be more. */
+  readonly readHealth: () => boolean;
 }
 
 export interface FollowOptions {
@@ -108,7 +110,8 @@ export function followStore({ store, clock, log, dependents, onRead }: FollowOpt
       const now = store.dataVersion();
       if (now === version) return false;
       const before = others;
-      const more = store.snapshot(() => [readZones(), readOthers(), dependents.readPurges()]).includes(true);
+      const { readPurges, readHealth } = dependents;
+      const more = store.snapshot(() => [readZones(), readOthers(), readPurges(), readHealth()]).includes(true);
       if (!more) version = now;
       if (others !== before) onRead?.(progress());
       failed = false;

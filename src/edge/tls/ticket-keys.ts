@@ -17,6 +17,8 @@ import type { Vault } from '../../vault/vault.js';
 export interface TicketKeys {
   /** Another one with every new secret. */
   generation(): string;
+  /** Of cookies of sessions: the newest first, and the one before, which has signed some that are still used. */
+  sessionKeys(): readonly Buffer[];
   /** 48 octets, as Node requires. */
   keyFor(fingerprint: string): Buffer;
 }
@@ -35,6 +37,7 @@ const LOOK_MS = 1000;
 /** Until there is a secret that this process can open, tickets are good for this process alone. */
 export function createTicketKeys({ store, vault, clock, random, log }: TicketSource): TicketKeys {
   let secret: Uint8Array = random.bytes(32);
+  let former: Uint8Array | undefined;
   let number = 0;
   let lookedMs = Number.NEGATIVE_INFINITY;
   let unusable: number | undefined;
@@ -46,7 +49,9 @@ export function createTicketKeys({ store, vault, clock, random, log }: TicketSou
     const found = findTicketSecret(store);
     if (!found || found.number === number || found.number === unusable) return;
     try {
-      secret = vault.open(TICKET_SECRETS, found.number, found.secret);
+      const opened = vault.open(TICKET_SECRETS, found.number, found.secret);
+      former = secret;
+      secret = opened;
       number = found.number;
     } catch (error) {
       if (!(error instanceof VaultError)) throw error;
@@ -59,6 +64,11 @@ export function createTicketKeys({ store, vault, clock, random, log }: TicketSou
     generation() {
       look();
       return String(number);
+    },
+    sessionKeys() {
+      look();
+      const secrets = former ? [secret, former] : [secret];
+      return secrets.map((one) => createHmac('sha256', one).update('session cookies').digest());
     },
     keyFor: (fingerprint) => createHmac('sha384', secret).update(fingerprint).digest(),
   };

@@ -34,6 +34,7 @@ const SOURCES: Readonly<Record<RouteSource, string>> = {
 };
 
 const CAUSES: Readonly<Record<RouteCause, string>> = {
+  load_balancer: 'no pool of its load balancer takes requests',
   ownership: 'the custom hostname is not active',
   fallback_origin: 'the zone of the custom hostname has no usable fallback origin',
   standalone_zone: 'only a wildcard custom hostname covers it, and the zone it lies in takes precedence',

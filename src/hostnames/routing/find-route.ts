@@ -11,6 +11,7 @@
 import { toHex } from '../../base/bytes.js';
 import { NameError, parseName } from '../../dns/name.js';
 import type { CorsRule } from '../../http/cors.js';
+import { type Balanced, balancedAt } from '../../serving/balanced.js';
 import { decidesFor } from '../../serving/hostname-proof.js';
 import { locate } from '../../serving/look-up.js';
 import { findRoutingZone, isProvenByOthers } from '../../serving/name-owner.js';
@@ -27,7 +28,7 @@ import type { SslSettings } from '../ssl-input.js';
 import { isProxiedOwner, type OriginPlace, originPlaces, recordsAtName } from './origin.js';
 
 /** Why a known host has no origin: the causes of error 1016. */
-export type RouteCause = 'ownership' | 'fallback_origin' | 'standalone_zone' | 'origin_dns';
+export type RouteCause = 'ownership' | 'fallback_origin' | 'standalone_zone' | 'origin_dns' | 'load_balancer';
 
 export type RouteSource = 'hostname' | 'record' | 'wildcard-record' | 'wildcard-hostname';
 
@@ -70,6 +71,8 @@ export type Route = RouteBase &
         readonly isFallback: boolean;
         /** The server name to send to the origin in TLS. */
         readonly sni: string;
+        /** The load balancer that chooses an origin for each request; `places` are some of its origins. */
+        readonly balanced?: Balanced | undefined;
         readonly zone: NonNullable<RouteBase['zone']>;
         readonly settings: ZoneSettings;
       }
@@ -175,6 +178,7 @@ class Search {
       places: originPlaces(located.records),
       isFallback: false,
       sni: this.host,
+      balanced: balancedAt(this.store, row.seq, located.ownerKey),
       hostname: undefined,
     });
   }
@@ -214,6 +218,7 @@ class Search {
       readonly places: readonly OriginPlace[];
       readonly isFallback: boolean;
       readonly sni: string;
+      readonly balanced?: Balanced | undefined;
       readonly hostname: HostnameRow | undefined;
     },
   ): Route {

@@ -1,11 +1,11 @@
-/** What the publisher reads of the health of origins. */
+/** What DNS and the edge read of the health of origins. */
 import { poolOf } from '../balancing/pool.js';
 import { toHex } from '../base/bytes.js';
-import { healthOfPool } from '../serving/pool-health.js';
 import { healthEventsAfter, lastHealthEvent } from '../store/balancing/health-events.js';
 import { originStatesOfPool } from '../store/balancing/origin-states.js';
 import { findPool, findPoolById } from '../store/balancing/pools.js';
 import type { Store } from '../store/driver.js';
+import { healthOfPool } from './pool-health.js';
 
 export interface PoolStates {
   /** Names of healthy origins. */

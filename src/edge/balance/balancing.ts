@@ -1,0 +1,213 @@
+/**
+ * Chooses an origin for each request to a load balancer, by the same functions as DNS does (steering/), and keeps clients at theirs.
+ */
+import type { FixedResponse } from '../../balancing/load-balancer.js';
+import type { Clock } from '../../base/clock.js';
+import type { Random } from '../../base/random.js';
+import type { OriginRoute } from '../../hostnames/routing/find-route.js';
+import type { BalancedPool } from '../../serving/balanced.js';
+import { createHealthSource, type HealthSource } from '../../serving/health-source.js';
+import { createAsker, createChoice, Drop, type Judge, Outcome } from '../../steering/choice.js';
+import { createDice } from '../../steering/dice.js';
+import { codeOf, hashText, State } from '../../steering/layout.js';
+import { chooseOrigin } from '../../steering/origins.js';
+import { nextPool } from '../../steering/pools.js';
+import { steer } from '../../steering/steer.js';
+import type { Store } from '../../store/driver.js';
+import type { Failure } from '../error-pages/failures.js';
+import { routeFailure } from '../error-pages/failures.js';
+import type { ChosenOrigin, EdgeRequest } from '../exchange/exchange.js';
+import type { Examined } from './fields.js';
+import { compileBalancer, type EdgeBalancer, type EdgeOrigin } from './program.js';
+import type { SessionKeys } from './session-token.js';
+import { createSessions, type Sessions } from './sessions.js';
+import { type BalanceStanding, createBalanceStanding } from './standing.js';
+
+export interface BalancingOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly sessionKeys: SessionKeys;
+  /** Where this node is: code of its region, and of its location. */
+  readonly place?: { readonly region: string; readonly location: string } | undefined;
+}
+
+/** What becomes of a request to a load balancer. */
+export type Balanced =
+  | { readonly fixed: FixedResponse }
+  | { readonly failure: Failure }
+  | { readonly request: EdgeRequest };
+
+export interface Balancing {
+  /** `headers`: those of the response, to which cookies are added as late as before it begins. */
+  begin(request: EdgeRequest, route: BalancedRoute, headers: string[]): Balanced;
+  /** Reads what became of the health of pools; returns whether there may be more. */
+  readHealth(): boolean;
+}
+
+export type BalancedRoute = OriginRoute & { readonly balanced: NonNullable<OriginRoute['balanced']> };
+
+/** Whether a load balancer chooses the origin. */
+export function isBalanced(route: OriginRoute): route is BalancedRoute {
+  return route.balanced !== undefined;
+}
+
+/** Events read at once. */
+const BATCH = 1000;
+
+export function createBalancing(options: BalancingOptions): Balancing {
+  const health = createHealthSource(options.store);
+  const standing = createBalanceStanding();
+  const chooser = new Chooser(options, standing);
+  const followed = new Map<number, BalancedPool>();
+  const compiled = new WeakMap<OriginRoute, EdgeBalancer>();
+  let read = health.last();
+  const balancerOf = (route: BalancedRoute): EdgeBalancer => {
+    const known = compiled.get(route);
+    if (known) return known;
+    const made = compileBalancer(route.balanced, route, standing);
+    compiled.set(route, made);
+    for (const pool of route.balanced.pools) {
+      followed.set(pool.seq, pool);
+      readPool(health, standing, pool);
+    }
+    return made;
+  };
+  return {
+    begin: (request, route, headers) => chooser.begin(balancerOf(route), request, route, headers),
+    readHealth() {
+      const { last, pools, isMore } = health.after(read, BATCH);
+      for (const seq of pools) {
+        const pool = followed.get(seq);
+        if (pool) readPool(health, standing, pool);
+      }
+      read = last;
+      return isMore;
+    },
+  };
+}
+
+/** What is stored about a pool. */
+function readPool(health: HealthSource, standing: BalanceStanding, { seq, pool }: BalancedPool): void {
+  const { healthy, roundTripUs } = health.ofPool(seq);
+  for (const { name } of pool.origins)
+    standing.states[standing.slotOf(seq, name)] = healthy.has(name) ? State.up : State.down;
+  standing.states[standing.slotOf(seq)] = roundTripUs;
+}
+
+/** An origin that could not be connected to. */
+interface Excluded {
+  readonly one: EdgeOrigin;
+  readonly acrossPools: boolean;
+}
+
+/** One choice is made after the other, so its objects are refilled. */
+class Chooser {
+  private readonly choice = createChoice();
+  private readonly asker = createAsker();
+  private readonly dice;
+  private readonly sessions: Sessions;
+  private readonly judge: Judge;
+  private conditions: EdgeBalancer['conditions'] = [];
+  private examined: Examined | undefined;
+
+  constructor(
+    private readonly options: BalancingOptions,
+    private readonly standing: BalanceStanding,
+  ) {
+    const { clock, random, sessionKeys, place } = options;
+    this.dice = createDice(random.bytes(16));
+    this.sessions = createSessions(clock, sessionKeys);
+    this.judge = { holds: (rule) => this.conditions[rule]!(this.examined!) };
+    this.asker.region = codeOf(place?.region ?? '');
+    this.asker.pop = codeOf(place?.location ?? '');
+  }
+
+  begin(made: EdgeBalancer, request: EdgeRequest, route: BalancedRoute, headers: string[]): Balanced {
+    const { id, affinity } = made.balancer;
+    const asked = this.sessions.find(id, affinity, request);
+    const fixed = this.steer(made, request, asked.token !== undefined);
+    if (fixed) return { fixed };
+    const own = asked.token === undefined ? undefined : made.byToken.get(asked.token);
+    const stays = own !== undefined && this.mayStay(made, own);
+    const one = stays ? own : this.pick(made, undefined);
+    if (!one) return { failure: routeFailure('load_balancer') };
+    const others = headers.length;
+    const settle = (chosen: EdgeOrigin): void => {
+      // One that is kept for a moment only is no new session.
+      if (chosen === own || (own !== undefined && affinity.failover === 'temporary')) return;
+      this.sessions.keep(asked, affinity, chosen.token);
+      if (affinity.kind !== 'cookie' && affinity.kind !== 'ip_cookie') return;
+      const isHttps = route.settings.always_use_https === 'on';
+      headers.splice(
+        others,
+        headers.length,
+        'set-cookie',
+        this.sessions.cookieFor(id, affinity, chosen.token, isHttps),
+      );
+    };
+    settle(one);
+    if (stays) this.sessions.keep(asked, affinity, one.token);
+    const retry = (): ChosenOrigin | undefined => {
+      const { failoverAcrossPools: acrossPools } = made.balancer;
+      if (this.steer(made, request, asked.token !== undefined)) return undefined;
+      const next = this.pick(made, { one, acrossPools });
+      if (!next) return undefined;
+      settle(next);
+      return this.chosen(next, () => undefined);
+    };
+    return { request: { ...request, headers: asked.headers, chosen: this.chosen(one, retry) } };
+  }
+
+  private chosen({ route, origin, slots }: EdgeOrigin, retry: () => ChosenOrigin | undefined): ChosenOrigin {
+    const { standing } = this;
+    const add = (count: number): void => {
+      for (const slot of slots) standing.loads[slot]! += count;
+    };
+    return { route, authority: origin.host, retry, begin: () => add(1), end: () => add(-1) };
+  }
+
+  /** Finds the pools in question; returns what is answered instead. */
+  private steer(made: EdgeBalancer, request: EdgeRequest, hasSession: boolean): FixedResponse | undefined {
+    const { choice, asker, standing } = this;
+    asker.hash = hashText(request.client);
+    asker.hasSession = hasSession;
+    this.conditions = made.conditions;
+    const region = this.options.place?.region ?? '';
+    const nowS = Math.floor(this.options.clock.nowMs() / 1000);
+    this.examined = { balancer: made.balancer.name, region, nowS, request };
+    const outcome = steer(choice, made.words, 0, standing, asker, this.judge, this.dice);
+    if (outcome !== Outcome.fixed) return undefined;
+    return choice.fixedRule >= 0 ? made.fixedOfRule(choice.fixedRule) : made.fixedOfSet(choice.fixedSet);
+  }
+
+  /** After {@link steer}: the best origin, without one that could not be connected to. */
+  private pick(made: EdgeBalancer, excluded: Excluded | undefined): EdgeOrigin | undefined {
+    const { choice, asker, standing, dice } = this;
+    for (
+      let pool = nextPool(choice, standing, asker, dice);
+      pool >= 0;
+      pool = nextPool(choice, standing, asker, dice)
+    ) {
+      const { origins } = made.pools[pool]!;
+      asker.without = excluded ? origins.indexOf(excluded.one) : -1;
+      if (excluded && asker.without < 0 && !excluded.acrossPools) continue;
+      const index = chooseOrigin(choice, standing, asker, dice);
+      if (index >= 0) return origins[index];
+    }
+    return undefined;
+  }
+
+  /** Whether a session keeps its origin: it is up, or it was disabled and is being drained. */
+  private mayStay(made: EdgeBalancer, one: EdgeOrigin): boolean {
+    const index = made.pools.findIndex(({ origins }) => origins.includes(one));
+    const { isEnabled, isMonitored } = made.pools[index]!;
+    const { enabled, disabledAt } = one.origin;
+    if (!enabled) {
+      const { drainDuration } = made.balancer.affinity;
+      return disabledAt !== undefined && this.options.clock.nowMs() < disabledAt / 1000 + drainDuration * 1000;
+    }
+    if (!isEnabled || this.choice.dropped[index] === Drop.shed) return false;
+    return !isMonitored || this.standing.states[one.slots[1]] === State.up;
+  }
+}
