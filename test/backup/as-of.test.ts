@@ -1,5 +1,5 @@
 /** Restorations to a moment: a backup, and the log of writes beside it. */
-import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { extendSeries } from '../../src/backup/series.js';
@@ -16,7 +16,7 @@ import { TestClock } from '../support/test-clock.js';
 interface Kept extends Installation {
   readonly series: string;
   /** What the server does: takes out what was written, and makes a backup. */
-  take(): Promise<void>;
+  take(mostOctets?: number): Promise<void>;
   backUp(keep?: number): Promise<string>;
   note(): string;
 }
@@ -35,12 +35,12 @@ async function makeKept(t: Parameters<typeof makeInstallation>[0]): Promise<Kept
       store.close();
     }
   };
-  const take = async () => {
+  const take = async (mostOctets = 1 << 30) => {
     clock.advance(Date.now() - clock.nowMs());
     await withStore(async (store) => {
       const log = silentLogger();
-      const options = { store, clock, log, random: systemRandom, directory: series, onBegin: () => undefined };
-      const keeper = keepWrites(options);
+      const options = { store, clock, log, random: systemRandom, directory: series, mostOctets };
+      const keeper = keepWrites({ ...options, onBegin: () => undefined });
       await keeper.look();
       await keeper.close();
     });
@@ -172,4 +172,43 @@ t.test('files of writes that no backup needs are removed; a history ends where n
   t.equal(new Set(files().map((name) => name.split('-')[2])).size, 2, 'another history');
   await kept.backUp(1);
   t.equal(new Set(files().map((name) => name.split('-')[2])).size, 1);
+});
+
+t.test('files of writes have a limit, and the oldest go first', async (t) => {
+  const kept = await makeKept(t);
+  const files = () => readdirSync(kept.series).filter((found) => found.startsWith('zoneplane-writes-'));
+  await kept.take();
+  const old = await kept.backUp();
+  await addRecord(kept, 'one');
+  await kept.take();
+  await addRecord(kept, 'two');
+  await kept.take();
+  const [first] = files();
+  const { size } = statSync(join(kept.series, files().at(-1)!));
+  await addRecord(kept, 'three');
+  await kept.take(2 * size);
+  t.notOk(files().includes(first!), 'the oldest is gone');
+  t.ok(files().length >= 2, 'and no more than that');
+  const { code, err } = await kept.run('restore', old, '--as-of', 'latest', '--data-dir', join(kept.directory, 'gap'));
+  t.equal(code, 1);
+  t.match(err, /write \d+ is missing/);
+});
+
+t.test('a node of a cluster keeps none', async (t) => {
+  const kept = await makeKept(t);
+  await kept.take();
+  const store = openStore(kept.data);
+  await store.write(() => putMeta(store, 'cluster', 'c1'));
+  store.close();
+  const file = await kept.backUp();
+  const { code, err } = await kept.run(
+    'restore',
+    file,
+    '--as-of',
+    'latest',
+    '--data-dir',
+    join(kept.directory, 'node'),
+  );
+  t.equal(code, 1);
+  t.match(err, /of a node of a cluster, which keeps no log of writes/);
 });

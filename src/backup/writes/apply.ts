@@ -3,7 +3,7 @@ import { UserError } from '../../base/errors.js';
 import type { Store } from '../../store/driver.js';
 import { EntryRefused } from '../../store/failures.js';
 import { endWriteLog, type LoggedWrite, lastLoggedWrite, writeLogSeries } from '../../store/log/write-log.js';
-import { deleteMeta, findMeta, putMeta } from '../../store/meta.js';
+import { clusterOf, deleteMeta, findMeta, putMeta } from '../../store/meta.js';
 import { readSegment } from './segment.js';
 import { segmentsOf } from './segments.js';
 
@@ -27,6 +27,12 @@ export interface WantedTime {
  * the log has nothing to do with this backup, or the backup is newer than the time.
  */
 export async function applyWrites(store: Store, directory: string, wanted: WantedTime): Promise<Reached> {
+  if (clusterOf(store) !== undefined) {
+    throw new UserError(
+      'the backup is of a node of a cluster, which keeps no log of writes beside its backups: theirs is in PostgreSQL',
+      'Restore without --as-of.',
+    );
+  }
   const series = writeLogSeries(store);
   const segments = series === undefined ? [] : segmentsOf(directory, series.id);
   if (segments.length === 0) {

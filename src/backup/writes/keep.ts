@@ -1,5 +1,5 @@
 /** Keeps the log of writes beside the backups: takes writes out of the database, soon after they were made. */
-import { closeSync, existsSync, ftruncateSync, openSync } from 'node:fs';
+import { closeSync, existsSync, ftruncateSync, openSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { toHex } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
@@ -18,6 +18,7 @@ import {
   writesOnTheirWay,
 } from '../../store/log/write-log.js';
 import { schemaVersion } from '../../store/migrate.js';
+import { limitWrites, mostOctetsOfWrites } from './prune.js';
 import { packWrite, readSegment } from './segment.js';
 import { segmentPath } from './segments.js';
 
@@ -29,6 +30,8 @@ export interface KeepOptions {
   readonly log: Logger;
   /** A history begins, which no backup has yet. */
   readonly onBegin: () => void;
+  /** Of all files of writes together; default: by the size of the database. */
+  readonly mostOctets?: number;
 }
 
 export interface WriteKeeper {
@@ -138,8 +141,16 @@ async function giveUpWhenFull(store: Store, log: Logger): Promise<void> {
   }
 }
 
-function createSegmentFile({ directory }: KeepOptions) {
+function createSegmentFile({ directory, store, log, mostOctets }: KeepOptions) {
   let current: { readonly id: string; readonly file: FileHandle; octets: number } | undefined;
+  /** Whoever writes very much must not fill the disk of the backups. */
+  const makeRoom = (): void => {
+    const most = mostOctets ?? mostOctetsOfWrites(statSync(store.path).size);
+    const removed = limitWrites(directory, most);
+    if (removed === 0) return;
+    const reason = `files of writes may take ${most} octets`;
+    log.warn({ removed, reason }, 'the oldest writes are kept no more: older backups reach fewer moments');
+  };
   const close = async (): Promise<void> => {
     const before = current;
     current = undefined;
@@ -151,6 +162,7 @@ function createSegmentFile({ directory }: KeepOptions) {
     async append(id: string, first: number, octets: Buffer): Promise<void> {
       if (current && (current.id !== id || current.octets > SEGMENT_OCTETS)) await close();
       if (!current) {
+        makeRoom();
         const path = segmentPath(directory, id, first);
         current = { id, octets: cutToWhole(path), file: await open(path, 'a', 0o600) };
         syncPath(directory);

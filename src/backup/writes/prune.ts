@@ -1,5 +1,5 @@
 /** Removes the files of writes that no backup needs any more. */
-import { rmSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { openStoreFile, type Store } from '../../store/driver.js';
 import { lastLoggedWrite, writeLogSeries } from '../../store/log/write-log.js';
 import { allSegments } from './segments.js';
@@ -20,6 +20,34 @@ export function pruneWrites(directory: string, backups: readonly string[], store
     const isNeeded = needed !== undefined && (next === undefined || next.first > needed + 1);
     if (!isNeeded) rmSync(segment.path, { force: true });
   }
+}
+
+/** Files of writes may take so many times the octets of the database, and at least so many. */
+const TIMES_DATABASE = 10;
+const LEAST_LIMIT = 1 << 30;
+
+/** The most octets of all files of writes, for a database of this size. */
+export function mostOctetsOfWrites(databaseOctets: number): number {
+  return Math.max(LEAST_LIMIT, TIMES_DATABASE * databaseOctets);
+}
+
+/**
+ * Removes the oldest files of writes until all together take no more octets. Backups that need them can then be brought to fewer
+ * moments. Returns how many were removed.
+ */
+export function limitWrites(directory: string, most: number): number {
+  const files = allSegments(directory)
+    .map(({ path }) => ({ path, ...statSync(path) }))
+    .toSorted((a, b) => a.mtimeMs - b.mtimeMs);
+  let octets = files.reduce((sum, { size }) => sum + size, 0);
+  let removed = 0;
+  for (const { path, size } of files) {
+    if (octets <= most) break;
+    rmSync(path, { force: true });
+    octets -= size;
+    removed++;
+  }
+  return removed;
 }
 
 /** How far the history of a backup goes; undefined where it has none. */
