@@ -1,17 +1,21 @@
 /** Whether the credential of a request permits its route. Every route must name its area. */
 import type { FastifyRequest, RouteOptions } from 'fastify';
+import { actorNow } from '../control/access/authentication.js';
 import {
   accountIdOf,
   findVisibleZone,
+  maySeeAccount,
   permitted,
   requireAnywhere,
   requireInScope,
   requireMayAddZones,
   requirePermission,
 } from '../control/guard/access.js';
-import { isRestricted } from '../control/guard/decision.js';
-import type { Level, Target } from '../control/guard/permissions.js';
+import { accountFailure } from '../control/guard/account-failures.js';
+import { isAlike, isRestricted } from '../control/guard/decision.js';
+import type { Area, Level, Target } from '../control/guard/permissions.js';
 import type { ContextBase } from '../control/kernel/context.js';
+import { zoneFailure } from '../control/rules/zone-failures.js';
 import type { Caller } from './request.js';
 
 /** Throws at start-up for a route that needs a credential but names no area. */
@@ -35,6 +39,34 @@ export function permit(base: ContextBase, request: FastifyRequest, caller: Calle
   if (narrowable) return { ...caller, actor: permitted(caller.actor, area, level, target) };
   requirePermission(caller.actor, area, level, target);
   return caller;
+}
+
+/**
+ * Throws 403 when the caller of a request that is under way may not do any more what the route permitted it: its user was removed from
+ * the account, has another role, or was suspended since. Asked inside its writes.
+ */
+export function requireStillPermitted(base: ContextBase, request: FastifyRequest): void {
+  const { caller, clientAddress, routeOptions, params } = request;
+  if (!caller || routeOptions.config.signsIn) return;
+  const actor = actorNow(base, caller.actor, clientAddress);
+  if (!actor) throw accountFailure('outOfScope');
+  if (isAlike(actor, caller.actor)) return;
+  const { zone_id: zoneId, account_id: accountId } = (params ?? {}) as Readonly<Record<string, string | undefined>>;
+  const { area } = routeOptions.config;
+  // What the use case looked for itself, it looked for with what was permitted then.
+  const isNamed = area !== 'any' && area !== undefined && (zoneId !== undefined || accountId !== undefined);
+  if (!isNamed && !isOfUser(area)) throw accountFailure('outOfScope');
+  if (accountId !== undefined && !maySeeAccount(actor, accountId)) throw accountFailure('foreign');
+  if (accountId === undefined && zoneId !== undefined && !findVisibleZone({ store: base.store, actor }, zoneId)) {
+    throw zoneFailure('missing');
+  }
+  if (actor.readOnly && request.method !== 'GET') throw accountFailure('readOnly');
+  permit(base, request, { ...caller, actor });
+}
+
+/** What belongs to the user is the user's in whatever account. */
+function isOfUser(area: Area | 'any' | undefined): boolean {
+  return area === 'user' || area === 'memberships' || area === 'userTokens';
 }
 
 /** Routes of older clients mean the caller's only account, whatever that is: the use case finds and examines it. */

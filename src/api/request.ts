@@ -74,7 +74,8 @@ export type RouteScope = Parameters<FastifyPluginAsyncZod>[0];
 /** Creates the context of a request; the route plugins receive this function. */
 export type ContextOf = (request: FastifyRequest) => Context;
 
-export function makeContextOf(base: ContextBase): ContextOf {
+/** `requireStill`: throws when the caller of a request may not do any more what it was permitted. */
+export function makeContextOf(base: ContextBase, requireStill?: (request: FastifyRequest) => void): ContextOf {
   return (request) => {
     const precondition = preconditionOf(request);
     request.outcome ??= { zones: [] };
@@ -86,6 +87,7 @@ export function makeContextOf(base: ContextBase): ContextOf {
       address: request.clientAddress,
       outcome: request.outcome,
       ...(precondition && { precondition }),
+      ...(requireStill && { requireStill: () => requireStill(request) }),
       ...(request.readPoint && { readPoint: request.readPoint }),
       ...(writesState(request) && { dryRun: isDryRun(request) }),
     };

@@ -44,7 +44,7 @@ import { failure, loggedPathOf, MalformedIdentifier, pathOf, sendError } from '.
 import type { Purpose, Readiness } from './health/routes.js';
 import { DOCS_PATH, docsOptions, openapiOptions } from './openapi/document.js';
 import { createWarningSource } from './overview/warnings.js';
-import { permit, requireArea } from './permission.js';
+import { permit, requireArea, requireStillPermitted } from './permission.js';
 import type { ApplicationFacts } from './r2-application/routes.js';
 import { registerRateLimit, requestCounter } from './rate-limit.js';
 import { readApart } from './reading/apart.js';
@@ -300,7 +300,7 @@ async function registerVersion4(scope: FastifyInstance, options: ApiOptions): Pr
   const parts: RouteParts = {
     ...{ objects, hostnames, certificates, propagation, readCluster, signIn, application, s3Host, links },
     probing: options.probing,
-    contextOf: makeContextOf(base),
+    contextOf: makeContextOf(base, (request) => requireStillPermitted(base, request)),
     exportApart: options.readers?.export,
     services: { vault: certificates.vault },
     activity: options.activity ?? createActivity(base.clock, () => undefined),

@@ -1,5 +1,7 @@
 /** GET and HEAD of an object, for the bucket application and the API: the object, parts of it, or a 304. */
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../base/clock.js';
 import type { Random } from '../base/random.js';
 import type { Range } from '../http/range.js';
 import { notModifiedHeaders, selectParts } from '../http/selection.js';
@@ -78,4 +80,19 @@ function sendParts(found: OpenObject, ranges: readonly Range[], reply: FastifyRe
   const { first, last } = only;
   reply.headers({ 'content-range': `bytes ${first}-${last}/${size}`, 'content-length': last - first + 1 });
   return reply.send(found.read(first, last));
+}
+
+const LOOK_MS = 500;
+
+/** Ends an answer that is on its way when the caller may not read it any more: then `requireStill` throws. */
+export function watchAnswer(clock: Clock, response: ServerResponse, requireStill: (() => void) | undefined): void {
+  if (!requireStill || response.destroyed) return;
+  const cancel = clock.every(LOOK_MS, () => {
+    try {
+      requireStill();
+    } catch {
+      response.destroy();
+    }
+  });
+  response.once('close', cancel);
 }

@@ -2,6 +2,7 @@
 import { pipeline } from 'node:stream';
 import { objectFailure } from '../bucket/errors.js';
 import type { ObjectItem, OpenObject } from '../bucket/object-store.js';
+import { watchAnswer } from '../bucket/send-object.js';
 import type { Range } from '../http/range.js';
 import { notModifiedHeaders, selectParts } from '../http/selection.js';
 import type { BucketRow } from '../store/objects/buckets.js';
@@ -67,7 +68,9 @@ async function send(request: S3Request, found: OpenObject, part: Range | undefin
 }
 
 /** Resolves when the answer has ended, however. What was damaged breaks the connection off. */
-function pump(found: OpenObject, first: number, last: number, { response, options, id }: S3Request): Promise<void> {
+function pump(found: OpenObject, first: number, last: number, request: S3Request): Promise<void> {
+  const { response, options, id, caller } = request;
+  watchAnswer(options.clock, response, caller.stillMay);
   return new Promise((resolve) => {
     pipeline(found.read(first, last), response, (error) => {
       const isClients = !error || error.code === 'ERR_STREAM_PREMATURE_CLOSE' || error.code === 'ECONNRESET';

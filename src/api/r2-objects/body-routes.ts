@@ -10,7 +10,7 @@ import { requireBucket } from '../../bucket/access.js';
 import { objectFailure } from '../../bucket/errors.js';
 import { isObjectKey, type ObjectItem, type ObjectStore } from '../../bucket/object-store.js';
 import { isBrokenOff } from '../../bucket/receive-body.js';
-import { sendObject, sendObjectHead } from '../../bucket/send-object.js';
+import { sendObject, sendObjectHead, watchAnswer } from '../../bucket/send-object.js';
 import { bodyOf, storeObject } from '../../bucket/store-object.js';
 import { requireWriter } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
@@ -48,6 +48,7 @@ function addReading(app: RouteScope, { contextOf, objects }: ObjectRouteOptions)
     const context = contextOf(request);
     const bucket = requireBucket(context, account_id, bucket_name, jurisdictionOf(request));
     const key = requireKey(request);
+    watchAnswer(context.clock, reply.raw, context.requireStill);
     return request.method === 'HEAD'
       ? sendObjectHead(objects.find(bucket.seq, key), request, reply)
       : sendObject((client) => objects.open(bucket.seq, key, client), request, reply, context.random);

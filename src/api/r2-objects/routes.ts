@@ -60,9 +60,12 @@ export const objectRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async (ap
   });
 };
 
-/** A write that begins without a look at the log; see control/kernel/read-point.ts. */
-export function stillCurrent({ store, readPoint }: Context): BeforeWrite | undefined {
-  return readPoint && (() => requireCurrent(store, readPoint));
+/** For writes that are no commits: what a commit asks first. */
+export function stillCurrent({ store, readPoint, requireStill }: Context): BeforeWrite {
+  return () => {
+    if (readPoint) requireCurrent(store, readPoint);
+    requireStill?.();
+  };
 }
 
 function requireKeys(body: unknown): string[] {

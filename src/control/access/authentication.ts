@@ -6,7 +6,7 @@ import { allAccounts } from '../../store/access/accounts.js';
 import { findKey, findKeyByHash, findKeyById, type KeyRow, setKeyLastUsed } from '../../store/access/keys.js';
 import { isSameAddress } from '../../store/access/mail-address.js';
 import { findLoginLink, findSessionByHash, type SessionRow, setSessionLastUsed } from '../../store/access/sessions.js';
-import { findUser, type UserRow } from '../../store/access/users.js';
+import { findUser, findUserById, type UserRow } from '../../store/access/users.js';
 import { perStore, type Store } from '../../store/driver.js';
 import { StoreBusy, StoreFull } from '../../store/failures.js';
 import { findZoneById, zoneIdsOfAccount } from '../../store/zones/zones.js';
@@ -166,6 +166,19 @@ export function authenticateAgain(base: ContextBase, { seq, hash }: KeyRow, addr
   const row = findKey(base.store, seq);
   const user = row && findUser(base.store, row.user);
   return row && user && timingSafeEqual(row.hash, hash) ? judge(base, row, user, address) : UNKNOWN;
+}
+
+/** What the actor of a request that is under way may do now; undefined: nothing any more. */
+export function actorNow(base: ContextBase, { keyId, userId }: Actor, address: string): Actor | undefined {
+  if (keyId === undefined) {
+    const id = parseId(userId);
+    const user = id && findUserById(base.store, id);
+    return user?.suspended === 0 ? actorOfPerson(base.store, user) : undefined;
+  }
+  const id = parseId(keyId);
+  const row = id && findKeyById(base.store, id);
+  const found = row ? authenticateAgain(base, row, address) : UNKNOWN;
+  return found.ok ? found.actor : undefined;
 }
 
 async function admit(base: ContextBase, row: KeyRow, user: UserRow, address: string): Promise<Authentication> {

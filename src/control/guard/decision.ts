@@ -22,6 +22,13 @@ export function isRestricted({ policies, grants }: Actor): boolean {
   return policies !== undefined || grants !== undefined;
 }
 
+/** Whether two actors, of one request at different times, may do the same. */
+export function isAlike(a: Actor, b: Actor): boolean {
+  const rightsOf = ({ superAdministrator, readOnly, accountIds, zoneIds, policies, grants, zonesIn }: Actor): string =>
+    JSON.stringify([superAdministrator, readOnly, accountIds, zoneIds, policies, grants, zonesIn]);
+  return rightsOf(a) === rightsOf(b);
+}
+
 /** Whether the actor may do this, and for which records. An actor without policies and grants may do everything in its accounts. */
 export function decide(actor: Actor, area: Area, level: Level, target: Target): Decision {
   const { policies } = actor;

@@ -216,6 +216,7 @@ function draftAndFinish<T, Result>(
   read: (value: T) => Result,
 ): Committed<Result> {
   if (ctx.readPoint) requireCurrent(ctx.store, ctx.readPoint);
+  ctx.requireStill?.();
   const draft = openDraft(ctx);
   const value = work(draft);
   const zones = draft.finish();

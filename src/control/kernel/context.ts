@@ -106,6 +106,8 @@ export interface Context {
   readonly zoneKeys?: ZoneKeys;
   /** Secrets of S3 clients; without them, new tokens have none. */
   readonly secretAccessKeys?: SecretAccessKeys;
+  /** Throws when the actor may not do any more what it was permitted when the request came; asked inside its writes. */
+  readonly requireStill?: () => void;
   /** Present if the request has not looked at the log of the cluster. */
   readonly readPoint?: ReadPoint;
   /** Signatures that were made for the write that is under way. */
@@ -115,7 +117,16 @@ export interface Context {
 /** The parts of a context that are the same for every request. */
 export type ContextBase = Omit<
   Context,
-  'actor' | 'requestId' | 'source' | 'address' | 'precondition' | 'dryRun' | 'outcome' | 'readPoint' | 'signatures'
+  | 'actor'
+  | 'requestId'
+  | 'source'
+  | 'address'
+  | 'precondition'
+  | 'dryRun'
+  | 'outcome'
+  | 'readPoint'
+  | 'signatures'
+  | 'requireStill'
 >;
 
 /** One page of a list. */
