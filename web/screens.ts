@@ -20,6 +20,7 @@ export const SCREENS: readonly Screen[] = [
   page('/overview', 'Overview', { load: () => import('./screens/overview/overview.js') }),
   page('/zones', 'Zones', { load: () => import('./screens/zones/zones.js') }),
   page('/live', 'Live', { load: () => import('./screens/live/live.js') }),
+  page('/pools', 'Pools', { load: () => import('./screens/pools/pools.js'), needs: ['loadBalancing'] }),
   page('/buckets', 'Buckets', { load: () => import('./screens/buckets/buckets.js'), needs: ['buckets'] }),
   page('/buckets/:bucket', 'Bucket', { load: () => import('./screens/buckets/bucket.js'), listed: false }),
   page('/servers', 'Servers', { load: () => import('./screens/servers/servers.js'), needs: ['account'] }),
@@ -40,6 +41,10 @@ export const ZONE_SCREENS: readonly Screen<ZoneScreenProps>[] = [
     needs: ['dns'],
     narrowable: true,
     reads: [RECORD_TYPES],
+  }),
+  tab('balancers', 'Load balancers', {
+    load: () => import('./screens/balancers/balancers.js'),
+    needs: ['loadBalancers'],
   }),
   tab('history', 'History', { load: () => import('./screens/history/history.js'), needs: ['dns'] }),
   tab('explain', 'Explain', { load: () => import('./screens/explain/explain.js'), needs: ['dns'] }),

@@ -1,5 +1,15 @@
 /** Where the dashboard has screens: the first parts of their paths. web/screens.ts has the screens. */
-export const PAGES = ['sign-in', 'overview', 'zones', 'live', 'buckets', 'servers', 'access', 'profile'] as const;
+export const PAGES = [
+  'sign-in',
+  'overview',
+  'zones',
+  'live',
+  'pools',
+  'buckets',
+  'servers',
+  'access',
+  'profile',
+] as const;
 
 /** The name of the screen at a path, as its file in web/screens/ has it; for other paths the name of no file. */
 export function screenAt(path: string): string {

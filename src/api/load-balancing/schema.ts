@@ -306,3 +306,6 @@ const foundResources = z.object({
 export const searchResult = foundResources
   .extend({ items: z.array(foundResources).describe('The same once more, for clients that expect pages of it') })
   .meta({ id: 'BalancingSearch' });
+
+export type BalancingPool = z.output<typeof pool>;
+export type LoadBalancer = z.output<typeof balancer>;

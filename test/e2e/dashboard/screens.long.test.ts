@@ -29,6 +29,8 @@ const VISITS: readonly Visit[] = [
   { name: 'edge', path: '/zones/example.com/edge', shows: 'Development mode' },
   { name: 'certificates', path: '/zones/example.com/certificates', shows: 'There are no certificates yet' },
   { name: 'settings', path: '/zones/example.com/settings', shows: 'Delete this zone' },
+  { name: 'pools', path: '/pools', shows: 'web-2' },
+  { name: 'balancers', path: '/zones/example.com/balancers', shows: 'lb.example.com' },
   { name: 'buckets', path: '/buckets', shows: 'assets' },
   { name: 'bucket', path: '/buckets/assets', shows: 'readme.txt' },
   { name: 'access', path: '/access', shows: 'certbot on web1' },
@@ -50,6 +52,7 @@ async function prepare({ call, program, key }: Dashboard): Promise<void> {
   ];
   await call('POST', `/zones/${zone.id}/dns_records/batch`, { posts: records });
   await prepareParts(call, zone.id);
+  await prepareBalancing(call, zone.id);
   await prepareObjects(program.api, key, call);
   await prepareQuestions(program.dnsPort);
   for (const name of ['example.org', 'shop.example', 'xn--bcher-kva.example']) await call('POST', '/zones', { name });
@@ -73,6 +76,22 @@ async function prepareParts(call: Dashboard['call'], zone: string): Promise<void
   const policies = [{ effect: 'allow', permission_groups: [dnsRead], resources }];
   const condition = { request_ip: { in: ['192.0.2.0/24'] } };
   await call('POST', '/user/tokens', { name: 'certbot on web1', policies, condition });
+}
+
+async function prepareBalancing(call: Dashboard['call'], zone: string): Promise<void> {
+  const [account] = await call('GET', '/accounts');
+  const base = `/accounts/${account.id}/load_balancers`;
+  const monitor = await call('POST', `${base}/monitors`, { type: 'tcp', port: 9, interval: 5, timeout: 1, retries: 0 });
+  const pools: string[] = [];
+  for (const name of ['web-1', 'web-2']) {
+    const origins = [
+      { name: 'near', address: '127.0.0.1' },
+      { name: 'off', address: '192.0.2.2', enabled: false },
+    ];
+    pools.push((await call('POST', `${base}/pools`, { name, origins, monitor: monitor.id })).id);
+  }
+  const balancer = { name: 'lb.example.com', default_pools: pools, fallback_pool: pools[0] };
+  await call('POST', `/zones/${zone}/load_balancers`, balancer);
 }
 
 async function prepareObjects(api: string, key: string, call: Dashboard['call']): Promise<void> {
@@ -107,4 +126,26 @@ t.test('the screens', { skip: noBrowser, timeout: 900_000 }, async (t: Test) => 
     await dashboard.inspect(page, `${name}-narrow`);
     await page.context().close();
   }
+  await balance(t, dashboard);
 });
+
+/** A record becomes a load balancer; its pools are put in order, and an origin is drained. */
+async function balance(t: Test, { enter, call }: Dashboard): Promise<void> {
+  const [zone] = await call('GET', '/zones?name=example.com');
+  const balancers = () => call('GET', `/zones/${zone.id}/load_balancers`);
+  const page = await enter('/zones/example.com/balancers?name=shop&address=192.0.2.10');
+  await page.getByRole('textbox', { name: /^Addresses One/ }).fill('192.0.2.10\n192.0.2.11');
+  await page.getByRole('button', { name: 'Create the load balancer' }).click();
+  await page.getByRole('heading', { name: 'shop.example.com' }).waitFor();
+  const made = (await balancers()).find(({ name }: { name: string }) => name === 'shop.example.com');
+  t.equal(made.fallback_pool, made.default_pools[0]);
+  await page.getByRole('button', { name: 'Move web-2 up' }).click();
+  await page.getByRole('button', { name: 'Move web-1 up' }).and(page.locator(':enabled')).waitFor();
+  const ordered = (await balancers()).find(({ name }: { name: string }) => name === 'lb.example.com');
+  t.equal(ordered.default_pools[1], ordered.fallback_pool, 'the first pool is the second one now');
+  await page.context().close();
+  const pools = await enter('/pools');
+  await pools.getByRole('button', { name: 'Drain near' }).first().click();
+  await pools.getByRole('button', { name: 'Enable near' }).first().waitFor();
+  await pools.context().close();
+}

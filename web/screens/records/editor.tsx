@@ -1,9 +1,11 @@
 /** The form of a record: its fields come from the type. Problems are shown at the field that has them. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../../api.js';
+import { ApiError, pathWith } from '../../api.js';
 import { Switch } from '../../kit/form.js';
 import { ErrorNote } from '../../parts/notes.js';
 import { isTyping } from '../../parts/search.js';
+import { Link } from '../../router.js';
+import { mayWrite, usePermissions } from '../../session.js';
 import type { RecordType } from '../../types.js';
 import type { Drafts } from './drafts.js';
 import { bodyOfValues, EMPTY, type FormValues, nameProblem, ttlChoices } from './form-values.js';
@@ -113,6 +115,7 @@ export function Editor(props: EditorProps) {
         <button type="button" onClick={onCancel}>
           Cancel
         </button>
+        {initial && <SecondAddress zone={props.apex} values={values} />}
         {onDelete && (
           <button type="button" class="quiet danger" onClick={onDelete}>
             Delete the record
@@ -120,6 +123,18 @@ export function Editor(props: EditorProps) {
         )}
       </div>
     </form>
+  );
+}
+
+/** From a record with an address to a load balancer of its name. */
+function SecondAddress({ zone, values }: { readonly zone: string; readonly values: FormValues }) {
+  const writes = mayWrite(usePermissions(), 'loadBalancers');
+  if (!writes || (values.type !== 'A' && values.type !== 'AAAA')) return null;
+  const begun = { name: values.name, address: values.members['content'] };
+  return (
+    <Link class="quiet" href={pathWith(`/zones/${zone}/balancers`, begun)}>
+      Add a second address with health check
+    </Link>
   );
 }
 

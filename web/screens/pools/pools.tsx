@@ -1,0 +1,152 @@
+/** Pools of an account: their origins, how healthy these are as each node sees them, and what became of them. */
+import { call } from '../../api.js';
+import { ListState } from '../../kit/list.js';
+import { useLoad, useSending } from '../../load.js';
+import { AccountChoice, NoAccount, useAccount } from '../../parts/account.js';
+import { Confirm } from '../../parts/confirm.js';
+import { Curl } from '../../parts/curl.js';
+import { Panel } from '../../parts/facts.js';
+import { Empty, ErrorNote } from '../../parts/notes.js';
+import { Columns, TableFrame } from '../../parts/table.js';
+import { mayWrite, usePermissions } from '../../session.js';
+import type { BalancingPool } from '../../types.js';
+import { HealthHistory } from './history.js';
+import { NewPool } from './new-pool.js';
+
+/** How often health is read again. */
+const EVERY_MS = 5000;
+
+interface NodeHealth {
+  readonly healthy: boolean;
+  readonly origins: readonly Readonly<Record<string, OriginHealth>>[];
+}
+
+interface OriginHealth {
+  readonly healthy: boolean;
+  readonly failure_reason: string;
+  readonly rtt?: string;
+}
+
+interface PoolHealth {
+  readonly pop_health: Readonly<Record<string, NodeHealth>>;
+}
+
+export default function Pools() {
+  const chosen = useAccount();
+  const { accounts, account } = chosen;
+  const base = account && `/accounts/${account.id}/load_balancers`;
+  const path = base && `${base}/pools`;
+  const pools = useLoad<BalancingPool[]>(path);
+  const writes = mayWrite(usePermissions(), 'loadBalancing');
+  const list = pools.answer?.result ?? [];
+  return (
+    <>
+      <div class="head">
+        <h1>Pools</h1>
+        <AccountChoice accounts={accounts} account={account} />
+      </div>
+      <NoAccount chosen={chosen} what="pools" />
+      {account && <ListState loaded={pools} what="pools" />}
+      {pools.answer && list.length === 0 && (
+        <Empty title="There are no pools yet">
+          <p>
+            A pool has origins, and a monitor that probes them. Load balancers of zones answer with the addresses of
+            healthy ones.
+          </p>
+        </Empty>
+      )}
+      {base &&
+        list.map((pool) => <Pool key={pool.id} base={base} pool={pool} writes={writes} onChange={pools.reload} />)}
+      {base && writes && <NewPool base={base} onMade={pools.reload} />}
+      {list.length > 0 && accounts.length === 1 && <HealthHistory />}
+      {path && <Curl request={{ method: 'GET', path }} />}
+    </>
+  );
+}
+
+interface PoolProps {
+  readonly base: string;
+  readonly pool: BalancingPool;
+  readonly writes: boolean;
+  readonly onChange: () => void;
+}
+
+function Pool({ base, pool, writes, onChange }: PoolProps) {
+  const path = `${base}/pools/${pool.id}`;
+  const health = useLoad<PoolHealth>(`${path}/health`, { everyMs: EVERY_MS });
+  const sending = useSending(onChange);
+  const nodes = Object.entries(health.answer?.result.pop_health ?? {});
+  const enable = (name: string, enabled: boolean): void => {
+    const origins = pool.origins.map((origin) => (origin.name === name ? { ...origin, enabled } : origin));
+    void sending.send('PATCH', path, { body: { origins } });
+  };
+  const remove = (): void =>
+    void sending.run(async () => {
+      await call('DELETE', path);
+      onChange();
+    });
+  return (
+    <Panel title={pool.name}>
+      <TableFrame label={`Origins of ${pool.name}`} class="stacked" busy={sending.busy}>
+        <Columns
+          names={['Origin', 'Address', 'Weight', ...nodes.map(([node]) => node)]}
+          numbers={['Weight']}
+          actions={writes}
+        />
+        <tbody>
+          {pool.origins.map((origin) => (
+            <tr key={origin.name}>
+              <th scope="row">{origin.name}</th>
+              <td class="mono" data-name="Address">
+                {origin.address}
+              </td>
+              <td class="number" data-name="Weight">
+                {String(origin['weight'] ?? 1)}
+              </td>
+              {nodes.map(([node, found]) => (
+                <td key={node} data-name={node}>
+                  <State isEnabled={origin['enabled'] !== false} health={healthOf(found, origin.address)} />
+                </td>
+              ))}
+              {writes && (
+                <td class="row-actions">
+                  <button
+                    type="button"
+                    class="quiet"
+                    disabled={sending.busy}
+                    aria-label={`${origin['enabled'] === false ? 'Enable' : 'Drain'} ${origin.name}`}
+                    onClick={() => enable(origin.name, origin['enabled'] === false)}
+                  >
+                    {origin['enabled'] === false ? 'Enable' : 'Drain'}
+                  </button>
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </TableFrame>
+      {health.answer && nodes.length === 0 && <p class="muted">Nothing probes these origins.</p>}
+      {sending.error && <ErrorNote error={sending.error} />}
+      {writes && (
+        <div class="actions">
+          <Confirm what={pool.name} busy={sending.busy} onConfirm={remove} />
+        </div>
+      )}
+      <Curl request={{ method: 'GET', path: `${path}/health` }} />
+    </Panel>
+  );
+}
+
+function healthOf({ origins }: NodeHealth, address: string): OriginHealth | undefined {
+  return origins.map((origin) => origin[address]).find((found) => found !== undefined);
+}
+
+function State({ isEnabled, health }: { readonly isEnabled: boolean; readonly health: OriginHealth | undefined }) {
+  if (!isEnabled) return <span class="muted">Disabled</span>;
+  if (!health) return <span class="muted">Not known yet</span>;
+  return health.healthy ? (
+    <span class="chip good">Healthy{health.rtt ? ` · ${health.rtt}` : ''}</span>
+  ) : (
+    <span class="chip bad">Unhealthy: {health.failure_reason}</span>
+  );
+}
