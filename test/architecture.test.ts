@@ -21,7 +21,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   steering: ['base'],
   location: ['steering', 'base'],
   balancing: ['base'],
-  config: ['egress', 'base'],
+  config: ['balancing', 'egress', 'base'],
   dnssec: ['dns', 'base'],
   zone: ['dns', 'base'],
   store: ['dns', 'base'],

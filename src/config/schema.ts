@@ -8,6 +8,7 @@ import { backupSettings } from './backup-settings.js';
 import { balancingSettings } from './balancing-settings.js';
 import { clusterSettings } from './cluster-settings.js';
 import { edgeSettings } from './edge-settings.js';
+import { locationSettings } from './location-settings.js';
 import { observeSettings } from './observe-settings.js';
 import { s3Settings } from './s3-settings.js';
 import { about, type SettingAbout } from './setting-about.js';
@@ -369,6 +370,7 @@ export const settingsSchema = z.strictObject({
 
   ...edgeSettings,
   edgeAllowOriginCidrs: reachSettings.edgeAllowOriginCidrs,
+  ...locationSettings,
 
   ...observeSettings,
 });

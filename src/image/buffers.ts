@@ -2,12 +2,12 @@
 import { FILTER_BITS, type ImageBuffers, SLOT_WORDS } from './layout.js';
 
 /** What all generations have in common. */
-export type LastingBuffers = Pick<ImageBuffers, 'seed' | 'control' | 'states'>;
+export type LastingBuffers = Pick<ImageBuffers, 'seed' | 'control' | 'states' | 'places'>;
 
 /** Empty buffers with room for this many heap words, and for the nodes at a slot load of at most one half. */
 export function allocate(
   generation: number,
-  { seed, control, states }: LastingBuffers,
+  { seed, control, states, places }: LastingBuffers,
   heapWords: number,
   slots: number,
   zoneSlots: number,
@@ -17,6 +17,7 @@ export function allocate(
     seed,
     control,
     states,
+    places,
     filter: new SharedArrayBuffer((powerOfTwo(slots) * FILTER_BITS) / 8),
     slots: new SharedArrayBuffer(powerOfTwo(slots) * SLOT_WORDS * 4),
     zoneSlots: new SharedArrayBuffer(powerOfTwo(zoneSlots) * 4),

@@ -45,6 +45,16 @@ export class ImageTables {
     this.filterShift = Math.clz32(this.view.filter.length) + 1;
   }
 
+  /** The same content as another generation, which has other places of addresses. */
+  withPlaces(generation: number, places: ImageBuffers['places']): ImageTables {
+    const { used, takenSlots, takenZoneSlots } = this;
+    return Object.assign(new ImageTables({ ...this.buffers, generation, places }), {
+      used,
+      takenSlots,
+      takenZoneSlots,
+    });
+  }
+
   hasHeapRoom(words: number): boolean {
     return this.used + words <= this.view.words.length;
   }

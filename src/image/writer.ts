@@ -1,17 +1,15 @@
 /**
  * The only writer of the image: it appends nodes, switches slots and makes new generations.
  *
- * A change is staged (`putNode`, `removeNode`, `publishZone`, `removeZone`) and becomes visible as a whole in `commit`,
- * under the sequence word: odd while words are switched, even afterwards. Readers compare it before and after each
- * answer, so no answer mixes two states. A reloaded zone is built under a new zone number that no record names yet, so
- * its nodes need no staging.
+ * A change is staged (`putNode`, `removeNode`, `publishZone`, `removeZone`) and becomes visible as a whole in `commit`, under the
+ * sequence word: odd while words are switched, even afterwards. Readers compare it before and after each answer, so no answer mixes
+ * two states. A reloaded zone is built under a new zone number that no record names yet, so its nodes need no staging.
  *
- * Every call either completes or throws and leaves the readers' view unchanged. Room is made, nodes are compiled and
- * the commit is planned (plan.ts) before the sequence word becomes odd. While it is odd, only words are stored, which
- * cannot fail.
+ * Every call either completes or throws and leaves the readers' view unchanged. Room is made, nodes are compiled and the commit is
+ * planned (plan.ts) before the sequence word becomes odd. While it is odd, only words are stored, which cannot fail.
  *
- * When the heap or the slots are full, or more is garbage than in use, everything alive is copied into new buffers: a
- * new generation. Old buffers stay unchanged until the last reader has dropped them.
+ * When the heap or the slots are full, or more is garbage than in use, everything alive is copied into new buffers: a new
+ * generation. Old buffers stay unchanged until the last reader has dropped them.
  */
 import { toBase32Hex } from '../base/bytes.js';
 import { invariant } from '../base/errors.js';
@@ -42,9 +40,8 @@ import { countNode, isMember, memberKey, type StagedNode, type StagedZone, type 
 
 /** Least garbage for a compaction, in words; small images are not compacted. */
 const MIN_GARBAGE = 1 << 18;
-/** A host name with one address takes about 20 words. */
+/** A host name with one address takes about 20 words; with a signature, and a signed NSEC or NSEC3 record, about 120. */
 const WORDS_PER_RECORD = 32;
-/** With a signature, and an NSEC or NSEC3 record that is signed too, it takes about 120. */
 const WORDS_PER_SIGNED_RECORD = 160;
 
 export interface WriterOptions {
@@ -59,7 +56,7 @@ export interface WriterOptions {
   readonly mostWords?: number;
 }
 
-/** Use of the image's memory; sizes in octets. */
+/** Sizes in octets. */
 export interface ImageUsage {
   readonly generation: number;
   readonly nodes: number;
@@ -260,14 +257,16 @@ export class ImageWriter {
     this.forgetStaged();
   }
 
-  /**
-   * Says until when the copy of a secondary zone may be served (seconds since 1970), or 0 for a zone that does not expire. It
-   * is visible at once, because no other word depends on it.
-   */
+  /** Until when a copy of a secondary zone may be served (seconds since 1970), or 0. It is visible at once: nothing depends on it. */
   setExpiry(zone: number, seconds: number): void {
     const state = this.zoneState(zone);
     state.expires = seconds;
     if (state.record !== 0) this.tables.view.words[state.record + ZoneWord.expires] = seconds;
+  }
+
+  /** Replaces what is known of where addresses are. */
+  setPlaces(places: ImageBuffers['places']): void {
+    this.switchTo(this.tables.withPlaces(this.nextGeneration++, places));
   }
 
   /** Makes a new generation when more is garbage than in use. When it throws, the image is unchanged. */
@@ -372,13 +371,17 @@ export class ImageWriter {
     const generation = this.nextGeneration++;
     const target = new ImageTables(this.allocateFor(generation, room));
     const { zones, staged } = copyImage(this.tables, target, this.zones, this.staged);
+    this.switchTo(target);
+    this.zones = zones;
+    this.staged = staged;
+  }
+
+  private switchTo(target: ImageTables): void {
     // Posted first, because a reader that sees the new number must find the buffers on its port.
     this.onGeneration(target.buffers);
     this.reader.adopt(target.buffers);
     this.tables = target;
-    this.zones = zones;
-    this.staged = staged;
-    Atomics.store(this.reader.control, Control.generation, generation);
+    Atomics.store(this.reader.control, Control.generation, target.buffers.generation);
   }
 
   private allocateFor(generation: number, room: Room): ImageBuffers {

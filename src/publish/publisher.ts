@@ -16,6 +16,7 @@ import { createSharedMemoryUse } from '../base/shared-memory.js';
 import { generationOctets } from '../image/buffers.js';
 import type { ImageReader } from '../image/reader.js';
 import { type ImageUsage, ImageWriter } from '../image/writer.js';
+import type { PlaceSource } from '../location/finder.js';
 import { createFollower, type Follower, type UnpublishedZone } from './follow.js';
 import type { HeldZone } from './held-zones.js';
 import type { ZoneSource } from './source.js';
@@ -49,6 +50,8 @@ export interface PublisherOptions {
   readonly seed: number;
   /** Records that are signed for answers of this thread. */
   readonly made?: MadeTable | undefined;
+  /** Where addresses are; absent: nothing is known of it. */
+  readonly places?: PlaceSource | undefined;
   /** Called when the published change advances, and when the loading or held zones change. */
   readonly onProgress?: (progress: Progress) => void;
 }
@@ -84,6 +87,8 @@ export interface Publisher {
   readonly deferred: DeferredEngine;
   /** The data with which worker thread `worker` starts its engine, and the port that delivers new images to it. */
   connectWorker(worker?: number): { readonly data: EngineData; readonly port: MessagePort };
+  /** Replaces what is known of where addresses are. */
+  setPlaces(places: PlaceSource): void;
   status(): PublisherStatus;
   /** Polls the store at once after a commit. Costs little when nothing was committed. */
   wake(): void;
@@ -105,6 +110,7 @@ function roomFor(records: number): { readonly heapWords: number; readonly slots:
 export function startPublisher(options: PublisherOptions): Publisher {
   const { source, engine, observation, clock, log, seed } = options;
   const writer = new ImageWriter({ seed, states: MOST_STATES, ...roomFor(source.servedRecords()) });
+  if (options.places) writer.setPlaces(options.places);
   const follower = createFollower({ source, writer, clock, log });
   const ports = new Set<MessagePort>();
   const memory = createSharedMemoryUse();
@@ -139,6 +145,7 @@ export function startPublisher(options: PublisherOptions): Publisher {
         port: port2,
       };
     },
+    setPlaces: (places) => writer.setPlaces(places),
     status: () => ({
       zones: follower.zoneCount(),
       recordsLoaded,

@@ -128,7 +128,7 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
   const sources = { base, vault, propagation, activity, refresher, runner, looks, lifecycle, member };
   const hearing = await hearProcesses(options, sources);
   own.onCommit(hearing.afterCommit);
-  const node = { region: '', node: member?.name ?? '' };
+  const node = { region: settings.region ?? '', node: member?.name ?? '' };
   const probing = startProbing({ base, settings, node, living: hearing.living });
   lifecycle.own('probing', probing, (part) => part.close());
   lookAtPools = () => probing.look();

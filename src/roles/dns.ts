@@ -25,6 +25,7 @@ import { DNS_PORT } from './process/dns-port.js';
 import type { DnsListener, DnsReport, DnsStatus } from './process/ipc.js';
 import { STATUS_PERIOD_MS } from './process/limits.js';
 import { tellListeners } from './process/listening.js';
+import { readPlaces, watchPlaces } from './process/places.js';
 import type { RoleContext, RunningRole } from './process/role.js';
 import { explainStoreFailure } from './process/store-failure.js';
 import { readTlsFiles, type TlsMaterial, watchTlsFiles } from './process/tls-files.js';
@@ -76,6 +77,8 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     const observation = observationOf(settings, 1 + udpThreads(settings.dnsWorkers));
     const publishing = publish(options, engine, compact.made, observation, store, onProgress);
     const publisher = lifecycle.own('publisher', publishing, (part) => part.close());
+    const ends = watchPlaces(settings, (places) => publisher.setPlaces(places), clock, log);
+    lifecycle.own('places of addresses', ends, (end) => end());
     const signing = lifecycle.own('compact denial', compact.answerWith(publisher.deferred), (part) => part.close());
     const tls = tlsMaterialOf(settings);
     const turns = lifecycle.own('turn watch', watchLongTurns('dns'), (part) => part.stop());
@@ -143,6 +146,7 @@ function publish(
     engine,
     made,
     observation,
+    places: readPlaces(settings),
     clock,
     log,
     seed: Buffer.from(systemRandom.bytes(4)).readUInt32LE(),

@@ -5,6 +5,7 @@ import { parseNetwork } from '../base/ip.js';
 import type { MetricSample } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
 import type { Settings } from '../config/schema.js';
+import { codeOf } from '../steering/layout.js';
 
 /** What `version.bind` answers: the program, without the number, which would tell strangers its known faults. */
 const VERSION = 'Zoneplane';
@@ -17,6 +18,7 @@ export function engineSettings(settings: Settings): EngineSettings {
     cookieSecrets: cookieSecretsOf(settings),
     requireCookies: settings.cookiePolicy === 'require',
     rateLimit: rateLimitOf(settings),
+    own: { pop: codeOf(settings.locationCode ?? ''), region: codeOf(settings.region ?? '') },
   };
 }
 

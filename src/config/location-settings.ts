@@ -1,0 +1,43 @@
+/** Settings of where this server and those who ask are, for load balancers. */
+import { z } from 'zod';
+import { REGIONS } from '../balancing/region-codes.js';
+import { about } from './setting-about.js';
+import { text } from './values.js';
+
+const group = 'Load balancing';
+
+export const locationSettings = {
+  region: z
+    .enum(REGIONS, { error: `expected one of ${REGIONS.join(', ')}` })
+    .optional()
+    .register(about, {
+      group,
+      value: 'region',
+      summary:
+        'The region of the world in which this server is: where load balancers take those to be of whom nothing is known',
+      defaultText: 'none',
+    }),
+  locationCode: z
+    .string()
+    .regex(/^[A-Z]{3}$/, { error: 'expected three capital letters' })
+    .optional()
+    .register(about, {
+      group,
+      value: 'code',
+      summary: 'The place of this server, such as `FRA`: the one that `pop_pools` of load balancers name',
+      defaultText: 'none',
+    }),
+  geoDatabase: text().optional().register(about, {
+    group,
+    value: 'file',
+    summary: 'Places of addresses in MaxMind’s format, City or Country (`.mmdb`); read again when it is replaced',
+    defaultText: 'none',
+  }),
+  geoNetworks: text().optional().register(about, {
+    group,
+    value: 'file',
+    summary:
+      'Places of own networks, which come before the database: lines of a network, a country and a region, such as `10.1.0.0/16 DE WEU`; read again when it is replaced',
+    defaultText: 'none',
+  }),
+};
