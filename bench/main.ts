@@ -23,6 +23,7 @@ import { measureShares } from './shares.js';
 import { measureSignedCreations } from './signed-creations.js';
 import { measureSigning } from './signing.js';
 import { measureStalls } from './stalls.js';
+import { measureSteering } from './steering.js';
 import { measureSynthesis } from './synthesis.js';
 import { measureTransfers, TRANSFER_SECTIONS } from './transfers/transfers.js';
 import { measureWeb } from './web/web.js';
@@ -70,6 +71,7 @@ const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>
   loading: (directory) => measureLoading(directory, names, existsSync('/usr/bin/pdnsutil')),
   objects: (directory) => measureObjects(directory, 20640),
   backup: (directory) => measureBackups(directory, names, 20645),
+  steering: (directory) => measureSteering(directory, 20655, rounds, taskset),
   synthesis: (directory) => measureSynthesis(directory, 20650, taskset),
   lists: (directory) => measureLists(directory, names, 20660),
   shares: (directory) => measureShares(directory, names, 20665),
