@@ -367,11 +367,9 @@ export const settingsSchema = z.strictObject({
     summary: 'Further trusted root certificates for connections to certificate authorities, PEM',
     defaultText: 'none',
   }),
-
   ...edgeSettings,
   edgeAllowOriginCidrs: reachSettings.edgeAllowOriginCidrs,
   ...locationSettings,
-
   ...observeSettings,
 });
 
