@@ -17,6 +17,7 @@ import { clusterOf, deleteMeta, forgetPosition } from '../store/meta.js';
 import { migrate } from '../store/migrate.js';
 import { forgetNewestChange } from '../store/newest-change.js';
 import { type ObjectInFile, objectsWithFiles, removeObject } from '../store/objects/objects.js';
+import { forgetSweeps } from '../store/objects/rules.js';
 import { countSealed, SEALED_COLUMNS } from '../store/sealed-columns.js';
 import { countServedRecords, servedZones } from '../store/zones/zones.js';
 import { copyBodies } from './copy-bodies.js';
@@ -47,6 +48,8 @@ export interface Restored {
   readonly objects: number;
   /** Zones that others transfer, which get newer serials at the next start. */
   readonly newerSerials: number;
+  /** Buckets with lifecycle rules, which are swept an interval after the next start, not at once. */
+  readonly lifecycleBuckets: number;
   /** Secrets that need the master key of the backup's time. */
   readonly sealed: number;
   /** The backup is that of a node of a cluster. */
@@ -184,19 +187,19 @@ async function adapt(store: Store, damaged: readonly DamagedObject[], clock: Clo
   const isOfCluster = clusterOf(store) !== undefined;
   // Another history begins.
   await store.write(() => endWriteLog(store));
-  const newerSerials = await store.write(() => {
+  const { newerSerials, lifecycleBuckets } = await store.write(() => {
     deleteMeta(store, 'backup_made_at');
     removeAllSessions(store);
     for (const { seq } of damaged) removeObject(store, seq);
     if (isOfCluster) forgetPosition(store);
-    return planNewerSerials(store, clock.nowMs());
+    return { lifecycleBuckets: forgetSweeps(store), newerSerials: planNewerSerials(store, clock.nowMs()) };
   });
   const values = SEALED_COLUMNS.flatMap((column) => countSealed(store, column));
   return {
     zones: servedZones(store).length,
     records: countServedRecords(store),
     objects: [...objectsWithFiles(store)].length,
-    newerSerials,
+    ...{ newerSerials, lifecycleBuckets },
     sealed: values.reduce((sum, { count }) => sum + count, 0),
     isOfCluster,
   };

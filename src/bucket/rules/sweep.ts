@@ -10,8 +10,9 @@ import { isLocked } from './locks.js';
 /** Objects that are read at once, and comparisons of their keys with prefixes. */
 const MOST_READ = 500;
 const MOST_COMPARED = 50_000;
-/** Objects that are changed in one write. */
+/** Objects that are changed in one write, and their parts, of which each is a row. */
 const MOST_CHANGED = 100;
+const MOST_PARTS = 1000;
 
 /** Undefined at the end, and when there are no rules any more. */
 export async function sweepByRules(
@@ -37,7 +38,7 @@ export async function sweepByRules(
   const page = nextPage(local, bucket, plan, from.after, limit);
   if (!page) return undefined;
   const due = page.rows.filter((row) => dueOf(plan, row, clock.nowUs()) !== undefined);
-  const chosen = due.slice(0, MOST_CHANGED);
+  const chosen = firstOf(due);
   const last = chosen.length < due.length ? chosen.at(-1)!.key : page.last;
   if (chosen.length === 0) return { ...from, after: last };
   const changed = await publish(local, (discard) => {
@@ -57,6 +58,16 @@ export async function sweepByRules(
     return count;
   });
   return { ...from, after: last, done: from.done + changed };
+}
+
+/** As many as one write changes, and at least one. */
+function firstOf(due: readonly EntryRow[]): readonly EntryRow[] {
+  let parts = 0;
+  const end = due.findIndex((row, i) => {
+    parts += row.parts ?? 1;
+    return i > 0 && (i >= MOST_CHANGED || parts > MOST_PARTS);
+  });
+  return end < 0 ? due : due.slice(0, end);
 }
 
 function dueOf(

@@ -122,12 +122,14 @@ function report(
   { json }: RestoreOptions,
 ): void {
   const { zones, records, objects, newerSerials, damaged, lacksSums, sealed, isOfCluster, reached } = restored;
+  const { lifecycleBuckets } = restored;
   if (json) {
     const missing = damaged.map(({ bucket, key, fault }) => ({ bucket, key, fault }));
     const asOf = reached && {
       as_of: { time: new Date(reached.reachedMs).toISOString(), writes: reached.writes, whole: !reached.gap },
     };
-    terminal.json({ directory, zones, records, objects, newerSerials, sealed, isOfCluster, damaged: missing, ...asOf });
+    const counts = { zones, records, objects, newerSerials, lifecycleBuckets, sealed };
+    terminal.json({ directory, ...counts, isOfCluster, damaged: missing, ...asOf });
   } else {
     terminal.print(
       `restored ${counted(zones, 'zone')}, ${counted(records, 'record')} and ${counted(objects, 'object')} in files into ${directory}`,
@@ -148,6 +150,11 @@ function report(
       `The log of writes does not reach that time: ${reached.gap}. What was written later is not restored.`,
     );
     terminal.exitCode = 1;
+  }
+  if (lifecycleBuckets > 0 && !json) {
+    terminal.print(
+      `${lifecycleBuckets === 1 ? '1 bucket has lifecycle rules' : `${lifecycleBuckets} buckets have lifecycle rules`}: what is old by now is deleted from --lifecycle-interval after the next start on; \`zoneplane bucket rules NAME lifecycle --remove\` keeps it`,
+    );
   }
   for (const object of damaged) terminal.complain(`not restored: ${describeDamaged(object)}`);
   if (lacksSums)

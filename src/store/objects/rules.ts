@@ -43,6 +43,7 @@ const statements = perStore((store) => ({
   sweptAt: store.prepareTuples<[bucket: number], [sweptAt: number | null]>(
     "SELECT swept_at FROM bucket_rules WHERE bucket = ? AND kind = 'lifecycle'",
   ),
+  forgetSweeps: store.prepare<[]>("UPDATE bucket_rules SET swept_at = NULL WHERE kind = 'lifecycle'"),
   setSwept: store.prepare<[at: number, bucket: number]>(
     "UPDATE bucket_rules SET swept_at = ? WHERE bucket = ? AND kind = 'lifecycle'",
   ),
@@ -97,4 +98,9 @@ export function lastSweepOf(store: Store, bucket: number): number | null | undef
 
 export function setLastSweep(store: Store, bucket: number, at: number): void {
   statements(store).setSwept.run(at, bucket);
+}
+
+/** As if all lifecycle rules had just been set. Returns how many buckets have some. */
+export function forgetSweeps(store: Store): number {
+  return statements(store).forgetSweeps.run().changes;
 }

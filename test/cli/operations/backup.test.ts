@@ -10,6 +10,7 @@ import { systemRandom } from '../../../src/base/random.js';
 import { createLocalStore } from '../../../src/bucket/local-store.js';
 import { openStore } from '../../../src/store/driver.js';
 import { allBuckets } from '../../../src/store/objects/buckets.js';
+import { lastSweepOf, putBucketRules, setLastSweep } from '../../../src/store/objects/rules.js';
 import { type Outcome, spawnCommand } from '../../support/commands.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-cli-'));
@@ -39,6 +40,10 @@ t.test('backup and restore, objects too', async (t) => {
       limit: 1 << 20,
     });
   }
+  await store.write(() => {
+    putBucketRules(store, bucket!.seq, 'lifecycle', { rules: '[]', revision: 'first', at: clock.nowUs() });
+    setLastSweep(store, bucket!.seq, clock.nowUs());
+  });
   store.close();
   t.match(JSON.parse((await run('doctor', '--json')).out), new Set([{ what: 'objects', verdict: 'ok' }]));
 
@@ -46,9 +51,13 @@ t.test('backup and restore, objects too', async (t) => {
   const written = await run('backup', file);
   t.match(written, { code: 0, out: /and .*whole\.db\.blobs \(2 bodies of objects, 600000 octets\)\n$/ });
   const target = join(directory, 'elsewhere');
-  t.match(await run('restore', file, '--data-dir', target), { code: 0, out: /2 objects in files/ });
+  t.match(await run('restore', file, '--data-dir', target), {
+    code: 0,
+    out: /2 objects in files.*\n1 bucket has lifecycle rules: what is old by now is deleted from --lifecycle-interval/,
+  });
   t.match((await run('zone', 'list', '--data-dir', target)).out, /example\.com +active/);
   const copy = openStore(target, { readonly: true });
+  t.equal(lastSweepOf(copy, bucket!.seq), null, 'objects that a rule had deleted can be kept');
   const opened = await createLocalStore({ store: copy, clock, random: systemRandom, log: silentLogger() }).open(
     bucket!.seq,
     'two',
