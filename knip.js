@@ -20,8 +20,6 @@ export default {
   project: ['src/**/*.ts!', 'web/**/*.{ts,tsx}!', 'test/**/*.ts', 'bench/**/*.ts'],
   // Servers and clients that tests and benchmarks start; .ci/run installs them.
   exclude: ['binaries'],
-  // What balancing, DNS and the edge will read of load balancers.
-  ignore: ['src/balancing/**', 'src/store/balancing/**'],
   // Tests load them with createRequire: they have no types, or run in the browser.
   ignoreDependencies: ['dns-packet', 'axe-core', 's3rver'],
   // Tests may call what a file of src uses itself. The types of an exported function are exported with it.

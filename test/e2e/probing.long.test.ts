@@ -48,10 +48,11 @@ function prober(): number | undefined {
 
 t.test('origins, answers, and the process that probes', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-probing-'));
+  const environment = { ZONEPLANE_LB_MIN_INTERVAL: '1' };
   const first = await startOrigin('127.0.0.21');
   const { port } = first.address() as AddressInfo;
   const second = await startOrigin('127.0.0.22', port);
-  let program = await startProgram({ directory, key: KEY });
+  let program = await startProgram({ directory, key: KEY, environment });
   t.teardown(async () => {
     await stopProgram(program);
     for (const server of [first, second]) server.close().closeAllConnections();
@@ -61,7 +62,7 @@ t.test('origins, answers, and the process that probes', async (t) => {
   const zone = await call(program, 'POST', '/zones', { name: 'balanced.test' });
   const account = ((await call(program, 'GET', '/accounts')) as unknown as { id: string }[])[0]!.id;
   const at = `/accounts/${account}/load_balancers`;
-  const monitor = await call(program, 'POST', `${at}/monitors`, { ...{ port, interval: 5, timeout: 1 }, retries: 0 });
+  const monitor = await call(program, 'POST', `${at}/monitors`, { ...{ port, interval: 1, timeout: 1 }, retries: 0 });
   const origins = [21, 22].map((last) => ({ name: `o${last}`, address: `127.0.0.${last}` }));
   const pool = await call(program, 'POST', `${at}/pools`, { name: 'web', monitor: monitor['id'], origins });
   const pools = { default_pools: [pool['id']], fallback_pool: pool['id'] };
@@ -90,7 +91,7 @@ t.test('origins, answers, and the process that probes', async (t) => {
 
   await stopProgram(program);
   t.equal(prober(), undefined, 'it ends with the program');
-  program = await startProgram({ directory, key: KEY });
+  program = await startProgram({ directory, key: KEY, environment });
   t.equal(dig(program), '127.0.0.21', 'the first answer after a restart');
   const metrics = await (await fetch(`${program.api}/metrics`)).text();
   t.match(metrics, /zoneplane_probing_restarts_total 0/);

@@ -46,6 +46,7 @@ const VERBS: Readonly<Record<string, string>> = {
   force_axfr: 'fetched anew',
   dns_settings: 'DNS settings changed',
   purge: 'purged',
+  health: 'changed its health',
 };
 const NOUNS: Readonly<Record<string, string>> = {
   tsig: 'TSIG key',

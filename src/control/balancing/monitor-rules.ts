@@ -1,4 +1,5 @@
 /** Rules of monitors. */
+import { parseExpectedCodes } from '../../balancing/expected-codes.js';
 import type { Members } from '../../balancing/members.js';
 import { type MonitorType, monitorOfMembers } from '../../balancing/monitor.js';
 import type { BalancingLimits } from '../kernel/context.js';
@@ -103,12 +104,6 @@ function checkValue(name: string, value: string, at: string): void {
 }
 
 function checkCodes(codes: string): void {
-  const ok = codes.length <= 256 && codes.split(',').every((part) => isCode(part.trim()));
-  if (!ok) throw invalid('expected_codes is no list of codes and ranges, such as 200,2xx,301-303', '/expected_codes');
-}
-
-function isCode(part: string): boolean {
-  if (/^[1-5]xx$/i.test(part)) return true;
-  const [, first, last] = /^([1-5]\d\d)(?:-([1-5]\d\d))?$/.exec(part) ?? [];
-  return first !== undefined && (last === undefined || Number(first) <= Number(last));
+  if (!parseExpectedCodes(codes))
+    throw invalid('expected_codes is no list of codes and ranges, such as 200,2xx,301-303', '/expected_codes');
 }

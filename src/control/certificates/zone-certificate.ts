@@ -20,15 +20,16 @@ export const certificates: Participant<Context> = {
 function planZoneCertificate(
   { store, clock }: Pick<Context, 'store' | 'clock'>,
   zone: ZoneRow,
-  { kind, undoable, proxied }: Pick<TouchedZone, 'kind' | 'undoable' | 'proxied'>,
+  { kind, undoable, proxied, balanced }: Pick<TouchedZone, 'kind' | 'undoable' | 'proxied' | 'balanced'>,
 ): void {
   // Settings, and records replaced without the draft, may change the need in both directions; single records can only
   // create it.
   const whole = kind !== undefined || !undoable;
-  if (!whole && !proxied) return;
+  if (!whole && !proxied && balanced.length === 0) return;
   const subject = toHex(zone.id);
   const has = findRequest(store, 'zone', subject) !== undefined;
-  if (whole ? !has && proxiedOwners(store, zone.seq, 1).length === 0 : has) return;
+  const isNeeded = (): boolean => proxied || proxiedOwners(store, zone.seq, 1).length > 0;
+  if (has ? !whole : !isNeeded()) return;
   const nowMs = clock.nowMs();
   schedule(store, { kind: ZONE_CERTIFICATE_JOB, subject, runAtMs: nowMs }, nowMs);
 }

@@ -45,6 +45,9 @@ const statements = perStore((store) => ({
      WHERE pool = ? ORDER BY load_balancers.seq`,
   ),
   countOfPool: store.prepareTuples<[pool: number], [number]>('SELECT count(*) FROM load_balancer_pools WHERE pool = ?'),
+  proxied: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
+    'SELECT owner_key FROM load_balancers WHERE zone = ? AND proxied = 1 AND enabled = 1 ORDER BY owner_key LIMIT ?',
+  ),
   insert: store.prepare<SqlValue[]>(insertion('load_balancers', BALANCER)),
   update: store.prepare<SqlValue[]>(`UPDATE load_balancers SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
   remove: store.prepare<[seq: number]>('DELETE FROM load_balancers WHERE seq = ?'),
@@ -70,6 +73,13 @@ export function loadBalancerAt(store: Store, zone: number, ownerKey: Uint8Array)
 /** In the canonical order of their owners, disabled ones too. */
 export function loadBalancersOfZone(store: Store, zone: number): LoadBalancerRow[] {
   return statements(store).ofZone.all(zone);
+}
+
+/** Owners of those that are enabled and proxied, no more than `limit`. */
+export function proxiedBalancerOwners(store: Store, zone: number, limit: number): Uint8Array[] {
+  return statements(store)
+    .proxied.all(zone, limit)
+    .map(([ownerKey]) => ownerKey);
 }
 
 /** In all zones of the account. */

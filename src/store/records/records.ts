@@ -2,9 +2,11 @@
  * Records, which clients edit. `owner_key` sorts in canonical order (RFC 4034 §6.1): the rows of one owner are
  * adjacent, a zone is read in the order of compilation, and the descendants of a name are one range.
  */
+
 import { createHash } from 'node:crypto';
 import { equalBytes } from '../../base/bytes.js';
 import { descendantsEnd } from '../../dns/name.js';
+import { proxiedBalancerOwners } from '../balancing/load-balancers.js';
 import { column, columns, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import { amongProxied, byOwner } from './owner-index.js';
@@ -168,11 +170,15 @@ export function typesOfZone(store: Store, zone: number): number[] {
     .map(([type]) => type);
 }
 
-/** Owners that have a proxied record, no more than `limit`, in no particular order. */
+/**
+ * Owners that have a proxied record or a proxied load balancer, no more than `limit`, in no particular order; those that have both may
+ * come twice.
+ */
 export function proxiedOwners(store: Store, zone: number, limit: number): Uint8Array[] {
-  return statements(store)
-    .proxiedOwners.all(zone, limit)
-    .map(([ownerKey]) => ownerKey);
+  const ofRecords = statements(store).proxiedOwners.all(zone, limit);
+  const left = limit - ofRecords.length;
+  const others = left > 0 ? proxiedBalancerOwners(store, zone, left) : [];
+  return [...ofRecords.map(([ownerKey]) => ownerKey), ...others];
 }
 
 /** The NS records of one owner. */
