@@ -5,6 +5,8 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { parseIP } from '../../src/base/ip.js';
+import { createLoadBalancer } from '../../src/control/balancing/load-balancers.js';
+import { createPool, editPool } from '../../src/control/balancing/pools.js';
 import { changeDenial } from '../../src/control/dnssec/switch-denial.js';
 import { importZone } from '../../src/control/imports/zone.js';
 import { commit } from '../../src/control/kernel/commit.js';
@@ -13,6 +15,7 @@ import { createRecord, deleteRecord } from '../../src/control/records/records.js
 import { createOutgoing, enableOutgoing } from '../../src/control/secondary/outgoing.js';
 import { createZone } from '../../src/control/zones/zones.js';
 import { Type } from '../../src/dns/codes.js';
+import { allAccounts } from '../../src/store/access/accounts.js';
 import type { DenialKind } from '../../src/store/dnssec/zones.js';
 import { findZone, findZoneByName } from '../../src/store/zones/zones.js';
 import { differences, onlySoa, wholeZone } from '../../src/transfer/out/content.js';
@@ -105,6 +108,28 @@ for (const denial of ['none', 'nsec', 'nsec3'] as const) {
     t.comment(`${reached} of ${versions.size} versions lead to the last one`);
   });
 }
+
+t.test('a change of a pool leaves no gap between the versions of a zone', async (t) => {
+  const ctx = await start(t);
+  const world = await openWorld(ctx, 'balanced.test');
+  const account = Buffer.from(allAccounts(ctx.store)[0]!.id).toString('hex');
+  const { id: pool } = await createPool(ctx, account, {
+    name: 'web',
+    origins: [
+      { name: 'a', address: '198.51.100.1' },
+      { name: 'b', address: '198.51.100.2' },
+    ],
+  });
+  await createLoadBalancer(ctx, world.zoneId, { name: 'lb', default_pools: [pool], fallback_pool: pool });
+  const before = axfr(world);
+  await createRecord(ctx, world.zoneId, { type: 'TXT', name: 'one', content: 'x' });
+  await editPool(ctx, account, pool, { minimum_origins: 2 });
+  await createRecord(ctx, world.zoneId, { type: 'TXT', name: 'two', content: 'x' });
+  await editPool(ctx, account, pool, { minimum_origins: 1 });
+  const records = ixfr(world, serialOf(before[0]!));
+  t.ok(records, 'the differences are known');
+  t.strictSame(applyDifferences(asSet(before), records!), asSet(axfr(world)));
+});
 
 async function sign({ ctx, zoneId, seq }: FollowedZone, denial: DenialKind): Promise<void> {
   await enableSigning(ctx, zoneId);

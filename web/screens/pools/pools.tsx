@@ -7,7 +7,10 @@ import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote } from '../../parts/notes.js';
+import { Paging } from '../../parts/paging.js';
+import { Search } from '../../parts/search.js';
 import { Columns, TableFrame } from '../../parts/table.js';
+import { usePlace } from '../../router.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { BalancingPool } from '../../types.js';
 import { HealthHistory } from './history.js';
@@ -39,11 +42,14 @@ export default function Pools() {
   const pools = useLoad<BalancingPool[]>(path);
   const writes = mayWrite(usePermissions(), 'loadBalancing');
   const list = pools.answer?.result ?? [];
+  const { query } = usePlace();
+  const { found, info } = pageOf(list, query);
   return (
     <>
       <div class="head">
         <h1>Pools</h1>
         <AccountChoice accounts={accounts} account={account} />
+        {list.length > PER_PAGE && <Search name="search" label="Search pools" />}
       </div>
       <NoAccount chosen={chosen} what="pools" />
       {account && <ListState loaded={pools} what="pools" />}
@@ -56,12 +62,26 @@ export default function Pools() {
         </Empty>
       )}
       {base &&
-        list.map((pool) => <Pool key={pool.id} base={base} pool={pool} writes={writes} onChange={pools.reload} />)}
+        found.map((pool) => <Pool key={pool.id} base={base} pool={pool} writes={writes} onChange={pools.reload} />)}
+      {list.length > 0 && <Paging info={info} nouns={['pool', 'pools']} />}
       {base && writes && <NewPool base={base} onMade={pools.reload} />}
       {list.length > 0 && accounts.length === 1 && <HealthHistory />}
       {path && <Curl request={{ method: 'GET', path }} />}
     </>
   );
+}
+
+/** Their health is read again and again, so only some are shown at once. */
+const PER_PAGE = 10;
+
+function pageOf(pools: readonly BalancingPool[], query: URLSearchParams) {
+  const wanted = (query.get('search') ?? '').toLowerCase();
+  const all = pools.filter(({ name }) => name.toLowerCase().includes(wanted));
+  const pages = Math.ceil(all.length / PER_PAGE);
+  const page = Math.min(Math.max(1, Number(query.get('page')) || 1), Math.max(1, pages));
+  const found = all.slice((page - 1) * PER_PAGE, page * PER_PAGE);
+  const info = { page, per_page: PER_PAGE, count: found.length, total_count: all.length, total_pages: pages };
+  return { found, info };
 }
 
 interface PoolProps {
