@@ -81,7 +81,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   transfer: ['control', 'answer', 'jobs', 'resolver', 'serving', 'vault', 'store', 'egress', 'dns', 'base'],
   hostnames: ['certs', 'control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'egress', 'dns', 'base'],
   monitoring: ['control', 'resolver', 'serving', 'store', 'egress', 'balancing', 'base'],
-  'sign-in': ['control', 'vault', 'store', 'base'],
+  'sign-in': ['control', 'vault', 'store', 'egress', 'base'],
   backup: ['bucket', 'control', 'store', 'base'],
   server: ['answer', 'image', 'publish', 'dns', 'base'],
   edge: [
@@ -180,7 +180,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
 /** Package → files (or directories, ending in '/') that may use it. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['base/ip.ts'],
-  undici: ['certs/', 'edge/', 'hostnames/'],
+  undici: ['certs/', 'edge/', 'hostnames/', 'sign-in/'],
   '@peculiar/x509': ['certs/x509.ts'],
   'reflect-metadata': ['certs/x509.ts'],
   tldts: ['control/rules/'],
@@ -197,6 +197,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   dns2: ['resolver/upstream.ts'],
   koffi: ['server/syscalls.ts'],
   nodemailer: ['mail/mail.ts'],
+  'openid-client': ['sign-in/'],
+  jose: ['sign-in/'],
   otpauth: ['sign-in/'],
   '@simplewebauthn/server': ['sign-in/'],
   yaml: ['config/load.ts'],
@@ -508,6 +510,7 @@ const CONNECTIONS: Readonly<Record<string, string>> = {
   'roles/process/dns-port.ts': 'binds only',
   'roles/health.ts': 'the running server itself',
   'server/': 'binds only',
+  'sign-in/oidc/fetch.ts': 'egress: sign-in',
   'transfer/in/stream.ts': 'egress: transfers',
 };
 

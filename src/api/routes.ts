@@ -57,6 +57,8 @@ import { passwordRoutes } from './sign-in/password-routes.js';
 import { signInRoutes } from './sign-in/routes.js';
 import { secondFactorRoutes } from './sign-in/second-routes.js';
 import { totpRoutes } from './sign-in/totp-routes.js';
+import { providerRoutes } from './sso/provider-routes.js';
+import { ssoRoutes } from './sso/routes.js';
 import { neighbourRoutes } from './unsupported/routes.js';
 import { zoneAnswerRoutes } from './unsupported/zone-answers.js';
 import { userRoutes } from './user/routes.js';
@@ -113,6 +115,8 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   secondFactorRoutes,
   totpRoutes,
   passkeyRoutes,
+  ssoRoutes,
+  providerRoutes,
   ipRoutes,
   bucketDomainRoutes,
   bucketRulesRoutes,

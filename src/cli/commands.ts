@@ -67,6 +67,13 @@ const COMMANDS: ReadonlyMap<string, Listed> = new Map([
     },
   ],
   [
+    'sso',
+    {
+      description: 'identity providers at which people sign in',
+      load: async () => (await import('./people/sso.js')).addSsoCommands,
+    },
+  ],
+  [
     'account',
     {
       description: 'create, list and delete accounts',

@@ -21,11 +21,14 @@ import {
   createControlBase,
   masterKeysOf,
   secretAccessKeysOfCommand,
+  vaultOfCommand,
   zoneKeysOfCommand,
 } from '../roles/process/control-base.js';
 import { findDataDirectory, prepareDataDirectory } from '../roles/process/data-directory.js';
 import type { Store } from '../store/driver.js';
+import type { SealedColumn } from '../store/sealed-columns.js';
 import { unlockVault } from '../vault/unlock.js';
+import type { Vault } from '../vault/vault.js';
 import { openForCommand } from './cluster/open-store.js';
 import { loadCommandSettings } from './settings.js';
 
@@ -38,6 +41,9 @@ export const DATA_SETTINGS = ['dataDir'] as const;
  */
 export type Unlock = () => Promise<void>;
 
+/** The vault of certain columns; there must be a master key. */
+export type VaultOf = (columns: readonly SealedColumn[]) => Vault;
+
 async function unlockFor(loaded: Pick<LoadedSettings, 'settings' | 'origins'>, store: Store): Promise<void> {
   await unlockVault({ store, keys: masterKeysOf(loaded), random: systemRandom, purposes: ['check', 'dnssec'] });
 }
@@ -49,7 +55,7 @@ async function unlockFor(loaded: Pick<LoadedSettings, 'settings' | 'origins'>, s
 export async function withControl<Result>(
   command: Command,
   environment: NodeJS.ProcessEnv,
-  work: (context: Context, settings: Settings, unlock: Unlock) => Promise<Result>,
+  work: (context: Context, settings: Settings, unlock: Unlock, vaultOf: VaultOf) => Promise<Result>,
   without: 'refuse' | 'initialise' = 'refuse',
 ): Promise<Result> {
   const loaded = loadCommandSettings(command, environment);
@@ -69,7 +75,9 @@ export async function withControl<Result>(
     };
     if (without === 'initialise') await ensureAdministrator(base, settings, false);
     const requestId = toHex(systemRandom.bytes(16));
-    return await work({ ...base, actor: OPERATOR, requestId, source: 'cli' }, settings, () => unlockFor(loaded, store));
+    const context = { ...base, actor: OPERATOR, requestId, source: 'cli' } as const;
+    const vaultOf: VaultOf = (columns) => vaultOfCommand(loaded, store, columns);
+    return await work(context, settings, () => unlockFor(loaded, store), vaultOf);
   } finally {
     await close();
     await Promise.all(told);

@@ -5,6 +5,7 @@ import type { Vault } from '../vault/vault.js';
 import type { PasswordHashes } from './hash.js';
 import { createPasswordHashes } from './hash.js';
 import { createSignInLimits, type SignInLimits } from './limits.js';
+import { createProviderClients, type ProviderClients } from './oidc/client.js';
 
 export interface SignInSettings {
   /** Whether passwords are accepted at all. */
@@ -28,6 +29,7 @@ export interface SignInServices {
   readonly vault: Vault;
   readonly hashes: PasswordHashes;
   readonly limits: SignInLimits;
+  readonly providers: ProviderClients;
   /** Absent: nobody can be written to. */
   readonly sendMail?: (message: Message) => Promise<void>;
 }
@@ -36,7 +38,12 @@ export function createSignInServices(
   parts: Pick<SignInServices, 'base' | 'settings' | 'vault' | 'sendMail'>,
 ): SignInServices {
   const { clock, random } = parts.base;
-  return { ...parts, hashes: createPasswordHashes(clock, random), limits: createSignInLimits(clock) };
+  return {
+    ...parts,
+    hashes: createPasswordHashes(clock, random),
+    limits: createSignInLimits(clock),
+    providers: createProviderClients(parts),
+  };
 }
 
 /** Where a request comes from. */

@@ -16,6 +16,7 @@ import { loadBalancing } from './migrations/0214-load-balancing.js';
 import { signIn } from './migrations/0215-sign-in.js';
 import { bucketRules } from './migrations/0216-bucket-rules.js';
 import { members } from './migrations/0217-members.js';
+import { singleSignOn } from './migrations/0218-single-sign-on.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { FIRST_SCHEMA } from './schema/schema.js';
@@ -35,6 +36,7 @@ const MIGRATIONS: readonly Migration[] = [
   signIn,
   bucketRules,
   members,
+  singleSignOn,
 ];
 
 /** The schema version after all migrations. */

@@ -89,6 +89,14 @@ export const TOTP_SECRETS: SealedColumn = {
   purpose: 'sign-in',
 };
 
+/** With which this installation proves to identity providers who it is. */
+export const OIDC_SECRETS: SealedColumn = {
+  table: 'oidc_providers',
+  id: 'id',
+  column: 'client_secret',
+  purpose: 'sign-in',
+};
+
 /** The secret of TLS session tickets. */
 export const TICKET_SECRETS: SealedColumn = {
   table: 'ticket_secrets',
@@ -107,6 +115,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   TSIG_SECRETS,
   SECRET_ACCESS_KEYS,
   TOTP_SECRETS,
+  OIDC_SECRETS,
   TICKET_SECRETS,
 ];
 

@@ -1,5 +1,6 @@
 /** The forms of signing in. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { BASE } from '../api.js';
 import { Field, TextField } from '../kit/form.js';
 import { type Sending, useSending } from '../load.js';
 import { ErrorNote } from '../parts/notes.js';
@@ -26,6 +27,11 @@ const LAST = 'zoneplane-sign-in';
 function lastKind(): Kind {
   const stored = localStorage.getItem(LAST);
   return stored === 'key' || stored === 'token' ? stored : 'person';
+}
+
+/** Where somebody was going. */
+function returnPath(): string {
+  return new URLSearchParams(location.search).get('to') ?? '/';
 }
 
 interface CredentialFormProps {
@@ -101,6 +107,11 @@ export function CredentialForm({ sending, notice, ways, onSubmit, onPasskey, onF
           Sign in with a passkey
         </button>
       )}
+      {ways?.providers.map(({ id, name }) => (
+        <a key={id} class="button" href={`${BASE}/user/sign_in/oidc/${id}?return=${encodeURIComponent(returnPath())}`}>
+          Sign in with {name}
+        </a>
+      ))}
       {kind === 'person' && ways?.mail && (
         <button type="button" class="quiet" onClick={onForgotten}>
           Forgot the password?

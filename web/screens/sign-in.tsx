@@ -103,6 +103,18 @@ type Step =
   | { readonly kind: 'forgotten' }
   | { readonly kind: 'choose'; readonly code: string };
 
+/** Why nobody came back from an identity provider. */
+const PROBLEMS: Readonly<Record<string, string>> = {
+  providerAway: 'The identity provider does not answer. Try again later, or sign in another way.',
+  badStatement: 'What the identity provider said does not count here. Ask an administrator.',
+  notAllowed: 'The identity provider knows you, but you have no access here. Ask an administrator.',
+  needsLink: 'Your address belongs to a user already. Sign in as that user, and link the provider in the profile.',
+  linkedElsewhere: 'At the provider you are somebody else’s user here.',
+  expired: 'Signing in at the provider took too long, or began in another browser. Please begin again.',
+  unknownProvider: 'There is no such identity provider any more.',
+  noPublicUrl: 'Single sign-on needs the setting public-url.',
+};
+
 const START: Step = { kind: 'start' };
 
 /** The steps of a sign-in, and what leads from one to the next. */
@@ -156,7 +168,10 @@ export function SignIn({ onSignedIn, notice }: SignInProps & { readonly notice?:
     sending.clear();
     setStep(START);
   };
-  useLinks(takeLink);
+  useLinks(takeLink, (next, problem) => {
+    if (next) setStep(next);
+    if (problem !== undefined) setTold(PROBLEMS[problem] ?? PROBLEMS['badStatement']);
+  });
   const withPasskeys = HAS_PASSKEYS && ways?.passkeys === true;
   const isOffered = withPasskeys && step.kind === 'start';
   useQuietPasskey(isOffered, (passkey) => void sending.run(() => enterWithPasskey(passkey)));
@@ -235,10 +250,21 @@ function useWays(): Ways | undefined {
 }
 
 /** A link in the address is taken at once. */
-function useLinks(take: (link: SignInLink) => void): void {
+function useLinks(
+  take: (link: SignInLink) => void,
+  comeBack: (step: Step | undefined, problem: string | undefined) => void,
+): void {
   useEffect(() => {
     document.title = 'Sign in – Zoneplane';
     const takeFromAddress = (): void => {
+      const [, challenge, methods = ''] = /^#second=([\w-]+)\.([a-z.]+)$/.exec(location.hash) ?? [];
+      const [, problem] = /^#problem=(\w+)$/.exec(location.hash) ?? [];
+      if (challenge !== undefined || problem !== undefined) {
+        history.replaceState(null, '', location.pathname + location.search);
+        const second = challenge && ({ kind: 'second', challenge, methods: methods.split('.') } as const);
+        comeBack(second || undefined, problem);
+        return;
+      }
       const link = linkIn(location.hash);
       if (!link) return;
       history.replaceState(null, '', location.pathname + location.search);

@@ -21,6 +21,22 @@ function cookieName(store: Store, { isSecure }: FastifyRequest): string {
   return isSecure ? `__Host-${name}` : name;
 }
 
+/** What the browser keeps while it is at an identity provider. It comes back from there, so the cookie comes along from other sites. */
+const flowName = (store: Store, request: FastifyRequest): string => `${cookieName(store, request)}_sso`;
+
+export function readFlowCookie(store: Store, request: FastifyRequest): string {
+  const name = `${flowName(store, request)}=`;
+  const pair = request.headers.cookie?.split(';').find((text) => text.trim().startsWith(name));
+  return pair?.trim().slice(name.length) ?? '';
+}
+
+/** `value` empty: the browser forgets it. */
+export function setFlowCookie(store: Store, request: FastifyRequest, reply: FastifyReply, value: string): void {
+  const attributes = [`${flowName(store, request)}=${value}`, 'Path=/', 'HttpOnly', 'SameSite=Lax'];
+  if (request.isSecure) attributes.push('Secure');
+  reply.header('set-cookie', [...attributes, `Max-Age=${value === '' ? 0 : 600}`].join('; '));
+}
+
 /** The secret of the session whose cookie the request brings. */
 export function readSessionCookie(store: Store, request: FastifyRequest): string | undefined {
   const { cookie } = request.headers;

@@ -2,8 +2,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Begun, BegunSession } from '../../sign-in/begin.js';
 import type { PasskeyItem } from '../../sign-in/enrol.js';
+import { providerId } from '../../sign-in/oidc/providers.js';
 import type { FactorInput } from '../../sign-in/prove.js';
 import type { SignInServices, Visitor } from '../../sign-in/services.js';
+import { allProviders } from '../../store/access/oidc.js';
 import { setSessionCookie } from '../sessions/cookie.js';
 import type { Session } from '../sessions/schema.js';
 import { sessionView } from '../sessions/view.js';
@@ -13,6 +15,12 @@ import type { FactorBody, Passkey, SignedIn } from './schema.js';
 export function visitorOf({ clientAddress, id, headers }: FastifyRequest): Visitor {
   const { 'user-agent': userAgent = '', host } = headers;
   return { address: clientAddress, requestId: id, userAgent, ...(host !== undefined && { host }) };
+}
+
+/** Those at which one can sign in. */
+export function providersOf({ base: { store }, settings }: SignInServices): { id: string; name: string }[] {
+  if (settings.publicUrl === undefined) return [];
+  return allProviders(store).map((row) => ({ id: providerId(row), name: row.name }));
 }
 
 /** Its shape was checked; what it means is for the package that reads it. */

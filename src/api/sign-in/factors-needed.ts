@@ -11,10 +11,10 @@ import type { Caller } from '../request.js';
 const GUARDED = [
   /^\/user\/(?:tokens|totp|passkeys|recovery_codes)(?:\/|$)/,
   /^\/accounts\/:account_id\/(?:tokens|members|iam|sso_connectors|r2\/temp-access-credentials)(?:\/|$)/,
-  /^\/oidc_providers(?:\/|$)/,
+  /^\/(?:oidc_providers|user\/sso_link)(?:\/|$)/,
 ];
 /** What a request without effect on anybody is sent to. */
-const HARMLESS = /\/(?:verify|options|permission_groups)$/;
+const HARMLESS = /\/(?:verify|options|permission_groups|test)$/;
 const DELETIONS = /^\/(?:zones\/:zone_id|accounts\/:account_id)$/;
 
 /** Throws 403/10013 or 403/10014. Keys and tokens, and sessions that work with one, are not asked. */

@@ -9,7 +9,7 @@ import { success } from '../envelope.js';
 import { callerOf } from '../request.js';
 import { answersOne } from '../schema.js';
 import { requireOwnPage } from '../sessions/cookie.js';
-import { factorOf, sessionBegun, signInBegun, visitorOf } from './answer.js';
+import { factorOf, providersOf, sessionBegun, signInBegun, visitorOf } from './answer.js';
 import { factorBody, linkBody, signedIn, signIn, ways, withSession } from './schema.js';
 
 const tags = ['Sign-in'];
@@ -22,9 +22,11 @@ export const signInRoutes: FastifyPluginAsyncZod<{ signIn: SignInServices }> = a
     async (request) => {
       const { passwords, publicUrl } = services.settings;
       const passkeys = relyingParty(services, visitorOf(request)) !== undefined;
+      const providers = providersOf(services);
       return success({
         passwords,
         passkeys,
+        providers,
         mail: passwords && services.sendMail !== undefined && publicUrl !== undefined,
       });
     },

@@ -10,6 +10,9 @@ export const ways = z
   .object({
     passwords: z.boolean().describe('Whether passwords are accepted'),
     passkeys: z.boolean().describe('Whether browsers have passkeys at the address of this request'),
+    providers: z
+      .array(z.object({ id: z.string(), name: z.string() }))
+      .describe('Identity providers: `/user/sign_in/oidc/{id}` leads there'),
     mail: z.boolean().describe('Whether links for new passwords are sent by mail'),
   })
   .meta({ id: 'SignInWays' });

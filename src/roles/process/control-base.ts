@@ -133,7 +133,8 @@ export function secretAccessKeysOfCommand(
   return createSecretAccessKeys(store, () => vaultOfCommand(loaded, store, [SECRET_ACCESS_KEYS]));
 }
 
-function vaultOfCommand(
+/** What a command seals and opens in these columns; the master key is read at once. Throws a UserError when it is missing. */
+export function vaultOfCommand(
   loaded: Pick<LoadedSettings, 'settings' | 'origins'>,
   store: Store,
   columns: readonly SealedColumn[],

@@ -1,13 +1,15 @@
 /** The person who is signed in: password, second factors, sessions, tokens. */
 import { useState } from 'preact/hooks';
+import { call } from '../../api.js';
 import { Form, TextField } from '../../kit/form.js';
-import { useSending } from '../../load.js';
+import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Factors } from '../../parts/factors.js';
-import { Empty } from '../../parts/notes.js';
+import { Empty, ErrorNote } from '../../parts/notes.js';
 import { Sessions } from '../../parts/sessions.js';
 import { Link } from '../../router.js';
 import { usePermissions } from '../../session.js';
+import type { Ways } from '../../types.js';
 
 export default function Profile() {
   const { email, session } = usePermissions();
@@ -28,6 +30,7 @@ export default function Profile() {
       </div>
       <Password />
       <Factors />
+      <Providers />
       <section class="panel">
         <h2>Sessions</h2>
         <Sessions />
@@ -39,6 +42,33 @@ export default function Profile() {
         </p>
       </section>
     </>
+  );
+}
+
+/** Who one is at identity providers. */
+function Providers() {
+  const { answer } = useLoad<Ways>('/user/sign_in');
+  const sending = useSending();
+  const providers = answer?.result.providers ?? [];
+  if (providers.length === 0) return null;
+  const link = (provider: string): void =>
+    void sending.run(async () => {
+      const { result } = await call<{ location: string }>('POST', '/user/sso_link', { body: { provider } });
+      location.assign(result.location);
+    });
+  return (
+    <section class="panel">
+      <h2>Single sign-on</h2>
+      <p>Linked to a provider, you can sign in there instead.</p>
+      {sending.error && <ErrorNote error={sending.error} />}
+      <div class="actions">
+        {providers.map(({ id, name }) => (
+          <button key={id} type="button" disabled={sending.busy} onClick={() => link(id)}>
+            Link {name}
+          </button>
+        ))}
+      </div>
+    </section>
   );
 }
 

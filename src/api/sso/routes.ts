@@ -1,0 +1,112 @@
+/** `/user/sign_in/oidc` (ours): to an identity provider and back. What goes wrong is said on the sign-in page, beside the other ways. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { AppError } from '../../base/errors.js';
+import type { Begun } from '../../sign-in/begin.js';
+import { beginAtProvider, endByProvider, finishAtProvider, ownPath } from '../../sign-in/oidc/flow.js';
+import type { SignInServices } from '../../sign-in/services.js';
+import { success } from '../envelope.js';
+import { failure } from '../errors.js';
+import { textValue } from '../query.js';
+import { callerOf, queryOf } from '../request.js';
+import { answersOne } from '../schema.js';
+import { readFlowCookie, setFlowCookie } from '../sessions/cookie.js';
+import { sessionBegun, visitorOf } from '../sign-in/answer.js';
+import { linkBody, location, providerParams } from './schema.js';
+
+const tags = ['Sign-in'];
+const PUBLIC = { access: 'public' } as const;
+
+export const ssoRoutes: FastifyPluginAsyncZod<{ signIn: SignInServices }> = async (app, { signIn: services }) => {
+  const { store } = services.base;
+
+  app.get(
+    '/user/sign_in/oidc/:provider_id',
+    { config: PUBLIC, schema: { tags, summary: 'Go to an identity provider', params: providerParams } },
+    async (request, reply) =>
+      orSayWhy(request, reply, async () => {
+        const to = ownPath(textValue(queryOf(request), 'return'));
+        const { location: there, kept } = await beginAtProvider(services, request.params.provider_id, { to });
+        setFlowCookie(store, request, reply, kept);
+        return there;
+      }),
+  );
+
+  app.get(
+    '/user/sign_in/oidc/:provider_id/callback',
+    { config: PUBLIC, schema: { tags, summary: 'Come back from an identity provider', params: providerParams } },
+    async (request, reply) =>
+      orSayWhy(request, reply, async () => {
+        const kept = readFlowCookie(store, request);
+        setFlowCookie(store, request, reply, '');
+        const query = request.url.split('?', 2)[1] ?? '';
+        const { provider_id: id } = request.params;
+        const { begun, to } = await finishAtProvider(services, visitorOf(request), id, { query, kept });
+        return placeAfter(services, request, reply, begun, to);
+      }),
+  );
+
+  app.post(
+    '/user/sign_in/oidc/:provider_id/logout',
+    {
+      config: { ...PUBLIC, rawBody: true },
+      schema: { tags, summary: 'A provider says that somebody has signed out there', params: providerParams },
+    },
+    async (request) => {
+      const text = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
+      const token = new URLSearchParams(text).get('logout_token');
+      if (token === null || token.length > 20_000) throw failure('badRequest', { detail: 'logout_token is missing' });
+      await endByProvider(services, visitorOf(request), request.params.provider_id, token);
+      return success({});
+    },
+  );
+
+  app.post(
+    '/user/sso_link',
+    {
+      config: { area: 'any', enrols: true, needsSession: true },
+      schema: {
+        tags,
+        summary: 'Begin to link oneself at an identity provider to oneself here',
+        body: linkBody,
+        response: answersOne(location),
+      },
+    },
+    async (request, reply) => {
+      const { session } = callerOf(request);
+      const to = { to: '/profile', ...(session !== undefined && { session }) };
+      const { location: there, kept } = await beginAtProvider(services, request.body.provider, to);
+      setFlowCookie(store, request, reply, kept);
+      return success({ location: there });
+    },
+  );
+};
+
+function placeAfter(
+  services: SignInServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  begun: Begun,
+  to: string,
+): string {
+  if ('challenge' in begun) {
+    return `/sign-in?to=${encodeURIComponent(to)}#second=${begun.challenge}.${begun.methods.join('.')}`;
+  }
+  sessionBegun(services, request, reply, begun);
+  return to;
+}
+
+/** A refusal leads to the sign-in page, whose other ways stay. Behind the `#` is only which refusal it was. */
+async function orSayWhy(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  work: () => Promise<string>,
+): Promise<FastifyReply> {
+  try {
+    return await reply.redirect(await work(), 302);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    request.log.info({ requestId: request.id, refusal: error.key }, 'a sign-in at a provider was refused');
+    return reply.redirect(`/sign-in#problem=${error.key.replace(/^.*\./, '')}`, 302);
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Requests to identity providers. Their addresses are named by administrators, and by what the providers say of themselves, so the egress
+ * rule decides about every address that is connected to; nothing is followed, and answers are small and quick.
+ */
+import { lookup } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import { Agent, fetch as request } from 'undici';
+import { parseIP } from '../../base/ip.js';
+import type { Egress } from '../../egress/egress.js';
+
+export type ProviderFetch = (url: string, options: object) => Promise<Response>;
+
+const LIMIT_MS = 10_000;
+const MOST_OCTETS = 1_000_000;
+
+export function createProviderFetch(egress: Egress): ProviderFetch {
+  return async (url, options) => {
+    const { hostname, port, protocol } = new URL(url);
+    const portNumber = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+    const literal = hostname.replace(/^\[|\]$/g, '');
+    // A connection to an address looks nothing up.
+    if (parseIP(literal)) requireAllowed(egress, literal, portNumber);
+    const agent = new Agent({
+      allowH2: false,
+      maxResponseSize: MOST_OCTETS,
+      connect: { timeout: LIMIT_MS, lookup: checkedLookup(egress, portNumber) },
+      headersTimeout: LIMIT_MS,
+      bodyTimeout: LIMIT_MS,
+    });
+    try {
+      const signal = AbortSignal.timeout(LIMIT_MS);
+      const answer = await request(url, { ...options, redirect: 'manual', signal, dispatcher: agent } as never);
+      const body = await answer.text();
+      const headers = new Headers([...answer.headers]);
+      return new Response(body === '' ? null : body, { status: answer.status, headers });
+    } finally {
+      await agent.destroy();
+    }
+  };
+}
+
+function requireAllowed(egress: Egress, address: string, port: number): void {
+  const refusal = egress.refusal('sign-in', address, port);
+  if (refusal !== undefined) throw new Error(refusal);
+}
+
+/** The very address that is connected to is checked. */
+function checkedLookup(egress: Egress, port: number): LookupFunction {
+  return (hostname, options, done) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error) {
+        done(error, []);
+        return;
+      }
+      try {
+        for (const { address } of found) requireAllowed(egress, address, port);
+      } catch (refused) {
+        done(refused as Error, []);
+        return;
+      }
+      if (options.all) done(null, found);
+      else done(null, found[0]!.address, found[0]!.family);
+    });
+  };
+}
