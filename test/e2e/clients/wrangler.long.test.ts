@@ -137,6 +137,27 @@ async function driveWrangler(t: Test): Promise<void> {
     t.notMatch(listed.text, /rare/, 'a jurisdiction has names of its own');
   });
 
+  await t.test('rules of a bucket', async (t) => {
+    const rules = [{ allowed: { methods: ['GET'], origins: ['https://a.test'] }, maxAgeSeconds: 60 }];
+    room.write('cors.json', JSON.stringify({ rules }));
+    const bucket = ['r2', 'bucket'] as const;
+    t.match(await wrangler(...bucket, 'cors', 'set', 'first-bucket', '--file', 'cors.json', '-y'), { code: 0 });
+    const age = ['--expire-days', '30', '-y'];
+    t.match(await wrangler(...bucket, 'lifecycle', 'add', 'first-bucket', 'old', 'logs/', ...age), { code: 0 });
+    const lock = ['lock', 'add', 'first-bucket', 'held', 'held/', '--retention-days', '2', '-y'];
+    t.match(await wrangler(...bucket, ...lock), { code: 0 });
+    const { call } = installation;
+    const account = (await call('GET', '/accounts')).json.result[0].id;
+    const stored = async (kind: string) =>
+      (await call('GET', `/accounts/${account}/r2/buckets/first-bucket/${kind}`)).json.result.rules;
+    t.strictSame(await stored('cors'), rules);
+    t.match(await stored('lifecycle'), [
+      { id: 'Default Multipart Abort Rule' },
+      { id: 'old', conditions: { prefix: 'logs/' }, deleteObjectsTransition: { condition: { maxAge: 30 * 86_400 } } },
+    ]);
+    t.match(await stored('lock'), [{ id: 'held', prefix: 'held/', condition: { maxAgeSeconds: 2 * 86_400 } }]);
+  });
+
   await t.test('objects', async (t) => {
     const put = await wrangler(
       ...['r2', 'object', 'put', 'first-bucket/dir/a b ü.txt', '--remote', '--file', 'text.txt'],
