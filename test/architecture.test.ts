@@ -75,6 +75,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     'zone',
     'store',
     'balancing',
+    'steering',
     'dns',
     'base',
   ],

@@ -9,7 +9,6 @@ import { createEngineState, DEFAULT_ENGINE_SETTINGS } from '../answer/state.js';
 import { type TracedName, traceOf } from '../answer/trace.js';
 import { DEFERRED, Transport } from '../answer/transport.js';
 import { keepRecords, makeRecords } from '../compact/make-records.js';
-import { Class, EdnsOption, Type } from '../dns/codes.js';
 import { type ReadMessage, readMessage } from '../dns/message.js';
 import { lowerName, nameOfLabels, nameOfOwnerKey, ownerKeyOf, parentName } from '../dns/name.js';
 import type { HashedOwner } from '../dnssec/denial.js';
@@ -19,15 +18,11 @@ import { createBalances, nodeSource } from '../publish/balances.js';
 import type { ZoneSource } from '../publish/source.js';
 import { NO_HEALTH } from '../serving/health-source.js';
 import type { ServingZone } from '../serving/zone.js';
+import { makeQuery } from './question.js';
 
 const LONGEST_MESSAGE = 65_535;
 const ASTERISK = Uint8Array.of(42);
 const LONGEST_NAME = 255;
-/** An OPT record without options. */
-const OPT_OCTETS = 11;
-const OPTION_HEADER = 4;
-/** What resolvers usually take over UDP. It does not matter over a stream. */
-const PAYLOAD = 1232;
 
 export interface PartImage {
   /** Adds the names that decide about this one; false when they are already present. `name`: lower-case wire name. */
@@ -111,33 +106,4 @@ export function wildcardOf(name: Uint8Array): Uint8Array {
   owner.set(nameOfLabels([ASTERISK]).subarray(0, 2));
   owner.set(name, 2);
   return owner;
-}
-
-/** The question of a resolver. `dnssecOk`: signatures and proofs are wanted. */
-function makeQuery(
-  name: Uint8Array,
-  type: number,
-  dnssecOk: boolean,
-  clientSubnet: Uint8Array | undefined,
-): Uint8Array<ArrayBuffer> {
-  const end = 16 + name.length;
-  const options = clientSubnet === undefined ? 0 : OPTION_HEADER + clientSubnet.length;
-  const octets = new Uint8Array(end + OPT_OCTETS + options);
-  const view = new DataView(octets.buffer);
-  view.setUint16(4, 1);
-  view.setUint16(10, 1);
-  octets.set(name, 12);
-  view.setUint16(end - 4, type);
-  view.setUint16(end - 2, Class.in);
-  view.setUint16(end + 1, Type.opt);
-  view.setUint16(end + 3, PAYLOAD);
-  // The flags are DO alone (RFC 3225 §3).
-  view.setUint16(end + 7, dnssecOk ? 0x8000 : 0);
-  view.setUint16(end + 9, options);
-  if (clientSubnet) {
-    view.setUint16(end + OPT_OCTETS, EdnsOption.clientSubnet);
-    view.setUint16(end + OPT_OCTETS + 2, clientSubnet.length);
-    octets.set(clientSubnet, end + OPT_OCTETS + OPTION_HEADER);
-  }
-  return octets;
 }

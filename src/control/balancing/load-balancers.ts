@@ -99,7 +99,7 @@ export async function deleteLoadBalancer(
 }
 
 /** The zone's load balancer with this identifier. Throws 404. */
-function requireBalancer({ store }: Context, zone: ZoneRow, balancerId: string): LoadBalancerRow {
+export function requireBalancer({ store }: Context, zone: ZoneRow, balancerId: string): LoadBalancerRow {
   const id = parseId(balancerId);
   const row = id && findLoadBalancerById(store, id);
   if (row?.zone !== zone.seq) throw balancingFailure('balancerMissing');
