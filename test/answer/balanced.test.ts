@@ -1,5 +1,6 @@
 /** Names of load balancers in answers: what they hide, what is chosen, and what is said when nothing is left. */
 import t, { type Test } from 'tap';
+import { exportZone } from '../../src/control/records/export.js';
 import { createRecord } from '../../src/control/records/records.js';
 import { Rcode, Type } from '../../src/dns/codes.js';
 import { copyServed } from '../../src/serving/difference.js';
@@ -207,4 +208,13 @@ t.test('transfers carry what does not depend on health', async (t) => {
   await world.pool('a', [{ name: 'one', address: '192.0.2.3' }]);
   t.not(findZone(world.ctx.store, world.seq)!.serial, serial);
   t.strictSame(view().slice(0, 1), ['1 45 c0000203']);
+});
+
+t.test('exports have the same in place of a load balancer, and nothing that it hides', async (t) => {
+  const world = await start(t);
+  const lines: string[] = [];
+  for await (const part of exportZone(world.ctx, world.zoneId, 'bind')) lines.push(...part.split('\n'));
+  const own = lines.filter((line) => line.startsWith('www.')).map((line) => line.split('\t').slice(3).join(' '));
+  t.match(own, [/^A 192\.0\.2\.1 ; in place of a load balancer/, /^A 192\.0\.2\.2 /, /^AAAA 2001:db8::6/, /^TXT/]);
+  t.equal(own.length, 4);
 });

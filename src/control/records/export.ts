@@ -2,6 +2,7 @@
  * Use case: a zone as text in chunks, so that a large one is never completely in memory. All chunks show the zone as it
  * was when the first one was requested.
  */
+
 import { Type } from '../../dns/codes.js';
 import { nameOfOwnerKey } from '../../dns/name.js';
 import { ONE_SECOND } from '../../dns/ttl.js';
@@ -12,7 +13,10 @@ import {
   NO_ATTRIBUTES,
   writeV4Export,
 } from '../../dns/zonefile/writer.js';
+import { type Balanced, balancedAt, balancedRecords, isHiddenType } from '../../serving/balanced.js';
+import { ownerText } from '../../serving/difference.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
+import { loadBalancersOfZone } from '../../store/balancing/load-balancers.js';
 import type { Store } from '../../store/driver.js';
 import {
   parseSettings,
@@ -57,19 +61,46 @@ function exportBind(ctx: Context, store: Store, zone: ZoneRow): Generator<string
 }
 
 function* sectionsOf(ctx: Context, store: Store, zone: ZoneRow): Generator<ExportSection> {
-  const added = addedRecords(store, servingZone(store, zone, ctx.settings));
+  const balanced = balancedOwners(store, zone.seq);
+  const added = addedRecords(store, servingZone(store, zone, ctx.settings), balancedExports(balanced, zone.apex));
   const types = [...new Set([...added.keys(), ...typesOfZone(store, zone.seq)])].sort(compareSections);
   for (const type of types) {
-    const records = concat(added.get(type) ?? [], exportRecords(recordsOfType(store, zone.seq, type), zone.apex));
+    const rows = notHidden(recordsOfType(store, zone.seq, type), balanced);
+    const records = concat(added.get(type) ?? [], exportRecords(rows, zone.apex));
     yield { type, records };
   }
+}
+
+/** By the owner key of its load balancer, as text; those that are enabled. */
+type BalancedOwners = ReadonlyMap<string, Balanced>;
+
+function balancedOwners(store: Store, zone: number): BalancedOwners {
+  const rows = loadBalancersOfZone(store, zone).filter(({ enabled }) => enabled === 1);
+  return new Map(rows.map((row) => [ownerText(row.owner_key), balancedAt(store, zone, row.owner_key)!]));
+}
+
+/** Without what load balancers hide. */
+function* notHidden(rows: Iterable<RecordRow>, balanced: BalancedOwners): Generator<RecordRow> {
+  for (const row of rows) {
+    if (balanced.size === 0 || !isHiddenType(row.type) || !balanced.has(ownerText(row.owner_key))) yield row;
+  }
+}
+
+/** What stands in other programs for load balancers, which an import does not make. */
+function balancedExports(balanced: BalancedOwners, apex: Uint8Array): ExportRecord[] {
+  return [...balanced.values()].flatMap((each) =>
+    balancedRecords(each, []).map(({ type, ttl, proxied, rdata, flattenCname = false }) => ({
+      ...{ owner: nameOfOwnerKey(each.row.owner_key, apex), type, ttl: shownTtl(ttl), rdata },
+      attributes: { ...NO_ATTRIBUTES, proxied, flattenCname, comment: 'in place of a load balancer' },
+    })),
+  );
 }
 
 /**
  * What is served and not stored, by type: without the addresses of name servers inside the zone, other servers refuse to load
  * the file (RFC 1034 §4.2.1).
  */
-function addedRecords(store: Store, zone: ServingZone): Map<number, ExportRecord[]> {
+function addedRecords(store: Store, zone: ServingZone, balanced: readonly ExportRecord[]): Map<number, ExportRecord[]> {
   const { facts, hosts, hostAddresses, seq } = zone;
   const { apex, soa, nsTtl, nameServers } = facts;
   const rr = (owner: Uint8Array, type: number, ttl: number, rdata: Uint8Array): ExportRecord => {
@@ -83,7 +114,7 @@ function addedRecords(store: Store, zone: ServingZone): Map<number, ExportRecord
   return new Map<number, ExportRecord[]>([
     [Type.soa, [rr(apex, Type.soa, soa.ttl, soaRdata(soa))]],
     [Type.ns, nameServers.map((name) => rr(apex, Type.ns, nsTtl, name))],
-    ...Map.groupBy(addresses, ({ type }) => type),
+    ...Map.groupBy([...addresses, ...balanced], ({ type }) => type),
   ]);
 }
 
