@@ -18,6 +18,7 @@ import { type Choice, Drop } from '../steering/choice.js';
 import { codeOf, Head, textOfCode } from '../steering/layout.js';
 import type { LoadBalancerRow } from '../store/balancing/load-balancers.js';
 import { readSubnet } from './client-subnet.js';
+import { MOST_STATES } from './part-image.js';
 import { makeQuery } from './question.js';
 
 export interface BalancerQuestion {
@@ -69,7 +70,7 @@ export function explainBalancer(ctx: Context, row: LoadBalancerRow, question: Ba
     const ownerKey = new Uint8Array(row.owner_key);
     const { apex } = zone.facts;
     const owner = nameOfOwnerKey(ownerKey, apex);
-    const writer = new ImageWriter({ seed: 1 });
+    const writer = new ImageWriter({ seed: 1, states: MOST_STATES });
     const number = writer.beginZone(apex);
     const balances = createBalances(source.health ?? NO_HEALTH, writer);
     const keys = ownerKey.length === 0 ? [ownerKey] : [new Uint8Array(0), ownerKey];

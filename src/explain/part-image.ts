@@ -21,6 +21,8 @@ import type { ServingZone } from '../serving/zone.js';
 import { makeQuery } from './question.js';
 
 const LONGEST_MESSAGE = 65_535;
+/** Origins and pools of the load balancers of one answer. */
+export const MOST_STATES: number = 1 << 17;
 const ASTERISK = Uint8Array.of(42);
 const LONGEST_NAME = 255;
 
@@ -73,7 +75,7 @@ export function createPartImage(source: ZoneSource, zone: ServingZone): PartImag
       return isNew;
     },
     ask(name, type, clientSubnet) {
-      const writer = new ImageWriter({ seed: 1 });
+      const writer = new ImageWriter({ seed: 1, states: MOST_STATES });
       const balances = createBalances(source.health ?? NO_HEALTH, writer);
       const number = writer.beginZone(facts.apex, zone.denial);
       for (const owner of owners.values()) {

@@ -71,7 +71,8 @@ export function isHiddenType(type: number): boolean {
 
 /**
  * The records of its owner: those that it does not hide, and in place of the others what does not depend on health, the addresses of
- * the first pool that has any, for each family. So the types of the owner are those that it can ever answer.
+ * the first pool that has any, for each family. So the types of the owner are those that it can ever answer. There is always a
+ * record, because the name exists.
  */
 export function balancedRecords(balanced: Balanced, records: readonly RecordFacts[]): readonly RecordFacts[] {
   const kept = records.filter(({ type }) => !HIDDEN.has(type));
@@ -84,9 +85,12 @@ export function balancedRecords(balanced: Balanced, records: readonly RecordFact
   });
   if (addresses.length > 0) return [...kept, ...addresses];
   const named = pools.flat().find(({ ip }) => !ip);
-  if (!named) return kept;
+  if (!named) return kept.length > 0 ? kept : [NOTHING];
   return [...kept, { ...facts, type: Type.cname, rdata: targetOf(named), flattenCname: named.flattenCname }];
 }
+
+/** Below the apex an SOA is never served: the name exists without data. */
+const NOTHING: RecordFacts = { type: Type.soa, ttl: 1, proxied: false, rdata: new Uint8Array(0) };
 
 function isNotEmpty(list: readonly unknown[]): boolean {
   return list.length > 0;

@@ -120,3 +120,17 @@ function nameEnd(octets: Uint8Array): number {
   while (octets[at] !== 0) at += 1 + octets[at]!;
   return at + 1;
 }
+
+t.test('a name of which nothing is left is proved to exist', async (t) => {
+  const world = await start(t, false);
+  await world.pool('c', [{ name: 'o', address: '192.0.2.77' }], {}, false);
+  await world.balancer('only', { default_pools: [world.idOf('c')], fallback_pool: world.idOf('c') });
+  requireSigned(world, `only.${APEX}.`, world.ask('only', Type.a, { dnssecOk: true }), Type.a);
+  await world.pool('c', [{ name: 'o', address: '192.0.2.77' }], { enabled: false }, false);
+  const { rcode, authority } = world.ask('only', Type.a, { dnssecOk: true });
+  const nsec = authority.find(({ type, owner }) => type === Type.nsec && owner === `only.${APEX}.`)!;
+  const octets = fromHex(nsec.rdata)!;
+  t.equal(rcode, 0);
+  t.strictSame(typesOfBitmap(octets, nameEnd(octets), octets.length), [Type.rrsig, Type.nsec]);
+  requireVerified({ ...world, apex: APEX }, 'the last origin');
+});

@@ -111,6 +111,18 @@ t.test('an edit of a pool is served; a disabled fallback pool leaves nothing', a
   t.strictSame(world.addresses('www'), ['198.51.100.2'], 'without a monitor it is up');
 });
 
+t.test('a name of which nothing is left exists', async (t) => {
+  const world = await start(t);
+  await world.balancer('only', { default_pools: [world.idOf('b')], fallback_pool: world.idOf('b') });
+  t.strictSame(world.addresses('only'), ['198.51.100.1']);
+  await world.pool('b', [{ name: 'far', address: '198.51.100.1' }], { enabled: false });
+  const { rcode, answer, authority } = world.ask('only');
+  t.strictSame([rcode, answer.length, authority[0]!.type], [0, 0, Type.soa]);
+  t.equal(world.ask('x.only').rcode, Rcode.nxDomain);
+  await world.balancer('only', { default_pools: [world.idOf('b')], fallback_pool: world.idOf('b'), enabled: false });
+  t.equal(world.ask('only').rcode, Rcode.nxDomain, 'without the load balancer it does not');
+});
+
 t.test('what is hidden comes back', async (t) => {
   const world = await start(t);
   await world.balancer('www', { default_pools: [world.idOf('a')], fallback_pool: world.idOf('b'), enabled: false });

@@ -31,6 +31,7 @@ import {
 import { openSnapshot } from '../../store/snapshot.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { hostRecords } from '../../zone/derive/hosts.js';
+import type { RecordFacts } from '../../zone/derive/owner.js';
 import { soaRdata } from '../../zone/derive/soa.js';
 import { requireZone } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
@@ -86,10 +87,14 @@ function* notHidden(rows: Iterable<RecordRow>, balanced: BalancedOwners): Genera
   }
 }
 
+function addressesOf(balanced: Balanced): RecordFacts[] {
+  return balancedRecords(balanced, []).filter(({ type }) => isHiddenType(type));
+}
+
 /** What stands in other programs for load balancers, which an import does not make. */
 function balancedExports(balanced: BalancedOwners, apex: Uint8Array): ExportRecord[] {
   return [...balanced.values()].flatMap((each) =>
-    balancedRecords(each, []).map(({ type, ttl, proxied, rdata, flattenCname = false }) => ({
+    addressesOf(each).map(({ type, ttl, proxied, rdata, flattenCname = false }) => ({
       ...{ owner: nameOfOwnerKey(each.row.owner_key, apex), type, ttl: shownTtl(ttl), rdata },
       attributes: { ...NO_ATTRIBUTES, proxied, flattenCname, comment: 'in place of a load balancer' },
     })),
