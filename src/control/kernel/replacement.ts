@@ -25,6 +25,9 @@ import type { RecordChange } from './staged-edits.js';
 import { MOST_COMPARED, type Replacement, type StagedSignatures } from './touched-zone.js';
 import type { MadeSignatures } from './zone-keys.js';
 
+/** Owners of an unsigned zone of which nobody is sure; with more, it is read anew by whoever serves it. */
+const MOST_UNSURE = 500;
+
 /**
  * Finds it out for a zone that has not changed since `before` was read. `after`: its row as it will be; `reader`: a handle that
  * shows the set of records that it will have then. `outdated`: the signatures of an earlier attempt.
@@ -42,6 +45,9 @@ export async function planReplacement(
   const was: ZoneAt = { store, zone };
   const willBe: ZoneAt = { store: reader, zone: stagedZone({ ...ctx, store: reader }, after, signatures?.set) };
   const flattened = await inSlices(clock, flattenedOwners([was, willBe]));
+  const isUnsigned = [before, after].every((row) => signatureState(row) === 'none');
+  // The write would read them all, to say exactly what changes.
+  if (isUnsigned && flattened.length > MOST_UNSURE) return { before, difference: undefined, unsure: [], signatures };
   const isLarge = before.record_count > MOST_COMPARED || after.record_count > MOST_COMPARED;
   // Without signatures of its own, a signed zone is signed in the write.
   const isKnown = !isLarge && (zone.signing === undefined || signatures !== undefined);

@@ -115,3 +115,22 @@ t.test('planned edits are seen before they are made', async (t) => {
   const zone = servingZone(planned.store, row, ctx.settings);
   t.equal([...flattenedInZone(planned.store, zone)].flat().length, ALIASES - 1);
 });
+
+t.test('the write that replaces a zone does not read very many flattened names', async (t) => {
+  const { ctx } = await startControl(t);
+  const isComplete = (): number =>
+    ctx.store.prepareTuples<[], [number]>('SELECT complete FROM changes ORDER BY seq DESC LIMIT 1').get()![0];
+  const replace = (text: string) => importZone(ctx, { source: { text }, origin: 'many.test', replace: true });
+  // Files of this size are planned.
+  const filler =
+    `big 300 TXT "${'x'.repeat(200)}"\n`.repeat(1) +
+    Array.from({ length: 400 }, (_, i) => `h${i} 300 A 192.0.2.1\n`).join('');
+  const few = ALIAS_TEXT.split('\n').slice(0, 100).join('\n');
+  const { zoneId } = await replace(`${HEAD}${filler}${few}\n`);
+  await editDnsSettings(ctx, zoneId!, { flatten_all_cnames: true });
+  await replace(`${HEAD}${filler}${few}\nmore 300 A 192.0.2.2\n`);
+  t.equal(isComplete(), 1, 'of a few it says exactly what changed');
+  await replace(`${HEAD}${filler}${ALIAS_TEXT}`);
+  await replace(`${HEAD}${filler}${ALIAS_TEXT}more 300 A 192.0.2.2\n`);
+  t.equal(isComplete(), 0);
+});
