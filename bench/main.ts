@@ -15,7 +15,7 @@ import { measureDnssec } from './dnssec.js';
 import { EDGE_SECTIONS, measureEdge } from './edge.js';
 import { measureHostnames } from './hostnames.js';
 import { measureLists } from './lists.js';
-import { measureObjects } from './objects.js';
+import { measureObjects, OBJECT_SECTIONS } from './objects/objects.js';
 import { makeCertificate, PEERS, type Peer } from './peers.js';
 import { memoryOctets, type Started, stop } from './processes.js';
 import { measureSeam } from './seam.js';
@@ -37,6 +37,7 @@ const { values } = parseArgs({
     servers: { type: 'string', default: PEERS.map(({ name }) => name).join(',') },
     edge: { type: 'string', default: EDGE_SECTIONS.join(',') },
     transfers: { type: 'string', default: TRANSFER_SECTIONS.join(',') },
+    objects: { type: 'string', default: 'small,dns' },
     stalls: { type: 'string', default: '' },
     cluster: { type: 'string', default: CLUSTER_SECTIONS.join(',') },
     names: { type: 'string', default: '100000' },
@@ -69,7 +70,7 @@ const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>
   crashes: (directory) => measureCrashes(directory, names, 20790),
   signing: (directory) => measureSigning(directory, names, rounds),
   loading: (directory) => measureLoading(directory, names, existsSync('/usr/bin/pdnsutil')),
-  objects: (directory) => measureObjects(directory, 20640),
+  objects: (directory) => measureObjects(directory, 21500, { rounds, sections: values.objects.split(',') }),
   backup: (directory) => measureBackups(directory, names, 20645),
   steering: (directory) => measureSteering(directory, 20655, rounds, taskset),
   synthesis: (directory) => measureSynthesis(directory, 20650, taskset),
@@ -96,6 +97,7 @@ const HELP = `Usage: npm run bench -- [options]
   --servers LIST   of ${PEERS.map(({ name }) => name).join(', ')} (default: all that are installed)
   --edge LIST      of ${EDGE_SECTIONS.join(', ')} (default: all)
   --transfers LIST of ${TRANSFER_SECTIONS.join(', ')} (default: all)
+  --objects LIST   of ${OBJECT_SECTIONS.join(', ')} (default: small,dns)
   --stalls TEXT    only operations with this in their name (default: all)
   --cluster LIST   of ${CLUSTER_SECTIONS.join(', ')} (default: all)
   --names N        host names in the zone (default 100000)

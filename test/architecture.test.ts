@@ -15,6 +15,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   dns: ['base'],
   http: ['base'],
+  plain: ['http', 'base'],
   egress: ['base'],
   mail: [],
   expressions: ['base'],
@@ -62,7 +63,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     'base',
   ],
   certs: ['control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'egress', 'dns', 'base'],
-  bucket: ['control', 'vault', 'http', 'store', 'base'],
+  bucket: ['control', 'vault', 'plain', 'http', 'store', 'base'],
   explain: [
     'control',
     'publish',
@@ -92,6 +93,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     'vault',
     'resolver',
     'serving',
+    'plain',
     'http',
     'store',
     'egress',
@@ -118,7 +120,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     'dns',
     'base',
   ],
-  s3: ['bucket', 'control', 'vault', 'http', 'store', 'base'],
+  s3: ['bucket', 'control', 'vault', 'plain', 'http', 'store', 'base'],
   roles: [],
   cli: ['roles'],
 };

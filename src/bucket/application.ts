@@ -20,12 +20,17 @@ import type { Random } from '../base/random.js';
 import { cutStalledConnections } from '../base/stalled-connections.js';
 import { temporaryFailure } from '../control/kernel/errors.js';
 import { clientAddress } from '../http/forwarded.js';
+import { type AnswerAtOnce, answerPlainFirst } from '../plain/in-front.js';
+import { fieldsByName, type PlainHead } from '../plain/request-head.js';
+import type { WholeResponse } from '../plain/whole-response.js';
 import type { BucketMetrics } from './application-metrics.js';
 import type { Authorize } from './authorization.js';
+import { objectHeaders } from './metadata.js';
 import { isObjectKey, LONGEST_KEY, type ObjectStore } from './object-store.js';
 import { answerSender, isSending } from './refuse-sender.js';
 import { keyOfTarget } from './request-key.js';
 import { sendObject } from './send-object.js';
+import { createSmallAnswers } from './small/answer-small.js';
 import { bodyOf, storeObject } from './store-object.js';
 
 export interface ApplicationOptions {
@@ -73,14 +78,20 @@ export function buildBucketApplication(options: ApplicationOptions): FastifyInst
     ...TIMEOUTS,
   });
   app.server.maxConnections = MOST_CONNECTIONS;
+  const onFault = (error: unknown): void => log.error({ err: error }, 'a plain request failed unexpectedly');
+  const answer: AnswerAtOnce = (head, response, socket) => answerAtOnce(options, head, response, socket);
+  const closeIdle = answerPlainFirst(app.server, { clock: options.clock, answer, onFault });
   const cutStalled = cutStalledConnections(app.server, options.clock);
-  app.addHook('preClose', async () => cutStalled());
+  app.addHook('preClose', async () => {
+    closeIdle();
+    cutStalled();
+  });
   // "100 Continue" is sent when reading the body begins, not before (RFC 9110 §10.1.1).
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
   app.addHook('onRequest', (request, reply, done) => {
-    reply.raw.once('close', () => report(request, reply, options));
+    reply.raw.once('close', () => report(options, entryOf(request, reply)));
     const refused = judge(options, request);
     if (refused === undefined) done();
     else refuse(request, reply, refused, options.clock);
@@ -88,6 +99,30 @@ export function buildBucketApplication(options: ApplicationOptions): FastifyInst
   app.setErrorHandler((error, request, reply) => refuse(request, reply, answerOf(error, log), options.clock));
   app.setNotFoundHandler((request, reply) => serve(options, request, reply));
   return app;
+}
+
+const answerSmall = createSmallAnswers(objectHeaders);
+
+/** A GET of a small object that is allowed; whatever else is asked comes by the way of all requests. */
+function answerAtOnce(
+  options: ApplicationOptions,
+  head: PlainHead,
+  response: WholeResponse,
+  { remoteAddress = '' }: Socket,
+): boolean {
+  const { method, url } = head;
+  const fields = method === 'GET' && !options.refresh ? fieldsByName(head) : undefined;
+  if (!fields) return false;
+  const key = keyOfTarget(url);
+  if (key === undefined || !options.authorize({ method, key, secret: fields['x-custom-auth-key'] })) return false;
+  const bucket = options.boundBucket();
+  const object = bucket === undefined ? undefined : options.objects.findSmall(bucket, key);
+  const answered = object && answerSmall(object, { method, fields }, response);
+  if (!answered) return false;
+  response.whenOver((isWhole) =>
+    report(options, { ...answered, method, url, received: 0, ms: 0, isWhole, peer: remoteAddress, headers: fields }),
+  );
+  return true;
 }
 
 interface Refusal {
@@ -207,27 +242,41 @@ function answerClientError(error: ConnectionError, socket: Socket): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
 }
 
-/** Writes the access log, without credentials, and the counters. The octets are those announced by the headers. */
-function report(request: FastifyRequest, reply: FastifyReply, options: ApplicationOptions): void {
-  const { log, metrics, trustedProxies } = options;
-  const { method, raw, originalUrl } = request;
+interface Entry {
+  readonly method: string;
+  readonly url: string;
+  readonly status: number;
+  /** Octets, as announced by the headers. */
+  readonly received: number;
+  readonly sent: number;
+  readonly ms: number;
+  /** Otherwise the body was damaged, or the client went away. */
+  readonly isWhole: boolean;
+  readonly peer: string;
+  readonly headers: Parameters<typeof clientAddress>[1];
+}
+
+function entryOf({ method, raw, originalUrl, socket }: FastifyRequest, reply: FastifyReply): Entry {
   const status = reply.raw.statusCode;
-  const received = Number(raw.headers['content-length'] ?? 0);
-  const sent = method === 'HEAD' || status === 304 ? 0 : Number(reply.getHeader('content-length') ?? 0);
+  return {
+    ...{ method, url: originalUrl, status, headers: raw.headers, peer: socket.remoteAddress ?? '' },
+    received: Number(raw.headers['content-length'] ?? 0),
+    sent: method === 'HEAD' || status === 304 ? 0 : Number(reply.getHeader('content-length') ?? 0),
+    ms: Math.round(reply.elapsedTime),
+    isWhole: reply.raw.writableFinished,
+  };
+}
+
+/** Writes the access log, without credentials, and the counters. */
+function report({ log, metrics, trustedProxies }: ApplicationOptions, entry: Entry): void {
+  const { method, url, status, received, sent, ms, isWhole, peer, headers } = entry;
   metrics.count(method, status, received, sent);
-  const path = originalUrl.split('?', 1)[0]!.slice(0, LONGEST_LOGGED);
-  const ms = Math.round(reply.elapsedTime);
-  const client = clientOf(request, trustedProxies);
-  // The body was damaged, or the client went away.
-  const isWhole = reply.raw.writableFinished;
+  if (!log.isLevelEnabled('info')) return;
+  const path = url.split('?', 1)[0]!.slice(0, LONGEST_LOGGED);
+  // The peer if the proxies' headers cannot be parsed.
+  const client = clientAddress(peer, headers, trustedProxies) ?? peer;
   log.info(
     { method, path, status, received, sent, ms, client, ...(!isWhole && { incomplete: true }) },
     'bucket request',
   );
-}
-
-/** The client in the access log: the peer if the proxies' headers cannot be parsed. */
-function clientOf({ socket, headers }: FastifyRequest, trusted: CidrSet): string {
-  const peer = socket.remoteAddress ?? '';
-  return clientAddress(peer, headers, trusted) ?? peer;
 }

@@ -27,7 +27,7 @@ import { objectFailure } from './errors.js';
 import { objectItem } from './item.js';
 import { type BeforeWrite, isObjectKey, type ObjectItem, type OpenObject, type PutOptions } from './object-store.js';
 import { createOpenBodies } from './open-bodies.js';
-import { nameOf, openBlob, openInline } from './open-object.js';
+import { nameOf, openBlob, openHeld, openInline } from './open-object.js';
 import {
   type Discard,
   GARBAGE_BATCH,
@@ -44,6 +44,7 @@ import { MOST_INLINE, type ReceivedBody, receiveBody } from './receive-body.js';
 import { UPLOAD_AGE } from './rules/lifecycle.js';
 import { isLocked, requireUnlocked } from './rules/locks.js';
 import { sweepByRules } from './rules/sweep.js';
+import { createHeldObjects } from './small/held-objects.js';
 import { openComposed, partOfObject } from './uploads/composed.js';
 import { createUploads, giveUpUploads } from './uploads/local-uploads.js';
 import type { UploadingStore } from './uploads/uploads.js';
@@ -66,12 +67,14 @@ export function createLocalStore(options: LocalStoreOptions): UploadingStore {
     most: hasPlace ? Number.POSITIVE_INFINITY : MOST_INLINE,
     disk: options.disk ?? ENDLESS_ROOM,
     openBodies: createOpenBodies(),
+    held: createHeldObjects(store),
     dataDirectory: dirname(store.path),
     removed: new Set<string>(),
   };
   return {
     put: (bucket, key, body, putOptions) => putObject(local, bucket, key, body, putOptions),
     find: (bucket, key) => findItem(local, bucket, key),
+    findSmall: local.held.find,
     open: (bucket, key, client) => openWithin(local, bucket, key, client),
     partOf: (bucket, key, number) => partOfObject(local, bucket, key, number),
     uploads: createUploads(local),
@@ -166,8 +169,11 @@ async function openWithin(
   }
 }
 
-async function openObject({ store, blobs }: LocalStore, bucket: number, key: string): Promise<OpenObject | undefined> {
+async function openObject(local: LocalStore, bucket: number, key: string): Promise<OpenObject | undefined> {
   if (!isObjectKey(key)) return undefined;
+  const held = local.held.find(bucket, key);
+  if (held) return openHeld(held);
+  const { store, blobs } = local;
   let missing: string | undefined;
   for (let attempt = 0; attempt < MOST_REPLACEMENTS; attempt++) {
     const row = findObject(store, bucket, key);

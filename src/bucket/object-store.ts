@@ -85,6 +85,12 @@ export interface OpenObject {
   close(): Promise<void>;
 }
 
+/** An object whose body is in memory. */
+export interface SmallObject {
+  readonly item: ObjectItem;
+  readonly octets: Uint8Array;
+}
+
 export interface ListQuery {
   readonly prefix?: string | undefined;
   /** Keys that contain it after the prefix form one group, which ends with it. */
@@ -124,6 +130,8 @@ export interface ObjectStore {
    */
   put(bucket: number, key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<ObjectItem>;
   find(bucket: number, key: string): ObjectItem | undefined;
+  /** The object with its body, if that is small: it is there at once, and need not be closed. */
+  findSmall(bucket: number, key: string): SmallObject | undefined;
   /** `client`: who reads it. Throws `tooManyOpen` when that client, or all together, have too many objects open. */
   open(bucket: number, key: string, client: string): Promise<OpenObject | undefined>;
   /** Number of objects that are open. */

@@ -4,7 +4,7 @@ import type { ObjectRow } from '../store/objects/objects.js';
 import type { BlobReader } from './blobs.js';
 import { BodyDamaged, checkBody, md5Of } from './bodies/checked-body.js';
 import { objectItem } from './item.js';
-import type { OpenObject } from './object-store.js';
+import type { OpenObject, SmallObject } from './object-store.js';
 
 /** Bodies up to this size are read and checked before anything of them is sent: a stream would read as much at once. */
 const MOST_AT_ONCE = 256 * 1024;
@@ -13,12 +13,16 @@ const MOST_AT_ONCE = 256 * 1024;
 export function openInline(row: ObjectRow, octets: Uint8Array): OpenObject {
   if (octets.length !== row.size) throw new BodyDamaged(nameOf(row), 'is not whole');
   if (!md5Of(octets).equals(row.md5)) throw new BodyDamaged(nameOf(row), 'is not what was stored');
+  return openHeld({ item: objectItem(row), octets });
+}
+
+/** One that is in memory, and was compared when it was read. */
+export function openHeld({ item, octets }: Pick<SmallObject, 'item' | 'octets'>): OpenObject {
   const read = (first = 0, last = octets.length - 1): Readable => {
-    // A copy, because SQLite's buffer may be a view of more octets than these.
-    const part = Buffer.from(octets.subarray(first, last + 1));
+    const part = octets.subarray(first, last + 1);
     return Readable.from(part.length === 0 ? [] : [part], { objectMode: false });
   };
-  return { item: objectItem(row), octets, read, readPart: read, close: async () => {} };
+  return { item, octets, read, readPart: read, close: async () => {} };
 }
 
 /** Takes the body over. Throws {@link BodyDamaged}; then it is closed. */

@@ -15,6 +15,7 @@ import { objectFailure } from './errors.js';
 import type { ObjectItem, PutOptions } from './object-store.js';
 import type { OpenBodies } from './open-bodies.js';
 import { requireUnlocked } from './rules/locks.js';
+import type { HeldObjects } from './small/held-objects.js';
 
 export interface LocalStoreOptions {
   readonly store: Store;
@@ -40,6 +41,7 @@ export interface LocalStore extends LocalStoreOptions {
   /** The largest body of all, when there is no place for large ones. */
   readonly most: number;
   readonly openBodies: OpenBodies;
+  readonly held: HeldObjects;
   readonly disk: DiskRoom;
   readonly dataDirectory: string;
   /** Files that this process has removed and whose garbage notes still exist in the database. */

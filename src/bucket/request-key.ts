@@ -3,8 +3,12 @@
  * slash. That removes dot segments in any spelling; other percent escapes stay unchanged.
  */
 
+/** Paths that WHATWG leaves as they are. */
+const UNCHANGED = /^(?:\/(?:[\w-][\w.-]*)?)+$/;
+
 /** Undefined for a target that is not a URL. */
 export function keyOfTarget(target: string): string | undefined {
+  if (UNCHANGED.test(target)) return target.slice(1);
   try {
     const url = new URL(target.startsWith('/') ? `http://objects.invalid${target}` : target);
     return url.pathname.slice(1);

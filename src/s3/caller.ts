@@ -9,13 +9,20 @@ import {
   withinLimits,
 } from '../bucket/credentials/session-token.js';
 import type { BucketPlace } from '../bucket/domains.js';
-import { authenticateAccessKey, authenticateAgain, findAccessKey } from '../control/access/authentication.js';
+import {
+  type Authentication,
+  authenticateAccessKey,
+  authenticateAgain,
+  authenticateAtOnce,
+  findAccessKey,
+} from '../control/access/authentication.js';
 import { chooseAccount, mayUseBuckets, permitted, requireWriter } from '../control/guard/access.js';
 import type { Actor } from '../control/guard/actor.js';
 import type { Area, Level } from '../control/guard/permissions.js';
 import type { Context, ContextBase } from '../control/kernel/context.js';
 import type { KeyRow } from '../store/access/keys.js';
 import type { BucketRow } from '../store/objects/buckets.js';
+import { keptPerState } from '../store/state/kept.js';
 import { VaultError } from '../vault/errors.js';
 import { S3Error } from './errors.js';
 import { SKEW_MS } from './signature/verify.js';
@@ -46,8 +53,15 @@ export interface AccessKey {
   readonly claims?: TemporaryClaims;
 }
 
+const known = keptPerState<AccessKey>(1000);
+const accounts = keptPerState<string>(1000);
+
 /** Throws 403 for an access key that nobody can sign with. */
 export function requireAccessKey(base: ContextBase, accessKeyId: string): AccessKey {
+  return known(base.store, accessKeyId, () => openAccessKey(base, accessKeyId));
+}
+
+function openAccessKey(base: ContextBase, accessKeyId: string): AccessKey {
   const row = findAccessKey(base, accessKeyId);
   if (!row) throw new S3Error('InvalidAccessKeyId');
   if (row.s3_secret === null || !base.secretAccessKeys) {
@@ -89,18 +103,35 @@ export function requireTemporary(
   return { row, secret: found.secretAccessKey, claims: found.claims };
 }
 
-/** `account`: identifier of the account that the host names. Throws 403 when the token may not be used now, or from there. */
-export async function admitCaller(
+interface CallerRequest {
+  readonly id: string;
+  readonly address: string;
+  /** Identifier of the account that the host names. */
+  readonly account: string | undefined;
+}
+
+/** Throws 403 when the token may not be used now, or from there. */
+export async function admitCaller(base: ContextBase, key: AccessKey, request: CallerRequest): Promise<Caller> {
+  return callerOf(base, key, request, await authenticateAccessKey(base, key.row, request.address));
+}
+
+/** The same at once; undefined when the use of the token is to be noted first. */
+export function admitAtOnce(base: ContextBase, key: AccessKey, request: CallerRequest): Caller | undefined {
+  const found = authenticateAtOnce(base, key.row, request.address);
+  return found && callerOf(base, key, request, found);
+}
+
+function callerOf(
   base: ContextBase,
   { row, claims }: AccessKey,
-  request: { readonly id: string; readonly address: string; readonly account: string | undefined },
-): Promise<Caller> {
-  const { id: requestId, address } = request;
-  const found = await authenticateAccessKey(base, row, address);
+  { id: requestId, address, account }: CallerRequest,
+  found: Authentication,
+): Caller {
   if (!found.ok) throw refusedCaller(found.reason);
   const { actor } = found;
   const context: Context = { ...base, actor, requestId, source: 'api', address };
-  const accountId = toHex(chooseAccount(context, request.account ?? claims?.account).id);
+  const named = account ?? claims?.account;
+  const accountId = accounts(base.store, `${row.seq} ${named}`, () => toHex(chooseAccount(context, named).id));
   if (claims && claims.account !== accountId) throw new S3Error('AccessDenied');
   const asked = new Map<string, readonly [Area, Level, string | undefined]>();
   const permit = (by: Actor, area: Area, level: Level, bucket: string | undefined, place: Place = {}): void => {
@@ -142,9 +173,11 @@ function refusedCaller(reason: 'unknown' | 'expired' | 'disabled' | 'location'):
   return new S3Error(reason === 'unknown' ? 'InvalidAccessKeyId' : 'AccessDenied');
 }
 
+const buckets = keptPerState<BucketRow>(1000);
+
 /** The bucket with this name in the account of the caller. Throws 404 when there is none. */
 export function requireBucketNamed({ context, accountId }: Caller, name: string): BucketRow {
-  return requireBucket(context, accountId, name, 'default');
+  return buckets(context.store, `${accountId}/${name}`, () => requireBucket(context, accountId, name, 'default'));
 }
 
 /** The same place for use cases that look it up themselves. */

@@ -34,7 +34,7 @@ import { type Fields, fieldOf, type S3Request } from './request.js';
 import { parameterOf, type Target } from './target.js';
 import { copyObject, deleteObject, deleteObjects, putObject } from './write-object.js';
 
-interface Operation {
+export interface Operation {
   /** Its name in the documentation of S3. */
   readonly name: string;
   readonly area: Area;

@@ -7,14 +7,15 @@ import type { Socket } from 'node:net';
 import { cutStalledConnections, keepWhileAnswering } from '../base/stalled-connections.js';
 import { answerSender, isSending } from '../bucket/refuse-sender.js';
 import { clientAddress } from '../http/forwarded.js';
+import { answerPlainFirst } from '../plain/in-front.js';
+import { answerAtOnce } from './at-once.js';
 import { addCorsFields, answerPreflight, rulesOfTarget } from './bucket-cors.js';
-import { admitCaller, requireAccessKey, requireTemporary } from './caller.js';
+import { admitCaller } from './caller.js';
 import { S3Error, s3ErrorOf } from './errors.js';
-import { chooseOperation, perform } from './operations.js';
-import type { DoorOptions, Fields, S3Request } from './request.js';
-import { readAuthorization } from './signature/authorization.js';
-import { createSigningKeys, requireTimely, type SigningKeys, verifySignature } from './signature/verify.js';
-import { readTarget, type Target } from './target.js';
+import { perform } from './operations.js';
+import type { DoorOptions } from './request.js';
+import { readTarget } from './target.js';
+import { createVerification, type Verify } from './verification.js';
 import { errorDocument } from './xml.js';
 
 export interface S3Server {
@@ -38,11 +39,12 @@ const TIMEOUTS = {
 } as const;
 
 export function createS3Server(options: DoorOptions): S3Server {
-  const keys = createSigningKeys();
+  const verify = createVerification(options);
   const answer = (raw: IncomingMessage, response: ServerResponse): void => {
-    void answerRequest(options, keys, raw, response);
+    void answerRequest(options, verify, raw, response);
   };
   const server = createServer(TIMEOUTS, answer);
+  const closeIdle = answerPlain(options, verify, server);
   server.timeout = IDLE_MS;
   server.maxConnections = MOST_CONNECTIONS;
   // "100 Continue" is sent when reading the body begins, not before (RFC 9110 §10.1.1).
@@ -65,14 +67,34 @@ export function createS3Server(options: DoorOptions): S3Server {
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeIdleConnections();
+        closeIdle();
         cutStalled();
       }),
   };
 }
 
+function answerPlain(options: DoorOptions, verify: Verify, server: Server): () => void {
+  const { clock, base, log } = options;
+  return answerPlainFirst(server, {
+    clock,
+    answer(head, response, socket) {
+      const id = base.random.uuid();
+      const answered = answerAtOnce(options, verify, { head, id }, response, socket);
+      if (!answered) return false;
+      const peer = socket.remoteAddress ?? '';
+      const { method, url } = head;
+      response.whenOver((isWhole) =>
+        report(options, { ...answered, method, url, received: 0, ms: 0, id, peer, isWhole }),
+      );
+      return true;
+    },
+    onFault: (error) => log.error({ err: error }, 'a plain request failed unexpectedly'),
+  });
+}
+
 async function answerRequest(
   options: DoorOptions,
-  keys: SigningKeys,
+  verify: Verify,
   raw: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -80,9 +102,9 @@ async function answerRequest(
   const [id, beganMs] = [base.random.uuid(), clock.nowMs()];
   response.setHeader('x-amz-request-id', id);
   response.setHeader('server', 'Zoneplane');
-  response.once('close', () => report(options, raw, response, { id, beganMs }));
+  response.once('close', () => report(options, entryOf(raw, response, { id, ms: clock.nowMs() - beganMs })));
   try {
-    await serve(options, keys, raw, response, id);
+    await serve(options, verify, raw, response, id);
   } catch (error) {
     const refused = s3ErrorOf(error);
     if (!refused) log.error({ err: error, request: id }, 'a request to the S3 API failed unexpectedly');
@@ -92,46 +114,29 @@ async function answerRequest(
 
 async function serve(
   options: DoorOptions,
-  keys: SigningKeys,
+  verify: Verify,
   raw: IncomingMessage,
   response: ServerResponse,
   id: string,
 ): Promise<void> {
-  const { base, clock } = options;
   // Whoever looks at the name before us may have taken the other one (RFC 9112 §3.2).
   if ((raw.headersDistinct['host']?.length ?? 0) !== 1) throw new S3Error('BadRequest', 'Expected one Host field.');
   await options.refresh?.();
-  const target = readTarget(raw.url!, raw.headers.host!, options.domain);
-  if (raw.method === 'OPTIONS') {
-    answerPreflight(raw, response, rulesOfTarget(base.store, target, target.account));
-    return;
+  const { store } = options.base;
+  if (raw.method === 'OPTIONS' || raw.headers.origin !== undefined) {
+    const asked = readTarget(raw.url!, raw.headers.host!, options.domain);
+    const rules = rulesOfTarget(store, asked, asked.account);
+    if (raw.method === 'OPTIONS') {
+      answerPreflight(raw, response, rules);
+      return;
+    }
+    // A page reads refusals, too.
+    addCorsFields(raw, response, rules);
   }
-  // A page reads refusals, too.
-  if (raw.headers.origin !== undefined) addCorsFields(raw, response, rulesOfTarget(base.store, target, target.account));
-  const authorization = readAuthorization(raw, target.query);
-  if (!authorization) throw new S3Error('AccessDenied');
-  requireTimely(authorization, clock.nowMs());
-  const parent = requireAccessKey(base, authorization.accessKeyId);
-  const { sessionToken } = authorization;
-  const now = { host: raw.headers.host!, nowMs: clock.nowMs() };
-  const accessKey = sessionToken === undefined ? parent : requireTemporary(parent, sessionToken, now);
-  const signed = verifySignature(raw, target, authorization, keys.keyOf(accessKey.secret, authorization));
-  const peer = raw.socket.remoteAddress ?? '';
-  const address = clientAddress(peer, raw.headers, options.trustedProxies);
-  if (address === undefined) throw new S3Error('BadRequest', 'The fields of a proxy cannot be read.');
-  const headers = fieldsOf(raw, target, authorization.expires !== undefined);
-  const operation = chooseOperation(raw.method!, target, headers);
-  const caller = await admitCaller(base, accessKey, { id, address, account: target.account });
-  addCorsFields(raw, response, rulesOfTarget(base.store, target, caller.accountId));
-  const request: S3Request = { options, raw, response, id, target, headers, signed, caller };
-  await perform(operation, request);
-}
-
-/** Those who sign links move fields that they cannot put into a link to its query. */
-function fieldsOf({ headers }: IncomingMessage, { query }: Target, isPresigned: boolean): Fields {
-  if (!isPresigned) return headers;
-  const moved = query.map(([name, value]) => [name.toLowerCase(), value] as const);
-  return { ...Object.fromEntries(moved.filter(([name]) => name.startsWith('x-amz-'))), ...headers };
+  const { target, headers, signed, accessKey, operation, address } = verify(raw, raw.socket.remoteAddress ?? '');
+  const caller = await admitCaller(options.base, accessKey, { id, address, account: target.account });
+  addCorsFields(raw, response, rulesOfTarget(store, target, caller.accountId));
+  await perform(operation, { options, raw, response, id, target, headers, signed, caller });
 }
 
 function refuse(
@@ -169,22 +174,39 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   socket.end(`${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-/** The access log, without the query, which has signatures, and the counters. The octets are those announced. */
-function report(
-  { log, metrics, clock, trustedProxies }: DoorOptions,
-  raw: IncomingMessage,
+interface Entry {
+  readonly id: string;
+  readonly method: string;
+  readonly url: string;
+  readonly status: number;
+  /** Octets, as announced. */
+  readonly received: number;
+  readonly sent: number;
+  readonly ms: number;
+  readonly peer: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly isWhole: boolean;
+}
+
+function entryOf(
+  { method = '', url = '', headers, socket }: IncomingMessage,
   response: ServerResponse,
-  { id, beganMs }: { readonly id: string; readonly beganMs: number },
-): void {
-  const { method = '', headers, socket } = raw;
+  known: Pick<Entry, 'id' | 'ms'>,
+): Entry {
   const status = response.statusCode;
-  const received = Number(headers['content-length'] ?? 0);
   const sent = method === 'HEAD' || status === 304 ? 0 : Number(response.getHeader('content-length') ?? 0);
-  metrics.count(method, status, received, sent);
-  const path = raw.url!.split('?', 1)[0]!.slice(0, LONGEST_LOGGED);
+  const received = Number(headers['content-length'] ?? 0);
   const peer = socket.remoteAddress ?? '';
+  return { ...known, method, url, status, received, sent, peer, headers, isWhole: response.writableFinished };
+}
+
+/** The access log, without the query, which has signatures, and the counters. */
+function report({ log, metrics, trustedProxies }: DoorOptions, entry: Entry): void {
+  const { id, method, url, status, received, sent, ms, peer, headers, isWhole } = entry;
+  metrics.count(method, status, received, sent);
+  if (!log.isLevelEnabled('info')) return;
+  const path = url.split('?', 1)[0]!.slice(0, LONGEST_LOGGED);
   const client = clientAddress(peer, headers, trustedProxies) ?? peer;
-  const isWhole = response.writableFinished;
-  const entry = { id, method, path, status, received, sent, ms: clock.nowMs() - beganMs, client };
-  log.info({ ...entry, ...(!isWhole && { incomplete: true }) }, 'S3 request');
+  const line = { id, method, path, status, received, sent, ms, client };
+  log.info({ ...line, ...(!isWhole && { incomplete: true }) }, 'S3 request');
 }

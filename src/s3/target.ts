@@ -66,6 +66,7 @@ const escapeOctet = (character: string): string =>
 
 /** Each octet once and in one spelling; an escaped slash stays escaped. */
 function canonicalPathOf(path: string): string {
+  if (/^[A-Za-z0-9\-._~/]*$/.test(path)) return path;
   return path.replace(/%([0-9a-fA-F]{2})|[^A-Za-z0-9\-._~/]/g, (found, hex: string | undefined) => {
     if (hex === undefined) return escapeOctet(found);
     const character = String.fromCharCode(Number.parseInt(hex, 16));
@@ -91,5 +92,6 @@ export function parameterOf(query: Query, name: string): string | undefined {
 
 /** Percent-encodes everything but unreserved characters, as signatures do (RFC 3986 §2.3). */
 export function encodeStrictly(text: string): string {
+  if (/^[A-Za-z0-9\-._~]*$/.test(text)) return text;
   return encodeURIComponent(text).replace(/[!'()*]/g, escapeOctet);
 }

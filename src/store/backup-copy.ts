@@ -1,5 +1,7 @@
 /** The copy of a database that goes into a backup. */
+import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { UserError } from '../base/errors.js';
 import { guard } from './sqlite-failure.js';
 
 /** In the data directory, while a restoration is made. */
@@ -21,4 +23,21 @@ export function completeCopy(path: string, madeAtMs: number): void {
       database.close();
     }
   });
+}
+
+/** Copies an open database into a new file. Throws a UserError when that fails, or the file is there. */
+export async function copyInto(database: Database.Database, path: string): Promise<void> {
+  if (existsSync(path)) {
+    throw new UserError(`${path} exists already.`, 'Choose a new file name; backups never overwrite.');
+  }
+  const draft = `${path}.partial`;
+  try {
+    closeSync(openSync(draft, 'w', 0o600));
+    // All pages in one step: SQLite begins anew when somebody writes between two, and would never end beside a busy server.
+    await database.backup(draft, { progress: () => Number.MAX_SAFE_INTEGER });
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw new UserError(`The backup to ${path} failed: ${(error as Error).message}`, 'Check the disk and try again.');
+  }
 }

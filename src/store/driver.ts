@@ -2,12 +2,13 @@
  * SQLite behind a small interface: opening, pragmas, prepared statements, transactions, typed failures. Everything
  * except `write` is synchronous; a handle belongs to one thread.
  */
-import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { type Clock, SystemClock } from '../base/clock.js';
 import { makeDirectories } from '../base/directories.js';
 import { invariant, UserError } from '../base/errors.js';
+import { copyInto } from './backup-copy.js';
 import { WriteLogger } from './log/write-logger.js';
 import { whenFree, withRoom } from './patience.js';
 import { setPragmas } from './pragmas.js';
@@ -15,6 +16,7 @@ import { type Entry, startRecording } from './recording.js';
 import { type Position, Replayer } from './replay.js';
 import type { SqlValue } from './sql-value.js';
 import { guard, openFailure } from './sqlite-failure.js';
+import { StateNumber } from './state/state-number.js';
 import { type Activity, plannedOnce, readingStatement, type Statement, wrapStatement } from './statement.js';
 
 export { StoreBusy, StoreCorrupt, StoreFull } from './failures.js';
@@ -81,6 +83,11 @@ export interface Store {
   snapshot<T>(read: () => T): T;
   /** A number that changes whenever another connection commits (`PRAGMA data_version`). */
   dataVersion(): number;
+  /**
+   * A number that is another one after every commit, by whomever: what was read while it was the same is still so. Undefined
+   * inside of a transaction, which sees what it has written itself.
+   */
+  state(): number | undefined;
   /** Copies the write-ahead log into the database file and shortens it, as far as readers allow. */
   checkpoint(): void;
   /** Copies the database consistently into a new file. Throws a UserError when the file exists. */
@@ -176,6 +183,7 @@ class SqliteStore implements Store {
   private readonly release: Statement<[], unknown>;
   private readonly rollbackPart: Statement<[], unknown>;
   private readonly version: Database.Statement<[], number>;
+  private readonly states = new StateNumber(() => this.dataVersion());
 
   constructor(
     private readonly database: Database.Database,
@@ -280,6 +288,7 @@ class SqliteStore implements Store {
     this.beginWithin(timeoutMs);
     this.activity.writing = true;
     const result = this.finish(work);
+    this.states.committed();
     this.onCommit?.();
     return result;
   }
@@ -353,24 +362,16 @@ class SqliteStore implements Store {
     return this.version.get() as number;
   }
 
+  state(): number | undefined {
+    return this.database.inTransaction ? undefined : this.states.now();
+  }
+
   checkpoint(): void {
     if (this.path !== IN_MEMORY && !this.readonly) guard(() => this.database.pragma('wal_checkpoint(TRUNCATE)'));
   }
 
-  async backup(path: string): Promise<void> {
-    if (existsSync(path)) {
-      throw new UserError(`${path} exists already.`, 'Choose a new file name; backups never overwrite.');
-    }
-    const draft = `${path}.partial`;
-    try {
-      closeSync(openSync(draft, 'w', 0o600));
-      // All pages in one step: SQLite begins anew when somebody writes between two, and would never end beside a busy server.
-      await this.database.backup(draft, { progress: () => Number.MAX_SAFE_INTEGER });
-      renameSync(draft, path);
-    } catch (error) {
-      rmSync(draft, { force: true });
-      throw new UserError(`The backup to ${path} failed: ${(error as Error).message}`, 'Check the disk and try again.');
-    }
+  backup(path: string): Promise<void> {
+    return copyInto(this.database, path);
   }
 
   close(): void {

@@ -8,7 +8,7 @@ import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { createLogger } from '../../src/base/log.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
-import { readPlainHead } from '../../src/edge/http1/request-head.js';
+import { readPlainHead } from '../../src/plain/request-head.js';
 import { type EdgeWorld, exchange, proxy, startEdgeWorld, startOrigin } from './fixture.js';
 
 const HOST = 'Host: www.example.org\r\n';

@@ -9,6 +9,7 @@ import { findLoginLink, findSessionByHash, type SessionRow, setSessionLastUsed }
 import { findUser, findUserById, type UserRow } from '../../store/access/users.js';
 import { perStore, type Store } from '../../store/driver.js';
 import { StoreBusy, StoreFull } from '../../store/failures.js';
+import { keptPerState } from '../../store/state/kept.js';
 import { findZoneById, zoneIdsOfAccount } from '../../store/zones/zones.js';
 import { accountIdOf, parseId } from '../guard/access.js';
 import type { Actor } from '../guard/actor.js';
@@ -159,6 +160,11 @@ export async function authenticateAccessKey(base: ContextBase, row: KeyRow, addr
   return admitRow(base, row, address);
 }
 
+/** The same at once; undefined when its use is to be noted first, and when it is refused, which is noted, too. */
+export function authenticateAtOnce(base: ContextBase, row: KeyRow, address: string): Authentication | undefined {
+  return isTouchDue(base, row) ? undefined : findAdmitted(base, row, address);
+}
+
 /**
  * The same for a request that is under way: what its token may do now. Unknown if the token has gone or has another secret.
  */
@@ -187,7 +193,35 @@ async function admit(base: ContextBase, row: KeyRow, user: UserRow, address: str
   return found;
 }
 
+type Admitted = Authentication & { readonly ok: true };
+
+const admitted = keptPerState<{ readonly found: Admitted; readonly user: UserRow }>(1000);
+
 function judge(base: ContextBase, row: KeyRow, user: UserRow, address: string): Authentication {
+  return findAdmitted(base, row, address) ?? judgeAnew(base, row, user, address);
+}
+
+/**
+ * What a credential may do that is not refused. What was found while nobody has committed is still so, but for the times of the
+ * credential.
+ */
+function findAdmitted(base: ContextBase, row: KeyRow, address: string): Admitted | undefined {
+  const kept = admitted(base.store, `${row.seq} ${address}`, () => {
+    const now = findKey(base.store, row.seq);
+    const user = now && findUser(base.store, now.user);
+    if (!now || !user || !timingSafeEqual(now.hash, row.hash)) return undefined;
+    const key = keyItem(base, now);
+    return isActive(base, user, key, address) ? { found: actorOf(base, key, user), user } : undefined;
+  });
+  return kept && isActive(base, kept.user, kept.found.key, address) ? kept.found : undefined;
+}
+
+function isActive(base: ContextBase, user: UserRow, key: KeyItem, address: string): boolean {
+  const isOver = key.expiresAt !== null && key.expiresAt <= base.clock.nowMs() * 1000;
+  return !isOver && refusalOf(base, user, key, address) === undefined;
+}
+
+function judgeAnew(base: ContextBase, row: KeyRow, user: UserRow, address: string): Authentication {
   const key = keyItem(base, row);
   const reason = refusalOf(base, user, key, address);
   if (reason !== undefined) {
@@ -196,12 +230,16 @@ function judge(base: ContextBase, row: KeyRow, user: UserRow, address: string): 
     noteRefusedSignIn(base, { reason, address, known: { actor, account: row.account ?? undefined } });
     return { ok: false, reason };
   }
+  return actorOf(base, key, user);
+}
+
+function actorOf(base: ContextBase, key: KeyItem, user: UserRow): Admitted {
   const superAdministrator = user.super_administrator === 1;
   const limited = key.accountId !== null || key.zoneIds !== null || key.policies !== null;
   const common = {
     userId: toHex(user.id),
     email: user.email,
-    kind: row.kind,
+    kind: key.kind,
     superAdministrator: superAdministrator && !limited,
     keyId: key.id,
     keyName: key.name,
@@ -214,8 +252,8 @@ function judge(base: ContextBase, row: KeyRow, user: UserRow, address: string): 
 }
 
 function refusalOf(
-  { clock }: ContextBase,
-  { suspended }: UserRow,
+  { clock }: Pick<ContextBase, 'clock'>,
+  { suspended }: Pick<UserRow, 'suspended'>,
   key: KeyItem,
   address: string,
 ): 'expired' | 'disabled' | 'location' | undefined {
@@ -305,10 +343,14 @@ function zonesOf(store: Store, policies: readonly Policy[], accountIds: readonly
   return { zoneIds: shown };
 }
 
+function isTouchDue({ clock }: ContextBase, { last_used_at: last }: KeyRow): boolean {
+  return last === null || clock.nowMs() * 1000 - last >= TOUCH_EVERY_US;
+}
+
 /** Records the use at intervals. */
 async function touch(base: ContextBase, row: KeyRow): Promise<void> {
+  if (!isTouchDue(base, row)) return;
   const now = base.clock.nowMs() * 1000;
-  if (row.last_used_at !== null && now - row.last_used_at < TOUCH_EVERY_US) return;
   await noteUse(base, `credential ${row.seq}`, () => setKeyLastUsed(base.store, row.seq, now));
 }
 

@@ -7,7 +7,8 @@ import { AppError } from '../../base/errors.js';
 import type { Random } from '../../base/random.js';
 import { objectHeaders } from '../../bucket/metadata.js';
 import { makeMultipart } from '../../bucket/multipart.js';
-import type { ObjectStore, OpenObject } from '../../bucket/object-store.js';
+import type { ObjectStore, OpenObject, SmallObject } from '../../bucket/object-store.js';
+import { openHeld } from '../../bucket/open-object.js';
 import type { BucketRoute } from '../../hostnames/routing/find-route.js';
 import { fieldValue, type HeaderFields } from '../../http/fields.js';
 import { notModifiedHeaders, type SelectionHeaders, selectParts } from '../../http/selection.js';
@@ -23,7 +24,7 @@ import { keyOfTarget } from './object-key.js';
 
 export interface BucketStageOptions {
   /** Only read from. */
-  readonly objects: Pick<ObjectStore, 'open'>;
+  readonly objects: Pick<ObjectStore, 'open' | 'findSmall'>;
   readonly random: Random;
   /** Called with errors that are bugs in the program or faults of the disk. */
   readonly onFault: (error: unknown) => void;
@@ -33,10 +34,18 @@ export function createBucketStage({ objects, random, onFault }: BucketStageOptio
   return (request, route, sink) => {
     const sending = new Sending(sink, request.method === 'HEAD', onFault);
     request.body?.resume();
-    openObject(objects, request, route).then(
-      (found) => answer(sending, request, found, random),
-      (error: unknown) => sending.fail(error),
-    );
+    try {
+      const small = findSmall(objects, request, route);
+      if (small) answer(sending, request, openHeld(small), random);
+      else {
+        openObject(objects, request, route).then(
+          (found) => answer(sending, request, found, random),
+          (error: unknown) => sending.fail(error),
+        );
+      }
+    } catch (error) {
+      sending.fail(error);
+    }
     return () => sending.abort();
   };
 }
@@ -45,6 +54,15 @@ export function createBucketStage({ objects, random, onFault }: BucketStageOptio
 type Refusal = 404 | 405 | 412 | 416;
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+function findSmall(
+  objects: BucketStageOptions['objects'],
+  { method, target }: EdgeRequest,
+  { bucket }: BucketRoute,
+): SmallObject | undefined {
+  const key = METHODS.has(method) ? keyOfTarget(target) : undefined;
+  return key === undefined ? undefined : objects.findSmall(bucket.seq, key);
+}
 
 async function openObject(
   objects: BucketStageOptions['objects'],
@@ -76,11 +94,12 @@ function answer(sending: Sending, request: EdgeRequest, found: OpenObject | Refu
   }
   const [range, ...others] = ranges;
   if (!range) {
-    sending.send(200, { ...all, 'content-length': `${item.size}` }, found, found.read());
+    sending.send(200, { ...all, 'content-length': `${item.size}` }, found, found.octets ?? found.read());
   } else if (others.length === 0) {
     const { first, last } = range;
     const part = { 'content-range': `bytes ${first}-${last}/${item.size}`, 'content-length': `${last - first + 1}` };
-    sending.send(206, { ...all, ...part }, found, found.read(first, last));
+    const octets = found.octets?.subarray(first, last + 1);
+    sending.send(206, { ...all, ...part }, found, octets ?? found.read(first, last));
   } else {
     const boundary = Buffer.from(random.bytes(16)).toString('hex');
     const { contentType, length, body } = makeMultipart(found, ranges, all['content-type']!, boundary);
@@ -121,19 +140,26 @@ class Sending implements ResponseFlow {
     private readonly onFault: (error: unknown) => void,
   ) {}
 
-  send(status: number, headers: Readonly<Record<string, string>>, found?: OpenObject, body?: Readable): void {
+  send(
+    status: number,
+    headers: Readonly<Record<string, string>>,
+    found?: OpenObject,
+    body?: Readable | Uint8Array,
+  ): void {
     if (this.isOver) {
       void found?.close();
       return;
     }
     this.found = found;
-    this.body = body;
-    body?.on('error', (error) => this.fail(error));
-    this.sink.onHead(status, Object.entries(headers).flat(), this);
-    if (!body) {
+    if (!body || body instanceof Uint8Array) {
+      this.sink.onHead(status, Object.entries(headers).flat(), this);
+      if (body && !this.isOver) this.sink.onData(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
       this.end();
       return;
     }
+    this.body = body;
+    body.on('error', (error) => this.fail(error));
+    this.sink.onHead(status, Object.entries(headers).flat(), this);
     body.on('data', (chunk: Buffer) => {
       if (!this.isOver) this.sink.onData(chunk);
     });

@@ -1,9 +1,9 @@
 /** One connection to an origin over HTTP/1.1 without TLS, and the exchanges over it. */
 import { connect, type Socket } from 'node:net';
 import { type Clock, steadyMs } from '../../base/clock.js';
+import { printFieldLines } from '../../plain/field-lines.js';
 import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
 import { ORIGIN_CLOSED, ORIGIN_CONNECT_TIMEOUT, ORIGIN_RESPONSE_TIMEOUT } from '../exchange/origin-failure.js';
-import { printFieldLines } from './field-lines.js';
 import { ResponseReader } from './response-reader.js';
 
 export interface OriginTimeLimits {

@@ -2,8 +2,9 @@
  * Reads the response of an origin over HTTP/1.1, piece by piece as it arrives. It is as strict as the readers of clients'
  * requests: a response whose end is not certain is refused (RFC 9112 §6.3).
  */
+
+import { readFieldLines, VALUE_OCTETS } from '../../plain/field-lines.js';
 import type { HeaderList, OriginEvents } from '../exchange/exchange.js';
-import { readFieldLines, VALUE_OCTETS } from './field-lines.js';
 import { framingOf, showsItsEnd, valuesOf } from './framing.js';
 
 /** The response cannot be understood. */

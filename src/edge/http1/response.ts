@@ -1,27 +1,18 @@
 /** Sends the response to a plain request, in the form that Node's server gives it (RFC 9112). */
 import { STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
-import { printHttpDate } from '../../http/date.js';
+import type { Channel, Sending } from '../../plain/connections.js';
+import { currentDate } from '../../plain/current-date.js';
+import { printFieldLines } from '../../plain/field-lines.js';
 import { reasonOf } from '../error-pages/failures.js';
 import { type ClientEvents, type ClientResponse, endsConnection } from '../exchange/client-response.js';
 import type { HeaderList } from '../exchange/exchange.js';
 import { unsentOf } from '../exchange/stalls.js';
-import { printFieldLines } from './field-lines.js';
-
-/** The connection, as a response sees it. */
-export interface Channel {
-  readonly socket: Socket;
-  /** The value of `Keep-Alive`, such as `timeout=65`. */
-  readonly keepAlive: string;
-  readonly nowMs: () => number;
-  /** Called when the response has been written. `isLast`: the connection ends. */
-  readonly onWritten: (isLast: boolean) => void;
-}
 
 /** Head and body up to this many octets are written as one. */
 const JOINED = 65_536;
 const LAST_CHUNK = '0\r\n';
-export class PlainResponse implements ClientResponse {
+
+export class PlainResponse implements ClientResponse, Sending {
   readonly endsAtLength = true;
   isGone = false;
   private events: ClientEvents | undefined;
@@ -58,7 +49,7 @@ export class PlainResponse implements ClientResponse {
     if (status === 204 || status === 304) this.hasBody = false;
     const fields = printed(headers);
     let text = `HTTP/1.1 ${status} ${reasonOf(status)}\r\n${fields.lines}${printFieldLines(more)}`;
-    if (!fields.hasDate) text += `Date: ${dateOf(this.channel.nowMs())}\r\n`;
+    if (!fields.hasDate) text += `Date: ${currentDate(this.channel.nowMs())}\r\n`;
     text += this.isLast
       ? 'Connection: close\r\n'
       : `Connection: keep-alive\r\nKeep-Alive: ${this.channel.keepAlive}\r\n`;
@@ -167,13 +158,4 @@ function printed(headers: HeaderList): Printed {
 function has(headers: HeaderList, name: string): boolean {
   for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return true;
   return false;
-}
-
-let today = { second: 0, text: '' };
-
-/** The same text for all responses of one second. */
-function dateOf(nowMs: number): string {
-  const second = Math.floor(nowMs / 1000);
-  if (second !== today.second) today = { second, text: printHttpDate(second * 1_000_000) };
-  return today.text;
 }

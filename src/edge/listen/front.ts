@@ -3,10 +3,11 @@ import type { Socket } from 'node:net';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import type { Random } from '../../base/random.js';
 import { isCovered } from '../../dns/certified.js';
+import { type AnswerPlain, createPlainConnections, type PlainConnections } from '../../plain/connections.js';
 import { failureOf } from '../error-pages/failures.js';
 import type { ClientResponse } from '../exchange/client-response.js';
 import type { Stalls } from '../exchange/stalls.js';
-import { type AnswerPlain, createPlainConnections, type PlainConnections } from '../http1/connections.js';
+import { PlainResponse } from '../http1/response.js';
 import type { Answer } from '../proxy/answer.js';
 import { bounded } from '../proxy/boundary.js';
 import type { ServedCertificate } from '../tls/certificates.js';
@@ -191,7 +192,7 @@ function createProtocols(options: FrontOptions, lines: Lines) {
     http1.emit('connection', socket);
   });
   const answerPlain =
-    (line: Line): AnswerPlain =>
+    (line: Line): AnswerPlain<PlainResponse> =>
     (head, response) => {
       const facts = factsOf(line);
       const read = readPlain(head, facts);
@@ -236,9 +237,10 @@ function createHandling(options: FrontOptions) {
   return { factsOf, reporter, handle };
 }
 
-function createPlain(options: FrontOptions, handOver: (socket: Socket) => void): PlainConnections {
+function createPlain(options: FrontOptions, handOver: (socket: Socket) => void): PlainConnections<PlainResponse> {
   const { clock, limits = HTTP_LIMITS } = options;
   return createPlainConnections({
+    respond: (channel, method, isLast) => new PlainResponse(channel, method, isLast),
     clock,
     firstMs: limits.headersTimeoutMs,
     idleMs: limits.keepAliveMs + KEEP_ALIVE_SLACK_MS,

@@ -2,11 +2,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { Readable } from 'node:stream';
+import type { PlainHead } from '../../plain/request-head.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import { type BodyDeadline, limitedBody } from '../exchange/body.js';
 import { ASTERISK, type EdgeRequest } from '../exchange/exchange.js';
 import { framingOf, valuesOf } from '../http1/framing.js';
-import type { PlainHead } from '../http1/request-head.js';
 import { endToEndHeaders } from '../proxy/headers.js';
 
 export interface RequestFacts {

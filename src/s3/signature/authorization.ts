@@ -28,7 +28,10 @@ const LONGEST_EXPIRES = 604_800;
 const OLD = 'The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256.';
 
 /** Undefined for a request without a signature. Throws for a malformed one, and for one of an older kind. */
-export function readAuthorization({ headers }: IncomingMessage, query: Query): Authorization | undefined {
+export function readAuthorization(
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  query: Query,
+): Authorization | undefined {
   const field = headers.authorization;
   const algorithm = parameterOf(query, 'X-Amz-Algorithm');
   if (field !== undefined && algorithm !== undefined) {

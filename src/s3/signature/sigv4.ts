@@ -1,5 +1,5 @@
 /** AWS Signature Version 4: strings to sign, keys and signatures. Pure. */
-import { createHash, createHmac, type Hash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { encodeStrictly, type Query } from '../target.js';
 
 export const ALGORITHM = 'AWS4-HMAC-SHA256';
@@ -21,7 +21,8 @@ export interface CanonicalParts {
   readonly payload: string;
 }
 
-const sha256 = (): Hash => createHash('sha256');
+/** Octets of SHA-256. */
+const [BLOCK, DIGEST] = [64, 32];
 
 export const scopeText = ({ date, region }: Scope): string => `${date}/${region}/s3/aws4_request`;
 
@@ -40,7 +41,7 @@ function canonicalQuery(query: Query): string {
 }
 
 export function stringToSign(canonical: string, timestamp: string, scope: Scope): string {
-  const digest = sha256().update(canonical, 'latin1').digest('hex');
+  const digest = hash('sha256', Buffer.from(canonical, 'latin1'), 'hex');
   return [ALGORITHM, timestamp, scopeText(scope), digest].join('\n');
 }
 
@@ -48,8 +49,19 @@ export function signingKey(secret: string, { date, region }: Scope): Buffer {
   return ['s3', 'aws4_request'].reduce(hmac, hmac(hmac(Buffer.from(`AWS4${secret}`), date), region));
 }
 
-function hmac(key: Buffer, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest();
+/**
+ * HMAC (RFC 2104) from its two hashes: with `createHmac`, making an object of the key takes three times as long as hashing.
+ */
+function hmac(secret: Buffer, text: string): Buffer {
+  const key = secret.length > BLOCK ? hash('sha256', secret, 'buffer') : secret;
+  const inner = Buffer.alloc(BLOCK, 0x36);
+  const outer = Buffer.alloc(BLOCK + DIGEST, 0x5c);
+  for (let i = 0; i < key.length; i++) {
+    inner[i]! ^= key[i]!;
+    outer[i]! ^= key[i]!;
+  }
+  outer.set(hash('sha256', Buffer.concat([inner, Buffer.from(text)]), 'buffer'), BLOCK);
+  return hash('sha256', outer, 'buffer');
 }
 
 export function sign(key: Buffer, text: string): string {

@@ -1,8 +1,9 @@
 /** Verifies the signature of a request against the secret of its access key. */
-import type { IncomingMessage } from 'node:http';
+
 import { S3Error } from '../errors.js';
 import type { Query, Target } from '../target.js';
 import type { Authorization } from './authorization.js';
+import type { RequestHead } from './request-head.js';
 import { canonicalRequest, isSignature, sign, signingKey, stringToSign } from './sigv4.js';
 
 /** What a verified request signs its chunks with. */
@@ -50,7 +51,7 @@ export function requireTimely({ atMs, expires }: Authorization, nowMs: number): 
 
 /** Throws 403 for another signature, and for headers that should be signed and are not. */
 export function verifySignature(
-  request: IncomingMessage,
+  request: RequestHead,
   target: Target,
   authorization: Authorization,
   key: Buffer,
@@ -65,7 +66,8 @@ export function verifySignature(
     payload,
   };
   // Some clients sign an escaped slash of a key as it is; the key is the same.
-  const paths = new Set([target.canonicalPath, target.canonicalPath.replaceAll('%2F', '/')]);
+  const asTheyAre = target.canonicalPath.replaceAll('%2F', '/');
+  const paths = asTheyAre === target.canonicalPath ? [asTheyAre] : [target.canonicalPath, asTheyAre];
   for (const canonicalPath of paths) {
     const text = stringToSign(
       canonicalRequest({ ...parts, canonicalPath }),
@@ -100,7 +102,7 @@ function requireSigned(fields: ReadonlyMap<string, string>, { signedHeaders }: A
   }
 }
 
-function payloadOf({ headers }: IncomingMessage, query: Query, { expires }: Authorization): string {
+function payloadOf({ headers }: RequestHead, query: Query, { expires }: Authorization): string {
   const field = headers['x-amz-content-sha256'];
   if (field !== undefined) return String(field);
   if (expires === undefined) {

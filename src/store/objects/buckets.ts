@@ -1,5 +1,6 @@
 /** Buckets, their bindings to the bucket application, and the totals of their objects. */
 import { perStore, type Store } from '../driver.js';
+import { keptPerState } from '../state/kept.js';
 
 export const JURISDICTIONS = ['default', 'eu', 'us', 'fedramp', 'fedramp-high'] as const;
 export type Jurisdiction = (typeof JURISDICTIONS)[number];
@@ -120,8 +121,10 @@ export function putBinding(store: Store, name: string, bucket: number, boundAt: 
 
 /** The most recently bound bucket. */
 export function lastBoundBucket(store: Store): BucketRow | undefined {
-  return statements(store).lastBound.get();
+  return lastBound(store, '', () => statements(store).lastBound.get());
 }
+
+const lastBound = keptPerState<BucketRow>(1);
 
 /** Totals of a bucket, one row for each storage class. */
 export function usageOfBucket(store: Store, bucket: number): UsageRow[] {

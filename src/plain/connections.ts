@@ -4,20 +4,41 @@
  * not complete, hands the connection over to that server for good, with everything that was not answered.
  */
 import type { Socket } from 'node:net';
-import { type Clock, steadyMs } from '../../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import { type PlainHead, readPlainHead } from './request-head.js';
-import { PlainResponse } from './response.js';
+
+/** The connection, as a response sees it. */
+export interface Channel {
+  readonly socket: Socket;
+  /** The value of `Keep-Alive`, such as `timeout=65`. */
+  readonly keepAlive: string;
+  readonly nowMs: () => number;
+  /** Called when the response has been written. `isLast`: the connection ends. */
+  readonly onWritten: (isLast: boolean) => void;
+}
+
+/** A response that is being sent. */
+export interface Sending {
+  /** The connection can take more. */
+  drained(): void;
+  /** The connection was closed. */
+  closed(): void;
+}
 
 /** Answers a request. False: it cannot be answered here, and nothing was sent. */
-export type AnswerPlain = (head: PlainHead, response: PlainResponse) => boolean;
+export type AnswerPlain<Response> = (head: PlainHead, response: Response) => boolean;
 
-export interface PlainOptions {
+export interface PlainOptions<Response extends Sending> {
   readonly clock: Clock;
+  /** Begins a response. */
+  readonly respond: (channel: Channel, method: PlainHead['method'], isLast: boolean) => Response;
   /** Time without a request: on a new connection, and between requests. Milliseconds. */
   readonly firstMs: number;
   readonly idleMs: number;
   /** What clients are told of `idleMs`; milliseconds. */
   readonly keepAliveMs: number;
+  /** A response takes no longer than that; as long as it likes when undefined. Milliseconds. */
+  readonly longestMs?: number;
   /** How often these times are checked, milliseconds. */
   readonly checkMs: number;
   /** Takes the connection over; octets that were not answered come first. */
@@ -26,14 +47,16 @@ export interface PlainOptions {
   readonly onLate: (socket: Socket) => void;
 }
 
-export interface PlainConnections {
-  accept(socket: Socket, answer: AnswerPlain): void;
+export interface PlainConnections<Response> {
+  accept(socket: Socket, answer: AnswerPlain<Response>): void;
   closeIdle(): void;
   close(): void;
 }
 
-export function createPlainConnections(options: PlainOptions): PlainConnections {
-  const open = new Set<PlainConnection>();
+export function createPlainConnections<Response extends Sending>(
+  options: PlainOptions<Response>,
+): PlainConnections<Response> {
+  const open = new Set<PlainConnection<Response>>();
   const cancel = options.clock.every(options.checkMs, () => {
     const nowMs = steadyMs(options.clock);
     for (const connection of open) connection.checkTime(nowMs);
@@ -53,9 +76,9 @@ export function createPlainConnections(options: PlainOptions): PlainConnections 
 /** Octets of further requests that may wait for the response to the one before. */
 const MOST_WAITING = 65_536;
 
-class PlainConnection {
+class PlainConnection<Response extends Sending> {
   /** The response that is being sent. */
-  private current: PlainResponse | undefined;
+  private current: Response | undefined;
   private waiting: Buffer | undefined;
   private idleSinceMs: number;
   private isFresh = true;
@@ -65,8 +88,8 @@ class PlainConnection {
 
   constructor(
     private readonly socket: Socket,
-    private readonly answer: AnswerPlain,
-    private readonly options: PlainOptions,
+    private readonly answer: AnswerPlain<Response>,
+    private readonly options: PlainOptions<Response>,
     private readonly leave: () => void,
   ) {
     const { clock, keepAliveMs } = options;
@@ -83,10 +106,12 @@ class PlainConnection {
   }
 
   checkTime(nowMs: number): void {
-    if (this.current) return;
-    const { firstMs, idleMs, onLate } = this.options;
+    const { firstMs, idleMs, longestMs, onLate } = this.options;
     const ms = nowMs - this.idleSinceMs;
-    if (this.isFresh) {
+    if (this.current) {
+      // The request came before that, if only by a moment.
+      if (longestMs !== undefined && ms >= idleMs + longestMs) this.socket.destroy();
+    } else if (this.isFresh) {
       if (ms < firstMs) return;
       this.detach();
       onLate(this.socket);
@@ -136,7 +161,7 @@ class PlainConnection {
   }
 
   private begin(head: PlainHead): boolean {
-    const response = new PlainResponse(this.channel, head.method, head.isLast);
+    const response = this.options.respond(this.channel, head.method, head.isLast);
     this.current = response;
     if (this.answer(head, response)) return true;
     this.current = undefined;

@@ -67,3 +67,14 @@ function readConnection(headers: readonly string[]): boolean | undefined {
   }
   return isLast;
 }
+
+/** The fields by name, as node:http gives them; undefined when one was sent more than once, or the host is not named. */
+export function fieldsByName({ rawHeaders }: PlainHead): Record<string, string> | undefined {
+  const fields: Record<string, string> = Object.create(null);
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (fields[name] !== undefined) return undefined;
+    fields[name] = rawHeaders[i + 1]!;
+  }
+  return fields['host'] === undefined ? undefined : fields;
+}

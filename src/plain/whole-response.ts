@@ -1,0 +1,62 @@
+/** A response that is there as a whole: its head and its body are written at once. */
+import { STATUS_CODES } from 'node:http';
+import type { Channel, Sending } from './connections.js';
+import { currentDate } from './current-date.js';
+
+/** A body up to this many octets is copied behind the head, which takes less time than writing it apart. */
+const JOINED = 16_384;
+
+export class WholeResponse implements Sending {
+  isBegun = false;
+  /** Whether it was sent, once it is over. */
+  private isSent: boolean | undefined;
+  private onOver: ((isSent: boolean) => void) | undefined;
+
+  constructor(
+    private readonly channel: Channel,
+    private readonly method: 'GET' | 'HEAD',
+    private readonly isLast: boolean,
+  ) {}
+
+  /** `lines`: its fields as they are sent, but for the date and what is said of the connection. */
+  send(status: number, lines: string, body: Uint8Array | undefined): void {
+    this.isBegun = true;
+    const { socket, keepAlive, nowMs } = this.channel;
+    const connection = this.isLast ? 'close' : `keep-alive\r\nKeep-Alive: ${keepAlive}`;
+    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}Date: ${currentDate(nowMs())}\r\nConnection: ${connection}\r\n\r\n`;
+    if (this.method === 'HEAD' || body === undefined || body.length === 0) socket.write(head, 'latin1');
+    else if (body.length <= JOINED) {
+      const joined = Buffer.allocUnsafe(head.length + body.length);
+      joined.write(head, 'latin1');
+      joined.set(body, head.length);
+      socket.write(joined);
+    } else {
+      socket.cork();
+      socket.write(head, 'latin1');
+      socket.write(body);
+      socket.uncork();
+    }
+    if (!socket.writableNeedDrain) this.finish(true);
+  }
+
+  /** Calls a function when the response has been sent, or cannot be any more. */
+  whenOver(onOver: (isSent: boolean) => void): void {
+    if (this.isSent === undefined) this.onOver = onOver;
+    else onOver(this.isSent);
+  }
+
+  drained(): void {
+    this.finish(true);
+  }
+
+  closed(): void {
+    this.finish(false);
+  }
+
+  private finish(isSent: boolean): void {
+    if (this.isSent !== undefined) return;
+    this.isSent = isSent;
+    this.onOver?.(isSent);
+    if (isSent) this.channel.onWritten(this.isLast);
+  }
+}

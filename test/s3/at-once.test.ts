@@ -1,0 +1,118 @@
+/** Small objects that are answered at once: the same answers as by the way of all requests, and the same checks at every one. */
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+import t, { type Test } from 'tap';
+import { setRules } from '../../src/bucket/rules/rule-sets.js';
+import { revokeKey } from '../../src/control/access/keys.js';
+import { presign } from '../../src/s3/signature/presign.js';
+import { type S3Answer, sendRaw, startS3World } from '../support/s3-door.js';
+
+const Bucket = 'pictures';
+
+/** With a count of the answers that were made at once. */
+async function start(t: Test) {
+  const world = await startS3World(t);
+  let count = 0;
+  const { findSmall, open } = world.objects;
+  Object.assign(world.objects, {
+    findSmall: (...place: Parameters<typeof findSmall>) => {
+      count++;
+      return findSmall(...place);
+    },
+    open: (...place: Parameters<typeof open>) => {
+      count--;
+      return open(...place);
+    },
+  });
+  const put = new PutObjectCommand({
+    ...{ Bucket, Key: 'a/b c', Body: 'hello world', ContentType: 'text/plain' },
+    ...{ Metadata: { colour: 'röt' }, ContentDisposition: 'inline' },
+  });
+  await world.client.send(put);
+  /** Answers, and whether they were made at once: those that are not count as much less. */
+  const counted = async (work: () => Promise<S3Answer>): Promise<S3Answer & { readonly atOnce: boolean }> => {
+    count = 0;
+    const answer = await work();
+    return { ...answer, atOnce: count > 0 };
+  };
+  return { ...world, counted };
+}
+
+const comparable = ({ status, text, headers }: S3Answer) => {
+  const { date: _date, 'x-amz-request-id': _id, 'keep-alive': _time, ...rest } = headers;
+  return { status, text: text.replace(/<RequestId>[^<]*/, ''), headers: rest };
+};
+
+t.test('the same answers as by the other way', async (t) => {
+  const { send, counted } = await start(t);
+  const path = '/pictures/a/b%20c';
+  const { headers } = await send('GET', path);
+  const [etag, date] = [headers.etag!, headers['last-modified']!];
+  const asked: readonly [headers: Record<string, string>, atOnce: boolean][] = [
+    [{}, true],
+    [{ range: 'bytes=6-' }, true],
+    [{ range: 'bytes=0-0,2-2' }, true],
+    [{ range: 'bytes=11-' }, false],
+    [{ range: 'nonsense' }, true],
+    [{ 'if-none-match': etag }, true],
+    [{ 'if-none-match': '"other"' }, true],
+    [{ 'if-match': '"other"' }, false],
+    [{ 'if-modified-since': date }, true],
+    [{ 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' }, false],
+    [{ range: 'bytes=0-1', 'if-range': etag }, true],
+    [{ 'x-amz-checksum-mode': 'ENABLED' }, false],
+    [{ origin: 'https://a.test' }, false],
+    [{ 'x-amz-expected-bucket-owner': '0'.repeat(32) }, false],
+    [{ 'x-amz-tagging': 'a=b' }, false],
+  ];
+  for (const method of ['GET', 'HEAD']) {
+    for (const [more, atOnce] of asked) {
+      const what = `${method} ${JSON.stringify(more)}`;
+      const first = await counted(() => send(method, path, { headers: more }));
+      // Node's server reads a request that says its length.
+      const other = await counted(() => send(method, path, { headers: { ...more, 'content-length': '0' } }));
+      t.strictSame(comparable(first), comparable(other), what);
+      if (method === 'GET') t.equal(first.atOnce, atOnce, what);
+      t.equal(other.atOnce, false, what);
+    }
+  }
+  for (const search of ['partNumber=1', 'response-content-type=text/html', 'attributes', 'acl', 'versionId=1']) {
+    t.equal((await counted(() => send('GET', `${path}?${search}`))).atOnce, false, search);
+  }
+  t.equal((await counted(() => send('GET', `${path}?x-id=GetObject`))).atOnce, true);
+  t.equal((await send('GET', path, { change: (sent) => void (sent.path += 'd') })).code, 'SignatureDoesNotMatch');
+  t.equal((await send('GET', path, { payload: '0'.repeat(64) })).code, 'XAmzContentSHA256Mismatch');
+});
+
+t.test('a link', async (t) => {
+  const { credentials, url, port, counted } = await start(t);
+  const link = (expires: number, nowMs = Date.now()): string => {
+    const endpoint = new URL(url);
+    const signed = presign({ ...credentials, method: 'GET', endpoint, bucket: Bucket, key: 'a/b c', expires, nowMs });
+    return signed.slice(url.length);
+  };
+  const get = (path: string) =>
+    sendRaw(port, { method: 'GET', path, headers: { host: `127.0.0.1:${port}` }, body: Buffer.alloc(0) });
+  await get(link(60));
+  t.match(await counted(() => get(link(60))), { atOnce: true, status: 200, text: 'hello world' });
+  t.match(await counted(() => get(link(60, Date.now() - 120_000))), { atOnce: false, code: 'ExpiredRequest' });
+  t.match(await counted(() => get(`${link(60)}&more=1`)), { atOnce: false, code: 'SignatureDoesNotMatch' });
+});
+
+t.test('what changes between two requests counts at the second', async (t) => {
+  const { ctx, send, counted, makeKey, client } = await start(t);
+  const path = '/pictures/a/b%20c';
+  const credentials = await makeKey({});
+  const get = () => counted(() => send('GET', path, { credentials }));
+  await get();
+  t.match(await get(), { atOnce: true, status: 200 });
+  await client.send(new PutObjectCommand({ Bucket, Key: 'a/b c', Body: 'anew' }));
+  t.match(await get(), { atOnce: true, text: 'anew' });
+  const place = { accountId: undefined as never, name: Bucket, jurisdiction: 'default' } as const;
+  const allowed = { methods: ['GET'], origins: ['https://a.test'] } as const;
+  await setRules(ctx, place, 'cors', [{ allowed }]);
+  t.match(await get(), { atOnce: false, status: 200, headers: { vary: /Origin/ } }, 'the bucket has rules');
+  await setRules(ctx, place, 'cors', []);
+  t.match(await get(), { atOnce: true });
+  await revokeKey(ctx, credentials.accessKeyId);
+  t.match(await get(), { atOnce: false, status: 403, code: 'InvalidAccessKeyId' });
+});
