@@ -4,7 +4,7 @@
  * processes may do this in one directory.
  */
 
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, link, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../base/clock.js';
@@ -21,6 +21,16 @@ const ORPHAN_AGE_MS = 3_600_000;
 export const BLOB_NAME = /^[0-9a-f]{32}$/;
 /** Directory of the bodies whose names begin with these two digits. */
 const SHARD = /^[0-9a-f]{2}$/;
+/** The file is gone, or the file system has no links for it, or no more of them. */
+const CANNOT_LINK: ReadonlySet<string> = new Set([
+  'ENOENT',
+  'EXDEV',
+  'EPERM',
+  'EMLINK',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+]);
 /** Octets read from a file in one step. */
 const READ_OCTETS = 1 << 18;
 
@@ -32,6 +42,9 @@ export interface BlobDraft {
   /** Removes the body, published or not. */
   discard(): Promise<void>;
 }
+
+/** A body that is complete, and not yet published. */
+export type FinishedDraft = Pick<BlobDraft, 'name' | 'publish' | 'discard'>;
 
 /** An open body. Octets from `first` to `last`, both included. */
 export interface BlobReader {
@@ -50,6 +63,11 @@ export interface Blobs {
   readonly removalDelayMs: number;
   /** `name`: that of a body that is elsewhere up to now. */
   draft(name?: string): Promise<BlobDraft>;
+  /**
+   * A draft that is a body which is there already, under another name and without reading it; undefined where only its octets make one.
+   * `clock`: that of this machine.
+   */
+  share(name: string, clock: Clock): Promise<FinishedDraft | undefined>;
   /** Octets of a body; undefined when it is gone. */
   sizeOf(name: string): Promise<number | undefined>;
   /** Undefined when the body is gone. */
@@ -86,6 +104,25 @@ export function createBlobsIn(root: string, random: Random): FileBlobs {
       makeDirectory(drafts);
       const file = await typed(open(path, 'wx', 0o600));
       return openDraft(name, path, placeOf(name), file);
+    },
+    async share(name, clock) {
+      const own = newBlobName(random);
+      const [source, place] = [placeOf(name), placeOf(own)];
+      makeDirectory(join(place, '..'));
+      try {
+        // The sweeper leaves young files alone. Links to a file have its age.
+        const now = clock.nowMs() / 1000;
+        await utimes(source, now, now);
+        await link(source, place);
+      } catch (error) {
+        if (CANNOT_LINK.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+        throw writeFailure(error);
+      }
+      return {
+        name: own,
+        publish: () => syncDirectory(join(place, '..')),
+        discard: () => rm(place, { force: true }),
+      };
     },
     pathOf: placeOf,
     sizeOf: async (name) => (await stat(placeOf(name)).catch(unlessMissing))?.size,

@@ -40,7 +40,7 @@ import {
   requireQuotas,
   requireSame,
 } from './publish.js';
-import { MOST_INLINE, type ReceivedBody, receiveBody } from './receive-body.js';
+import { MOST_INLINE, type ReceivedBody, receiveBody, shareBody } from './receive-body.js';
 import { UPLOAD_AGE } from './rules/lifecycle.js';
 import { isLocked, requireUnlocked } from './rules/locks.js';
 import { sweepByRules } from './rules/sweep.js';
@@ -106,7 +106,9 @@ async function putObject(
   requireUnlocked(local.store, findObject(local.store, bucket, key), local.clock.nowUs());
   const { mostInline, most } = local;
   const limit = Math.min(options.limit, most);
-  const received = await receiveBody(body, local.blobs, { ...options, limit, mostInline, disk: local.disk });
+  const received =
+    (await shareBody(local, options)) ??
+    (await receiveBody(body, local.blobs, { ...options, limit, mostInline, disk: local.disk }));
   try {
     await received.draft?.publish();
     return await publish(local, (discard) => storeObject(local, discard, { owner, key }, received, options));

@@ -63,6 +63,8 @@ export interface PutOptions {
    */
   readonly mayReplace?: ((existing: ObjectItem | undefined) => boolean) | undefined;
   readonly beforeWrite?: BeforeWrite | undefined;
+  /** An object whose body is that of the new one: it is shared with it where bodies are, if they can be, and not read then. */
+  readonly shares?: Pick<OpenObject, 'item' | 'bodyName'> | undefined;
   /** A checksum to be kept with the object; asked once the body has come. */
   readonly checksum?: (() => string | undefined) | undefined;
 }
@@ -74,6 +76,8 @@ export interface OpenObject {
   readonly item: ObjectItem;
   /** The whole body, if it is in memory. */
   readonly octets?: Uint8Array;
+  /** The name of the whole body where large ones are, if it is one of these. */
+  readonly bodyName?: string;
   /**
    * Octets from `first` to `last`, both included; the whole body when they are absent. May be called once; closes the
    * object.

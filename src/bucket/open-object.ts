@@ -45,6 +45,7 @@ export async function openBlob(row: ObjectRow, blob: BlobReader): Promise<OpenOb
     checkBody(source, { length: last - first + 1, md5: first === 0 && last === size - 1 ? md5 : undefined, name });
   return {
     item: objectItem(row),
+    bodyName: row.blob!,
     read: (first = 0, last = size - 1) => checked(blob.read(first, last), first, last),
     readPart: (first, last) => checked(blob.readPart(first, last), first, last),
     close: blob.close,

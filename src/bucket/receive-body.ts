@@ -1,9 +1,10 @@
 /** Receives the body of an upload: small ones in memory, large ones as a file, with the requested checksums. */
 import { createHash } from 'node:crypto';
+import type { Clock } from '../base/clock.js';
 import { AppError } from '../base/errors.js';
 import { reservedFailure } from '../control/kernel/errors.js';
 import type { DiskRoom } from '../store/disk-room.js';
-import type { BlobDraft, Blobs } from './blobs.js';
+import type { BlobDraft, Blobs, FinishedDraft } from './blobs.js';
 import { objectFailure } from './errors.js';
 import type { PutOptions } from './object-store.js';
 
@@ -16,7 +17,18 @@ export interface ReceivedBody {
   /** The whole body if it is small. */
   readonly inline: Buffer | undefined;
   /** Otherwise what contains it, not yet durable. */
-  readonly draft: BlobDraft | undefined;
+  readonly draft: FinishedDraft | undefined;
+}
+
+/** The same for a body that is there already; undefined when it is to be received. */
+export async function shareBody(
+  { blobs, clock }: { readonly blobs: Blobs; readonly clock: Clock },
+  { shares }: Pick<PutOptions, 'shares'>,
+): Promise<ReceivedBody | undefined> {
+  if (shares?.bodyName === undefined) return undefined;
+  const draft = await blobs.share(shares.bodyName, clock);
+  const { size, etag } = shares.item;
+  return draft && { size, md5: Buffer.from(etag, 'hex'), inline: undefined, draft };
 }
 
 /** Receives a body in chunks; an error leaves nothing behind. */

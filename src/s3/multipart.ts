@@ -12,7 +12,7 @@ import { initiatorOf, ownerOf, printTime, readMaximum } from './lists.js';
 import { printStorageClass, readCustomMetadata, readHttpMetadata, readStorageClass } from './metadata.js';
 import { fieldOf, type S3Request, sendEmpty, sendXml } from './request.js';
 import { encodeStrictly, parameterOf } from './target.js';
-import { bucketForUpload, conditionsOf, encryptionFields, openSource, resultOfCopy } from './write-object.js';
+import { bucketForUpload, conditionsOf, encryptionFields, octetsOf, openSource, resultOfCopy } from './write-object.js';
 import { documentOf, element, parent, readXml, textOf } from './xml.js';
 
 /** Octets. */
@@ -80,10 +80,16 @@ export async function copyPart(request: S3Request, name: string, key: string): P
     const { first, last } = readCopyRange(fieldOf(headers, 'x-amz-copy-source-range'), found.item.size);
     const size = last - first + 1;
     if (size > options.limit) throw new S3Error('EntityTooLarge');
-    const part = await options.objects.uploads.putPart(placeOf(request, bucket, key), number, found.read(first, last), {
-      ...{ limit: size, size },
-      beforeWrite: caller.stillMay,
-    });
+    const part = await options.objects.uploads.putPart(
+      placeOf(request, bucket, key),
+      number,
+      octetsOf(found, first, last),
+      {
+        ...{ limit: size, size },
+        shares: size === found.item.size ? found : undefined,
+        beforeWrite: caller.stillMay,
+      },
+    );
     sendXml(request, documentOf('CopyPartResult', ...resultOfCopy(part)));
   } finally {
     await found.close();

@@ -88,11 +88,12 @@ export async function copyObject(request: S3Request, name: string, key: string):
   try {
     const { item } = found;
     if (item.size > Math.min(LARGEST_COPY, options.limit)) throw new S3Error('EntityTooLarge');
-    const made = await options.objects.put(bucket.seq, key, found.read(), {
+    const made = await options.objects.put(bucket.seq, key, octetsOf(found), {
       ...metadataOfCopy(directive, item, headers),
       storageClass,
       limit: item.size,
       size: item.size,
+      shares: found,
       mayReplace: (existing) => judgeWrite(conditionsOf(headers, 'cf-copy-destination-'), existing),
       beforeWrite: caller.stillMay,
     });
@@ -113,6 +114,11 @@ export async function openSource({ options, headers, caller, raw }: S3Request): 
   if (judgeRead(conditionsOf(headers, 'x-amz-copy-source-'), found.item) === 'proceed') return found;
   await found.close();
   throw new S3Error('PreconditionFailed');
+}
+
+/** Nothing is read before it is asked for: a shared body never is. */
+export async function* octetsOf(found: OpenObject, first?: number, last?: number): AsyncGenerator<Uint8Array> {
+  yield* found.read(first, last);
 }
 
 export function resultOfCopy({ uploadedAt, etag }: Pick<ObjectItem, 'uploadedAt' | 'etag'>): string[] {

@@ -11,6 +11,8 @@ export function combineBlobs(files: FileBlobs, shared: Blobs): Blobs {
   return {
     removalDelayMs: shared.removalDelayMs,
     draft: shared.draft,
+    // A file of this machine is brought to where the others are.
+    share: async (name, clock) => ((await files.sizeOf(name)) === undefined ? shared.share(name, clock) : undefined),
     sizeOf: async (name) => (await files.sizeOf(name)) ?? shared.sizeOf(name),
     open: async (name) => (await files.open(name)) ?? shared.open(name),
     async remove(name) {

@@ -7,6 +7,7 @@ import {
   AbortMultipartUploadCommand,
   type CompletedPart,
   CompleteMultipartUploadCommand,
+  CopyObjectCommand,
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
@@ -23,7 +24,7 @@ import { sleep } from '../../base/clock.js';
 import { messageOf, UserError } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { Random } from '../../base/random.js';
-import { BLOB_NAME, type BlobDraft, type BlobReader, type Blobs, newBlobName } from '../blobs.js';
+import { BLOB_NAME, type BlobDraft, type BlobReader, type Blobs, type FinishedDraft, newBlobName } from '../blobs.js';
 import { parseS3Address, type S3Address } from './address.js';
 import {
   createS3Client,
@@ -44,6 +45,8 @@ export interface S3Options {
 
 /** A part of an upload; all but the last have this size, and a smaller body is one request. */
 const PART_OCTETS = 8 << 20;
+/** Octets: S3 copies no more in one request. */
+const MOST_COPIED = 5 * 1024 ** 3;
 /** Younger ones may belong to an upload of another node: Amazon dates an object by the begin of its upload. */
 const ORPHAN_AGE_MS = 86_400_000;
 /** A replaced body may be being read on another node. */
@@ -69,6 +72,7 @@ export function createS3Blobs(options: S3Options): Blobs {
   return {
     removalDelayMs: REMOVAL_DELAY_MS,
     draft: async (name = newBlobName(s3.random)) => createDraft(s3, name),
+    share: (name) => guarded(s3, 'copying a body', () => shareBody(s3, name)),
     sizeOf: (name) => guarded(s3, 'looking for a body', () => sizeOf(s3, name)),
     async open(name) {
       const size = await guarded(s3, 'opening a body', () => sizeOf(s3, name));
@@ -173,6 +177,28 @@ function createDraft(s3: S3, name: string): BlobDraft {
       await client.send(new DeleteObjectCommand(place)).catch(() => {});
     },
   };
+}
+
+/** S3 copies it, whatever that is there. Undefined when it cannot. */
+async function shareBody(s3: S3, name: string): Promise<FinishedDraft | undefined> {
+  const { client, at, keyOf } = s3;
+  const own = newBlobName(s3.random);
+  const place = { Bucket: at.bucket, Key: keyOf(own) };
+  const discard = async (): Promise<void> => {
+    await client.send(new DeleteObjectCommand(place)).catch(() => {});
+  };
+  const size = await sizeOf(s3, name);
+  if (size === undefined || size > MOST_COPIED) return undefined;
+  try {
+    await client.send(new CopyObjectCommand({ ...place, CopySource: `${at.bucket}/${keyOf(name)}` }));
+  } catch (error) {
+    if (isUnknownRequest(error)) return undefined;
+    await discard();
+    throw error;
+  }
+  if ((await sizeOf(s3, own)) === size) return { name: own, publish: async () => {}, discard };
+  await discard();
+  return undefined;
 }
 
 /** The answer to a completion may be lost, and the next attempt be refused since the upload does not exist any more. */

@@ -21,7 +21,6 @@ import {
   setUploadCompleted,
   type UploadRow,
 } from '../../store/objects/uploads.js';
-import type { BlobDraft } from '../blobs.js';
 import { objectFailure } from '../errors.js';
 import { objectItem } from '../item.js';
 import { type BeforeWrite, isObjectKey, type ObjectItem } from '../object-store.js';
@@ -35,7 +34,7 @@ import {
   requireQuotas,
   requireSame,
 } from '../publish.js';
-import { receiveBody } from '../receive-body.js';
+import { receiveBody, shareBody } from '../receive-body.js';
 import { requireUnlocked } from '../rules/locks.js';
 import {
   type CompleteOptions,
@@ -154,8 +153,10 @@ async function putPart(
   const owner = requireOwner(store, place.bucket);
   requireOpen(store, place);
   // Never in a row: an object is a list of files.
-  const received = await receiveBody(body, blobs, { ...options, httpMetadata: {}, mostInline: -1, disk });
-  let draft: BlobDraft | undefined = received.draft;
+  const received =
+    (await shareBody(local, options)) ??
+    (await receiveBody(body, blobs, { ...options, httpMetadata: {}, mostInline: -1, disk }));
+  let { draft } = received;
   try {
     draft ??= await blobs.draft();
     await draft.publish();

@@ -26,7 +26,7 @@ export interface PartItem {
 
 export type UploadOptions = Pick<PutOptions, 'httpMetadata' | 'customMetadata' | 'storageClass' | 'beforeWrite'>;
 
-export type PartOptions = Pick<PutOptions, 'limit' | 'size' | 'md5' | 'beforeWrite' | 'checksum'>;
+export type PartOptions = Pick<PutOptions, 'limit' | 'size' | 'md5' | 'beforeWrite' | 'checksum' | 'shares'>;
 
 /** A part as the client names it when it completes an upload. */
 export interface NamedPart {
