@@ -133,7 +133,8 @@ export async function startS3World(t: Test, options: Partial<DoorOptions> = {}):
   };
 }
 
-async function sendSigned(
+/** Sends a request that a library signs that is not ours. */
+export async function sendSigned(
   port: number,
   own: Credentials,
   method: string,
