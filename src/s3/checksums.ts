@@ -1,7 +1,8 @@
 /** Checksums of S3 clients: `x-amz-checksum-…` as a header or behind the body. */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { Crc64Nvme, crc32c } from './crc.js';
+import type { PartChecksum } from '../bucket/uploads/uploads.js';
+import { Crc64Nvme, crc32c, joinCrc64Nvme } from './crc.js';
 import { S3Error } from './errors.js';
 import type { Fields } from './request.js';
 
@@ -146,13 +147,35 @@ export function checksumFields(text: string | undefined): Record<string, string>
   return { [fieldOf(checksum.name)]: checksum.value, 'x-amz-checksum-type': type };
 }
 
-/** That of an object in parts: the checksum of the checksums of its parts. Undefined where they have different ones, or none. */
-export function composeChecksums(texts: readonly (string | undefined)[]): string | undefined {
-  const parts = texts.map(checksumOf);
-  const name = parts[0]?.name;
-  // CRC-64/NVME is that of the whole octets, which nobody has read together.
-  if (name === undefined || name === 'crc64nvme' || parts.some((part) => part?.name !== name)) return undefined;
+/**
+ * That of an object in parts: the checksum of the checksums of its parts, but CRC-64/NVME that of its octets. Undefined where parts
+ * have different ones, or none.
+ */
+export function composeChecksums(parts: readonly PartChecksum[]): string | undefined {
+  const checksums = parts.map(({ checksum }) => checksumOf(checksum));
+  const name = checksums[0]?.name;
+  if (name === undefined || checksums.some((checksum) => checksum?.name !== name)) return undefined;
+  const values = checksums.map((checksum) => Buffer.from(checksum!.value, 'base64'));
+  if (name === 'crc64nvme') {
+    const joined = joinCrc64Nvme(values.map((crc, i) => ({ crc, octets: parts[i]!.size })));
+    return `${name} ${joined.toString('base64')}`;
+  }
   const running = startChecksum(name);
-  for (const part of parts) running.update(Buffer.from(part!.value, 'base64'));
+  for (const value of values) running.update(value);
   return `${name} ${running.digest().toString('base64')}-${parts.length}`;
+}
+
+/** Throws 400 BadDigest when a client says another checksum of an object in parts than it has. */
+export function requireComposed(headers: Fields, composed: string | undefined): void {
+  const checksum = checksumOf(composed);
+  const given = checksum && headers[fieldOf(checksum.name)];
+  // The number of parts may be left out.
+  if (given === undefined || given === checksum!.value || given === checksum!.value.split('-', 1)[0]) return;
+  throw new S3Error('BadDigest');
+}
+
+/** The fields of a request without those that say the checksum of an object instead of the body. */
+export function withoutChecksums(headers: Fields): Fields {
+  const names = new Set<string>([...CHECKSUMS.map(fieldOf), 'x-amz-checksum-type', 'x-amz-sdk-checksum-algorithm']);
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name)));
 }

@@ -114,3 +114,42 @@ export class Crc64Nvme {
     return octets;
   }
 }
+
+/** The highest bit is the coefficient of x⁰: the polynomial is reflected. */
+const ONE = 1n << 63n;
+const POLYNOMIAL = (BigInt(CRC64_NVME[0]) << 32n) | BigInt(CRC64_NVME[1]);
+
+/** A product of polynomials, modulo that of CRC-64/NVME. */
+function multiply(a: bigint, b: bigint): bigint {
+  let [product, shifted] = [0n, b];
+  for (let bit = ONE; bit > 0n; bit >>= 1n) {
+    if (a & bit) product ^= shifted;
+    shifted = shifted & 1n ? (shifted >> 1n) ^ POLYNOMIAL : shifted >> 1n;
+  }
+  return product;
+}
+
+/** x to the power of eight times a number. */
+function powerOf(octets: number): bigint {
+  let [power, square] = [ONE, 1n << 55n];
+  for (let left = octets; left > 0; left = Math.floor(left / 2)) {
+    if (left % 2 === 1) power = multiply(power, square);
+    square = multiply(square, square);
+  }
+  return power;
+}
+
+/** The check of octets behind others, from the checks of pieces with their lengths, which nobody has to read again. */
+export function joinCrc64Nvme(pieces: readonly { readonly crc: Buffer; readonly octets: number }[]): Buffer {
+  // Most parts of an upload have the same length.
+  const powers = new Map<number, bigint>();
+  let crc = 0n;
+  for (const { crc: own, octets } of pieces) {
+    let power = powers.get(octets);
+    if (power === undefined) powers.set(octets, (power = powerOf(octets)));
+    crc = multiply(crc, power) ^ own.readBigUInt64BE();
+  }
+  const joined = Buffer.alloc(8);
+  joined.writeBigUInt64BE(crc);
+  return joined;
+}

@@ -1,12 +1,20 @@
 /** Uploads in parts: the operations on uploads themselves. */
 import { objectFailure } from '../bucket/errors.js';
-import { MOST_PARTS, type NamedPart, type UploadPlace } from '../bucket/uploads/uploads.js';
+import { MOST_PARTS, type NamedPart, type UploadItem, type UploadPlace } from '../bucket/uploads/uploads.js';
 import { judgeWrite } from '../http/conditions.js';
 import type { BucketRow } from '../store/objects/buckets.js';
 import { openBody, readDocument, readNothing } from './body.js';
 import { noteExpiry } from './bucket-lifecycle.js';
 import { requireBucketNamed } from './caller.js';
-import { checksumFields, checksumOf, checksumText, composeChecksums, readContentMd5 } from './checksums.js';
+import {
+  checksumFields,
+  checksumOf,
+  checksumText,
+  composeChecksums,
+  readContentMd5,
+  requireComposed,
+  withoutChecksums,
+} from './checksums.js';
 import { S3Error } from './errors.js';
 import { initiatorOf, ownerOf, printTime, readMaximum } from './lists.js';
 import { printStorageClass, readCustomMetadata, readHttpMetadata, readStorageClass } from './metadata.js';
@@ -108,13 +116,19 @@ function readCopyRange(field: string | undefined, size: number): { readonly firs
 
 export async function completeUpload(request: S3Request, bucket: BucketRow, key: string): Promise<void> {
   const { options, headers, caller } = request;
-  const root = readXml(await readDocument(request, LONGEST_COMPLETION), 'CompleteMultipartUpload');
+  // Checksums are those of the object here.
+  const asDocument = { ...request, headers: withoutChecksums(headers) };
+  const root = readXml(await readDocument(asDocument, LONGEST_COMPLETION), 'CompleteMultipartUpload');
   const named = readParts(root);
   const item = await options.objects.uploads.complete(placeOf(request, bucket, key), named, {
     limit: LARGEST_OBJECT,
     mayReplace: (existing) => judgeWrite(conditionsOf(headers), existing),
     beforeWrite: caller.stillMay,
-    compose: composeChecksums,
+    compose(parts) {
+      const composed = composeChecksums(parts);
+      requireComposed(headers, composed);
+      return composed;
+    },
   });
   const checksum = checksumOf(item.checksum);
   const document = documentOf(
@@ -124,7 +138,7 @@ export async function completeUpload(request: S3Request, bucket: BucketRow, key:
     element('Key', key),
     element('ETag', `"${item.etag}"`),
     checksum ? element(`Checksum${checksum.name.toUpperCase()}`, checksum.value) : '',
-    checksum ? element('ChecksumType', 'COMPOSITE') : '',
+    checksum ? element('ChecksumType', checksumFields(item.checksum)['x-amz-checksum-type']) : '',
   );
   noteExpiry(request, bucket.seq, item);
   sendXml(request, document, encryptionFields(headers));
@@ -192,38 +206,66 @@ export async function listUploads(request: S3Request, bucket: BucketRow): Promis
   const { target, options } = request;
   const named = (name: string): string => parameterOf(target.query, name) ?? '';
   const [prefix, keyMarker, idMarker] = [named('prefix'), named('key-marker'), named('upload-id-marker')];
-  if (named('delimiter') !== '') throw new S3Error('NotImplemented', 'Groups of uploads are not implemented.');
+  const delimiter = named('delimiter');
   const most = readMaximum(target.query, 'max-uploads');
   const isEncoded = named('encoding-type') === 'url';
   const show = (text: string): string => (isEncoded ? encodeStrictly(text).replaceAll('%2F', '/') : text);
   // A bucket has no more than 1000 that are open.
   const all = options.objects.uploads.list(bucket.seq, keyMarker, idMarker === '' ? undefined : idMarker, 1001);
-  const fitting = all.filter(({ key }) => key.startsWith(prefix));
+  const fitting = groupUploads(all, { prefix, delimiter, after: keyMarker });
   const page = fitting.slice(0, most);
+  const last = page.at(-1);
   const document = documentOf(
     'ListMultipartUploadsResult',
     element('Bucket', bucket.name),
     element('KeyMarker', show(keyMarker)),
     element('UploadIdMarker', idMarker),
-    element('NextKeyMarker', show(page.at(-1)?.key ?? '')),
-    element('NextUploadIdMarker', page.at(-1)?.id ?? ''),
+    element('NextKeyMarker', show(typeof last === 'string' ? last : (last?.key ?? ''))),
+    element('NextUploadIdMarker', typeof last === 'string' ? '' : (last?.id ?? '')),
     element('Prefix', prefix === '' ? undefined : show(prefix)),
+    element('Delimiter', delimiter === '' ? undefined : show(delimiter)),
     element('MaxUploads', most),
     element('EncodingType', isEncoded ? 'url' : undefined),
     element('IsTruncated', most > 0 && fitting.length > most),
-    ...page.map(({ key, id, storageClass, startedAt }) =>
-      parent(
-        'Upload',
-        element('Key', show(key)),
-        element('UploadId', id),
-        initiatorOf(request),
-        ownerOf(request),
-        element('StorageClass', printStorageClass(storageClass)),
-        element('Initiated', printTime(startedAt)),
+    ...page
+      .filter((entry) => typeof entry !== 'string')
+      .map(({ key, id, storageClass, startedAt }) =>
+        parent(
+          'Upload',
+          element('Key', show(key)),
+          element('UploadId', id),
+          initiatorOf(request),
+          ownerOf(request),
+          element('StorageClass', printStorageClass(storageClass)),
+          element('Initiated', printTime(startedAt)),
+        ),
       ),
-    ),
+    ...page
+      .filter((entry) => typeof entry === 'string')
+      .map((group) => parent('CommonPrefixes', element('Prefix', show(group)))),
   );
   sendXml(request, document);
+}
+
+interface Grouping {
+  readonly prefix: string;
+  readonly delimiter: string;
+  /** The key marker: a group that it is, or is in, was shown before. */
+  readonly after: string;
+}
+
+/** Uploads in their order, and one text for those whose keys have the same part up to a delimiter. */
+function groupUploads(uploads: readonly UploadItem[], { prefix, delimiter, after }: Grouping): (UploadItem | string)[] {
+  const entries: (UploadItem | string)[] = [];
+  for (const upload of uploads) {
+    const { key } = upload;
+    if (!key.startsWith(prefix)) continue;
+    const at = delimiter === '' ? -1 : key.indexOf(delimiter, prefix.length);
+    const group = at < 0 ? undefined : key.slice(0, at + delimiter.length);
+    if (group === undefined) entries.push(upload);
+    else if (!after.startsWith(group) && entries.at(-1) !== group) entries.push(group);
+  }
+  return entries;
 }
 
 /** The part of an object that a request names; undefined when it names none. Throws when there is no such part. */

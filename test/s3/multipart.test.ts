@@ -25,6 +25,7 @@ import { compareBodies, verifyBodies } from '../../src/bucket/bodies/compare.js'
 import { verifyShare } from '../../src/bucket/bodies/verify-round.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { editQuotas } from '../../src/control/access/quotas.js';
+import { Crc64Nvme } from '../../src/s3/crc.js';
 import { openStore } from '../../src/store/driver.js';
 import { findBucketByName } from '../../src/store/objects/buckets.js';
 import { startS3World } from '../support/s3-door.js';
@@ -252,4 +253,67 @@ t.test('parts count against the quota of the account', async (t) => {
   t.equal(await codeOf(put(client, UploadId, 2, Buffer.from('123'))), 'QuotaExceeded');
   t.equal(await codeOf(put(client, UploadId, 1, Buffer.from('1234567890'))), 'done', 'in place of the other');
   t.equal(await codeOf(put(client, UploadId, 1, Buffer.from('12345678901'))), 'QuotaExceeded');
+});
+
+t.test('the CRC-64/NVME of an object in parts is that of its octets', async (t) => {
+  const { send, client } = await startS3World(t);
+  const checksum = (octets: Buffer): string => {
+    const running = new Crc64Nvme();
+    running.update(octets);
+    return running.digest().toString('base64');
+  };
+  const pieces = [PARTS[0]!, Buffer.from('the last one')];
+  const whole = checksum(Buffer.concat(pieces));
+  const complete = async (given?: string) => {
+    const UploadId = await begin(client);
+    const parts: string[] = [];
+    for (const [i, body] of pieces.entries()) {
+      const headers = { 'x-amz-checksum-crc64nvme': checksum(body) };
+      const path = `/pictures/${Key}?partNumber=${i + 1}&uploadId=${UploadId}`;
+      const { status, headers: fields } = await send('PUT', path, { headers, body });
+      t.equal(status, 200);
+      parts.push(`<Part><PartNumber>${i + 1}</PartNumber><ETag>${fields.etag}</ETag></Part>`);
+    }
+    const headers: Record<string, string> = given === undefined ? {} : { 'x-amz-checksum-crc64nvme': given };
+    const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`;
+    return send('POST', `/pictures/${Key}?uploadId=${UploadId}`, { headers, body });
+  };
+  t.match(await complete(checksum(pieces[0]!)), { status: 400, code: 'BadDigest' });
+  t.equal(await codeOf(client.send(new HeadObjectCommand({ Bucket, Key }))), 'NotFound', 'nothing was published');
+  const done = await complete(whole);
+  t.match(done.text, `<ChecksumCRC64NVME>${whole}</ChecksumCRC64NVME><ChecksumType>FULL_OBJECT</ChecksumType>`);
+  const { headers } = await send('HEAD', `/pictures/${Key}`, { headers: { 'x-amz-checksum-mode': 'ENABLED' } });
+  t.match(headers, { 'x-amz-checksum-crc64nvme': whole, 'x-amz-checksum-type': 'FULL_OBJECT' });
+});
+
+t.test('uploads in groups', async (t) => {
+  const { client } = await startS3World(t);
+  for (const key of ['a', 'b/1', 'b/2', 'b/c/3', 'd', 'd', 'e/4']) await begin(client, key);
+  const list = async (more: object) => {
+    const page = await client.send(new ListMultipartUploadsCommand({ Bucket, ...more }));
+    return [
+      page.Uploads?.map((upload) => upload.Key),
+      page.CommonPrefixes?.map((group) => group.Prefix),
+      page,
+    ] as const;
+  };
+  const [keys, groups] = await list({ Delimiter: '/' });
+  t.strictSame(
+    [keys, groups],
+    [
+      ['a', 'd', 'd'],
+      ['b/', 'e/'],
+    ],
+  );
+  const [inner, innerGroups] = await list({ Delimiter: '/', Prefix: 'b/' });
+  t.strictSame([inner, innerGroups], [['b/1', 'b/2'], ['b/c/']]);
+  const shown: unknown[] = [];
+  let marker: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } = {};
+  for (let pages = 0; pages < 9; pages++) {
+    const [some, someGroups, page] = await list({ Delimiter: '/', MaxUploads: 1, ...marker });
+    shown.push(...(some ?? []), ...(someGroups ?? []));
+    if (!page.IsTruncated) break;
+    marker = { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker || undefined };
+  }
+  t.strictSame(shown, ['a', 'b/', 'd', 'd', 'e/'], 'one at a time');
 });

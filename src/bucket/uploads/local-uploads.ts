@@ -213,7 +213,7 @@ async function complete(
       ...{ storage_class, http_metadata, custom_metadata, metadata_size },
       md5: parts.reduce((hash, { md5 }) => hash.update(md5), createHash('md5')).digest(),
       ...{ upload: upload.seq, parts: parts.length },
-      checksum: options.compose(parts.map(({ checksum }) => checksum ?? undefined)) ?? null,
+      checksum: options.compose(parts.map(partItem)) ?? null,
     };
     return objectItem({ ...row, seq: insertObject(store, row, undefined) });
   });

@@ -35,9 +35,12 @@ export interface NamedPart {
   readonly etag: string;
 }
 
+/** What the checksum of an object is made of. */
+export type PartChecksum = Pick<PartItem, 'size' | 'checksum'>;
+
 export interface CompleteOptions extends Pick<PutOptions, 'mayReplace' | 'beforeWrite' | 'limit'> {
   /** Makes the checksum of the object from those of its parts. */
-  readonly compose: (checksums: readonly (string | undefined)[]) => string | undefined;
+  readonly compose: (parts: readonly PartChecksum[]) => string | undefined;
 }
 
 /** Where an upload is looked for. */
