@@ -6,8 +6,8 @@ import { ZONE } from '../workload.js';
 import type { Nginx } from './nginx.js';
 
 export const SECRET = 'bench-secret';
-export const BUCKET = 'bench';
-export const CUSTOM_DOMAIN = `objects.${ZONE}`;
+const BUCKET = 'bench';
+const CUSTOM_DOMAIN = `objects.${ZONE}`;
 
 export interface Door {
   readonly name: string;
