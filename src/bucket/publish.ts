@@ -15,6 +15,7 @@ import { objectFailure } from './errors.js';
 import type { ObjectItem, PutOptions } from './object-store.js';
 import type { OpenBodies } from './open-bodies.js';
 import { requireUnlocked } from './rules/locks.js';
+import { writeTogether } from './shared-writes.js';
 import type { HeldObjects } from './small/held-objects.js';
 
 export interface LocalStoreOptions {
@@ -76,7 +77,7 @@ export interface Discard {
 export async function publish<T>(local: LocalStore, work: (discard: Discard) => T): Promise<T> {
   const { store, removed } = local;
   const forgotten = [...removed].slice(0, GARBAGE_BATCH);
-  const { value, garbage } = await store.write(() => {
+  const { value, garbage } = await writeTogether(store, () => {
     const garbage: string[] = [];
     const value = work({
       object(row) {

@@ -53,8 +53,6 @@ const SILENT: Readonly<Record<string, string>> = {
   'POST /user/passkeys/options': 'the same',
   'PATCH /user/passkeys/{passkey_id}': 'the same',
   'DELETE /user/passkeys/{passkey_id}': 'the same',
-  'POST /accounts/{account_id}/r2/temp-access-credentials':
-    'they are derived from the token of the request; nothing is stored',
   'PUT /zones/{zone_id}/custom_ns': 'there is none, it is refused or changes nothing',
   'POST /zones/{zone_id}/subscription': 'the same',
   'PUT /zones/{zone_id}/subscription': 'the same',
@@ -441,7 +439,17 @@ t.test('a walk through all requests that change something', async (t) => {
   const cors = { rules: [{ allowed: { origins: ['https://a.test'], methods: ['GET'] } }] };
   await does(`PUT ${buckets}/{bucket_name}/cors`, b, cors, [['bucket_cors.put', 'assets']]);
   await does(`DELETE ${buckets}/{bucket_name}/cors`, b, undefined, [['bucket_cors.delete', 'assets']]);
-  await does(`POST ${buckets}/{bucket_name}/keys`, b, { read_only: true }, [['key.create', 'S3: assets']]);
+  const bucketKey = await does(`POST ${buckets}/{bucket_name}/keys`, b, { read_only: true }, [
+    ['key.create', 'S3: assets'],
+  ]);
+  const wish = { bucket: 'assets', parentAccessKeyId: bucketKey.access_key_id, permission: 'object-read-only' };
+  const derived = await does(
+    'POST /accounts/{account_id}/r2/temp-access-credentials',
+    {},
+    { ...wish, ttlSeconds: 60, prefixes: ['a/'] },
+    [['key.derive', 'S3: assets']],
+  );
+  secrets.push(derived.secretAccessKey, derived.sessionToken);
   const lock = { rules: [{ id: 'l', enabled: true, condition: { type: 'Indefinite' } }] };
   await does(`PUT ${buckets}/{bucket_name}/lock`, b, lock, [['bucket_lock.put', 'assets']]);
   const condition = { type: 'Age', maxAge: 60 };

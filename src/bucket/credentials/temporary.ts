@@ -2,8 +2,9 @@
 import { toHex } from '../../base/bytes.js';
 import { keyItem, refuseLimited } from '../../control/access/keys.js';
 import { requireNoMore } from '../../control/access/policy.js';
-import { parseId } from '../../control/guard/access.js';
+import { parseId, permitted } from '../../control/guard/access.js';
 import { accountFailure } from '../../control/guard/account-failures.js';
+import { commit } from '../../control/kernel/commit.js';
 import type { Context } from '../../control/kernel/context.js';
 import { findKeyById, type KeyRow } from '../../store/access/keys.js';
 import { findUser } from '../../store/access/users.js';
@@ -30,13 +31,19 @@ export async function createTemporaryCredentials(
 ): Promise<TemporaryCredentials> {
   const account = toHex(requireBucketAccount(ctx, accountId).id);
   const row = requireParent(ctx, parent);
-  // This comes before the bucket is looked up, so that a token without rights in buckets cannot learn their names.
+  // This and the permission come before the bucket is looked up, so that a token without rights in it cannot learn its name.
   if (row.s3_secret === null || !ctx.secretAccessKeys) {
     throw accountFailure('badInput', { reason: 'The parent has no secret access key. Roll the token to give it one.' });
   }
-  requireBucket(ctx, accountId, limits.bucket, 'default');
+  permitted(ctx.actor, 'objects', 'read', { account, bucket: `default_${limits.bucket}` });
+  const bucket = requireBucket(ctx, accountId, limits.bucket, 'default');
   const issuedAt = Math.floor(ctx.clock.nowMs() / 1000);
   const claims = { ...limits, account, parent, audience, issuedAt, expiresAt: issuedAt + ttlSeconds };
+  // Nothing is stored but that it was done, so one that may only read may do it.
+  await commit({ ...ctx, actor: { ...ctx.actor, readOnly: false } }, (draft) => {
+    const after = { ...limits, ttlSeconds, expiresAt: claims.expiresAt };
+    draft.event({ kind: 'key.derive', id: row.id, name: row.name, account: bucket.account, after });
+  });
   return { accessKeyId: parent, ...makeSessionToken(claims, ctx.secretAccessKeys.open(row.id, row.s3_secret)) };
 }
 

@@ -8,7 +8,7 @@ export const EVENT_KINDS = [
   ...(['member.invite', 'member.add', 'member.accept', 'member.reject', 'member.edit', 'member.remove'] as const),
   ...(['resource_group.create', 'resource_group.edit', 'resource_group.delete'] as const),
   ...(['user_group.create', 'user_group.edit', 'user_group.delete'] as const),
-  ...(['key.create', 'key.edit', 'key.roll', 'key.revoke', 'sign_in.refuse'] as const),
+  ...(['key.create', 'key.edit', 'key.roll', 'key.revoke', 'key.derive', 'sign_in.refuse'] as const),
   ...(['session.create', 'session.confirm', 'session.delete', 'login_link.create', 'user_link.create'] as const),
   ...(['passkey.edit', 'passkey.delete', 'passkey.clone', 'recovery_codes.create', 'recovery_code.use'] as const),
   ...(['oidc_provider.create', 'oidc_provider.edit', 'oidc_provider.delete', 'sso.link', 'sso.logout'] as const),
