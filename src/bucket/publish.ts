@@ -15,7 +15,7 @@ import { objectFailure } from './errors.js';
 import type { ObjectItem, PutOptions } from './object-store.js';
 import type { OpenBodies } from './open-bodies.js';
 import { requireUnlocked } from './rules/locks.js';
-import { writeTogether } from './shared-writes.js';
+import { writeTogether } from './small/shared-writes.js';
 import type { HeldObjects } from './small/held-objects.js';
 
 export interface LocalStoreOptions {

@@ -2,7 +2,7 @@
  * Writes of objects that are requested while others are written share the next transaction: syncing the disk takes most of the time,
  * and then happens once for all of them. Each can be refused by itself.
  */
-import { perStore, type Store, StoreFull } from '../store/driver.js';
+import { perStore, type Store, StoreFull } from '../../store/driver.js';
 
 interface Job {
   readonly work: () => unknown;

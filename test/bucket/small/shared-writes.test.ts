@@ -1,17 +1,17 @@
 /** Writes of objects that are requested at once: one transaction, and each refused by itself. */
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
-import { silentLogger } from '../../src/base/log.js';
-import { systemRandom } from '../../src/base/random.js';
-import { createLocalStore } from '../../src/bucket/local-store.js';
-import { writeTogether } from '../../src/bucket/shared-writes.js';
-import { insertAccount } from '../../src/store/access/accounts.js';
-import { openStore, type Store, StoreFull } from '../../src/store/driver.js';
-import { findMeta, putMeta } from '../../src/store/meta.js';
-import { migrate } from '../../src/store/migrate.js';
-import { insertBucket } from '../../src/store/objects/buckets.js';
-import { seededRandom } from '../support/seeded-random.js';
-import { TestClock } from '../support/test-clock.js';
+import { silentLogger } from '../../../src/base/log.js';
+import { systemRandom } from '../../../src/base/random.js';
+import { createLocalStore } from '../../../src/bucket/local-store.js';
+import { writeTogether } from '../../../src/bucket/small/shared-writes.js';
+import { insertAccount } from '../../../src/store/access/accounts.js';
+import { openStore, type Store, StoreFull } from '../../../src/store/driver.js';
+import { findMeta, putMeta } from '../../../src/store/meta.js';
+import { migrate } from '../../../src/store/migrate.js';
+import { insertBucket } from '../../../src/store/objects/buckets.js';
+import { seededRandom } from '../../support/seeded-random.js';
+import { TestClock } from '../../support/test-clock.js';
 
 function open(t: Test): { readonly store: Store; readonly commits: () => number } {
   let commits = 0;
