@@ -15,8 +15,8 @@ import { objectFailure } from './errors.js';
 import type { ObjectItem, PutOptions } from './object-store.js';
 import type { OpenBodies } from './open-bodies.js';
 import { requireUnlocked } from './rules/locks.js';
-import { writeTogether } from './small/shared-writes.js';
 import type { HeldObjects } from './small/held-objects.js';
+import { writeTogether } from './small/shared-writes.js';
 
 export interface LocalStoreOptions {
   readonly store: Store;

@@ -2,9 +2,11 @@
 import { createHash, createHmac } from 'node:crypto';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import t from 'tap';
+import { createBucket } from '../../src/bucket/buckets.js';
 import { createTemporaryCredentials } from '../../src/bucket/credentials/temporary.js';
 import { authenticateAccessKey, findAccessKey } from '../../src/control/access/authentication.js';
 import { revokeKey } from '../../src/control/access/keys.js';
+import { PERMISSION_GROUPS } from '../../src/control/guard/permissions.js';
 import { startS3World } from '../support/s3-door.js';
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -101,6 +103,22 @@ t.test('what temporary credentials may do', async (t) => {
   const less = { ...ctx, actor: reading.actor };
   t.equal(await create({}, less), 'accounts.outOfScope', 'a parent that may do more than the actor');
   t.match(await create({ parentAccessKeyId: few.accessKeyId }, less), { accessKeyId: few.accessKeyId });
+  const item = PERMISSION_GROUPS.find(({ name }) => name === 'Workers R2 Storage Bucket Item Read')!;
+  const resources = { [`com.cloudflare.edge.r2.bucket.${account}_default_pictures`]: '*' };
+  const one = await makeKey({ policies: [{ effect: 'allow', permission_groups: [{ id: item.id }], resources }] });
+  const limited = await authenticateAccessKey(ctx, findAccessKey(ctx, one.accessKeyId)!, '127.0.0.1');
+  if (!limited.ok) throw new Error('the token is not accepted');
+  const narrow = { ...ctx, actor: limited.actor };
+  const parentAccessKeyId = one.accessKeyId;
+  t.match(await create({ parentAccessKeyId }, narrow), { accessKeyId: one.accessKeyId }, 'also one that may only read');
+  const strange = await create({ parentAccessKeyId, bucket: 'none' }, narrow);
+  await createBucket(ctx, account, { name: 'other', jurisdiction: 'default' });
+  t.equal(strange, 'accounts.outOfScope', 'what it may comes before what there is');
+  t.equal(
+    await create({ parentAccessKeyId, bucket: 'other' }, narrow),
+    strange,
+    'so nobody learns which buckets there are',
+  );
   const client = new S3Client({
     ...{ endpoint: url, region: 'auto', forcePathStyle: true, maxAttempts: 1 },
     credentials: made,
