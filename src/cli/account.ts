@@ -128,7 +128,8 @@ function readMost(text: string): number | typeof USUAL {
 }
 
 /** The identifier of the one account that is meant. Throws a UserError when there are none or several of the name. */
-async function accountIdOf(context: Context, text: string): Promise<string> {
+/** The identifier of an account that is named by it or by its name. */
+export async function accountIdOf(context: Context, text: string): Promise<string> {
   if (/^[0-9a-f]{32}$/.test(text)) return text;
   const { items } = await listAccounts(context, { name: text });
   if (items.length === 1) return items[0]!.id;

@@ -62,7 +62,7 @@ const COMMANDS: ReadonlyMap<string, Listed> = new Map([
   [
     'user',
     {
-      description: 'let people sign in: passwords, links, lost second factors',
+      description: 'add, list and suspend users; let them sign in: passwords, links, lost second factors',
       load: async () => (await import('./people/user.js')).addUserCommands,
     },
   ],
@@ -71,6 +71,13 @@ const COMMANDS: ReadonlyMap<string, Listed> = new Map([
     {
       description: 'identity providers at which people sign in',
       load: async () => (await import('./people/sso.js')).addSsoCommands,
+    },
+  ],
+  [
+    'member',
+    {
+      description: 'who may do what in an account: members and their roles',
+      load: async () => (await import('./people/member.js')).addMemberCommands,
     },
   ],
   [

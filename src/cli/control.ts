@@ -1,4 +1,5 @@
 /** Use cases on the data directory itself, as the operator: with or without a server running on it. */
+import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { toHex } from '../base/bytes.js';
 import { SystemClock } from '../base/clock.js';
@@ -48,6 +49,16 @@ async function unlockFor(loaded: Pick<LoadedSettings, 'settings' | 'origins'>, s
   await unlockVault({ store, keys: masterKeysOf(loaded), random: systemRandom, purposes: ['check', 'dnssec'] });
 }
 
+/** Who types the command, for the audit log. */
+function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A number without a name, as in a container.
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
 /**
  * Runs `work` with the context of the operator; the store is closed afterwards. Without a database: 'initialise' makes one,
  * with its first administrator, otherwise a UserError is thrown.
@@ -75,7 +86,8 @@ export async function withControl<Result>(
     };
     if (without === 'initialise') await ensureAdministrator(base, settings, false);
     const requestId = toHex(systemRandom.bytes(16));
-    const context = { ...base, actor: OPERATOR, requestId, source: 'cli' } as const;
+    const actor = { ...OPERATOR, keyName: systemUser() };
+    const context = { ...base, actor, requestId, source: 'cli' } as const;
     const vaultOf: VaultOf = (columns) => vaultOfCommand(loaded, store, columns);
     return await work(context, settings, () => unlockFor(loaded, store), vaultOf);
   } finally {

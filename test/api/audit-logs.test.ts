@@ -95,6 +95,30 @@ t.test('filters find actions, in pages', async (t) => {
   t.strictSame(misfits, []);
 });
 
+t.test('a download as JSON lines and as CSV', async (t) => {
+  const { call, createZone } = await install(t);
+  const zone = await createZone('example.com');
+  await createZone('example.net');
+  const content = '=HYPERLINK("x"), a';
+  await call('POST', `/zones/${zone}/dns_records`, { type: 'TXT', name: 'x', content: '"y"', comment: content });
+  const home = (await call('GET', '/accounts')).json.result[0].id;
+  const path = `/accounts/${home}/logs/audit/export?zone_name=example.com&direction=asc`;
+  const lines = (await call('GET', path)).text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  t.match(lines, [{ action: { description: 'zone.create' } }, { action: { description: 'record.create' } }]);
+  t.equal(lines.length, 2);
+  const csv = await call('GET', `${path}&format=csv`);
+  t.match(csv.headers, { 'content-type': /^text\/csv/, 'content-disposition': /audit-log\.csv/ });
+  const rows = csv.text.split('\r\n');
+  t.equal(rows.length, 4, 'a head, two entries, and the end of the last line');
+  t.match(rows[0], /^time,action,actor_email,.*,before,after$/);
+  t.match(rows[2], /^2024-05-05T12:00:00\.\d+Z,record\.create,admin@localhost,.*"\{.*HYPERLINK\(\\""x\\""\), a/);
+  t.match(await call('GET', `${path}&format=xml`), { status: 400 });
+  t.match((await call('GET', `${path}&since=2030-01-01`)).text, /^$/);
+});
+
 t.test('everyone sees only their own entries, and no secrets', async (t) => {
   const { call, createZone, token, operator, store, misfits } = await install(t);
   await createZone('example.com');

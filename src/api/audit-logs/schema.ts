@@ -18,6 +18,7 @@ export const auditLog = z
       credential: z.string(),
       credential_id: z.string().optional().describe('The key, token or TSIG key with which it was done'),
       credential_name: z.string().optional(),
+      system_user: z.string().optional().describe('The user of the machine who typed the command'),
       zone_id: z.string().optional(),
       zone_name: z.string().optional(),
     }),
@@ -68,6 +69,7 @@ export const auditEvent = z
       ip_address: z.string().optional(),
       token_id: z.string().optional(),
       token_name: z.string().optional(),
+      system_user: z.string().optional().describe('The user of the machine who typed the command'),
       type: z.enum(['user', 'system']),
     }),
     raw: z.object({ cf_ray_id: z.string() }),
@@ -107,13 +109,25 @@ const eventFilters = Object.keys(EVENT_FILTERS).flatMap((name) => [
   [`${name}.not`, text],
 ]);
 
-export const auditEventQuery = z.object({
+const eventQuery = {
   ...(Object.fromEntries(eventFilters) as Record<string, typeof text>),
   since: text.describe('A date, or an RFC 3339 time'),
   before: text.describe('A date, or an RFC 3339 time'),
   direction,
+};
+
+export const auditEventQuery = z.object({
+  ...eventQuery,
   limit: text.describe('Entries per answer; default 100, at most 1000'),
   cursor: text,
+});
+
+export const EXPORT_FORMATS = ['jsonl', 'csv'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+export const auditExportQuery = z.object({
+  ...eventQuery,
+  format: z.enum(EXPORT_FORMATS).optional().describe('JSON lines, unless CSV is asked for'),
 });
 
 export const auditEventAnswer = {

@@ -8,9 +8,11 @@ import { DATA_SETTINGS, withControl } from '../control.js';
 import { addressOf, DASHBOARD_SETTINGS, readAddress } from '../operations/dashboard-address.js';
 import { readSecret } from '../secret.js';
 import { addSettingOptions } from '../settings.js';
+import { addUserList } from './user-list.js';
 
 export function addUserCommands(program: Command, context: CommandContext): void {
   const user = program.command('user');
+  addUserList(user, context);
   addPassword(user, context);
   addLink(user, context, 'link', 'sign-in', 'print a link that signs a user in once');
   addResetFactors(user, context);

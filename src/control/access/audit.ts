@@ -39,6 +39,8 @@ export interface AuditItem {
     readonly address: string | null;
     /** With which it was done; null for the operator, the service, and before that was noted. */
     readonly credential: { readonly id: string; readonly name: string | null } | null;
+    /** The user of the machine who typed the command; null for others, and before that was noted. */
+    readonly systemUser: string | null;
   };
   /** `api` or `cli`. */
   readonly source: string;
@@ -84,7 +86,20 @@ export interface AuditQuery extends PageQuery {
 
 const VERBS: Readonly<Record<AuditVerb, readonly string[]>> = {
   create: ['create', 'import', 'invite', 'add'],
-  update: ['edit', 'replace', 'activate', 'move', 'restore', 'purge', 'roll', 'update'],
+  update: [
+    'edit',
+    'replace',
+    'activate',
+    'move',
+    'restore',
+    'purge',
+    'roll',
+    'update',
+    'accept',
+    'reject',
+    'suspend',
+    'resume',
+  ],
   delete: ['delete', 'revoke', 'remove'],
 };
 
@@ -217,6 +232,7 @@ function auditItem(row: NamedEventRow): AuditItem {
       kind: row.actor_kind,
       address: row.address,
       credential: row.credential && { id: toHex(row.credential), name: row.credential_name },
+      systemUser: row.actor_kind === 'operator' ? row.credential_name : null,
     },
     source: row.source,
     account: row.account_id && { id: toHex(row.account_id), name: row.account_name ?? '' },

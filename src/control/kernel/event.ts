@@ -4,7 +4,14 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 /** All kinds of events: what it is about, and what became of it. */
 export const EVENT_KINDS = [
   ...(['account.create', 'account.edit', 'account.delete', 'account.dns_settings', 'account_quota.edit'] as const),
-  ...(['user.create', 'user.edit', 'membership.create', 'hostname_allowance.edit'] as const),
+  ...([
+    'user.create',
+    'user.edit',
+    'user.suspend',
+    'user.resume',
+    'membership.create',
+    'hostname_allowance.edit',
+  ] as const),
   ...(['member.invite', 'member.add', 'member.accept', 'member.reject', 'member.edit', 'member.remove'] as const),
   ...(['resource_group.create', 'resource_group.edit', 'resource_group.delete'] as const),
   ...(['user_group.create', 'user_group.edit', 'user_group.delete'] as const),

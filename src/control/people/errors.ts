@@ -12,6 +12,8 @@ export const peopleFailure = defineErrors('people', {
   badAssignment: { status: 400, code: 1001, text: 'Invalid request: Invalid role assignments found' },
   badInput: { status: 400, code: 1001, text: '{reason}' },
   memberExists: { status: 400, code: 1003, text: 'Member with specified email address already exists' },
+  userExists: { status: 400, code: 1003, text: 'There is a user {email} already.' },
+  userMissing: { status: 404, code: 1003, text: 'There is no user {email}.' },
   lastAdministrator: { status: 400, code: 1004, text: 'The account needs a super administrator.' },
   groupUsed: { status: 400, code: 1001, text: 'Policies use the resource group {name}. Change them first.' },
   inviteOver: { status: 400, code: 1001, text: 'The invitation has expired. Ask for a new one.' },

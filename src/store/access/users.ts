@@ -39,6 +39,10 @@ const statements = perStore((store) => ({
   any: store.prepareTuples<[], [1]>('SELECT 1 FROM users LIMIT 1'),
   insert: store.prepare<SqlValue[]>(insertion('users', NEW)),
   describe: store.prepare<SqlValue[]>(`UPDATE users SET ${DETAILS.assignments} WHERE seq = ?`),
+  all: store.prepare<[], UserRow>('SELECT * FROM users ORDER BY seq'),
+  suspend: store.prepare<[suspended: number, now: number, seq: number]>(
+    'UPDATE users SET suspended = ?, modified_at = ? WHERE seq = ?',
+  ),
   count: store.prepareTuples<[], [number]>('SELECT count(*) FROM users'),
 }));
 
@@ -58,6 +62,16 @@ export function describeUser(store: Store, row: UserRow): void {
 export function findUserByEmail(store: Store, email: string): UserRow | undefined {
   const { byEmail } = statements(store);
   return byEmail.get(plainAddress(email) ?? email) ?? byEmail.get(email);
+}
+
+/** The oldest first. */
+export function allUsers(store: Store): UserRow[] {
+  return statements(store).all.all();
+}
+
+/** `suspended` 1: nothing of the user is accepted. */
+export function setSuspended(store: Store, seq: number, suspended: number, now: number): void {
+  statements(store).suspend.run(suspended, now, seq);
 }
 
 export function countUsers(store: Store): number {
