@@ -53,10 +53,18 @@ const COLUMNS = 'zone dns settings purge certificates balancers pools account me
 /** Paths by subject; `*` at the end stands for everything below. The first line that fits counts. */
 const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
   // For nobody here, or for a person alone who signed in as themself, and never for a token.
-  ['nobody', 'POST /accounts/{account_id}/load_balancers', '/user/confirm', 'PUT /user/password', '/user/factors'],
+  [
+    'nobody',
+    'POST /accounts/{account_id}/load_balancers',
+    '/user/confirm',
+    '/user/confirm/options',
+    'PUT /user/password',
+    '/user/factors',
+  ],
   ['nobody', '/user/totp', '/user/recovery_codes', '/user/passkeys', '/user/passkeys/*'],
   ['nobody', '/user/sign_in/{challenge}', '/user/sign_in/passkey/options'],
   ['anybody', '/livez', '/readyz', '/metrics', '/ca.pem', '/.well-known/*', '/ips'],
+  ['pools', '/user/load_balancing_analytics/events'],
   [
     'pools',
     '/user/load_balancers/*',
@@ -71,6 +79,12 @@ const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
   ['nobody', '/cluster', 'POST /accounts', 'PATCH /accounts/{account_id}/quotas'],
   ['name', 'GET /accounts', 'GET /accounts/{account_id}', '/accounts/{account_id}/tokens/permission_groups'],
   ['name', '/accounts/{account_id}/tokens/verify', '/accounts/{account_id}/r2/temp-access-credentials'],
+  // Whose rights count is examined with what is asked for.
+  [
+    'name',
+    '/accounts/{account_id}/r2/buckets/{bucket_name}/keys',
+    '/accounts/{account_id}/r2/buckets/{bucket_name}/links',
+  ],
   ['newZone', 'POST /zones', '/zones/import'],
   ['anybody', 'GET /zones'],
   ['members', '/accounts/{account_id}/members', '/accounts/{account_id}/members/{member_id}'],

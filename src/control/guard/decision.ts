@@ -32,7 +32,8 @@ export function isAlike(a: Actor, b: Actor): boolean {
 /** Whether the actor may do this, and for which records. An actor without policies and grants may do everything in its accounts. */
 export function decide(actor: Actor, area: Area, level: Level, target: Target): Decision {
   const { policies } = actor;
-  if (!grantsOf(actor, target).every((grants) => grantsAllow(grants, area, level, target))) return DENIED;
+  const isGranted = grantsOf(actor, target).every((grants) => grantsAllow(grants, area, level, target));
+  if (isOfAccount(area) && !isGranted) return DENIED;
   return policies ? decideByPolicies(policies, area, level, target) : ALLOWED;
 }
 
