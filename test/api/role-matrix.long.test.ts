@@ -53,6 +53,7 @@ const COLUMNS = 'zone dns settings purge certificates balancers pools account me
 /** Paths by subject; `*` at the end stands for everything below. The first line that fits counts. */
 const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
   // For nobody here, or for a person alone who signed in as themself, and never for a token.
+  ['nobody', '/user/oidc_providers', '/user/oidc_providers/*', '/user/sso_link'],
   [
     'nobody',
     'POST /accounts/{account_id}/load_balancers',
