@@ -17,7 +17,7 @@ import type { Store } from '../store/driver.js';
 import { loopIdOf } from '../store/meta.js';
 import type { Vault } from '../vault/vault.js';
 import { createAccessLog } from './access-log.js';
-import { createBalancing } from './balance/balancing.js';
+import { createBalancing, type Whereabouts } from './balance/balancing.js';
 import { createBalancedStage } from './balance/stage.js';
 import { createBucketStage } from './bucket/from-bucket.js';
 import { createEdgeCache } from './cache/cache.js';
@@ -58,6 +58,8 @@ export interface EdgeOptions {
   readonly blobs?: Blobs | undefined;
   /** Decides to what it connects. */
   readonly egress: Egress;
+  /** Where this node is, and where clients are; absent: nothing is known. */
+  readonly whereabouts?: Whereabouts | undefined;
   /** Reads PEM: roots that are trusted in addition to the usual ones and those of the built-in authority. */
   readonly readCaBundle?: () => string | undefined;
   /** The largest body of a request, octets. */

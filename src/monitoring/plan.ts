@@ -90,7 +90,8 @@ function* probesOfPool(
   monitorsOf: (row: PoolRow) => readonly Known[],
 ) {
   const pool = poolOf(row);
-  if (!pool.enabled || !isProbedFrom(pool, region)) return;
+  // A node that is alone probes everything.
+  if (!pool.enabled || (node !== '' && !isProbedFrom(pool, region))) return;
   const stored = new Map(
     originStatesOfPool(store, row.seq)
       .filter((state) => state.node === node && (node === '' ? state.region === '' : true))

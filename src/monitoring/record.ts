@@ -217,7 +217,10 @@ function put(
 function agreeAbout({ store }: ContextBase, seq: number, living: ReadonlySet<string>, nowUs: number): void {
   const rows = originStatesOfPool(store, seq);
   for (const ofOrigin of Map.groupBy(rows, ({ origin, monitor }) => `${monitor} ${origin}`).values()) {
-    const votes = ofOrigin.filter(({ node }) => node !== '' && living.has(node));
+    const found = ofOrigin.filter(({ node }) => node !== '' && living.has(node));
+    // A node that has moved to another region has one vote, the newest.
+    found.sort((a, b) => a.confirmed_at - b.confirmed_at);
+    const votes = [...new Map(found.map((row) => [row.node, row])).values()];
     const before = ofOrigin.find(({ node, region }) => node === '' && region === '');
     const state = agreedState(
       votes.map(({ node, region, healthy }) => ({ node, region, state: healthy === 1 ? 'healthy' : 'unhealthy' })),

@@ -3,7 +3,9 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import t, { type Test } from 'tap';
 import { createRecord } from '../../src/control/records/records.js';
 import { ownerKeyOf, parseName } from '../../src/dns/name.js';
+import type { Whereabouts } from '../../src/edge/balance/balancing.js';
 import { recordTransitions } from '../../src/monitoring/record.js';
+import { codeOf } from '../../src/steering/layout.js';
 import {
   insertLoadBalancer,
   loadBalancersOfZone,
@@ -25,8 +27,8 @@ interface Got {
 
 const HOST = 'lb.example.org';
 
-async function startWorld(t: Test) {
-  const world = await startEdgeWorld(t, { random: seededRandom(9), cacheOctets: 0 });
+async function startWorld(t: Test, whereabouts?: Whereabouts) {
+  const world = await startEdgeWorld(t, { random: seededRandom(9), cacheOctets: 0, whereabouts });
   const { ctx, httpPort, heard } = world;
   const { store } = ctx;
   const seen: Record<string, IncomingMessage['headers'][]> = {};
@@ -318,4 +320,39 @@ t.test('fewest requests under way, and the next pools', async (t) => {
   });
   t.match(await get(), { status: 200, text: 'b' });
   t.match(await get({}, { method: 'DELETE' }), { status: 200, text: 'b' }, 'nothing of it had been sent');
+});
+
+t.test('where the client is, and where the node is', async (t) => {
+  let country = 'DE';
+  const world = await startWorld(t, {
+    ...{ region: 'OC', location: 'SYD' },
+    find: () => (country === '' ? undefined : { country: codeOf(country), region: codeOf('WEU'), x: 0, y: 0, z: 0 }),
+  });
+  const { get } = world;
+  const [a, b, c] = [await world.origin('a'), await world.origin('b'), await world.origin('c')];
+  const german = await world.pool('german', { origins: [at('a', a.port)] });
+  const pacific = await world.pool('pacific', { origins: [at('b', b.port)] });
+  const others = await world.pool('others', { origins: [at('c', c.port)] });
+  for (const [pool, name] of [
+    ['german', 'a'],
+    ['pacific', 'b'],
+    ['others', 'c'],
+  ] as const) {
+    await world.health(pool, { [name]: true });
+  }
+  const base = {
+    ...{ default_pools: [others], fallback_pool: others, steering_policy: 'geo' },
+    ...{ country_pools: { DE: [german] }, region_pools: { OC: [pacific] } },
+  };
+  await world.balancer({ ...base, location_strategy: { mode: 'resolver_ip', prefer_ecs: 'never' } });
+  t.equal((await get()).text, 'a', 'the country of the client');
+  country = 'FR';
+  t.equal((await get()).text, 'c', 'its region has no pools');
+  country = '';
+  t.equal((await get()).text, 'b', 'the region of the node, when nothing is known of the client');
+  country = 'DE';
+  await world.balancer({ ...base, location_strategy: { mode: 'pop', prefer_ecs: 'never' } });
+  t.equal((await get()).text, 'b');
+  await world.balancer({ ...base, location_strategy: { mode: 'pop', prefer_ecs: 'geo' } });
+  t.equal((await get()).text, 'a');
 });

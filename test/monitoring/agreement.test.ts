@@ -59,4 +59,9 @@ t.test('three nodes in two regions', async (t) => {
   t.equal(agreed(), 'healthy', 'a tie of the regions changes nothing when they are back');
   t.strictSame(await recordAgreement(base, new Set()), [], 'without anybody, what was agreed stays');
   t.equal(agreed(), 'healthy');
+  await recordAgreement(base, new Set(['n2']));
+  t.equal(agreed(), 'unhealthy');
+  regions['n1'] = 'SAS';
+  await find('n1', true, new Set(['n1']));
+  t.equal(agreed(), 'healthy', 'a node that has moved has one vote, the newest');
 });

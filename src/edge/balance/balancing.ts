@@ -3,13 +3,14 @@
  */
 import type { FixedResponse } from '../../balancing/load-balancer.js';
 import type { Clock } from '../../base/clock.js';
+import { parsePeerAddress } from '../../base/ip.js';
 import type { Random } from '../../base/random.js';
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import type { BalancedPool } from '../../serving/balanced.js';
 import { createHealthSource, type HealthSource } from '../../serving/health-source.js';
 import { createAsker, createChoice, Drop, type Judge, Outcome } from '../../steering/choice.js';
 import { createDice } from '../../steering/dice.js';
-import { codeOf, hashText, State } from '../../steering/layout.js';
+import { codeOf, hashText, State, textOfCode } from '../../steering/layout.js';
 import { chooseOrigin } from '../../steering/origins.js';
 import { nextPool } from '../../steering/pools.js';
 import { steer } from '../../steering/steer.js';
@@ -28,8 +29,24 @@ export interface BalancingOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly sessionKeys: SessionKeys;
-  /** Where this node is: code of its region, and of its location. */
-  readonly place?: { readonly region: string; readonly location: string } | undefined;
+  /** Where this node is, and where others are; absent: nothing is known. */
+  readonly whereabouts?: Whereabouts | undefined;
+}
+
+/** Where somebody is: codes as numbers (steering/layout.ts), and a direction; 0: not known. */
+export interface Whereabout {
+  readonly country: number;
+  readonly region: number;
+  readonly x: number;
+  readonly y: number;
+  readonly z: number;
+}
+
+/** Codes of this node's region and location; empty: not known. `find`: of an address of 4 or 16 octets. */
+export interface Whereabouts {
+  readonly region: string;
+  readonly location: string;
+  readonly find: (address: Uint8Array) => Whereabout | undefined;
 }
 
 /** What becomes of a request to a load balancer. */
@@ -51,6 +68,8 @@ export type BalancedRoute = OriginRoute & { readonly balanced: NonNullable<Origi
 export function isBalanced(route: OriginRoute): route is BalancedRoute {
   return route.balanced !== undefined;
 }
+
+const NOWHERE: Whereabout = { country: 0, region: 0, x: 0, y: 0, z: 0 };
 
 /** Events read at once. */
 const BATCH = 1000;
@@ -115,12 +134,10 @@ class Chooser {
     private readonly options: BalancingOptions,
     private readonly standing: BalanceStanding,
   ) {
-    const { clock, random, sessionKeys, place } = options;
+    const { clock, random, sessionKeys } = options;
     this.dice = createDice(random.bytes(16));
     this.sessions = createSessions(clock, sessionKeys);
     this.judge = { holds: (rule) => this.conditions[rule]!(this.examined!) };
-    this.asker.region = codeOf(place?.region ?? '');
-    this.asker.pop = codeOf(place?.location ?? '');
   }
 
   begin(made: EdgeBalancer, request: EdgeRequest, route: BalancedRoute, headers: string[]): Balanced {
@@ -173,12 +190,27 @@ class Chooser {
     asker.hash = hashText(request.client);
     asker.hasSession = hasSession;
     this.conditions = made.conditions;
-    const region = this.options.place?.region ?? '';
+    this.locate(made, request);
+    const region = textOfCode(asker.region);
     const nowS = Math.floor(this.options.clock.nowMs() / 1000);
     this.examined = { balancer: made.balancer.name, region, nowS, request };
     const outcome = steer(choice, made.words, 0, standing, asker, this.judge, this.dice);
     if (outcome !== Outcome.fixed) return undefined;
     return choice.fixedRule >= 0 ? made.fixedOfRule(choice.fixedRule) : made.fixedOfSet(choice.fixedSet);
+  }
+
+  /** Where the client is, if the load balancer wants that and it is known; otherwise where this node is. */
+  private locate({ balancer: { policy, locationStrategy } }: EdgeBalancer, { client }: EdgeRequest): void {
+    const { asker } = this;
+    const { region = '', location = '', find } = this.options.whereabouts ?? {};
+    const { mode, preferEcs } = locationStrategy;
+    const isWanted = mode === 'resolver_ip' || preferEcs === 'always' || preferEcs === policy;
+    const address = isWanted && find ? parsePeerAddress(client) : undefined;
+    const place = (address && find!(address)) ?? NOWHERE;
+    asker.pop = codeOf(location);
+    asker.country = place.country;
+    asker.region = place.region || codeOf(region);
+    [asker.x, asker.y, asker.z] = [place.x, place.y, place.z];
   }
 
   /** After {@link steer}: the best origin, without one that could not be connected to. */

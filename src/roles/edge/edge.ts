@@ -1,12 +1,18 @@
 /**
  * The edge process: reads the store, opens the keys of certificates, and answers for proxied names. It never writes.
  */
+
+import { REGIONS } from '../../balancing/region-codes.js';
+import { regionOf } from '../../balancing/regions.js';
 import { UserError } from '../../base/errors.js';
 import { createLifecycle, type Lifecycle } from '../../base/lifecycle.js';
 import { watchLongTurns } from '../../base/long-turns.js';
 import { systemRandom } from '../../base/random.js';
+import type { Whereabouts } from '../../edge/balance/balancing.js';
 import { type Edge, startEdge } from '../../edge/edge.js';
 import { EdgeListenError } from '../../edge/listen/listeners.js';
+import { createPlaceFinder, type PlaceSource } from '../../location/finder.js';
+import { createPlace } from '../../location/place.js';
 import { createResolver } from '../../resolver/resolve.js';
 import { createUpstream } from '../../resolver/upstream.js';
 import { openStore } from '../../store/driver.js';
@@ -17,6 +23,7 @@ import { machineAddresses, masterKeysOf, servingSettings, upstreamServers } from
 import type { EdgeReport, EdgeStatus } from '../process/ipc.js';
 import { STATUS_PERIOD_MS } from '../process/limits.js';
 import { createInstallationEgress, tellListeners } from '../process/listening.js';
+import { readPlaces, watchPlaces } from '../process/places.js';
 import type { RoleContext, RunningRole } from '../process/role.js';
 import { explainStoreFailure } from '../process/store-failure.js';
 import { readBundle } from '../services/certificates.js';
@@ -80,9 +87,11 @@ async function start(
   const serving = servingSettings(settings, store);
   const upstream = createUpstream({ servers: upstreamServers(settings), clock });
   const { blobs } = await openBodies(settings, log);
+  const whereabouts = followWhereabouts(options, lifecycle);
   lifecycle.own('bodies of objects', blobs, (part) => part.close());
   return startEdge({
     blobs,
+    whereabouts,
     store,
     // The only secrets are the keys of certificates.
     vault: createVault({ store, random: systemRandom, keys: () => deriveKeys(masterKeys, ['tls']) }),
@@ -103,6 +112,22 @@ async function start(
     random: systemRandom,
     log,
   });
+}
+
+/** Where this machine is, and where addresses are, as the files of the settings say it. */
+function followWhereabouts({ settings, clock, log }: EdgeRoleOptions, lifecycle: Lifecycle): Whereabouts {
+  const finderOf = (places: PlaceSource | undefined) =>
+    places && createPlaceFinder(places, { regions: REGIONS, regionOf });
+  const place = createPlace();
+  let finder = finderOf(readPlaces(settings));
+  const use = (places: PlaceSource): void => {
+    finder = finderOf(places);
+  };
+  lifecycle.own('places of addresses', watchPlaces(settings, use, clock, log), (end) => end());
+  return {
+    ...{ region: settings.region ?? '', location: settings.locationCode ?? '' },
+    find: (address) => (finder?.find(address, 0, address.length, place) ? place : undefined),
+  };
 }
 
 function explainListening({ code, host, port }: EdgeListenError): UserError {
