@@ -8,6 +8,7 @@ import { createAccount } from '../../src/control/access/accounts.js';
 import { changesAfter, lastChange, touchedOwners } from '../../src/store/log/changes.js';
 import { findZoneById } from '../../src/store/zones/zones.js';
 import { type Installation, install } from './installation.js';
+import { sent } from './sdk-fetch.js';
 
 const NOBODY = '0123456789abcdef0123456789abcdef';
 
@@ -41,17 +42,6 @@ t.before(async () => {
   });
   world = { ...installed, account, zone, other, monitor, pool: made.json.result.id, client };
 });
-
-async function sent({ app }: Installation, url: string, init: RequestInit | undefined): Promise<Response> {
-  const { pathname, search } = new URL(url);
-  const answer = await app.inject({
-    method: (init?.method ?? 'GET').toUpperCase() as 'GET',
-    url: pathname + search,
-    headers: Object.fromEntries(new Headers(init?.headers as Record<string, string>)),
-    ...(init?.body ? { payload: init.body as string } : {}),
-  });
-  return new Response(answer.body, { status: answer.statusCode, headers: answer.headers as Record<string, string> });
-}
 
 const MONITOR = {
   type: 'https',
