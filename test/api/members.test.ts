@@ -29,6 +29,12 @@ async function team(t: Test) {
   return { ...world, account, head: as(head), stranger: as(stranger), as, zone };
 }
 
+const owning = (group: string) => ({
+  access: 'allow',
+  permission_groups: [{ id: 'a5e5061418ea445fbba04aac57f359a8' }],
+  resource_groups: [{ id: group }],
+});
+
 type Method = 'GET';
 const [POST, PUT, PATCH, DELETE] = ['POST', 'PUT', 'PATCH', 'DELETE'] as unknown as readonly Method[] as [
   Method,
@@ -184,7 +190,10 @@ t.test('policies, resource groups and user groups', async (t) => {
   const widened = await head(PUT, `~/iam/resource_groups/${group.id}`, { name: 'Both', scope: scope(one, two) });
   t.match(widened, { result: { name: 'Both', scope: { objects: [{}, {}] } } });
   t.match(await stranger('GET', `/zones/${two}/dns_records`), { status: 200 });
-  t.match(await head(DELETE, `/zones/${two}`), { status: 200 });
+  const owner = (await head(POST, '~/iam/user_groups', { name: 'Owners', policies: [owning(group.id)] })).result;
+  await head(POST, `~/iam/user_groups/${owner.id}/members`, [{ id: member.id }]);
+  t.match(await stranger(DELETE, `/zones/${two}`), { status: 200 }, 'who may delete a zone loses it with that');
+  await head(DELETE, `~/iam/user_groups/${owner.id}`);
   t.match(await head('GET', `~/iam/resource_groups/${group.id}`), {
     result: { scope: { objects: [{ key: /.{32}$/ }] } },
   });
