@@ -311,3 +311,27 @@ t.test('a stream is a tar archive of the same files', async (t) => {
   t.notOk(existsSync(join(data, 'streaming')));
   t.match(await run('backup'), { code: 2, err: /name one file to write/ });
 });
+
+t.test('nobody stays signed in through a restoration', async (t) => {
+  const { data, directory, run } = await makeInstallation(t);
+  t.match(await run('dashboard', 'link'), { code: 0 });
+  t.match(await run('user', 'link', 'admin@localhost'), { code: 0 });
+  const count = (place: string): number[] => {
+    const { store, close } = openObjects(place);
+    const tables = ['sessions', 'login_links', 'user_links'];
+    const counts = tables.map((table) => store.prepareTuples<[], [number]>(`SELECT count(*) FROM ${table}`).get()![0]);
+    close();
+    return counts;
+  };
+  const { store, close } = openObjects(data);
+  const insert = `INSERT INTO sessions (id, hash, user, how, proved_at, address, user_agent, created_at, last_used_at, expires_at)
+    SELECT zeroblob(16), zeroblob(32), seq, 'password', 0, '', '', 0, 0, 9000000000000000 FROM users`;
+  await store.write(() => store.prepare<[]>(insert).run());
+  close();
+  t.strictSame(count(data), [1, 1, 1]);
+  const file = join(directory, 'b.db');
+  t.match(await run('backup', file), { code: 0 });
+  const target = join(directory, 'restored');
+  t.match(await run('restore', file, '--data-dir', target), { code: 0 });
+  t.strictSame(count(target), [0, 0, 0]);
+});
