@@ -29,6 +29,9 @@ const SILENT: Readonly<Record<string, string>> = {
   'POST /zones/{zone_id}/dns_records/scan/review': 'test/api/scan.test.ts finds something to accept',
   'POST /accounts': 'it is refused: accounts are made at the command line',
   'POST /graphql': 'it reads',
+  'POST /accounts/{account_id}/load_balancers/monitors/{monitor_id}/preview':
+    'it probes once, and stores nothing of the monitor',
+  'POST /accounts/{account_id}/load_balancers/pools/{pool_id}/preview': 'the same',
   'POST /user/sign_in': 'test/api/sign-in.test.ts has people, and looks at their events',
   'POST /user/sign_in/link': 'the same',
   'POST /user/confirm': 'the same',
