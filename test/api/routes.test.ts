@@ -9,13 +9,15 @@ const PUBLIC = [
   ...['/ca.pem', '/livez', '/readyz', '/client/v4/ips', '/v4/ips'],
   ...['/client/v4/user/sign_in', '/v4/user/sign_in'],
 ];
-/** Whoever signs in has no credential yet. */
 /** Leads to an identity provider, or to the page that says why not. */
 const SSO = ['/client/v4', '/v4'].flatMap((base) =>
   ['', '/callback'].map((end) => `${base}/user/sign_in/oidc/:provider_id${end}`),
 );
+/** Identity providers end sessions there; this one is not known. */
+const LOGOUT = ['/client/v4', '/v4'].map((base) => `${base}/user/sign_in/oidc/:provider_id/logout`);
+/** Whoever signs in has no credential yet. */
 const SIGNS_IN =
-  /^(POST (\/client)?\/v4\/user\/(sign_in(\/oidc\/:provider_id\/logout|\/link|\/:challenge|\/passkey(\/options)?)?|password_reset)|PUT (\/client)?\/v4\/user\/password_reset\/:code)$/;
+  /^(POST (\/client)?\/v4\/user\/(sign_in(\/link|\/:challenge|\/passkey(\/options)?)?|password_reset)|PUT (\/client)?\/v4\/user\/password_reset\/:code)$/;
 /** The dashboard, which holds no data. */
 const DASHBOARD = ['/', ...PAGES.flatMap((page) => [`/${page}`, `/${page}/*`])];
 const ASSET = '/assets/:file';
@@ -57,6 +59,7 @@ t.test('only public routes answer without a credential', async (t) => {
     const open = [...PUBLIC, ...DASHBOARD].includes(url) && (method === 'GET' || method === 'HEAD');
     const challenge = [...CHALLENGES, ASSET].includes(url) && (method === 'GET' || method === 'HEAD');
     if (SSO.includes(url) && (method === 'GET' || method === 'HEAD')) t.equal(status, 302, route);
+    else if (LOGOUT.includes(url) && method === 'POST') t.equal(status, 404, route);
     else if (SIGNS_IN.test(route)) t.strictSame([status, text === MISSING], [400, false], route);
     else if (open) t.equal(status, 200, route);
     else if (challenge) t.equal(status, 404, route);
@@ -84,6 +87,7 @@ t.test('on loopback only the documentation, and for this machine the metrics, ar
         '/client/v4/user/sign_in',
         '/v4/user/sign_in',
         ...SSO,
+        ...LOGOUT,
       ],
     ].sort(),
   );

@@ -13,6 +13,7 @@ import { addSettingOptions } from '../settings.js';
 interface DrainOptions {
   readonly account?: string;
   readonly undo?: boolean;
+  readonly json?: boolean;
 }
 
 export function addDrainCommand(lb: Command, { terminal, environment }: CommandContext): void {
@@ -23,10 +24,12 @@ export function addDrainCommand(lb: Command, { terminal, environment }: CommandC
     .argument('<origin>', 'name or address of the origin')
     .option('--undo', 'enable it again')
     .option('--account <id>', 'account of the pool (default: the oldest)')
+    .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane lb drain web origin-1', 'zoneplane lb drain web origin-1 --undo'));
   addSettingOptions(drain, DATA_SETTINGS).action(async (pool: string, origin: string, options: DrainOptions) => {
     const name = await withControl(drain, environment, (context) => setEnabled(context, pool, origin, options));
-    terminal.print(options.undo ? `${name} of ${pool} is enabled` : `${name} of ${pool} is disabled`);
+    if (options.json) terminal.json({ pool, origin: name, enabled: options.undo === true });
+    else terminal.print(options.undo ? `${name} of ${pool} is enabled` : `${name} of ${pool} is disabled`);
   });
 }
 

@@ -135,12 +135,15 @@ function addDelete(lb: Command, { terminal, environment }: CommandContext): void
     .command('delete')
     .description('delete a load balancer; its pools and monitors stay')
     .argument('<name>', 'its name')
+    .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane lb delete www.example.org'));
-  addSettingOptions(remove, DATA_SETTINGS).action(async (name: string) => {
-    await withControl(remove, environment, async (context) => {
+  addSettingOptions(remove, DATA_SETTINGS).action(async (name: string, { json }: { readonly json?: boolean }) => {
+    const id = await withControl(remove, environment, async (context) => {
       const { zone, item } = requireBalancerNamed(name, await balancersOf(context, name));
-      return deleteLoadBalancer(context, zone.id, item.id);
+      await deleteLoadBalancer(context, zone.id, item.id);
+      return item.id;
     });
-    terminal.print(`deleted the load balancer ${name}`);
+    if (json) terminal.json({ id, name });
+    else terminal.print(`deleted the load balancer ${name}`);
   });
 }

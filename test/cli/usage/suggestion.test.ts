@@ -29,7 +29,7 @@ t.test('what others call our commands', async (t) => {
     'secret set': 'put',
     dns: 'one of zone, record',
     import: 'one of zone import, dnssec import',
-    status: 'one of healthcheck, doctor, vault status, cluster status, dnssec status, secondary status',
+    status: 'one of healthcheck, doctor, lb status, vault status, cluster status, dnssec status, secondary status',
     'help token': 'key',
   };
   for (const [typed, expected] of Object.entries(meant)) {
@@ -41,7 +41,7 @@ t.test('what others call our commands', async (t) => {
   t.ok(err.startsWith("error: unknown command 'token'\n"), err);
   t.ok(err.includes('\n  zoneplane key: create, list and revoke credentials'), 'it is described, too');
   const list = await run('list');
-  t.match(list.err, /\(Did you mean one of zone list, record list, key list, /);
+  t.match(list.err, /\(Did you mean one of zone list, record list, lb list, key list, /);
   t.notMatch(list.err, /\n {2}zoneplane/, 'a long list is not described');
 });
 
