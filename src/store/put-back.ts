@@ -19,6 +19,7 @@ const SINCE: readonly Since[] = [
   { table: 'sessions', column: 'created_at', moved: ['expires_at'] },
   { table: 'sessions', column: 'last_used_at' },
   { table: 'api_keys', column: 'last_used_at' },
+  { table: 'invitations', column: 'invited_at', moved: ['expires_at'] },
   { table: 'zones', column: 'proof_lost_at' },
   { table: 'zone_settings', column: 'modified_at', where: "name = 'development_mode'" },
   { table: 'scans', column: 'began_at', unit: 'ms' },

@@ -17,6 +17,7 @@ import { parseName } from '../../src/dns/name.js';
 import type { TsigKey } from '../../src/dns/tsig.js';
 import { openStore } from '../../src/store/driver.js';
 import { nextJobAt } from '../../src/store/jobs.js';
+import { ENVIRONMENT } from '../support/environment.js';
 import { type Program, startProgram, stopProgram } from '../support/program.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { missingVerifiers, requireRecordsVerified } from '../support/signed-copy.js';
@@ -171,7 +172,7 @@ function writeFile({ directory }: World, number: number): string {
 /** The command that replaces the zone, as a process of its own. */
 function replaceBy(world: World, number: number): ChildProcess {
   const args = ['build/src/main.js', 'zone', 'import', '--replace', writeFile(world, number)];
-  const env = { PATH: process.env['PATH'], ZONEPLANE_DATA_DIR: join(world.directory, 'data') };
+  const env = { ...ENVIRONMENT, ZONEPLANE_DATA_DIR: join(world.directory, 'data') };
   return spawn(process.execPath, args, { env, stdio: 'ignore' });
 }
 

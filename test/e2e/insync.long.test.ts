@@ -11,6 +11,7 @@ import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { parseName } from '../../src/dns/name.js';
 import { openStore } from '../../src/store/driver.js';
+import { ENVIRONMENT } from '../support/environment.js';
 import { freePort } from '../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
 import { askAll } from '../support/reference-servers.js';
@@ -28,7 +29,7 @@ function start(role: 'admin' | 'dns', dnsPort: number): ChildProcess {
   const child = spawn(process.execPath, [PROGRAM, 'serve', '--role', role], {
     stdio: 'ignore',
     env: {
-      PATH: process.env['PATH'],
+      ...ENVIRONMENT,
       ZONEPLANE_DATA_DIR: join(directory, 'data'),
       ZONEPLANE_ZONES_DIR: join(directory, 'none'),
       ZONEPLANE_DNS_HOST: '127.0.0.1',

@@ -21,6 +21,7 @@ import { createUpstream, type Upstream } from '../../src/resolver/upstream.js';
 import { openStore } from '../../src/store/driver.js';
 import { frame, makeQuery } from '../server/clients.js';
 import { TLS_CERTIFICATE, TLS_KEY } from '../server/tls-credentials.js';
+import { ENVIRONMENT } from '../support/environment.js';
 import { freePort } from '../support/free-ports.js';
 import { until } from '../support/until.js';
 
@@ -53,7 +54,7 @@ async function startServer(
 ): Promise<Server> {
   const [dnsPort, adminPort] = [await freePort(), await freePort()];
   const environment = {
-    PATH: process.env['PATH'],
+    ...ENVIRONMENT,
     ZONEPLANE_DATA_DIR: join(directory, 'data'),
     ZONEPLANE_ZONES_DIR: join(directory, 'zones'),
     ZONEPLANE_DNS_HOST: '127.0.0.1',

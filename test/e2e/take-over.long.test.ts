@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path';
 import t, { type Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { frame, makeQuery } from '../server/clients.js';
+import { ENVIRONMENT } from '../support/environment.js';
 import { startProgram } from '../support/program.js';
 import { until } from '../support/until.js';
 
@@ -139,7 +140,7 @@ t.test('a new server takes the place of the running one, and every question is a
   let printed = '';
   const next = spawn(process.execPath, [resolve('build/src/main.js'), 'serve', '--take-over'], {
     env: {
-      PATH: process.env['PATH'],
+      ...ENVIRONMENT,
       ZONEPLANE_DATA_DIR: join(directory, 'data'),
       ZONEPLANE_ZONES_DIR: join(directory, 'zones'),
       ZONEPLANE_DNS_HOST: '127.0.0.1',

@@ -27,7 +27,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'user_links.expires_at': 'sign-in/links.ts: one that lasts longer than it may does not count',
   'sign_in_challenges.expires_at': 'the same in sign-in/begin.ts',
   'used_proofs.expires_at': 'what is remembered longer does no harm',
-  'passwords.set_at passkeys.last_used_at': 'shown only',
+  'passwords.set_at passkeys.last_used_at memberships.accepted_at bucket_rules.changed_at': 'shown only',
   'authority_orders.expires_at': 'an order more does no harm',
   'authority_certificates.revoked_at': 'in a list of revocations',
   'certificate_orders.expires_at certificate_requests.next_at': 'by the authority, and by their jobs',

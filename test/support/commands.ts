@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { runCommandLine } from '../../src/cli/program.js';
+import { ENVIRONMENT } from './environment.js';
 
 /** The program's entry; tests run from the root of the project. */
 export const PROGRAM = resolve('build/src/main.js');
@@ -34,7 +35,7 @@ export async function spawnCommand(
   args: readonly string[],
   input = '',
 ): Promise<Outcome> {
-  const child = spawn(process.execPath, [PROGRAM, ...args], { env: { PATH: process.env['PATH'], ...environment } });
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env: { ...ENVIRONMENT, ...environment } });
   let out = '';
   let err = '';
   child.stdout.on('data', (piece: Buffer) => (out += piece));

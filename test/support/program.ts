@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { sleep } from '../../src/base/clock.js';
+import { ENVIRONMENT } from './environment.js';
 import { freePort } from './free-ports.js';
 
 export interface ProgramOptions {
@@ -47,7 +48,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
   const child = spawn(process.execPath, [program, 'serve', ...(role ? ['--role', role] : [])], {
     detached,
     env: {
-      PATH: process.env['PATH'],
+      ...ENVIRONMENT,
       ZONEPLANE_DATA_DIR: join(directory, data),
       ZONEPLANE_ZONES_DIR: join(directory, 'zones'),
       ZONEPLANE_DNS_HOST: '127.0.0.1',

@@ -8,9 +8,11 @@ const MOST_LINES = 400;
 
 interface DiffProps {
   readonly diff: Pick<Diff, 'removed' | 'added' | 'complete'>;
+  /** Which one it is, where a page has several. */
+  readonly of?: string;
 }
 
-export function DiffLines({ diff: { removed, added, complete } }: DiffProps) {
+export function DiffLines({ diff: { removed, added, complete }, of }: DiffProps) {
   if (removed.length + added.length === 0) {
     return (
       <p class="muted">{complete ? 'Nothing changes for resolvers.' : 'The difference is too large to be listed.'}</p>
@@ -23,7 +25,7 @@ export function DiffLines({ diff: { removed, added, complete } }: DiffProps) {
   const more = Math.max(0, removed.length - MOST_LINES) + Math.max(0, added.length - MOST_LINES);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section class="diff" aria-label="Difference for resolvers" tabIndex={0}>
+    <section class="diff" aria-label={of ? `Difference for resolvers: ${of}` : 'Difference for resolvers'} tabIndex={0}>
       {lines.map(({ text, sign, kind }) => (
         <div key={`${kind} ${text}`} class={kind}>
           <span aria-hidden="true">{sign}</span>

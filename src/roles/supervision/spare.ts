@@ -22,8 +22,8 @@ export interface SpareOptions {
 /** Its name in lists of processes. */
 export const SPARE_TITLE = 'zoneplane (spare process)';
 
-/** After the start, in which every process needs the processors. Milliseconds. */
-const FIRST_MS = 3000;
+/** After the start, in which every process, and whoever asks first, needs the processors. Milliseconds. */
+const FIRST_MS = 10_000;
 /** After a spare process that could not be made. */
 const AGAIN_MS = 60_000;
 

@@ -60,7 +60,7 @@ for (const [kind, orders] of [
     const { child, clock, reports } = await start(t, kind);
     t.same(reports[0]!.orders, ['start']);
     for (let crashes = 1; crashes <= 3; crashes++) {
-      clock.advance(3000);
+      clock.advance(10_000);
       process.kill(reports.at(-1)!.pid, 'SIGKILL');
       await until(() => {
         clock.advance(0);
@@ -75,7 +75,7 @@ for (const [kind, orders] of [
 
 t.test('changed settings reach the spare process', async (t) => {
   const { child, clock, reports } = await start(t, 'standby');
-  clock.advance(3000);
+  clock.advance(10_000);
   child.reload({ logLevel: 'debug' });
   process.kill(reports[0]!.pid, 'SIGKILL');
   await until(() => {
@@ -87,7 +87,7 @@ t.test('changed settings reach the spare process', async (t) => {
 
 t.test('without room for one, a process is started anew', async (t) => {
   const { clock, reports } = await start(t, undefined);
-  clock.advance(3000);
+  clock.advance(10_000);
   process.kill(reports[0]!.pid, 'SIGKILL');
   await until(() => {
     clock.advance(0);

@@ -82,7 +82,7 @@ export default function History({ zone }: ZoneScreenProps) {
               {isListed(edit) ? (
                 <details open={edit.diff.added.length + edit.diff.removed.length <= 12}>
                   <summary>{sizeOf(edit.diff)}</summary>
-                  <DiffLines diff={edit.diff} />
+                  <DiffLines diff={edit.diff} of={`serial ${edit.serial_to}`} />
                 </details>
               ) : (
                 <p class="muted">
