@@ -1,4 +1,5 @@
 /** Makes the tables of a cluster in PostgreSQL, and its first node out of a database. */
+import { createHash } from 'node:crypto';
 import { UserError } from '../base/errors.js';
 import type { Random } from '../base/random.js';
 import type { Store } from '../store/driver.js';
@@ -10,7 +11,7 @@ import type { Connection } from './connection.js';
 import { isDuplicate } from './postgres-failures.js';
 import { addFirstEntry, type ClusterLog } from './postgres-log.js';
 import { listSnapshots, makeSnapshot } from './snapshots.js';
-import { ADD_CLUSTER, CREATE, grantsToFollower, LAYOUT } from './statements.js';
+import { ADD_CLUSTER, CREATE, FIND_ENTRY, grantsToFollower, LAYOUT } from './statements.js';
 
 export interface InitOptions {
   /** Opened without a log; nobody else writes to it. */
@@ -34,7 +35,8 @@ export async function initCluster(options: InitOptions): Promise<number> {
   const member = findMeta(store, 'cluster');
   if (member !== id) {
     if ((await listSnapshots(log.reader)).length > 0) throw taken();
-    // Only the database for which the first entry was made has the position before it.
+    const [entry] = await log.reader.query(FIND_ENTRY, [store.position().number + 1]);
+    if (entry?.['id'] !== firstEntryId(store, id)) throw taken();
     await catchUp(store, log).catch((error: unknown) => {
       throw error instanceof EntryRefused ? taken() : error;
     });
@@ -54,9 +56,23 @@ async function create({ store, own, node, random }: InitOptions): Promise<void> 
     throw isDuplicate(error) ? taken() : error;
   });
   await own.query(ADD_CLUSTER, [id, LAYOUT]);
-  const first = { number: number + 1, id: random.uuid(), after, schema: schemaVersion(store), body: written! };
+  const first = {
+    number: number + 1,
+    id: firstEntryId(store, id),
+    after,
+    schema: schemaVersion(store),
+    body: written!,
+  };
   await addFirstEntry(own, first, node);
   await own.query('COMMIT');
+}
+
+/** Says for which database the first entry was made: new ones are all at the same position. */
+function firstEntryId(store: Store, cluster: string): string {
+  return createHash('sha256')
+    .update(`${findMeta(store, 'installation')} ${cluster}`)
+    .digest('hex')
+    .slice(0, 32);
 }
 
 function taken(): UserError {

@@ -49,6 +49,12 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
       begun.find(({ status }) => status === 'rejected'),
       { reason: /there is a cluster already in this PostgreSQL database/ },
     );
+    const own = createConnection({ url, name: 'test', clock });
+    t.teardown(() => own.close());
+    // The other comes between the first entry and the first snapshot.
+    await own.query('DELETE FROM zoneplane.pieces');
+    await own.query('DELETE FROM zoneplane.snapshots');
+    await t.rejects(beginCluster(t, url), { message: /there is a cluster already in this PostgreSQL database/ });
   });
 
   t.test('an address that cannot be used is explained, without its password', async (t) => {
