@@ -15,7 +15,7 @@ import { type S3Answer, sendRaw, sendSigned } from '../support/s3-door.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { until } from '../support/until.js';
 
-const ROUNDS = Number(process.env['ZONEPLANE_DOORS_ROUNDS'] ?? 15);
+const ROUNDS = Number(process.env['ZONEPLANE_DOORS_ROUNDS'] ?? 6);
 const SEED = Number(process.env['ZONEPLANE_DOORS_SEED'] ?? 20_261_126);
 const KEY = 'k0123456789abcdef0123456789abcdef0123';
 const SECRET = 'a-secret';
