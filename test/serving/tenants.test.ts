@@ -11,7 +11,7 @@ import t from 'tap';
 import type { Sequences, SequencesDone } from './tenant-sequences.js';
 import type { WorldOptions } from './tenant-world.js';
 
-const SEQUENCES = Number(process.env['ZONEPLANE_TENANT_SEQUENCES'] ?? 200);
+const SEQUENCES = Number(process.env['ZONEPLANE_TENANT_SEQUENCES'] ?? 120);
 const SEED = Number(process.env['ZONEPLANE_TENANT_SEED'] ?? Math.floor(Math.random() * 1e9));
 
 const pool = (count: number): string[] => Array.from({ length: count }, (_, i) => `ns${i + 1}.dns.test`);
