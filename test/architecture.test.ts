@@ -32,7 +32,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   serving: ['dnssec', 'zone', 'store', 'balancing', 'dns', 'base'],
   image: ['dnssec', 'zone', 'balancing', 'location', 'steering', 'dns', 'base'],
   resolver: ['serving', 'store', 'egress', 'dns', 'base'],
-  answer: ['image', 'location', 'steering', 'expressions', 'dns', 'base'],
+  answer: ['image', 'location', 'steering', 'balancing', 'expressions', 'dns', 'base'],
   observe: ['answer', 'dns', 'base'],
   compact: ['answer', 'image', 'serving', 'dnssec', 'vault', 'store', 'dns', 'base'],
   publish: [

@@ -17,9 +17,20 @@ export type Field<S> =
   /** Texts by key; a key may have several. */
   | { readonly type: 'map'; readonly of: (subject: S, key: string) => readonly string[] | undefined }
   /** It is known, but has no value in any subject. */
-  | { readonly type: 'absent'; readonly is: Exclude<Field<never>['type'], 'absent'> };
+  | { readonly type: 'absent'; readonly is: FieldType };
 
 export type FieldTable<S> = Readonly<Record<string, Field<S>>>;
+
+type FieldType = Exclude<Field<never>['type'], 'absent'>;
+
+/** All fields of `types`; those that `present` does not give are known, but have no value in any subject. */
+export function fieldTable<S, T extends Readonly<Record<string, FieldType>>>(
+  types: T,
+  present: { readonly [K in keyof T]?: Extract<Field<S>, { readonly type: T[K] }> } = {},
+): FieldTable<S> {
+  const absent = Object.entries(types).map(([name, is]) => [name, { type: 'absent', is }] as const);
+  return { ...Object.fromEntries(absent), ...present };
+}
 
 export type Condition<S> = (subject: S) => boolean;
 

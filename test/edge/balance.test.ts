@@ -161,7 +161,9 @@ t.test('health, weights, hosts of origins, and the last resort', async (t) => {
     fallback_pool: two,
     rules: [
       {
-        condition: 'http.request.uri.path contains "/old" and any(http.request.headers["x-a"][*] == "1")',
+        // What only questions have is false of requests, and understood.
+        condition:
+          '(dns.rr.opt.client or http.request.uri.path contains "/old") and any(http.request.headers["x-a"][*] == "1")',
         fixed_response: { status_code: 301, location: 'https://example.net/', message_body: 'gone' },
       },
     ],

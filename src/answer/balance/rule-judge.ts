@@ -2,8 +2,9 @@
  * Conditions of rules of load balancers, of questions. A condition is compiled when it is first met; nodes never change within a
  * generation of the image. Texts are made only for names whose load balancers have rules.
  */
+import { CONDITION_FIELDS } from '../../balancing/condition-fields.js';
 import { toFqdn } from '../../dns/name.js';
-import { type Condition, compileExpression, type FieldTable } from '../../expressions/compile.js';
+import { type Condition, compileExpression, fieldTable } from '../../expressions/compile.js';
 import { BalanceWord, nodeNameAt, nodeNameLength } from '../../image/layout.js';
 import type { ImageReader } from '../../image/reader.js';
 import type { Judge } from '../../steering/choice.js';
@@ -21,12 +22,11 @@ interface Question {
   subnet: Subnet | undefined;
 }
 
-const ABSENT = { type: 'absent', is: 'text' } as const;
 const TRUE = (): boolean => true;
 const FALSE = (): boolean => false;
 
-/** Every field that conditions of load balancers may use; those of requests have no value in a question. */
-const FIELDS: FieldTable<Question> = {
+/** Fields of requests have no value in a question. */
+const FIELDS = fieldTable<Question, typeof CONDITION_FIELDS>(CONDITION_FIELDS, {
   'cf.load_balancer.name': { type: 'text', of: ({ balancer }) => balancer },
   'cf.load_balancer.region': { type: 'text', of: ({ region }) => region || undefined },
   'ip.src': { type: 'address', of: ({ client }) => client && addressOf(client.source, client.at, client.length) },
@@ -34,18 +34,7 @@ const FIELDS: FieldTable<Question> = {
   'dns.qry.type': { type: 'number', of: ({ query }) => query?.type },
   'dns.rr.opt.client': { type: 'truth', of: ({ subnet }) => subnet && subnet.source > 0 },
   'dns.rr.opt.client.addr': { type: 'address', of: ({ subnet }) => subnet && subnetAddress(subnet) },
-  'http.cookie': ABSENT,
-  'http.host': ABSENT,
-  'http.referer': ABSENT,
-  'http.request.method': ABSENT,
-  'http.request.uri': ABSENT,
-  'http.request.uri.path': ABSENT,
-  'http.request.uri.query': ABSENT,
-  'http.request.uri.args': { type: 'absent', is: 'map' },
-  'http.request.headers': { type: 'absent', is: 'map' },
-  'http.request.version': ABSENT,
-  'http.request.timestamp.sec': { type: 'absent', is: 'number' },
-};
+});
 
 function addressOf(octets: Uint8Array, at: number, length: number): Uint8Array | undefined {
   return length === 0 ? undefined : octets.subarray(at, at + length);

@@ -1,6 +1,7 @@
 /** The fields of requests that conditions of rules may use; those of questions have no value here. */
+import { CONDITION_FIELDS } from '../../balancing/condition-fields.js';
 import { parseIP } from '../../base/ip.js';
-import type { FieldTable } from '../../expressions/compile.js';
+import { fieldTable } from '../../expressions/compile.js';
 import type { EdgeRequest } from '../exchange/exchange.js';
 
 /** What conditions examine. */
@@ -12,9 +13,7 @@ export interface Examined {
   readonly request: EdgeRequest;
 }
 
-const ABSENT = { type: 'absent', is: 'text' } as const;
-
-export const REQUEST_FIELDS: FieldTable<Examined> = {
+export const REQUEST_FIELDS = fieldTable<Examined, typeof CONDITION_FIELDS>(CONDITION_FIELDS, {
   'cf.load_balancer.name': { type: 'text', of: ({ balancer }) => balancer },
   'cf.load_balancer.region': { type: 'text', of: ({ region }) => region || undefined },
   'ip.src': { type: 'address', of: ({ request }) => parseIP(request.client) },
@@ -32,11 +31,7 @@ export const REQUEST_FIELDS: FieldTable<Examined> = {
   'http.request.headers': { type: 'map', of: ({ request }, key) => presentList(valuesOf(request, key.toLowerCase())) },
   'http.request.version': { type: 'text', of: ({ request }) => `HTTP/${request.httpVersion.replace('.0', '')}` },
   'http.request.timestamp.sec': { type: 'number', of: ({ nowS }) => nowS },
-  'dns.qry.name': ABSENT,
-  'dns.qry.type': { type: 'absent', is: 'number' },
-  'dns.rr.opt.client': { type: 'absent', is: 'address' },
-  'dns.rr.opt.client.addr': { type: 'absent', is: 'address' },
-};
+});
 
 function partsOf(target: string): [path: string, query: string] {
   const at = target.indexOf('?');
