@@ -112,8 +112,9 @@ export async function resetPassword(
   return { email };
 }
 
-/** Messages to one address in an hour, and of all together. */
+/** Messages in an hour: to one address, at the request of one network, and of all together. */
 const MOST_MAILS = 3;
+const MOST_MAILS_OF_NETWORK = 10;
 const MOST_MAILS_OF_ALL = 200;
 const HOUR_US = 3_600_000_000;
 
@@ -127,9 +128,9 @@ export interface Resets {
 /** Requests for links by mail. What they do happens after the answer, which is the same for every address. */
 export function createResets(services: SignInServices): Resets {
   const { base, settings, sendMail } = services;
-  const sent: { readonly subject: string; readonly atUs: number }[] = [];
+  const sent: { readonly subject: string; readonly network: string; readonly atUs: number }[] = [];
+  const waiting: string[] = [];
   let work: Promise<void> = Promise.resolve();
-  let waiting = 0;
   const send = async (visitor: Visitor, email: string): Promise<void> => {
     const { publicUrl } = settings;
     if (!sendMail || publicUrl === undefined || !settings.passwords) return;
@@ -140,19 +141,23 @@ export function createResets(services: SignInServices): Resets {
     const subject = user.email.toLowerCase();
     if (sent.length >= MOST_MAILS_OF_ALL) return;
     if (sent.filter((one) => one.subject === subject).length >= MOST_MAILS) return;
-    sent.push({ subject, atUs: nowUs });
+    const network = networkOf(visitor.address);
+    if (sent.filter((one) => one.network === network).length >= MOST_MAILS_OF_NETWORK) return;
+    sent.push({ subject, network, atUs: nowUs });
     const ctx = contextFor(services, visitor, { ...OPERATOR, kind: 'operator' });
     const link = userLinkAt(publicUrl, 'password', await addLink({ ...ctx, source: 'service' }, user, 'password'));
     await sendMail({ to: user.email, subject: 'Choose a new password', text: textOf(link, publicUrl) });
   };
   return {
     request(visitor, email) {
-      if (waiting >= MOST_MAILS_OF_ALL) return;
-      waiting++;
+      const network = networkOf(visitor.address);
+      if (waiting.length >= MOST_MAILS_OF_ALL) return;
+      if (waiting.filter((one) => one === network).length >= MOST_MAILS_OF_NETWORK) return;
+      waiting.push(network);
       work = work
         .then(() => send(visitor, email))
         .catch((err: unknown) => base.log.error({ err }, 'a link for a new password could not be sent'))
-        .finally(() => waiting--);
+        .finally(() => waiting.splice(waiting.indexOf(network), 1));
     },
     idle: () => work,
   };

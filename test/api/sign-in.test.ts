@@ -7,6 +7,7 @@ import { createKey } from '../../src/control/access/keys.js';
 import { createLoginLink } from '../../src/control/access/sessions.js';
 import { createUserLink } from '../../src/sign-in/links.js';
 import { removeFactorsOf, setPasswordOf } from '../../src/sign-in/operator.js';
+import { until } from '../support/until.js';
 import { ANONYMOUS, EMAIL, install } from './installation.js';
 import { ADA, browser, OWN, PASSWORD, signIn, suspend, withAda } from './people.js';
 
@@ -168,6 +169,22 @@ t.test('a forgotten password', async (t) => {
   t.equal(mails.length, 4);
   clock.advance(61 * MINUTE);
   t.equal((await reset(/#password=([\w-]{40})/.exec(mails[3]!.text)![1])).status, 403, 'for an hour');
+});
+
+t.test('one network cannot use up the messages of all others', async (t) => {
+  const installation = await withAda(t, { signIn: { publicUrl: 'https://dns.example.org' } });
+  const { mails, app, operator } = installation;
+  const ask = (email: string, remoteAddress: string) =>
+    app.inject({
+      ...{ method: 'POST', url: '/client/v4/user/password_reset', payload: { email }, remoteAddress },
+      headers: { ...OWN, host: 'dns.example.org' },
+    });
+  const others = Array.from({ length: 12 }, (_, n) => `member${n}@example.com`);
+  await createAccount(operator, { name: 'Others', members: others });
+  for (const [n, email] of others.entries()) await ask(email, `192.0.2.${n}`);
+  await ask(ADA, '198.51.100.7');
+  await until(() => mails.some(({ to }) => to === ADA));
+  t.equal(mails.length, 11, 'ten for that network, whichever of its addresses ask');
 });
 
 t.test('passwords can be switched off', async (t) => {
