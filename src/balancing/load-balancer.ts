@@ -118,8 +118,6 @@ export interface LoadBalancer extends Steering {
   readonly poolSets: readonly PoolSet[];
   /** One address, or those of all healthy origins. */
   readonly answer: 'one' | 'all';
-  /** Whether transfers follow health. */
-  readonly transferHealth: boolean;
 }
 
 export const DEFAULT_TTL = 30;
@@ -140,7 +138,6 @@ export function loadBalancerOf({ id, settings }: StoredSettings): LoadBalancer {
       .sort((a, b) => a.priority - b.priority),
     poolSets: memberOr<readonly Members[]>(members, 'pool_sets', []).map(poolSetOf),
     answer: memberOr<'one' | 'all'>(members, 'answer', 'one'),
-    transferHealth: memberOr<boolean>(members, 'transfer_health', false),
   };
 }
 

@@ -238,7 +238,7 @@ const balancerMembers = {
     .enum(['one', 'all'])
     .nullish()
     .describe('One address, or those of all healthy origins; default `one` (ours)'),
-  transfer_health: flag.describe('Whether transfers to secondaries follow health; default false (ours)'),
+  transfer_health: flag.describe('Refused unless false: transfers to secondaries do not follow health (ours)'),
 };
 
 export const balancerBody = body(
