@@ -108,10 +108,14 @@ t.test('Knot and BIND serve what the catalog lists', { skip }, async (t) => {
   t.match(reset, { name: nameOf(60), group: 'zoneplane' });
   t.not(reset.member_id, ids.get(60));
   t.equal((await call('GET', path)).result.soa_serial, serialBefore + 1, 'one change');
-  const knot = consumers[0]!;
-  const resets = new RegExp(`\\[${nameOf(60)}\\.\\].*(purg|catalog)`);
-  await until(async () => resets.test(knot.log()), 'Knot began anew with the zone', hint);
-  await until(() => servedBy([60], 1), 'and serves it', hint);
+  // BIND looks at a catalog every five seconds. What it has of the zone is gone then, and our program must be there for the rest.
+  const resets = [
+    `\\[${nameOf(60)}\\.\\].*(purg|catalog)`,
+    `'${nameOf(60)}' unique label has changed[^]*adding zone '${nameOf(60)}'`,
+  ];
+  const haveReset = () => consumers.every((consumer, index) => new RegExp(resets[index]!).test(consumer.log()));
+  await until(haveReset, 'they began anew with the zone', hint);
+  await until(() => servedBy([60], 1), 'and serve it', hint);
 
   // A record that is made in a member goes there like one of any zone.
   await call('POST', `/zones/${ids.get(60)}/dns_records`, { type: 'TXT', name: 'x', content: '"new"', ttl: 60 });
