@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
 import { TextField } from '../../kit/form.js';
 import { ListState } from '../../kit/list.js';
-import { useLoad, useSending } from '../../load.js';
+import { type Loaded, useLoad, useSending } from '../../load.js';
 import { CertificateChip, toneOf } from '../../parts/certificate.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
@@ -45,10 +45,14 @@ export default function Hostnames({ zone, base: screens }: ZoneScreenProps) {
   const { answer, error, busy, reload } = useLoad<CustomHostname[]>(path, { everyMs: REFRESH_MS });
   const fallback = useLoad<Fallback>(fallbackPath(base), { everyMs: REFRESH_MS });
   const writes = mayWrite(usePermissions(), 'certificates');
+  const onePath = `${base}/${shown}`;
+  // Read here: what is shown of a new one moves into the list when that has been read again.
+  const one = useLoad<CustomHostname>(shown === undefined ? undefined : onePath, { everyMs: REFRESH_MS });
   const details = shown !== undefined && (
     <One
       key={shown}
-      path={`${base}/${shown}`}
+      path={onePath}
+      loaded={one.answer && one.answer.result.id !== shown ? { ...one, answer: undefined } : one}
       origin={fallback.error ? undefined : fallback.answer?.result.origin}
       writes={writes}
       onChange={reload}
@@ -186,14 +190,14 @@ function NewHostname({ base, onMade }: { readonly base: string; readonly onMade:
 
 interface OneProps {
   readonly path: string;
+  readonly loaded: Loaded<CustomHostname>;
   /** The fallback origin of the zone, if there is one. */
   readonly origin: string | undefined;
   readonly writes: boolean;
   readonly onChange: () => void;
 }
 
-function One({ path, origin, writes, onChange }: OneProps) {
-  const { answer, error, reload } = useLoad<CustomHostname>(path, { everyMs: REFRESH_MS });
+function One({ path, loaded: { answer, busy, reload, ...loaded }, origin, writes, onChange }: OneProps) {
   const sending = useSending();
   const [checked, setChecked] = useState(false);
   const isHere = useIsHere();
@@ -203,6 +207,8 @@ function One({ path, origin, writes, onChange }: OneProps) {
   useEffect(() => {
     if (isLoaded) place.current?.scrollIntoView({ block: 'nearest' });
   }, [isLoaded]);
+  // Of another one, until this one was read.
+  const error = answer || !busy ? loaded.error : undefined;
   // What somebody types stays while the server is away.
   if (error && (!answer || error.status === NOT_FOUND)) return <ErrorNote error={error} onRetry={reload} />;
   if (!answer) return <Loading what="the hostname" />;
