@@ -77,6 +77,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     'store',
     'balancing',
     'steering',
+    'location',
     'dns',
     'base',
   ],

@@ -12,6 +12,7 @@ export type { AccountDnsSettings, DnsSettings } from '../src/api/dns-settings/sc
 export type { Dnssec, DnssecKey, DnssecStatus } from '../src/api/dnssec/schema.js';
 export type { Message, ResultInfo } from '../src/api/envelope.js';
 export type { Explanation } from '../src/api/explain/schema.js';
+export type { BalancerExplanation } from '../src/api/load-balancing/explain-schema.js';
 export type { BalancingPool, LoadBalancer } from '../src/api/load-balancing/schema.js';
 export type { Overview } from '../src/api/overview/schema.js';
 export type { BucketApplication } from '../src/api/r2-application/schema.js';

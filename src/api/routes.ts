@@ -4,6 +4,7 @@ import type { LinkSigner } from '../bucket/credentials/keys.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import type { Propagation } from '../control/kernel/propagation.js';
+import type { Surroundings } from '../explain/balancer.js';
 import type { HostnameServices } from '../hostnames/context.js';
 import type { PoolProbing } from '../monitoring/pool-probing.js';
 import type { Activity } from '../observe/activity.js';
@@ -27,6 +28,7 @@ import { healthRoutes, type Purpose, type Readiness } from './health/routes.js';
 import { iamRoutes } from './iam/routes.js';
 import { userGroupRoutes } from './iam/user-group-routes.js';
 import { ipRoutes } from './ips/routes.js';
+import { balancerExplainRoutes } from './load-balancing/explain-routes.js';
 import { balancingHealthRoutes } from './load-balancing/health-routes.js';
 import { balancingUserRoutes } from './load-balancing/user-routes.js';
 import { loadBalancerRoutes } from './load-balancing/zone-routes.js';
@@ -82,6 +84,7 @@ export interface RouteParts {
   readonly readCluster: (() => Promise<Cluster>) | undefined;
   readonly signIn: SignInServices;
   readonly probing: PoolProbing | undefined;
+  readonly surroundings: () => Surroundings;
   readonly warnings: WarningSource;
   readonly application: ApplicationFacts | undefined;
   readonly s3Host: string;
@@ -133,6 +136,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   secondaryZoneRoutes,
   incomingRoutes,
   loadBalancerRoutes,
+  balancerExplainRoutes,
   balancingUserRoutes,
   balancingHealthRoutes,
   packRoutes,

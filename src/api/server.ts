@@ -24,6 +24,7 @@ import type { LinkSigner } from '../bucket/credentials/keys.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import type { Propagation } from '../control/kernel/propagation.js';
+import type { Surroundings } from '../explain/balancer.js';
 import type { HostnameServices } from '../hostnames/context.js';
 import type { PoolProbing } from '../monitoring/pool-probing.js';
 import { type Activity, createActivity } from '../observe/activity.js';
@@ -93,6 +94,8 @@ export interface ApiOptions {
   readonly signIn: SignInServices;
   /** What probes origins; absent: nothing does. */
   readonly probing?: PoolProbing;
+  /** Where this server is, and what it knows of where others are; absent: nothing is known. */
+  readonly surroundings?: () => Surroundings;
   /** Whether threads answer requests that may read for long. */
   readonly readers?: Readers;
   /** In a cluster: the copy that requests read. */
@@ -300,6 +303,7 @@ async function registerVersion4(scope: FastifyInstance, options: ApiOptions): Pr
   const parts: RouteParts = {
     ...{ objects, hostnames, certificates, propagation, readCluster, signIn, application, s3Host, links },
     probing: options.probing,
+    surroundings: options.surroundings ?? (() => ({ region: '', pop: '', places: undefined })),
     contextOf: makeContextOf(base, (request) => requireStillPermitted(base, request)),
     exportApart: options.readers?.export,
     services: { vault: certificates.vault },

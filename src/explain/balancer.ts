@@ -1,163 +1,158 @@
 /** Explains what a load balancer answers: the engine answers the question, and says what it looked at. */
+import type { PlacedByCode } from '../answer/balance/choose.js';
 import { answerWith } from '../answer/engine.js';
-import { createEngineState, DEFAULT_ENGINE_SETTINGS } from '../answer/state.js';
-import { Transport } from '../answer/transport.js';
-import { type LoadBalancer, loadBalancerOf } from '../balancing/load-balancer.js';
+import { createEngineState, DEFAULT_ENGINE_SETTINGS, type Engine } from '../answer/state.js';
+import { createClient, Transport } from '../answer/transport.js';
+import { parseIP } from '../base/ip.js';
 import { accountFailure } from '../control/guard/account-failures.js';
 import type { Context } from '../control/kernel/context.js';
+import { printInstant } from '../control/rules/instant.js';
 import { RCODE_MNEMONICS, Type } from '../dns/codes.js';
-import { readMessage } from '../dns/message.js';
+import { type ReadMessage, readMessage } from '../dns/message.js';
 import { nameOfOwnerKey, toFqdn } from '../dns/name.js';
 import { printRecord } from '../dns/zonefile/writer.js';
 import { ImageWriter } from '../image/writer.js';
+import type { PlaceSource } from '../location/finder.js';
 import { createBalances, nodeSource } from '../publish/balances.js';
 import { createZoneSource } from '../publish/source.js';
-import type { BalancedPool } from '../serving/balanced.js';
 import { NO_HEALTH } from '../serving/health-source.js';
-import { type Choice, Drop } from '../steering/choice.js';
-import { codeOf, Head, textOfCode } from '../steering/layout.js';
+import { type ServedOwner, servedWithBalancer } from '../serving/owner.js';
+import type { ServingZone } from '../serving/zone.js';
+import { codeOf, textOfCode } from '../steering/layout.js';
 import type { LoadBalancerRow } from '../store/balancing/load-balancers.js';
-import { readSubnet } from './client-subnet.js';
+import { type ChoiceTold, passedBy, toldOf } from './balancer-steps.js';
+import { type ClientSubnetEffect, effectOf, readSubnet, type Subnet } from './client-subnet.js';
 import { MOST_STATES } from './part-image.js';
+import { balancerAt, type PastBalancer } from './past-balancer.js';
 import { makeQuery } from './question.js';
 
 export interface BalancerQuestion {
   readonly type: 'A' | 'AAAA';
-  /** An address or a network of the asker, which is sent along as its client subnet. */
+  /** The address that the question comes from. */
   readonly client?: string | undefined;
-  /** Where the asker is, in place of what a database says; needs `client`. */
+  /** A network, or an address, that is sent along as the client subnet. */
+  readonly subnet?: string | undefined;
+  /** Where the asker is, in place of what is known; needs one of both. */
   readonly country?: string | undefined;
-  /** Where the server is that is asked. */
+  /** Where the server is that is asked, in place of where it is. */
   readonly region?: string | undefined;
   readonly pop?: string | undefined;
+  /** Microseconds since 1970; undefined: now. */
+  readonly atUs?: number | undefined;
 }
 
-export interface PoolVerdict {
-  readonly id: string;
-  readonly name: string;
-  readonly verdict:
-    | 'chosen'
-    | 'fallback'
-    | 'candidate'
-    | 'disabled'
-    | 'critical'
-    | 'no origin takes traffic'
-    | 'shed'
-    | 'not considered';
+/** Where this server is, and what it knows of where others are. */
+export interface Surroundings {
+  readonly region: string;
+  readonly pop: string;
+  readonly places: PlaceSource | undefined;
 }
 
-export interface BalancerExplanation {
+export interface BalancerExplanation extends ChoiceTold {
   readonly name: string;
   readonly type: string;
-  readonly policy: string;
-  readonly place: { readonly pop: string; readonly country: string; readonly region: string };
-  /** Text for people, in the order of the decision. */
-  readonly steps: readonly string[];
-  /** Those of the list that was chosen from in its order, then all others. */
-  readonly pools: readonly PoolVerdict[];
+  /** Of which moment it tells; null: of now. */
+  readonly at: string | null;
+  readonly place: {
+    readonly pop: string;
+    readonly country: string;
+    readonly region: string;
+    readonly by: 'server' | 'client_subnet' | 'address';
+  };
+  readonly clientSubnet: ClientSubnetEffect | null;
   readonly rcode: string;
   /** Lines in zone file form. */
   readonly answer: readonly string[];
 }
 
 /** Throws 400 for a question that cannot be asked. */
-export function explainBalancer(ctx: Context, row: LoadBalancerRow, question: BalancerQuestion): BalancerExplanation {
+export function explainBalancer(
+  ctx: Context,
+  row: LoadBalancerRow,
+  question: BalancerQuestion,
+  here: Surroundings,
+): BalancerExplanation {
   const { store, settings } = ctx;
   return store.snapshot(() => {
     const source = createZoneSource(store, settings);
     const zone = source.zone(row.zone);
     if (!zone) throw accountFailure('badInput', { reason: 'The zone is not answered.' });
+    const past = question.atUs === undefined ? undefined : balancerAt(ctx, row, question.atUs);
     const ownerKey = new Uint8Array(row.owner_key);
-    const { apex } = zone.facts;
-    const owner = nameOfOwnerKey(ownerKey, apex);
-    const writer = new ImageWriter({ seed: 1, states: MOST_STATES });
-    const number = writer.beginZone(apex);
-    const balances = createBalances(source.health ?? NO_HEALTH, writer);
     const keys = ownerKey.length === 0 ? [ownerKey] : [new Uint8Array(0), ownerKey];
-    const served = keys.map((key) => source.owner(zone, key));
-    for (const each of served) writer.loadNode(number, nodeSource(each, apex, balances));
+    const served = keys.map((key) =>
+      past && key === ownerKey ? pastOwner(ctx, zone, key, past) : source.owner(zone, key),
+    );
+    const writer = new ImageWriter({ seed: 1, states: MOST_STATES });
+    const number = writer.beginZone(zone.facts.apex);
+    const balances = createBalances(past?.health ?? source.health ?? NO_HEALTH, writer);
+    for (const each of served) writer.loadNode(number, nodeSource(each, zone.facts.apex, balances));
     writer.publishZone(number);
     writer.commit();
-    const subnet = question.client === undefined ? undefined : readSubnet(question.client);
-    if (subnet && question.country !== undefined) {
-      writer.setPlaces({ version: 1, networks: `${subnet.text} ${question.country}\n` });
-    }
-    const own = { pop: codeOf(question.pop ?? ''), region: codeOf(question.region ?? '') };
-    const engine = createEngineState({ ...DEFAULT_ENGINE_SETTINGS, own });
-    const query = makeQuery(owner, question.type === 'A' ? Type.a : Type.aaaa, false, subnet?.option);
-    const out = new Uint8Array(65_535);
-    const answer = answerWith(engine, writer.reader);
-    const length = answer(query, 0, query.length, out, 0, out.length, Transport.tcp);
-    const message = readMessage(out.slice(0, length))!;
+    const owner = nameOfOwnerKey(ownerKey, zone.facts.apex);
+    const { engine, message, subnet } = ask(writer, owner, question, here);
+    const { asker, placedBy } = engine.search.balance;
     const { balanced } = served.at(-1)!;
-    const { asker, choice } = engine.search.balance;
-    const told = balanced
-      ? toldOf(choice, balanced.balanced.pools)
-      : { pools: [], steps: [passedBy(loadBalancerOf(row))] };
     return {
       name: toFqdn(owner).replace(/\.$/, ''),
       type: question.type,
-      policy: balanced ? POLICY_NAMES[choice.steering[0]!]! : loadBalancerOf(row).policy,
-      place: { pop: textOfCode(asker.pop), country: textOfCode(asker.country), region: textOfCode(asker.region) },
-      ...told,
+      at: question.atUs === undefined ? null : printInstant(question.atUs),
+      place: {
+        ...{ pop: textOfCode(asker.pop), country: textOfCode(asker.country), region: textOfCode(asker.region) },
+        by: PLACED_BY[placedBy],
+      },
+      ...(balanced ? toldOf(engine.search.balance, balanced.balanced) : passedBy(past?.balanced.row ?? row)),
+      clientSubnet: subnet ? effectOf(subnet, message) : null,
       rcode: RCODE_MNEMONICS[message.rcode] ?? String(message.rcode),
       answer: message.answers.map(printRecord),
     };
   });
 }
 
-const POLICY_NAMES = [
-  ...['off', 'geo', 'random', 'dynamic_latency', 'proximity', 'least_outstanding_requests', 'least_connections'],
-];
+const PLACED_BY = { 0: 'server', 1: 'client_subnet', 2: 'address' } as const satisfies Record<PlacedByCode, string>;
 
-function passedBy({ enabled }: LoadBalancer): string {
-  return enabled
-    ? 'The load balancer is proxied: the name answers the addresses of the edge, which chooses for each request.'
-    : 'The load balancer is disabled: the other records of its name are answered.';
+/** What stood at the name. A load balancer that was disabled hid nothing. */
+function pastOwner({ store }: Context, zone: ServingZone, key: Uint8Array, { balanced }: PastBalancer): ServedOwner {
+  return servedWithBalancer(store, zone, key, balanced.row.enabled === 1 ? balanced : undefined);
 }
 
-const VERDICTS: Readonly<Record<number, PoolVerdict['verdict']>> = {
-  [Drop.no]: 'candidate',
-  [Drop.disabled]: 'disabled',
-  [Drop.critical]: 'critical',
-  [Drop.empty]: 'no origin takes traffic',
-  [Drop.shed]: 'shed',
-};
+interface Asked {
+  /** As it is after the answer. */
+  readonly engine: Engine;
+  readonly message: ReadMessage;
+  readonly subnet: Subnet | undefined;
+}
 
-function toldOf(
-  choice: Choice,
-  pools: readonly BalancedPool[],
-): { readonly pools: readonly PoolVerdict[]; readonly steps: readonly string[] } {
-  const nameOf = (index: number): string => pools[index]!.pool.name;
-  const isFixed = choice.fixedSet >= 0 || choice.fixedRule >= 0;
-  const listed = isFixed
-    ? []
-    : Array.from(choice.words.subarray(choice.list + 1, choice.list + 1 + choice.words[choice.list]!));
-  const verdictOf = (index: number): PoolVerdict['verdict'] => {
-    if (index === choice.pool && !isFixed) return choice.isFallback ? 'fallback' : 'chosen';
-    return listed.includes(index) ? VERDICTS[choice.dropped[index]!]! : 'not considered';
-  };
-  const order = [...listed, ...pools.keys()].filter((index, i, all) => all.indexOf(index) === i);
-  const steps: string[] = [];
-  if (choice.set >= 0) steps.push(`Pool set ${choice.set} matches.`);
-  for (const [rule, matched] of choice.matched.entries()) {
-    if (matched === 1 && rule < choice.words[choice.at + Head.rules]!) steps.push(`Rule ${rule} holds.`);
+function ask(writer: ImageWriter, owner: Uint8Array, question: BalancerQuestion, here: Surroundings): Asked {
+  const subnet = question.subnet === undefined ? undefined : readSubnet(question.subnet);
+  const source = question.client === undefined ? undefined : parseIP(question.client);
+  if (question.client !== undefined && !source) {
+    throw accountFailure('badInput', { reason: `${question.client.slice(0, 64)} is no address.` });
   }
-  if (isFixed) steps.push('It has a fixed response: the name answers without records.');
-  else {
-    steps.push(`The pools to choose from, in order: ${listed.map(nameOf).join(', ') || 'none'}.`);
-    for (const index of listed) {
-      const verdict = verdictOf(index);
-      if (verdict !== 'chosen' && verdict !== 'candidate' && verdict !== 'fallback')
-        steps.push(`Pool ${nameOf(index)}: ${verdict}.`);
-    }
-    if (choice.pool < 0) steps.push('No pool is left, and the fallback pool is disabled: there is no address.');
-    else if (choice.isFallback)
-      steps.push(`No pool is left: the fallback pool ${nameOf(choice.pool)}, whatever its health.`);
-    else steps.push(`Pool ${nameOf(choice.pool)} is chosen.`);
+  const places = placesOf(question, subnet, here);
+  if (places) writer.setPlaces(places);
+  const { pop = here.pop, region = here.region } = question;
+  const own = { pop: codeOf(pop.toUpperCase()), region: codeOf(region.toUpperCase()) };
+  const engine = createEngineState({ ...DEFAULT_ENGINE_SETTINGS, own });
+  const query = makeQuery(owner, question.type === 'A' ? Type.a : Type.aaaa, false, subnet?.option);
+  const client = { ...createClient(), ...(source && { source, length: source.length }) };
+  const out = new Uint8Array(65_535);
+  const answer = answerWith(engine, writer.reader);
+  const length = answer(query, 0, query.length, out, 0, out.length, Transport.tcp, client);
+  return { engine, message: readMessage(out.slice(0, length))!, subnet };
+}
+
+/** What is known of places: what the question says itself, otherwise what the server knows. */
+function placesOf(
+  { country, client }: BalancerQuestion,
+  subnet: Subnet | undefined,
+  here: Surroundings,
+): PlaceSource | undefined {
+  const asker = subnet?.text ?? client;
+  if (country === undefined) return here.places;
+  if (asker === undefined) {
+    throw accountFailure('badInput', { reason: 'A country needs an address or a client subnet that is there.' });
   }
-  return {
-    steps,
-    pools: order.map((index) => ({ id: pools[index]!.pool.id, name: nameOf(index), verdict: verdictOf(index) })),
-  };
+  if (!/^[A-Za-z]{2}$/.test(country)) throw accountFailure('badInput', { reason: 'A country has two letters.' });
+  return { version: 1, networks: `${asker} ${country.toUpperCase()}\n` };
 }

@@ -44,6 +44,7 @@ import { hearAcknowledgements } from './process/acknowledgement.js';
 import { createControlBase, lookUpsOf, masterKeysOf, upstreamServers } from './process/control-base.js';
 import type { AdminReport, DnsStatus, EdgeStatus } from './process/ipc.js';
 import { STATUS_PERIOD_MS } from './process/limits.js';
+import { surroundingsOf } from './process/places.js';
 import type { RoleContext, RunningRole } from './process/role.js';
 import { explainStart } from './process/store-failure.js';
 import { createReadiness, heldZonesOf, type ReadinessGate } from './readiness.js';
@@ -164,6 +165,7 @@ async function startApi(
   const api = buildApi({
     ...{
       probing: services.probing,
+      surroundings: surroundingsOf(settings),
       objects,
       hostnames,
       version,

@@ -71,6 +71,18 @@ export function unsignedByRecords(store: Store, zone: ServingZone, owner: Standi
   return derive(zone, owner, targetsOf(store), balanced);
 }
 
+/** What an owner would serve with another load balancer, without signatures. */
+export function servedWithBalancer(
+  store: Store,
+  zone: ServingZone,
+  ownerKey: Uint8Array,
+  balanced: Balanced | undefined,
+): ServedOwner {
+  const owner = { ownerKey, records: storedRecords(store, zone, ownerKey) };
+  const records = withAddedRecords(zone, owner, { ...addedFacts(store, zone, ownerKey), balanced });
+  return derive(zone, { ownerKey, records }, targetsOf(store), balanced);
+}
+
 function sign({ signing }: ServingZone, served: ServedOwner, octets: Uint8Array | undefined): ServedOwner {
   const stored = octets && readSignedOwner(octets);
   const { balanced } = served;

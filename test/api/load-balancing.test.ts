@@ -633,6 +633,31 @@ t.test('regions, load balancers of accounts, and the routes of older clients', a
   t.match(several, { status: 400, json: { errors: [{ code: 1002 }] } });
 });
 
+t.test('what a balancer answers, now and before, to whom', async (t) => {
+  const { call, zone, other, pool } = world;
+  const path = `/zones/${zone}/load_balancers`;
+  const members = { name: 'why.balanced.test', default_pools: [pool], fallback_pool: pool };
+  const { id } = (await call('POST', path, members)).json.result;
+  const explain = (query: string) => call('GET', `${path}/${id}/explain?${query}`);
+  const found = await explain('client=192.0.2.53&client_subnet=203.0.113.0/24&type=a');
+  t.match(found.json.result, {
+    ...{ name: 'why.balanced.test', type: 'A', at: null, policy: 'off', place: { by: 'server' }, rcode: 'NOERROR' },
+    ...{ origins: [{ name: 'a', address: '198.51.100.1', verdict: 'chosen' }], client_subnet: { used: false } },
+    ...{ answer: [/198\.51\.100\.1/], pools: [{ id: pool, verdict: 'chosen' }] },
+  });
+  for (const [query, message] of [
+    ['type=MX', /type is not A or AAAA/],
+    ['client=192.0.2.0/24', /is no address/],
+    ['client_subnet=x', /is no network/],
+    ['at=noon', /at is no time/],
+    ['at=2001-01-01T00:00:00Z', /known since/],
+  ] as const) {
+    t.match(await explain(query), { status: 400, json: { errors: [{ message }] } }, query);
+  }
+  t.equal((await call('GET', `/zones/${other}/load_balancers/${id}/explain`)).status, 404);
+  await call('DELETE', `${path}/${id}`);
+});
+
 t.test('an account that is alone: older clients, limits of probes', async (t) => {
   const { call } = await install(t);
   const made = await call('POST', '/user/load_balancers/monitors', { type: 'https' });

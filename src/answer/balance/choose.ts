@@ -62,7 +62,14 @@ export interface Balance {
   count: number;
   /** Whether the answer is an alias of the addresses that were asked for. */
   isAlias: boolean;
+  /** Index of the origin that was chosen, in the chosen pool; -1: none. */
+  origin: number;
+  placedBy: PlacedByCode;
 }
+
+/** By what the place of the asker was found: where this server is, the client subnet, or the address of the asker. */
+export const PlacedBy = { server: 0, subnet: 1, address: 2 } as const;
+export type PlacedByCode = (typeof PlacedBy)[keyof typeof PlacedBy];
 
 /** The most addresses in one answer. */
 const MOST_PICKS = 256;
@@ -82,6 +89,8 @@ export function createBalance(own: OwnPlace, seed: Uint8Array): Balance {
     picks: new Int32Array(MOST_PICKS),
     count: 0,
     isAlias: false,
+    origin: -1,
+    placedBy: PlacedBy.server,
   };
 }
 
@@ -161,6 +170,7 @@ function chooseAnswers(
   if (balance.standing.states !== image.states) balance.standing = { states: image.states, loads: undefined };
   balance.count = 0;
   balance.isAlias = false;
+  balance.origin = -1;
   const scope = balance.subnet.scope;
   if (!locate(balance, query, image, program)) {
     response.rcode = Rcode.formErr;
@@ -176,6 +186,7 @@ function chooseAnswers(
   if (steer(choice, words, program, balance.standing, asker, balance.judge, dice) === Outcome.fixed) return 0;
   if (nextPool(choice, balance.standing, asker, dice) < 0) return 0;
   const origin = chooseOrigin(choice, balance.standing, asker, dice);
+  balance.origin = origin;
   if (origin < 0) return 0;
   const first = answerOf(choice, words, node, block, origin, type);
   if (first === 0) return 0;
@@ -245,6 +256,7 @@ function locate(balance: Balance, query: Query, image: ImageReader, program: num
   const { asker, own, place, subnet, client } = balance;
   subnet.scope = -1;
   subnet.source = 0;
+  balance.placedBy = PlacedBy.server;
   asker.pop = own.pop;
   asker.country = 0;
   asker.region = own.region;
@@ -265,14 +277,14 @@ function locate(balance: Balance, query: Query, image: ImageReader, program: num
   const usesSubnet = subnet.source > 0 && takesSubnet(words, steering);
   if (usesSubnet) {
     asker.hash = hashOf(subnet.address, 0, subnet.length);
-    image.places?.find(subnet.address, 0, subnet.length, place);
+    if (image.places?.find(subnet.address, 0, subnet.length, place)) balance.placedBy = PlacedBy.subnet;
     // Where the address itself decides, the answer holds for what was sent of it.
     const isExact = (words[program + Head.flags]! & HeadFlag.exact) !== 0;
     subnet.scope = isExact && place.prefix < subnet.source ? subnet.source : place.prefix;
   } else {
     asker.hash = hashOf(client.source, client.at, client.length);
     if (words[steering + SteeringWord.mode] === PlaceMode.resolver && client.length !== 0) {
-      image.places?.find(client.source, client.at, client.length, place);
+      if (image.places?.find(client.source, client.at, client.length, place)) balance.placedBy = PlacedBy.address;
     }
   }
   if (place.country !== 0 || place.region !== 0) {

@@ -12,7 +12,7 @@ import { parseId, requireAccount } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import type { PoolProbing } from '../../monitoring/pool-probing.js';
 import { reportOfPool } from '../../monitoring/pool-report.js';
-import { type HealthEventRow, healthEventsOfAccount } from '../../store/balancing/health-events.js';
+import { type HealthEventRow, healthEventsOfAccount, KEPT_US } from '../../store/balancing/health-events.js';
 import { groupsOfMonitor } from '../../store/balancing/monitor-groups.js';
 import { findMonitor } from '../../store/balancing/monitors.js';
 import { type PoolRow, poolsOfMonitor, poolsOfMonitorGroup } from '../../store/balancing/pools.js';
@@ -142,9 +142,8 @@ function addPreviews(app: RouteScope, { contextOf, probing: probes }: HealthRout
   );
 }
 
-/** Events of one answer, and how long ago the oldest was unless a time is given; microseconds. */
+/** Events of one answer. */
 const MOST_EVENTS = 1000;
-const KEPT_US = 30 * 86_400_000_000;
 
 const eventQuery = z.object({
   since: z.string().optional().describe('An RFC 3339 time; default: 30 days ago'),

@@ -13,6 +13,7 @@ import { type CommandContext, example } from '../command.js';
 import { collectPages, DATA_SETTINGS, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { addDrainCommand } from './drain.js';
+import { addExplainCommand } from './explain.js';
 import { balancersOf, type FoundBalancer, requireBalancerNamed, zoneOfName } from './find.js';
 import { addStatusCommand } from './status.js';
 
@@ -32,6 +33,7 @@ export function addLbCommands(program: Command, context: CommandContext): void {
   addCreate(lb, context);
   addList(lb, context);
   addStatusCommand(lb, context);
+  addExplainCommand(lb, context);
   addDrainCommand(lb, context);
   addDelete(lb, context);
 }

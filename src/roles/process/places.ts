@@ -6,6 +6,7 @@ import type { Clock } from '../../base/clock.js';
 import { messageOf, UserError } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { Settings } from '../../config/schema.js';
+import type { Surroundings } from '../../explain/balancer.js';
 import { createPlaceFinder, type PlaceSource } from '../../location/finder.js';
 import { parsePlacedNetworks } from '../../location/networks.js';
 
@@ -56,6 +57,43 @@ function shared(octets: Buffer): SharedArrayBuffer {
   return memory;
 }
 
+/** Tells one state of the files from another. */
+function stateOf(files: readonly string[]): string {
+  return files
+    .map((file) => statSync(file, { throwIfNoEntry: false }))
+    .map((found) => (found ? `${found.ino} ${found.mtimeMs} ${found.size}` : 'absent'))
+    .join();
+}
+
+function namesOf({ geoDatabase, geoNetworks }: PlaceFiles): readonly string[] {
+  return [geoDatabase, geoNetworks].filter((file) => file !== undefined);
+}
+
+/** Where this server is, and the files: for the explanation of answers. */
+export function surroundingsOf(settings: Settings): () => Surroundings {
+  const places = createPlaces(settings);
+  return () => ({ region: settings.region ?? '', pop: settings.locationCode ?? '', places: places() });
+}
+
+/** For who asks now and then: they are read when they are first wanted. What cannot be used leaves what was read before. */
+function createPlaces(files: PlaceFiles): () => PlaceSource | undefined {
+  const names = namesOf(files);
+  let seen = '';
+  let places: PlaceSource | undefined;
+  return () => {
+    const found = stateOf(names);
+    if (found === seen) return places;
+    seen = found;
+    try {
+      places = readPlaces(files);
+    } catch (error) {
+      // The process that answers with them has logged it.
+      if (!(error instanceof UserError)) throw error;
+    }
+    return places;
+  };
+}
+
 /**
  * Calls `use` with what the files say when one of them was replaced. What cannot be used is logged once, and what was read before
  * stays. The returned function ends the watch.
@@ -66,17 +104,12 @@ export function watchPlaces(
   clock: Clock,
   log: Logger,
 ): () => void {
-  const names = [files.geoDatabase, files.geoNetworks].filter((file) => file !== undefined);
+  const names = namesOf(files);
   if (names.length === 0) return () => {};
-  const look = (): string =>
-    names
-      .map((file) => statSync(file, { throwIfNoEntry: false }))
-      .map((found) => (found ? `${found.ino} ${found.mtimeMs} ${found.size}` : 'absent'))
-      .join();
-  let seen = look();
+  let seen = stateOf(names);
   let version = 1;
   return clock.every(LOOK_PERIOD_MS, () => {
-    const found = look();
+    const found = stateOf(names);
     if (found === seen) return;
     seen = found;
     try {

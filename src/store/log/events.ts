@@ -49,7 +49,35 @@ const statements = perStore((store) => ({
   insert: store.prepare<SqlValue[]>(insertion('events', EVENT)),
   insertMany: store.prepare<SqlValue[]>(insertion('events', EVENT, ROWS_AT_ONCE)),
   prune: store.prepare<[seq: number]>('DELETE FROM events WHERE seq = ?'),
+  from: store.prepareTuples<[seq: number], [seq: number, atUs: number]>(
+    'SELECT seq, at_us FROM events WHERE seq >= ? ORDER BY seq LIMIT 1',
+  ),
+  last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM events'),
 }));
+
+/** An event that is the first one after a moment. */
+export interface FirstEvent {
+  readonly seq: number;
+  readonly atUs: number;
+  /** Earlier ones are not kept, and may have been after that moment, too. */
+  readonly isOldest: boolean;
+}
+
+/** Of all accounts; undefined when there is none. They are written in the order of time, unless the clock was set back. */
+export function firstEventAfter(store: Store, atUs: number): FirstEvent | undefined {
+  const { from, last } = statements(store);
+  let found: FirstEvent | undefined;
+  const oldest = from.get(0)?.[0] ?? 0;
+  for (let [low, high] = [oldest, last.get()?.[0] ?? -1]; low <= high; ) {
+    const middle = Math.floor((low + high) / 2);
+    const [seq, at] = from.get(middle)!;
+    if (at > atUs) {
+      found = { seq, atUs: at, isOldest: seq === oldest && seq > 1 };
+      high = middle - 1;
+    } else low = seq + 1;
+  }
+  return found;
+}
 
 /** Appends events. Called by the kernel only, inside the write that made them. */
 export function appendEvents(store: Store, rows: readonly NewEventRow[]): void {

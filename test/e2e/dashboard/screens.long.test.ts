@@ -143,6 +143,12 @@ async function balance(t: Test, { enter, call }: Dashboard): Promise<void> {
   await page.getByRole('button', { name: 'Move web-1 up' }).and(page.locator(':enabled')).waitFor();
   const ordered = (await balancers()).find(({ name }: { name: string }) => name === 'lb.example.com');
   t.equal(ordered.default_pools[1], ordered.fallback_pool, 'the first pool is the second one now');
+  const shop = page.getByRole('region', { name: 'shop.example.com' });
+  await shop.getByText('What does a client get?').click();
+  await shop.getByRole('textbox', { name: 'It asks from' }).fill('192.0.2.53');
+  await shop.getByRole('button', { name: 'Ask' }).click();
+  await shop.getByText(/^No pool is left: the fallback pool/).waitFor();
+  await shop.getByRole('row', { name: /origin-1 192.0.2.10/ }).waitFor();
   await page.context().close();
   const pools = await enter('/pools');
   await pools.getByRole('button', { name: 'Drain near' }).first().click();

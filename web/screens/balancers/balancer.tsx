@@ -8,6 +8,7 @@ import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
 import type { LoadBalancer } from '../../types.js';
+import { ExampleClient } from './example-client.js';
 
 interface BalancerProps {
   readonly path: string;
@@ -69,6 +70,7 @@ export function Balancer({ path, balancer, names, writes, onChange }: BalancerPr
           <Confirm what={balancer.name} busy={sending.busy} onConfirm={remove} />
         </div>
       )}
+      <ExampleClient path={path} />
       <Curl request={{ method: 'PATCH', path, body: { enabled: !isEnabled } }} />
     </Panel>
   );

@@ -1,0 +1,115 @@
+/**
+ * A load balancer and its pools as they were at a moment: from the events of later edits, each of which has the state before it, and
+ * from what became of the health of origins.
+ */
+import { loadBalancerOf } from '../balancing/load-balancer.js';
+import { type Members, memberOr } from '../balancing/members.js';
+import { poolOf } from '../balancing/pool.js';
+import { poolsReferredTo } from '../balancing/references.js';
+import { fromHex } from '../base/bytes.js';
+import { membersOfRow } from '../control/balancing/access.js';
+import { balancingFailure } from '../control/balancing/errors.js';
+import type { Context } from '../control/kernel/context.js';
+import { printInstant } from '../control/rules/instant.js';
+import type { Balanced, BalancedPool } from '../serving/balanced.js';
+import { createHealthSource, type HealthSource } from '../serving/health-source.js';
+import { healthEventsOfAccount, KEPT_US } from '../store/balancing/health-events.js';
+import type { LoadBalancerRow } from '../store/balancing/load-balancers.js';
+import { findPoolById } from '../store/balancing/pools.js';
+
+import { type EventRow, firstEventAfter } from '../store/log/events.js';
+import { matchAccountOf, matchBehind, matchColumn, matchVerbs, selectEvents } from '../store/log/events-query.js';
+
+export interface PastBalancer {
+  readonly balanced: Balanced;
+  readonly health: HealthSource;
+}
+
+/** Changes of the health of one pool that are read. */
+const MOST_CHANGES = 10_000;
+
+/** The load balancer as it was; `row`: as it is. Throws for a moment of which too little is known. */
+export function balancerAt(ctx: Context, row: LoadBalancerRow, atUs: number): PastBalancer {
+  const nowUs = ctx.clock.nowUs();
+  if (atUs > nowUs) throw badMoment('at is in the future');
+  if (atUs < nowUs - KEPT_US) throw badMoment(`health is known since ${printInstant(nowUs - KEPT_US)}`);
+  const first = firstEventAfter(ctx.store, atUs);
+  if (first?.isOldest) throw badMoment(`edits are known since ${printInstant(first.atUs)}`);
+  const behind = first ? first.seq - 1 : Number.MAX_SAFE_INTEGER;
+  const members = membersAt(ctx, row, behind);
+  const past = { ...row, enabled: Number(members.enabled !== false), settings: JSON.stringify(members) };
+  const health = new Map<number, ReadonlySet<string>>();
+  const pools = poolsReferredTo(members).flatMap((id, index): BalancedPool[] => {
+    const pool = poolAt(ctx, row.account, id, behind);
+    // Their own numbers: some of them are gone.
+    if (!pool) return [];
+    health.set(index, healthyAt(ctx, row.account, id, pool, atUs));
+    const monitored = memberOr(pool, 'monitor', '') !== '' || memberOr(pool, 'monitor_group', '') !== '';
+    return [{ seq: index, pool: poolOf({ id: fromHex(id)!, settings: JSON.stringify(pool) }), monitored }];
+  });
+  return {
+    balanced: { row: past, balancer: loadBalancerOf(past), pools },
+    health: {
+      // Round trips are not kept.
+      ofPool: (seq) => ({ healthy: health.get(seq) ?? new Set(), roundTripUs: 0 }),
+      after: (last) => ({ last, pools: [], isMore: false }),
+      last: () => 0,
+    },
+  };
+}
+
+function badMoment(reason: string): Error {
+  return balancingFailure('invalid', { reason });
+}
+
+/** The state before the first edit after that moment, or the present one. Throws if it did not exist. */
+function membersAt(ctx: Context, row: LoadBalancerRow, behind: number): Members {
+  const later = firstEdit(ctx, row.account, row.id, behind);
+  if (!later) return membersOfRow(row);
+  if (later.before === null) throw badMoment(`the load balancer was created at ${printInstant(later.at_us)}`);
+  return JSON.parse(later.before) as Members;
+}
+
+/** Undefined: there was none. */
+function poolAt(ctx: Context, account: number, id: string, behind: number): Members | undefined {
+  const later = firstEdit(ctx, account, fromHex(id)!, behind);
+  if (later) return later.before === null ? undefined : (JSON.parse(later.before) as Members);
+  const row = findPoolById(ctx.store, fromHex(id)!);
+  return row && membersOfRow(row);
+}
+
+function firstEdit({ store }: Context, account: number, id: Uint8Array, behind: number): EventRow | undefined {
+  const conditions = [
+    matchAccountOf(account),
+    matchColumn('subject', [id]),
+    matchVerbs(['create', 'edit', 'delete']),
+    matchBehind(behind, 'asc'),
+  ];
+  return selectEvents(store, { conditions, direction: 'asc', limit: 1, offset: 0 })[0];
+}
+
+interface ChangedOrigin {
+  readonly name: string;
+  readonly healthy: boolean;
+}
+
+/** Origins that were healthy: what became of them last before, or the opposite of what became of them first after. */
+function healthyAt({ store }: Context, account: number, id: string, pool: Members, atUs: number): ReadonlySet<string> {
+  const of = { pool: fromHex(id)! };
+  const changes = (since: number, until: number): ChangedOrigin[] =>
+    healthEventsOfAccount(store, account, { ...of, since, until }, MOST_CHANGES).flatMap(
+      ({ origins }) => JSON.parse(origins) as ChangedOrigin[],
+    );
+  const earlier = changes(0, atUs + 1);
+  const later = changes(atUs + 1, Number.MAX_SAFE_INTEGER).reverse();
+  const row = findPoolById(store, of.pool);
+  const now = row ? createHealthSource(store).ofPool(row.seq).healthy : new Set<string>();
+  const wasHealthy = (name: string): boolean => {
+    const before = earlier.find((one) => one.name === name);
+    if (before) return before.healthy;
+    const after = later.find((one) => one.name === name);
+    return after ? !after.healthy : now.has(name);
+  };
+  const names = memberOr<readonly { readonly name: string }[]>(pool, 'origins', []).map(({ name }) => name);
+  return new Set(names.filter(wasHealthy));
+}
