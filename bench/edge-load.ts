@@ -9,6 +9,8 @@ import { HOST, type Ports, ZONE } from './edge-servers.js';
 export interface Load {
   readonly scheme: 'http' | 'https';
   readonly path: string;
+  /** What requests say beside where they go: as much as a browser's, or next to nothing. */
+  readonly head: 'browser' | 'bare';
   /** `h2` only over TLS. */
   readonly version: 'h1' | 'h2';
   readonly connections: number;
@@ -16,6 +18,19 @@ export interface Load {
   readonly requests: number;
   readonly cpu: number;
 }
+
+/** About what Chrome sends for a file of a page; some 750 octets. */
+const BROWSER_HEAD: readonly string[] = [
+  'User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36',
+  'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8',
+  'Accept-Encoding: gzip, deflate, br, zstd',
+  'Accept-Language: en-GB,en-US;q=0.9,en;q=0.8,de;q=0.7',
+  `Referer: https://${HOST}/some/page/of/the/site?with=a&few=parameters`,
+  'Sec-CH-UA: "Chromium";v="142", "Not_A Brand";v="99"',
+  'Sec-Fetch-Dest: document',
+  'Sec-Fetch-Mode: navigate',
+  `Cookie: session=${'a1b2c3d4'.repeat(8)}; theme=dark; consent=all`,
+];
 
 /** A load that takes longer than that is a fault. */
 const LONGEST_MS = 180_000;
@@ -27,11 +42,25 @@ export interface Loaded {
 
 /** Throws when a request fails. */
 export async function load(ports: Ports, wanted: Load, more: readonly string[] = []): Promise<Loaded> {
-  const { scheme, path, version, connections, requests, cpu } = wanted;
+  const { scheme, path, head, version, connections, requests, cpu } = wanted;
+  const fields = head === 'bare' ? [] : BROWSER_HEAD.flatMap((field) => ['-H', field]);
   const protocol = version === 'h1' ? ['--h1'] : ['-m', '10', '--npn-list=h2'];
   const url = `${scheme}://${HOST}:${ports[scheme]}${path}`;
   const to = `--connect-to=127.0.0.1:${ports[scheme]}`;
-  const args = ['h2load', '-c', String(connections), '-t', '1', '-n', String(requests), ...protocol, to, ...more, url];
+  const args = [
+    'h2load',
+    '-c',
+    String(connections),
+    '-t',
+    '1',
+    '-n',
+    String(requests),
+    ...protocol,
+    to,
+    ...fields,
+    ...more,
+    url,
+  ];
   const child = spawn('taskset', ['-c', String(cpu), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: LONGEST_MS,
@@ -49,7 +78,7 @@ export async function load(ports: Ports, wanted: Load, more: readonly string[] =
   return { answered: Number(answered), seconds };
 }
 
-/** The 99th percentile of answer times in milliseconds, with few connections, so that the load itself does not wait. */
+/** The 99th percentile of answer times in milliseconds. With few connections, the load itself does not wait. */
 export async function tailOf(directory: string, ports: Ports, wanted: Load): Promise<number> {
   const file = join(directory, 'requests.tsv');
   rmSync(file, { force: true });

@@ -10,9 +10,11 @@ import { dataDirectoryOf, PROGRAM } from './program.js';
 
 export const ZONE = 'edge.example';
 export const HOST = `www.${ZONE}`;
-/** A path that is stored, one that is not, and one of a gibibyte. */
+/** A path that is stored, one that is not, one of 128 KiB that is not either, and one of a gibibyte. */
 export const STORED = '/stored.css';
 export const PASSED = '/passed';
+export const LONGER = '/longer';
+const LONGER_OCTETS = 131_072;
 export const LARGE = '/large';
 export const LARGE_OCTETS = 2 ** 30;
 
@@ -67,11 +69,12 @@ function accepts(port: number): Promise<boolean> {
   });
 }
 
-/** An nginx that serves files of 1 KiB and one of a gibibyte, which takes no room on the disk. */
+/** An nginx that serves files of 1 KiB, one of 128 KiB, and one of a gibibyte, which takes no room on the disk. */
 export function startOrigin(directory: string, port: number, cpu: number): Promise<Started> {
   const home = join(directory, 'origin');
   mkdirSync(join(home, 'www'), { recursive: true });
   for (const path of [STORED, PASSED]) writeFileSync(join(home, 'www', path), 'x'.repeat(1024));
+  writeFileSync(join(home, 'www', LONGER), 'x'.repeat(LONGER_OCTETS));
   run('truncate', ['-s', String(LARGE_OCTETS), join(home, 'www', LARGE)]);
   const server = `server { listen 127.0.0.1:${port}; root ${home}/www; keepalive_requests 100000000;
     location = ${STORED} { add_header Cache-Control "public, max-age=86400"; } }`;

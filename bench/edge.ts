@@ -26,6 +26,7 @@ import {
   type Front,
   LARGE,
   LARGE_OCTETS,
+  LONGER,
   makePair,
   PASSED,
   type Ports,
@@ -48,7 +49,7 @@ export interface EdgeBenchOptions {
   readonly sections: readonly string[];
 }
 
-export const EDGE_SECTIONS = ['speed', 'slow', 'flood', 'memory'] as const;
+export const EDGE_SECTIONS = ['speed', 'tails', 'slow', 'flood', 'memory'] as const;
 
 const HOSTNAMES = 10_000;
 const SLOW_CLIENTS = 500;
@@ -75,12 +76,13 @@ export async function measureEdge(directory: string, port: number, options: Edge
     await prepareData(own, origin.port, pair);
     const ports = (at: number): Ports => ({ http: port + at, https: port + at + 1 });
     const figures: Record<string, number> = {};
-    if (wants('speed') || wants('slow') || wants('flood')) {
+    if (EDGE_SECTIONS.some((part) => part !== 'memory' && wants(part))) {
       const edge = keep(await startEdge(own, ports(10), SERVER_CPU));
       const nginx = keep(await startNginxFront(own, ports(20), origin.port, pair, SERVER_CPU));
       const varnish = await startVarnish(own, port + 30, origin.port, SERVER_CPU);
       if (varnish) keep(varnish);
       if (wants('speed')) Object.assign(figures, await measureSpeed({ edge, nginx, varnish }, options));
+      if (wants('tails')) Object.assign(figures, await measureTails(own, { edge, nginx, varnish }, options));
       if (wants('slow')) Object.assign(figures, await measureSlowClients(own, edge, options));
       if (wants('flood')) Object.assign(figures, await measureFloods(own, edge, options));
       await stop(edge);
@@ -99,33 +101,36 @@ interface Fronts {
 }
 
 type Wanted = Omit<Load, 'requests' | 'cpu' | 'connections'>;
-const over = (version: 'h1' | 'h2', path: string): Wanted => ({ scheme: 'https', version, path });
+const over = (version: 'h1' | 'h2', path: string): Wanted => ({ scheme: 'https', version, path, head: 'browser' });
+const inClear = (path: string, head: Wanted['head'] = 'browser'): Wanted => ({
+  ...{ scheme: 'http', version: 'h1', path },
+  head,
+});
 
-/** Each kind of load, and the server whose processor time is the measure. */
-const KINDS: Readonly<Record<string, { readonly front: keyof Fronts; readonly load: Wanted }>> = {
-  'edge proxied': { front: 'edge', load: over('h1', PASSED) },
-  'nginx proxied': { front: 'nginx', load: over('h1', PASSED) },
-  'edge cached': { front: 'edge', load: over('h1', STORED) },
-  'nginx cached': { front: 'nginx', load: over('h1', STORED) },
-  'edge proxied, HTTP/2': { front: 'edge', load: over('h2', PASSED) },
-  'nginx proxied, HTTP/2': { front: 'nginx', load: over('h2', PASSED) },
-  'edge cached, HTTP/2': { front: 'edge', load: over('h2', STORED) },
-  'nginx cached, HTTP/2': { front: 'nginx', load: over('h2', STORED) },
-  'edge cached, no TLS': { front: 'edge', load: { scheme: 'http', version: 'h1', path: STORED } },
-  'varnish cached, no TLS': { front: 'varnish', load: { scheme: 'http', version: 'h1', path: STORED } },
-  'edge handshakes': { front: 'edge', load: over('h1', STORED) },
-  'nginx handshakes': { front: 'nginx', load: over('h1', STORED) },
+interface Kind {
+  readonly load: Wanted;
+  /** How many times as fast as nginx the edge is to be, by processor time. */
+  readonly bar?: number;
+  /** Whose connections each have one request. */
+  readonly handshakes?: true;
+}
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  proxied: { load: inClear(PASSED), bar: 0.8 },
+  cached: { load: inClear(STORED), bar: 1.5 },
+  'proxied, bare head': { load: inClear(PASSED, 'bare') },
+  'cached, bare head': { load: inClear(STORED, 'bare') },
+  'proxied 128 KiB': { load: inClear(LONGER), bar: 1.2 },
+  'proxied, TLS': { load: over('h1', PASSED), bar: 0.75 },
+  'cached, TLS': { load: over('h1', STORED), bar: 1.3 },
+  'proxied, HTTP/2': { load: over('h2', PASSED) },
+  'cached, HTTP/2': { load: over('h2', STORED), bar: 0.6 },
+  handshakes: { load: over('h1', STORED), bar: 0.8, handshakes: true },
 };
 
-const BARS: readonly (readonly [what: string, ours: string, theirs: string])[] = [
-  ['from cache to nginx proxying (bar 1.2)', 'edge cached', 'nginx proxied'],
-  ['proxied to nginx proxying (bar 0.65)', 'edge proxied', 'nginx proxied'],
-  ['handshakes to nginx (bar 0.8)', 'edge handshakes', 'nginx handshakes'],
-  ['from cache to nginx from cache', 'edge cached', 'nginx cached'],
-  ['from cache to Varnish, no TLS', 'edge cached, no TLS', 'varnish cached, no TLS'],
-  ['from cache to nginx proxying, HTTP/2', 'edge cached, HTTP/2', 'nginx proxied, HTTP/2'],
-  ['proxied to nginx proxying, HTTP/2', 'edge proxied, HTTP/2', 'nginx proxied, HTTP/2'],
-];
+/** Whose answer times are measured, with so many connections at once. */
+const TAILS = ['proxied', 'cached'] as const;
+const TAIL_CONNECTIONS = [50, 500] as const;
 
 interface Sample {
   /** Microseconds of processor time. */
@@ -133,27 +138,31 @@ interface Sample {
   readonly perSecond: number;
 }
 
+/** The servers in turn, the ratios of each round. */
 async function measureSpeed(fronts: Fronts, { rounds, requests }: EdgeBenchOptions): Promise<Figures> {
-  const samples = new Map<string, Sample[]>();
-  // The first round warms caches and the compiler of the edge and does not count.
-  for (let round = -1; round < rounds; round++) {
-    for (const [kind, { front: name, load: wanted }] of Object.entries(KINDS)) {
-      const front = fronts[name];
-      if (!front) continue;
-      const sample = await measure(front, wanted, kind.includes('handshakes') ? HANDSHAKES : requests);
-      if (round >= 0) samples.set(kind, [...(samples.get(kind) ?? []), sample]);
-    }
-  }
   const figures: Record<string, number> = {};
-  for (const [kind, all] of samples) {
-    figures[`${kind}, CPU µs`] = median(all.map(({ cpuMicros }) => cpuMicros));
-    figures[`${kind}, /s`] = median(all.map(({ perSecond }) => perSecond));
-  }
-  for (const [what, ours, theirs] of BARS) {
-    const [a, b] = [samples.get(ours), samples.get(theirs)];
-    if (!a || !b) continue;
-    figures[`${what}, by CPU`] = median(a.map(({ cpuMicros }, i) => b[i]!.cpuMicros / cpuMicros));
-    figures[`${what}, by rate`] = median(a.map(({ perSecond }, i) => perSecond / b[i]!.perSecond));
+  for (const [kind, { load: wanted, bar, handshakes }] of Object.entries(KINDS)) {
+    const samples = new Map<string, Sample[]>();
+    // The first round warms caches and the compiler of the edge and does not count.
+    for (let round = -1; round < rounds; round++) {
+      for (const [name, front] of Object.entries(fronts)) {
+        // Varnish stores what it is asked for, and speaks neither TLS nor HTTP/2.
+        if (!front || (name === 'varnish' && kind !== 'cached')) continue;
+        const sample = await measure(front, wanted, handshakes ? HANDSHAKES : requests);
+        if (round >= 0) samples.set(name, [...(samples.get(name) ?? []), sample]);
+      }
+    }
+    for (const [name, all] of samples) {
+      figures[`${name} ${kind}, CPU µs`] = median(all.map(({ cpuMicros }) => cpuMicros));
+      figures[`${name} ${kind}, /s`] = median(all.map(({ perSecond }) => perSecond));
+    }
+    const ours = samples.get('edge')!;
+    for (const [name, theirs] of samples) {
+      if (name === 'edge') continue;
+      const goal = bar === undefined || name !== 'nginx' ? '' : ` (bar ${bar})`;
+      const byCpu = ours.map(({ cpuMicros }, i) => theirs[i]!.cpuMicros / cpuMicros);
+      figures[`${kind}: times the speed of ${name} by CPU${goal}`] = median(byCpu);
+    }
   }
   return figures;
 }
@@ -165,6 +174,29 @@ async function measure(front: Front, wanted: Wanted, requests: number): Promise<
   const { answered, seconds: took } = await load(front.ports, { ...wanted, connections, requests, cpu: LOAD_CPU });
   const used = cpuSeconds(front) - before;
   return { cpuMicros: (used / answered) * 1e6, perSecond: answered / took };
+}
+
+async function measureTails(
+  directory: string,
+  { edge, nginx }: Fronts,
+  { rounds, requests }: EdgeBenchOptions,
+): Promise<Figures> {
+  const figures: Record<string, number> = {};
+  for (const kind of TAILS) {
+    for (const connections of TAIL_CONNECTIONS) {
+      const wanted: Load = { ...KINDS[kind]!.load, connections, requests, cpu: LOAD_CPU };
+      const [ours, theirs]: [number[], number[]] = [[], []];
+      for (let round = 0; round < rounds; round++) {
+        ours.push(await tailOf(directory, edge.ports, wanted));
+        theirs.push(await tailOf(directory, nginx.ports, wanted));
+      }
+      const what = `${kind}, ${connections} connections`;
+      figures[`p99 ${what}, edge, ms`] = median(ours);
+      figures[`p99 ${what}, nginx, ms`] = median(theirs);
+      figures[`p99 ${what}: of nginx's (bar 2)`] = median(ours.map((ms, i) => ms / theirs[i]!));
+    }
+  }
+  return figures;
 }
 
 /** Few connections, so that what they wait for is not each other. */
