@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import { type Clock, steadyMs } from '../base/clock.js';
-import { type PlainHead, readPlainHead } from './request-head.js';
+import { HeadReader, type PlainHead } from './request-head.js';
 
 /** The connection, as a response sees it. */
 export interface Channel {
@@ -76,6 +76,9 @@ export function createPlainConnections<Response extends Sending>(
 /** Octets of further requests that may wait for the response to the one before. */
 const MOST_WAITING = 65_536;
 
+/** What a connection has said is forgotten when it says nothing for so long, milliseconds. */
+const FORGET_MS = 5000;
+
 class PlainConnection<Response extends Sending> {
   /** The response that is being sent. */
   private current: Response | undefined;
@@ -84,6 +87,7 @@ class PlainConnection<Response extends Sending> {
   private isFresh = true;
   private isReading = false;
   private isOver = false;
+  private readonly heads = new HeadReader();
   private readonly channel;
 
   constructor(
@@ -116,6 +120,7 @@ class PlainConnection<Response extends Sending> {
       this.detach();
       onLate(this.socket);
     } else if (ms >= idleMs) this.socket.destroy();
+    else if (ms >= FORGET_MS) this.heads.forget();
   }
 
   closeIfIdle(): void {
@@ -149,7 +154,7 @@ class PlainConnection<Response extends Sending> {
     this.isReading = true;
     let at = 0;
     while (at < octets.length && !this.current && !this.isOver) {
-      const head = readPlainHead(octets, at);
+      const head = this.heads.read(octets, at);
       if (!head || !this.begin(head)) {
         this.handOver(octets.subarray(at));
         return;

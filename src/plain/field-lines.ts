@@ -7,31 +7,33 @@ const [CR, LF, COLON, SPACE, TAB] = [13, 10, 58, 32, 9];
 
 /** Octets of field names (RFC 9110 §5.6.2). */
 const NAME_OCTETS = octetsOf(/[!#$%&'*+.^_`|~0-9A-Za-z-]/);
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Octets of values; those above 127 are obsolete (RFC 9110 §5.5). */
 export const ASCII_VALUE_OCTETS = octetsOf(/[\t -~]/);
 export const VALUE_OCTETS = octetsOf(/[\t -~\x80-\xff]/);
 
 /**
- * Alternating names, in lower case, and values without whitespace around them; undefined if a line is not as it must be.
- * `text`: one character for each octet; its last line ends it. `allowed`: octets of values.
+ * Alternating names, in lower case, and values without whitespace around them; undefined if a line is not as it must be. `to`: behind
+ * the CR LF of the last line. `allowed`: octets of values.
  */
-export function readFieldLines(text: string, from: number, allowed: Uint8Array): string[] | undefined {
+export function readFieldLines(octets: Buffer, from: number, to: number, allowed: Uint8Array): string[] | undefined {
   const list: string[] = [];
-  for (let at = from; at < text.length; ) {
-    const nameEnd = endOf(text, at, NAME_OCTETS);
-    if (nameEnd === at || text.charCodeAt(nameEnd) !== COLON) return undefined;
-    const lineEnd = endOf(text, nameEnd + 1, allowed);
-    if (text.charCodeAt(lineEnd) !== CR || text.charCodeAt(lineEnd + 1) !== LF) return undefined;
-    list.push(text.slice(at, nameEnd).toLowerCase(), trimmed(text, nameEnd + 1, lineEnd));
+  const text = octets.toString('latin1', from, to);
+  for (let at = from; at < to; ) {
+    const nameEnd = endOf(octets, at, NAME_OCTETS);
+    if (nameEnd === at || octets[nameEnd] !== COLON) return undefined;
+    const lineEnd = endOf(octets, nameEnd + 1, allowed);
+    if (octets[lineEnd] !== CR || octets[lineEnd + 1] !== LF) return undefined;
+    list.push(text.slice(at - from, nameEnd - from).toLowerCase(), trimmed(text, nameEnd + 1 - from, lineEnd - from));
     at = lineEnd + 2;
   }
   return list;
 }
 
-/** The place of the first character that is not allowed. */
-export function endOf(text: string, from: number, allowed: Uint8Array): number {
+/** The place of the first octet that is not allowed. */
+export function endOf(octets: Uint8Array, from: number, allowed: Uint8Array): number {
   let at = from;
-  while (allowed[text.charCodeAt(at)] === 1) at++;
+  while (at < octets.length && allowed[octets[at]!] === 1) at++;
   return at;
 }
 
@@ -61,7 +63,7 @@ export function printFieldLines(headers: readonly string[]): string {
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
     const value = headers[i + 1]!;
-    if (name === '' || endOf(name, 0, NAME_OCTETS) < name.length || FORBIDDEN.test(value)) {
+    if (!NAME.test(name) || FORBIDDEN.test(value)) {
       throw new TypeError('a field holds what no field may');
     }
     text += `${name}: ${value}\r\n`;

@@ -1,5 +1,5 @@
 /**
- * Reads the head of a plain request: GET or HEAD over HTTP/1.1, without a body, whole in the octets that have arrived. It
+ * Reads the heads of plain requests: GET or HEAD over HTTP/1.1, without a body, whole in the octets that have arrived. It
  * accepts only what is certain (RFC 9112 §3 and §5); everything else belongs to the parser of Node, with all its rules. Pure.
  */
 
@@ -22,7 +22,10 @@ export interface PlainHead {
 const MOST_OCTETS = 8192;
 
 const END = Buffer.from('\r\n\r\n');
-const VERSION = ' HTTP/1.1\r\n';
+const GET = Buffer.from('GET ');
+const HEAD = Buffer.from('HEAD ');
+const VERSION = Buffer.from(' HTTP/1.1\r\n');
+const SLASH = 47;
 /** Octets of targets in origin form. A fragment is no part of them. */
 const TARGET_OCTETS = octetsOf(/[!"$-~]/);
 
@@ -38,20 +41,74 @@ const LEFT_TO_NODE: ReadonlySet<string> = new Set([
   'http2-settings',
 ]);
 
-/** The request that begins at `from`; undefined if it is not plain, or not complete. */
-export function readPlainHead(octets: Buffer, from: number): PlainHead | undefined {
-  const end = octets.indexOf(END, from);
-  if (end < 0 || end - from > MOST_OCTETS) return undefined;
-  const text = octets.toString('latin1', from, end + 2);
-  const method = text.startsWith('GET /') ? 'GET' : text.startsWith('HEAD /') ? 'HEAD' : undefined;
-  if (method === undefined) return undefined;
-  const targetEnd = endOf(text, method.length + 1, TARGET_OCTETS);
-  if (!text.startsWith(VERSION, targetEnd)) return undefined;
-  const rawHeaders = readFieldLines(text, targetEnd + VERSION.length, ASCII_VALUE_OCTETS);
-  const isLast = rawHeaders && readConnection(rawHeaders);
-  if (!rawHeaders || isLast === undefined) return undefined;
-  const url = text.slice(method.length + 1, targetEnd);
-  return { method, url, httpVersion: '1.1', rawHeaders, isLast, length: end + END.length - from };
+/** The fields of a head, as they were sent and as they were read. */
+interface Fields {
+  /** With the empty line at their end. */
+  readonly octets: Buffer;
+  readonly rawHeaders: readonly string[];
+  readonly isLast: boolean;
+}
+
+/** Longer fields are read each time. */
+const MOST_KEPT_OCTETS = 2048;
+
+/**
+ * Reads the heads of one connection. Most clients send the same fields again and again: those that equal the last ones, octet for
+ * octet, are not read again, and `rawHeaders` is the same list.
+ */
+export class HeadReader {
+  private last: Fields | undefined;
+
+  /** The request that begins at `from`; undefined if it is not plain, or not complete. */
+  read(octets: Buffer, from: number): PlainHead | undefined {
+    const method = startsWith(octets, from, GET) ? 'GET' : startsWith(octets, from, HEAD) ? 'HEAD' : undefined;
+    if (method === undefined) return undefined;
+    const targetStart = from + method.length + 1;
+    const targetEnd = endOf(octets, targetStart, TARGET_OCTETS);
+    if (octets[targetStart] !== SLASH || !startsWith(octets, targetEnd, VERSION)) return undefined;
+    const start = targetEnd + VERSION.length;
+    const fields = this.readFields(octets, start);
+    if (!fields) return undefined;
+    const length = start + fields.octets.length - from;
+    if (length > MOST_OCTETS + END.length) return undefined;
+    const url = octets.toString('latin1', targetStart, targetEnd);
+    const { rawHeaders, isLast } = fields;
+    return { method, url, httpVersion: '1.1', rawHeaders, isLast, length };
+  }
+
+  /** Gives the memory back that the last fields take. */
+  forget(): void {
+    this.last = undefined;
+  }
+
+  private readFields(octets: Buffer, start: number): Fields | undefined {
+    const { last } = this;
+    // They end at the only empty line in them.
+    if (last && isNext(octets, start, last.octets)) return last;
+    // Without fields, the line before is the one that the empty line follows.
+    const end = octets.indexOf(END, start - 2);
+    if (end < 0 || end - start > MOST_OCTETS) return undefined;
+    const rawHeaders = readFieldLines(octets, start, end + 2, ASCII_VALUE_OCTETS);
+    const isLast = rawHeaders && readConnection(rawHeaders);
+    if (!rawHeaders || isLast === undefined) return undefined;
+    const sent = octets.subarray(start, end + END.length);
+    if (sent.length > MOST_KEPT_OCTETS) return { octets: sent, rawHeaders, isLast };
+    this.last = { octets: Buffer.from(sent), rawHeaders, isLast };
+    return this.last;
+  }
+}
+
+/** For a few octets. */
+function startsWith(octets: Buffer, from: number, beginning: Buffer): boolean {
+  if (from + beginning.length > octets.length) return false;
+  for (let i = 0; i < beginning.length; i++) if (octets[from + i] !== beginning[i]) return false;
+  return true;
+}
+
+/** For many. */
+function isNext(octets: Buffer, from: number, next: Buffer): boolean {
+  const to = from + next.length;
+  return to <= octets.length && octets.compare(next, 0, next.length, from, to) === 0;
 }
 
 /** Whether the connection shall end; undefined if fields are not plain. */

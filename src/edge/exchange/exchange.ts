@@ -108,17 +108,24 @@ export type Stage<Served extends ServedRoute = ServedRoute> = (
   sink: ResponseSink,
 ) => () => void;
 
+/** Of lists that cannot change, and come again. */
+const known = new WeakMap<HeaderList, HeaderFields>();
+
 /** Header fields by name, as the functions of http/ expect them. */
 export function headerFields(headers: HeaderList): HeaderFields {
+  const isFrozen = Object.isFrozen(headers);
+  const before = isFrozen ? known.get(headers) : undefined;
+  if (before) return before;
   const fields: Record<string, string | string[]> = Object.create(null);
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
     const value = headers[i + 1]!;
-    const known = fields[name];
-    if (known === undefined) fields[name] = value;
-    else if (typeof known === 'string') fields[name] = [known, value];
-    else known.push(value);
+    const earlier = fields[name];
+    if (earlier === undefined) fields[name] = value;
+    else if (typeof earlier === 'string') fields[name] = [earlier, value];
+    else earlier.push(value);
   }
+  if (isFrozen) known.set(headers, fields);
   return fields;
 }
 

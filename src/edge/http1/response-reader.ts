@@ -106,9 +106,9 @@ export class ResponseReader {
     const end = octets.indexOf(HEAD_END, at);
     if ((end < 0 ? octets.length : end) - at > MOST_HEAD_OCTETS) throw new UnreadableResponse('its head is too long');
     if (end < 0) return this.waitForHead(octets, at);
-    const text = octets.toString('latin1', at, end + LINE_END.length);
-    const line = STATUS_LINE.exec(text);
-    const headers = line && readFieldLines(text, line[0].length, VALUE_OCTETS);
+    const lineEnd = octets.indexOf(LINE_END, at) + LINE_END.length;
+    const line = STATUS_LINE.exec(octets.toString('latin1', at, lineEnd));
+    const headers = line && readFieldLines(octets, lineEnd, end + LINE_END.length, VALUE_OCTETS);
     if (!headers) throw new UnreadableResponse('its head is malformed');
     const status = Number(line[2]);
     if (status >= 200) this.beginBody(status, line[1] === '1', headers);
@@ -182,7 +182,7 @@ export class ResponseReader {
     const end = isMissing ? octets.length : found + LINE_END.length;
     if (end - at > MOST_HEAD_OCTETS) throw new UnreadableResponse('its trailers are too long');
     if (isMissing) return -1;
-    const trailers = readFieldLines(octets.toString('latin1', at, end), 0, VALUE_OCTETS);
+    const trailers = readFieldLines(octets, at, end, VALUE_OCTETS);
     if (!trailers) throw new UnreadableResponse('its trailers are malformed');
     this.end(trailers);
     return end + LINE_END.length;

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import type { PlainHead } from '../../plain/request-head.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import { type BodyDeadline, limitedBody } from '../exchange/body.js';
-import { ASTERISK, type EdgeRequest } from '../exchange/exchange.js';
+import { ASTERISK, type EdgeRequest, type HeaderList } from '../exchange/exchange.js';
 import { framingOf, valuesOf } from '../http1/framing.js';
 import { endToEndHeaders } from '../proxy/headers.js';
 
@@ -47,20 +47,46 @@ export function readHttp1(message: IncomingMessage, facts: RequestFacts): ReadRe
   return finish(parts, facts, hasBody ? openBody : undefined);
 }
 
+/** What the fields of a plain request say, whatever its target is. */
+export interface PlainFields {
+  readonly rawHeaders: HeaderList;
+  readonly directed: Directed | Refusal;
+  readonly headers: HeaderList;
+}
+
+export function readPlainFields(rawHeaders: HeaderList): PlainFields {
+  return { rawHeaders, directed: hostOf(rawHeaders), headers: Object.freeze(endToEndHeaders(rawHeaders)) };
+}
+
 /** A plain request has none of the fields that say where a body ends. */
 export function readPlain(
-  { method, url, httpVersion, rawHeaders: headers }: PlainHead,
-  facts: RequestFacts,
+  { method, url, httpVersion }: PlainHead,
+  { rawHeaders, directed, headers }: PlainFields,
+  { ray, scheme, client, network }: RequestFacts,
 ): ReadRequest {
-  const place = placeOf(url, headers);
-  if ('failure' in place) return place;
-  return finish({ ...place, method, httpVersion, headers, length: undefined }, facts, undefined);
+  if ('failure' in directed) return directed;
+  const { host, authority } = directed;
+  const path = pathOf(url, authority);
+  const fault = typeof path === 'string' ? targetFault(method, path) : path;
+  if (fault) return refusal(fault, authority, rawHeaders);
+  const [target, body] = [path as string, undefined];
+  const where = { method, scheme, host, authority, target, httpVersion };
+  return { ray, ...where, headers, client, network, body, bodyLength: body };
 }
 
 type Refusal = Extract<ReadRequest, { readonly failure: Failure }>;
+type Directed = Pick<Parts, 'host' | 'authority'>;
 
 /** Where a request of HTTP/1.1 leads. */
-function placeOf(target: string, headers: readonly string[]): Pick<Parts, 'host' | 'path' | 'authority'> | Refusal {
+function placeOf(target: string, headers: HeaderList): Pick<Parts, 'host' | 'path' | 'authority'> | Refusal {
+  const directed = hostOf(headers);
+  if ('failure' in directed) return directed;
+  const path = pathOf(target, directed.authority);
+  return typeof path === 'string' ? { ...directed, path } : refusal(path, directed.authority, headers);
+}
+
+/** To which host the fields of a request of HTTP/1.1 direct it. */
+function hostOf(headers: HeaderList): Directed | Refusal {
   const [authority, ...others] = valuesOf(headers, 'host');
   const refuse = (failure: Failure) => refusal(failure, authority, headers);
   if (headers.length > 2 * MOST_FIELDS) return refuse(failureOf('headersTooLarge', 'too many fields'));
@@ -68,9 +94,7 @@ function placeOf(target: string, headers: readonly string[]): Pick<Parts, 'host'
     return refuse(failureOf('badRequest', 'exactly one Host field is needed'));
   }
   const host = parseAuthority(authority);
-  if (host === undefined) return refuse(failureOf('badRequest', 'the Host field is no host'));
-  const path = pathOf(target, authority);
-  return typeof path === 'string' ? { host, path, authority } : refuse(path);
+  return host === undefined ? refuse(failureOf('badRequest', 'the Host field is no host')) : { host, authority };
 }
 
 export function readHttp2(message: Http2ServerRequest, facts: RequestFacts): ReadRequest {
@@ -120,9 +144,8 @@ function finish(parts: Parts, facts: RequestFacts, openBody: (() => Readable) | 
   const { method, path, host, authority, httpVersion, headers, length } = parts;
   const { bodyLimit, scheme, client, network, ray } = facts;
   const refuse = (failure: Failure) => refusal(failure, authority, headers);
-  if (method === 'CONNECT' || method === 'TRACE') return refuse(failureOf('notAllowed', method));
-  if (path === ASTERISK && method !== 'OPTIONS') return refuse(failureOf('badRequest', 'the target is no path'));
-  if (path.length > LONGEST_TARGET) return refuse(failureOf('longTarget'));
+  const fault = targetFault(method, path);
+  if (fault) return refuse(fault);
   if (length !== undefined && length > bodyLimit) return refuse(failureOf('tooLarge', `${length} octets`));
   return {
     ...{ ray, method, scheme, host, authority, client, network },
@@ -132,6 +155,12 @@ function finish(parts: Parts, facts: RequestFacts, openBody: (() => Readable) | 
     body: openBody?.(),
     bodyLength: openBody && length,
   };
+}
+
+function targetFault(method: string, path: string): Failure | undefined {
+  if (method === 'CONNECT' || method === 'TRACE') return failureOf('notAllowed', method);
+  if (path === ASTERISK && method !== 'OPTIONS') return failureOf('badRequest', 'the target is no path');
+  return path.length > LONGEST_TARGET ? failureOf('longTarget') : undefined;
 }
 
 function refusal(failure: Failure, host: string | undefined, headers: readonly string[]): Refusal {
