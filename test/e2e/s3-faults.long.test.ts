@@ -3,12 +3,15 @@
  * whole, and nothing else is.
  */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   CompleteMultipartUploadCommand,
+  CopyObjectCommand,
   CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
   GetObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
@@ -16,16 +19,21 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import t, { type Test } from 'tap';
-import { sleep } from '../../src/base/clock.js';
+import { SystemClock, sleep } from '../../src/base/clock.js';
+import { silentLogger } from '../../src/base/log.js';
+import { systemRandom } from '../../src/base/random.js';
+import { BLOB_DIRECTORY } from '../../src/bucket/blobs.js';
+import { createLocalStore } from '../../src/bucket/local-store.js';
+import { openStore } from '../../src/store/driver.js';
 import { freePort } from '../support/free-ports.js';
 import { type Program, startProgram } from '../support/program.js';
+import { seededRandom } from '../support/seeded-random.js';
 import { mountSmall, skipWithoutMounts, unmount } from '../support/small-disk.js';
+import { runSql } from '../support/write-now.js';
 
 const KEY = 'faults-key-0123456789-0123456789-0123456789';
 const Bucket = 'kept';
 const ROUNDS = Number(process.env['ZONEPLANE_S3_KILLS'] ?? 3);
-/** Milliseconds after which the program is killed, counted from the first upload. */
-const KILLED_AFTER = [150, 400, 900];
 const bodyOf = (name: string, octets: number): Buffer => Buffer.alloc(octets, `${name} `);
 
 interface Credentials {
@@ -83,55 +91,116 @@ async function uploadInParts(client: S3Client, Key: string, body: Buffer): Promi
   await client.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload: { Parts } }));
 }
 
-t.test('killed in the middle of uploads', async (t) => {
+/** What writers have begun in a round, and what of it was acknowledged. */
+class Journal {
+  /** What may be there under each key: bodies, undefined for nothing. Acknowledged writes leave one. */
+  readonly possible = new Map<string, (Buffer | undefined)[]>();
+  writes = 0;
+
+  async write(key: string, body: Buffer | undefined, work: () => Promise<unknown>): Promise<void> {
+    this.possible.set(key, [...(this.possible.get(key) ?? [undefined]), body]);
+    await work();
+    this.possible.set(key, [body]);
+    this.writes++;
+  }
+}
+
+const SOURCE = bodyOf('source', 300_000);
+/** Octets of objects in rows and in files, in turn. */
+const SIZES = [0, 300, 70_000, 2 << 20];
+
+type Write = (client: S3Client, journal: Journal, key: string, i: number) => Promise<void>;
+
+const putOf = (client: S3Client, Key: string, Body: Buffer): Promise<unknown> =>
+  client.send(new PutObjectCommand({ Bucket, Key, Body }));
+
+const WRITERS: readonly Write[] = [
+  (client, journal, key, i) => {
+    const body = bodyOf(key, SIZES[i % SIZES.length]!);
+    return journal.write(`${key}/${i}`, body, () => putOf(client, `${key}/${i}`, body));
+  },
+  (client, journal, key, i) => {
+    const body = bodyOf(`${key} ${i}`, SIZES[i % SIZES.length]!);
+    return journal.write(key, body, () => putOf(client, key, body));
+  },
+  (client, journal, key, i) => {
+    const body = bodyOf(`${key} ${i}`, (5 << 20) + 7);
+    return journal.write(key, body, () => uploadInParts(client, key, body));
+  },
+  async (client, journal, key) => {
+    const input = { Bucket, Key: key, CopySource: `${Bucket}/source` };
+    await journal.write(key, SOURCE, () => client.send(new CopyObjectCommand(input)));
+    await journal.write(key, undefined, () => client.send(new DeleteObjectCommand({ Bucket, Key: key })));
+  },
+];
+
+/** Keys whose bodies are none of those that may be there. */
+async function strangersOf({ client }: Running, { possible }: Journal): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const [Key, bodies] of possible) {
+    const found = await client.send(new GetObjectCommand({ Bucket, Key })).catch((error: { name: string }) => {
+      if (error.name !== 'NoSuchKey') throw error;
+    });
+    const octets = found && Buffer.from(await found.Body!.transformToByteArray());
+    if (!bodies.some((body) => (octets && body ? octets.equals(body) : octets === body))) wrong.push(Key);
+  }
+  return wrong;
+}
+
+t.test('killed in the middle of writes', async (t) => {
   const directory = t.testdir();
+  const random = seededRandom(20_261_126);
   let running = await start(directory);
   t.teardown(() => kill(running));
   const { credentials } = running;
-  const acknowledged = new Set<string>();
-  /** Octets of each, whose bodies are made of their names. */
-  const begun = new Map<string, number>();
+  await putOf(running.client, 'source', SOURCE);
+  let writes = 0;
   for (let round = 0; round < ROUNDS; round++) {
     const { client } = running;
+    const journal = new Journal();
     let isOver = false;
-    const writers = Array.from({ length: 4 }, async (_, writer) => {
-      for (let i = 0; !isOver; i++) {
-        const name = `round${round}/writer${writer}/${i}`;
-        const body = bodyOf(name, writer === 0 ? (5 << 20) + 7 : [0, 300, 70_000, 2 << 20][writer]!);
-        begun.set(name, body.length);
-        try {
-          if (writer === 0) await uploadInParts(client, name, body);
-          else await client.send(new PutObjectCommand({ Bucket, Key: name, Body: body }));
-        } catch {
-          return;
-        }
-        acknowledged.add(name);
-      }
+    const writers = WRITERS.map(async (write, writer) => {
+      // After the kill, every write fails.
+      for (let i = 0; !isOver; i++) await write(client, journal, `round${round}/writer${writer}`, i);
     });
-    await sleep(KILLED_AFTER[round % KILLED_AFTER.length]! + Math.floor(round / KILLED_AFTER.length));
+    const [a, b] = random.bytes(2);
+    await sleep(50 + (((a! << 8) | b!) % 900));
     kill(running);
     isOver = true;
-    await Promise.all(writers);
+    await Promise.allSettled(writers);
     running = await start(directory, credentials);
+    writes += journal.writes;
+    t.strictSame(await strangersOf(running, journal), [], `round ${round}: nothing is lost, half, or back again`);
+    const Objects = [...journal.possible.keys()].map((Key) => ({ Key }));
+    await running.client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
   }
-  t.ok(acknowledged.size > ROUNDS, `${acknowledged.size} of ${begun.size} uploads were acknowledged`);
-  const found: string[] = [];
-  for (let ContinuationToken: string | undefined, more = true; more; ) {
-    const page = await running.client.send(new ListObjectsV2Command({ Bucket, ContinuationToken }));
-    found.push(...(page.Contents ?? []).map(({ Key }) => Key!));
-    more = page.IsTruncated!;
-    ContinuationToken = page.NextContinuationToken;
-  }
-  const there = new Set(found);
-  const lost = [...acknowledged].filter((name) => !there.has(name));
-  t.strictSame(lost, [], 'nothing that was acknowledged is lost');
-  const torn: string[] = [];
-  for (const Key of found) {
-    const { Body } = await running.client.send(new GetObjectCommand({ Bucket, Key }));
-    if (!Buffer.from(await Body!.transformToByteArray()).equals(bodyOf(Key, begun.get(Key)!))) torn.push(Key);
-  }
-  t.strictSame(torn, [], 'and nothing that is there is torn');
+  t.ok(writes > ROUNDS, `${writes} writes were acknowledged`);
+  const kept = bodyOf('kept', 100_000);
+  await putOf(running.client, 'kept', kept);
+  kill(running);
+  t.same(await bodiesAfterSweep(join(directory, 'data')), [kept.length, SOURCE.length], 'no body is left of all that');
 });
+
+/** Octets of the files that are left when everything is old that nothing uses. */
+async function bodiesAfterSweep(directory: string): Promise<number[]> {
+  const store = openStore(directory);
+  const clock = new SystemClock();
+  const objects = createLocalStore({ store, clock, random: systemRandom, log: silentLogger() });
+  const root = join(directory, BLOB_DIRECTORY);
+  const files = (): string[] =>
+    readdirSync(root, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
+  for (const file of files()) utimesSync(file, 1, 1);
+  runSql(store, 'UPDATE uploads SET started_at = 1 WHERE completed_at IS NULL');
+  await objects.sweep();
+  runSql(store, 'UPDATE blob_garbage SET noted_at = 1');
+  await objects.sweep();
+  store.close();
+  return files()
+    .map((file) => statSync(file).size)
+    .sort((a, b) => a - b);
+}
 
 t.test('a full disk', { skip: skipWithoutMounts }, async (t: Test) => {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-s3-disk-'));
