@@ -1,6 +1,7 @@
 /** An HTTP API over TLS, in addition to its plain listener, for clients that require https (v4: §1.1). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/stalled-connections.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
@@ -25,21 +26,43 @@ export interface Answerer {
   readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
   /** Whether it says itself that a body may come (RFC 9110 §10.1.1). */
   readonly saysContinue?: boolean;
+  /** Undefined: that of the admin API. */
+  readonly connection?: ConnectionRules;
 }
+
+/** What holds for connections before there is a request. */
+export interface ConnectionRules {
+  /** Milliseconds, and octets of a head. */
+  readonly limits: {
+    readonly connectionTimeout: number;
+    readonly requestTimeout: number;
+    readonly keepAliveTimeout: number;
+    readonly headersTimeout: number;
+    readonly maxHeaderSize: number;
+  };
+  /** Answers malformed HTTP. */
+  readonly onClientError: (error: Error & { readonly code: string }, socket: Socket) => void;
+}
+
+const { http, ...times } = TIMEOUTS;
+const ADMIN: ConnectionRules = {
+  limits: { ...times, ...http },
+  onClientError: answerClientError as ConnectionRules['onClientError'],
+};
 
 /** Throws for invalid credentials. */
 export function createSecureListener(
-  { answer, saysContinue = false }: Answerer,
+  { answer, saysContinue = false, connection = ADMIN }: Answerer,
   { certificate, key }: Credentials,
   clock: Clock,
 ): SecureListener {
-  const { connectionTimeout, requestTimeout, keepAliveTimeout, http } = TIMEOUTS;
-  const options = { cert: certificate, key, minVersion: 'TLSv1.2' as const, requestTimeout, keepAliveTimeout, ...http };
+  const { connectionTimeout, ...limits } = connection.limits;
+  const options = { cert: certificate, key, minVersion: 'TLSv1.2' as const, ...limits };
   const server = createServer(options, answer);
   if (saysContinue) server.on('checkContinue', answer);
   server.timeout = connectionTimeout;
   server.maxConnections = MOST_CONNECTIONS;
-  server.on('clientError', answerClientError);
+  server.on('clientError', connection.onClientError as (error: Error, socket: Socket) => void);
   keepWhileAnswering(server);
   const cutStalled = cutStalledConnections(server, clock);
   return {

@@ -22,6 +22,8 @@ export interface S3Server {
   readonly server: Server;
   /** Answers a request that another listener has read. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
+  /** What holds for connections of such a listener. */
+  readonly connection: { readonly limits: typeof LIMITS; readonly onClientError: typeof answerClientError };
   listen(place: { readonly host: string; readonly port: number; readonly exclusive: boolean }): Promise<void>;
   /** Resolves when the running requests are answered. */
   close(): Promise<void>;
@@ -30,8 +32,8 @@ export interface S3Server {
 const MOST_CONNECTIONS = 2048;
 const LONGEST_LOGGED = 256;
 /** In milliseconds: a connection on which nothing moves, a whole request, its headers. */
-const IDLE_MS = 30_000;
-const TIMEOUTS = {
+const LIMITS = {
+  connectionTimeout: 30_000,
   requestTimeout: 6 * 3_600_000,
   keepAliveTimeout: 72_000,
   headersTimeout: 15_000,
@@ -43,9 +45,9 @@ export function createS3Server(options: DoorOptions): S3Server {
   const answer = (raw: IncomingMessage, response: ServerResponse): void => {
     void answerRequest(options, verify, raw, response);
   };
-  const server = createServer(TIMEOUTS, answer);
+  const server = createServer(LIMITS, answer);
   const closeIdle = answerPlain(options, verify, server);
-  server.timeout = IDLE_MS;
+  server.timeout = LIMITS.connectionTimeout;
   server.maxConnections = MOST_CONNECTIONS;
   // "100 Continue" is sent when reading the body begins, not before (RFC 9110 §10.1.1).
   server.on('checkContinue', answer);
@@ -55,6 +57,7 @@ export function createS3Server(options: DoorOptions): S3Server {
   return {
     server,
     answer,
+    connection: { limits: LIMITS, onClientError: answerClientError },
     listen: (place) =>
       new Promise((resolve, reject) => {
         server.once('error', reject);

@@ -1,11 +1,13 @@
 /**
- * `tls-cert auto` in the real program: curl and kdig trust the admin API, DNS over TLS and DNS over HTTPS by `/ca.pem` alone.
+ * `tls-cert auto` in the real program: curl, kdig and an S3 client trust its listeners by `/ca.pem` alone.
  */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import t from 'tap';
 import { freePort } from '../support/free-ports.js';
 import { type Program, startProgram, stopProgram } from '../support/program.js';
@@ -24,12 +26,14 @@ t.test('one certificate for all TLS listeners', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-own-'));
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
   const [dot, doh, admin] = [await freePort(), await freePort(), await freePort()];
+  const [s3, s3Tls] = [await freePort(), await freePort()];
   const environment = {
     ZONEPLANE_TLS_CERT: 'auto',
     ZONEPLANE_NAMESERVERS: 'ns1.own.test',
     ZONEPLANE_DOT_PORT: String(dot),
     ZONEPLANE_DOH_PORT: String(doh),
     ZONEPLANE_ADMIN_TLS_PORT: String(admin),
+    ...{ ZONEPLANE_S3: 'on', ZONEPLANE_S3_PORT: String(s3), ZONEPLANE_S3_TLS_PORT: String(s3Tls) },
   };
   const program: Program = await startProgram({ directory, key: KEY, environment });
   t.teardown(() => stopProgram(program));
@@ -76,5 +80,40 @@ t.test('one certificate for all TLS listeners', async (t) => {
       const wrong = args.map((arg) => arg.replace('=ns1.own.test', '=other.test'));
       await t.rejects(run('/usr/bin/kdig', wrong, { timeout: 20_000 }), 'another name');
     }
+  });
+  t.test('an S3 client', async (t) => {
+    const call = async (path: string, body?: object) => {
+      const sent = body && { method: 'POST', body: JSON.stringify(body) };
+      const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+      const answer = await fetch(`${program.api}/client/v4${path}`, { headers, ...sent });
+      return ((await answer.json()) as { result: never }).result;
+    };
+    const [account] = (await call('/accounts')) as { id: string }[];
+    const buckets = `/accounts/${account!.id}/r2/buckets`;
+    await call(buckets, { name: 'pictures' });
+    const key = (await call(`${buckets}/pictures/keys`, {})) as Record<string, string>;
+    t.match(key, { endpoint: `https://127.0.0.1:${s3Tls}` });
+    const agent = new Agent({ ca: readFileSync(authority) });
+    const client = new S3Client({
+      ...{ endpoint: key['endpoint']!, region: 'auto', forcePathStyle: true, maxAttempts: 1 },
+      credentials: { accessKeyId: key['access_key_id']!, secretAccessKey: key['secret_access_key']! },
+      requestHandler: { httpsAgent: agent },
+    });
+    t.teardown(() => client.destroy());
+    const at = { Bucket: 'pictures', Key: 'a//b' };
+    const Body = Buffer.alloc(300_000, 'octets');
+    await client.send(new PutObjectCommand({ ...at, Body }));
+    const got = await client.send(new GetObjectCommand({ ...at, Range: 'bytes=10-' }));
+    t.ok(Buffer.from(await got.Body!.transformToByteArray()).equals(Body.subarray(10)));
+    // Unsigned payloads are for lines that nobody else can change.
+    const link = (await call(`${buckets}/pictures/links`, { key: 'a//b', method: 'PUT', expires: 60 })) as {
+      url: string;
+    };
+    writeFileSync(join(directory, 'body'), 'by link');
+    const ca = ['--cacert', authority];
+    await run('/usr/bin/curl', ['-sSf', ...ca, '-T', join(directory, 'body'), link.url]);
+    t.equal(await (await client.send(new GetObjectCommand(at))).Body!.transformToString(), 'by link');
+    const { stdout } = await run('/usr/bin/curl', ['-sS', ...ca, '-H', ' bad : x', '--http1.1', key['endpoint']!]);
+    t.match(stdout, /<Error><Code>BadRequest</, 'malformed HTTP is refused as S3 does it');
   });
 });
