@@ -98,7 +98,7 @@ export function requireTemporary(
   const fits = [host.toLowerCase(), bare].some((name) => name === named || name.endsWith(`.${named}`));
   if (!fits) throw new S3Error('InvalidToken', 'The token is for another host.');
   if (nowMs >= expiresAt * 1000) throw new S3Error('ExpiredToken');
-  const isTimely = issuedAt * 1000 <= nowMs + SKEW_MS && expiresAt - issuedAt <= LONGEST_TTL;
+  const isTimely = issuedAt * 1000 <= nowMs + SKEW_MS && expiresAt > issuedAt && expiresAt - issuedAt <= LONGEST_TTL;
   if (!isTimely) throw new S3Error('InvalidToken', 'The time of the token is not valid.');
   return { row, secret: found.secretAccessKey, claims: found.claims };
 }

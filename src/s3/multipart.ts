@@ -25,6 +25,8 @@ import { documentOf, element, parent, readXml, textOf } from './xml.js';
 
 /** Octets. */
 const LONGEST_COMPLETION = 2 << 20;
+/** Of a completion: each part has a number, an entity tag, and up to three checksums. */
+const MOST_TAGS = 12 * MOST_PARTS + 10;
 const LARGEST_OBJECT = 5 * 1024 ** 4;
 
 function placeOf({ target }: S3Request, bucket: BucketRow, key: string): UploadPlace {
@@ -118,7 +120,7 @@ export async function completeUpload(request: S3Request, bucket: BucketRow, key:
   const { options, headers, caller } = request;
   // Checksums are those of the object here.
   const asDocument = { ...request, headers: withoutChecksums(headers) };
-  const root = readXml(await readDocument(asDocument, LONGEST_COMPLETION), 'CompleteMultipartUpload');
+  const root = readXml(await readDocument(asDocument, LONGEST_COMPLETION), 'CompleteMultipartUpload', MOST_TAGS);
   const named = readParts(root);
   const item = await options.objects.uploads.complete(placeOf(request, bucket, key), named, {
     limit: LARGEST_OBJECT,

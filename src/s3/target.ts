@@ -61,7 +61,8 @@ function decode(text: string): string {
   }
 }
 
-const escapeOctet = (character: string): string =>
+/** The percent escape of an octet, which a character stands for. */
+export const escapeOctet = (character: string): string =>
   `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 
 /** Each octet once and in one spelling; an escaped slash stays escaped. */

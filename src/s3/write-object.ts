@@ -12,6 +12,7 @@ import { S3Error } from './errors.js';
 import { printTime } from './lists.js';
 import { readCustomMetadata, readHttpMetadata, readStorageClass } from './metadata.js';
 import { type Fields, fieldOf, type S3Request, sendEmpty, sendXml } from './request.js';
+import { escapeOctet } from './target.js';
 import { documentOf, element, parent, readXml, textOf } from './xml.js';
 
 const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'] as const;
@@ -143,7 +144,8 @@ function readCopySource(headers: Fields): { readonly bucket: string; readonly ke
   if (mark >= 0) throw new S3Error('NotImplemented', 'Versions of objects are not implemented.');
   let text: string;
   try {
-    text = decodeURIComponent(Buffer.from(field, 'latin1').toString('utf8'));
+    // node:http makes a character of each octet; some clients leave those of UTF-8 as they are.
+    text = decodeURIComponent(field.replace(/[\x80-\xff]/g, escapeOctet));
   } catch {
     throw new S3Error('InvalidArgument', 'x-amz-copy-source is not percent-encoded UTF-8.');
   }

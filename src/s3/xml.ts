@@ -2,10 +2,13 @@
  * XML of the S3 API. Documents of clients are small, have no document type, and nest little; answers are written here, because
  * parsers differ about characters that XML 1.0 cannot hold, and those of S3 clients expect them as references.
  */
+import { isUtf8 } from 'node:buffer';
 import { XMLParser } from 'fast-xml-parser';
 import { S3Error } from './errors.js';
 
 const DEEPEST = 8;
+/** Tags of a document, unless it says more: parsing some hundred thousand takes seconds in which nobody else has a turn. */
+const MOST_TAGS = 40_000;
 
 /** An element: its elements by local name, and its text. */
 export interface Element {
@@ -28,7 +31,10 @@ const parser = new XMLParser({
 type Node = Readonly<Record<string, unknown>>;
 
 /** The root of a document, which must have this name. Throws 400 MalformedXML. */
-export function readXml(octets: Buffer, root: string): Element {
+export function readXml(octets: Buffer, root: string, mostTags = MOST_TAGS): Element {
+  // Otherwise what cannot be read would become a character that is part of another key.
+  if (!isUtf8(octets)) throw new S3Error('MalformedXML', 'The document is not UTF-8.');
+  requireFewTags(octets, mostTags);
   const text = octets.toString('utf8');
   // Neither a document type nor entities are needed, and both are how documents of a few octets grow.
   if (/<!(?!--|\[CDATA\[)/.test(text)) throw new S3Error('MalformedXML', 'A document type is not accepted.');
@@ -42,6 +48,13 @@ export function readXml(octets: Buffer, root: string): Element {
   const content = roots.length === 1 ? roots[0]![root] : undefined;
   if (!Array.isArray(content)) throw new S3Error('MalformedXML', `The document must be one element ${root}.`);
   return readElement(content as readonly Node[]);
+}
+
+function requireFewTags(octets: Buffer, most: number): void {
+  let tags = 0;
+  for (let at = octets.indexOf('<'); at >= 0; at = octets.indexOf('<', at + 1)) {
+    if (++tags > most) throw new S3Error('MalformedXML', `The document has more than ${most} tags.`);
+  }
 }
 
 function readElement(nodes: readonly Node[]): Element {
