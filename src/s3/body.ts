@@ -1,6 +1,7 @@
 /** Bodies of requests, checked while they are read: digest, chunk signatures, checksum, length. */
 import { createHash } from 'node:crypto';
 import { TLSSocket } from 'node:tls';
+import { steadyMs } from '../base/clock.js';
 import { isLoopback, parsePeerAddress } from '../base/ip.js';
 import { isBrokenOff } from '../bucket/receive-body.js';
 import { bodyOf } from '../bucket/store-object.js';
@@ -27,12 +28,14 @@ const STREAMS: Readonly<Record<string, { readonly isSigned: boolean; readonly ha
   'STREAMING-UNSIGNED-PAYLOAD-TRAILER': { isSigned: false, hasTrailer: true },
 };
 const DIGEST = /^[0-9a-f]{64}$/;
+/** Milliseconds between two looks whether the caller still may, while a body comes. */
+const LOOK_MS = 500;
 /** What else was meant for nobody. */
 const MOST_IGNORED = 64 * 1024;
 
 /** Throws for a payload that is signed in an unknown way, without a length, or not signed where it must be. */
 export function openBody(request: S3Request): CheckedBody {
-  const { headers, signed, raw, response } = request;
+  const { headers, signed, raw, response, options, caller } = request;
   const { payload } = signed;
   const stream = STREAMS[payload];
   if (!stream && payload !== UNSIGNED_PAYLOAD && !DIGEST.test(payload)) {
@@ -57,7 +60,12 @@ export function openBody(request: S3Request): CheckedBody {
     const digest = DIGEST.test(payload) ? createHash('sha256') : undefined;
     const running = expected && startChecksum(expected.name);
     let read = 0;
+    let lookedMs = steadyMs(options.clock);
     for await (const piece of stream ? readChunks(source, { ...stream, signed }, onTrailer) : source) {
+      if (steadyMs(options.clock) - lookedMs >= LOOK_MS) {
+        caller.stillMay();
+        lookedMs = steadyMs(options.clock);
+      }
       read += piece.length;
       if (read > size) throw new S3Error('IncompleteBody');
       digest?.update(piece);

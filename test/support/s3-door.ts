@@ -1,6 +1,6 @@
 /** The S3 API on a real database and a real socket, and clients that sign for it. */
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { S3Client } from '@aws-sdk/client-s3';
@@ -54,6 +54,8 @@ export interface S3World {
   readonly ctx: Context;
   readonly directory: string;
   readonly objects: UploadingStore;
+  /** What listens. */
+  readonly server: Server;
   readonly port: number;
   readonly url: string;
   readonly credentials: Credentials;
@@ -128,6 +130,7 @@ export async function startS3World(t: Test, options: Partial<DoorOptions> = {}):
   };
   return {
     ...{ ctx, directory, objects, port, url, credentials, makeKey, clientFor, client: clientFor(credentials) },
+    server: server.server,
     logged: () => logged,
     send: (method, path, sent = {}) => sendSigned(port, credentials, method, path, sent),
   };
