@@ -56,6 +56,10 @@ export const Row = {
   signed: 11,
   /** Answers by no zone. */
   foreign: 12,
+  /** Answers of load balancers: of a pool that was chosen, of the fallback pool, and without any origin. */
+  balanced: 13,
+  fallback: 14,
+  unbalanced: 15,
   apex: 16,
 } as const;
 

@@ -3,11 +3,13 @@
  * how many samples it wants; a full ring drops them, so that nothing here ever waits.
  */
 // hot
+
 import type { Clock } from '../base/clock.js';
 import { Rcode } from '../dns/codes.js';
 import { RRsetSource } from '../dns/rr.js';
 import { ZONE_HEADER, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
+import { Decided } from './balance/choose.js';
 import { answerWith } from './engine.js';
 import {
   DNSSEC_OK,
@@ -147,6 +149,8 @@ function countAnswer(observer: Observer, written: number): void {
   if (engine.sources !== 0) rows[row + sourcePlace(engine.sources)]! += 1;
   if (response.dnssecOk && isSigned(observer)) rows[row + Row.signed]! += 1;
   if (zone === 0) rows[row + Row.foreign]! += 1;
+  const decided = engine.search.balance.decided;
+  if (decided !== Decided.nothing) rows[row + Row.balanced - Decided.pool + decided]! += 1;
 }
 
 function rcodePlace(rcode: number): number {

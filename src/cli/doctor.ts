@@ -12,6 +12,7 @@ import { checkHealth } from '../roles/health.js';
 import { masterKeysOf, servingSettings, upstreamServers } from '../roles/process/control-base.js';
 import { dataFile, hasDatabase, prepareDataDirectory, readRunning } from '../roles/process/data-directory.js';
 import { chooseDnsPort, DNS_PORT } from '../roles/process/dns-port.js';
+import { createPlaceExaminer } from '../roles/process/place-findings.js';
 import { openStore, type Store } from '../store/driver.js';
 import { findDamage, journalMode } from '../store/integrity.js';
 import { requireSchema } from '../store/migrate.js';
@@ -180,7 +181,8 @@ function examineStored(settings: Settings, clock: Clock): Finding[] {
     const found = examineStore({ store, actor: OPERATOR }, serving, clock.nowUs());
     // One warning about these name servers is enough.
     const isSaid = found.some(({ kind }) => kind === 'test-name-servers');
-    return [...(isSaid ? [] : examineNameServers(nameservers)), ...found];
+    const places = createPlaceExaminer(settings)(store, clock.nowMs());
+    return [...(isSaid ? [] : examineNameServers(nameservers)), ...found, ...places];
   });
 }
 

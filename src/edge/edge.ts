@@ -165,6 +165,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         ...cached.gauges(),
       }),
       ...origins.samples(),
+      ...balancing.samples(),
     ],
     drain: (limitMs) => drain(options, { listeners, front, connections, lifecycle }, limitMs),
   };

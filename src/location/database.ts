@@ -111,6 +111,11 @@ export class PlaceDatabase {
   }
 }
 
+/** When a database was made, milliseconds since 1970. Throws when it is damaged. */
+export function buildTimeOf(bytes: Buffer): number {
+  return new Reader<CityResponse>(bytes).metadata.buildEpoch.getTime();
+}
+
 function knownRecord(data: CityResponse | null, regionOf: RegionOf): KnownRecord {
   const country = data?.country?.iso_code ?? data?.registered_country?.iso_code;
   const subdivision = data?.subdivisions?.[0]?.iso_code;

@@ -19,6 +19,9 @@ export const COUNT_NAMES = [
   'https',
   'signed',
   'foreign',
+  'balanced',
+  'fallback',
+  'unbalanced',
   'noerror',
   'plain',
 ] as const;

@@ -30,7 +30,12 @@ export function createActivityMetrics(): ActivityMetrics {
       }
       if (zones.size > MOST_ZONES) forgetQuietest(zones);
     },
-    samples: () => [...sourceSamples(total), ...busiest(zones).flatMap(zoneSamples), ...lossSamples(losses)],
+    samples: () => [
+      ...sourceSamples(total),
+      ...balancedSamples(total),
+      ...busiest(zones).flatMap(zoneSamples),
+      ...lossSamples(losses),
+    ],
   };
 }
 
@@ -51,6 +56,20 @@ function sourceSamples(total: Counts): MetricSample[] {
   const help = 'Answers from zones, by where they come from; signed ones count twice';
   return SOURCES.map((source) => {
     return { name: 'dns_answers_total', type: 'counter', help, labels: { source }, value: countOf(total, source) };
+  });
+}
+
+/** What load balancers chose. Pools have no series of their own: there may be any number of them. */
+const BALANCED = { balanced: 'pool', fallback: 'fallback pool', unbalanced: 'none' } as const;
+
+function balancedSamples(total: Counts): MetricSample[] {
+  const about = {
+    name: 'dns_balanced_answers_total',
+    type: 'counter',
+    help: 'Answers of load balancers, by what they chose',
+  };
+  return Object.entries(BALANCED).map(([count, chosen]) => {
+    return { ...about, type: 'counter', labels: { chosen }, value: countOf(total, count as keyof typeof BALANCED) };
   });
 }
 

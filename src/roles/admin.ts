@@ -160,7 +160,7 @@ async function startApi(
   const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
   const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
   const readers = startReaders(options, base, lifecycle);
-  const warnings = startWarnings({ ...options, readers, heldZones, isProbing, ...ofCluster }, base, lifecycle);
+  const warnings = startWarnings({ ...options, store, readers, heldZones, isProbing, ...ofCluster }, base, lifecycle);
   const measured = [requestMetrics, turns, readers, warnings, ...services.measured];
   const api = buildApi({
     ...{

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { createRecord } from '../../src/control/records/records.js';
 import { ownerKeyOf, parseName } from '../../src/dns/name.js';
 import type { Whereabouts } from '../../src/edge/balance/balancing.js';
+import { createBalanceCounts } from '../../src/edge/balance/counts.js';
 import { recordTransitions } from '../../src/monitoring/record.js';
 import { codeOf } from '../../src/steering/layout.js';
 import {
@@ -169,7 +170,29 @@ t.test('health, weights, hosts of origins, and the last resort', async (t) => {
     ],
   });
   t.match(await get({ 'x-a': '1' }, { path: '/older' }), { status: 301, text: 'gone' });
+  const counted = world.edge.samples().filter(({ name }) => /balanced/.test(name));
+  t.strictSame(
+    counted.map(({ labels, value }) => [labels['pool'], labels['way'], value]),
+    [
+      ['one', 'chosen', 6],
+      ['two', 'fallback', 1],
+      [undefined, undefined, 1],
+    ],
+    'requests by pool, and one without',
+  );
   t.equal((await get({}, { path: '/older' })).status, 530);
+});
+
+t.test('the series of pools are bounded', async (t) => {
+  const counts = createBalanceCounts();
+  for (let i = 0; i < 300; i++) counts.count({ id: String(i), name: 'p' }, 'chosen');
+  counts.count({ id: '7', name: 'p' }, 'session');
+  const samples = counts.samples();
+  t.equal(samples.length, 103);
+  t.match(
+    samples.find(({ labels }) => labels['pool'] === 'others'),
+    { value: 200 },
+  );
 });
 
 t.test('an origin dies while requests come: none of them fails, and sessions stay', async (t) => {

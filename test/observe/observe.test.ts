@@ -15,6 +15,7 @@ import { describeSample, type SampledQuery } from '../../src/observe/query.js';
 import { startReader } from '../../src/observe/reader.js';
 import type { ActivityReport } from '../../src/observe/report.js';
 import { readSamples, type Sample } from '../../src/observe/samples.js';
+import { APEX, startBalancedZone } from '../support/balanced-zone.js';
 import { makeQuery } from '../support/message.js';
 import { type ServedZones, serveOwners, serveZones } from '../support/served-zones.js';
 import { TestClock } from '../support/test-clock.js';
@@ -91,6 +92,34 @@ t.test('answers are counted by zone, response code and source', async (t) => {
   t.strictSame(reader.gain().zones, [], 'nothing new');
   ask('plain.example.com.');
   t.match(named(reader.gain().zones[0]!.counts), { queries: 1, noerror: 1, plain: 1 }, 'only what was gained');
+});
+
+t.test('answers of load balancers are counted by what they chose', async (t) => {
+  const world = await startBalancedZone(t);
+  await world.pool('a', [{ name: 'o', address: '192.0.2.1' }]);
+  await world.pool('b', [{ name: 'p', address: '192.0.2.2' }]);
+  await world.balancer('www', { default_pools: [world.idOf('a')], fallback_pool: world.idOf('b') });
+  await world.health('a', 'o', true);
+  const { ask, block } = observed(world);
+  const reader = createCountsReader([block]);
+  ask(`www.${APEX}.`);
+  ask(`${APEX}.`);
+  ask(`www.${APEX}.`, 'AAAA');
+  await world.health('a', 'o', false);
+  for (let i = 0; i < 3; i++) ask(`www.${APEX}.`);
+  const { total } = reader.gain();
+  t.match(named(total), { queries: 6, balanced: 1, fallback: 3, unbalanced: 1 });
+  const metrics = createActivityMetrics();
+  metrics.add({ total, zones: [] } as unknown as ActivityReport, { samples: 0, dnstapFrames: 0, queryLogLines: 0 });
+  const samples = metrics.samples().filter(({ name }) => name === 'dns_balanced_answers_total');
+  t.strictSame(
+    samples.map(({ labels, value }) => [labels['chosen'], value]),
+    [
+      ['pool', 1],
+      ['fallback pool', 3],
+      ['none', 1],
+    ],
+  );
 });
 
 t.test('more zones than rows: the sums stay whole, and busy zones keep their rows', async (t) => {

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import t from 'tap';
 import { silentLogger } from '../../src/base/log.js';
 import type { PlaceSource } from '../../src/location/finder.js';
-import { readPlaces, watchPlaces } from '../../src/roles/process/places.js';
+import { createPlaceExaminer } from '../../src/roles/process/place-findings.js';
+import { readPlaces, surroundingsOf, watchPlaces } from '../../src/roles/process/places.js';
+import { startBalancedZone } from '../support/balanced-zone.js';
 import { writeMmdb } from '../support/mmdb.js';
 import { TestClock } from '../support/test-clock.js';
 
@@ -49,4 +51,34 @@ t.test('files are read again when they are replaced, and damaged ones leave the 
   clock.advance(LOOK_MS);
   t.equal(used.length, 2);
   t.not(used[1]!.version, used[0]!.version);
+});
+
+t.test('doctor says when nothing is known of places, and when the files are damaged or old', async (t) => {
+  const world = await startBalancedZone(t);
+  const { store } = world.ctx;
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-places-'));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  const geoDatabase = join(directory, 'geo.mmdb');
+  const none = createPlaceExaminer({ geoDatabase: undefined, geoNetworks: undefined });
+  await world.pool('a', [{ name: 'o', address: '192.0.2.1' }]);
+  const pool = world.idOf('a');
+  await world.balancer('www', { default_pools: [pool], fallback_pool: pool, region_pools: { WEU: [pool] } });
+  t.strictSame(none(store, 0), [], 'a server knows its own region');
+  const country = { default_pools: [pool], fallback_pool: pool, country_pools: { FR: [pool] } };
+  await world.balancer('www', country);
+  t.match(none(store, 0), [{ kind: 'places-missing', verdict: 'warn' }]);
+  await world.balancer('www', { ...country, enabled: false });
+  t.strictSame(none(store, 0), []);
+  const examine = createPlaceExaminer({ geoDatabase, geoNetworks: undefined });
+  t.match(examine(store, 0), [{ kind: 'places-damaged', verdict: 'fail', text: /cannot be read/ }]);
+  writeFileSync(geoDatabase, writeMmdb({ '192.0.2.0/24': { country: { iso_code: 'DE' } } }));
+  t.match(examine(store, 0), [{ verdict: 'ok', text: /geo\.mmdb can be used/ }]);
+  t.match(examine(store, Date.UTC(2026, 0, 1)), [{ kind: 'places-old', text: /is of 1970-01-01/ }]);
+  const own = { region: 'WEU', locationCode: 'FRA' } as const;
+  const surroundings = surroundingsOf({ geoDatabase, geoNetworks: undefined, ...own });
+  const { places } = surroundings();
+  t.match(surroundings(), { region: 'WEU', pop: 'FRA', places: { version: 1 } });
+  writeFileSync(geoDatabase, 'damaged');
+  t.equal(surroundings().places, places, 'a damaged file leaves the old one');
+  t.match(examine(store, 0), [{ kind: 'places-damaged', text: /no database of places/ }]);
 });

@@ -7,17 +7,21 @@ import { silentLogger } from '../../src/base/log.js';
 import { loadSettings } from '../../src/config/load.js';
 import { readRunning, writeRunning } from '../../src/roles/process/data-directory.js';
 import { createWarningWatch } from '../../src/roles/services/warnings.js';
+import { startControl } from '../control/fixture.js';
 import { runCommand } from '../support/commands.js';
 import { TestClock } from '../support/test-clock.js';
+import { openOneCopy } from '../support/two-copies.js';
 
 const load = (flags: Record<string, string>) => loadSettings({ flags, environment: {} }).settings;
 
 t.test('what only processes know is told and counted, and nobody is asked more often than needed', async (t) => {
   const clock = new TestClock(Date.UTC(2026, 0, 1));
+  const { ctx } = await startControl(t, {}, openOneCopy);
+  const { store } = ctx;
   let examined = 0;
   let isProbing = true;
   const watch = createWarningWatch({
-    ...{ settings: load({ 'resolver-upstreams': '' }), clock, log: silentLogger() },
+    ...{ settings: load({ 'resolver-upstreams': '' }), clock, log: silentLogger(), store },
     readers: {
       async examine() {
         examined++;

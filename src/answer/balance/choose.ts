@@ -65,7 +65,13 @@ export interface Balance {
   /** Index of the origin that was chosen, in the chosen pool; -1: none. */
   origin: number;
   placedBy: PlacedByCode;
+  /** What a load balancer did for the answer; of a chain its last one. */
+  decided: DecidedCode;
 }
+
+/** No load balancer was asked; one took a pool, its fallback pool, or found no origin. */
+export const Decided = { nothing: 0, pool: 1, fallback: 2, none: 3 } as const;
+export type DecidedCode = (typeof Decided)[keyof typeof Decided];
 
 /** By what the place of the asker was found: where this server is, the client subnet, or the address of the asker. */
 export const PlacedBy = { server: 0, subnet: 1, address: 2 } as const;
@@ -91,6 +97,7 @@ export function createBalance(own: OwnPlace, seed: Uint8Array): Balance {
     isAlias: false,
     origin: -1,
     placedBy: PlacedBy.server,
+    decided: Decided.nothing,
   };
 }
 
@@ -99,6 +106,7 @@ export function beginBalance(balance: Balance, client: Client): void {
   balance.client = client;
   balance.count = 0;
   balance.subnet.scope = -1;
+  balance.decided = Decided.nothing;
 }
 
 /** Chooses what answers a question at a node of a load balancer. Returns the first RRset, or 0; ANY gets one of either family. */
@@ -171,6 +179,7 @@ function chooseAnswers(
   balance.count = 0;
   balance.isAlias = false;
   balance.origin = -1;
+  balance.decided = Decided.none;
   const scope = balance.subnet.scope;
   if (!locate(balance, query, image, program)) {
     response.rcode = Rcode.formErr;
@@ -191,6 +200,7 @@ function chooseAnswers(
   const first = answerOf(choice, words, node, block, origin, type);
   if (first === 0) return 0;
   balance.picks[balance.count++] = first;
+  balance.decided = choice.isFallback ? Decided.fallback : Decided.pool;
   balance.isAlias = typeWordOf(words, first) === Type.cname << 8;
   // An RRset is signed whole, and which of them are healthy together is not known before.
   const isSigned = words[first + RRsetWord.signatures] !== 0;

@@ -4,6 +4,7 @@
 import type { FixedResponse } from '../../balancing/load-balancer.js';
 import type { Clock } from '../../base/clock.js';
 import { parsePeerAddress } from '../../base/ip.js';
+import type { MetricSample } from '../../base/metrics.js';
 import type { Random } from '../../base/random.js';
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import type { BalancedPool } from '../../serving/balanced.js';
@@ -18,8 +19,9 @@ import type { Store } from '../../store/driver.js';
 import type { Failure } from '../error-pages/failures.js';
 import { routeFailure } from '../error-pages/failures.js';
 import type { ChosenOrigin, EdgeRequest } from '../exchange/exchange.js';
+import { createBalanceCounts } from './counts.js';
 import type { Examined } from './fields.js';
-import { compileBalancer, type EdgeBalancer, type EdgeOrigin } from './program.js';
+import { compileBalancer, type EdgeBalancer, type EdgeOrigin, type EdgePool } from './program.js';
 import type { SessionKeys } from './session-token.js';
 import { createSessions, type Sessions } from './sessions.js';
 import { type BalanceStanding, createBalanceStanding } from './standing.js';
@@ -60,6 +62,7 @@ export interface Balancing {
   begin(request: EdgeRequest, route: BalancedRoute, headers: string[]): Balanced;
   /** Reads what became of the health of pools; returns whether there may be more. */
   readHealth(): boolean;
+  samples(): MetricSample[];
 }
 
 export type BalancedRoute = OriginRoute & { readonly balanced: NonNullable<OriginRoute['balanced']> };
@@ -103,6 +106,7 @@ export function createBalancing(options: BalancingOptions): Balancing {
       read = last;
       return isMore;
     },
+    samples: () => chooser.counts.samples(),
   };
 }
 
@@ -114,6 +118,10 @@ function readPool(health: HealthSource, standing: BalanceStanding, { seq, pool }
   standing.states[standing.slotOf(seq)] = roundTripUs;
 }
 
+function poolOf({ pools }: EdgeBalancer, one: EdgeOrigin): EdgePool {
+  return pools.find(({ origins }) => origins.includes(one))!;
+}
+
 /** An origin that could not be connected to. */
 interface Excluded {
   readonly one: EdgeOrigin;
@@ -122,6 +130,7 @@ interface Excluded {
 
 /** One choice is made after the other, so its objects are refilled. */
 class Chooser {
+  readonly counts = createBalanceCounts();
   private readonly choice = createChoice();
   private readonly asker = createAsker();
   private readonly dice;
@@ -148,7 +157,12 @@ class Chooser {
     const own = asked.token === undefined ? undefined : made.byToken.get(asked.token);
     const stays = own !== undefined && this.mayStay(made, own);
     const one = stays ? own : this.pick(made, undefined);
-    if (!one) return { failure: routeFailure('load_balancer') };
+    if (!one) {
+      this.counts.countNone();
+      return { failure: routeFailure('load_balancer') };
+    }
+    if (stays) this.counts.count(poolOf(made, one), 'session');
+    else this.countPick(made, 'chosen');
     const others = headers.length;
     const settle = (chosen: EdgeOrigin): void => {
       // One that is kept for a moment only is no new session.
@@ -170,6 +184,7 @@ class Chooser {
       if (this.steer(made, request, asked.token !== undefined)) return undefined;
       const next = this.pick(made, { one, acrossPools });
       if (!next) return undefined;
+      this.countPick(made, 'retry');
       settle(next);
       return this.chosen(next, () => undefined);
     };
@@ -230,10 +245,17 @@ class Chooser {
     return undefined;
   }
 
+  /** After {@link pick} has found one. */
+  private countPick(made: EdgeBalancer, way: 'chosen' | 'retry'): void {
+    const { pool, isFallback } = this.choice;
+    this.counts.count(made.pools[pool]!, way === 'chosen' && isFallback ? 'fallback' : way);
+  }
+
   /** Whether a session keeps its origin: it is up, or it was disabled and is being drained. */
   private mayStay(made: EdgeBalancer, one: EdgeOrigin): boolean {
-    const index = made.pools.findIndex(({ origins }) => origins.includes(one));
-    const { isEnabled, isMonitored } = made.pools[index]!;
+    const pool = poolOf(made, one);
+    const index = made.pools.indexOf(pool);
+    const { isEnabled, isMonitored } = pool;
     const { enabled, disabledAt } = one.origin;
     if (!enabled) {
       const { drainDuration } = made.balancer.affinity;

@@ -21,6 +21,8 @@ export interface EdgeOrigin {
 }
 
 export interface EdgePool {
+  readonly id: string;
+  readonly name: string;
   readonly isEnabled: boolean;
   /** Whether health plays a part. */
   readonly isMonitored: boolean;
@@ -45,6 +47,7 @@ export function compileBalancer(balanced: Balanced, route: OriginRoute, standing
   // The first choice of a session by address is that of its address.
   const isHashed = balancer.affinity.kind === 'ip_cookie';
   const compiled = pools.map(({ seq, pool, monitored }) => ({
+    ...{ id: pool.id, name: pool.name },
     isEnabled: pool.enabled,
     isMonitored: monitored,
     origins: pool.origins.map(

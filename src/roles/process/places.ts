@@ -58,30 +58,31 @@ function shared(octets: Buffer): SharedArrayBuffer {
 }
 
 /** Tells one state of the files from another. */
-function stateOf(files: readonly string[]): string {
+export function stateOfFiles(files: readonly string[]): string {
   return files
     .map((file) => statSync(file, { throwIfNoEntry: false }))
     .map((found) => (found ? `${found.ino} ${found.mtimeMs} ${found.size}` : 'absent'))
     .join();
 }
 
-function namesOf({ geoDatabase, geoNetworks }: PlaceFiles): readonly string[] {
+/** The files that are configured. */
+export function namesOfPlaces({ geoDatabase, geoNetworks }: PlaceFiles): readonly string[] {
   return [geoDatabase, geoNetworks].filter((file) => file !== undefined);
 }
 
 /** Where this server is, and the files: for the explanation of answers. */
-export function surroundingsOf(settings: Settings): () => Surroundings {
+export function surroundingsOf(settings: PlaceFiles & Pick<Settings, 'region' | 'locationCode'>): () => Surroundings {
   const places = createPlaces(settings);
   return () => ({ region: settings.region ?? '', pop: settings.locationCode ?? '', places: places() });
 }
 
 /** For who asks now and then: they are read when they are first wanted. What cannot be used leaves what was read before. */
 function createPlaces(files: PlaceFiles): () => PlaceSource | undefined {
-  const names = namesOf(files);
+  const names = namesOfPlaces(files);
   let seen = '';
   let places: PlaceSource | undefined;
   return () => {
-    const found = stateOf(names);
+    const found = stateOfFiles(names);
     if (found === seen) return places;
     seen = found;
     try {
@@ -104,12 +105,12 @@ export function watchPlaces(
   clock: Clock,
   log: Logger,
 ): () => void {
-  const names = namesOf(files);
+  const names = namesOfPlaces(files);
   if (names.length === 0) return () => {};
-  let seen = stateOf(names);
+  let seen = stateOfFiles(names);
   let version = 1;
   return clock.every(LOOK_PERIOD_MS, () => {
-    const found = stateOf(names);
+    const found = stateOfFiles(names);
     if (found === seen) return;
     seen = found;
     try {

@@ -9,6 +9,7 @@ import type { MetricSample } from '../../base/metrics.js';
 import { periodMs } from '../../config/backup-settings.js';
 import type { Settings } from '../../config/schema.js';
 import { OPERATOR } from '../../control/guard/actor.js';
+import type { Store } from '../../store/driver.js';
 import { examineBackups } from '../../warnings/backups.js';
 import { examineClusterSeen } from '../../warnings/cluster.js';
 import { countWarnings, type Finding } from '../../warnings/finding.js';
@@ -16,6 +17,7 @@ import { probingStopped } from '../../warnings/pools.js';
 import { examineResolvers } from '../../warnings/resolvers.js';
 import { heldZone } from '../../warnings/zones.js';
 import { upstreamServers } from '../process/control-base.js';
+import { createPlaceExaminer } from '../process/place-findings.js';
 
 /** What is asked of others is asked no more often. */
 const OUTSIDE_MS = 60_000;
@@ -25,6 +27,7 @@ const READINESS_MS = 300_000;
 
 export interface WarningWatchOptions {
   readonly settings: Settings;
+  readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
   readonly readers: Pick<Readers, 'examine'>;
@@ -44,16 +47,19 @@ export interface WarningWatch {
 }
 
 export function createWarningWatch(options: WarningWatchOptions): WarningWatch {
-  const { settings, clock, log, readers, heldZones, isProbing, readCluster } = options;
+  const { settings, store, clock, log, readers, heldZones, isProbing, readCluster } = options;
   const outside = keepFor(clock, () => examineResolvers(upstreamServers(settings), clock));
   const plan = { directory: settings.backupDir, everyMs: periodMs(settings.backupEvery) };
   const isFar = plan.directory !== undefined && isOnS3(plan.directory);
+  const examinePlaces = createPlaceExaminer(settings);
+  const places = keepFor(clock, async () => examinePlaces(store, clock.nowMs()));
   const farBackups = keepFor(clock, () => examineBackups(plan, clock.nowMs()));
 
   async function processFindings(): Promise<readonly Finding[]> {
     return [
       ...heldZones().map(({ name, id }) => heldZone(name, id)),
       ...(isProbing() ? [] : [probingStopped()]),
+      ...(await places.get(OUTSIDE_MS)),
       ...(readCluster ? examineClusterSeen(await readCluster()) : []),
       ...(isFar ? await farBackups.get(OUTSIDE_MS) : await examineBackups(plan, clock.nowMs())),
       ...(await outside.get(OUTSIDE_MS)),

@@ -48,6 +48,11 @@ const statements = perStore((store) => ({
   proxied: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
     'SELECT owner_key FROM load_balancers WHERE zone = ? AND proxied = 1 AND enabled = 1 ORDER BY owner_key LIMIT ?',
   ),
+  // JSON without spaces: a map of countries or a list of them that is not empty, or steering by distance.
+  placed: store.prepareTuples<[], [number]>(
+    `SELECT 1 FROM load_balancers WHERE enabled = 1 AND (settings LIKE '%"country_pools":{"%'
+       OR settings LIKE '%"countries":["%' OR settings LIKE '%"steering_policy":"proximity"%') LIMIT 1`,
+  ),
   insert: store.prepare<SqlValue[]>(insertion('load_balancers', BALANCER)),
   update: store.prepare<SqlValue[]>(`UPDATE load_balancers SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
   remove: store.prepare<[seq: number]>('DELETE FROM load_balancers WHERE seq = ?'),
@@ -80,6 +85,11 @@ export function proxiedBalancerOwners(store: Store, zone: number, limit: number)
   return statements(store)
     .proxied.all(zone, limit)
     .map(([ownerKey]) => ownerKey);
+}
+
+/** Whether any of them needs to know in which country, or how far away, somebody is. */
+export function needsPlaces(store: Store): boolean {
+  return statements(store).placed.get() !== undefined;
 }
 
 /** In all zones of the account. */
