@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.js';
+import { shareConnections } from '../base/shared-connections.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/stalled-connections.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
 
@@ -61,7 +62,7 @@ export function createSecureListener(
   const server = createServer(options, answer);
   if (saysContinue) server.on('checkContinue', answer);
   server.timeout = connectionTimeout;
-  server.maxConnections = MOST_CONNECTIONS;
+  shareConnections(server, MOST_CONNECTIONS);
   server.on('clientError', connection.onClientError as (error: Error, socket: Socket) => void);
   keepWhileAnswering(server);
   const cutStalled = cutStalledConnections(server, clock);

@@ -19,6 +19,7 @@ import type { z } from 'zod';
 import type { Clock } from '../base/clock.js';
 import type { CidrSet } from '../base/ip.js';
 import { makeId } from '../base/random.js';
+import { shareConnections } from '../base/shared-connections.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/stalled-connections.js';
 import type { LinkSigner } from '../bucket/credentials/keys.js';
 import type { ObjectStore } from '../bucket/object-store.js';
@@ -133,7 +134,7 @@ export function buildApi(options: ApiOptions): FastifyInstance {
       authenticate(base, request).then(() => refuse(error), refuse);
     },
   });
-  app.server.maxConnections = MOST_CONNECTIONS;
+  shareConnections(app.server, MOST_CONNECTIONS);
   app.addHttpMethod('PROPFIND', { hasBody: true });
   app.setValidatorCompiler(checkRequest);
   keepWhileAnswering(app.server);

@@ -115,6 +115,17 @@ export function unmappedIP(address: Uint8Array): Uint8Array {
   return address.length === 16 && isMappedIPv4(address, 0) ? address.subarray(MAPPED_PREFIX) : address;
 }
 
+/** The address of a peer as text. IPv4 clients of a socket for both families stand under their IPv4 addresses. */
+export function plainAddress(address = ''): string {
+  return address.startsWith('::ffff:') ? address.slice(7) : address;
+}
+
+/** What counts as one client: a single customer usually has a whole /64. */
+export function clientNetwork(address: string): string {
+  const octets = address.includes(':') ? parsePeerAddress(address) : undefined;
+  return octets ? Buffer.from(octets.subarray(0, 8)).toString('hex') : address;
+}
+
 /** Canonical text: dotted quad, or RFC 5952 with `::ffff:a.b.c.d` for IPv4-mapped addresses. */
 export function printIP(address: Uint8Array): string {
   if (address.length === 4) return `${address[0]}.${address[1]}.${address[2]}.${address[3]}`;

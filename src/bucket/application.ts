@@ -17,6 +17,7 @@ import { AppError } from '../base/errors.js';
 import type { CidrSet } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import type { Random } from '../base/random.js';
+import { shareConnections } from '../base/shared-connections.js';
 import { cutStalledConnections } from '../base/stalled-connections.js';
 import { temporaryFailure } from '../control/kernel/errors.js';
 import { clientAddress } from '../http/forwarded.js';
@@ -77,10 +78,10 @@ export function buildBucketApplication(options: ApplicationOptions): FastifyInst
     clientErrorHandler: answerClientError,
     ...TIMEOUTS,
   });
-  app.server.maxConnections = MOST_CONNECTIONS;
   const onFault = (error: unknown): void => log.error({ err: error }, 'a plain request failed unexpectedly');
   const answer: AnswerAtOnce = (head, response, socket) => answerAtOnce(options, head, response, socket);
   const closeIdle = answerPlainFirst(app.server, { clock: options.clock, answer, onFault });
+  shareConnections(app.server, MOST_CONNECTIONS);
   const cutStalled = cutStalledConnections(app.server, options.clock);
   app.addHook('preClose', async () => {
     closeIdle();
@@ -193,12 +194,11 @@ const TEXTS: Readonly<Record<number, string>> = {
 /** Errors of this application in plain text. A bug is logged once, and the client gets a general message. */
 function answerOf(error: unknown, log: Logger): Refusal {
   if (error instanceof NoBucketBound) return { status: 503, text: 'No Bucket Bound' };
-  const unavailable = temporaryFailure(error);
-  const refused = error instanceof AppError ? error : unavailable;
+  const refused = error instanceof AppError ? error : temporaryFailure(error);
   if (refused) {
     const text =
       refused.key === LOCKED ? 'Object Locked' : (TEXTS[refused.status] ?? `Bad Request: ${refused.message}`);
-    return { status: refused.status, text, ...(unavailable?.status === 503 && { headers: LATER }) };
+    return { status: refused.status, text, ...(refused.status === 503 && { headers: LATER }) };
   }
   log.error({ err: error }, 'a request to the bucket application failed unexpectedly');
   return { status: 500, text: 'Internal Server Error' };

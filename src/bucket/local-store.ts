@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import { lacksOpenFiles } from '../base/open-files.js';
 import { ENDLESS_ROOM } from '../store/disk-room.js';
 import { mayHaveWritten } from '../store/failures.js';
-import type { BucketRow } from '../store/objects/buckets.js';
+import { type BucketRow, findBucket } from '../store/objects/buckets.js';
 import { areBodiesHeld } from '../store/objects/held-bodies.js';
 import {
   contentsOfObject,
@@ -66,7 +66,7 @@ export function createLocalStore(options: LocalStoreOptions): UploadingStore {
     mostInline: isShared && hasPlace ? MOST_INLINE_SHARED : MOST_INLINE,
     most: hasPlace ? Number.POSITIVE_INFINITY : MOST_INLINE,
     disk: options.disk ?? ENDLESS_ROOM,
-    openBodies: createOpenBodies(),
+    openBodies: createOpenBodies(options.clock),
     held: createHeldObjects(store),
     dataDirectory: dirname(store.path),
     removed: new Set<string>(),
@@ -156,7 +156,9 @@ async function openWithin(
   key: string,
   client: string,
 ): Promise<OpenObject | undefined> {
-  const release = local.openBodies.take(client);
+  const account = findBucket(local.store, bucket)?.account;
+  if (account === undefined) return undefined;
+  const release = await local.openBodies.take(account, client);
   try {
     const found = await openObject(local, bucket, key);
     if (!found) {

@@ -1,16 +1,23 @@
-/** Limits how many bodies of objects are open at once, so that clients cannot use up the open files of the process. */
+/**
+ * Limits how many bodies of objects are open at once, so that clients cannot use up the open files of the process. Accounts take turns;
+ * one whose objects nobody reads has a place at once, whatever the others hold.
+ */
+import type { Clock } from '../base/clock.js';
 import { openFileLimit } from '../base/open-files.js';
+import { createTurns, type Leave } from '../base/turns.js';
 import { objectFailure } from './errors.js';
 
 const MOST_BODIES = 1024;
 const DEFAULT_FILE_LIMIT = 1024;
+const LONGEST_WAIT_MS = 5000;
+const RETRY_SECONDS = 5;
 
 export interface OpenBodies {
   /**
-   * Takes a place and returns a function that gives it back, which may be called twice. Throws an object failure when
-   * there is none.
+   * Waits for a place, and resolves to a function that gives it back, which may be called twice. Throws an object failure when none
+   * becomes free. `account`: whose object it is (store number).
    */
-  take(client: string): () => void;
+  take(account: number, client: string): Promise<Leave>;
   count(): number;
 }
 
@@ -19,26 +26,21 @@ export interface OpenBodies {
  * else.
  */
 export function createOpenBodies(
+  clock: Clock,
   most = Math.min(MOST_BODIES, Math.ceil((openFileLimit() ?? DEFAULT_FILE_LIMIT) / 4)),
 ): OpenBodies {
-  const ofClients = new Map<string, number>();
-  let open = 0;
+  const all = { places: most, waiting: 2 * most, beyond: Math.ceil(most / 4) };
+  const each = [
+    { places: most, waiting: most },
+    { places: Math.ceil(most / 2), waiting: Math.ceil(most / 2) },
+  ];
+  const turns = createTurns({ all, each, waitMs: LONGEST_WAIT_MS }, clock);
   return {
-    take(client) {
-      const ofClient = ofClients.get(client) ?? 0;
-      if (open >= most || ofClient >= most / 2) throw objectFailure('tooManyOpen');
-      open++;
-      ofClients.set(client, ofClient + 1);
-      let taken = true;
-      return () => {
-        if (!taken) return;
-        taken = false;
-        open--;
-        const left = ofClients.get(client)! - 1;
-        if (left > 0) ofClients.set(client, left);
-        else ofClients.delete(client);
-      };
+    async take(account, client) {
+      const leave = await turns.enter([String(account), client]);
+      if (typeof leave === 'string') throw objectFailure('tooManyOpen', {}, { retryAfterSeconds: RETRY_SECONDS });
+      return leave;
     },
-    count: () => open,
+    count: () => turns.held,
   };
 }

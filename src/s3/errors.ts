@@ -108,7 +108,7 @@ export function s3ErrorOf(error: unknown): S3Error | undefined {
   const refused = error instanceof AppError ? error : temporaryFailure(error);
   if (!refused) return undefined;
   const code = TRANSLATED[refused.key];
-  if (code !== undefined) return new S3Error(code);
+  if (code !== undefined) return new S3Error(code, undefined, refused.key === 'objects.tooManyOpen' ? LATER : {});
   if (refused.key === 'buckets.badRule') return new S3Error('InvalidArgument', refused.message);
   if (refused.key.startsWith('quotas.')) return new S3Error('QuotaExceeded', refused.message);
   if (refused.status === 507) return new S3Error('InsufficientStorage', refused.message);

@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { shareConnections } from '../base/shared-connections.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/stalled-connections.js';
 import { answerSender, isSending } from '../bucket/refuse-sender.js';
 import { clientAddress } from '../http/forwarded.js';
@@ -48,7 +49,7 @@ export function createS3Server(options: DoorOptions): S3Server {
   const server = createServer(LIMITS, answer);
   const closeIdle = answerPlain(options, verify, server);
   server.timeout = LIMITS.connectionTimeout;
-  server.maxConnections = MOST_CONNECTIONS;
+  shareConnections(server, MOST_CONNECTIONS);
   // "100 Continue" is sent when reading the body begins, not before (RFC 9110 §10.1.1).
   server.on('checkContinue', answer);
   server.on('clientError', answerClientError);

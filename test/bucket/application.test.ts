@@ -27,6 +27,7 @@ import type { Store } from '../../src/store/driver.js';
 import { insertBucket } from '../../src/store/objects/buckets.js';
 import { startS3 } from '../support/s3.js';
 import { mountSmall, skipWithoutMounts, unmount } from '../support/small-disk.js';
+import { TestClock } from '../support/test-clock.js';
 import { openTwoCopies } from '../support/two-copies.js';
 import { until } from '../support/until.js';
 
@@ -482,16 +483,31 @@ t.test('no file stays open, however a client disconnects', async (t) => {
 });
 
 t.test('open bodies are limited for a client and for all', async (t) => {
-  const bodies = createOpenBodies(4);
-  const [first] = [bodies.take('a'), bodies.take('a')];
-  t.throws(() => bodies.take('a'), /Too many/, 'one client has half of the places');
-  bodies.take('b');
-  bodies.take('c');
-  t.throws(() => bodies.take('d'), /Too many/);
-  first();
-  first();
+  const waitClock = new TestClock();
+  const bodies = createOpenBodies(waitClock, 4);
+  const [first] = await Promise.all([bodies.take(1, 'a'), bodies.take(1, 'a')]);
+  const late = t.rejects(bodies.take(1, 'a'), /Too many/, 'one client has half of the places');
+  await bodies.take(1, 'b');
+  const last = await bodies.take(1, 'c');
+  const tooMany = t.rejects(bodies.take(1, 'd'), /Too many/);
+  await (await bodies.take(2, 'a'))();
+  t.equal(bodies.count(), 4, 'another account has a place at once');
+  waitClock.advance(5000);
+  await Promise.all([late, tooMany]);
+  first!();
+  first!();
   t.equal(bodies.count(), 3, 'a place is given back once');
-  bodies.take('d');
+  await bodies.take(1, 'd');
+  const other = await bodies.take(2, 'a');
+  const next = bodies.take(2, 'a');
+  const own = bodies.take(1, 'e');
+  last();
+  other();
+  await next;
+  t.equal(bodies.count(), 4, 'and the next place that is free');
+  t.equal(await Promise.race([own.then(() => 'taken'), Promise.resolve('waits')]), 'waits');
+  waitClock.advance(5000);
+  await t.rejects(own);
 });
 
 t.test('a full disk', { skip: skipWithoutMounts }, async (t) => {

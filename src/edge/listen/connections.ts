@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { type Clock, steadyMs } from '../../base/clock.js';
-import { parsePeerAddress } from '../../base/ip.js';
+import { clientNetwork, plainAddress } from '../../base/ip.js';
 
 export interface Connections {
   /** False if the client has reached its limit, or floods where it `mayFlood`; the socket is then destroyed. */
@@ -63,7 +63,7 @@ export function createConnections({ clock, mostOfOne, penaltyMs }: ConnectionLim
     add(socket, mayFlood) {
       // From now until its end, whoever else listens: an error of a connection that nobody hears would end the process.
       socket.on('error', ignored);
-      const client = clientNetwork(clientAddress(socket));
+      const client = clientNetwork(plainAddress(socket.remoteAddress));
       const number = (byClient.get(client) ?? 0) + 1;
       if (number > mostOfOne || (mayFlood && isRefused(client))) {
         refused += 1;
@@ -90,14 +90,3 @@ export function createConnections({ clock, mostOfOne, penaltyMs }: ConnectionLim
 
 /** The connection closes after it. */
 function ignored(): void {}
-
-/** Counts IPv4 clients of a dual-stack socket under their IPv4 addresses. */
-export function clientAddress({ remoteAddress = '' }: { readonly remoteAddress?: string | undefined }): string {
-  return remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress;
-}
-
-/** What counts as one client: a single customer usually has a whole /64. */
-export function clientNetwork(address: string): string {
-  const octets = address.includes(':') ? parsePeerAddress(address) : undefined;
-  return octets ? Buffer.from(octets.subarray(0, 8)).toString('hex') : address;
-}

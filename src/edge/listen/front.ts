@@ -1,6 +1,7 @@
 /** The clients' side: accepts connections, turns requests into the form that the edge works with, and sends responses. */
 import type { Socket } from 'node:net';
 import { type Clock, steadyMs } from '../../base/clock.js';
+import { clientNetwork, plainAddress } from '../../base/ip.js';
 import type { Random } from '../../base/random.js';
 import { isCovered } from '../../dns/certified.js';
 import { type AnswerPlain, createPlainConnections, type PlainConnections } from '../../plain/connections.js';
@@ -12,7 +13,7 @@ import type { Answer } from '../proxy/answer.js';
 import { bounded } from '../proxy/boundary.js';
 import type { ServedCertificate } from '../tls/certificates.js';
 import type { HostTls, OnSecure } from '../tls/contexts.js';
-import { type Connections, clientAddress, clientNetwork } from './connections.js';
+import type { Connections } from './connections.js';
 import { answerAndEnd, checkMsOf, createHttp1Server, HTTP_LIMITS, type HttpLimits } from './http1.js';
 import { createHttp2Listener } from './http2.js';
 import { http1Response, http2Response } from './node-response.js';
@@ -134,7 +135,7 @@ export function createFront(options: FrontOptions): Front {
 }
 
 function lineOf(socket: Socket, tls: SecuredLine | undefined): Line {
-  const client = clientAddress(socket);
+  const client = plainAddress(socket.remoteAddress);
   return { client, network: clientNetwork(client), tls };
 }
 

@@ -10,7 +10,8 @@ import {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.js';
-import { clientAddress, clientNetwork, type FloodKind } from './connections.js';
+import { clientNetwork, plainAddress } from '../../base/ip.js';
+import type { FloodKind } from './connections.js';
 import { createFloodWatch } from './http2-floods.js';
 import { createWindows, STREAM_WINDOW } from './http2-windows.js';
 
@@ -106,7 +107,7 @@ export function createHttp2Listener(
       sessions.set(session, socket);
       session.once('close', () => sessions.delete(session));
       session.once('timeout', () => letGo(session, socket, clock));
-      widen(session, clientNetwork(clientAddress(socket)));
+      widen(session, clientNetwork(plainAddress(socket.remoteAddress)));
       floods.watch(session, socket, () => handlers.onFlood(session, 'broken'));
       // A client begins with its settings (RFC 9113 §3.4). Where they do not come, nobody may be there: of a reset that comes
       // right after the handshake, Node tells nothing.
