@@ -7,6 +7,12 @@ const writeFile = promisify(write);
 const readFile = promisify(read);
 /** Octets that are written, and that are read, at once. */
 const PIECE = 256 * 1024;
+const PIECE_READ = 128 * 1024;
+/**
+ * Buffers of one reader, used again and again: many new ones would have the engine collect its whole heap at once, which takes long
+ * turns.
+ */
+const BUFFERS = 4;
 
 let files = 0;
 
@@ -16,16 +22,20 @@ export type Source = (fd: number) => AsyncGenerator<number>;
 /**
  * The octets of a source. It is read to its end without waiting for whoever reads here, so that what it holds, such as a snapshot of
  * the database, is let go soon. What was read meanwhile is in a file of `directory` that disappears when it is closed, also by a
- * crash. Errors of the source are thrown after what came before them.
+ * crash. Errors of the source are thrown after what came before them. A piece holds until the third one after it is taken: a stream
+ * has one in its hands, and one that waits.
  */
 export async function* readAhead(source: Source, directory: string): AsyncGenerator<Uint8Array> {
   const fd = openNameless(directory);
   const state: State = { written: 0, isDone: false, failure: undefined, isEnded: false, wake: () => {} };
   const filling = fill(source, fd, state);
   try {
-    for (let at = 0; ; ) {
+    const buffers: Buffer[] = [];
+    for (let at = 0, count = 0; ; ) {
       if (at < state.written) {
-        const piece = Buffer.allocUnsafe(Math.min(PIECE, state.written - at));
+        const buffer = (buffers[count % BUFFERS] ??= Buffer.allocUnsafeSlow(PIECE_READ));
+        count++;
+        const piece = buffer.subarray(0, Math.min(PIECE_READ, state.written - at));
         const { bytesRead } = await readFile(fd, piece, 0, piece.length, at);
         at += bytesRead;
         yield piece.subarray(0, bytesRead);

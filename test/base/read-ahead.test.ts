@@ -46,15 +46,20 @@ function openFiles(): number {
 t.test('a reader that takes one piece and then nothing', async (t) => {
   const source = open();
   const pieces = readAhead(textSource(source.texts), directory);
-  const first = await pieces.next();
+  const first = Buffer.from((await pieces.next()).value as Uint8Array);
   await until(async () => source.isClosed);
   t.equal(source.given, LINES, 'the source was read to its end');
   t.strictSame(readdirSync(directory), [], 'the file has no name');
   t.equal(openFiles(), 1);
-  const rest: Uint8Array[] = [first.value as Uint8Array];
-  for await (const piece of pieces) rest.push(piece);
+  const rest: Uint8Array[] = [first];
+  const memory = new Set<ArrayBufferLike>();
+  for await (const piece of pieces) {
+    rest.push(Buffer.from(piece));
+    memory.add(piece.buffer);
+  }
   const whole = Array.from({ length: LINES }, (_, i) => line(i)).join('');
   t.equal(Buffer.concat(rest).toString(), whole, 'everything comes, in order');
+  t.ok(rest.length > memory.size && memory.size <= 4, `${rest.length} pieces in ${memory.size} buffers`);
   t.equal(openFiles(), 0);
 });
 
