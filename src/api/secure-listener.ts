@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.js';
-import { shareConnections } from '../base/shared-connections.js';
-import { cutStalledConnections, keepWhileAnswering } from '../base/stalled-connections.js';
+import { shareConnections } from '../base/connections/shared.js';
+import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
 
 /** PEM: the chain, beginning with the end-entity certificate, and its key. */

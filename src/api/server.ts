@@ -17,10 +17,10 @@ import fastify, {
 } from 'fastify';
 import type { z } from 'zod';
 import type { Clock } from '../base/clock.js';
+import { shareConnections } from '../base/connections/shared.js';
+import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
 import type { CidrSet } from '../base/ip.js';
 import { makeId } from '../base/random.js';
-import { shareConnections } from '../base/shared-connections.js';
-import { cutStalledConnections, keepWhileAnswering } from '../base/stalled-connections.js';
 import type { LinkSigner } from '../bucket/credentials/keys.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/kernel/context.js';

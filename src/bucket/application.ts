@@ -13,12 +13,12 @@ import fastify, {
   LogController,
 } from 'fastify';
 import type { Clock } from '../base/clock.js';
+import { shareConnections } from '../base/connections/shared.js';
+import { cutStalledConnections } from '../base/connections/stalled.js';
 import { AppError } from '../base/errors.js';
 import type { CidrSet } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import type { Random } from '../base/random.js';
-import { shareConnections } from '../base/shared-connections.js';
-import { cutStalledConnections } from '../base/stalled-connections.js';
 import { temporaryFailure } from '../control/kernel/errors.js';
 import { clientAddress } from '../http/forwarded.js';
 import { type AnswerAtOnce, answerPlainFirst } from '../plain/in-front.js';

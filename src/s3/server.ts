@@ -4,8 +4,8 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { shareConnections } from '../base/shared-connections.js';
-import { cutStalledConnections, keepWhileAnswering } from '../base/stalled-connections.js';
+import { shareConnections } from '../base/connections/shared.js';
+import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
 import { answerSender, isSending } from '../bucket/refuse-sender.js';
 import { clientAddress } from '../http/forwarded.js';
 import { answerPlainFirst } from '../plain/in-front.js';

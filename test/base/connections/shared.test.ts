@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { shareConnections } from '../../src/base/shared-connections.js';
-import { until } from '../support/until.js';
+import { shareConnections } from '../../../src/base/connections/shared.js';
+import { until } from '../../support/until.js';
 
 const GREEDY = '127.0.0.2';
 const OTHER = '127.0.0.3';

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { sleep } from '../../src/base/clock.js';
-import { cutStalledConnections, keepWhileAnswering } from '../../src/base/stalled-connections.js';
-import { TestClock } from '../support/test-clock.js';
-import { until } from '../support/until.js';
+import { sleep } from '../../../src/base/clock.js';
+import { cutStalledConnections, keepWhileAnswering } from '../../../src/base/connections/stalled.js';
+import { TestClock } from '../../support/test-clock.js';
+import { until } from '../../support/until.js';
 
 /** More than the buffers of two sockets hold. */
 const LARGE = Buffer.alloc(32 << 20);

@@ -5,7 +5,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { clientNetwork } from './ip.js';
+import { clientNetwork } from '../ip.js';
 
 /** What a connection does: nothing is asked, it waits for its client, its answer is being made. The first are cut first. */
 type Doing = 0 | 1 | 2;

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
-import type { Clock } from './clock.js';
+import type { Clock } from '../clock.js';
 
 /** Milliseconds between two checks of the progress. */
 const LOOK_MS = 1000;
