@@ -4,6 +4,7 @@ const isProduction = process.argv.includes('--production');
 export default {
   entry: [
     'src/roles/child.ts!',
+    'src/store/schema/write-newest.ts!',
     // Rooms that are complete before what uses them.
     'src/location/networks.ts!',
     'test/**/*.test.ts',

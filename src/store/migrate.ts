@@ -19,10 +19,11 @@ import { members } from './migrations/0217-members.js';
 import { singleSignOn } from './migrations/0218-single-sign-on.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
+import { newestSchema } from './schema/newest.js';
 import { FIRST_SCHEMA } from './schema/schema.js';
 
 /** In order; a released migration never changes. */
-const MIGRATIONS: readonly Migration[] = [
+export const MIGRATIONS: readonly Migration[] = [
   FIRST_SCHEMA,
   writeLog,
   flatteningShares,
@@ -62,10 +63,17 @@ export function migrate(store: Store, clock: Clock, random: Random, further: rea
   requireKnownSchema(store);
   return store.alter((run) => {
     const before = schemaVersion(store);
-    runMigrations(store.path, before, [...MIGRATIONS, ...further], run);
+    const newest = before === 0 ? newestSchema(MIGRATIONS) : undefined;
+    if (newest !== undefined) run(`${newest}PRAGMA user_version = ${SCHEMA_VERSION};`);
+    runMigrations(store.path, newest === undefined ? before : SCHEMA_VERSION, [...MIGRATIONS, ...further], run);
     if (before === 0) plantInstallation(store, clock, random);
     return before;
   });
+}
+
+/** All migrations one after the other in an empty database, without what is an installation's own. */
+export function takeSteps(store: Store): void {
+  store.alter((run) => runMigrations(store.path, 0, MIGRATIONS, run));
 }
 
 /**

@@ -8,7 +8,16 @@ import { DATABASE_FILE, openStore, type Store, storeSize } from '../../src/store
 import { EntryRefused } from '../../src/store/failures.js';
 import { findDamage } from '../../src/store/integrity.js';
 import { credentialPepper, findMeta } from '../../src/store/meta.js';
-import { migrate, migrateByEntry, requireSchema, SCHEMA_VERSION, schemaVersion } from '../../src/store/migrate.js';
+import {
+  MIGRATIONS,
+  migrate,
+  migrateByEntry,
+  requireSchema,
+  SCHEMA_VERSION,
+  schemaVersion,
+  takeSteps,
+} from '../../src/store/migrate.js';
+import { newestSchema, printSchema } from '../../src/store/schema/newest.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';
@@ -16,6 +25,9 @@ import { runSql } from '../support/write-now.js';
 
 /** Dumps of databases as released versions left them, with rows in many tables: one for each release. */
 const RELEASED = [{ name: '1.0', version: 197 }];
+
+/** What is each installation's own. */
+const PLANTED: ReadonlySet<unknown> = new Set(['installation', 'created_at', 'credential_pepper']);
 
 const clock = new TestClock();
 const random = seededRandom(7);
@@ -73,6 +85,29 @@ t.test('a new database', async (t) => {
     t.fail(`table ${name} is not strict`);
   }
   t.throws(() => runSql(store, 'UPDATE sqlite_schema SET sql = sql'), 'only migrations may write the schema');
+});
+
+t.test('a new database begins with what the build has written, which is what the steps lead to', async (t) => {
+  const fresh = open(t);
+  migrate(fresh, clock, random);
+  const stepwise = open(t);
+  takeSteps(stepwise);
+  t.equal(schemaVersion(stepwise), schemaVersion(fresh));
+  t.strictSame(schemaOf(fresh), schemaOf(stepwise), 'the same tables, indexes, triggers and views, octet for octet');
+  const tables = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
+  for (const [table] of stepwise.prepareTuples<[], [string]>(tables).all()) {
+    const rowsOf = (store: Store) =>
+      store
+        .prepareTuples<[], unknown[]>(`SELECT * FROM "${table}"`)
+        .all()
+        .filter(([first]) => !PLANTED.has(first));
+    t.strictSame(rowsOf(fresh), rowsOf(stepwise), `${table}: the same rows`);
+  }
+  const text = newestSchema(MIGRATIONS);
+  t.equal(text, printSchema(stepwise, MIGRATIONS));
+  const last = MIGRATIONS.at(-1)!;
+  const others = [...MIGRATIONS.slice(0, -1), { ...last, sql: `${last.sql} ` }];
+  t.equal(newestSchema(others), undefined, 'that of other migrations is not used');
 });
 
 t.test('a database of each released version becomes what a new one is', async (t) => {
