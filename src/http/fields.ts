@@ -55,8 +55,12 @@ export function storableFields(fields: HeaderFields): Record<string, string | re
   const stored: Record<string, string | readonly string[]> = {};
   for (const name in fields) {
     const value = fields[name];
-    if (name !== '__proto__' && value !== undefined && !CONNECTION_FIELDS.has(name) && !listed.includes(name))
-      stored[name] = value;
+    if (value !== undefined && isStorableField(name) && !listed.includes(name)) stored[name] = value;
   }
   return stored;
+}
+
+/** Unless `Connection` lists it. */
+export function isStorableField(name: string): boolean {
+  return name !== '__proto__' && !CONNECTION_FIELDS.has(name);
 }

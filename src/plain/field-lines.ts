@@ -57,8 +57,18 @@ export function octetsOf(pattern: RegExp): Uint8Array {
 /** Octets that would end a field line early, and other controls (RFC 9110 §5.5). */
 const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Prints a list of fields. Throws a TypeError for a name or a value that no field may have. */
+/** Of lists that cannot change, and come again. */
+const printed = new WeakMap<readonly string[], string>();
+
+/** Prints a list of fields; a frozen one once. Throws a TypeError for a name or a value that no field may have. */
 export function printFieldLines(headers: readonly string[]): string {
+  if (!Object.isFrozen(headers)) return printLines(headers);
+  let text = printed.get(headers);
+  if (text === undefined) printed.set(headers, (text = printLines(headers)));
+  return text;
+}
+
+function printLines(headers: readonly string[]): string {
   let text = '';
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;

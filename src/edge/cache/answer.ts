@@ -1,11 +1,11 @@
 /** Builds answers from stored responses: the whole body, a part of it, or a 304 (RFC 9111 §4, RFC 9110 §13 and §14). */
 import { Readable } from 'node:stream';
-import { fieldValue, type HeaderFields, storableFields } from '../../http/fields.js';
+import { fieldValue, type HeaderFields, isStorableField, storableFields } from '../../http/fields.js';
 import type { Range } from '../../http/range.js';
 import { notModifiedHeaders, type Selection, selectParts } from '../../http/selection.js';
 import { type HeaderList, headerList } from '../exchange/exchange.js';
 import { withBrowserTtl } from './browser-ttl.js';
-import { addCacheStatus, type CacheNotes, type CacheResult } from './cache-status.js';
+import { addCacheStatus, type CacheNotes, type CacheResult, printCacheStatus } from './cache-status.js';
 import type { OriginBody, OriginResponse } from './origin-response.js';
 import { PIECE } from './pace.js';
 import type { CachePolicy } from './policy.js';
@@ -33,6 +33,17 @@ export function answerPassed({ status, fields, body }: OriginResponse, notes: Ca
   const passed = storableFields(fields);
   addCacheStatus(passed, { forwardedStatus: status, ...notes });
   return { status, fields: passed, body, result: notes.result };
+}
+
+/** Those to which this cache adds what it did. */
+const STATUS_FIELDS: ReadonlySet<string> = new Set(['cache-status', 'cf-cache-status']);
+
+/** The fields of {@link answerPassed} as a list; undefined if more is to be done than to add to them. */
+export function passedHeaders(headers: HeaderList, notes: CacheNotes): HeaderList | undefined {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (STATUS_FIELDS.has(headers[i]!) || !isStorableField(headers[i]!)) return undefined;
+  }
+  return [...headers, 'cache-status', printCacheStatus(notes), 'cf-cache-status', notes.result];
 }
 
 const WHOLE: Selection = { status: 200, ranges: [] };

@@ -3,12 +3,12 @@ import type { LRUCache } from 'lru-cache';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import type { HeaderFields } from '../../http/fields.js';
 import type { MemoryShares } from '../exchange/memory-shares.js';
-import type { CachedItem, PurgedItems } from '../purge/purged.js';
+import { type CachedItem, type PurgedItems, purgedUrl } from '../purge/purged.js';
 import type { Exchange } from './freshness.js';
 import type { GrowingBody } from './growing-body.js';
 import type { MemoryStores } from './memory-store.js';
 import type { OriginResponse } from './origin-response.js';
-import type { CachePolicy, Eligibility } from './policy.js';
+import { type CachePolicy, type Eligibility, keyTarget } from './policy.js';
 import type { StoredHead, StoredResponse } from './stored-response.js';
 
 export interface CacheRequest {
@@ -72,14 +72,19 @@ export interface CacheState extends CacheOptions {
 /** A request that the cache handles, with the stored response that was found for it. */
 export interface Lookup {
   readonly request: CacheRequest;
-  readonly forward: Forward;
   readonly key: string;
-  readonly item: Omit<CachedItem, 'tags'>;
   /** The result of `alwaysSelecting`. */
   readonly always: string;
   readonly eligibility: Eligibility;
   /** It is stale and must be validated before use. */
   readonly stored: StoredResponse | undefined;
+}
+
+/** What purges select. */
+export function itemOf({ request }: Lookup): Omit<CachedItem, 'tags'> {
+  const { zone, scheme, host, policy } = request;
+  const url = `${scheme}://${host}${keyTarget(request)}`;
+  return { zone, host, url: purgedUrl(url) ?? url, ignoresQuery: policy.level === 'simplified' };
 }
 
 /** What waiting requests learn when the header fields have arrived. */

@@ -6,7 +6,6 @@ import { LRUCache } from 'lru-cache';
 import { steadyMs } from '../../base/clock.js';
 import { fieldValue, type HeaderFields } from '../../http/fields.js';
 import { createMemoryShares } from '../exchange/memory-shares.js';
-import { type CachedItem, purgedUrl } from '../purge/purged.js';
 import { type Answer, answerHit, answerPassed, answerStored } from './answer.js';
 import {
   type CacheOptions,
@@ -16,8 +15,9 @@ import {
   type Forward,
   type Lookup,
 } from './cache-state.js';
-import { fillCache, isStalled, joinFill, leaveFill } from './fill-cache.js';
+import { fillCache, isStalled, joinFill, leaveFill, originRequest } from './fill-cache.js';
 import { createMemoryStores } from './memory-store.js';
+import { Passage } from './passage.js';
 import { eligibilityOf, keyTarget } from './policy.js';
 import { freshen, type StoredResponse, useOf } from './stored-response.js';
 import { isWholeRange } from './validation.js';
@@ -25,7 +25,11 @@ import { alwaysSelecting } from './vary.js';
 
 export interface EdgeCache {
   /** Rejects as `forward` does, unless a stored response may be used instead. */
-  serve(request: CacheRequest, forward: Forward): Answer | Promise<Answer>;
+  serve(request: CacheRequest, forward: Forward, found?: Answer | Lookup): Answer | Promise<Answer>;
+  /** What it has for a request: a fresh answer, or nothing that can be used at once; undefined: the request is not for it. */
+  look(request: CacheRequest): Answer | Lookup | undefined;
+  /** Undefined where the response may be stored, or is one that others wait for. */
+  pass(found: Lookup): Passage | undefined;
   /**
    * The client has left before it was answered. True if its request waits for a response that the cache may store; that is asked
    * for as long as any client waits.
@@ -52,7 +56,9 @@ export function createEdgeCache(options: CacheOptions): EdgeCache {
     notStored: new LRUCache({ max: MOST_NOT_STORED }),
   };
   return {
-    serve: (request, forward) => serve(cache, request, forward),
+    serve: (request, forward, found = look(cache, request)) => serve(cache, request, forward, found),
+    look: (request) => look(cache, request),
+    pass: (found) => (mayPass(cache, found) ? new Passage(cache, found) : undefined),
     leave: (forward) => leaveFill(cache, forward),
     sweepPurged: () => cache.stores.sweep((stored) => isPurged(cache, stored)),
     octets: cache.stores.octets,
@@ -60,38 +66,41 @@ export function createEdgeCache(options: CacheOptions): EdgeCache {
   };
 }
 
-function serve(cache: CacheState, request: CacheRequest, forward: Forward): Answer | Promise<Answer> {
+/** What the cache has for a request: an answer, or nothing that can be used at once; undefined: the request is not for it. */
+function look(cache: CacheState, request: CacheRequest): Answer | Lookup | undefined {
   const { method, fields } = request;
-  if (!SAFE_METHODS.has(method)) return passUnsafe(cache, request, forward);
+  if (!SAFE_METHODS.has(method)) return undefined;
   const eligibility = eligibilityOf(request);
-  if (eligibility === 'bypass') return pass(request, forward);
+  if (eligibility === 'bypass') return undefined;
   const key = keyOf(request);
   const always = alwaysSelecting(fields);
   const stored = find(cache, request, key, always);
   const nowMs = steadyMs(cache.clock);
-  const use = stored && useOf(stored, nowMs);
-  if (stored && use === 'fresh') return answerHit(stored, request, nowMs);
-  const lookup: Lookup = { request, forward, key, item: itemOf(request), always, eligibility, stored };
-  if (stored && use === 'stale-while-revalidate') {
-    if (method === 'GET') validateBehind(cache, lookup);
+  if (stored && useOf(stored, nowMs) === 'fresh') return answerHit(stored, request, nowMs);
+  return { request, key, always, eligibility, stored };
+}
+
+function serve(
+  cache: CacheState,
+  request: CacheRequest,
+  forward: Forward,
+  found: Answer | Lookup | undefined,
+): Answer | Promise<Answer> {
+  const { method } = request;
+  if (!found) return SAFE_METHODS.has(method) ? pass(request, forward) : passUnsafe(cache, request, forward);
+  if (!('key' in found)) return found;
+  const { stored } = found;
+  const nowMs = steadyMs(cache.clock);
+  if (stored && useOf(stored, nowMs) === 'stale-while-revalidate') {
+    if (method === 'GET') validateBehind(cache, found, forward);
     return answerStored(stored, request, { result: 'UPDATING' }, nowMs);
   }
-  return method === 'HEAD' ? passHead(cache, lookup) : ask(cache, lookup);
+  return method === 'HEAD' ? passHead(cache, found, forward) : ask(cache, found, forward);
 }
 
 /** The same for all responses that one purge or one unsafe request concerns. */
 function keyOf(request: CacheRequest): string {
   return `${request.zone} ${request.scheme}://${request.host}${keyTarget(request)}`;
-}
-
-function itemOf(request: CacheRequest): Omit<CachedItem, 'tags'> {
-  const url = `${request.scheme}://${request.host}${keyTarget(request)}`;
-  return {
-    zone: request.zone,
-    host: request.host,
-    url: purgedUrl(url) ?? url,
-    ignoresQuery: request.policy.level === 'simplified',
-  };
 }
 
 function find(
@@ -117,14 +126,14 @@ function isPurged({ purged }: CacheState, stored: StoredResponse): boolean {
 }
 
 /** Waits for a response that is arriving, or asks the origin. */
-async function ask(cache: CacheState, lookup: Lookup): Promise<Answer> {
+async function ask(cache: CacheState, lookup: Lookup, forward: Forward): Promise<Answer> {
   const { key, always } = lookup;
-  if (!mayShare(cache, lookup)) return fillCache(cache, lookup, false);
+  if (!mayShare(cache, lookup)) return fillCache(cache, lookup, forward, false);
   const running = [...(cache.fills.get(key) ?? [])].find(
     (fill) => fill.isShared && fill.always === always && !fill.isOutdated && !isStalled(cache, fill),
   );
-  if (!running) return fillCache(cache, lookup, true);
-  return (await joinFill(cache, lookup, running)) ?? fillCache(cache, lookup, false);
+  if (!running) return fillCache(cache, lookup, forward, true);
+  return (await joinFill(cache, lookup, forward, running)) ?? fillCache(cache, lookup, forward, false);
 }
 
 /** Whether other requests may wait for the response: it can probably be stored, and it is not a part. */
@@ -134,11 +143,18 @@ function mayShare(cache: CacheState, { request, key, eligibility }: Lookup): boo
   return (cache.notStored.get(key) ?? 0) <= steadyMs(cache.clock);
 }
 
+/** Whether what the origin says is probably for this request alone, so that it is passed on as it comes. */
+function mayPass(cache: CacheState, lookup: Lookup): boolean {
+  const { request, eligibility, stored } = lookup;
+  const isDynamic = request.method === 'GET' && eligibility === 'opt-in' && !stored;
+  return isDynamic && !mayShare(cache, lookup) && originRequest(lookup) === request.fields;
+}
+
 /** Validates a stored response after the client has its answer. A failure changes nothing. */
-function validateBehind(cache: CacheState, lookup: Lookup): void {
+function validateBehind(cache: CacheState, lookup: Lookup, forward: Forward): void {
   const { key, always } = lookup;
   if ([...(cache.fills.get(key) ?? [])].some((fill) => fill.always === always && !fill.isOutdated)) return;
-  fillCache(cache, lookup, true).then(
+  fillCache(cache, lookup, forward, true).then(
     ({ body }) => {
       // Reading the body stores it.
       if (body instanceof Readable) body.on('error', () => {}).resume();
@@ -154,7 +170,11 @@ async function pass({ method, fields }: CacheRequest, forward: Forward): Promise
 }
 
 /** A response to HEAD may confirm a stored response or invalidate it (RFC 9111 §4.3.5). */
-async function passHead(cache: CacheState, { request, forward, key, stored, eligibility }: Lookup): Promise<Answer> {
+async function passHead(
+  cache: CacheState,
+  { request, key, stored, eligibility }: Lookup,
+  forward: Forward,
+): Promise<Answer> {
   const purgesSeen = cache.purged.lastSeq();
   const sentMs = steadyMs(cache.clock);
   const response = await forward(request.fields).response;

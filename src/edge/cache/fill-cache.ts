@@ -7,6 +7,7 @@ import {
   type Fill,
   type FillResult,
   type Forward,
+  itemOf,
   type Lookup,
 } from './cache-state.js';
 import type { CacheNotes, CacheResult } from './cache-status.js';
@@ -31,9 +32,14 @@ const NOT_STORED_MS = 60_000;
 const ERRORS: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
 /** Answers with the response to another request; undefined if that response does not fit this one. */
-export async function joinFill(cache: CacheState, lookup: Lookup, fill: Fill): Promise<Answer | undefined> {
-  const { request, always, item, forward } = lookup;
-  if (cache.purged.isPurged({ ...item, tags: [] }, fill.purgesSeen)) return undefined;
+export async function joinFill(
+  cache: CacheState,
+  lookup: Lookup,
+  forward: Forward,
+  fill: Fill,
+): Promise<Answer | undefined> {
+  const { request, always } = lookup;
+  if (cache.purged.isPurged({ ...itemOf(lookup), tags: [] }, fill.purgesSeen)) return undefined;
   waitFor(cache, forward, fill);
   const result = await inTime(cache, fill);
   if (result) cache.awaited.delete(forward);
@@ -90,10 +96,17 @@ interface Received {
   readonly settle: (result: FillResult) => void;
 }
 
-/** Sends the request and answers with the response. Rejects as `forward` does, unless a stored response may be used instead. */
-export async function fillCache(cache: CacheState, lookup: Lookup, isShared: boolean): Promise<Answer> {
-  const { request, forward, key, always, stored } = lookup;
-  const { promise: result, resolve: settle } = Promise.withResolvers<FillResult>();
+/** A request to the origin whose response may be stored, from its beginning on. */
+export interface OpenFill {
+  readonly fill: Fill;
+  readonly sentMs: number;
+  readonly settle: (result: FillResult) => void;
+  /** The response has ended, or none comes. */
+  readonly end: () => void;
+}
+
+export function openFill(cache: CacheState, { key, always }: Lookup, isShared: boolean): OpenFill {
+  const { promise: result, resolve: settle } = isShared ? Promise.withResolvers<FillResult>() : ALONE;
   const fill: Fill = {
     always,
     isShared,
@@ -106,34 +119,58 @@ export async function fillCache(cache: CacheState, lookup: Lookup, isShared: boo
   };
   const fills = cache.fills.get(key) ?? new Set();
   cache.fills.set(key, fills.add(fill));
-  const done = (): void => {
+  const end = (): void => {
     settle({ kind: 'alone' });
     fills.delete(fill);
     if (fills.size === 0 && cache.fills.get(key) === fills) cache.fills.delete(key);
   };
-  const sentMs = steadyMs(cache.clock);
+  return { fill, sentMs: fill.lastMs, settle, end };
+}
+
+/** What nobody waits for. */
+const ALONE: Pick<PromiseWithResolvers<FillResult>, 'promise' | 'resolve'> = {
+  promise: Promise.resolve({ kind: 'alone' }),
+  resolve() {},
+};
+
+/** Sends the request and answers with the response. Rejects as `forward` does, unless a stored response may be used instead. */
+export async function fillCache(
+  cache: CacheState,
+  lookup: Lookup,
+  forward: Forward,
+  isShared: boolean,
+): Promise<Answer> {
+  const { request, stored } = lookup;
+  const open = openFill(cache, lookup, isShared);
+  const { fill } = open;
   try {
     const sent = forward(originRequest(lookup));
     fill.stop = sent.stop;
     waitFor(cache, forward, fill);
     const response = await sent.response;
-    fill.lastMs = steadyMs(cache.clock);
     cache.awaited.delete(forward);
-    const received = { response, exchange: exchangeSince(cache, sentMs), fill, settle };
-    const { answer, isComplete } = receive(cache, lookup, received);
-    void isComplete.then(done);
-    return answer;
+    return receive(cache, lookup, open, response);
   } catch (error) {
     cache.awaited.delete(forward);
-    done();
+    open.end();
     const nowMs = steadyMs(cache.clock);
     if (!(stored && error instanceof OriginSilent && mayReplaceSilence(stored, nowMs))) throw error;
     return answerStored(stored, request, { result: 'STALE' }, nowMs);
   }
 }
 
+/** Answers with the response of the origin, and stores it if it may be. */
+export function receive(cache: CacheState, lookup: Lookup, open: OpenFill, response: OriginResponse): Answer {
+  const { fill, sentMs, settle, end } = open;
+  fill.lastMs = steadyMs(cache.clock);
+  const received = { response, exchange: exchangeSince(cache, sentMs), fill, settle };
+  const { answer, isComplete } = judge(cache, lookup, received);
+  void isComplete.then(end);
+  return answer;
+}
+
 /** The client's request if it asks for a part; otherwise a request for the whole, with validators if a response is stored. */
-function originRequest({ request: { fields }, stored }: Lookup): Lookup['request']['fields'] {
+export function originRequest({ request: { fields }, stored }: Lookup): Lookup['request']['fields'] {
   const isPart = fields['range'] !== undefined && !isWholeRange(fields);
   if (isPart) return fields;
   if (stored) return validatingRequest(fields, stored);
@@ -148,7 +185,7 @@ interface Outcome {
 
 const COMPLETE = Promise.resolve();
 
-function receive(cache: CacheState, lookup: Lookup, received: Received): Outcome {
+function judge(cache: CacheState, lookup: Lookup, received: Received): Outcome {
   const { request, key, stored } = lookup;
   const { response, exchange, fill, settle } = received;
   const nowMs = exchange.receivedMs;
@@ -203,11 +240,11 @@ function keep(
   { response, exchange, fill, settle }: Received,
   decision: StoringDecision & { readonly isStored: true },
 ): Outcome {
-  const { request, key, item, always, stored } = lookup;
+  const { request, key, always, stored } = lookup;
   const { directives, lifetimeS, selecting } = decision;
   const { status, fields } = response;
   const head = storedHead({
-    item,
+    item: itemOf(lookup),
     purgesSeen: fill.purgesSeen,
     always,
     status,

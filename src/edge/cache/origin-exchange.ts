@@ -64,11 +64,16 @@ export class OriginExchange implements ResponseSink, OriginBody {
   }
 
   onHead(status: number, headers: HeaderList, flow: ResponseFlow): void {
+    this.settle.resolve(this.begin(status, headers, flow));
+  }
+
+  /** For those who wait for no promise. */
+  begin(status: number, headers: HeaderList, flow: ResponseFlow): OriginResponse {
     this.flow = flow;
     // These responses have no content (RFC 9110 §6.4.1).
     const hasBody = this.method !== 'HEAD' && status !== 204 && status !== 304;
     const body = hasBody ? this : undefined;
-    this.settle.resolve({ status, fields: headerFields(headers), body, showsItsEnd: flow.showsItsEnd });
+    return { status, fields: headerFields(headers), body, showsItsEnd: flow.showsItsEnd };
   }
 
   onData(chunk: Buffer): void {

@@ -31,7 +31,26 @@ export function createCacheStage({ cache, origin, onResult, onFault }: CacheStag
   const pace = createPace();
   return (request, route, sink) => {
     const asked = cacheRequest(request, route);
+    const found = cache.look(asked);
+    if (found && !('key' in found) && isWhole(found)) {
+      onResult(found.result);
+      deliverWhole(found, sink);
+      return leaveNothing;
+    }
     const delivery = new Delivery(sink, { pace, account: asked.account, onFault });
+    const deliver = (ready: Answer): void => {
+      onResult(ready.result);
+      delivery.deliver(ready);
+    };
+    const passage = found && 'key' in found ? cache.pass(found) : undefined;
+    if (passage) {
+      const end = { sink, onResult, deliver: (ready: Answer) => delivery.deliver(ready) };
+      const abort = origin(request, route, passage.leadTo({ ...end, fail: (error) => delivery.fail(error) }));
+      return () => {
+        if (passage.leave()) delivery.leave();
+        else abort();
+      };
+    }
     const sent: SentRequest[] = [];
     const forward: Forward = (fields) => {
       const forwarded = fields === asked.fields ? request : { ...request, headers: headerList(fields) };
@@ -44,11 +63,7 @@ export function createCacheStage({ cache, origin, onResult, onFault }: CacheStag
       sent.push({ response: exchange.response, stop });
       return sent.at(-1)!;
     };
-    const answer = cache.serve(asked, forward);
-    const deliver = (ready: Answer): void => {
-      onResult(ready.result);
-      delivery.deliver(ready);
-    };
+    const answer = cache.serve(asked, forward, found);
     if (answer instanceof Promise) answer.then(deliver, (error: unknown) => delivery.fail(error));
     else deliver(answer);
     return () => {
@@ -57,6 +72,8 @@ export function createCacheStage({ cache, origin, onResult, onFault }: CacheStag
     };
   };
 }
+
+const leaveNothing = (): void => {};
 
 function cacheRequest(request: EdgeRequest, { zone, settings }: ServedRoute): CacheRequest {
   const { scheme, host, target, method, headers, body } = request;
@@ -85,6 +102,22 @@ interface DeliveryOptions {
   readonly onFault: (error: unknown) => void;
 }
 
+/** An answer whose body is there. */
+interface WholeAnswer extends Pick<Answer, 'status' | 'fields'> {
+  readonly headers?: HeaderList | undefined;
+  readonly body: Uint8Array | undefined;
+}
+
+function isWhole(answer: Answer): answer is Answer & WholeAnswer {
+  return answer.body === undefined || answer.body instanceof Uint8Array;
+}
+
+function deliverWhole({ status, fields, headers, body }: WholeAnswer, sink: ResponseSink): void {
+  sink.onHead(status, headers ?? headerList(fields), NO_FLOW);
+  if (body) sink.onData(body as Buffer);
+  sink.onEnd([]);
+}
+
 /** Sends an answer to a client, which may disconnect at any time. */
 class Delivery {
   private hasLeft = false;
@@ -111,11 +144,7 @@ class Delivery {
       this.stop = () => body.discard();
       body.passTo(status, headerList(fields), sink);
     } else if (body instanceof Readable) this.stream(status, fields, body);
-    else {
-      sink.onHead(status, headers ?? headerList(fields), NO_FLOW);
-      if (body) sink.onData(body as Buffer);
-      sink.onEnd([]);
-    }
+    else deliverWhole({ status, fields, headers, body: body as Uint8Array | undefined }, sink);
   }
 
   fail(error: unknown): void {

@@ -109,8 +109,12 @@ function isAllowed(
   // Some origins answer `/account/x.css` with the account page of the user, so an HTML page is no static file.
   const isPage = status === 200 && /^text\/html\b/i.test(fieldValue(fields, 'content-type') ?? '');
   if (eligibility === 'static' && !isPage) return true;
-  const isGiven = directives.public || directives.isTargeted || directives.sharedMaxAgeS !== undefined;
-  return eligibility !== 'bypass' && isGiven && explicit !== undefined;
+  return eligibility !== 'bypass' && allowsSharedCaches(directives) && explicit !== undefined;
+}
+
+/** Whether a response itself allows shared caches to store it. Without that, one that is `opt-in` is not stored. */
+export function allowsSharedCaches(directives: Directives): boolean {
+  return directives.public || directives.isTargeted || directives.sharedMaxAgeS !== undefined;
 }
 
 function hasValidator(fields: HeaderFields): boolean {

@@ -76,8 +76,10 @@ export interface ResponseSink {
 export interface OriginRequest {
   readonly method: string;
   readonly target: string;
-  /** With `host`; without fields that concern only the connection. */
+  /** With `host`; without fields that concern only the connection. Frozen where other requests have the same ones. */
   readonly headers: HeaderList;
+  /** Further fields, of this request alone. */
+  readonly more: HeaderList;
   readonly body: Readable | undefined;
 }
 

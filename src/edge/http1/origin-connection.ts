@@ -37,13 +37,14 @@ export class Exchange implements OriginControl {
 
   /** Throws a TypeError if the request holds what no request may. */
   constructor(
-    { method, target, headers }: OriginRequest,
+    { method, target, headers, more }: OriginRequest,
     readonly isFresh: boolean,
     readonly events: OriginEvents,
   ) {
     if (NO_TARGET.test(target)) throw new TypeError('the target holds what no target may');
     const connection = isFresh ? 'close' : 'keep-alive';
-    this.head = `${method} ${target} HTTP/1.1\r\n${printFieldLines(headers)}connection: ${connection}\r\n\r\n`;
+    const lines = printFieldLines(headers) + printFieldLines(more);
+    this.head = `${method} ${target} HTTP/1.1\r\n${lines}connection: ${connection}\r\n\r\n`;
     this.reader = new ResponseReader(events, method === 'HEAD');
   }
 

@@ -378,7 +378,7 @@ export class Http2Connection implements StreamLink {
 }
 
 /** The fields of a request, as HTTP/2 has them (RFC 9113 §8.3.1). Throws a TypeError if one holds what no field may. */
-function requestFields({ method, target, headers }: OriginRequest): string[] {
+function requestFields({ method, target, headers, more }: OriginRequest): string[] {
   const fields = [':method', method, ':scheme', 'https', ':authority', '', ':path', target];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
@@ -386,6 +386,7 @@ function requestFields({ method, target, headers }: OriginRequest): string[] {
     if (name === 'host') fields[5] = value;
     else fields.push(name, value);
   }
+  fields.push(...more);
   if (fields.some((text) => NOT_SENT.test(text))) throw new TypeError('the request holds what no request may');
   return fields;
 }

@@ -2,7 +2,7 @@
  * The boundary around an exchange: what goes wrong inside, in calls that sockets and timers make, ends that exchange and not the
  * process. A fault is always logged with its stack, because it is a bug.
  */
-import type { OriginEvents } from '../exchange/exchange.js';
+import type { HeaderList, OriginEvents } from '../exchange/exchange.js';
 
 /** Runs `work`; what it throws goes to `onFault`. */
 export function bounded(onFault: (error: unknown) => void, work: () => void): void {
@@ -14,12 +14,49 @@ export function bounded(onFault: (error: unknown) => void, work: () => void): vo
 }
 
 /** The same events, with a boundary around each. */
-export function boundedEvents(events: OriginEvents, onFault: (error: unknown) => void): OriginEvents {
-  return {
-    onInformation: (status, headers) => bounded(onFault, () => events.onInformation(status, headers)),
-    onHead: (status, headers, showsItsEnd) => bounded(onFault, () => events.onHead(status, headers, showsItsEnd)),
-    onData: (chunk) => bounded(onFault, () => events.onData(chunk)),
-    onEnd: (trailers) => bounded(onFault, () => events.onEnd(trailers)),
-    onError: (error) => bounded(onFault, () => events.onError(error)),
-  };
+export class BoundedEvents implements OriginEvents {
+  constructor(
+    private readonly events: OriginEvents,
+    private readonly onFault: (error: unknown) => void,
+  ) {}
+
+  onInformation(status: number, headers: HeaderList): void {
+    try {
+      this.events.onInformation(status, headers);
+    } catch (error) {
+      this.onFault(error);
+    }
+  }
+
+  onHead(status: number, headers: HeaderList, showsItsEnd: boolean): void {
+    try {
+      this.events.onHead(status, headers, showsItsEnd);
+    } catch (error) {
+      this.onFault(error);
+    }
+  }
+
+  onData(chunk: Buffer): void {
+    try {
+      this.events.onData(chunk);
+    } catch (error) {
+      this.onFault(error);
+    }
+  }
+
+  onEnd(trailers: HeaderList): void {
+    try {
+      this.events.onEnd(trailers);
+    } catch (error) {
+      this.onFault(error);
+    }
+  }
+
+  onError(error: Error): void {
+    try {
+      this.events.onError(error);
+    } catch (fault) {
+      this.onFault(fault);
+    }
+  }
 }

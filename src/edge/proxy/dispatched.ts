@@ -8,7 +8,7 @@ const GONE = new Error('the client is gone');
 /** `isFresh`: the dispatcher is closed after the request. Throws if undici does not take the request. */
 export function dispatch(
   dispatcher: Dispatcher,
-  { method, target, headers, body }: OriginRequest,
+  { method, target, headers, more, body }: OriginRequest,
   isFresh: boolean,
   events: OriginEvents,
 ): OriginControl {
@@ -19,7 +19,7 @@ export function dispatch(
     {
       path: target,
       method: method as Dispatcher.HttpMethod,
-      headers: headers as string[],
+      headers: [...headers, ...more],
       body: body ?? null,
       reset: isFresh,
     },

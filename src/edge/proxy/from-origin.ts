@@ -14,7 +14,7 @@ import type {
 } from '../exchange/exchange.js';
 import type { MemoryShares } from '../exchange/memory-shares.js';
 import { isInterim, mayBeRepeated, originFailure, statusFailure } from '../exchange/origin-failure.js';
-import { bounded, boundedEvents } from './boundary.js';
+import { BoundedEvents, bounded } from './boundary.js';
 import { endToEndHeaders, type HeaderRules, originHeaders } from './headers.js';
 import { type OriginPlaces, type OriginShare, refusal } from './origin-places.js';
 import type { OriginPlan, OriginPlanner, Planned } from './origin-plan.js';
@@ -80,7 +80,7 @@ class Attempt implements OriginEvents, OriginControl, TurnHolder {
     private readonly sink: ResponseSink,
   ) {
     this.ahead = new ReadAhead(sink, this, { memory: options.memory, account: share.account });
-    this.events = boundedEvents(this, this.onFault);
+    this.events = new BoundedEvents(this, this.onFault);
   }
 
   begin(planned: Planned): void {
@@ -116,11 +116,11 @@ class Attempt implements OriginEvents, OriginControl, TurnHolder {
     const endpoint = plan.endpoints[this.endpoint]!;
     const isFresh = this.tries++ > 0;
     this.startedMs = performance.now();
-    const headers = originHeaders(this.request, rules);
+    const { headers, more } = originHeaders(this.request, rules);
     // A body without a length is sent in chunks, however the client sent it.
-    if (body && bodyLength !== undefined) headers.push('content-length', String(bodyLength));
+    if (body && bodyLength !== undefined) more.push('content-length', String(bodyLength));
     try {
-      const asked = { method, target, headers, body };
+      const asked = { method, target, headers, more, body };
       this.control = pools.send(this.share.zone, plan, endpoint, asked, isFresh, this.events);
     } catch (error) {
       this.onError(error as Error);

@@ -74,8 +74,43 @@ function isDropped(name: string, { keepsUnderscores }: HeaderRules): boolean {
 }
 
 /** The header fields for the origin. */
-export function originHeaders(request: EdgeRequest, rules: HeaderRules): string[] {
-  const { headers, authority, client, scheme, ray } = request;
+export interface OriginHeaders {
+  /** A frozen list where other requests of the client have the same ones. */
+  readonly headers: HeaderList;
+  /** Those of this request alone. */
+  readonly more: string[];
+}
+
+/** What `headers` were made of, beside the fields that the client has sent. */
+interface Shared extends HeaderRules, Pick<EdgeRequest, 'authority' | 'client' | 'scheme'> {
+  readonly headers: HeaderList;
+}
+
+/** Of lists that cannot change, and come again. */
+const known = new WeakMap<HeaderList, Shared>();
+
+export function originHeaders(request: EdgeRequest, rules: HeaderRules): OriginHeaders {
+  const more = ['cf-ray', request.ray];
+  if (request.body || !Object.isFrozen(request.headers)) return { headers: sharedHeaders(request, rules), more };
+  const { authority, client, scheme } = request;
+  const last = known.get(request.headers);
+  const { loopId, keepsUnderscores } = rules;
+  if (
+    last?.authority === authority &&
+    last.client === client &&
+    last.scheme === scheme &&
+    last.loopId === loopId &&
+    last.keepsUnderscores === keepsUnderscores
+  ) {
+    return { headers: last.headers, more };
+  }
+  const headers = Object.freeze(sharedHeaders(request, rules));
+  known.set(request.headers, { authority, client, scheme, loopId, keepsUnderscores, headers });
+  return { headers, more };
+}
+
+function sharedHeaders(request: EdgeRequest, rules: HeaderRules): string[] {
+  const { headers, authority, client, scheme } = request;
   const mayExpect = request.body !== undefined && request.httpVersion !== '1.0';
   const sent = ['host', authority];
   let forwarded = '';
@@ -91,7 +126,7 @@ export function originHeaders(request: EdgeRequest, rules: HeaderRules): string[
   }
   sent.push('x-forwarded-for', forwarded + client, 'x-forwarded-proto', scheme);
   sent.push('cf-connecting-ip', client, 'true-client-ip', client);
-  sent.push('cf-visitor', `{"scheme":"${scheme}"}`, 'cf-ray', ray, 'cdn-loop', loop + rules.loopId);
+  sent.push('cf-visitor', `{"scheme":"${scheme}"}`, 'cdn-loop', loop + rules.loopId);
   return sent;
 }
 

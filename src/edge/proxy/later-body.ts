@@ -21,7 +21,8 @@ export function sendWithLaterBody(
   { clock, connectMs, waitMs }: Pick<OriginTimes, 'connectMs' | 'waitMs'> & { readonly clock: Clock },
   events: OriginEvents,
 ): OriginControl {
-  const { method, target, headers, body } = request;
+  const { method, target, body } = request;
+  const headers = [...request.headers, ...request.more];
   const framed = framingOf(headers) === 'none' ? ['transfer-encoding', 'chunked'] : [];
   const send = tls ? requestHttps : requestHttp;
   const asked = send({

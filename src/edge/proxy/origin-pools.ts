@@ -63,13 +63,14 @@ export function createOriginPools({ clock, trustedRoots, times: given }: PoolOpt
     isFresh: boolean,
     events: OriginEvents,
   ): OriginControl {
-    const { body, headers } = request;
+    const { body, headers, more } = request;
     if (headers.includes('expect')) return sendWithLaterBody(place, request, { ...times, clock }, events);
     const control = new DeferredControl();
     const begin = (how: BodyBegin): OriginControl => {
       if (how === 'later') return sendWithLaterBody(place, request, { ...times, clock }, events);
-      if (how === 'begun' || framingOf(headers) !== 'none') return general.send(place, request, isFresh, events);
-      const empty = { ...request, headers: [...headers, 'content-length', '0'], body: undefined };
+      if (how === 'begun' || framingOf([...headers, ...more]) !== 'none')
+        return general.send(place, request, isFresh, events);
+      const empty = { ...request, more: [...more, 'content-length', '0'], body: undefined };
       return general.send(place, empty, isFresh, events);
     };
     const act = (how: BodyBegin): void => {

@@ -84,7 +84,8 @@ class UpgradeAttempt {
       if (typeof place !== 'function') this.outcome.onFailure(place);
       else if (signal.aborted) place();
       else {
-        const headers = [...originHeaders(this.request, rules), ...this.extra];
+        const { headers: fields, more } = originHeaders(this.request, rules);
+        const headers = [...fields, ...more, ...this.extra];
         const onFault = (error: unknown): void => {
           place();
           this.outcome.onFault(error);

@@ -85,7 +85,7 @@ function send(origins: Http2Origins, port: number, request: Partial<OriginReques
     tls: { servername: 'origin.test', rejectUnauthorized: false },
   };
   const headers = ['host', 'www.shop.test', 'x-asked', 'yes'];
-  const whole = { method: 'GET', target: '/', headers, body: undefined, ...request };
+  const whole = { method: 'GET', target: '/', headers, more: [], body: undefined, ...request };
   const control = origins.send(place, whole, isFresh, heard, () => {
     heard.onHead(505, []);
     heard.onEnd([]);
@@ -297,9 +297,15 @@ t.test('no connection', async (t) => {
   t.equal((await send(origins, port).end()).error?.code, 'ECONNREFUSED');
   const place = { key: 'a', address: '127.0.0.1', port, tls: { servername: 'origin.test', rejectUnauthorized: true } };
   t.doesNotThrow(() =>
-    origins.send(place, { method: 'GET', target: '/', headers: [], body: undefined }, false, new Heard(), () => {
-      throw new Error('not asked');
-    }),
+    origins.send(
+      place,
+      { method: 'GET', target: '/', headers: [], more: [], body: undefined },
+      false,
+      new Heard(),
+      () => {
+        throw new Error('not asked');
+      },
+    ),
   );
 });
 

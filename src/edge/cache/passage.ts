@@ -1,0 +1,119 @@
+/**
+ * The way of a response that is probably for its request alone: one whose head allows no shared cache to store it is passed on as it
+ * comes, as a list of fields. Any other is received as if it had been asked for to be stored.
+ */
+import type { Failure } from '../error-pages/failures.js';
+import { type HeaderList, headerFields, type ResponseFlow, type ResponseSink } from '../exchange/exchange.js';
+import { type Answer, passedHeaders } from './answer.js';
+import type { CacheState, Lookup } from './cache-state.js';
+import type { CacheResult } from './cache-status.js';
+import { DIRECTIVE_FIELDS, directivesOf } from './directives.js';
+import { type OpenFill, openFill, receive } from './fill-cache.js';
+import { OriginExchange } from './origin-exchange.js';
+import { allowsSharedCaches } from './storing.js';
+
+/** The client's side. */
+export interface PassageEnd {
+  readonly sink: ResponseSink;
+  onResult(result: CacheResult): void;
+  /** Answers with a response that may be stored. */
+  deliver(answer: Answer): void;
+  fail(error: unknown): void;
+}
+
+const RESULT: CacheResult = 'DYNAMIC';
+
+export class Passage implements ResponseSink {
+  private readonly open: OpenFill;
+  private taker: ResponseSink | undefined;
+  private end!: PassageEnd;
+  private hasLeft = false;
+  private isOver = false;
+
+  constructor(
+    private readonly cache: CacheState,
+    private readonly lookup: Lookup,
+  ) {
+    this.open = openFill(cache, lookup, false);
+  }
+
+  /** Call before anything of the response comes. */
+  leadTo(end: PassageEnd): this {
+    this.end = end;
+    return this;
+  }
+
+  /** The client leaves. False: nobody else needs the response. */
+  leave(): boolean {
+    this.hasLeft = true;
+    if (!this.taker) this.open.end();
+    return this.isOver || this.isDelivered;
+  }
+
+  onInformation(status: number, headers: HeaderList): void {
+    if (!this.hasLeft) this.end.sink.onInformation(status, headers);
+  }
+
+  onHead(status: number, headers: HeaderList, flow: ResponseFlow): void {
+    if (this.hasLeft) {
+      flow.abort();
+      return;
+    }
+    const { sink } = this.end;
+    try {
+      const notes = { result: RESULT, forwardedStatus: status };
+      const passed = isForAll(headers) ? undefined : passedHeaders(headers, notes);
+      if (!passed) {
+        this.receive(status, headers, flow);
+        return;
+      }
+      this.open.end();
+      this.taker = sink;
+      this.end.onResult(RESULT);
+      sink.onHead(status, passed, flow);
+    } catch (error) {
+      this.isOver = true;
+      flow.abort();
+      this.end.fail(error);
+    }
+  }
+
+  onData(chunk: Buffer): void {
+    this.taker?.onData(chunk);
+  }
+
+  onEnd(trailers: HeaderList): void {
+    this.isOver = true;
+    this.taker?.onEnd(trailers);
+  }
+
+  onFailure(failure: Failure): void {
+    this.isOver = true;
+    if (this.taker) this.taker.onFailure(failure);
+    else if (!this.hasLeft) {
+      this.open.end();
+      this.end.sink.onFailure(failure);
+    }
+  }
+
+  private get isDelivered(): boolean {
+    return this.taker !== undefined && this.taker !== this.end.sink;
+  }
+
+  private receive(status: number, headers: HeaderList, flow: ResponseFlow): void {
+    const exchange = new OriginExchange(this.lookup.request.method, () => {});
+    this.taker = exchange;
+    const answer = receive(this.cache, this.lookup, this.open, exchange.begin(status, headers, flow));
+    this.end.onResult(answer.result);
+    this.end.deliver(answer);
+  }
+}
+
+/** Whether the response allows shared caches to store it, so that it is to be judged by all of its fields. */
+function isForAll(headers: HeaderList): boolean {
+  const said: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    if (DIRECTIVE_FIELDS.has(headers[i]!)) said.push(headers[i]!, headers[i + 1]!);
+  }
+  return said.length > 0 && allowsSharedCaches(directivesOf(headerFields(said)));
+}
