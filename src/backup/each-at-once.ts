@@ -20,3 +20,6 @@ export async function eachAtOnce<Item>(
   await Promise.all(Array.from({ length: most }, run));
   if (failure) throw failure.error;
 }
+
+/** Lets whatever else waits in this process have its turn. */
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -3,8 +3,7 @@
  * `backup verify` of a file, and `restore` of its own copy.
  */
 import { createHash } from 'node:crypto';
-import { constants, existsSync, readFileSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import { systemRandom } from '../base/random.js';
@@ -15,7 +14,7 @@ import { findDamage, hasTable } from '../store/integrity.js';
 import { findMeta } from '../store/meta.js';
 import { requireKnownSchema } from '../store/migrate.js';
 import { type ObjectInFile, objectsInRows, objectsWithFiles } from '../store/objects/objects.js';
-import { eachAtOnce } from './each-at-once.js';
+import { eachAtOnce, turn } from './each-at-once.js';
 import type { BackupPlace } from './place.js';
 import { parseSums, type Sums } from './sums.js';
 
@@ -62,23 +61,23 @@ export interface ExamineOptions {
   readonly sums: 'expect' | 'make';
   /** Whether a backup whose list of sums is lost is taken all the same. */
   readonly withoutSums?: boolean;
-  /** Whether all is forced to the disk as well. */
-  readonly durable?: boolean;
   /** Where bodies may be that are not in the backup. */
   readonly elsewhere?: Pick<Blobs, 'sizeOf'> | undefined;
 }
 
-/** Bodies that are read at the same time. */
+/** Bodies that are looked for at the same time. */
 const AT_ONCE = 8;
+/** Files that are read before whatever else waits in this process has its turn. */
+const TURN = 64;
 
 /** Throws a UserError when nothing of it can be restored. `name`: what to call it. */
 export async function examineBackup(
   place: BackupPlace,
-  { sums: wanted, durable = false, elsewhere, withoutSums = false }: ExamineOptions,
+  { sums: wanted, elsewhere, withoutSums = false }: ExamineOptions,
   name = place.database,
 ): Promise<Examined> {
   const known = wanted === 'expect' ? readSums(place) : undefined;
-  const { sums: own } = await digest(place.database, ['sha256'], durable);
+  const { sums: own } = digest(place.database, ['sha256']);
   if (known && own['sha256'] !== known.database) {
     throw new UserError(`${name} is damaged: its SHA-256 is not the one in ${place.sums}`, 'Take another backup.');
   }
@@ -92,7 +91,7 @@ export async function examineBackup(
         'Put it beside the file, as the backup wrote it, or take another backup; --without-damaged does without.',
       );
     }
-    const bodies = await examineBodies(store, place, { known, durable, elsewhere });
+    const bodies = await examineBodies(store, place, { known, elsewhere });
     const formerName = known && known.name !== basename(place.database) ? known.name : undefined;
     return {
       ...bodies,
@@ -136,7 +135,6 @@ function requireSound(store: Store, name: string): void {
 
 interface BodyOptions extends Pick<ExamineOptions, 'elsewhere'> {
   readonly known: Sums | undefined;
-  readonly durable: boolean;
 }
 
 type NamedObject = Pick<ObjectInFile, 'seq' | 'key' | 'bucket_name'>;
@@ -155,8 +153,11 @@ async function examineBodies(store: Store, place: BackupPlace, options: BodyOpti
   const objects = [...objectsWithFiles(store)];
   let octets = 0;
   let elsewhere = 0;
+  const files = createBlobsIn(place.bodies, systemRandom);
+  let count = 0;
   await eachAtOnce(objects, AT_ONCE, async (object) => {
-    const found = await examineBody(object, place, options);
+    const found = await examineBody(object, files.pathOf(object.blob), options);
+    if (++count % TURN === 0) await turn();
     if (found === 'elsewhere') elsewhere++;
     else if (typeof found === 'string') note(object, found, object.blob);
     else {
@@ -169,17 +170,16 @@ async function examineBodies(store: Store, place: BackupPlace, options: BodyOpti
 
 async function examineBody(
   { blob, size, md5 }: ObjectInFile,
-  { bodies }: BackupPlace,
-  { known, durable, elsewhere }: BodyOptions,
+  path: string,
+  { known, elsewhere }: BodyOptions,
 ): Promise<BodyFault | 'elsewhere' | { readonly sum: string }> {
   const expected = known?.bodies.get(blob);
-  const path = createBlobsIn(bodies, systemRandom).pathOf(blob);
   if (!statSync(path, { throwIfNoEntry: false })) {
     return expected === undefined && (await elsewhere?.sizeOf(blob)) === size ? 'elsewhere' : 'missing';
   }
   try {
     // SHA-256 was taken of what had the MD5 of the row.
-    const { octets, sums } = await digest(path, expected === undefined ? ['sha256', 'md5'] : ['sha256'], durable);
+    const { octets, sums } = digest(path, expected === undefined ? ['sha256', 'md5'] : ['sha256']);
     if (octets !== size) return 'size';
     const isSame =
       expected === undefined ? sums['md5'] === Buffer.from(md5).toString('hex') : sums['sha256'] === expected;
@@ -190,27 +190,27 @@ async function examineBody(
   }
 }
 
-const PIECE = 1 << 20;
+/** Where files are read to, one after the other; within the cache of a processor. */
+const piece = Buffer.allocUnsafeSlow(1 << 18);
 
 /** Sums of a file in hexadecimal. Links and whatever else is no file are refused. */
-async function digest(path: string, algorithms: readonly string[], durable: boolean) {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+function digest(path: string, algorithms: readonly string[]) {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    const found = await file.stat();
-    if (!found.isFile()) throw new UserError(`${path} is no file`, 'Name the file that `zoneplane backup` wrote.');
-    if (durable) await file.sync();
+    if (!fstatSync(file).isFile()) {
+      throw new UserError(`${path} is no file`, 'Name the file that `zoneplane backup` wrote.');
+    }
     const hashes = algorithms.map((algorithm) => createHash(algorithm));
-    const piece = Buffer.allocUnsafe(Math.min(PIECE, Math.max(1, found.size)));
     let octets = 0;
     for (;;) {
-      const { bytesRead } = await file.read(piece, 0, piece.length, octets);
-      if (bytesRead === 0) break;
-      octets += bytesRead;
-      for (const hash of hashes) hash.update(piece.subarray(0, bytesRead));
+      const read = readSync(file, piece, 0, piece.length, octets);
+      if (read === 0) break;
+      octets += read;
+      for (const hash of hashes) hash.update(piece.subarray(0, read));
     }
     const sums = Object.fromEntries(algorithms.map((algorithm, index) => [algorithm, hashes[index]!.digest('hex')]));
     return { octets, sums: sums as Readonly<Record<string, string>> };
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }

@@ -1,4 +1,7 @@
 /** Where the parts of a backup are: a database file, and beside it the bodies of large objects and the sums of all. */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { syncAll } from '../base/durable.js';
 import { BLOB_DIRECTORY } from '../bucket/blobs.js';
 
 export interface BackupPlace {
@@ -12,4 +15,11 @@ export interface BackupPlace {
 /** `file`: the one that people name. */
 export function backupPlace(file: string): BackupPlace {
   return { database: file, bodies: `${file}.${BLOB_DIRECTORY}`, sums: `${file}.sha256` };
+}
+
+/** Forces all parts, and the names of bodies, to the disk. Throws errors of the system. */
+export function syncBackup({ database, bodies, sums }: BackupPlace): void {
+  const below = existsSync(bodies) ? readdirSync(bodies, { recursive: true, withFileTypes: true }) : [];
+  const files = below.map((entry) => join(entry.parentPath, entry.name));
+  syncAll([...(below.length > 0 ? [bodies, ...files] : []), database, ...(existsSync(sums) ? [sums] : [])]);
 }

@@ -1,9 +1,8 @@
 /** Makes a backup the content of a data directory: all of it in a draft, examined there, and then put in place. */
-import { chmodSync, constants, existsSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, constants, existsSync, rmSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../base/clock.js';
-import { syncPath } from '../base/durable.js';
 import { UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
 import { systemRandom } from '../base/random.js';
@@ -23,7 +22,7 @@ import { countServedRecords, servedZones } from '../store/zones/zones.js';
 import { copyBodies } from './copy-bodies.js';
 import { openDraft } from './draft.js';
 import { type DamagedObject, describeDamaged, type Examined, examineBackup } from './examine.js';
-import { type BackupPlace, backupPlace } from './place.js';
+import { type BackupPlace, backupPlace, syncBackup } from './place.js';
 import { listSeries } from './series.js';
 import { namedBy } from './write.js';
 import { applyWrites, type Reached, tooNew } from './writes/apply.js';
@@ -83,7 +82,7 @@ export async function restoreBackup(file: string, directory: string, options: Re
     await (options.fetch?.(parts) ?? copy(backupPlace(file), parts));
     const examined = await examineBackup(
       parts,
-      { sums: 'expect', durable: true, elsewhere: options.elsewhere, withoutSums: options.withoutDamaged },
+      { sums: 'expect', elsewhere: options.elsewhere, withoutSums: options.withoutDamaged },
       file,
     );
     const { reached, damaged } = await bringForward(draft.path, parts, file, examined, options);
@@ -155,7 +154,7 @@ async function bringForward(
   for (const backup of listSeries(directory)) {
     await copyBodies(namedBy(parts.database), createBlobsIn(backupPlace(backup.file).bodies, systemRandom), bodies);
   }
-  const examined = await examineBackup(parts, { sums: 'make', durable: true, elsewhere }, file);
+  const examined = await examineBackup(parts, { sums: 'make', elsewhere }, file);
   return { reached, damaged: examined.damaged };
 }
 
@@ -175,11 +174,7 @@ async function complete(
     return { ...restored, damaged: examined.damaged, lacksSums: examined.lacksSums };
   } finally {
     store.close();
-    syncPath(parts.database);
-    if (existsSync(parts.bodies)) {
-      for (const shard of readdirSync(parts.bodies)) syncPath(join(parts.bodies, shard));
-      syncPath(parts.bodies);
-    }
+    syncBackup(parts);
   }
 }
 

@@ -2,12 +2,14 @@
  * A directory of backups: numbered, so that their order does not depend on the clock. Bodies that the one before has too are links
  * to the same files.
  */
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeDurably } from '../base/durable.js';
 import { UserError } from '../base/errors.js';
 import { isFileLocked } from '../store/file-lock.js';
 import { type BackupPlace, backupPlace } from './place.js';
 import { type BackupSource, type Written, writeBackup } from './write.js';
+import { type Compared, compareWithBefore } from './writes/compare.js';
 import { pruneWrites } from './writes/prune.js';
 
 export interface SeriesBackup {
@@ -19,7 +21,10 @@ export interface SeriesBackup {
 
 const NAME = /^zoneplane-(\d{6,9})-(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z\.db$/;
 /** A part of a backup, or of one that was interrupted. */
-const PART = /^(zoneplane-\d{6,9}-\d{8}T\d{6}Z\.db)\.(?:blobs|sha256|partial)$/;
+const PART = /^(zoneplane-\d{6,9}-\d{8}T\d{6}Z\.db)\.(?:blobs|sha256|partial|compared|differs)$/;
+/** Beside a backup that is not what the one before and the writes since make: what differs. */
+const DIFFERS = '.differs';
+const LONGEST_NOTE = 2000;
 
 /** The oldest first. Throws a UserError when the directory cannot be read. */
 export function listSeries(directory: string): readonly SeriesBackup[] {
@@ -73,28 +78,49 @@ function namesIn(directory: string): readonly string[] {
   }
 }
 
+export interface Extended extends Written {
+  readonly file: string;
+  /** With the backup before. */
+  readonly compared: Compared;
+}
+
 /**
- * Makes the next backup, and then removes those above the number to keep. When something in it is damaged, none is removed: an
- * older one may have it. Throws a UserError.
+ * Makes the next backup, compares it with the one before and the writes since, and then removes those above the number to keep.
+ * When something in it is damaged, none is removed: an older one may have it. Throws a UserError.
  */
-export async function extendSeries(
-  source: BackupSource,
-  directory: string,
-  keep: number,
-): Promise<Written & { readonly file: string }> {
+export async function extendSeries(source: BackupSource, directory: string, keep: number): Promise<Extended> {
   removeLeftovers(directory);
   const before = listSeries(directory);
   const newest = before.at(-1);
   const file = join(directory, nextName(before, source.clock.nowMs()));
   const previous = newest && backupPlace(newest.file);
   const written = await writeBackup({ ...source, ...(previous && { previous }) }, file);
-  if (written.damaged.length === 0) {
+  const compared: Compared = newest
+    ? await compareWithBefore(newest.file, file, directory)
+    : { result: 'unknown', reason: 'there is no backup before' };
+  if (compared.result === 'different')
+    writeDurably(file + DIFFERS, `${compared.differences.join('\n').slice(0, LONGEST_NOTE)}\n`);
+  if (written.damaged.length === 0 && !differingBackup(directory)) {
     const removed = before.slice(0, Math.max(0, before.length + 1 - keep));
     for (const old of removed) removeBackup(backupPlace(old.file));
     const kept = [...before.slice(removed.length).map((old) => old.file), file];
     pruneWrites(directory, kept, source.store);
   }
-  return { ...written, file };
+  return { ...written, file, compared };
+}
+
+/** The oldest backup of which that was noted, and what differs in it; the note is removed by whoever has looked after it. */
+export function differingBackup(
+  directory: string,
+):
+  | { readonly file: string; readonly before: string | undefined; readonly note: string; readonly text: string }
+  | undefined {
+  const all = listSeries(directory);
+  const index = all.findIndex(({ file }) => existsSync(file + DIFFERS));
+  const { file } = all[index] ?? {};
+  if (file === undefined) return undefined;
+  const note = file + DIFFERS;
+  return { file, note, before: all[index - 1]?.file, text: readFileSync(note, 'utf8').trim().split('\n').join(', ') };
 }
 
 /** The file first: what is left without it is no backup any more, and removed by the next one. */

@@ -1,8 +1,7 @@
 /** Makes a backup: all of it in a draft beside its place, read as a restoration would, and then put there. */
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import type { Clock } from '../base/clock.js';
-import { syncPath } from '../base/durable.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
 import { systemRandom } from '../base/random.js';
@@ -14,7 +13,7 @@ import { isBlobUsed, type ObjectInFile, objectsWithFiles } from '../store/object
 import { copyBodies, linkBody } from './copy-bodies.js';
 import { openDraft } from './draft.js';
 import { type Examined, examineBackup } from './examine.js';
-import { type BackupPlace, backupPlace } from './place.js';
+import { type BackupPlace, backupPlace, syncBackup } from './place.js';
 import { printSums } from './sums.js';
 
 export interface BackupSource {
@@ -92,8 +91,7 @@ async function fill(source: BackupSource, parts: BackupPlace, name: string): Pro
   const copies = createBlobsIn(parts.bodies, systemRandom);
   const linked = await copyAll(source, parts, copies);
   completeCopy(parts.database, madeAtMs);
-  const examine = () =>
-    examineBackup(parts, { sums: 'make', durable: true, elsewhere: source.elsewhere }, 'the database');
+  const examine = () => examineBackup(parts, { sums: 'make', elsewhere: source.elsewhere }, 'the database');
   let examined = await examine();
   const spoilt = examined.damaged.flatMap(({ blob }) => (blob !== undefined && linked.has(blob) ? [blob] : []));
   if (spoilt.length > 0) {
@@ -104,12 +102,8 @@ async function fill(source: BackupSource, parts: BackupPlace, name: string): Pro
   }
   for (const { blob } of examined.damaged) if (blob !== undefined) await copies.remove(blob);
   writeFileSync(parts.sums, printSums({ name, ...examined.sums }), { mode: 0o600 });
-  syncPath(parts.sums);
-  if (existsSync(parts.bodies)) {
-    rmSync(join(parts.bodies, 'tmp'), { recursive: true, force: true });
-    for (const shard of readdirSync(parts.bodies)) syncPath(join(parts.bodies, shard));
-    syncPath(parts.bodies);
-  }
+  rmSync(join(parts.bodies, 'tmp'), { recursive: true, force: true });
+  syncBackup(parts);
   return { ...examined, size: statSync(parts.database).size };
 }
 

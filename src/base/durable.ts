@@ -1,4 +1,5 @@
 /** Makes files, and the names of files, survive a power failure. */
+import { spawnSync } from 'node:child_process';
 import { closeSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -10,6 +11,16 @@ export function syncPath(path: string): void {
   } finally {
     closeSync(file);
   }
+}
+
+/** From so many files on, their file system is forced to the disk whole: one wait instead of one for each. */
+const MANY = 100;
+
+/** The same for files and directories of one file system. */
+export function syncAll(paths: readonly string[]): void {
+  // Node has no syncfs; where the program has it neither, each file is forced.
+  if (paths.length >= MANY && spawnSync('sync', ['-f', paths[0]!], { stdio: 'ignore' }).status === 0) return;
+  for (const path of paths) syncPath(path);
 }
 
 /**

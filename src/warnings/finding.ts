@@ -38,6 +38,7 @@ export const WARNING_KINDS = [
   'resolver-failing',
   'backup-missing',
   'backup-old',
+  'backup-differs',
   'node-gone',
   'node-stopped',
   'node-behind',

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { extendSeries } from '../../src/backup/series.js';
+import { extendSeries, listSeries } from '../../src/backup/series.js';
 import { keepWrites, stopKeepingWrites } from '../../src/backup/writes/keep.js';
 import { silentLogger } from '../../src/base/log.js';
 import { systemRandom } from '../../src/base/random.js';
@@ -10,6 +10,7 @@ import { createBlobs } from '../../src/bucket/blobs.js';
 import { openStore } from '../../src/store/driver.js';
 import { writeLogSeries } from '../../src/store/log/write-log.js';
 import { putMeta } from '../../src/store/meta.js';
+import { examineBackups } from '../../src/warnings/backups.js';
 import { type Installation, makeInstallation, openObjects } from '../support/backups.js';
 import { TestClock } from '../support/test-clock.js';
 
@@ -211,4 +212,50 @@ t.test('a node of a cluster keeps none', async (t) => {
   );
   t.equal(code, 1);
   t.match(err, /of a node of a cluster, which keeps no log of writes/);
+});
+
+t.test('a record of the running database that changed without a write is found by the next backup', async (t) => {
+  const kept = await makeKept(t);
+  const plan = { directory: kept.series, everyMs: 86_400_000 };
+  const examine = () => examineBackups(plan, Date.now());
+  await kept.take();
+  await kept.backUp();
+  await addRecord(kept, 'one');
+  await kept.take();
+  // Still on its way when the backup is made.
+  await addRecord(kept, 'flipped');
+  await kept.backUp();
+  t.same(
+    (await examine()).map(({ verdict }) => verdict),
+    ['ok'],
+    'writes are no damage',
+  );
+  const store = openStore(kept.data);
+  store.checkpoint();
+  store.close();
+  const path = join(kept.data, 'zoneplane.db');
+  const octets = readFileSync(path);
+  // In the table and its indexes, so that the form of the file is right.
+  for (let at = octets.indexOf('flipped'); at >= 0; at = octets.indexOf('flipped', at + 1)) octets[at]! ^= 1;
+  writeFileSync(path, octets);
+  const damaged = await kept.backUp(1);
+  t.match(await examine(), [
+    { verdict: 'ok' },
+    {
+      verdict: 'fail',
+      kind: 'backup-differs',
+      text: /changed without a write, found by .*: .*1 row of the table record_rows \(\d+\)/,
+    },
+  ]);
+  t.equal(listSeries(kept.series).length, 3, 'nothing is removed');
+  await kept.backUp(1);
+  t.equal(listSeries(kept.series).length, 4, 'nor later');
+  rmSync(`${damaged}.differs`);
+  await kept.backUp(1);
+  t.same(
+    (await examine()).map(({ verdict }) => verdict),
+    ['ok'],
+  );
+  t.equal(listSeries(kept.series).length, 1);
+  t.notOk(readdirSync(kept.series).some((name) => name.includes('.compared')));
 });

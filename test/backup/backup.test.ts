@@ -212,7 +212,11 @@ t.test('an interruption at any step of a restoration', { skip: skipWithoutStrace
 });
 
 t.test('what was said to be written or restored survives a power failure', { skip: skipWithoutStrace }, async (t) => {
-  const { directory, environment } = await withObjects(t);
+  const { directory, data, environment } = await withObjects(t);
+  // So many that their file system is forced to the disk whole.
+  const open = openObjects(data);
+  for (let index = 0; index < 60; index++) await open.put(`one of many ${index}`, Buffer.alloc(70_000, index));
+  open.close();
   const file = join(directory, 'made', 'b.db');
   mkdirSync(join(directory, 'made'));
   const written = await runAndLosePower(environment, ['backup', file], join(directory, 'made'), 'wrote');

@@ -78,7 +78,7 @@ export async function injectInto(pid: number, fault: Fault): Promise<() => Promi
 }
 
 const DISK_CALLS =
-  'openat,open,creat,write,pwrite64,writev,pwritev,ftruncate,copy_file_range,sendfile,ioctl,fsync,fdatasync,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,rmdir,link,linkat';
+  'openat,open,creat,write,pwrite64,writev,pwritev,ftruncate,copy_file_range,sendfile,ioctl,fsync,fdatasync,syncfs,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,rmdir,link,linkat';
 
 let traces = 0;
 
@@ -123,6 +123,11 @@ class Disk {
   sync(path: string): void {
     this.contents.delete(path);
     this.names.delete(path);
+  }
+
+  syncAll(): void {
+    this.contents.clear();
+    this.names.clear();
   }
 
   forget(path: string): void {
@@ -202,6 +207,7 @@ function follow(disk: Disk, known: Set<string>, { name, call, paths, descriptors
   } else if (name === 'copy_file_range') disk.write(descriptors[1] ?? '');
   else if (name === 'sendfile') disk.write(descriptors[0] ?? '');
   else if (/^(fsync|fdatasync)$/.test(name)) disk.sync(descriptors[0] ?? '');
+  else if (name === 'syncfs') disk.syncAll();
   else if (name.startsWith('rename')) {
     disk.move(first!, second!);
     known.add(second!);

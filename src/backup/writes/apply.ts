@@ -30,7 +30,7 @@ export async function applyWrites(store: Store, directory: string, wanted: Wante
   if (clusterOf(store) !== undefined) {
     throw new UserError(
       'the backup is of a node of a cluster, which keeps no log of writes beside its backups: theirs is in PostgreSQL',
-      'Restore without --as-of.',
+      'Restore without --as-of. A single zone goes back to any moment without a restoration, by its history in the dashboard.',
     );
   }
   const series = writeLogSeries(store);
@@ -95,7 +95,7 @@ export function tooNew(madeAtMs: number): UserError {
 }
 
 /** Writes become entries of a log that begins with them, so that each is checked as in a cluster. */
-function createReplay(store: Store) {
+export function createReplay(store: Store) {
   const names = ['log_number', 'log_id'] as const;
   const former = names.map((name) => findMeta(store, name));
   let count = 0;

@@ -99,7 +99,8 @@ function readTime(text: string, nowMs: number): number {
 /** The address of a backup, or that of all of them: the newest. */
 async function restoreFromS3(address: string, directory: string, options: RestoreOptionsOfBackup): Promise<Restored> {
   if (options.untilMs !== undefined) {
-    throw new UserError('there is no log of writes beside backups on S3', 'Restore without --as-of.', 2);
+    const remedy = 'Restore without --as-of. For that, a directory has to be the --backup-dir.';
+    throw new UserError('there is no log of writes beside backups on S3', remedy, 2);
   }
   const [, name] = /\/(zoneplane-[^/?]+\.db)(?=\?|$)/.exec(address) ?? [];
   const files = await openSeriesOnS3(name === undefined ? address : address.replace(`/${name}`, ''));

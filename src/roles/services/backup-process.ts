@@ -2,7 +2,7 @@
 import { setPriority } from 'node:os';
 import { describeDamaged } from '../../backup/examine.js';
 import { extendSeriesOnS3, isOnS3, openSeriesOnS3 } from '../../backup/s3-series.js';
-import { extendSeries } from '../../backup/series.js';
+import { type Extended, extendSeries } from '../../backup/series.js';
 import type { BackupSource } from '../../backup/write.js';
 import { SystemClock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
@@ -23,6 +23,10 @@ export type BackupResult =
       readonly bodyOctets: number;
       /** What is damaged, in words. */
       readonly damaged: readonly string[];
+      /** Rows that changed without a write. */
+      readonly differences: readonly string[];
+      /** With the backup before: same, different, or why there is none. */
+      readonly comparison: string;
     }
   | { readonly failure: string };
 
@@ -40,7 +44,10 @@ async function makeBackup({ backupDir, backupKeep, ...settings }: BackupOrder): 
         ? await extendOnS3({ ...about, bodies: files, elsewhere: shared }, backupDir, backupKeep)
         : await extendSeries({ ...about, bodies: blobs, elsewhere: undefined }, backupDir, backupKeep);
       const { file, size: octets, bodies, octets: bodyOctets, damaged } = written;
-      return { file, octets, bodies, bodyOctets, damaged: damaged.map(describeDamaged) };
+      const { compared } = written;
+      const differences = compared.result === 'different' ? compared.differences : [];
+      const comparison = compared.result === 'unknown' ? compared.reason : compared.result;
+      return { file, octets, bodies, bodyOctets, damaged: damaged.map(describeDamaged), differences, comparison };
     } finally {
       await blobs.close();
       store.close();
@@ -50,10 +57,11 @@ async function makeBackup({ backupDir, backupKeep, ...settings }: BackupOrder): 
   }
 }
 
-async function extendOnS3(source: BackupSource, address: string, keep: number) {
+async function extendOnS3(source: BackupSource, address: string, keep: number): Promise<Extended> {
   const files = await openSeriesOnS3(address);
   try {
-    return await extendSeriesOnS3(source, files, keep);
+    const reason = 'no log of writes is kept beside backups on S3';
+    return { ...(await extendSeriesOnS3(source, files, keep)), compared: { result: 'unknown', reason } };
   } finally {
     files.close();
   }

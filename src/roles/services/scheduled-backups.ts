@@ -73,7 +73,10 @@ async function schedule(
     counts.made++;
     counts.damaged = result.damaged.length;
     void newestOf(backupDir).then((madeAtMs) => (newestMs = madeAtMs));
-    const { damaged, ...about } = result;
+    const { damaged, differences, ...about } = result;
+    if (differences.length > 0) {
+      log.error({ file: about.file, differences }, 'rows of the database changed without a write');
+    }
     if (damaged.length === 0) log.info(about, 'a backup was made, and read again');
     else log.error({ ...about, damaged }, 'a backup was made without objects whose bodies are damaged');
   };
