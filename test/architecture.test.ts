@@ -513,6 +513,7 @@ const CONNECTIONS: Readonly<Record<string, string>> = {
   'roles/process/acknowledgement.ts': 'the socket of the data directory',
   'roles/process/dns-port.ts': 'binds only',
   'roles/health.ts': 'the running server itself',
+  'roles/probing/icmp.ts': 'egress: origins, by monitoring/probes/probe.ts',
   'server/': 'binds only',
   'sign-in/oidc/fetch.ts': 'egress: sign-in',
   'transfer/in/stream.ts': 'egress: transfers',

@@ -12,6 +12,7 @@ import { checkHealth } from '../roles/health.js';
 import { masterKeysOf, servingSettings, upstreamServers } from '../roles/process/control-base.js';
 import { dataFile, hasDatabase, prepareDataDirectory, readRunning } from '../roles/process/data-directory.js';
 import { chooseDnsPort, DNS_PORT } from '../roles/process/dns-port.js';
+import { mayPing } from '../roles/process/icmp-capability.js';
 import { createPlaceExaminer } from '../roles/process/place-findings.js';
 import { openStore, type Store } from '../store/driver.js';
 import { findDamage, journalMode } from '../store/integrity.js';
@@ -21,6 +22,7 @@ import { vaultStatus } from '../vault/status.js';
 import { examineBackups } from '../warnings/backups.js';
 import { examineStore } from '../warnings/examine.js';
 import { type Finding, nameSome } from '../warnings/finding.js';
+import { examineMonitors } from '../warnings/pools.js';
 import { examineResolvers } from '../warnings/resolvers.js';
 import { examineNameServers, heldZone } from '../warnings/zones.js';
 import { examineCluster } from './cluster/examine.js';
@@ -181,8 +183,8 @@ function examineStored(settings: Settings, clock: Clock): Finding[] {
     const found = examineStore({ store, actor: OPERATOR }, serving, clock.nowUs());
     // One warning about these name servers is enough.
     const isSaid = found.some(({ kind }) => kind === 'test-name-servers');
-    const places = createPlaceExaminer(settings)(store, clock.nowMs());
-    return [...(isSaid ? [] : examineNameServers(nameservers)), ...found, ...places];
+    const balancing = [...examineMonitors(store, mayPing()), ...createPlaceExaminer(settings)(store, clock.nowMs())];
+    return [...(isSaid ? [] : examineNameServers(nameservers)), ...found, ...balancing];
   });
 }
 

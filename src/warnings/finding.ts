@@ -32,6 +32,7 @@ export const WARNING_KINDS = [
   'job-failing',
   'pool-unhealthy',
   'probing-stopped',
+  'monitors-unprobed',
   'places-missing',
   'places-damaged',
   'places-old',

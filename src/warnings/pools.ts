@@ -1,8 +1,10 @@
 /** Pools of load balancers with origins that do not answer as their monitors expect. */
 import { poolOf } from '../balancing/pool.js';
 import { healthOfPool } from '../serving/pool-health.js';
+import { countPingingMonitors } from '../store/balancing/monitors.js';
 import { originStatesOfPool } from '../store/balancing/origin-states.js';
 import { monitoredPools, type PoolRow } from '../store/balancing/pools.js';
+import type { Store } from '../store/driver.js';
 import type { Examined } from './asked.js';
 import type { Finding } from './finding.js';
 
@@ -36,6 +38,19 @@ function findingOf(store: Examined['store'], row: PoolRow): Finding | undefined 
     text: `${health.origins.size - down.length} of ${health.origins.size} origins of the pool ${row.name} are healthy${why}`,
     remedy: 'See them with `GET /accounts/{account_id}/load_balancers/pools/{pool_id}/health`.',
   };
+}
+
+/** Monitors that ping, where this machine may not. */
+export function examineMonitors(store: Store, mayPing: boolean): Finding[] {
+  const count = mayPing ? 0 : countPingingMonitors(store);
+  if (count === 0) return [];
+  return [
+    {
+      ...{ what: WHAT, verdict: 'warn', kind: 'monitors-unprobed' },
+      text: `${count} monitor${count === 1 ? '' : 's'} cannot be used here: this machine may not send ICMP messages`,
+      remedy: 'Put the group of the server into net.ipv4.ping_group_range, or give it CAP_NET_RAW.',
+    },
+  ];
 }
 
 /** The process that probes does not run: nothing that origins do is noticed. */

@@ -265,7 +265,7 @@ t.test('each rule of monitors refuses with its own words', async (t) => {
     [{ type: 'smtp', port: 0 }, 'port is required for type smtp'],
     [
       { type: 'icmp_ping' },
-      'type icmp_ping is not available here: the server must not send ICMP messages (CAP_NET_RAW)',
+      'type icmp_ping is not available here: the server may not send ICMP messages (ping_group_range, CAP_NET_RAW)',
     ],
     [{ type: 'ftp' }, 'type must be one of http, https, tcp, udp_icmp, icmp_ping, smtp'],
     [{ port: 65_536 }, 'port is not in range [0, 65535]'],

@@ -1,4 +1,5 @@
 /** Probes of real servers: those that answer, die, stall, lie, present wrong certificates, and lead elsewhere. */
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
@@ -6,11 +7,18 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import t, { type Test } from 'tap';
 import { monitorOfMembers } from '../../src/balancing/monitor.js';
 import { SystemClock } from '../../src/base/clock.js';
+import { systemRandom } from '../../src/base/random.js';
+import { createPinger } from '../../src/monitoring/probes/ping.js';
 import { type ProbeParts, probe, type Target } from '../../src/monitoring/probes/probe.js';
 import { createTlsContexts } from '../../src/monitoring/probes/tls-contexts.js';
 import type { Resolver } from '../../src/resolver/resolve.js';
+import { openIcmp } from '../../src/roles/probing/icmp.js';
+import { mayPing } from '../../src/roles/process/icmp-capability.js';
+import { loadSyscalls } from '../../src/server/syscalls.js';
 import { makeCertificate } from '../edge/fixture.js';
 import { egressTo } from '../support/egress.js';
+import { seededRandom } from '../support/seeded-random.js';
+import { until } from '../support/until.js';
 
 const clock = new SystemClock();
 /** Seconds; shorter than any that the API takes. */
@@ -76,6 +84,7 @@ async function probeWith(port: number, given: Given = {}) {
     egress: egressTo(clock, networks),
     resolver,
     tls: createTlsContexts(() => ({ pem: ca === undefined ? [] : [ca], generation: 0 })),
+    pinger: createPinger(() => undefined, systemRandom),
     ...given.parts,
   };
   const settings = monitorOfMembers(ID, { timeout: LONG, retries: 0, ...members });
@@ -159,7 +168,64 @@ t.test('servers that die, stall and lie', async (t) => {
   const gone = await listen(t, server);
   server.close();
   t.strictSame(await probeWith(gone, { members: { type: 'tcp' } }), ['TCP connection failed']);
-  t.strictSame(await probeWith(closed, { members: { type: 'icmp_ping' } }), ['Monitor Config Error']);
+  await t.rejects(probeWith(closed, { members: { type: 'icmp_ping' } }), { name: 'NoProbe' }, 'nobody is blamed');
+});
+
+t.test('pings are answered by whoever knows the number', async (t) => {
+  let hear = (_message: Uint8Array): void => {};
+  const sent: Uint8Array[] = [];
+  const awaited: boolean[] = [];
+  const pinger = createPinger((_length, heard) => {
+    hear = heard;
+    return { send: (_address, message) => void sent.push(message), await: (is) => void awaited.push(is) };
+  }, seededRandom(1));
+  const ping = { members: { type: 'icmp_ping' }, parts: { pinger } };
+  // Timers of probes keep no process alive.
+  const alive = setInterval(() => {}, 1000);
+  t.teardown(() => clearInterval(alive));
+  const asked = probeWith(0, ping);
+  await until(() => sent.length === 1, 'a request');
+  const [request] = sent;
+  t.strictSame([request!.length, request![0], request![1]], [24, 8, 0]);
+  const reply = Buffer.from(request!);
+  const forged = Buffer.from(reply).fill(7, 8);
+  const unreachable = Buffer.from(reply);
+  unreachable[0] = 3;
+  reply[0] = 0;
+  for (const message of [Buffer.alloc(0), forged, request!, unreachable, reply, reply]) hear(message);
+  t.strictSame(await asked, ['No failures']);
+  t.strictSame(awaited, [true, false]);
+  t.strictSame(await probeWith(0, { members: { type: 'icmp_ping', timeout: SHORT }, parts: { pinger } }), [
+    'Other Failure',
+  ]);
+  const refusing = createPinger(
+    () => ({
+      send() {
+        throw Object.assign(new Error('no way'), { code: 'ENETUNREACH' });
+      },
+      await: () => {},
+    }),
+    seededRandom(2),
+  );
+  t.strictSame(await probeWith(0, { ...ping, parts: { pinger: refusing } }), ['Network Unreachable']);
+  t.strictSame(await probeWith(0, { ...ping, address: '10.0.0.1' }), ['DNS Internal'], 'only what may be asked');
+});
+
+t.test('pings of the system, and ports of UDP', { skip: !mayPing() && 'this user may not ping' }, async (t) => {
+  const calls = await loadSyscalls();
+  const pinger = createPinger((length, hear) => openIcmp(calls, length, hear), systemRandom);
+  const networks = ['127.0.0.0/8', '::1/128'];
+  const ask = (type: string, port: number, address: string, timeout = LONG) =>
+    probeWith(port, { members: { type, timeout, port: 1 }, address, networks, parts: { pinger } });
+  t.strictSame(await ask('icmp_ping', 0, '127.0.0.1'), ['No failures']);
+  t.strictSame(await ask('icmp_ping', 0, '::1'), ['No failures']);
+  const silent = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address();
+  t.strictSame(await ask('udp_icmp', port, '127.0.0.1', SHORT), ['No failures'], 'silence is well');
+  silent.close();
+  await once(silent, 'close');
+  t.strictSame(await ask('udp_icmp', port, '127.0.0.1'), ['TCP connection failed'], 'nothing listens there');
 });
 
 t.test('certificates', async (t) => {

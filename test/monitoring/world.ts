@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 import { createProber, type Prober, type Transition } from '../../src/monitoring/prober.js';
+import { NoProbe } from '../../src/monitoring/probes/dial.js';
 import { createTlsContexts } from '../../src/monitoring/probes/tls-contexts.js';
 import { recordTransitions } from '../../src/monitoring/record.js';
 import { insertMonitor, monitorsOfAccount, updateMonitor } from '../../src/store/balancing/monitors.js';
@@ -85,6 +86,7 @@ export async function startMonitoringWorld(t: Test) {
         ...{ clock, store: reader, random: seededRandom(seed), node: { region: '', node: '' } },
         egress: egressTo(clock, ['127.0.0.0/8']),
         resolver: { resolve: async () => ({ status: 'nxdomain', records: [] }) as never },
+        pinger: { ping: () => Promise.reject(new NoProbe('nobody is pinged')) },
         tls: createTlsContexts(() => ({ pem: [], generation: 0 })),
         tell(transitions) {
           told.push(...transitions);

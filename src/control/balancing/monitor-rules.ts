@@ -64,7 +64,10 @@ export function checkMonitor(members: Members, limits: BalancingLimits): void {
 
 function checkType(type: MonitorType, port: number | undefined, { mayPing }: BalancingLimits): void {
   if ((type === 'icmp_ping' || type === 'udp_icmp') && !mayPing) {
-    throw invalid(`type ${type} is not available here: the server must not send ICMP messages (CAP_NET_RAW)`, '/type');
+    throw invalid(
+      `type ${type} is not available here: the server may not send ICMP messages (ping_group_range, CAP_NET_RAW)`,
+      '/type',
+    );
   }
   if ((type === 'tcp' || type === 'udp_icmp' || type === 'smtp') && !port) {
     throw invalid(`port is required for type ${type}`, '/port');

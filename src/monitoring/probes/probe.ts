@@ -10,6 +10,7 @@ import type { Egress } from '../../egress/egress.js';
 import type { Resolver } from '../../resolver/resolve.js';
 import { hostOnly, overConnection, ProbeFailure, type TlsWish } from './dial.js';
 import { isRedirect, probeHttp } from './http.js';
+import { type Pinger, pingTimed, probeUdp } from './ping.js';
 import { type Attempt, PASSED, type Place, type ProbeResult, type ProbeSettings } from './result.js';
 import { probeSmtp } from './smtp.js';
 import type { TlsContexts } from './tls-contexts.js';
@@ -31,6 +32,7 @@ export interface ProbeParts {
   readonly egress: Egress;
   readonly resolver: Pick<Resolver, 'resolve'>;
   readonly tls: TlsContexts;
+  readonly pinger: Pinger;
 }
 
 /** Only so many addresses of a name are asked. */
@@ -51,9 +53,9 @@ async function attempt(parts: ProbeParts, target: Target): Promise<ProbeResult> 
   const late = new AbortController();
   const cancel = clock.after(target.settings.timeout * 1000, () => late.abort());
   const own: Attempt = { clock, startedMs: steadyMs(clock), late: late.signal };
-  const within = (act: Promise<number | undefined>): Promise<ProbeResult> =>
+  const within = (act: Promise<Passed>): Promise<ProbeResult> =>
     act.then(
-      (code) => resultOf(own, PASSED, code),
+      ({ code, rttMs }) => ({ ...resultOf(own, PASSED, code), ...(rttMs !== undefined && { rttMs }) }),
       (error: unknown) => {
         if (!(error instanceof ProbeFailure)) throw error;
         return resultOf(own, error.reason, error.responseCode, error.timedOut);
@@ -112,8 +114,13 @@ async function addressesOf(
   return isRefused ? 'DNS Internal' : addresses.slice(0, MOST_ADDRESSES);
 }
 
-/** Resolves with the code of the response, if there is one. */
-function probeAddress(parts: ProbeParts, target: Target, address: string, own: Attempt): Promise<number | undefined> {
+/** What is known of a probe that has passed: the code of the response, and the round trip where it is not all of the time. */
+interface Passed {
+  readonly code?: number;
+  readonly rttMs?: number;
+}
+
+async function probeAddress(parts: ProbeParts, target: Target, address: string, own: Attempt): Promise<Passed> {
   const place = {
     address,
     port: target.port,
@@ -121,14 +128,21 @@ function probeAddress(parts: ProbeParts, target: Target, address: string, own: A
   };
   switch (target.settings.type) {
     case 'tcp':
-      return overConnection(place, undefined, own, async () => undefined);
+      return overConnection(place, undefined, own, async () => ({}));
     case 'smtp':
-      return probeSmtp(place, own);
+      return { code: await probeSmtp(place, own) };
     case 'http':
     case 'https':
-      return askAndFollow(parts, target, place, own);
+      return { code: await askAndFollow(parts, target, place, own) };
+    case 'icmp_ping':
+      return { rttMs: await pingTimed(parts.pinger, address, own) };
+    case 'udp_icmp': {
+      const rttMs = await pingTimed(parts.pinger, address, own);
+      await probeUdp(place, own);
+      return { rttMs };
+    }
     default:
-      return Promise.reject(new ProbeFailure('Monitor Config Error'));
+      throw new ProbeFailure('Monitor Config Error');
   }
 }
 

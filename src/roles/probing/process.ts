@@ -1,19 +1,24 @@
 /** The process that probes the origins of pools. It reads the store, writes nothing, and knows no secrets. */
 import { SystemClock } from '../../base/clock.js';
-import { createLogger } from '../../base/log.js';
+import { messageOf } from '../../base/errors.js';
+import { createLogger, type Logger } from '../../base/log.js';
 import { pooledRandom, systemRandom } from '../../base/random.js';
 import { createTrustedRoots } from '../../certs/trusted-roots.js';
 import { createProber, type Prober } from '../../monitoring/prober.js';
+import { NoProbe } from '../../monitoring/probes/dial.js';
+import { createPinger, type OpenIcmp } from '../../monitoring/probes/ping.js';
 import { type ProbeParts, probe, type Target } from '../../monitoring/probes/probe.js';
 import type { ProbeResult } from '../../monitoring/probes/result.js';
 import { createTlsContexts } from '../../monitoring/probes/tls-contexts.js';
 import { createResolver } from '../../resolver/resolve.js';
 import { createUpstream } from '../../resolver/upstream.js';
+import { loadSyscalls, SyscallsUnavailable } from '../../server/syscalls.js';
 import { openStore } from '../../store/driver.js';
 import { servingSettings, upstreamServers } from '../process/control-base.js';
 import { createInstallationEgress } from '../process/listening.js';
 import { readBundle } from '../services/certificates.js';
 import { endOnFaults } from '../supervision/unheard-errors.js';
+import { openIcmp } from './icmp.js';
 import type { ProbingNotice, ProbingOrder } from './messages.js';
 
 /** A commit that nobody has told of is seen after so long. */
@@ -27,7 +32,7 @@ interface Started {
   readonly once: (targets: readonly Target[]) => Promise<ProbeResult[]>;
 }
 
-function start({ settings, node }: Extract<ProbingOrder, { kind: 'start' }>): Started {
+async function start({ settings, node }: Extract<ProbingOrder, { kind: 'start' }>): Promise<Started> {
   const log = createLogger({ level: settings.logLevel, pretty: false });
   endOnFaults('probing', log);
   const clock = new SystemClock();
@@ -42,6 +47,7 @@ function start({ settings, node }: Extract<ProbingOrder, { kind: 'start' }>): St
       ...{ store, clock, random: systemRandom, serving },
       upstream: createUpstream({ servers: upstreamServers(settings), clock }),
     }),
+    pinger: createPinger(await icmpSockets(log), random),
     tls: createTlsContexts(createTrustedRoots(clock, () => readBundle(settings.caBundle) ?? '', onFault)),
   };
   const tell: Parameters<typeof createProber>[0]['tell'] = (transitions) => send({ kind: 'found', transitions });
@@ -51,15 +57,36 @@ function start({ settings, node }: Extract<ProbingOrder, { kind: 'start' }>): St
   return { prober, once: (targets) => probeAll(parts, targets) };
 }
 
+/** Without the system calls nobody is pinged. */
+async function icmpSockets(log: Logger): Promise<OpenIcmp> {
+  try {
+    const calls = await loadSyscalls();
+    return (length, hear) => openIcmp(calls, length, hear);
+  } catch (error) {
+    if (!(error instanceof SyscallsUnavailable)) throw error;
+    log.info({ reason: messageOf(error) }, 'origins cannot be pinged here');
+    return () => undefined;
+  }
+}
+
 /** In the order of the targets, some at once. */
 async function probeAll(parts: ProbeParts, targets: readonly Target[]): Promise<ProbeResult[]> {
   const results: ProbeResult[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
-    for (let at = next++; at < targets.length; at = next++) results[at] = await probe(parts, targets[at]!);
+    for (let at = next++; at < targets.length; at = next++) results[at] = await probeOnce(parts, targets[at]!);
   };
   await Promise.all(Array.from({ length: PREVIEWED_AT_ONCE }, work));
   return results;
+}
+
+async function probeOnce(parts: ProbeParts, target: Target): Promise<ProbeResult> {
+  try {
+    return await probe(parts, target);
+  } catch (error) {
+    if (!(error instanceof NoProbe)) throw error;
+    return { pass: false, reason: 'Monitor Config Error', responseCode: undefined, rttMs: 0, timedOut: false };
+  }
 }
 
 function send(notice: ProbingNotice): void {
@@ -68,12 +95,20 @@ function send(notice: ProbingNotice): void {
 }
 
 let started: Started | undefined;
+/** Ends this process, which is then started again. */
+function onStartFault(error: unknown): void {
+  setImmediate(() => {
+    throw error;
+  });
+}
 process.once('disconnect', () => process.exit(0));
 process.on('message', (message) => {
   const order = message as ProbingOrder;
   if (order.kind === 'start') {
-    started = start(order);
-    send({ kind: 'ready' });
+    void start(order).then((running) => {
+      started = running;
+      send({ kind: 'ready' });
+    }, onStartFault);
   } else if (order.kind === 'look') started?.prober.look();
   else if (order.kind === 'last') {
     send({ kind: 'last', id: order.id, results: started?.prober.lastOf(order.pool) ?? [] });

@@ -1,4 +1,5 @@
 /** The control plane's context, made from settings, for the admin process and for commands. */
+
 import { getServers } from 'node:dns';
 import { networkInterfaces } from 'node:os';
 import type { Clock } from '../../base/clock.js';
@@ -25,6 +26,7 @@ import { fileKeys, type MasterKeys, settingKeys } from '../../vault/master-key.j
 import { findRightKeys } from '../../vault/unlock.js';
 import { createVault, deriveKeys, type Vault } from '../../vault/vault.js';
 import { dataFile } from './data-directory.js';
+import { mayPing } from './icmp-capability.js';
 import { createInstallationEgress } from './listening.js';
 
 /** The configured resolvers, or the system's when none are configured. */
@@ -108,6 +110,7 @@ export function createControlBase(
           ...DEFAULT_LIMITS.balancing,
           minimumInterval: settings.lbMinInterval,
           originsPerPool: settings.lbMaxOrigins,
+          mayPing: mayPing(),
         },
         ...(settings.recordsPerZone > 0 && { recordsPerZone: settings.recordsPerZone }),
       },

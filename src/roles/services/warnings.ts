@@ -13,10 +13,11 @@ import type { Store } from '../../store/driver.js';
 import { examineBackups } from '../../warnings/backups.js';
 import { examineClusterSeen } from '../../warnings/cluster.js';
 import { countWarnings, type Finding } from '../../warnings/finding.js';
-import { probingStopped } from '../../warnings/pools.js';
+import { examineMonitors, probingStopped } from '../../warnings/pools.js';
 import { examineResolvers } from '../../warnings/resolvers.js';
 import { heldZone } from '../../warnings/zones.js';
 import { upstreamServers } from '../process/control-base.js';
+import { mayPing } from '../process/icmp-capability.js';
 import { createPlaceExaminer } from '../process/place-findings.js';
 
 /** What is asked of others is asked no more often. */
@@ -52,14 +53,17 @@ export function createWarningWatch(options: WarningWatchOptions): WarningWatch {
   const plan = { directory: settings.backupDir, everyMs: periodMs(settings.backupEvery) };
   const isFar = plan.directory !== undefined && isOnS3(plan.directory);
   const examinePlaces = createPlaceExaminer(settings);
-  const places = keepFor(clock, async () => examinePlaces(store, clock.nowMs()));
+  const stored = keepFor(clock, async () => [
+    ...examineMonitors(store, mayPing()),
+    ...examinePlaces(store, clock.nowMs()),
+  ]);
   const farBackups = keepFor(clock, () => examineBackups(plan, clock.nowMs()));
 
   async function processFindings(): Promise<readonly Finding[]> {
     return [
       ...heldZones().map(({ name, id }) => heldZone(name, id)),
       ...(isProbing() ? [] : [probingStopped()]),
-      ...(await places.get(OUTSIDE_MS)),
+      ...(await stored.get(OUTSIDE_MS)),
       ...(readCluster ? examineClusterSeen(await readCluster()) : []),
       ...(isFar ? await farBackups.get(OUTSIDE_MS) : await examineBackups(plan, clock.nowMs())),
       ...(await outside.get(OUTSIDE_MS)),

@@ -27,6 +27,10 @@ const statements = perStore((store) => ({
   bySeq: store.prepare<[seq: number], MonitorRow>('SELECT * FROM monitors WHERE seq = ?'),
   byId: store.prepare<[id: Uint8Array], MonitorRow>('SELECT * FROM monitors WHERE id = ?'),
   ofAccount: store.prepare<[account: number], MonitorRow>('SELECT * FROM monitors WHERE account = ? ORDER BY seq'),
+  // JSON without spaces.
+  pinging: store.prepareTuples<[], [number]>(
+    `SELECT count(*) FROM monitors WHERE settings LIKE '%"type":"icmp_ping"%' OR settings LIKE '%"type":"udp_icmp"%'`,
+  ),
   insert: store.prepare<SqlValue[]>(insertion('monitors', MONITOR)),
   update: store.prepare<SqlValue[]>(`UPDATE monitors SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
   remove: store.prepare<[seq: number]>('DELETE FROM monitors WHERE seq = ?'),
@@ -38,6 +42,11 @@ export function findMonitor(store: Store, seq: number): MonitorRow | undefined {
 
 export function findMonitorById(store: Store, id: Uint8Array): MonitorRow | undefined {
   return statements(store).byId.get(id);
+}
+
+/** How many of all accounts send ICMP messages. */
+export function countPingingMonitors(store: Store): number {
+  return statements(store).pinging.get()![0];
 }
 
 /** The oldest first. */

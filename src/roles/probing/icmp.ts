@@ -1,0 +1,106 @@
+/**
+ * Sockets for echo requests. Where the system lets anybody ping (`ping_group_range`), that is a datagram socket, which Node reads;
+ * otherwise, with CAP_NET_RAW, a raw one, of which only a thread of libuv can read, so it does while answers are awaited.
+ */
+import { createSocket } from 'node:dgram';
+import { read, writeSync } from 'node:fs';
+import { parseIP } from '../../base/ip.js';
+import { Linux, type Syscalls, SystemError } from '../../server/syscalls.js';
+
+export interface IcmpSocket {
+  /** Throws, or tells, an error with the code of the system when the message cannot be sent. */
+  send(address: string, message: Uint8Array, failed: (error: Error) => void): void;
+  /** Whether answers are awaited. */
+  await(isAwaited: boolean): void;
+}
+
+/** Hears ICMP messages from their header on, whoever has sent them. */
+type Hear = (message: Uint8Array) => void;
+
+/** Undefined: this process may not. */
+export function openIcmp(calls: Syscalls, length: 4 | 16, hear: Hear): IcmpSocket | undefined {
+  const fd = open(calls, length, Linux.SOCK_DGRAM);
+  if (fd >= 0) return fromDatagrams(fd, length, hear);
+  const [heard, sent] = [open(calls, length, Linux.SOCK_RAW), open(calls, length, Linux.SOCK_RAW)];
+  if (heard >= 0 && sent >= 0) return fromRaw(calls, { heard, sent }, length, hear);
+  for (const one of [heard, sent]) if (one >= 0) calls.close(one);
+  return undefined;
+}
+
+function open(calls: Syscalls, length: 4 | 16, type: number): number {
+  const [family, protocol] =
+    length === 4 ? [Linux.AF_INET, Linux.IPPROTO_ICMP] : [Linux.AF_INET6, Linux.IPPROTO_ICMPV6];
+  return calls.socket(family, type | Linux.SOCK_CLOEXEC, protocol);
+}
+
+/** The kernel sees to checksums and identifiers, and gives each socket its own answers. */
+function fromDatagrams(fd: number, length: 4 | 16, hear: Hear): IcmpSocket {
+  const socket = createSocket(length === 4 ? 'udp4' : 'udp6');
+  socket.on('message', hear);
+  // Of one message that did not arrive; the probe has its time.
+  socket.on('error', () => {});
+  socket.bind({ fd, exclusive: true });
+  socket.unref();
+  return {
+    // The port means nothing.
+    send: (address, message, failed) => socket.send(message, 1, address, (error) => error && failed(error)),
+    await: (isAwaited) => void (isAwaited ? socket.ref() : socket.unref()),
+  };
+}
+
+/** So long a thread may wait for a message when none is awaited any more. */
+const WAIT_MS = 250;
+/** Messages are smaller; longer ones are not ours. */
+const MOST_OCTETS = 2048;
+
+interface RawPair {
+  readonly heard: number;
+  /** Connected to each target in turn. */
+  readonly sent: number;
+}
+
+function fromRaw(calls: Syscalls, { heard, sent }: RawPair, length: 4 | 16, hear: Hear): IcmpSocket {
+  const interval = new ArrayBuffer(16);
+  new BigInt64Array(interval).set([0n, BigInt(WAIT_MS * 1000)]);
+  calls.setsockopt(heard, Linux.SOL_SOCKET, Linux.SO_RCVTIMEO, calls.addressOf(interval), 16);
+  const octets = Buffer.alloc(MOST_OCTETS);
+  let [isAwaited, isReading] = [false, false];
+  const next = (): void => {
+    isReading = isAwaited;
+    if (!isReading) return;
+    read(heard, octets, 0, MOST_OCTETS, null, (error, count) => {
+      // Without a message in time, it is read again.
+      if (!error) hear(octets.subarray(length === 4 ? headerOctets(octets) : 0, count));
+      next();
+    });
+  };
+  return {
+    send(address, message) {
+      connectTo(calls, sent, address);
+      writeSync(sent, message);
+    },
+    await(wanted) {
+      isAwaited = wanted;
+      if (wanted && !isReading) next();
+    },
+  };
+}
+
+/** A raw socket of IPv4 hears the IP header, too (RFC 791 §3.1); one of IPv6 does not (RFC 3542 §3). */
+function headerOctets(packet: Uint8Array): number {
+  return (packet[0]! & 15) * 4;
+}
+
+const SOCKADDR_IN = 16;
+const SOCKADDR_IN6 = 28;
+
+function connectTo(calls: Syscalls, fd: number, address: string): void {
+  const octets = parseIP(address)!;
+  const isShort = octets.length === 4;
+  const memory = new ArrayBuffer(isShort ? SOCKADDR_IN : SOCKADDR_IN6);
+  new Uint16Array(memory)[0] = isShort ? Linux.AF_INET : Linux.AF_INET6;
+  new Uint8Array(memory).set(octets, isShort ? 4 : 8);
+  if (calls.connect(fd, calls.addressOf(memory), memory.byteLength) < 0) {
+    throw new SystemError('connect', calls.errno());
+  }
+}
