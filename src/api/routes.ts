@@ -32,6 +32,7 @@ import { balancerExplainRoutes } from './load-balancing/explain-routes.js';
 import { balancingHealthRoutes } from './load-balancing/health-routes.js';
 import { balancingUserRoutes } from './load-balancing/user-routes.js';
 import { loadBalancerRoutes } from './load-balancing/zone-routes.js';
+import { invitationRoutes } from './members/invitation-routes.js';
 import { inviteRoutes } from './memberships/invite-routes.js';
 import { metricsRoutes } from './metrics/routes.js';
 import { overviewRoutes } from './overview/routes.js';
@@ -109,6 +110,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   activityRoutes,
   userRoutes,
   inviteRoutes,
+  invitationRoutes,
   iamRoutes,
   userGroupRoutes,
   sessionRoutes,

@@ -1,5 +1,6 @@
 /** What a browser must know of its session to show the right screen. */
 import { countRecoveryCodes } from '../store/access/factors.js';
+import { type InvitationRow, invitationsOfUser } from '../store/access/invitations.js';
 import { findPassword } from '../store/access/passwords.js';
 import { lacksSecondFactor } from './enforcement.js';
 import { findOwn, mayChoose } from './password.js';
@@ -13,6 +14,8 @@ export interface SessionFacts {
   /** Whether there is no password, and this session may choose the first. */
   readonly mayChoosePassword: boolean;
   readonly recoveryCodes: number;
+  /** How many wait for an answer. */
+  readonly invitations: number;
 }
 
 /** Undefined for requests without a session. */
@@ -23,6 +26,7 @@ export function sessionFacts(
   const own = findOwn(store, sessionId);
   if (!own) return undefined;
   const { session, user } = own;
+  const isOpen = (one: InvitationRow): boolean => one.status === 'pending' && one.expires_at > clock.nowUs();
   const person = session.credential === null;
   return {
     person,
@@ -31,5 +35,6 @@ export function sessionFacts(
     mayChoosePassword:
       settings.passwords && findPassword(store, user.seq) === undefined && mayChoose(own, clock.nowUs()),
     recoveryCodes: countRecoveryCodes(store, user.seq),
+    invitations: invitationsOfUser(store, user.seq).filter(isOpen).length,
   };
 }

@@ -25,6 +25,8 @@ import { contextFor, type SignInServices, type Visitor } from './services.js';
 export const LINK_LIFE: Readonly<Record<UserLinkKind, number>> = { 'sign-in': 15, password: 60 };
 /** Links of one user and kind at once; the oldest ends when there are more. */
 const MOST_LINKS = 5;
+/** A link to choose the first password works as long as the invitation that it came with: seven days, in minutes. */
+const INVITATION_LIFE = 7 * 24 * 60;
 
 /** The user of an e-mail address. Throws 404 when there is none, 400 for a suspended one. */
 export function requireUser({ store }: Pick<ContextBase, 'store'>, email: string): UserRow {
@@ -34,20 +36,30 @@ export function requireUser({ store }: Pick<ContextBase, 'store'>, email: string
   return user;
 }
 
+/** A link with which somebody who was invited, and has no way in yet, chooses the first password. */
+export function createFirstLink(services: SignInServices, visitor: Visitor, user: UserRow): Promise<string> {
+  return addLink(contextOfService(services, visitor), user, 'password', INVITATION_LIFE);
+}
+
 /** Makes a link for a user; only for the operator of the machine. Returns its secret. */
 export async function createUserLink(ctx: Context, email: string, kind: UserLinkKind): Promise<string> {
   if (ctx.actor.kind !== 'operator') throw accountFailure('notAllowed');
   return addLink(ctx, requireUser(ctx, email), kind);
 }
 
-async function addLink(ctx: Context, { seq, id, email }: UserRow, kind: UserLinkKind): Promise<string> {
+async function addLink(
+  ctx: Context,
+  { seq, id, email }: UserRow,
+  kind: UserLinkKind,
+  minutes = LINK_LIFE[kind],
+): Promise<string> {
   const { store } = ctx;
   const secret = makeSecret(ctx);
   await commit(ctx, (draft) => {
     removeUserLinksOver(store, draft.now);
     const others = linksOfUser(store, seq, kind);
     for (const { hash } of others.slice(0, Math.max(0, others.length + 1 - MOST_LINKS))) removeUserLink(store, hash);
-    const expires = draft.now + LINK_LIFE[kind] * 60_000_000;
+    const expires = draft.now + minutes * 60_000_000;
     insertUserLink(store, { hash: hashSecret(store, secret), user: seq, kind, expires_at: expires });
     draft.event({ kind: 'user_link.create', id, name: email, after: { for: kind } });
   });
@@ -62,8 +74,9 @@ export function userLinkAt(url: string, kind: UserLinkKind, secret: string): str
 /** Throws 403 for one that was used, or is too old, or seems to be of a clock that was ahead. */
 function requireLink({ base: { store, clock } }: SignInServices, secret: string, kind: UserLinkKind): UserLinkRow {
   const link = findUserLink(store, hashSecret(store, secret));
+  const longest = kind === 'password' ? INVITATION_LIFE : LINK_LIFE[kind];
   const leftUs = (link?.expires_at ?? 0) - clock.nowUs();
-  if (!link || link.kind !== kind || leftUs <= 0 || leftUs > LINK_LIFE[kind] * 60_000_000) {
+  if (!link || link.kind !== kind || leftUs <= 0 || leftUs > longest * 60_000_000) {
     throw signInFailure('unknownLink');
   }
   return link;
@@ -112,55 +125,25 @@ export async function resetPassword(
   return { email };
 }
 
-/** Messages in an hour: to one address, at the request of one network, and of all together. */
-const MOST_MAILS = 3;
-const MOST_MAILS_OF_NETWORK = 10;
-const MOST_MAILS_OF_ALL = 200;
-const HOUR_US = 3_600_000_000;
-
-export interface Resets {
-  /** Returns at once, and says nothing. */
-  request(visitor: Visitor, email: string): void;
-  /** Resolves when all that was asked for is done. */
-  idle(): Promise<void>;
-}
-
-/** Requests for links by mail. What they do happens after the answer, which is the same for every address. */
-export function createResets(services: SignInServices): Resets {
-  const { base, settings, sendMail } = services;
-  const sent: { readonly subject: string; readonly network: string; readonly atUs: number }[] = [];
-  const waiting: string[] = [];
-  let work: Promise<void> = Promise.resolve();
-  const send = async (visitor: Visitor, email: string): Promise<void> => {
+/** Asks for a link by mail. What that does happens after the answer, which is the same for every address. */
+export function requestReset(services: SignInServices, visitor: Visitor, email: string): void {
+  const { base, settings, sendMail, resetLetters } = services;
+  const network = networkOf(visitor.address);
+  resetLetters.later(network, async () => {
     const { publicUrl } = settings;
     if (!sendMail || publicUrl === undefined || !settings.passwords) return;
-    const nowUs = base.clock.steadyUs();
-    while (sent.length > 0 && sent[0]!.atUs <= nowUs - HOUR_US) sent.shift();
     const user = findUserByEmail(base.store, readEmail(email));
     if (!user || user.suspended === 1) return;
-    const subject = user.email.toLowerCase();
-    if (sent.length >= MOST_MAILS_OF_ALL) return;
-    if (sent.filter((one) => one.subject === subject).length >= MOST_MAILS) return;
-    const network = networkOf(visitor.address);
-    if (sent.filter((one) => one.network === network).length >= MOST_MAILS_OF_NETWORK) return;
-    sent.push({ subject, network, atUs: nowUs });
-    const ctx = contextFor(services, visitor, { ...OPERATOR, kind: 'operator' });
-    const link = userLinkAt(publicUrl, 'password', await addLink({ ...ctx, source: 'service' }, user, 'password'));
-    await sendMail({ to: user.email, subject: 'Choose a new password', text: textOf(link, publicUrl) });
-  };
-  return {
-    request(visitor, email) {
-      const network = networkOf(visitor.address);
-      if (waiting.length >= MOST_MAILS_OF_ALL) return;
-      if (waiting.filter((one) => one === network).length >= MOST_MAILS_OF_NETWORK) return;
-      waiting.push(network);
-      work = work
-        .then(() => send(visitor, email))
-        .catch((err: unknown) => base.log.error({ err }, 'a link for a new password could not be sent'))
-        .finally(() => waiting.splice(waiting.indexOf(network), 1));
-    },
-    idle: () => work,
-  };
+    if (!resetLetters.count(user.email.toLowerCase(), network)) return;
+    const secret = await addLink(contextOfService(services, visitor), user, 'password');
+    const text = textOf(userLinkAt(publicUrl, 'password', secret), publicUrl);
+    await sendMail({ to: user.email, subject: 'Choose a new password', text });
+  });
+}
+
+/** What a message needs is done by the server itself, whoever asked for it. */
+function contextOfService(services: SignInServices, visitor: Visitor): Context {
+  return { ...contextFor(services, visitor, OPERATOR), source: 'service' };
 }
 
 function textOf(link: string, url: string): string {

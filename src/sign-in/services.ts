@@ -4,6 +4,7 @@ import type { Context, ContextBase } from '../control/kernel/context.js';
 import type { Vault } from '../vault/vault.js';
 import type { PasswordHashes } from './hash.js';
 import { createPasswordHashes } from './hash.js';
+import { createLetters, type Letters } from './letters.js';
 import { createSignInLimits, type SignInLimits } from './limits.js';
 import { createProviderClients, type ProviderClients } from './oidc/client.js';
 
@@ -30,19 +31,27 @@ export interface SignInServices {
   readonly hashes: PasswordHashes;
   readonly limits: SignInLimits;
   readonly providers: ProviderClients;
+  readonly resetLetters: Letters;
+  readonly inviteLetters: Letters;
   /** Absent: nobody can be written to. */
   readonly sendMail?: (message: Message) => Promise<void>;
 }
 
+const RESET_LETTERS = { to: 3, of: 10, inAll: 200 };
+/** Accounts have a limit of invitations a day, too. */
+const INVITE_LETTERS = { to: 3, of: 50, inAll: 500 };
+
 export function createSignInServices(
   parts: Pick<SignInServices, 'base' | 'settings' | 'vault' | 'sendMail'>,
 ): SignInServices {
-  const { clock, random } = parts.base;
+  const { clock, random, log } = parts.base;
   return {
     ...parts,
     hashes: createPasswordHashes(clock, random),
     limits: createSignInLimits(clock),
     providers: createProviderClients(parts),
+    resetLetters: createLetters(clock, log, RESET_LETTERS),
+    inviteLetters: createLetters(clock, log, INVITE_LETTERS),
   };
 }
 

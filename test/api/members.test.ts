@@ -69,6 +69,11 @@ t.test('an invitation, its answer, and what the member may do then', async (t) =
   t.match(await stranger(PATCH, `/user/invites/${invite.id}`, { status: 'accepted' }), {
     result: { status: 'accepted' },
   });
+  t.strictSame(
+    (await stranger('GET', `/zones/${shop}`)).result.permissions,
+    ['#dns_records:edit', '#dns_records:read', '#zone:read'],
+    'a zone says what the roles permit in it',
+  );
   t.match(await stranger(PATCH, `/user/invites/${invite.id}`, { status: 'accepted' }), { status: 400 });
   const record = { type: 'A', name: 'www', content: '192.0.2.1' };
   t.match(await stranger(POST, `/zones/${shop}/dns_records`, record), { status: 200 });

@@ -88,7 +88,7 @@ const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
   ],
   ['newZone', 'POST /zones', '/zones/import'],
   ['anybody', 'GET /zones'],
-  ['members', '/accounts/{account_id}/members', '/accounts/{account_id}/members/{member_id}'],
+  ['members', '/accounts/{account_id}/members', '/accounts/{account_id}/members/*'],
   ['members', '/accounts/{account_id}/roles', '/accounts/{account_id}/roles/{role_id}', '/accounts/{account_id}/iam/*'],
   ['tokens', '/accounts/{account_id}/tokens', '/accounts/{account_id}/tokens/*'],
   ['audit', '/accounts/{account_id}/audit_logs', '/accounts/{account_id}/logs/*'],

@@ -5,12 +5,15 @@ import { requireAccount } from '../../control/guard/access.js';
 import { findRole, ROLES } from '../../control/guard/roles.js';
 import { peopleFailure } from '../../control/people/errors.js';
 import { addMember, changeMember, getMember, listMembers, removeMember } from '../../control/people/members.js';
+import { mailInvitation } from '../../sign-in/invitations.js';
+import type { SignInServices } from '../../sign-in/services.js';
 import { accountParams } from '../accounts/schema.js';
 import { success, successPage } from '../envelope.js';
 import { MEMBER_PAGES, pageOf, resultInfo, slicePage } from '../paging.js';
 import { choiceValue } from '../query.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answersList, answersOne, onlyId, pageQuery } from '../schema.js';
+import { visitorOf } from '../sign-in/answer.js';
 import { member, memberBody, memberChange, memberParams, memberQuery, role, roleParams } from './schema.js';
 import { memberView, roleView } from './view.js';
 
@@ -19,7 +22,13 @@ const read = { area: 'members', readsLong: true } as const;
 const write = { area: 'members', oneCommit: true } as const;
 const shown = answersOne(member);
 
-export const memberRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+interface Parts {
+  readonly contextOf: ContextOf;
+  /** Absent where only reads are answered. */
+  readonly signIn?: SignInServices;
+}
+
+export const memberRoutes: FastifyPluginAsyncZod<Parts> = async (app, { contextOf, signIn }) => {
   const all = '/accounts/:account_id/members';
   const single = `${all}/:member_id`;
   app.get(
@@ -55,8 +64,12 @@ export const memberRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       config: write,
       schema: { tags, summary: 'Invite a member', params: accountParams, body: memberBody, response: shown },
     },
-    async (request) =>
-      success(memberView(await addMember(contextOf(request), request.params.account_id, request.body))),
+    async (request) => {
+      const { account_id: accountId } = request.params;
+      const member = await addMember(contextOf(request), accountId, request.body);
+      if (signIn) mailInvitation(signIn, visitorOf(request), contextOf(request), { accountId, member });
+      return success(memberView(member));
+    },
   );
   app.get(
     single,

@@ -134,3 +134,18 @@ export const memberChange = z
     policies: listOf(policyInput, 0, 1000, 'policies').nullish(),
   })
   .meta({ id: 'MemberChange', examples: [{ roles: [{ id: '069fe803647ed3609e93d041d5df6050' }] }] });
+
+export const invitationSent = z
+  .object({
+    member,
+    mailed: z.boolean().describe('Whether a message is sent'),
+    link: z
+      .string()
+      .nullable()
+      .describe(
+        'To hand on instead of a message, for administrators of the installation: whoever opens it chooses the password of the user. Without `public-url`, below the address of the dashboard',
+      ),
+  })
+  .meta({ id: 'InvitationSent' });
+
+export type InvitationSent = z.output<typeof invitationSent>;

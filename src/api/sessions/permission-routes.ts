@@ -26,9 +26,10 @@ export const permissionRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf; sig
       },
     },
     async (request) => {
-      const zoneId = textValue(queryOf(request), 'zone_id');
+      const query = queryOf(request);
+      const asked = { zoneId: textValue(query, 'zone_id'), accountId: textValue(query, 'account_id') };
       const facts = sessionFacts(signIn, callerOf(request).session);
-      return success(permissionsView(await reachOf(contextOf(request), zoneId), facts));
+      return success(permissionsView(await reachOf(contextOf(request), asked), facts));
     },
   );
 };

@@ -32,6 +32,7 @@ export type Session = z.output<typeof session>;
 
 export const permissionQuery = z.object({
   zone_id: identifier('zone').optional().describe('Permissions on this zone; default: on anything'),
+  account_id: identifier('account').optional().describe('Permissions in this account; default: in any'),
 });
 
 const level = z.enum(['read', 'write']).nullable();
@@ -51,6 +52,7 @@ export const permissions = z
         must_enrol: z.boolean().describe('Whether it can do nothing but enrol a second factor'),
         may_choose_password: z.boolean().describe('Whether it may choose the first password of its user'),
         recovery_codes: z.int().describe('How many recovery codes are left'),
+        invitations: z.int().describe('How many invitations wait for an answer'),
       })
       .nullable()
       .describe('The session of the request; null for keys and tokens by themselves'),

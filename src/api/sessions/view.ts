@@ -37,6 +37,7 @@ export function permissionsView(
           must_enrol: facts.mustEnrol,
           may_choose_password: facts.mayChoosePassword,
           recovery_codes: facts.recoveryCodes,
+          invitations: facts.invitations,
         }
       : null,
     records:

@@ -1,6 +1,6 @@
 /** `/user/password` and `/user/password_reset` (ours). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { createResets, resetPassword } from '../../sign-in/links.js';
+import { requestReset, resetPassword } from '../../sign-in/links.js';
 import { changePassword } from '../../sign-in/password.js';
 import type { SignInServices } from '../../sign-in/services.js';
 import { success } from '../envelope.js';
@@ -14,8 +14,8 @@ const tags = ['Sign-in'];
 const config = { access: 'public' } as const;
 
 export const passwordRoutes: FastifyPluginAsyncZod<{ signIn: SignInServices }> = async (app, { signIn: services }) => {
-  const resets = createResets(services);
-  app.addHook('onClose', () => resets.idle());
+  app.addHook('onClose', () => services.resetLetters.idle());
+  app.addHook('onClose', () => services.inviteLetters.idle());
 
   app.put(
     '/user/password',
@@ -49,7 +49,7 @@ export const passwordRoutes: FastifyPluginAsyncZod<{ signIn: SignInServices }> =
     },
     async (request) => {
       requireOwnPage(request);
-      resets.request(visitorOf(request), request.body.email);
+      requestReset(services, visitorOf(request), request.body.email);
       return success({});
     },
   );

@@ -59,10 +59,10 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
       const page = pageOf(queryOf(request), ZONE_PAGES);
       const context = contextOf(request);
       const { items, totalCount } = await listZones(context, { ...filterOf(queryOf(request)), ...page });
-      const permissions = permissionsOf(callerOf(request).actor.readOnly);
+      const { actor } = callerOf(request);
       const withState = switchValue(queryOf(request), 'include_state') ?? false;
       const views = items.map((item) =>
-        zoneView(item, permissions, withState ? stateOfZone(context, item) : undefined),
+        zoneView(item, permissionsOf(actor, item), withState ? stateOfZone(context, item) : undefined),
       );
       return successPage(views, resultInfo(page, views.length, totalCount));
     },
@@ -76,7 +76,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
     },
     async (request) => {
       const item = await createZone(contextOf(request), request.body);
-      return success(zoneView(item, permissionsOf(false)));
+      return success(zoneView(item, permissionsOf(callerOf(request).actor, item)));
     },
   );
 
@@ -88,7 +88,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
     },
     async (request) => {
       const item = await getZone(contextOf(request), request.params.zone_id);
-      return success(zoneView(item, permissionsOf(callerOf(request).actor.readOnly)));
+      return success(zoneView(item, permissionsOf(callerOf(request).actor, item)));
     },
   );
 
@@ -100,7 +100,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
     },
     async (request) => {
       const item = await editZone(contextOf(request), request.params.zone_id, request.body);
-      return success(zoneView(item, permissionsOf(false)));
+      return success(zoneView(item, permissionsOf(callerOf(request).actor, item)));
     },
   );
 

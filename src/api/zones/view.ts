@@ -1,5 +1,7 @@
 /** Zones as v4 clients read them; the order of the members is part of the contract (v4: §0.8). */
 import type { z } from 'zod';
+import type { Actor } from '../../control/guard/actor.js';
+import { decide } from '../../control/guard/decision.js';
 import type { ZoneItem } from '../../control/zones/item.js';
 import { proofInWords } from '../../control/zones/proof-words.js';
 import type { ZoneState } from '../../control/zones/state.js';
@@ -20,11 +22,16 @@ export const PLAN: z.output<typeof plan> = {
   externally_managed: false,
 };
 
-/** The permissions of the caller's credential in a zone. */
-export function permissionsOf(readOnly: boolean): string[] {
-  return readOnly
-    ? ['#dns_records:read', '#zone:read']
-    : ['#dns_records:edit', '#dns_records:read', '#zone:edit', '#zone:read'];
+/** What the roles of the caller's user permit in a zone. Policies of tokens are not among it, as at v4. */
+export function permissionsOf({ policies: _, ...actor }: Actor, { id: zone, account }: ZoneItem): string[] {
+  const may = (area: 'dns' | 'zone', level: 'read' | 'write'): boolean =>
+    !(actor.readOnly && level === 'write') && decide(actor, area, level, { zone, account: account.id }).allowed;
+  return [
+    ...(may('dns', 'write') ? ['#dns_records:edit'] : []),
+    ...(may('dns', 'read') ? ['#dns_records:read'] : []),
+    ...(may('zone', 'write') ? ['#zone:edit'] : []),
+    '#zone:read',
+  ];
 }
 
 /** `state`: only in lists that were asked for it. */

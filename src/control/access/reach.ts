@@ -1,6 +1,6 @@
 /** What an actor may do, area by area, so that clients need not try. The checks themselves are in access.ts. */
 
-import { accountIdOf, mayAddZones, mayUseBuckets, requireZone } from '../guard/access.js';
+import { accountIdOf, mayAddZones, mayUseBuckets, requireAccount, requireZone } from '../guard/access.js';
 import type { Actor } from '../guard/actor.js';
 import { decide, decideAnywhere } from '../guard/decision.js';
 import { AREAS, type Area, type Level, type RecordScope } from '../guard/permissions.js';
@@ -18,9 +18,17 @@ export interface Reach {
   readonly records?: readonly RecordScope[];
 }
 
-/** What the actor may do with a zone, or with anything at all. Throws as access.ts does for the zone. */
-export async function reachOf(ctx: Context, zoneId: string | undefined): Promise<Reach> {
-  const { actor, store } = ctx;
+/** What of a context is asked about: one zone, one account, or anything at all. */
+export interface ReachQuery {
+  readonly zoneId?: string | undefined;
+  readonly accountId?: string | undefined;
+}
+
+/** What the actor may do with a zone, in an account, or with anything at all. Throws as access.ts does for what it does not see. */
+export async function reachOf(ctx: Context, { zoneId, accountId }: ReachQuery): Promise<Reach> {
+  const { store } = ctx;
+  if (accountId !== undefined) requireAccount(ctx, accountId);
+  const actor = accountId === undefined ? ctx.actor : { ...ctx.actor, accountIds: [accountId] };
   const zone = zoneId === undefined ? undefined : requireZone(ctx, zoneId);
   const target = zone && { zone: zoneId!, account: accountIdOf(store, zone) };
   const limited = isLimited(ctx);

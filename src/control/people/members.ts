@@ -123,7 +123,7 @@ function mayAccept(ctx: Context, account: AccountRow, user: UserRow | undefined)
 }
 
 /** Whether somebody works with this user already: an invitation alone makes nobody. */
-function isSomebody({ store }: Context, { seq, super_administrator: isSuper }: UserRow): boolean {
+export function isSomebody({ store }: Pick<Context, 'store'>, { seq, super_administrator: isSuper }: UserRow): boolean {
   const works = membersOfUser(store, seq).some(({ status }) => status === 'accepted');
   return isSuper === 1 || works || keysOfUser(store, seq).some(({ revoked_at: revoked }) => revoked === null);
 }
@@ -185,6 +185,21 @@ export async function changeMember(
       draft.event({ kind: 'member.edit', account: account.seq, id: row.id, name: emailOf(ctx, row), ...audited });
     }
     return memberItem(ctx, account, after);
+  });
+  return value;
+}
+
+/** Asks a pending member once more, for another seven days. Throws 400/1001 for one who has accepted. */
+export async function renewInvitation(ctx: Context, accountId: string, memberId: string): Promise<MemberItem> {
+  const { value } = await commit(ctx, (draft) => {
+    const account = requireAccount(ctx, accountId);
+    const row = requireMember(ctx, account, memberId);
+    requireGivableMember(ctx, account, row);
+    if (row.status !== 'pending') throw peopleFailure('inviteSettled');
+    const user = findUser(ctx.store, row.user)!;
+    invite(ctx, draft, account, user, row);
+    draft.event({ kind: 'member.invite', account: account.seq, id: row.id, name: user.email, after: described(row) });
+    return memberItem(ctx, account, row);
   });
   return value;
 }

@@ -40,6 +40,9 @@ const statements = perStore((store) => ({
   identity: store.prepareTuples<[issuer: string, subject: string], [user: number]>(
     'SELECT user FROM oidc_identities WHERE issuer = ? AND subject = ?',
   ),
+  identityOf: store.prepareTuples<[user: number], [one: number]>(
+    'SELECT 1 FROM oidc_identities WHERE user = ? LIMIT 1',
+  ),
   link: store.prepare<[issuer: string, subject: string, user: number, at: number]>(
     'INSERT INTO oidc_identities (issuer, subject, user, created_at) VALUES (?, ?, ?, ?)',
   ),
@@ -78,6 +81,11 @@ export function removeProvider(store: Store, { seq, id }: ProviderRow): void {
 /** The user (store number) that somebody at an issuer is. */
 export function findIdentity(store: Store, issuer: string, subject: string): number | undefined {
   return statements(store).identity.get(issuer, subject)?.[0];
+}
+
+/** Whether the user is somebody at a provider. */
+export function hasIdentity(store: Store, user: number): boolean {
+  return statements(store).identityOf.get(user) !== undefined;
 }
 
 export function linkIdentity(store: Store, issuer: string, subject: string, user: number, at: number): void {

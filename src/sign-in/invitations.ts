@@ -1,0 +1,84 @@
+/** How somebody hears of an invitation: by mail, or with a link that an administrator hands on. */
+import { accountItem } from '../control/access/accounts.js';
+import { requireAccount } from '../control/guard/access.js';
+import type { Context } from '../control/kernel/context.js';
+import type { MemberItem } from '../control/people/item.js';
+import { isSomebody } from '../control/people/members.js';
+import { passkeysOfUser } from '../store/access/factors.js';
+import { hasIdentity } from '../store/access/oidc.js';
+import { findPassword } from '../store/access/passwords.js';
+import { findUserByEmail, type UserRow } from '../store/access/users.js';
+import { createFirstLink, userLinkAt } from './links.js';
+import type { SignInServices, Visitor } from './services.js';
+
+/** Writes to a pending member, later. Returns whether that is possible; too many messages are not sent. */
+export function mailInvitation(
+  services: SignInServices,
+  visitor: Visitor,
+  ctx: Context,
+  { accountId, member }: { readonly accountId: string; readonly member: MemberItem },
+): boolean {
+  const { sendMail, settings, inviteLetters } = services;
+  const { publicUrl } = settings;
+  const user = member.status === 'pending' ? findUserByEmail(ctx.store, member.email) : undefined;
+  if (!sendMail || publicUrl === undefined || !user || user.suspended === 1) return false;
+  if (!inviteLetters.count(user.email.toLowerCase(), accountId)) return false;
+  const { name } = accountItem(requireAccount(ctx, accountId));
+  const { email: inviter } = ctx.actor;
+  inviteLetters.later(accountId, async () => {
+    const link = needsLink(services, user)
+      ? userLinkAt(publicUrl, 'password', await createFirstLink(services, visitor, user))
+      : undefined;
+    await sendMail({ to: user.email, subject: 'An invitation', text: textOf({ name, inviter, publicUrl, link }) });
+  });
+  return true;
+}
+
+/**
+ * The path and fragment of a link that whoever was invited opens to choose a password; undefined where that must not be, or need not be:
+ * whoever has the link becomes the user of the address, so only an administrator of the installation may have it without a message.
+ */
+export async function firstLink(
+  services: SignInServices,
+  visitor: Visitor,
+  ctx: Context,
+  { email }: MemberItem,
+): Promise<string | undefined> {
+  const user = findUserByEmail(ctx.store, email);
+  if (!ctx.actor.superAdministrator || !user || user.suspended === 1 || !needsLink(services, user)) return undefined;
+  return userLinkAt(services.settings.publicUrl ?? '', 'password', await createFirstLink(services, visitor, user));
+}
+
+/** Whether nobody works as this user yet, nor could sign in. */
+function needsLink({ base: { store }, settings }: SignInServices, user: UserRow): boolean {
+  return (
+    settings.passwords &&
+    findPassword(store, user.seq) === undefined &&
+    passkeysOfUser(store, user.seq).length === 0 &&
+    !hasIdentity(store, user.seq) &&
+    !isSomebody({ store }, user)
+  );
+}
+
+interface Letter {
+  readonly name: string;
+  readonly inviter: string;
+  readonly publicUrl: string;
+  readonly link: string | undefined;
+}
+
+function textOf({ name, inviter, publicUrl, link }: Letter): string {
+  return [
+    `${oneLine(inviter)} invites you to the account “${oneLine(name)}” at ${publicUrl}.`,
+    ...(link === undefined
+      ? ['Sign in there within seven days to answer:', publicUrl]
+      : ['Choose a password here within seven days, then sign in to answer:', link]),
+    'If you do not know what this is about, ignore this message: nothing happens.',
+    '',
+  ].join('\n\n');
+}
+
+/** What others have chosen begins no line of its own, and is not long. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 100);
+}

@@ -1,0 +1,94 @@
+/** How people hear of invitations: by mail, or with a link that an administrator hands on. */
+import t, { type Test } from 'tap';
+import { createAccount } from '../../src/control/access/accounts.js';
+import { until } from '../support/until.js';
+import { type InstallationOptions, install } from './installation.js';
+import { browser, PASSWORD, signIn } from './people.js';
+
+const DNS = '069fe803647ed3609e93d041d5df6050';
+const PUBLIC = { signIn: { publicUrl: 'https://dns.example.org' } };
+
+/** An account with a head who manages it. */
+async function team(t: Test, options: InstallationOptions = {}, name = 'Team') {
+  const world = await install(t, options);
+  const { id } = await createAccount(world.operator, { name, members: ['head@example.org'] });
+  const head = { headers: await world.token({ email: 'head@example.org', name: 'head' }) };
+  const path = `/accounts/${id}/members`;
+  const invite = (email: string) => world.call('POST', path, { email, roles: [DNS] }, head);
+  return { ...world, path, head, invite };
+}
+
+t.test('somebody new comes in with the link of the message', async (t) => {
+  const world = await team(t, PUBLIC);
+  const { mails, invite, call, path, head, clock } = world;
+  const made = await invite('Grace@example.com');
+  t.equal(made.status, 200);
+  t.notMatch(made.text, /password=/, 'who invites learns no secret');
+  await until(() => mails.length === 1);
+  t.match(mails[0], { to: 'Grace@example.com', subject: 'An invitation' });
+  const code = /https:\/\/dns\.example\.org\/sign-in#password=([\w-]{40})\n/.exec(mails[0]!.text)?.[1];
+  t.ok(code, 'it leads to a password');
+  clock.advance(6 * 24 * 3_600_000);
+  const grace = browser(world);
+  t.equal((await grace.call('PUT', `/user/password_reset/${code}`, { new: PASSWORD })).status, 200);
+  t.equal((await signIn(grace, PASSWORD, 'grace@example.com')).status, 200);
+  t.match((await grace.call('GET', '/user/permissions')).json.result.session, { invitations: 1 });
+  t.equal((await grace.call('GET', '/accounts')).json.result.length, 0, 'an invitation gives nothing yet');
+  const [{ id }] = (await grace.call('GET', '/user/invites')).json.result;
+  t.equal((await grace.call('PATCH', `/user/invites/${id}`, { status: 'accepted' })).status, 200);
+  t.match((await grace.call('GET', '/user/permissions')).json.result.session, { invitations: 0 });
+  t.equal((await grace.call('GET', '/accounts')).json.result.length, 1);
+  t.match(
+    await call('POST', `${path}/${made.json.result.id}/invitation`, undefined, head),
+    { status: 400, json: { errors: [{ message: 'The invitation was answered already.' }] } },
+    'whoever has accepted is not asked again',
+  );
+  await invite('head@example.org').then(({ status }) => t.equal(status, 400));
+  t.equal(mails.length, 1);
+});
+
+t.test('whoever can sign in gets no link to become that user', async (t) => {
+  const { operator, mails, invite, head, call, path } = await team(t, PUBLIC);
+  await createAccount(operator, { name: 'Elsewhere', members: ['ada@example.com'] });
+  const { id } = (await invite('ada@example.com')).json.result;
+  await until(() => mails.length === 1);
+  t.notMatch(mails[0]!.text, /#/);
+  const again = await call('POST', `${path}/${id}/invitation`, undefined, head);
+  t.match(again.json.result, { mailed: true, link: null, member: { status: 'pending' } });
+});
+
+t.test('floods, and names that look like header fields', async (t) => {
+  const { mails, invite, head, call, path } = await team(t, PUBLIC, 'Team\u2028Bcc: eve@evil.example');
+  const { id } = (await invite('grace@example.com')).json.result;
+  const sent: boolean[] = [];
+  for (let n = 0; n < 6; n++) {
+    sent.push((await call('POST', `${path}/${id}/invitation`, undefined, head)).json.result.mailed);
+  }
+  t.strictSame(sent, [true, true, false, false, false, false], 'three an hour, with the first');
+  await until(() => mails.length === 3);
+  for (const { subject, text, to } of mails) {
+    t.strictSame([to, subject], ['grace@example.com', 'An invitation']);
+    t.notMatch(text, /[\n\u2028]Bcc/);
+  }
+  const statuses: number[] = [];
+  for (const email of ['a@b.example\r\nBcc: c@d.example', 'a@b.example, c@d.example', '"x" <a@b.example>']) {
+    statuses.push((await invite(email)).status);
+  }
+  t.strictSame(statuses, [400, 400, 400]);
+  t.equal(mails.length, 3);
+});
+
+t.test('without mail, an administrator of the installation hands a link on, and nobody else', async (t) => {
+  const world = await team(t);
+  const { mails, invite, head, call, path } = world;
+  const { id } = (await invite('grace@example.com')).json.result;
+  const byHead = await call('POST', `${path}/${id}/invitation`, undefined, head);
+  t.match(byHead.json.result, { mailed: false, link: null }, 'whoever has it would become that user everywhere');
+  const { json } = await call('POST', `${path}/${id}/invitation`);
+  const code = /^\/sign-in#password=([\w-]{40})$/.exec(json.result.link)?.[1];
+  const grace = browser(world);
+  t.equal((await grace.call('PUT', `/user/password_reset/${code}`, { new: PASSWORD })).status, 200);
+  t.equal((await call('POST', `${path}/${id}/invitation`)).json.result.link, null, 'now there is somebody');
+  t.equal(mails.length, 0);
+  t.equal((await call('POST', `${path}/${'0'.repeat(32)}/invitation`)).status, 404);
+});
