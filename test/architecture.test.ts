@@ -269,14 +269,17 @@ const packagesOf = (text: string): string[] =>
 
 const WEB = join(ROOT, 'web');
 
-t.test('the dashboard imports its own files, Preact, and types of the API', async (t) => {
+/** Packages of the dashboard, which are bundled into it. */
+const WEB_PACKAGES = ['preact', 'lean-qr'];
+
+t.test('the dashboard imports its own files, its packages, and types of the API', async (t) => {
   const files = readdirSync(WEB, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name));
   t.ok(files.length >= 10, 'it is found');
   const strays = files.flatMap((name) => {
     const text = readFileSync(join(WEB, name), 'utf8');
     return importsOf(text)
       .filter((target) => {
-        if (!target.startsWith('.')) return packageName(target) !== 'preact';
+        if (!target.startsWith('.')) return !WEB_PACKAGES.includes(packageName(target));
         const file = relative(ROOT, resolve(WEB, dirname(name), target));
         return !file.startsWith('web/') && !(name === 'types.ts' && /^src\/api\/(envelope|.*schema)\.js$/.test(file));
       })

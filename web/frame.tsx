@@ -72,6 +72,11 @@ export function Frame({ path }: { readonly path: string }) {
           <Link href="/profile">Look after your second factor</Link>
         </p>
       )}
+      {(permissions.session?.invitations ?? 0) > 0 && (
+        <p class="note" role="status">
+          You are invited to an account. <Link href="/profile">Answer the invitation</Link>
+        </p>
+      )}
       <main id="main" tabIndex={-1}>
         {found && isPermitted && (
           <WithCurl key={found.screen.path}>

@@ -10,7 +10,7 @@ import { go, usePlace } from './router.js';
 import { OtherPerson, SignIn, SignInAgain } from './screens/sign-in.js';
 import { FirstPassword, MustEnrol } from './screens/welcome.js';
 import { FIRST } from './screens.js';
-import { PermissionContext, tellTabs, whenTabsTell } from './session.js';
+import { PermissionContext, tellTabs, whenRightsChange, whenTabsTell } from './session.js';
 import type { Permissions } from './types.js';
 
 const PERMISSIONS = '/user/permissions';
@@ -58,6 +58,7 @@ function App() {
     // A screen with what somebody typed stays, under the form for signing in.
     whenSignedOut(() => (known.current ? setEnded(true) : leave()));
     whenTabsTell(() => void follow());
+    whenRightsChange(() => void enter().then(tellTabs));
     if (location.pathname !== '/sign-in') void enter();
   }, []);
   if (path === '/sign-in') {
@@ -97,7 +98,8 @@ interface SignedInProps {
 function SignedIn({ path, permissions: { session }, onChanged }: SignedInProps) {
   /** Whether the question for a first password was answered. */
   const [isChosen, setChosen] = useState(false);
-  if (session?.may_choose_password && !isChosen) {
+  // Whoever came by a passkey or a provider needs none.
+  if (session?.may_choose_password && session.how.includes('link') && !isChosen) {
     const goOn = (): void => {
       setChosen(true);
       onChanged();

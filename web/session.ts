@@ -32,3 +32,14 @@ export function tellTabs(): void {
 export function whenTabsTell(run: () => void): void {
   tabs.onmessage = run;
 }
+
+let onRights: () => void = () => {};
+
+/** Calls `run` when the person has joined or left an account: they may do something else now. */
+export function whenRightsChange(run: () => void): void {
+  onRights = run;
+}
+
+export function tellRights(): void {
+  onRights();
+}

@@ -12,8 +12,18 @@ export type { AccountDnsSettings, DnsSettings } from '../src/api/dns-settings/sc
 export type { Dnssec, DnssecKey, DnssecStatus } from '../src/api/dnssec/schema.js';
 export type { Message, ResultInfo } from '../src/api/envelope.js';
 export type { Explanation } from '../src/api/explain/schema.js';
+export type { GroupMemberView as GroupMember, UserGroupView as UserGroup } from '../src/api/iam/schema.js';
 export type { BalancerExplanation } from '../src/api/load-balancing/explain-schema.js';
 export type { BalancingPool, LoadBalancer } from '../src/api/load-balancing/schema.js';
+export type {
+  InvitationSent,
+  MemberPolicyView as MemberPolicy,
+  MemberView as Member,
+  PermissionGroupView as PermissionGroupOfMembers,
+  ResourceGroupView as ResourceGroup,
+  RoleView as Role,
+} from '../src/api/members/schema.js';
+export type { Invite, Membership } from '../src/api/memberships/schema.js';
 export type { Overview } from '../src/api/overview/schema.js';
 export type { BucketApplication } from '../src/api/r2-application/schema.js';
 export type { Bucket } from '../src/api/r2-buckets/schema.js';
@@ -38,6 +48,7 @@ export type {
 } from '../src/api/secondary-dns/schema.js';
 export type { Permissions, Session } from '../src/api/sessions/schema.js';
 export type { Factors, Passkey, SignedIn, Ways } from '../src/api/sign-in/schema.js';
+export type { Provider } from '../src/api/sso/schema.js';
 export type { CreatedToken, PermissionGroup, Token } from '../src/api/tokens/schema.js';
 export type { ZoneChange } from '../src/api/zone-changes/schema.js';
 export type { ZoneFileResult } from '../src/api/zone-files/schema.js';

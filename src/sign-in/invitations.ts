@@ -3,13 +3,10 @@ import { accountItem } from '../control/access/accounts.js';
 import { requireAccount } from '../control/guard/access.js';
 import type { Context } from '../control/kernel/context.js';
 import type { MemberItem } from '../control/people/item.js';
-import { isSomebody } from '../control/people/members.js';
-import { passkeysOfUser } from '../store/access/factors.js';
-import { hasIdentity } from '../store/access/oidc.js';
-import { findPassword } from '../store/access/passwords.js';
 import { findUserByEmail, type UserRow } from '../store/access/users.js';
 import { createFirstLink, userLinkAt } from './links.js';
 import type { SignInServices, Visitor } from './services.js';
+import { isUnclaimed } from './unclaimed.js';
 
 /** Writes to a pending member, later. Returns whether that is possible; too many messages are not sent. */
 export function mailInvitation(
@@ -49,15 +46,8 @@ export async function firstLink(
   return userLinkAt(services.settings.publicUrl ?? '', 'password', await createFirstLink(services, visitor, user));
 }
 
-/** Whether nobody works as this user yet, nor could sign in. */
 function needsLink({ base: { store }, settings }: SignInServices, user: UserRow): boolean {
-  return (
-    settings.passwords &&
-    findPassword(store, user.seq) === undefined &&
-    passkeysOfUser(store, user.seq).length === 0 &&
-    !hasIdentity(store, user.seq) &&
-    !isSomebody({ store }, user)
-  );
+  return settings.passwords && isUnclaimed(store, user);
 }
 
 interface Letter {

@@ -43,7 +43,8 @@ const ATTEMPTS = 3000;
 export async function startProgram(options: ProgramOptions): Promise<Program> {
   const { directory, data = 'data', key, environment = {}, detached = false, role, said = '"msg":"ready"' } = options;
   const { program = PROGRAM } = options;
-  const [dnsPort, adminPort, bucketPort] = [await freePort(), await freePort(), await freePort()];
+  const [dnsPort, bucketPort] = [await freePort(), await freePort()];
+  const adminPort = Number(environment['ZONEPLANE_ADMIN_PORT'] ?? (await freePort()));
   mkdirSync(join(directory, 'zones'), { recursive: true });
   const child = spawn(process.execPath, [program, 'serve', ...(role ? ['--role', role] : [])], {
     detached,

@@ -9,6 +9,7 @@ import type { Factors as FactorList } from '../types.js';
 import { Confirm } from './confirm.js';
 import { Copyable, Curl } from './curl.js';
 import { ErrorNote, Loading } from './notes.js';
+import { QrCode } from './qr-code.js';
 import { Time } from './time.js';
 
 const PATH = '/user/factors';
@@ -75,9 +76,10 @@ function Device({ isThere, onChanged }: PartProps & { readonly isThere: boolean 
           onCancel={() => setSecret(undefined)}
         >
           <p>
-            Add this secret to your authenticator, or <a href={secret.uri}>open it there</a>; then type the code that it
-            shows.
+            Scan this with your authenticator, or <a href={secret.uri}>open it there</a>, or type the secret; then type
+            the code that it shows.
           </p>
+          <QrCode text={secret.uri} label="QR code of the secret" />
           <Copyable text={secret.secret} label="secret" />
           <TextField
             label="Code"

@@ -43,6 +43,8 @@ export const userGroup = z
   .object({ id: z.string(), name: z.string(), created_on: time, modified_on: time, policies: z.array(memberPolicy) })
   .meta({ id: 'UserGroup' });
 
+export type UserGroupView = z.output<typeof userGroup>;
+
 export const userGroupQuery = z.object({
   id: z.string().optional(),
   name: z.string().optional(),
@@ -66,6 +68,8 @@ export const groupMembersBody = listOf(z.object({ id: z.string().max(64) }), 0, 
 const groupMember = { id: z.string(), email: z.string(), status: z.enum(['accepted', 'pending']) };
 
 export const groupMemberListed = z.object(groupMember).meta({ id: 'GroupMember' });
+export type GroupMemberView = z.output<typeof groupMemberListed>;
+
 export const groupMemberShown = z.object({ ...groupMember, created_at: time }).meta({ id: 'GroupMemberDetails' });
 
 export const groupMemberQuery = z.object({

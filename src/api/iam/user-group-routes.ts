@@ -1,6 +1,5 @@
 /** `/accounts/{account_id}/iam/user_groups`: members who share policies. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import type { z } from 'zod';
 import type { GroupMemberItem, UserGroupItem } from '../../control/people/item.js';
 import {
   createUserGroup,
@@ -22,11 +21,13 @@ import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answersList, answersOne, onlyId } from '../schema.js';
 import { printTime } from '../times.js';
 import {
+  type GroupMemberView,
   groupMemberListed,
   groupMemberParams,
   groupMemberQuery,
   groupMemberShown,
   groupMembersBody,
+  type UserGroupView,
   userGroup,
   userGroupBody,
   userGroupChange,
@@ -193,12 +194,12 @@ function addMembers(app: RouteScope, contextOf: ContextOf): void {
   );
 }
 
-function groupView({ id, name, createdAt, modifiedAt, policies }: UserGroupItem): z.output<typeof userGroup> {
+function groupView({ id, name, createdAt, modifiedAt, policies }: UserGroupItem): UserGroupView {
   const times = { created_on: printTime(createdAt), modified_on: printTime(modifiedAt) };
   return { id, name, ...times, policies: policies.map(policyView) };
 }
 
-function listedView({ id, email, status }: GroupMemberItem): z.output<typeof groupMemberListed> {
+function listedView({ id, email, status }: GroupMemberItem): GroupMemberView {
   return { id, email, status };
 }
 

@@ -49,6 +49,8 @@ export const permissionGroup = z
   })
   .meta({ id: 'MemberPermissionGroup' });
 
+export type PermissionGroupView = z.output<typeof permissionGroup>;
+
 export const resourceGroup = z
   .object({
     id: z.string(),

@@ -6,25 +6,9 @@ import type { InvitationItem } from '../../control/people/item.js';
 import { replyToInvitation } from '../../control/people/memberships.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';
-import { answersOne, time } from '../schema.js';
+import { answersOne } from '../schema.js';
 import { printTime } from '../times.js';
-import { reply } from './schema.js';
-
-const invite = z
-  .object({
-    id: z.string(),
-    invited_member_id: z.string(),
-    invited_member_email: z.string(),
-    organization_id: z.string(),
-    organization_name: z.string(),
-    organization_is_enforcing_twofactor: z.boolean(),
-    roles: z.array(z.string()).describe('Names; empty where policies count'),
-    invited_by: z.string(),
-    invited_on: time,
-    expires_on: time,
-    status: z.enum(['pending', 'accepted', 'rejected', 'expired']),
-  })
-  .meta({ id: 'Invite' });
+import { type Invite, invite, reply } from './schema.js';
 
 const inviteParams = z.object({ invite_id: z.string().max(64).describe('Identifier of the invitation') });
 
@@ -65,7 +49,7 @@ export const inviteRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   );
 };
 
-function inviteView(item: InvitationItem): z.output<typeof invite> {
+function inviteView(item: InvitationItem): Invite {
   const { account, invitedAt, expiresAt } = item;
   return {
     id: item.id,

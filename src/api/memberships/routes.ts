@@ -1,6 +1,5 @@
 /** `/memberships`: the accounts the user belongs to, and those that invite it (v4: §12). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import type { z } from 'zod';
 import { findRole } from '../../control/guard/roles.js';
 import type { MembershipItem } from '../../control/people/item.js';
 import { getMembership, leaveAccount, listMemberships, replyToMembership } from '../../control/people/memberships.js';
@@ -11,7 +10,7 @@ import { ACCOUNT_PAGES, pageOf, resultInfo, slicePage } from '../paging.js';
 import { choiceValue, choiceValues, type Query, textValue } from '../query.js';
 import { type ContextOf, callerOf, queryOf } from '../request.js';
 import { answersList, answersOne, onlyId } from '../schema.js';
-import { membership, membershipParams, membershipQuery, ORDERS, reply, STATUSES } from './schema.js';
+import { type Membership, membership, membershipParams, membershipQuery, ORDERS, reply, STATUSES } from './schema.js';
 
 const tags = ['Accounts'];
 
@@ -84,7 +83,7 @@ function select(items: readonly MembershipItem[], query: Query): MembershipItem[
     .sort((a, b) => (sortKey(a) < sortKey(b) ? -sign : sign));
 }
 
-function membershipView(item: MembershipItem, readOnly: boolean): z.output<typeof membership> {
+function membershipView(item: MembershipItem, readOnly: boolean): Membership {
   const allowed = ({ read, write }: MembershipItem['zones']) => {
     const edits = write && !readOnly;
     return { read, write: edits, edit: edits };

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { accountSettings } from '../accounts/schema.js';
 import { memberPolicy } from '../members/schema.js';
-import { direction, pageQuery } from '../schema.js';
+import { direction, pageQuery, time } from '../schema.js';
 
 export const STATUSES = ['accepted', 'pending', 'rejected'] as const;
 export const ORDERS = ['id', 'account.name', 'status'] as const;
@@ -31,6 +31,8 @@ export const membership = z
   })
   .meta({ id: 'Membership' });
 
+export type Membership = z.output<typeof membership>;
+
 export const membershipQuery = z.object({
   'account.name': z.string().optional(),
   name: z.string().optional().describe('Name of the account'),
@@ -39,6 +41,24 @@ export const membershipQuery = z.object({
   direction,
   ...pageQuery,
 });
+
+export const invite = z
+  .object({
+    id: z.string(),
+    invited_member_id: z.string(),
+    invited_member_email: z.string(),
+    organization_id: z.string(),
+    organization_name: z.string(),
+    organization_is_enforcing_twofactor: z.boolean(),
+    roles: z.array(z.string()).describe('Names; empty where policies count'),
+    invited_by: z.string(),
+    invited_on: time,
+    expires_on: time,
+    status: z.enum(['pending', 'accepted', 'rejected', 'expired']),
+  })
+  .meta({ id: 'Invite' });
+
+export type Invite = z.output<typeof invite>;
 
 export const reply = z
   .object({ status: z.enum(['accepted', 'rejected']) })

@@ -14,6 +14,7 @@ import { findMemberOf, insertMember, updateMember } from '../../store/access/mem
 import { findIdentity, linkIdentity, type ProviderRow } from '../../store/access/oidc.js';
 import { findUser, findUserByEmail, type UserRow } from '../../store/access/users.js';
 import { signInFailure } from '../failures.js';
+import { isUnclaimed } from '../unclaimed.js';
 import type { Claimed } from './claims.js';
 import type { GroupRole } from './providers.js';
 
@@ -43,8 +44,11 @@ function makeUser(ctx: Context, draft: Draft, provider: ProviderRow, claimed: Cl
   const { email } = claimed;
   if (email === undefined)
     throw signInFailure('badStatement', { reason: 'it has no proved e-mail address that may be used here' });
+  const named = findUserByEmail(ctx.store, email);
+  // Whoever was invited comes in this way, too.
+  if (named && isUnclaimed(ctx.store, named)) return named;
   // Somebody at the provider may have written this address: only its user can say that they are the same.
-  if (findUserByEmail(ctx.store, email)) throw signInFailure('needsLink');
+  if (named) throw signInFailure('needsLink');
   const isMapped = rolesByAccount(provider, claimed).size > 0;
   if (provider.creates === 'never' || (provider.creates === 'mapped' && !isMapped)) throw signInFailure('notAllowed');
   return findOrAddUser(ctx, draft, email, false);

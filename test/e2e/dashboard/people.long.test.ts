@@ -6,6 +6,7 @@ import { Secret, TOTP } from 'otpauth';
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { type Dashboard, noBrowser, startDashboard } from '../../support/browser.js';
+import { addAuthenticator } from '../../support/virtual-authenticator.js';
 
 const run = promisify(execFile);
 const PASSWORD = 'an engine that weaves';
@@ -14,21 +15,6 @@ const PASSWORD = 'an engine that weaves';
 async function zoneplane({ directory }: Dashboard, ...words: readonly string[]): Promise<string> {
   const env = { PATH: process.env['PATH'], ZONEPLANE_DATA_DIR: `${directory}/data` };
   return (await run(process.execPath, [resolve('build/src/main.js'), ...words], { env })).stdout.trim();
-}
-
-/** A device that the browser has built in, and that says yes while somebody is there. Returns what says whether somebody is. */
-async function addAuthenticator(page: Page): Promise<(isPresent: boolean) => Promise<void>> {
-  const session = await page.context().newCDPSession(page);
-  await session.send('WebAuthn.enable');
-  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true },
-      ...{ hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
-    },
-  });
-  return async (enabled) => {
-    await session.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
-  };
 }
 
 async function signOut(page: Page, email: string): Promise<void> {
@@ -79,6 +65,7 @@ t.test('people', { skip: noBrowser, timeout: 240_000 }, async (t: Test) => {
     await page.goto(`${api}/profile`);
     await page.getByRole('button', { name: 'Add a device' }).click();
     secret = (await page.locator('.copyable pre').first().textContent())!;
+    await page.getByRole('img', { name: 'QR code of the secret' }).waitFor();
     await page.getByLabel('Code').fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
     await page.getByRole('button', { name: 'Confirm the code' }).click();
     await page.getByText('A device shows codes for you.').waitFor();

@@ -1,4 +1,4 @@
-/** Who may do what: tokens, the audit log, sessions, accounts. */
+/** Who may do what: tokens, members, single sign-on, the audit log, sessions, accounts. */
 import type { ComponentType } from 'preact';
 import { Empty } from '../../parts/notes.js';
 import { Sessions } from '../../parts/sessions.js';
@@ -7,18 +7,28 @@ import type { ScreenProps } from '../../screen.js';
 import { type Area, mayRead, usePermissions } from '../../session.js';
 import { Accounts } from './accounts.js';
 import { AuditLogs } from './audit-logs.js';
+import { Groups } from './people/groups.js';
+import { Members } from './people/members.js';
+import { Roles } from './people/roles.js';
+import { Providers } from './sso/providers.js';
 import { Tokens } from './tokens.js';
 
 interface Part {
   readonly path: string;
   readonly title: string;
   readonly needs?: Area;
+  /** Whether it is only for administrators of the installation. */
+  readonly ofInstallation?: boolean;
   readonly shown: ComponentType;
 }
 
 const PARTS: readonly Part[] = [
   { path: '', title: 'Tokens', needs: 'userTokens', shown: Tokens },
-  { path: 'log', title: 'Audit log', needs: 'account', shown: AuditLogs },
+  { path: 'members', title: 'Members', needs: 'members', shown: Members },
+  { path: 'groups', title: 'Groups', needs: 'members', shown: Groups },
+  { path: 'roles', title: 'Roles', needs: 'members', shown: Roles },
+  { path: 'sso', title: 'Single sign-on', ofInstallation: true, shown: Providers },
+  { path: 'log', title: 'Audit log', needs: 'audit', shown: AuditLogs },
   { path: 'sessions', title: 'Sessions', shown: Sessions },
   { path: 'accounts', title: 'Accounts', shown: Accounts },
 ];
@@ -26,7 +36,10 @@ const PARTS: readonly Part[] = [
 export default function Access({ params }: ScreenProps) {
   const permissions = usePermissions();
   const given = params['part'];
-  const parts = PARTS.filter(({ needs }) => !needs || mayRead(permissions, needs));
+  const parts = PARTS.filter(
+    ({ needs, ofInstallation }) =>
+      (!needs || mayRead(permissions, needs)) && (!ofInstallation || permissions.administrator),
+  );
   const part = given === undefined ? parts[0] : parts.find(({ path }) => path === given);
   const Shown = part?.shown;
   return (

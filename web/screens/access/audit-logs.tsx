@@ -1,5 +1,5 @@
 /** Who did what in an account. */
-import { pathWith } from '../../api.js';
+import { BASE, pathWith } from '../../api.js';
 import { useLoad } from '../../load.js';
 import { AccountChoice, NoAccount, useAccount } from '../../parts/account.js';
 import { Curl } from '../../parts/curl.js';
@@ -13,17 +13,23 @@ import { go, usePlace, withQuery } from '../../router.js';
 import type { AuditLog } from '../../types.js';
 
 const PER_PAGE = 50;
+/** What stands in the address; what it is called by the pages, and by the export. */
 const FILTERS = [
-  ['actor', 'actor.email', 'Who', 'admin@localhost'],
-  ['action', 'action.type', 'Action', 'record.create'],
-  ['zone', 'zone.name', 'Zone', 'example.com'],
+  ['actor', 'actor.email', 'actor_email', 'Who', 'admin@localhost', 'text'],
+  ['action', 'action.type', 'action', 'Action', 'record.create', 'text'],
+  ['zone', 'zone.name', 'zone_name', 'Zone', 'example.com', 'text'],
+  ['since', 'since', 'since', 'From', '', 'date'],
+  ['before', 'before', 'before', 'Before', '', 'date'],
 ] as const;
+
+const exportPath = (account: string): string => `/accounts/${account}/logs/audit/export`;
 
 export function AuditLogs() {
   const { query } = usePlace();
   const chosen = useAccount();
   const { accounts, account } = chosen;
   const asked = Object.fromEntries(FILTERS.map(([name, member]) => [member, query.get(name) ?? undefined]));
+  const exported = Object.fromEntries(FILTERS.map(([name, , member]) => [member, query.get(name) ?? undefined]));
   const page = { ...asked, page: query.get('page') ?? undefined, per_page: PER_PAGE };
   const path = account && pathWith(`/accounts/${account.id}/audit_logs`, page);
   const { answer, error, busy, reload } = useLoad<AuditLog[]>(path);
@@ -31,10 +37,11 @@ export function AuditLogs() {
     <>
       <div class="tools">
         <AccountChoice accounts={accounts} account={account} />
-        {FILTERS.map(([name, , label, example]) => (
+        {FILTERS.map(([name, , , label, example, type]) => (
           <label key={name} class="choice">
             <span>{label}</span>
             <input
+              type={type as 'text'}
               value={query.get(name) ?? ''}
               placeholder={example}
               onChange={(event) => go(withQuery({ [name]: event.currentTarget.value.trim(), page: undefined }))}
@@ -71,7 +78,24 @@ export function AuditLogs() {
         </TableFrame>
       )}
       {answer?.info && <Paging info={answer.info} nouns={['entry', 'entries']} />}
-      {path && <Curl request={{ method: 'GET', path }} />}
+      {account && answer && (
+        <p>
+          Download all of them as{' '}
+          <a href={BASE + pathWith(exportPath(account.id), { format: 'jsonl', ...exported })} download>
+            JSON lines
+          </a>{' '}
+          or{' '}
+          <a href={BASE + pathWith(exportPath(account.id), { format: 'csv', ...exported })} download>
+            CSV
+          </a>
+        </p>
+      )}
+      {path && account && (
+        <Curl
+          request={{ method: 'GET', path }}
+          others={{ 'Download them': { method: 'GET', path: pathWith(exportPath(account.id), exported) } }}
+        />
+      )}
     </>
   );
 }

@@ -8,8 +8,9 @@ import { Factors } from '../../parts/factors.js';
 import { Empty, ErrorNote } from '../../parts/notes.js';
 import { Sessions } from '../../parts/sessions.js';
 import { Link } from '../../router.js';
-import { usePermissions } from '../../session.js';
+import { tellRights, usePermissions } from '../../session.js';
 import type { Ways } from '../../types.js';
+import { Invitations, Memberships } from './invitations.js';
 
 export default function Profile() {
   const { email, session } = usePermissions();
@@ -28,9 +29,11 @@ export default function Profile() {
         <h1>Profile</h1>
         <p class="muted">{email}</p>
       </div>
+      <Invitations onAnswered={tellRights} />
       <Password />
       <Factors />
       <Providers />
+      <Memberships onLeft={tellRights} />
       <section class="panel">
         <h2>Sessions</h2>
         <Sessions />

@@ -1,0 +1,203 @@
+/** User groups: members who share policies. */
+import { useState } from 'preact/hooks';
+import { call } from '../../../api.js';
+import { ChoiceField, Form, LineForm, TextField } from '../../../kit/form.js';
+import { ListState, ListTable } from '../../../kit/list.js';
+import { useLoad, useSending } from '../../../load.js';
+import { Confirm } from '../../../parts/confirm.js';
+import { Curl } from '../../../parts/curl.js';
+import { Dialog } from '../../../parts/dialog.js';
+import { Panel } from '../../../parts/facts.js';
+import { Empty, ErrorNote, Loading } from '../../../parts/notes.js';
+import type { GroupMember, Member, UserGroup } from '../../../types.js';
+import { InAccount, type InAccountProps } from './in-account.js';
+import { Policies } from './policies.js';
+import { draftOf, type PolicyDraft, policiesOf, policyInWords } from './policy.js';
+
+export function Groups() {
+  return <InAccount what="groups" shown={GroupsOf} />;
+}
+
+function GroupsOf({ account, writes }: InAccountProps) {
+  const path = `/accounts/${account}/iam/user_groups`;
+  const { answer, error, reload } = useLoad<UserGroup[]>(`${path}?per_page=50`);
+  /** `new`: one that is not there yet. */
+  const [edited, setEdited] = useState<UserGroup | 'new'>();
+  const [opened, setOpened] = useState<UserGroup>();
+  const sending = useSending(reload);
+  const done = (): void => {
+    setEdited(undefined);
+    reload();
+  };
+  return (
+    <>
+      {writes && edited !== 'new' && (
+        <div class="tools">
+          <button type="button" class="primary" onClick={() => setEdited('new')}>
+            New group
+          </button>
+        </div>
+      )}
+      {edited === 'new' && (
+        <Panel title="New group">
+          <GroupForm account={account} onDone={done} onCancel={() => setEdited(undefined)} />
+        </Panel>
+      )}
+      <ListState loaded={{ answer, error, reload }} what="groups" />
+      {sending.error && <ErrorNote error={sending.error} />}
+      {answer?.result.length === 0 && edited !== 'new' && (
+        <Empty title="There are no groups yet">
+          <p>Members of a group have its policies beside their own.</p>
+        </Empty>
+      )}
+      <ListTable
+        label="Groups"
+        columns={['Name', 'May']}
+        actions
+        items={answer?.result ?? []}
+        keyOf={({ id }) => id}
+        row={(group) => (
+          <tr>
+            <th scope="row">
+              <bdi>{group.name}</bdi>
+            </th>
+            <td class="long">{group.policies.map((policy) => policyInWords(draftOf(policy))).join('; ')}</td>
+            <td class="row-actions">
+              <button
+                type="button"
+                class="quiet"
+                aria-label={`Members of ${group.name}`}
+                onClick={() => setOpened(group)}
+              >
+                Members
+              </button>
+              {writes && (
+                <>
+                  <button
+                    type="button"
+                    class="quiet"
+                    aria-label={`Change ${group.name}`}
+                    onClick={() => setEdited(group)}
+                  >
+                    Change
+                  </button>
+                  <Confirm
+                    what={group.name}
+                    busy={sending.busy}
+                    quiet
+                    onConfirm={() => void sending.send('DELETE', `${path}/${group.id}`)}
+                  />
+                </>
+              )}
+            </td>
+          </tr>
+        )}
+      />
+      {edited !== undefined && edited !== 'new' && (
+        <Dialog title={`The group ${edited.name}`} onClose={() => setEdited(undefined)}>
+          <GroupForm account={account} group={edited} onDone={done} onCancel={() => setEdited(undefined)} />
+        </Dialog>
+      )}
+      {opened && (
+        <Dialog title={`Members of ${opened.name}`} onClose={() => setOpened(undefined)}>
+          <MembersOfGroup account={account} path={`${path}/${opened.id}/members`} writes={writes} />
+        </Dialog>
+      )}
+      <Curl request={{ method: 'GET', path }} />
+    </>
+  );
+}
+
+interface GroupFormProps {
+  readonly account: string;
+  readonly group?: UserGroup;
+  readonly onDone: () => void;
+  readonly onCancel: () => void;
+}
+
+function GroupForm({ account, group, onDone, onCancel }: GroupFormProps) {
+  const [name, setName] = useState(group?.name ?? '');
+  const [policies, setPolicies] = useState<readonly PolicyDraft[]>(() => group?.policies.map(draftOf) ?? []);
+  const sending = useSending();
+  const path = `/accounts/${account}/iam/user_groups`;
+  const submit = (): void =>
+    void sending.run(async () => {
+      const body = { name: name.trim(), policies: await policiesOf(account, policies) };
+      await (group ? call('PUT', `${path}/${group.id}`, { body }) : call('POST', path, { body }));
+      onDone();
+    });
+  return (
+    <Form sending={sending} verb="Save the group" doing="Saving…" onSubmit={submit} onCancel={onCancel}>
+      <TextField label="Name of the group" required maxLength={100} value={name} onChange={setName} />
+      <Policies account={account} policies={policies} onChange={setPolicies} />
+      <Curl request={{ method: 'POST', path, body: { name, policies: [] } }} />
+    </Form>
+  );
+}
+
+interface MembersOfGroupProps extends InAccountProps {
+  readonly path: string;
+}
+
+function MembersOfGroup({ account, path, writes }: MembersOfGroupProps) {
+  const { answer, error, reload } = useLoad<GroupMember[]>(`${path}?per_page=50`);
+  const members = useLoad<Member[]>(`/accounts/${account}/members?per_page=50&order=user.email`);
+  const [added, setAdded] = useState('');
+  const sending = useSending(() => {
+    setAdded('');
+    reload();
+  });
+  if (error) return <ErrorNote error={error} onRetry={reload} />;
+  if (!answer) return <Loading what="the members" />;
+  const isIn = ({ id }: Member): boolean => answer.result.some((one) => one.id === id);
+  const others = (members.answer?.result ?? []).filter((member) => !isIn(member));
+  return (
+    <>
+      {answer.result.length === 0 && <p class="muted">There are none yet.</p>}
+      <ListTable
+        label="Members of the group"
+        columns={['Who']}
+        actions={writes}
+        items={answer.result}
+        keyOf={({ id }) => id}
+        row={({ id, email }) => (
+          <tr>
+            <th scope="row">
+              <bdi>{email}</bdi>
+            </th>
+            {writes && (
+              <td class="row-actions">
+                <Confirm
+                  verb="Remove"
+                  what={email}
+                  busy={sending.busy}
+                  quiet
+                  onConfirm={() => void sending.send('DELETE', `${path}/${id}`)}
+                />
+              </td>
+            )}
+          </tr>
+        )}
+      />
+      {writes && others.length > 0 && (
+        <LineForm
+          sending={sending}
+          verb="Add to the group"
+          doing="Adding…"
+          disabled={added === ''}
+          onSubmit={() => sending.send('POST', path, { body: [{ id: added }] })}
+        >
+          <ChoiceField label="Member" value={added} onChange={setAdded}>
+            <option value="">Choose a member</option>
+            {others.map(({ id, email }) => (
+              <option key={id} value={id}>
+                {email}
+              </option>
+            ))}
+          </ChoiceField>
+        </LineForm>
+      )}
+      <Curl request={{ method: 'POST', path, body: [{ id: added || 'MEMBER' }] }} />
+    </>
+  );
+}
