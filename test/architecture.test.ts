@@ -85,6 +85,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   hostnames: ['certs', 'control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'egress', 'dns', 'base'],
   monitoring: ['control', 'resolver', 'serving', 'store', 'egress', 'balancing', 'base'],
   'sign-in': ['control', 'vault', 'store', 'egress', 'base'],
+  alerts: ['control', 'resolver', 'vault', 'store', 'egress', 'base'],
   backup: ['bucket', 'control', 'store', 'base'],
   server: ['answer', 'image', 'publish', 'dns', 'base'],
   edge: [
@@ -111,6 +112,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     'observe',
     'hostnames',
     'certs',
+    'alerts',
     'sign-in',
     'bucket',
     'monitoring',
@@ -176,15 +178,16 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     cluster: ['process'],
     services: ['cluster', 'process'],
     edge: ['services', 'supervision', 'process'],
+    alerts: ['services', 'process'],
     probing: ['services', 'supervision', 'process'],
-    '.': ['probing', 'edge', 'services', 'cluster', 'supervision', 'process'],
+    '.': ['alerts', 'probing', 'edge', 'services', 'cluster', 'supervision', 'process'],
   },
 };
 
 /** Package → files (or directories, ending in '/') that may use it. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['base/ip.ts'],
-  undici: ['certs/', 'edge/', 'hostnames/', 'sign-in/'],
+  undici: ['alerts/', 'certs/', 'edge/', 'hostnames/', 'sign-in/'],
   '@peculiar/x509': ['certs/x509.ts'],
   'reflect-metadata': ['certs/x509.ts'],
   tldts: ['control/rules/'],

@@ -1,5 +1,7 @@
 /** All routes, in the order of the documentation. A resource is a line here and a folder. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { MailServices } from '../alerts/policies.js';
+import type { TestServices } from '../alerts/send-alert.js';
 import type { LinkSigner } from '../bucket/credentials/keys.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/kernel/context.js';
@@ -10,6 +12,7 @@ import type { PoolProbing } from '../monitoring/pool-probing.js';
 import type { Activity } from '../observe/activity.js';
 import type { SignInServices } from '../sign-in/services.js';
 import { activityRoutes } from './activity/routes.js';
+import { alertingRoutes } from './alerting/routes.js';
 import { authorityRootRoutes } from './authority-root/routes.js';
 import { authorityRoutes } from './certificate-packs/authority-routes.js';
 import { packNeighbourRoutes } from './certificate-packs/neighbours.js';
@@ -90,6 +93,7 @@ export interface RouteParts {
   readonly application: ApplicationFacts | undefined;
   readonly s3Host: string;
   readonly links: LinkSigner | undefined;
+  readonly alerts: TestServices & MailServices;
 }
 
 export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
@@ -144,6 +148,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   packRoutes,
   authorityRoutes,
   packNeighbourRoutes,
+  alertingRoutes,
   neighbourRoutes,
   zoneAnswerRoutes,
   graphqlRoutes,

@@ -16,6 +16,7 @@ import fastify, {
   LogController,
 } from 'fastify';
 import type { z } from 'zod';
+import { createSender, type Sender } from '../alerts/send.js';
 import type { Clock } from '../base/clock.js';
 import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
@@ -93,6 +94,8 @@ export interface ApiOptions {
   /** Signs links to objects; undefined: nobody can ask for them. */
   readonly links?: LinkSigner | undefined;
   readonly signIn: SignInServices;
+  /** Sends tests to webhooks; absent: one that trusts what the Internet trusts. */
+  readonly sender?: Sender;
   /** What probes origins; absent: nothing does. */
   readonly probing?: PoolProbing;
   /** Where this server is, and what it knows of where others are; absent: nothing is known. */
@@ -308,12 +311,17 @@ async function registerVersion4(scope: FastifyInstance, options: ApiOptions): Pr
     contextOf: makeContextOf(base, (request) => requireStillPermitted(base, request)),
     exportApart: options.readers?.export,
     services: { vault: certificates.vault },
+    alerts: { vault: certificates.vault, sendsMail: signIn.sendMail !== undefined, sender: senderOf(options) },
     activity: options.activity ?? createActivity(base.clock, () => undefined),
     edgeAddresses: base.settings.edgeAddresses,
     warnings: createWarningSource(base, options.readers, options.processFindings ?? (async () => [])),
   };
   for (const routes of ROUTES) await scope.register(routes, parts);
   refuseOtherMethods(scope, declared);
+}
+
+function senderOf({ sender, base, hostnames: { resolver } }: ApiOptions): Sender {
+  return sender ?? createSender({ clock: base.clock, egress: base.egress, resolver });
 }
 
 /** Collects the methods of each path of a scope from now on. */

@@ -22,9 +22,9 @@ import type { OwnListeners } from './own-listeners.js';
 /**
  * What a connection is for. `origins`: the edge asks an origin. `transfers`: zones from and to other servers, with NOTIFY and
  * questions for serials. `ds-queries`: the name servers of a zone's parent. `http-checks`: tokens on web servers of customers. `sign-in`:
- * identity providers.
+ * identity providers. `webhooks`: receivers of alerts.
  */
-export const PURPOSES = ['origins', 'transfers', 'ds-queries', 'http-checks', 'sign-in'] as const;
+export const PURPOSES = ['origins', 'transfers', 'ds-queries', 'http-checks', 'sign-in', 'webhooks'] as const;
 export type Purpose = (typeof PURPOSES)[number];
 
 /** A network that may be connected to although it is not public. */

@@ -9,7 +9,7 @@ import { type ApiOptions, buildApi } from '../api/server.js';
 import { parseCidrSet } from '../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import { watchLongTurns } from '../base/long-turns.js';
-import { type MetricSample, printMetrics } from '../base/metrics.js';
+import type { MetricSample } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
 import { hearEdges } from '../certs/deployment.js';
 import type { OwnCertificate } from '../certs/own-certificate.js';
@@ -31,6 +31,7 @@ import { createUpstream } from '../resolver/upstream.js';
 import type { Store } from '../store/driver.js';
 import { servedZoneOfName } from '../store/zones/zones.js';
 import type { Vault } from '../vault/vault.js';
+import { startAlertDelivery, startSender } from './alerts/service.js';
 import type { ClusterMember } from './cluster/member.js';
 import { startPeers } from './cluster/peers.js';
 import { SERVING_REMEDY, servingDifferences, watchServing } from './cluster/serving.js';
@@ -57,10 +58,10 @@ import { createIncoming } from './services/incoming.js';
 import { startNotifications } from './services/notifications.js';
 import { startObjects } from './services/object-bodies.js';
 import { startOwnCertificate } from './services/own-certificate.js';
-import { ownSamples } from './services/own-samples.js';
+import { ownSamples, printAll } from './services/own-samples.js';
 import { type S3Parts, startS3Door } from './services/s3-door.js';
 import { startScheduledBackups } from './services/scheduled-backups.js';
-import { startSignIn } from './services/sign-in.js';
+import { startMail, startSignIn } from './services/sign-in.js';
 
 export { warmUp } from '../api/warm-up.js';
 
@@ -125,7 +126,8 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
   const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
   const edge = watchEdge(options, store, lifecycle);
   let lookAtPools = (): void => {};
-  const looks = [edge.look, doors.s3.look, lookAtServing, () => lookAtPools()];
+  let lookAtAlerts = (): void => {};
+  const looks = [edge.look, doors.s3.look, lookAtServing, () => lookAtPools(), () => lookAtAlerts()];
   const sources = { base, vault, propagation, activity, refresher, runner, looks, lifecycle, member };
   const hearing = await hearProcesses(options, sources);
   own.onCommit(hearing.afterCommit);
@@ -133,12 +135,15 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
   const probing = startProbing({ base, settings, node, living: hearing.living });
   lifecycle.own('probing', probing, (part) => part.close());
   lookAtPools = () => probing.look();
+  const sendMail = startMail(settings, lifecycle);
+  const alerts = startAlertDelivery({ ...options, base, sendMail, node: node.node, living: hearing.living }, lifecycle);
+  lookAtAlerts = alerts.look;
   const backups = await startScheduledBackups(options, store, lifecycle);
-  const measured = [runner, ...hearing.parts, lookUps, base.disk, backups, ...doors.measured, edge, probing];
+  const measured = [alerts, runner, ...hearing.parts, lookUps, base.disk, backups, ...doors.measured, edge, probing];
   return {
     ...{ base, objects, hostnames, propagation, activity, ownCertificate, doors, edge, firstSteps, differences },
     ofCluster: hearing.ofCluster,
-    probing,
+    ...{ probing, resolver, sendMail },
     measured: [...measured, resolverMetrics, refresher, incoming],
   };
 }
@@ -180,11 +185,12 @@ async function startApi(
     host: settings.adminHost,
     readiness: gate.readiness,
     ...ofCluster,
-    signIn: startSignIn(settings, { ...base, log: apiLog }, vault, lifecycle),
+    signIn: startSignIn(settings, { ...base, log: apiLog }, vault, services.sendMail),
+    sender: startSender(settings, base, services.resolver, lifecycle),
     rateLimit: settings.adminRateLimit,
     trustedProxies: parseCidrSet(settings.trustProxies),
     metricsPublic: settings.metricsPublic === 'on',
-    metrics: () => printAll(measured, gate, ownSamples(store, version, objects)),
+    metrics: () => printAll(measured, [...gate.dnsSamples(), ...ownSamples(store, version, objects)]),
   });
   const urls = await startListeners({ ...options, ownCertificate, ...doors }, api, apiLog, lifecycle);
   const { firstSteps, differences, edge } = services;
@@ -382,17 +388,4 @@ async function startRefresher(
 function drain(gate: ReadinessGate, stop: () => Promise<boolean>): Promise<boolean> {
   gate.close();
   return stop();
-}
-
-interface Measured {
-  samples(): readonly MetricSample[] | Promise<readonly MetricSample[]>;
-}
-
-async function printAll(
-  parts: readonly Measured[],
-  gate: ReadinessGate,
-  own: readonly MetricSample[],
-): Promise<string> {
-  const measured = await Promise.all(parts.map((part) => part.samples()));
-  return printMetrics([...measured.flat(), ...gate.dnsSamples(), ...own]);
 }

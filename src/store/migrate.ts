@@ -17,6 +17,7 @@ import { signIn } from './migrations/0215-sign-in.js';
 import { bucketRules } from './migrations/0216-bucket-rules.js';
 import { members } from './migrations/0217-members.js';
 import { singleSignOn } from './migrations/0218-single-sign-on.js';
+import { alerts } from './migrations/0219-alerts.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { newestSchema } from './schema/newest.js';
@@ -38,6 +39,7 @@ export const MIGRATIONS: readonly Migration[] = [
   bucketRules,
   members,
   singleSignOn,
+  alerts,
 ];
 
 /** The schema version after all migrations. */

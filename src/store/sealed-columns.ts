@@ -5,7 +5,17 @@
 import type { SqlValue, Store } from './driver.js';
 
 /** The purpose of a sealed value. Each purpose has its own keys, so that a process receives only the keys it needs. */
-export type SealPurpose = 'check' | 'authority' | 'acme' | 'tls' | 'dnssec' | 'tsig' | 'online' | 's3' | 'sign-in';
+export type SealPurpose =
+  | 'check'
+  | 'authority'
+  | 'acme'
+  | 'tls'
+  | 'dnssec'
+  | 'tsig'
+  | 'online'
+  | 's3'
+  | 'sign-in'
+  | 'alerts';
 
 /** The purposes of a process that may open everything. */
 export const ALL_PURPOSES: readonly SealPurpose[] = [
@@ -18,6 +28,7 @@ export const ALL_PURPOSES: readonly SealPurpose[] = [
   'online',
   's3',
   'sign-in',
+  'alerts',
 ];
 
 export interface SealedColumn {
@@ -105,6 +116,14 @@ export const TICKET_SECRETS: SealedColumn = {
   purpose: 'tls',
 };
 
+/** With which receivers of webhooks recognise who has sent a message. */
+export const WEBHOOK_SECRETS: SealedColumn = {
+  table: 'alert_destinations',
+  id: 'id',
+  column: 'secret',
+  purpose: 'alerts',
+};
+
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   ISSUER_KEYS,
   ORDER_KEYS,
@@ -117,6 +136,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   TOTP_SECRETS,
   OIDC_SECRETS,
   TICKET_SECRETS,
+  WEBHOOK_SECRETS,
 ];
 
 /** The first octets of every sealed value: its form (one octet) and the identifier of its key (eight). */

@@ -44,7 +44,7 @@ function timesOf(query: Query): AuditFilter {
 }
 
 /** A date means its first instant. */
-function timeValue(query: Query, name: string): number | undefined {
+export function timeValue(query: Query, name: string): number | undefined {
   const text = textValue(query, name);
   if (text === undefined) return undefined;
   const instant = parseInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);

@@ -68,7 +68,8 @@ export const EVENT_KINDS = [
   ...(['certificate_pack.create', 'certificate_pack.edit', 'certificate_pack.delete'] as const),
   ...(['certificate.issue', 'certificate.wait', 'certificate.fail', 'certificate.expire'] as const),
   ...(['certificate.recover', 'backup.overdue', 'backup.recover', 'warning.begin', 'warning.end'] as const),
-  'pool.health',
+  ...(['webhook.create', 'webhook.edit', 'webhook.delete', 'webhook.disable', 'pool.health'] as const),
+  ...(['alert_policy.create', 'alert_policy.edit', 'alert_policy.delete'] as const),
 ] as const;
 
 export type EventKind = (typeof EVENT_KINDS)[number];

@@ -1,5 +1,5 @@
 /** Metrics of the admin process itself and of its database. */
-import type { MetricSample } from '../../base/metrics.js';
+import { type MetricSample, printMetrics } from '../../base/metrics.js';
 import { countOpenFiles, openFileLimit } from '../../base/open-files.js';
 import { residentOctets } from '../../base/resident-memory.js';
 import { notedDamage } from '../../bucket/bodies/verify-round.js';
@@ -7,6 +7,16 @@ import type { ObjectStore } from '../../bucket/object-store.js';
 import { dnssecSamples } from '../../control/dnssec/samples.js';
 import { peerSamples } from '../../control/secondary/status.js';
 import { type Store, storeSize } from '../../store/driver.js';
+
+export interface Measured {
+  samples(): readonly MetricSample[] | Promise<readonly MetricSample[]>;
+}
+
+/** The text of `/metrics`. `others`: samples of no part. */
+export async function printAll(parts: readonly Measured[], others: readonly MetricSample[]): Promise<string> {
+  const measured = await Promise.all(parts.map((part) => part.samples()));
+  return printMetrics([...measured.flat(), ...others]);
+}
 
 export function ownSamples(store: Store, version: string, objects: ObjectStore): MetricSample[] {
   const gauge = (name: string, help: string, value: number, labels = {}): MetricSample => ({

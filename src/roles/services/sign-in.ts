@@ -2,13 +2,20 @@
 import type { Lifecycle } from '../../base/lifecycle.js';
 import type { Settings } from '../../config/schema.js';
 import type { ContextBase } from '../../control/kernel/context.js';
-import { createMail } from '../../mail/mail.js';
+import { createMail, type MailMessage } from '../../mail/mail.js';
 import { createSignInServices, type SignInServices } from '../../sign-in/services.js';
 import type { Vault } from '../../vault/vault.js';
 
-export function startSignIn(settings: Settings, base: ContextBase, vault: Vault, lifecycle: Lifecycle): SignInServices {
+export type SendMail = (message: MailMessage) => Promise<void>;
+
+/** `send`: absent where nobody can be written to. */
+export function startSignIn(
+  settings: Settings,
+  base: ContextBase,
+  vault: Vault,
+  send: SendMail | undefined,
+): SignInServices {
   const { publicUrl, passwordSignIn, confirmDeletions } = settings;
-  const send = startMail(settings, lifecycle);
   return createSignInServices({
     base,
     vault,
@@ -21,7 +28,8 @@ export function startSignIn(settings: Settings, base: ContextBase, vault: Vault,
   });
 }
 
-function startMail({ smtp, mailFrom, publicUrl }: Settings, lifecycle: Lifecycle): SignInServices['sendMail'] {
+/** Undefined where no mail server is set. */
+export function startMail({ smtp, mailFrom, publicUrl }: Settings, lifecycle: Lifecycle): SendMail | undefined {
   if (smtp === undefined) return undefined;
   const from = mailFrom ?? `zoneplane@${new URL(publicUrl!).hostname}`;
   const mail = lifecycle.own('mail', createMail({ url: smtp, from }), (part) => part.close());

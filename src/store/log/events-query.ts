@@ -1,6 +1,6 @@
 /** What was written to the outbox: events behind a position, by account, zone and kind, and by what people search for. */
 import { type Condition, joinConditions, matchIds } from '../condition.js';
-import type { SqlValue, Store } from '../driver.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 import type { EventRow } from './events.js';
 
 export interface EventSelection {
@@ -94,4 +94,28 @@ export function selectEvents(store: Store, selection: EventSelection): NamedEven
 export function countEvents(store: Store, conditions: readonly Condition[]): number {
   const { sql, params } = joinConditions('all', conditions);
   return store.prepareTuples<SqlValue[], [number]>(`SELECT count(*) FROM events AS e WHERE ${sql}`).get(...params)![0];
+}
+
+const positions = perStore((store) => ({
+  newest: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM events'),
+  touched: store.prepare<[after: number, upTo: number], { readonly account: number | null; readonly isAbout: number }>(
+    `SELECT account, max(kind = 'account.delete' OR kind LIKE 'webhook.%' OR kind LIKE 'alert_policy.%') AS isAbout
+     FROM events WHERE seq > ? AND seq <= ? GROUP BY account`,
+  ),
+}));
+
+/** Number of the newest event; 0 when there is none. */
+export function newestEvent(store: Store): number {
+  return positions(store).newest.get()![0] ?? 0;
+}
+
+/** Accounts (store numbers; null: the installation) with events in a range, and whether any of them is about who is told of events. */
+export function accountsWithEvents(
+  store: Store,
+  after: number,
+  upTo: number,
+): { readonly account: number | null; readonly isAboutAlerts: boolean }[] {
+  return positions(store)
+    .touched.all(after, upTo)
+    .map(({ account, isAbout }) => ({ account, isAboutAlerts: isAbout === 1 }));
 }

@@ -1,0 +1,319 @@
+/**
+ * Tells destinations of events. Each destination is told of one event after the other, in their order: until it has taken one it gets no
+ * other. It waits for nobody else, and nobody for it: accounts take turns at the connections. What was told is reported in batches, so
+ * after a crash the last events are told again, with the same identifiers.
+ */
+import { toHex } from '../base/bytes.js';
+import type { Clock } from '../base/clock.js';
+import type { Random } from '../base/random.js';
+import { createTurns, type TurnLimits, type Turns } from '../base/turns.js';
+import { findAccount } from '../store/access/accounts.js';
+import { DELIVERIES_KEPT } from '../store/alerts/deliveries.js';
+import { allDestinations, destinationsOfAccount } from '../store/alerts/destinations.js';
+import { alertPoliciesOfAccount } from '../store/alerts/policies.js';
+import type { Store } from '../store/driver.js';
+import {
+  accountsWithEvents,
+  matchAccountOf,
+  matchBehind,
+  type NamedEventRow,
+  newestEvent,
+  selectEvents,
+} from '../store/log/events-query.js';
+import { type Alert, alertOf, bodyOf, formOf } from './message.js';
+import type { Delivered, Report } from './record.js';
+import type { Attempt } from './send.js';
+import { createTarget, pauseMs, type Target, type ToldPolicy } from './target.js';
+import { findAlertType, isToldOf } from './types.js';
+
+export interface DelivererParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Sends what one message says: a webhook is told of one event, and mail of some. Never rejects. */
+  readonly send: (target: Target, alerts: readonly Alert[], signal: AbortSignal) => Promise<Attempt>;
+  /** Resolves when it is stored. Tried again when it rejects. */
+  readonly report: (reports: readonly Report[]) => Promise<void>;
+}
+
+export interface Deliverer {
+  /** Something was committed. */
+  look(): void;
+  readonly turns: Turns;
+  /** Attempts, by what became of them. */
+  readonly counts: Readonly<Record<'delivered' | 'failed' | 'switchedOff', number>>;
+  close(): void;
+}
+
+/** Each destination has one connection; whoever fails to answer holds its place for as long as an attempt may take. */
+const LIMITS: TurnLimits = {
+  all: { places: 256, waiting: 100_000 },
+  each: [
+    { places: 128, waiting: 10_000 },
+    { places: 1, waiting: 1 },
+  ],
+  waitMs: 600_000,
+  patienceMs: 300,
+};
+const READ_AT_ONCE = 100;
+const REPORT_MS = 100;
+const REPORT_RETRY_MS = 1_000;
+/** What was told and is not stored yet would be told again after a crash. */
+const MOST_UNREPORTED = 5_000;
+/** Events that are nobody's business are passed so far before that is stored. */
+const PASSED_UNSTORED = 1_000;
+/** A destination that has failed for so long is switched off. */
+export const OFF_AFTER_US = 86_400_000_000;
+const MAILED_AT_ONCE = 50;
+/** Between the first event and its mail, and between two mails. */
+const GATHER_MS = 5_000;
+const MAIL_REST_MS = 300_000;
+
+export function createDeliverer(parts: DelivererParts): Deliverer {
+  return new EventDeliverer(parts);
+}
+
+class EventDeliverer implements Deliverer {
+  private seen: number;
+  private readonly targets = new Map<number, Map<number, Target>>();
+  readonly turns: Turns;
+  readonly counts = { delivered: 0, failed: 0, switchedOff: 0 };
+  private pending = new Map<number, Report>();
+  private unreported = 0;
+  private isReporting = false;
+  private isClosed = false;
+
+  constructor(private readonly parts: DelivererParts) {
+    const { store, clock } = parts;
+    this.turns = createTurns(LIMITS, clock);
+    this.seen = newestEvent(store);
+    for (const account of new Set(allDestinations(store).map((row) => row.account))) this.reload(account);
+    for (const targets of this.targets.values()) for (const target of targets.values()) this.pump(target);
+  }
+
+  look(): void {
+    const { store } = this.parts;
+    const newest = newestEvent(store);
+    if (this.isClosed || newest <= this.seen) return;
+    const touched = accountsWithEvents(store, this.seen, newest);
+    this.seen = newest;
+    for (const { account, isAboutAlerts } of touched) if (isAboutAlerts && account !== null) this.reload(account);
+    const isOfInstallation = touched.some(({ account }) => account === null);
+    for (const [account, targets] of this.targets) {
+      const isTouched = touched.some((one) => one.account === account);
+      for (const target of targets.values()) {
+        if (isTouched || (isOfInstallation && target.seesInstallation)) this.pump(target);
+      }
+    }
+  }
+
+  close(): void {
+    this.isClosed = true;
+    for (const targets of this.targets.values()) for (const target of targets.values()) target.abort?.abort();
+  }
+
+  /** Reads again whom an account wants to be told. */
+  private reload(account: number): void {
+    const { store } = this.parts;
+    const before = this.targets.get(account) ?? new Map<number, Target>();
+    const policies: ToldPolicy[] = alertPoliciesOfAccount(store, account)
+      .filter(({ enabled }) => enabled === 1)
+      .flatMap((row) => {
+        const type = findAlertType(row.alert_type);
+        return type ? [{ row, type, filters: JSON.parse(row.filters), named: JSON.parse(row.mechanisms) }] : [];
+      });
+    const id = findAccount(store, account)?.id;
+    const now = new Map<number, Target>();
+    for (const row of id ? destinationsOfAccount(store, account) : []) {
+      const own = policies.filter(({ named }) => named.includes(toHex(row.id)));
+      if (row.disabled_at !== null || own.length === 0) continue;
+      now.set(row.seq, createTarget(row, own, toHex(id!), before.get(row.seq)));
+    }
+    for (const [seq, target] of before) {
+      if (now.get(seq) === target) continue;
+      target.isGone = true;
+      target.cancelWait?.();
+    }
+    if (now.size === 0) this.targets.delete(account);
+    else this.targets.set(account, now);
+    for (const target of now.values()) this.pump(target);
+  }
+
+  /** Begins the next attempt, unless the destination is busy, or has to wait. */
+  private pump(target: Target): void {
+    if (this.isClosed || target.isBusy || target.isGone || target.cancelWait) return;
+    if (this.unreported >= MOST_UNREPORTED) return;
+    if (target.retryAt !== undefined && target.retryAt > this.parts.clock.nowUs()) {
+      this.wait(target, (target.retryAt - this.parts.clock.nowUs()) / 1000);
+      return;
+    }
+    if (!this.fill(target)) return;
+    if (target.row.kind === 'email' && !target.isGathered) {
+      target.isGathered = true;
+      this.wait(target, GATHER_MS);
+      return;
+    }
+    target.isBusy = true;
+    const abort = new AbortController();
+    target.abort = abort;
+    const classes = [String(target.row.account), String(target.row.seq)];
+    this.turns.ask(classes, { holder: { giveBack: () => abort.abort() } }, (turn) => {
+      if (typeof turn === 'string') {
+        target.isBusy = false;
+        this.wait(target, REPORT_RETRY_MS);
+      } else void this.attempt(target, abort).finally(turn);
+    });
+  }
+
+  private wait(target: Target, ms: number): void {
+    target.cancelWait ??= this.parts.clock.after(Math.max(1, Math.ceil(ms)), () => {
+      target.cancelWait = undefined;
+      this.pump(target);
+    });
+  }
+
+  /** Reads what is next; false when there is nothing now. */
+  private fill(target: Target): boolean {
+    if (target.queue.length > 0) return true;
+    const { store } = this.parts;
+    const conditions = [
+      matchAccountOf(target.row.account, target.seesInstallation),
+      matchBehind(target.position, 'asc'),
+    ];
+    const rows = selectEvents(store, { conditions, direction: 'asc', limit: READ_AT_ONCE, offset: 0 });
+    for (const event of rows) {
+      const policy = policyFor(target, event);
+      if (policy) target.queue.push({ event, policy: policy.row });
+      else if (target.queue.length === 0) this.pass(target, event.seq);
+    }
+    if (target.queue.length > 0) return true;
+    // There may be many that are none of its business; others have their turns between.
+    if (rows.length === READ_AT_ONCE) this.wait(target, 1);
+    return false;
+  }
+
+  private pass(target: Target, seq: number): void {
+    target.position = seq;
+    if (seq - target.storedPosition < PASSED_UNSTORED) return;
+    target.storedPosition = seq;
+    this.note(target, []);
+  }
+
+  private async attempt(target: Target, abort: AbortController): Promise<void> {
+    const { clock, send } = this.parts;
+    const taken = target.row.kind === 'email' ? target.queue.slice(0, MAILED_AT_ONCE) : target.queue.slice(0, 1);
+    const alerts = taken.map(({ event, policy }) => alertOf(event, policy, target.id, target.accountId));
+    const atUs = clock.nowUs();
+    const result = await send(target, alerts, abort.signal);
+    target.isBusy = false;
+    target.abort = undefined;
+    if (this.isClosed) return;
+    // Its place was needed; that is no failure.
+    if (!result.delivered && abort.signal.aborted && !target.isGone) {
+      this.wait(target, pauseMs(0, this.parts.random));
+      return;
+    }
+    const attempt = target.failures + 1;
+    if (result.delivered) this.succeed(target, taken.length, taken.at(-1)!.event.seq);
+    else this.fail(target, result);
+    this.note(
+      target,
+      alerts.map((alert): Delivered => {
+        const body = target.row.kind === 'email' ? alert.text : bodyOf(alert, formOf(target.row.address));
+        return deliveredOf(alert, result, { atUs, attempt, body });
+      }),
+    );
+    this.pump(target);
+  }
+
+  private succeed(target: Target, count: number, seq: number): void {
+    this.counts.delivered += count;
+    target.queue.splice(0, count);
+    target.position = Math.max(target.position, seq);
+    target.storedPosition = target.position;
+    Object.assign(target, { failures: 0, failingSince: undefined, retryAt: undefined, isGathered: false });
+    target.lastSuccess = this.parts.clock.nowUs();
+    if (target.row.kind === 'email') this.wait(target, MAIL_REST_MS);
+    // Its owner has changed it meanwhile: the one that stands in its place goes on behind.
+    const current = target.isGone ? this.targets.get(target.row.account)?.get(target.row.seq) : undefined;
+    if (current && current.position < seq) {
+      current.position = seq;
+      current.queue = current.queue.filter(({ event }) => event.seq > seq);
+    }
+  }
+
+  private fail(target: Target, { isGone, reason }: Attempt): void {
+    const now = this.parts.clock.nowUs();
+    this.counts.failed++;
+    target.failures++;
+    target.failingSince ??= now;
+    target.lastFailure = now;
+    target.retryAt = now + pauseMs(target.failures, this.parts.random) * 1000;
+    if (!isGone && now - target.failingSince < OFF_AFTER_US) return;
+    this.counts.switchedOff++;
+    target.off = `${isGone ? '' : 'it failed for a day: '}${reason ?? ''}`;
+    target.isGone = true;
+    this.targets.get(target.row.account)?.delete(target.row.seq);
+  }
+
+  /** Adds to what is reported next. */
+  private note(target: Target, delivered: readonly Delivered[]): void {
+    const { row } = target;
+    const earlier = this.pending.get(row.seq)?.delivered ?? [];
+    this.unreported += delivered.length;
+    this.pending.set(row.seq, {
+      ...{ destination: row.seq, edition: row.edition, position: target.position, failures: target.failures },
+      ...{ failingSince: target.failingSince ?? null, retryAt: target.retryAt ?? null, off: target.off },
+      ...{ lastSuccess: target.lastSuccess, lastFailure: target.lastFailure },
+      delivered: [...earlier, ...delivered].slice(-DELIVERIES_KEPT),
+    });
+    if (this.isReporting) return;
+    this.isReporting = true;
+    this.parts.clock.after(REPORT_MS, () => void this.reportAll());
+  }
+
+  private async reportAll(): Promise<void> {
+    while (this.pending.size > 0 && !this.isClosed) {
+      const [reports, count] = [this.pending, this.unreported];
+      this.pending = new Map();
+      try {
+        await this.parts.report([...reports.values()]);
+        this.unreported -= count;
+        for (const targets of this.targets.values()) for (const target of targets.values()) this.pump(target);
+      } catch {
+        // Whoever stores it has said why. What came meanwhile is newer.
+        this.pending = joined(reports, this.pending);
+        await new Promise<void>((resolve) => void this.parts.clock.after(REPORT_RETRY_MS, resolve));
+      }
+      await new Promise<void>((resolve) => void this.parts.clock.after(REPORT_MS, resolve));
+    }
+    this.isReporting = false;
+  }
+}
+
+function policyFor({ policies, row }: Target, event: NamedEventRow): ToldPolicy | undefined {
+  const isOwn = event.account === row.account;
+  return policies.find((policy) => {
+    return (isOwn || policy.row.sees_installation === 1) && isToldOf(policy.type, policy.filters, event);
+  });
+}
+
+function joined(earlier: ReadonlyMap<number, Report>, later: ReadonlyMap<number, Report>): Map<number, Report> {
+  const all = new Map(earlier);
+  for (const [seq, report] of later) {
+    const before = earlier.get(seq)?.delivered ?? [];
+    all.set(seq, { ...report, delivered: [...before, ...report.delivered].slice(-DELIVERIES_KEPT) });
+  }
+  return all;
+}
+
+function deliveredOf(
+  { event, policy, alertType, message }: Alert,
+  { delivered, status, reason, answer, durationMs }: Attempt,
+  { atUs, attempt, body }: { readonly atUs: number; readonly attempt: number; readonly body: string },
+): Delivered {
+  return {
+    ...{ policy: policy ? toHex(policy.id) : null, alertType, event: event?.seq ?? null, message, atUs, attempt },
+    ...{ delivered, status: status ?? null, reason: reason ?? null, answer: answer ?? null, durationMs, body },
+  };
+}

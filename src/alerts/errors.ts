@@ -1,0 +1,22 @@
+/** Refusals of alerts: HTTP status, v4 code, text. The vendor's codes are not public; clients match the status. */
+import { defineErrors } from '../base/errors.js';
+
+export const alertFailure = defineErrors('alerts', {
+  webhookMissing: { status: 404, code: 7003, text: 'No webhook of this account has the identifier {id}.' },
+  policyMissing: { status: 404, code: 7003, text: 'No notification policy of this account has the identifier {id}.' },
+  tooMany: { status: 400, code: 1006, text: 'An account has at most {most} {things}.' },
+  inUse: { status: 400, code: 1006, text: 'The notification policy {policy} uses this webhook.' },
+  bad: { status: 400, code: 1004, text: '{reason}' },
+  noMail: {
+    status: 400,
+    code: 1006,
+    text: 'This server sends no mail. The operator can name a mail server with the setting smtp.',
+  },
+  testsWait: { status: 429, code: 971, text: 'Other tests of this account are still running. Try again.' },
+  notMember: { status: 400, code: 1006, text: 'Mail goes to members of the account; {address} is none.' },
+});
+
+/** `pointer`: JSON pointer to the member of the request. */
+export function badAlert(reason: string, pointer: string) {
+  return alertFailure('bad', { reason }, { pointer });
+}

@@ -1,0 +1,43 @@
+/** Use cases of what accounts were told (v4: alerting, history). */
+import { toHex } from '../base/bytes.js';
+import { requireAccount } from '../control/guard/access.js';
+import type { Context, Page } from '../control/kernel/context.js';
+import { countDelivered, type DeliveryRow, deliveredOfAccount } from '../store/alerts/deliveries.js';
+import { type DestinationRow, findDestination } from '../store/alerts/destinations.js';
+import { type AlertPolicyRow, findAlertPolicy } from '../store/alerts/policies.js';
+
+export interface HistoryItem {
+  readonly row: DeliveryRow;
+  readonly destination: DestinationRow;
+  /** Undefined: it was deleted since. */
+  readonly policy: AlertPolicyRow | undefined;
+}
+
+export interface HistoryQuery {
+  /** Microseconds since 1970: from `since` on, before `before`. */
+  readonly since?: number | undefined;
+  readonly before?: number | undefined;
+  readonly page: number;
+  readonly perPage: number;
+}
+
+/** The newest first. */
+export async function listHistory(ctx: Context, accountId: string, query: HistoryQuery): Promise<Page<HistoryItem>> {
+  const { store } = ctx;
+  const account = requireAccount(ctx, accountId);
+  const { since = 0, before = Number.MAX_SAFE_INTEGER, page, perPage } = query;
+  const asked = { since, before, limit: perPage, offset: (page - 1) * perPage };
+  return store.snapshot(() => ({
+    items: deliveredOfAccount(store, account.seq, asked).map((row) => ({
+      row,
+      destination: findDestination(store, row.destination)!,
+      policy: row.policy ? findAlertPolicy(store, row.policy) : undefined,
+    })),
+    ...{ page, perPage, totalCount: countDelivered(store, account.seq, asked) },
+  }));
+}
+
+/** The mechanism of a delivery as clients read it: webhooks by their identifier, since their URLs may give access. */
+export function mechanismOf({ kind, id, address }: DestinationRow): string {
+  return kind === 'email' ? address : toHex(id);
+}

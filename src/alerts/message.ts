@@ -1,0 +1,126 @@
+/** What receivers get: the body in the vendor's form, and header fields by which they know who has sent it, and repetitions. */
+import { createHmac } from 'node:crypto';
+import { toHex } from '../base/bytes.js';
+import type { AlertPolicyRow } from '../store/alerts/policies.js';
+import type { NamedEventRow } from '../store/log/events-query.js';
+import { phaseOf } from './types.js';
+
+/** A state before or after an event that is longer is left out. */
+const LONGEST_STATE = 16_384;
+
+/** Something that receivers are told of. */
+export interface Alert {
+  /** By which receivers recognise repetitions. */
+  readonly message: string;
+  readonly event: NamedEventRow | undefined;
+  readonly policy: AlertPolicyRow | undefined;
+  readonly alertType: string;
+  readonly text: string;
+  readonly name: string;
+  /** Identifier of the account. */
+  readonly account: string;
+  /** Seconds since 1970. */
+  readonly ts: number;
+}
+
+/** `destination`: its identifier. The same event has the same message identifier for a destination, however often it is sent. */
+export function alertOf(event: NamedEventRow, policy: AlertPolicyRow, destination: string, account: string): Alert {
+  return {
+    ...{ message: `msg_${destination}_${event.seq}`, event, policy, account },
+    ...{ alertType: policy.alert_type, name: policy.name, text: textOf(event), ts: secondsOf(event.at_us) },
+  };
+}
+
+export function testAlert(id: string, name: string, account: string, nowUs: number): Alert {
+  return {
+    ...{ message: `msg_test_${id}`, event: undefined, policy: undefined, alertType: 'zoneplane_test', account, name },
+    text: 'This is a test of Zoneplane. If you can read it, the destination works.',
+    ts: secondsOf(nowUs),
+  };
+}
+
+function secondsOf(us: number): number {
+  return Math.floor(us / 1_000_000);
+}
+
+/** One sentence for people. */
+export function textOf({ kind, name, zone_name: zone, actor, actor_kind: by, after }: NamedEventRow): string {
+  const state: unknown = after === null ? undefined : JSON.parse(after);
+  const said = typeof state === 'object' && state !== null && 'text' in state ? String(state.text) : undefined;
+  const inZone = zone !== null && zone !== name ? ` in ${zone}` : '';
+  const who = by === 'operator' && said !== undefined ? '' : ` by ${actor}`;
+  return `${kind}: ${name ?? ''}${inZone}${said === undefined ? who : `: ${said}`}`;
+}
+
+/** The body as JSON in the form of the destination's kind. */
+export function bodyOf(alert: Alert, form: WebhookForm): string {
+  if (form === 'discord') return JSON.stringify({ content: alert.text.slice(0, 2000) });
+  if (form === 'slack' || form === 'gchat') return JSON.stringify({ text: alert.text });
+  const { event, policy, alertType, text, name, account, ts } = alert;
+  const phase = event && phaseOf(event.kind);
+  return JSON.stringify({
+    name,
+    text,
+    data: event ? dataOf(event) : {},
+    ts,
+    account_id: account,
+    ...(policy && { policy_id: toHex(policy.id), policy_name: policy.name }),
+    alert_type: alertType,
+    ...(event && { alert_correlation_id: event.request_id }),
+    ...(phase && { alert_event: `ALERT_STATE_EVENT_${phase}` }),
+  });
+}
+
+function dataOf(event: NamedEventRow): object {
+  const { seq, at_us: at, kind, subject, name, zone, zone_name: zoneName, actor, actor_kind: by } = event;
+  return {
+    id: String(seq),
+    kind,
+    at: new Date(at / 1000).toISOString(),
+    subject: { id: subject && toHex(subject), name },
+    zone: zone && { id: toHex(zone), name: zoneName },
+    actor: { email: actor, kind: by },
+    source: event.source,
+    before: stateOf(event.before),
+    after: stateOf(event.after),
+  };
+}
+
+function stateOf(text: string | null): unknown {
+  if (text === null) return null;
+  return text.length > LONGEST_STATE ? { omitted: 'too long; the audit log has it' } : JSON.parse(text);
+}
+
+/** What a receiver understands, by its host, as the vendor decides it. */
+export type WebhookForm = 'generic' | 'slack' | 'discord' | 'gchat';
+
+export function formOf(url: string): WebhookForm {
+  const host = URL.canParse(url) ? new URL(url).hostname : '';
+  if (host === 'hooks.slack.com') return 'slack';
+  if (host === 'discord.com' || host === 'discordapp.com') return 'discord';
+  return host === 'chat.googleapis.com' ? 'gchat' : 'generic';
+}
+
+export interface Signed {
+  readonly message: string;
+  /** Seconds since 1970. */
+  readonly atS: number;
+  readonly body: string;
+  /** As the owner of the webhook wrote it. */
+  readonly secret: string | undefined;
+}
+
+/** The vendor's field, and those of Standard Webhooks (https://www.standardwebhooks.com). */
+export function fieldsOf({ message, atS, body, secret }: Signed): Record<string, string> {
+  const fields = { 'webhook-id': message, 'webhook-timestamp': String(atS) };
+  if (secret === undefined) return fields;
+  const signature = createHmac('sha256', signingKey(secret)).update(`${message}.${atS}.${body}`).digest('base64');
+  return { ...fields, 'cf-webhook-auth': secret, 'webhook-signature': `v1,${signature}` };
+}
+
+const PREFIX = 'whsec_';
+
+/** `whsec_` and base 64 name the octets of a key; any other secret is its own octets. */
+function signingKey(secret: string): Buffer {
+  return secret.startsWith(PREFIX) ? Buffer.from(secret.slice(PREFIX.length), 'base64') : Buffer.from(secret);
+}

@@ -1,0 +1,67 @@
+/** The test button: one message to a webhook, and what came of it. */
+import { toHex } from '../base/bytes.js';
+import { createTurns } from '../base/turns.js';
+import { requireAccount } from '../control/guard/access.js';
+import type { Context } from '../control/kernel/context.js';
+import type { DestinationRow } from '../store/alerts/destinations.js';
+import { perStore } from '../store/driver.js';
+import { WEBHOOK_SECRETS } from '../store/sealed-columns.js';
+import type { Vault } from '../vault/vault.js';
+import { alertFailure } from './errors.js';
+import { type Alert, bodyOf, fieldsOf, formOf, testAlert } from './message.js';
+import { type Delivered, recordTest } from './record.js';
+import type { Attempt, Sender } from './send.js';
+import { type AlertServices, requireWebhook } from './webhooks.js';
+
+export interface TestServices extends AlertServices {
+  readonly sender: Sender;
+}
+
+const LIMITS = { all: { places: 16, waiting: 100 }, each: [{ places: 2, waiting: 10 }], waitMs: 15_000 };
+const turnsOf = perStore(() => ({ turns: undefined as ReturnType<typeof createTurns> | undefined }));
+
+export async function testWebhook(
+  ctx: Context,
+  { vault, sender }: TestServices,
+  accountId: string,
+  webhookId: string,
+): Promise<Delivered> {
+  const row = requireWebhook(ctx, accountId, webhookId);
+  const account = requireAccount(ctx, accountId);
+  const kept = turnsOf(ctx.store);
+  kept.turns ??= createTurns(LIMITS, ctx.clock);
+  const leave = await kept.turns.enter([toHex(account.id)]);
+  if (typeof leave === 'string') throw alertFailure('testsWait', {}, { retryAfterSeconds: 15 });
+  try {
+    const atUs = ctx.clock.nowUs();
+    const alert = testAlert(ctx.random.uuid(), row.name, toHex(account.id), atUs);
+    const attempt = await sendAlert(sender, vault, row, alert, atUs);
+    const one: Delivered = {
+      ...{ policy: null, alertType: alert.alertType, event: null, message: alert.message, atUs, attempt: 1 },
+      ...{ delivered: attempt.delivered, status: attempt.status ?? null, reason: attempt.reason ?? null },
+      ...{ answer: attempt.answer ?? null, durationMs: attempt.durationMs, body: bodyOf(alert, formOf(row.address)) },
+    };
+    await recordTest(ctx, row.seq, one);
+    return one;
+  } finally {
+    leave();
+  }
+}
+
+/** Sends one alert to a webhook, signed with its secret. */
+export function sendAlert(
+  sender: Sender,
+  vault: Pick<Vault, 'open'>,
+  { id, account, address: url, secret }: DestinationRow,
+  alert: Alert,
+  nowUs: number,
+  signal?: AbortSignal,
+): Promise<Attempt> {
+  const body = bodyOf(alert, formOf(url));
+  const opened = secret === null ? undefined : Buffer.from(vault.open(WEBHOOK_SECRETS, id, secret)).toString();
+  const fields = fieldsOf({
+    ...{ message: alert.message, body, secret: opened },
+    atS: Math.floor(nowUs / 1_000_000),
+  });
+  return sender.send({ url, fields, body, account }, signal);
+}

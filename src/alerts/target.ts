@@ -1,0 +1,78 @@
+/** A destination while the program runs: what it is to be told of next, and when. */
+import { toHex } from '../base/bytes.js';
+import type { Random } from '../base/random.js';
+import type { DestinationRow } from '../store/alerts/destinations.js';
+import type { AlertPolicyRow } from '../store/alerts/policies.js';
+import type { NamedEventRow } from '../store/log/events-query.js';
+import type { AlertType, Filters } from './types.js';
+
+/** A policy that names the destination. */
+export interface ToldPolicy {
+  readonly row: AlertPolicyRow;
+  readonly type: AlertType;
+  readonly filters: Filters;
+  /** Identifiers of destinations. */
+  readonly named: readonly string[];
+}
+
+export interface Target {
+  row: DestinationRow;
+  readonly id: string;
+  readonly accountId: string;
+  policies: readonly ToldPolicy[];
+  seesInstallation: boolean;
+  /** Number of the last event that it was told of, or that is none of its business. */
+  position: number;
+  storedPosition: number;
+  queue: { readonly event: NamedEventRow; readonly policy: AlertPolicyRow }[];
+  isBusy: boolean;
+  abort: AbortController | undefined;
+  cancelWait: (() => void) | undefined;
+  /** Mail: events have been gathered for a moment. */
+  isGathered: boolean;
+  failures: number;
+  /** Microseconds since 1970, as all times here. */
+  failingSince: number | undefined;
+  retryAt: number | undefined;
+  lastSuccess: number | null;
+  lastFailure: number | null;
+  /** Why it was switched off. */
+  off: string | undefined;
+  /** Another one stands in its place, or none. */
+  isGone: boolean;
+}
+
+/** `before`: the same destination until now; it goes on as it is unless its owner has changed it. */
+export function createTarget(
+  row: DestinationRow,
+  policies: readonly ToldPolicy[],
+  accountId: string,
+  before: Target | undefined,
+): Target {
+  const seesInstallation = policies.some((policy) => policy.row.sees_installation === 1);
+  if (before && before.row.edition === row.edition && !before.isGone) {
+    // Other policies may choose other events; the one that is being told of stays the first.
+    if (!before.isBusy) before.queue = [];
+    else before.queue = before.queue.slice(0, 1);
+    return Object.assign(before, { policies, seesInstallation });
+  }
+  return {
+    ...{ row, id: toHex(row.id), accountId, policies, seesInstallation },
+    position: Math.max(row.position, before?.position ?? 0),
+    storedPosition: row.position,
+    ...{ queue: [], isBusy: false, abort: undefined, cancelWait: undefined, isGathered: false },
+    failures: row.failures,
+    failingSince: row.failing_since ?? undefined,
+    retryAt: row.retry_at ?? undefined,
+    ...{ lastSuccess: row.last_success, lastFailure: row.last_failure, off: undefined, isGone: false },
+  };
+}
+
+const FIRST_MS = 1_000;
+const LONGEST_MS = 3_600_000;
+
+/** Milliseconds until the next attempt: three times as long after each, to an hour, and not in step with others that failed together. */
+export function pauseMs(failures: number, random: Random): number {
+  const full = Math.min(LONGEST_MS, FIRST_MS * 3 ** Math.min(Math.max(0, failures - 1), 20));
+  return Math.round(full * (1 - random.bytes(1)[0]! / 2560));
+}

@@ -1,0 +1,193 @@
+/**
+ * What there is to be told of: types of alerts, the kinds of events that each is about, and by what its events are chosen. The vendor's
+ * types where it has them, and ours beside. Pure.
+ */
+import { EVENT_KINDS } from '../control/kernel/event.js';
+
+/** By what a policy chooses among the events of a type. */
+export const FILTERS = {
+  zones: 'Identifiers of zones',
+  event_type: 'Kinds of events, such as `record.edit`; `record.*` stands for all of a thing',
+  pool_id: 'Identifiers of pools',
+  new_health: '`Healthy` or `Unhealthy`',
+  enabled: '`true` or `false`: what the pool is from now on',
+} as const;
+
+export type FilterName = keyof typeof FILTERS;
+
+/** What of an event decides. */
+export interface JudgedEvent {
+  readonly kind: string;
+  readonly zone: Uint8Array | null;
+  readonly subject: Uint8Array | null;
+  /** JSON, or null. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export interface AlertType {
+  readonly type: string;
+  /** Under which it is listed. */
+  readonly group: string;
+  readonly name: string;
+  readonly description: string;
+  /** Kinds of events; `thing.*`: all kinds of the thing. */
+  readonly kinds: readonly string[];
+  readonly filters: readonly FilterName[];
+  /** What else an event must be. */
+  readonly test?: (event: JudgedEvent) => boolean;
+}
+
+const [DNS, TLS, BALANCING, SECONDARY, SERVICE] = [
+  'DNS',
+  'SSL/TLS',
+  'Origin Monitoring',
+  'Secondary DNS',
+  'Installation',
+];
+
+export const ALERT_TYPES: readonly AlertType[] = [
+  {
+    type: 'universal_ssl_event_type',
+    ...{ group: TLS, name: 'Certificate Events', filters: ['zones'] },
+    description: 'A certificate was issued, waits, fails, is about to end, or is well again.',
+    kinds: ['certificate.*'],
+  },
+  {
+    type: 'load_balancing_health_alert',
+    ...{ group: BALANCING, name: 'Load Balancing Health', filters: ['pool_id', 'new_health'] },
+    description: 'The health of a pool or of its origins has changed.',
+    kinds: ['pool.health'],
+  },
+  {
+    type: 'load_balancing_pool_enablement_alert',
+    ...{ group: BALANCING, name: 'Pool Enablement', filters: ['pool_id', 'enabled'] },
+    description: 'A pool was enabled or disabled.',
+    kinds: ['pool.edit'],
+    test: ({ before, after }) => isEnabled(before) !== isEnabled(after),
+  },
+  {
+    type: 'secondary_dns_all_primaries_failing',
+    ...{ group: SECONDARY, name: 'All Primaries Failing', filters: ['zones'] },
+    description: 'A zone cannot be transferred from its primaries, or can be again.',
+    kinds: ['zone.transfer_fail', 'zone.transfer_recover', 'zone.expire', 'zone.revive'],
+  },
+  {
+    type: 'secondary_dns_zone_successfully_updated',
+    ...{ group: SECONDARY, name: 'Secondary Zone Updated', filters: ['zones'] },
+    description: 'A zone was transferred from a primary and has changed.',
+    kinds: ['zone.transfer'],
+  },
+  {
+    type: 'zoneplane_secondaries',
+    ...{ group: SECONDARY, name: 'Secondaries Behind', filters: ['zones'] },
+    description: 'A secondary of a zone is behind, or has caught up.',
+    kinds: ['secondary.*'],
+  },
+  {
+    type: 'zoneplane_record',
+    ...{ group: DNS, name: 'Records Changed', filters: ['zones', 'event_type'] },
+    description: 'Records were created, edited, replaced, deleted or imported.',
+    kinds: ['record.*'],
+  },
+  {
+    type: 'zoneplane_zone',
+    ...{ group: DNS, name: 'Zones Changed', filters: ['zones', 'event_type'] },
+    description: 'A zone, its settings or its standing has changed.',
+    kinds: ['zone.*', 'zone_settings.*', 'zone_hold.*', 'dns_settings.*'],
+  },
+  {
+    type: 'zoneplane_dnssec',
+    ...{ group: DNS, name: 'DNSSEC', filters: ['zones', 'event_type'] },
+    description: 'A DS record or a rollover waits for somebody, or the signing of a zone has changed.',
+    kinds: ['dnssec.*'],
+  },
+  {
+    type: 'zoneplane_custom_hostname',
+    ...{ group: TLS, name: 'Custom Hostnames', filters: ['zones', 'event_type'] },
+    description: 'A custom hostname was created, edited, activated, moved or deleted.',
+    kinds: ['custom_hostname.*'],
+  },
+  {
+    type: 'zoneplane_sign_in',
+    ...{ group: SERVICE, name: 'Credentials Refused', filters: [] },
+    description: 'Somebody used a credential that was refused.',
+    kinds: ['sign_in.refuse'],
+  },
+  {
+    type: 'zoneplane_backup',
+    ...{ group: SERVICE, name: 'Backups', filters: [] },
+    description: 'The newest backup is too old, or there is a new one again.',
+    kinds: ['backup.*'],
+  },
+  {
+    type: 'zoneplane_webhook',
+    ...{ group: SERVICE, name: 'Destinations', filters: [] },
+    description: 'A destination of alerts was switched off because it had failed for a day.',
+    kinds: ['webhook.disable'],
+  },
+  {
+    type: 'zoneplane_event',
+    ...{ group: SERVICE, name: 'All Events', filters: ['zones', 'event_type'] },
+    description: 'Everything that happens in the account.',
+    kinds: ['*'],
+  },
+];
+
+export function findAlertType(type: string): AlertType | undefined {
+  return ALERT_TYPES.find((known) => known.type === type);
+}
+
+/** Whether a text is a kind of events, or stands for all kinds of a thing. */
+export function isKindPattern(text: string): boolean {
+  return text === '*' || EVENT_KINDS.some((kind) => covers(text, kind));
+}
+
+function covers(pattern: string, kind: string): boolean {
+  return pattern === '*' || pattern === kind || (pattern.endsWith('.*') && kind.startsWith(pattern.slice(0, -1)));
+}
+
+export type Filters = Readonly<Partial<Record<FilterName, readonly string[]>>>;
+
+/** Whether an event is one of the type that the filters let through. */
+export function isToldOf({ kinds, test }: AlertType, filters: Filters, event: JudgedEvent): boolean {
+  if (!kinds.some((pattern) => covers(pattern, event.kind)) || test?.(event) === false) return false;
+  return Object.entries(filters).every(
+    ([name, values]) => values.length === 0 || passes(name as FilterName, values, event),
+  );
+}
+
+function passes(name: FilterName, values: readonly string[], event: JudgedEvent): boolean {
+  switch (name) {
+    case 'zones':
+      return event.zone !== null && values.includes(hex(event.zone));
+    case 'event_type':
+      return values.some((pattern) => covers(pattern, event.kind));
+    case 'pool_id':
+      return event.subject !== null && values.includes(hex(event.subject));
+    case 'new_health':
+      return values.includes(memberOf(event.after, 'state') === 'healthy' ? 'Healthy' : 'Unhealthy');
+    case 'enabled':
+      return values.includes(String(isEnabled(event.after)));
+  }
+}
+
+function memberOf(text: string | null, name: string): unknown {
+  const value: unknown = text === null ? undefined : JSON.parse(text);
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+/** Pools are unless they say otherwise. */
+function isEnabled(pool: string | null): boolean {
+  return memberOf(pool, 'enabled') !== false;
+}
+
+function hex(octets: Uint8Array): string {
+  return Buffer.from(octets).toString('hex');
+}
+
+/** Whether something begins with an event, or ends. */
+export function phaseOf(kind: string): 'START' | 'END' | undefined {
+  if (/\.(transfer_fail|expire|behind|wait|fail|overdue|ds_wait|rollover_wait|begin)$/.test(kind)) return 'START';
+  return /\.(transfer_recover|revive|recover|wait_end|end)$/.test(kind) ? 'END' : undefined;
+}

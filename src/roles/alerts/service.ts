@@ -1,0 +1,191 @@
+/**
+ * Alerts as the admin process sees them: a thread that delivers while anybody is to be told of anything; what it tells is stored, and mail
+ * is sent for it. In a cluster, one node delivers: that whose name is the first of those that live. When it ends, the next one goes on.
+ */
+import { Worker } from 'node:worker_threads';
+import { recordReports } from '../../alerts/record.js';
+import { createSender, type Sender } from '../../alerts/send.js';
+import { steadyMs } from '../../base/clock.js';
+import { messageOf } from '../../base/errors.js';
+import type { Lifecycle } from '../../base/lifecycle.js';
+import { nameTurns } from '../../base/long-turns.js';
+import type { MetricSample } from '../../base/metrics.js';
+import type { LoadedSettings } from '../../config/load.js';
+import type { Settings } from '../../config/schema.js';
+import type { ContextBase } from '../../control/kernel/context.js';
+import type { MailMessage } from '../../mail/mail.js';
+import type { Resolver } from '../../resolver/resolve.js';
+import { findMemberOf } from '../../store/access/members.js';
+import { findUserByEmail } from '../../store/access/users.js';
+import { hasAlertPolicies } from '../../store/alerts/policies.js';
+import { printKeys } from '../../vault/delegate.js';
+import { masterKeysOf } from '../process/control-base.js';
+import { withoutSecretSettings } from '../process/secrets.js';
+import { readBundle } from '../services/certificates.js';
+import type { FromThread, MailOrder, ThreadData, ToThread } from './messages.js';
+
+export interface AlertDelivery {
+  /** Something was committed. */
+  look(): void;
+  samples(): readonly MetricSample[];
+}
+
+export interface AlertDeliveryOptions {
+  readonly base: ContextBase;
+  readonly settings: Settings;
+  readonly origins: LoadedSettings['origins'];
+  /** Absent: nobody can be written to. */
+  readonly sendMail?: ((message: MailMessage) => Promise<void>) | undefined;
+  /** This node, and the names of those that live; undefined where there is only this one. */
+  readonly node: string;
+  readonly living?: (() => ReadonlySet<string>) | undefined;
+}
+
+const FIRST_DELAY_MS = 1_000;
+const LONGEST_DELAY_MS = 30_000;
+/** Between two looks whether this node is the one that delivers. */
+const AGREE_MS = 2_500;
+/** One that needs more ends, and nothing else; MiB. */
+const MOST_MEMORY_MB = 512;
+
+export function startAlertDelivery(options: AlertDeliveryOptions, lifecycle: Lifecycle): AlertDelivery {
+  const service = lifecycle.own('alerts', new AlertService(options), (part) => part.close());
+  return { look: () => service.look(), samples: () => service.samples() };
+}
+
+class AlertService {
+  private thread: Worker | undefined;
+  private startedMs = 0;
+  private crashes = 0;
+  private isTelling = false;
+  private isClosed = false;
+  private cancelStart: (() => void) | undefined;
+  private readonly cancelAgree: () => void;
+  private samplesOfThread: readonly MetricSample[] = [];
+
+  constructor(private readonly options: AlertDeliveryOptions) {
+    this.cancelAgree = options.living ? options.base.clock.every(AGREE_MS, () => this.look()) : () => {};
+    this.look();
+  }
+
+  look(): void {
+    const { base } = this.options;
+    if (this.isClosed || this.isTelling) return;
+    this.isTelling = true;
+    // Commits of one turn are told together.
+    setImmediate(() => {
+      this.isTelling = false;
+      if (this.isClosed) return;
+      const isNeeded = this.isOurs() && hasAlertPolicies(base.store);
+      if (this.thread && isNeeded) this.send('look');
+      else if (this.thread) void this.end();
+      else if (isNeeded && !this.cancelStart) this.start();
+    });
+  }
+
+  private isOurs(): boolean {
+    const { node, living } = this.options;
+    const names = living?.();
+    return names === undefined || [...names].sort()[0] === node;
+  }
+
+  private start(): void {
+    const { settings, base } = this.options;
+    this.cancelStart = undefined;
+    if (this.isClosed) return;
+    const workerData: ThreadData = {
+      settings: withoutSecretSettings(settings),
+      keys: printKeys(masterKeysOf(this.options), ['alerts']),
+    };
+    const limits = { maxOldGenerationSizeMb: MOST_MEMORY_MB };
+    const thread = nameTurns(
+      'alerts',
+      () => new Worker(new URL('./thread.js', import.meta.url), { workerData, resourceLimits: limits }),
+    );
+    this.thread = thread;
+    this.startedMs = steadyMs(base.clock);
+    thread.on('message', (message: FromThread) => this.hear(message));
+    thread.on('error', (err) => base.log.error({ err }, 'the thread that delivers alerts has failed'));
+    thread.once('exit', () => this.onEnd(thread));
+    thread.unref();
+  }
+
+  private onEnd(thread: Worker): void {
+    const { clock } = this.options.base;
+    if (this.thread !== thread) return;
+    this.thread = undefined;
+    if (this.isClosed) return;
+    if (steadyMs(clock) - this.startedMs > LONGEST_DELAY_MS) this.crashes = 0;
+    const delayMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(this.crashes, 20));
+    this.crashes++;
+    this.cancelStart = clock.after(delayMs, () => {
+      this.cancelStart = undefined;
+      this.look();
+    });
+  }
+
+  private async end(): Promise<void> {
+    const { thread } = this;
+    this.thread = undefined;
+    this.samplesOfThread = [];
+    await thread?.terminate();
+  }
+
+  private hear(message: FromThread): void {
+    const { base } = this.options;
+    if ('samples' in message) {
+      this.samplesOfThread = message.samples;
+      return;
+    }
+    const { thread } = this;
+    const answer = (ok: boolean): void => {
+      if (this.thread === thread) {
+        this.send('mail' in message ? { mailed: message.id, ok } : { stored: message.id, ok });
+      }
+    };
+    const work = 'mail' in message ? this.mail(message.mail) : recordReports(base, message.reports);
+    const text = 'mail' in message ? 'an alert was not mailed' : 'what was delivered was not stored; trying again';
+    work.then(
+      () => answer(true),
+      (error: unknown) => {
+        base.log.warn({ reason: messageOf(error) }, text);
+        answer(false);
+      },
+    );
+  }
+
+  /** Whoever is no member any more is not written to. */
+  private async mail({ to, subject, text, account }: MailOrder): Promise<void> {
+    const { base, sendMail } = this.options;
+    const user = findUserByEmail(base.store, to);
+    const member = user && findMemberOf(base.store, user.seq, account);
+    if (!sendMail || member?.status !== 'accepted') throw new Error('there is no member with that address');
+    await sendMail({ to, subject, text });
+  }
+
+  private send(message: ToThread): void {
+    this.thread?.postMessage(message);
+  }
+
+  samples(): readonly MetricSample[] {
+    return this.samplesOfThread;
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.cancelAgree();
+    this.cancelStart?.();
+    await this.end();
+  }
+}
+
+/** What sends tests to webhooks. */
+export function startSender(
+  { caBundle }: Settings,
+  { clock, egress }: ContextBase,
+  resolver: Resolver,
+  lifecycle: Lifecycle,
+): Sender {
+  const sender = createSender({ clock, egress, resolver, trusted: readBundle(caBundle) });
+  return lifecycle.own('sender of tests', sender, (part) => part.close());
+}

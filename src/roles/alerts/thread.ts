@@ -1,0 +1,113 @@
+/** The thread that delivers alerts. It reads the store, writes nothing, and tells the admin process what was delivered. */
+import { setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import { createDeliverer, type DelivererParts } from '../../alerts/deliverer.js';
+import type { Alert } from '../../alerts/message.js';
+import { type Attempt, createSender } from '../../alerts/send.js';
+import { sendAlert } from '../../alerts/send-alert.js';
+import type { Target } from '../../alerts/target.js';
+import { SystemClock, steadyMs } from '../../base/clock.js';
+import type { MetricSample } from '../../base/metrics.js';
+import { systemRandom } from '../../base/random.js';
+import { createResolver } from '../../resolver/resolve.js';
+import { createUpstream } from '../../resolver/upstream.js';
+import { openStore } from '../../store/driver.js';
+import { WEBHOOK_SECRETS } from '../../store/sealed-columns.js';
+import { readKeys } from '../../vault/delegate.js';
+import { createVault } from '../../vault/vault.js';
+import { servingSettings, upstreamServers } from '../process/control-base.js';
+import { createInstallationEgress } from '../process/listening.js';
+import { readBundle } from '../services/certificates.js';
+import type { FromThread, MailOrder, ThreadData, ToThread } from './messages.js';
+
+/** Behind what answers, when there is not enough of the processor for all (on Linux, of this thread). */
+const PRIORITY = 10;
+/** A commit that nobody has told of is seen after so long. */
+const LOOK_MS = 500;
+const SAMPLES_MS = 5000;
+
+if (process.platform === 'linux') setPriority(PRIORITY);
+const { settings, keys } = workerData as ThreadData;
+const port = parentPort!;
+const clock = new SystemClock();
+const store = openStore(settings.dataDir, { readonly: true });
+const serving = servingSettings(settings, store);
+const columns = [WEBHOOK_SECRETS];
+const purposes = [WEBHOOK_SECRETS.purpose];
+const vault = createVault({ store, random: systemRandom, keys: () => readKeys(keys, purposes), columns });
+const sender = createSender({
+  ...{ clock, egress: createInstallationEgress(settings, serving, clock), trusted: readBundle(settings.caBundle) },
+  resolver: createResolver({
+    ...{ store, clock, random: systemRandom, serving },
+    upstream: createUpstream({ servers: upstreamServers(settings), clock }),
+  }),
+});
+
+const waiting = new Map<number, (ok: boolean) => void>();
+let asked = 0;
+
+function ask(message: (id: number) => FromThread): Promise<boolean> {
+  const id = ++asked;
+  return new Promise((resolve) => {
+    waiting.set(id, resolve);
+    post(message(id));
+  });
+}
+
+function post(message: FromThread): void {
+  port.postMessage(message);
+}
+
+async function sendMail(order: MailOrder): Promise<Attempt> {
+  const startedMs = steadyMs(clock);
+  const delivered = await ask((id) => ({ id, mail: order }));
+  const reason = delivered ? undefined : 'the mail server did not take it, or the address is no member’s any more';
+  const durationMs = Math.round(steadyMs(clock) - startedMs);
+  return { delivered, reason, durationMs, status: undefined, answer: undefined, isGone: false };
+}
+
+function mailOf({ row }: Target, alerts: readonly Alert[]): MailOrder {
+  const [first] = alerts;
+  const subject = alerts.length === 1 ? first!.text : `${alerts.length} events, the first: ${first!.text}`;
+  const lines = alerts.map(({ ts, text }) => `${new Date(ts * 1000).toISOString()} ${text}`);
+  const text = [...lines, '', `Told by the notification policy "${first!.name}".`].join('\n');
+  return { to: row.address, subject: `[Zoneplane] ${subject}`.slice(0, 200), text, account: row.account };
+}
+
+const send: DelivererParts['send'] = (target, alerts, signal) =>
+  target.row.kind === 'email'
+    ? sendMail(mailOf(target, alerts))
+    : sendAlert(sender, vault, target.row, alerts[0]!, clock.nowUs(), signal);
+
+const report: DelivererParts['report'] = async (reports) => {
+  if (!(await ask((id) => ({ id, reports })))) throw new Error('what was delivered was not stored');
+};
+
+const deliverer = createDeliverer({ store, clock, random: systemRandom, send, report });
+
+function samples(): MetricSample[] {
+  const help = 'Attempts to deliver alerts, by what became of them';
+  const { delivered, failed, switchedOff } = deliverer.counts;
+  const attempts = Object.entries({ delivered, failed }).map(
+    ([result, value]): MetricSample => ({
+      ...{ name: 'alert_deliveries_total', type: 'counter', help, labels: { result }, value },
+    }),
+  );
+  const off = { name: 'alert_destinations_switched_off_total', type: 'counter', labels: {} } as const;
+  return [
+    ...attempts,
+    { ...off, help: 'Destinations of alerts that were switched off because they failed', value: switchedOff },
+    ...deliverer.turns.samples('alerts'),
+  ];
+}
+
+port.on('message', (message: ToThread) => {
+  if (message === 'look') deliverer.look();
+  else {
+    const id = 'stored' in message ? message.stored : message.mailed;
+    waiting.get(id)?.(message.ok);
+    waiting.delete(id);
+  }
+});
+clock.every(LOOK_MS, () => deliverer.look());
+clock.every(SAMPLES_MS, () => post({ samples: samples() }));

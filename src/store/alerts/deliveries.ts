@@ -1,0 +1,95 @@
+/** What was sent to destinations, attempt by attempt. Each has its newest ones, for a month. */
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
+
+const DELIVERY = columns({
+  id: column<Uint8Array>(),
+  /** Store numbers. */
+  account: column<number>(),
+  destination: column<number>(),
+  policy: column<Uint8Array | null>(),
+  alert_type: column<string>(),
+  /** Null: a test. */
+  event: column<number | null>(),
+  /** By which the receiver recognises a repetition. */
+  message: column<string>(),
+  /** Microseconds since 1970. */
+  at_us: column<number>(),
+  attempt: column<number>(),
+  delivered: column<number>(),
+  status: column<number | null>(),
+  /** Why it failed. */
+  reason: column<string | null>(),
+  /** The beginning of what was answered. */
+  answer: column<string | null>(),
+  duration_ms: column<number>(),
+  /** The beginning of what was sent. */
+  body: column<string>(),
+});
+
+export interface DeliveryRow extends RowOf<typeof DELIVERY> {
+  readonly seq: number;
+}
+
+export type NewDeliveryRow = RowOf<typeof DELIVERY>;
+
+/** Of a destination. */
+export const DELIVERIES_KEPT = 200;
+const KEPT_US = 30 * 86_400_000_000;
+
+const statements = perStore((store) => ({
+  insert: store.prepare<SqlValue[]>(insertion('alert_deliveries', DELIVERY)),
+  surplus: store.prepareTuples<[destination: number, kept: number], [seq: number]>(
+    'SELECT seq FROM alert_deliveries WHERE destination = ? ORDER BY seq DESC LIMIT 1 OFFSET ?',
+  ),
+  prune: store.prepare<[destination: number, upTo: number, before: number]>(
+    'DELETE FROM alert_deliveries WHERE destination = ? AND (seq <= ? OR at_us < ?)',
+  ),
+  ofDestination: store.prepare<[destination: number, limit: number], DeliveryRow>(
+    'SELECT * FROM alert_deliveries WHERE destination = ? ORDER BY seq DESC LIMIT ?',
+  ),
+  delivered: store.prepare<
+    [account: number, since: number, before: number, limit: number, offset: number],
+    DeliveryRow
+  >(
+    `SELECT * FROM alert_deliveries WHERE account = ? AND at_us >= ? AND at_us < ? AND delivered = 1 AND event IS NOT NULL
+     ORDER BY at_us DESC, seq DESC LIMIT ? OFFSET ?`,
+  ),
+  count: store.prepareTuples<[account: number, since: number, before: number], [number]>(
+    `SELECT count(*) FROM alert_deliveries
+     WHERE account = ? AND at_us >= ? AND at_us < ? AND delivered = 1 AND event IS NOT NULL`,
+  ),
+}));
+
+export function insertDelivery(store: Store, row: NewDeliveryRow): void {
+  statements(store).insert.run(...DELIVERY.values(row));
+}
+
+/** Removes what is no longer kept of a destination. `now`: microseconds since 1970. */
+export function pruneDeliveries(store: Store, destination: number, now: number): void {
+  const { surplus, prune } = statements(store);
+  prune.run(destination, surplus.get(destination, DELIVERIES_KEPT)?.[0] ?? 0, now - KEPT_US);
+}
+
+/** The newest first. */
+export function deliveriesOf(store: Store, destination: number, limit = DELIVERIES_KEPT): DeliveryRow[] {
+  return statements(store).ofDestination.all(destination, limit);
+}
+
+export interface DeliveredPage {
+  /** Microseconds since 1970: from `since` on, before `before`. */
+  readonly since: number;
+  readonly before: number;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** What an account was told of, the newest first. */
+export function deliveredOfAccount(store: Store, account: number, page: DeliveredPage): DeliveryRow[] {
+  const { since, before, limit, offset } = page;
+  return statements(store).delivered.all(account, since, before, limit, offset);
+}
+
+export function countDelivered(store: Store, account: number, { since, before }: DeliveredPage): number {
+  return statements(store).count.get(account, since, before)![0];
+}

@@ -1,0 +1,99 @@
+/** Who is told of events: receivers of webhooks, and addresses for mail. */
+import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
+
+export type DestinationKind = 'webhook' | 'email';
+
+const DESTINATION = columns({
+  id: column<Uint8Array>(),
+  /** Store number. */
+  account: column<number>(),
+  kind: column<DestinationKind>(),
+  name: column<string>(),
+  /** A URL, or an address for mail. */
+  address: column<string>(),
+  /** Sealed. */
+  secret: column<Uint8Array | null>(),
+  /** Number of the last event that it was told of, or that is none of its business. */
+  position: column<number>(),
+  /** Microseconds since 1970, as all times here. */
+  last_success: column<number | null>(),
+  last_failure: column<number | null>(),
+  /** Since the last success. */
+  failures: column<number>(),
+  failing_since: column<number | null>(),
+  retry_at: column<number | null>(),
+  /** Not null: nothing is sent to it. */
+  disabled_at: column<number | null>(),
+  disabled_why: column<string | null>(),
+  /** Counts what its owner does. */
+  edition: column<number>(),
+  created_at: column<number>(),
+  modified_at: column<number>(),
+});
+
+export interface DestinationRow extends RowOf<typeof DESTINATION> {
+  readonly seq: number;
+}
+
+export type NewDestinationRow = RowOf<typeof DESTINATION>;
+
+/** What becomes of it without its owner. */
+export type DestinationProgress = Partial<
+  Pick<
+    DestinationRow,
+    | 'position'
+    | 'last_success'
+    | 'last_failure'
+    | 'failures'
+    | 'failing_since'
+    | 'retry_at'
+    | 'disabled_at'
+    | 'disabled_why'
+  >
+>;
+
+const statements = perStore((store) => ({
+  bySeq: store.prepare<[seq: number], DestinationRow>('SELECT * FROM alert_destinations WHERE seq = ?'),
+  byId: store.prepare<[id: Uint8Array], DestinationRow>('SELECT * FROM alert_destinations WHERE id = ?'),
+  ofAccount: store.prepare<[account: number], DestinationRow>(
+    'SELECT * FROM alert_destinations WHERE account = ? ORDER BY seq',
+  ),
+  all: store.prepare<[], DestinationRow>('SELECT * FROM alert_destinations ORDER BY seq'),
+  insert: store.prepare<SqlValue[]>(insertion('alert_destinations', DESTINATION)),
+  remove: store.prepare<[seq: number]>('DELETE FROM alert_destinations WHERE seq = ?'),
+}));
+
+export function findDestination(store: Store, seq: number): DestinationRow | undefined {
+  return statements(store).bySeq.get(seq);
+}
+
+export function findDestinationById(store: Store, id: Uint8Array): DestinationRow | undefined {
+  return statements(store).byId.get(id);
+}
+
+/** The oldest first. */
+export function destinationsOfAccount(store: Store, account: number): DestinationRow[] {
+  return statements(store).ofAccount.all(account);
+}
+
+export function allDestinations(store: Store): DestinationRow[] {
+  return statements(store).all.all();
+}
+
+export function insertDestination(store: Store, row: NewDestinationRow): void {
+  statements(store).insert.run(...DESTINATION.values(row));
+}
+
+export function editDestination(
+  store: Store,
+  seq: number,
+  change: DestinationProgress &
+    Partial<Pick<DestinationRow, 'name' | 'address' | 'secret' | 'edition' | 'modified_at'>>,
+): void {
+  setColumns(store, ['alert_destinations', 'seq'], seq, change);
+}
+
+export function removeDestination(store: Store, seq: number): void {
+  statements(store).remove.run(seq);
+}

@@ -1,0 +1,66 @@
+/** What destinations are told of. */
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
+
+const POLICY = columns({
+  id: column<Uint8Array>(),
+  /** Store number. */
+  account: column<number>(),
+  name: column<string>(),
+  description: column<string>(),
+  alert_type: column<string>(),
+  enabled: column<number>(),
+  /** JSON: lists by name. */
+  filters: column<string>(),
+  /** JSON list of identifiers of destinations. */
+  mechanisms: column<string>(),
+  /** 1: it is told of events that belong to no account, too. */
+  sees_installation: column<number>(),
+  created_at: column<number>(),
+  modified_at: column<number>(),
+});
+
+export interface AlertPolicyRow extends RowOf<typeof POLICY> {
+  readonly seq: number;
+}
+
+export type NewAlertPolicyRow = RowOf<typeof POLICY>;
+
+const CHANGED = POLICY.without('id', 'account', 'created_at');
+
+const statements = perStore((store) => ({
+  byId: store.prepare<[id: Uint8Array], AlertPolicyRow>('SELECT * FROM alert_policies WHERE id = ?'),
+  ofAccount: store.prepare<[account: number], AlertPolicyRow>(
+    'SELECT * FROM alert_policies WHERE account = ? ORDER BY seq',
+  ),
+  insert: store.prepare<SqlValue[]>(insertion('alert_policies', POLICY)),
+  update: store.prepare<SqlValue[]>(`UPDATE alert_policies SET ${CHANGED.assignments} WHERE seq = ?`),
+  remove: store.prepare<[seq: number]>('DELETE FROM alert_policies WHERE seq = ?'),
+  isAny: store.prepareTuples<[], [number]>('SELECT EXISTS (SELECT 1 FROM alert_policies WHERE enabled = 1)'),
+}));
+
+export function findAlertPolicy(store: Store, id: Uint8Array): AlertPolicyRow | undefined {
+  return statements(store).byId.get(id);
+}
+
+/** The oldest first. */
+export function alertPoliciesOfAccount(store: Store, account: number): AlertPolicyRow[] {
+  return statements(store).ofAccount.all(account);
+}
+
+export function insertAlertPolicy(store: Store, row: NewAlertPolicyRow): void {
+  statements(store).insert.run(...POLICY.values(row));
+}
+
+export function updateAlertPolicy(store: Store, row: AlertPolicyRow): void {
+  statements(store).update.run(...CHANGED.values(row), row.seq);
+}
+
+export function removeAlertPolicy(store: Store, seq: number): void {
+  statements(store).remove.run(seq);
+}
+
+/** Whether anybody is to be told of anything. */
+export function hasAlertPolicies(store: Store): boolean {
+  return statements(store).isAny.get()![0] === 1;
+}
