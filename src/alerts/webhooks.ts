@@ -140,7 +140,7 @@ export function requireWebhook(ctx: Context, accountId: string, webhookId: strin
   return row;
 }
 
-const SWITCHED_OFF = 'its owner switched it off';
+export const SWITCHED_OFF = 'its owner switched it off';
 
 function disabledBy(isOff: boolean, now: number) {
   return { disabled_at: isOff ? now : null, disabled_why: isOff ? SWITCHED_OFF : null };

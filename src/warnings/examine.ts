@@ -2,6 +2,7 @@
  * Everything that needs somebody and that the database shows: the one source for `doctor`, the overview, `/readyz` and `/metrics`. What
  * only a process knows (resolvers, backups, other nodes) stands in the other files of this room.
  */
+import { examineAlerts } from './alerts.js';
 import { type Examined, type ExaminedSettings, examinedFor } from './asked.js';
 import { examineCertificates } from './certificates.js';
 import { examineSignedZones } from './dnssec.js';
@@ -21,6 +22,7 @@ const PARTS: readonly ((examined: Examined) => Finding[])[] = [
   examineShares,
   examineJobs,
   examinePools,
+  examineAlerts,
   examineSecondaries,
   examineConsumedCatalogs,
   examineUpdateKeys,

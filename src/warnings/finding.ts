@@ -36,6 +36,8 @@ export const WARNING_KINDS = [
   'places-missing',
   'places-damaged',
   'places-old',
+  'alerts-off',
+  'alerts-failing',
   'resolver-failing',
   'backup-missing',
   'backup-old',

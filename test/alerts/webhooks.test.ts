@@ -4,8 +4,10 @@ import { Webhook } from 'standardwebhooks';
 import t from 'tap';
 import type { Deliverer } from '../../src/alerts/deliverer.js';
 import { createAccount } from '../../src/control/access/accounts.js';
+import { OPERATOR } from '../../src/control/guard/actor.js';
 import { allDestinations } from '../../src/store/alerts/destinations.js';
 import { WEBHOOK_SECRETS } from '../../src/store/sealed-columns.js';
+import { examineStore } from '../../src/warnings/examine.js';
 import { sent } from '../api/sdk-fetch.js';
 import { egressTo } from '../support/egress.js';
 import { TestClock } from '../support/test-clock.js';
@@ -86,7 +88,11 @@ t.test('the calls of the SDK, from a webhook to what was sent', async (t) => {
   );
   t.notMatch(JSON.stringify(listed), SECRET, 'the secret is in no answer');
   const types = await alerting.availableAlerts.list(of);
-  t.ok(Object.values(types).flat().some(({ type }) => type === 'universal_ssl_event_type'));
+  t.ok(
+    Object.values(types)
+      .flat()
+      .some(({ type }) => type === 'universal_ssl_event_type'),
+  );
   const policy = await alerting.policies.create({
     ...{ ...of, name: 'records', alert_type: 'zoneplane_record' as 'universal_ssl_event_type', enabled: true },
     mechanisms: { webhooks: [{ id: made.id! }] },
@@ -108,7 +114,9 @@ t.test('the calls of the SDK, from a webhook to what was sent', async (t) => {
   }
   await stored(made.id!, (hook) => hook.last_success !== null);
   const history = await all(alerting.history.list({ ...of, per_page: 10 }));
-  t.match(history, [{ alert_type: 'zoneplane_record', mechanism: made.id, mechanism_type: 'webhook', name: 'records' }]);
+  t.match(history, [
+    { alert_type: 'zoneplane_record', mechanism: made.id, mechanism_type: 'webhook', name: 'records' },
+  ]);
   await alerting.policies.update(policy.id!, { ...of, enabled: false });
   deliverer.look();
   t.match(await alerting.policies.get(policy.id!, of), { enabled: false, name: 'records' });
@@ -169,7 +177,11 @@ t.test('what a receiver may answer', async (t) => {
   receiver.answer = (request) => request.socket.destroy();
   t.match(await test(), { delivered: false, status: null, reason: /cannot be reached/ });
   receiver.answer = (request) => request.socket.end('SSH-2.0-OpenSSH\r\n');
-  t.match(await test(), { delivered: false, status: null, reason: /cannot be reached/ }, 'the same for what is no HTTP');
+  t.match(
+    await test(),
+    { delivered: false, status: null, reason: /cannot be reached/ },
+    'the same for what is no HTTP',
+  );
   receiver.answer = () => world.clock.advance(10_000);
   t.match(await test(), { delivered: false, status: null, reason: /no answer within 10 s/ });
   await world.call('DELETE', `${world.path}/destinations/webhooks/${hook}`);
@@ -190,6 +202,8 @@ t.test('a receiver that is gone, or has failed for a day, is switched off, and t
   await arrived(dead, 2);
   const off = await stored(hook, ({ enabled }) => enabled === false);
   t.match(off, { disabled_reason: /failed for a day: the receiver answered 500/ });
+  const findings = examineStore({ store: world.store, actor: OPERATOR }, world.base.settings, world.clock.nowUs());
+  t.match(findings.find(({ kind }) => kind === 'alerts-off')?.text, /hook gets no more alerts: it failed for a day/);
   deliverer.look();
   await arrived(alive, 1);
   t.match(JSON.parse(alive.got[0]!.body), { data: { kind: 'webhook.disable' }, text: /gets no more alerts/ });
@@ -262,7 +276,11 @@ t.test('what is refused', async (t) => {
   t.strictSame((await world.call('GET', `${world.path}/policies`)).json.result, [], 'nothing of it was stored');
   const [row] = allDestinations(world.store);
   t.equal(row!.secret, null);
-  await world.call('PUT', `${world.path}/destinations/webhooks/${hook}`, { name: 'x', url: receiver.url, secret: 'sec' });
+  await world.call('PUT', `${world.path}/destinations/webhooks/${hook}`, {
+    name: 'x',
+    url: receiver.url,
+    secret: 'sec',
+  });
   const { id, secret } = allDestinations(world.store)[0]!;
   t.notMatch(Buffer.from(secret!).toString('latin1'), 'sec', 'sealed');
   t.equal(Buffer.from(world.services.vault.open(WEBHOOK_SECRETS, id, secret!)).toString(), 'sec');

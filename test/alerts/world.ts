@@ -6,8 +6,8 @@ import { recordReports } from '../../src/alerts/record.js';
 import { createSender } from '../../src/alerts/send.js';
 import { sendAlert } from '../../src/alerts/send-alert.js';
 import type { Vault } from '../../src/vault/vault.js';
-import { seededRandom } from '../support/seeded-random.js';
 import { type Cleanup, type Installation, type InstallationOptions, install } from '../api/installation.js';
+import { seededRandom } from '../support/seeded-random.js';
 
 export interface Received {
   readonly headers: IncomingHttpHeaders;

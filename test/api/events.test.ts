@@ -62,6 +62,7 @@ const SILENT: Readonly<Record<string, string>> = {
   'PUT /zones/{zone_id}/url_normalization': 'the same',
   'PATCH /zones/{zone_id}/argo/tiered_caching': 'the same',
   'POST /zones/{zone_id}/ssl/analyze': 'it reads',
+  'POST /accounts/{account_id}/alerting/v3/destinations/webhooks/{webhook_id}/test': 'it changes nothing',
   'PUT /zones/{zone_id}/activation_check': 'it looks again; what is found makes an event of its own',
   'POST /zones/{zone_id}/dns_records/scan/trigger': 'it looks; what is accepted makes an event',
   'PUT /accounts/{account_id}/r2/buckets/{bucket_name}/domains/managed': 'there are none, it is refused',
@@ -93,7 +94,7 @@ t.test('a walk through all requests that change something', async (t) => {
   const account = (await call('GET', '/accounts')).json.result[0].id as string;
   const alter = (sql: string) => store.write(() => store.prepare(sql).run());
   const walked = new Set<string>();
-  const secrets: string[] = [SECRET, OTHER_SECRET, headers.authorization.slice(7)];
+  const secrets: string[] = [SECRET, OTHER_SECRET, 'key-in-the-path', headers.authorization.slice(7)];
 
   /** Sends a request as the token; `expected`: kind and name of each event. */
   const does = async (
@@ -331,6 +332,21 @@ t.test('a walk through all requests that change something', async (t) => {
   await does('POST /zones/{zone_id}/dnssec/rollover', signed, { role: 'zsk', emergency: true }, [
     ['dnssec.rollover', 'signed.example'],
   ]);
+
+  // Who is told.
+  const told = '/accounts/{account_id}/alerting/v3';
+  const webhook = { name: 'chat', url: 'https://192.0.2.7/x/key-in-the-path', secret: SECRET };
+  const hook = await does(`POST ${told}/destinations/webhooks`, {}, webhook, [['webhook.create', 'chat']]);
+  const hooked = { webhook_id: hook.id as string };
+  await does(`PUT ${told}/destinations/webhooks/{webhook_id}`, hooked, { ...webhook, secret: OTHER_SECRET }, [
+    ['webhook.edit', 'chat'],
+  ]);
+  const chosen = { name: 'all', alert_type: 'zoneplane_event', mechanisms: { webhooks: [{ id: hook.id }] } };
+  const policy = await does(`POST ${told}/policies`, {}, chosen, [['alert_policy.create', 'all']]);
+  const which = { policy_id: policy.id as string };
+  await does(`PUT ${told}/policies/{policy_id}`, which, { enabled: false }, [['alert_policy.edit', 'all']]);
+  await does(`DELETE ${told}/policies/{policy_id}`, which, undefined, [['alert_policy.delete', 'all']]);
+  await does(`DELETE ${told}/destinations/webhooks/{webhook_id}`, hooked, undefined, [['webhook.delete', 'chat']]);
 
   // Other servers.
   const list = '/accounts/{account_id}/secondary_dns';

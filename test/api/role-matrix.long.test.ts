@@ -95,6 +95,7 @@ const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
   ['buckets', '/accounts/{account_id}/r2/*'],
   ['account', '/accounts/{account_id}', '/accounts/{account_id}/quotas', '/accounts/{account_id}/dns_settings'],
   ['account', '/accounts/{account_id}/dns_records/usage', '/accounts/{account_id}/secondary_dns/*'],
+  ['account', '/accounts/{account_id}/alerting/v3/*'],
   ['balancers', '/zones/{zone_id}/load_balancers', '/zones/{zone_id}/load_balancers/*'],
   ['purge', '/zones/{zone_id}/purge_cache', '/zones/{zone_id}/invalidate_cache'],
   [

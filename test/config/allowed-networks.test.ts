@@ -53,7 +53,7 @@ t.test('everything else is refused, and says what was meant', async (t) => {
     ['10.0.0.0/8:orgins,transfers', /^'orgins' is no purpose; did you mean 'origins'\?$/],
     ['10.0.0.0/8:origins,transfer', /^'transfer' is no purpose; did you mean 'transfers'\?$/],
     ['10.0.0.0/8:Origins', /did you mean 'origins'\?/],
-    ['10.0.0.0/8:webhooks', /^'webhooks' is no purpose; the purposes are origins, transfers, /],
+    ['10.0.0.0/8:pigeons', /^'pigeons' is no purpose; the purposes are origins, transfers, /],
     ['10.0.0.0/8:', /^expected a purpose after ':'/],
     ['10.0.0.0/8:origins,', /^expected a purpose after ':'/],
     ['origins', /^expected a network before 'origins', such as 10\.0\.0\.0\/8:origins$/],

@@ -2,8 +2,15 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { listHistory } from '../../alerts/history.js';
-import { createPolicy, deletePolicy, getPolicy, listPolicies, replacePolicy } from '../../alerts/policies.js';
-import { testWebhook } from '../../alerts/send-alert.js';
+import {
+  createPolicy,
+  deletePolicy,
+  getPolicy,
+  listPolicies,
+  type MailServices,
+  replacePolicy,
+} from '../../alerts/policies.js';
+import { type TestServices, testWebhook } from '../../alerts/send-alert.js';
 import { ALERT_TYPES, FILTERS } from '../../alerts/types.js';
 import {
   createWebhook,
@@ -18,9 +25,8 @@ import { accountParams } from '../accounts/schema.js';
 import { timeValue } from '../audit-logs/filter.js';
 import { success, successPage } from '../envelope.js';
 import { AUDIT_PAGES, pageOf, resultInfo } from '../paging.js';
-import { queryOf, type RouteScope } from '../request.js';
+import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { accountResource } from '../resource.js';
-import type { RouteParts } from '../routes.js';
 import { answersList, answersOne } from '../schema.js';
 import {
   alertPolicy,
@@ -41,7 +47,12 @@ const tags = ['Alerting'];
 const config = { area: 'account' } as const;
 const BASE = '/accounts/:account_id/alerting/v3';
 
-export const alertingRoutes: FastifyPluginAsyncZod<RouteParts> = async (app, { contextOf, alerts }) => {
+interface Parts {
+  readonly contextOf: ContextOf;
+  readonly alerts: TestServices & MailServices;
+}
+
+export const alertingRoutes: FastifyPluginAsyncZod<Parts> = async (app, { contextOf, alerts }) => {
   const shared = { tags, isPaged: true, oneCommit: true };
   accountResource(app, contextOf, {
     ...shared,
@@ -63,8 +74,6 @@ export const alertingRoutes: FastifyPluginAsyncZod<RouteParts> = async (app, { c
   addAvailable(app, { contextOf, alerts });
   addHistory(app, { contextOf });
 };
-
-type Parts = Pick<RouteParts, 'contextOf' | 'alerts'>;
 
 function addDeliveries(app: RouteScope, { contextOf, alerts }: Parts): void {
   app.get(

@@ -36,6 +36,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Certificates: 'What a certificate says, and who issues certificates.',
   'Certificate packs': 'Certificates for the names of a zone.',
   'Audit log': 'Who changed what, and when.',
+  Alerting: 'Who is told of what happens: webhooks, notification policies, and what was sent.',
   User: 'The user of the credential.',
   'Sign-in': 'People who sign in to the dashboard as themselves; requests need the header `zoneplane-dashboard`.',
   'API tokens': 'Credentials with limited permissions.',
