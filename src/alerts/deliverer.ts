@@ -63,7 +63,7 @@ const MOST_UNREPORTED = 5_000;
 /** Events that are nobody's business are passed so far before that is stored. */
 const PASSED_UNSTORED = 1_000;
 /** A destination that has failed for so long is switched off. */
-export const OFF_AFTER_US = 86_400_000_000;
+const OFF_AFTER_US = 86_400_000_000;
 const MAILED_AT_ONCE = 50;
 /** Between the first event and its mail, and between two mails. */
 const GATHER_MS = 5_000;

@@ -44,7 +44,7 @@ function secondsOf(us: number): number {
 }
 
 /** One sentence for people. */
-export function textOf({ kind, name, zone_name: zone, actor, actor_kind: by, after }: NamedEventRow): string {
+function textOf({ kind, name, zone_name: zone, actor, actor_kind: by, after }: NamedEventRow): string {
   const state: unknown = after === null ? undefined : JSON.parse(after);
   const said = typeof state === 'object' && state !== null && 'text' in state ? String(state.text) : undefined;
   const inZone = zone !== null && zone !== name ? ` in ${zone}` : '';

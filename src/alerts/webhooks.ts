@@ -21,7 +21,7 @@ import type { Vault } from '../vault/vault.js';
 import { alertFailure, badAlert } from './errors.js';
 
 /** Of an account. */
-export const MOST_WEBHOOKS = 100;
+const MOST_WEBHOOKS = 100;
 const LONGEST_NAME = 255;
 const LONGEST_URL = 2048;
 const LONGEST_SECRET = 255;
