@@ -516,6 +516,7 @@ function withoutComments(text: string): string {
 
 /** Where a connection is opened, and who decides to what: the rule of reach, or the operator's settings. */
 const CONNECTIONS: Readonly<Record<string, string>> = {
+  'alerts/send.ts': 'egress: webhooks',
   'certs/acme/transport.ts': 'the operator names the directory of an authority',
   'certs/http-challenge.ts': 'asks through hostnames/token-fetch.ts',
   'cluster/primary.ts': 'the operator names the PostgreSQL server',
