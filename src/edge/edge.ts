@@ -139,6 +139,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     isUsable: (owner: string) => isUsable(options, owner),
     readPurges: cached.readPurges,
     readHealth: balancing.readHealth,
+    healthVersion: balancing.healthVersion,
   };
   const follower = lifecycle.own('follower', followStore({ ...options, dependents }), (part) => part.close());
   const front: Front = createFront({

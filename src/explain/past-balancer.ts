@@ -54,6 +54,7 @@ export function balancerAt(ctx: Context, row: LoadBalancerRow, atUs: number): Pa
       ofPool: (seq) => ({ healthy: health.get(seq) ?? new Set(), roundTripUs: 0 }),
       after: (last) => ({ last, pools: [], isMore: false }),
       last: () => 0,
+      version: () => 0,
     },
   };
 }

@@ -1,7 +1,7 @@
 /** What the publisher reads from the store: zones and owners, through serving/, and the change log. */
 import type { HashedOwner } from '../dnssec/denial.js';
 import { hashedAtOrBefore, hashedAtOwner, servedHashedOwners } from '../serving/hashed.js';
-import { createHealthSource, type HealthSource } from '../serving/health-source.js';
+import { createHealthSource, type HealthSource, versionWith } from '../serving/health-source.js';
 import { ownerExists, type ServedOwner, servedAtOwner, servedOwners } from '../serving/owner.js';
 import { ownersOfSettings } from '../serving/settings-difference.js';
 import { memberAtOrBefore } from '../serving/signed.js';
@@ -24,7 +24,7 @@ export interface Change {
 export interface ZoneSource {
   /** Runs `read` in one read transaction. */
   snapshot<T>(read: () => T): T;
-  /** A number that changes whenever another connection commits; cheap enough to read a thousand times a second. */
+  /** A number that changes whenever another connection commits, or this node finds health alone; cheap enough to read a thousand times a second. */
   dataVersion(): number;
   /** Numbers of the newest change and of the oldest kept one; 0 when there is none. */
   lastChange(): number;
@@ -73,9 +73,10 @@ export interface ZoneSource {
 }
 
 export function createZoneSource(store: Store, settings: ServingSettings): ZoneSource {
+  const health = createHealthSource(store);
   return {
     snapshot: (read) => store.snapshot(read),
-    dataVersion: () => store.dataVersion(),
+    dataVersion: () => versionWith(store.dataVersion(), health),
     lastChange: () => lastChange(store),
     firstChange: () => firstChange(store),
     changesAfter: (sequence, limit) =>
@@ -104,7 +105,7 @@ export function createZoneSource(store: Store, settings: ServingSettings): ZoneS
     expiryOf: (seq) => expiryOfZone(store, seq),
     checkedSince: (since) => zonesCheckedSince(store, since),
     incomingVersion: () => incomingVersion(store),
-    health: createHealthSource(store),
+    health,
     exists: (zone, owner) => !zone.expired && ownerExists(store, zone, owner),
   };
 }

@@ -132,7 +132,7 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
   const hearing = await hearProcesses(options, sources);
   own.onCommit(hearing.afterCommit);
   const node = { region: settings.region ?? '', node: member?.name ?? '' };
-  const probing = startProbing({ base, settings, node, living: hearing.living });
+  const probing = startProbing({ base, settings, node, living: hearing.living, copyStatus: member?.replica.status });
   lifecycle.own('probing', probing, (part) => part.close());
   lookAtPools = () => probing.look();
   const sendMail = startMail(settings, lifecycle);
@@ -161,7 +161,8 @@ async function startApi(
   const { base, objects, hostnames, propagation, activity, ownCertificate, doors, ofCluster } = services;
   const heldZones = () => heldZonesOf(store, propagation);
   const isProbing = () => services.probing.isWell();
-  const gate = createReadiness(clock, { ...options, heldZones, copyStatus: member?.replica.status });
+  const { isAlone } = services.probing;
+  const gate = createReadiness(clock, { ...options, heldZones, copyStatus: member?.replica.status, isAlone });
   const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
   const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
   const readers = startReaders(options, base, lifecycle);

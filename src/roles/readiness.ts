@@ -16,6 +16,8 @@ export interface Readiness {
   readonly reason?: string;
   /** Names of zones that queries see in their former state, because their changes cannot be published. */
   readonly heldZones?: readonly string[];
+  /** This node goes by what it finds of the health of origins alone. */
+  readonly ownHealth?: true;
 }
 
 export interface ReadinessGate {
@@ -34,12 +36,14 @@ export interface ReadinessOptions {
   /** Zones that a DNS process could not publish. */
   readonly heldZones: () => readonly { readonly name: string }[];
   /** In a cluster: whether the copy follows the log. */
+  /** Whether it goes by what it finds of origins alone. */
+  readonly isAlone?: () => boolean;
   readonly copyStatus?: (() => Pick<ReplicaStatus, 'state' | 'reason'>) | undefined;
 }
 
 export function createReadiness(
   clock: Clock,
-  { dnsApart = false, onServing, heldZones, copyStatus }: ReadinessOptions,
+  { dnsApart = false, onServing, heldZones, copyStatus, isAlone }: ReadinessOptions,
 ): ReadinessGate {
   let status: DnsStatus | undefined;
   let heardMs = 0;
@@ -63,7 +67,8 @@ export function createReadiness(
   /** A single zone must not make the whole service unready. */
   function published(): Readiness {
     const names = heldZones().map(({ name }) => name);
-    return names.length === 0 ? { ready: true } : { ready: true, heldZones: names };
+    const own = isAlone?.() ? ({ ownHealth: true } as const) : {};
+    return { ready: true, ...own, ...(names.length > 0 && { heldZones: names }) };
   }
 
   return {

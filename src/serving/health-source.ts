@@ -5,6 +5,7 @@ import { healthEventsAfter, lastHealthEvent } from '../store/balancing/health-ev
 import { originStatesOfPool } from '../store/balancing/origin-states.js';
 import { findPool, findPoolById } from '../store/balancing/pools.js';
 import type { Store } from '../store/driver.js';
+import { createOwnHealth } from './own-health.js';
 import { healthOfPool } from './pool-health.js';
 
 export interface PoolStates {
@@ -29,15 +30,26 @@ export interface HealthSource {
   after(sequence: number, limit: number): Transitions;
   /** Number of the newest transition; 0 when there is none. */
   last(): number;
+  /** Another number when there may be transitions that are not stored. */
+  version(): number;
+}
+
+const VERSIONS = 4096;
+
+/** A version of the database and of the health that is not stored, in one number. */
+export function versionWith(dataVersion: number, health: Pick<HealthSource, 'version'>): number {
+  return dataVersion * VERSIONS + (health.version() % VERSIONS);
 }
 
 export const NO_HEALTH: HealthSource = {
   ofPool: () => ({ healthy: new Set(), roundTripUs: 0 }),
   after: (last) => ({ last, pools: [], isMore: false }),
   last: () => 0,
+  version: () => 0,
 };
 
 export function createHealthSource(store: Store): HealthSource {
+  const own = createOwnHealth(store);
   return {
     ofPool(seq) {
       const row = findPool(store, seq);
@@ -47,7 +59,7 @@ export function createHealthSource(store: Store): HealthSource {
       const times = originStatesOfPool(store, seq).flatMap(({ healthy, rtt }) => (healthy === 1 && rtt ? [rtt] : []));
       const sum = times.reduce((total, time) => total + time, 0);
       return {
-        healthy: new Set(found.map(([name]) => name)),
+        healthy: own.ofPool(seq) ?? new Set(found.map(([name]) => name)),
         roundTripUs: times.length === 0 ? 0 : Math.round(sum / times.length),
       };
     },
@@ -56,10 +68,13 @@ export function createHealthSource(store: Store): HealthSource {
       const ids = new Map(events.map(({ pool }) => [toHex(pool), pool]));
       return {
         last: events.at(-1)?.seq ?? sequence,
-        pools: [...ids.values()].flatMap((id) => findPoolById(store, id)?.seq ?? []),
+        pools: [
+          ...new Set([...[...ids.values()].flatMap((id) => findPoolById(store, id)?.seq ?? []), ...own.changed()]),
+        ],
         isMore: events.length === limit,
       };
     },
     last: () => lastHealthEvent(store),
+    version: () => own.version(),
   };
 }

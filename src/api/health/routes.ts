@@ -10,6 +10,7 @@ export interface Readiness {
   readonly reason?: string;
   /** Names of zones that queries see in their former state, because their changes cannot be published. */
   readonly heldZones?: readonly string[];
+  readonly ownHealth?: true;
 }
 
 const tags = ['Operations'];
@@ -20,6 +21,10 @@ const readiness = z.object({
     .array(z.string())
     .optional()
     .describe('Zones that queries see in their former state, because their changes cannot be published'),
+  own_health: z
+    .literal(true)
+    .optional()
+    .describe('The log of the cluster is away, and load balancers go by what this node finds of their origins alone'),
   warnings: z
     .record(z.string(), z.int())
     .optional()
@@ -71,11 +76,14 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthOptions> = async (app, op
       },
     },
     async (request, reply) => {
-      const { ready, reason, heldZones } = options.readiness(choiceValue(queryOf(request), 'for', ['dns', 'writes']));
+      const { ready, reason, heldZones, ownHealth } = options.readiness(
+        choiceValue(queryOf(request), 'for', ['dns', 'writes']),
+      );
       reply.code(ready ? 200 : 503);
       const counts = Object.entries(options.warningCounts?.() ?? {}).filter(([, count]) => count > 0);
       return {
         ...{ ready, ...(reason !== undefined && { reason }), ...(heldZones && { held_zones: [...heldZones] }) },
+        ...(ownHealth && { own_health: ownHealth }),
         ...(counts.length > 0 && { warnings: Object.fromEntries(counts) }),
       };
     },

@@ -62,6 +62,8 @@ export interface Balancing {
   begin(request: EdgeRequest, route: BalancedRoute, headers: string[]): Balanced;
   /** Reads what became of the health of pools; returns whether there may be more. */
   readHealth(): boolean;
+  /** Another number when there may be health that is not stored. */
+  healthVersion(): number;
   samples(): MetricSample[];
 }
 
@@ -106,6 +108,7 @@ export function createBalancing(options: BalancingOptions): Balancing {
       read = last;
       return isMore;
     },
+    healthVersion: () => health.version(),
     samples: () => chooser.counts.samples(),
   };
 }

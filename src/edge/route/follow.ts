@@ -1,6 +1,7 @@
 /** Reads changes from the store in commit order, and makes the edge forget what depends on them. */
 import type { Clock } from '../../base/clock.js';
 import type { Logger } from '../../base/log.js';
+import { versionWith } from '../../serving/health-source.js';
 import { certificateOwners } from '../../store/certs/requests.js';
 import type { Store } from '../../store/driver.js';
 import { edgeChangesAfter, KEPT_EDGE_CHANGES, lastEdgeChange } from '../../store/edge/changes.js';
@@ -28,6 +29,8 @@ export interface Dependents {
   readonly readPurges: () => boolean;
   /** Reads the health of pools; returns whether there may be more. */
   readonly readHealth: () => boolean;
+  /** Another number when there is health to read that is not stored. */
+  readonly healthVersion: () => number;
 }
 
 export interface FollowOptions {
@@ -57,7 +60,8 @@ export interface StoreFollower {
 }
 
 export function followStore({ store, clock, log, dependents, onRead }: FollowOptions): StoreFollower {
-  let version = store.dataVersion();
+  const versionOf = (): number => versionWith(store.dataVersion(), { version: dependents.healthVersion });
+  let version = versionOf();
   let [zones, others] = store.snapshot(() => [lastChange(store), lastEdgeChange(store)]);
   let failed = false;
   const unusable = new Set(certificateOwners(store).filter((owner) => !dependents.isUsable(owner)));
@@ -107,7 +111,7 @@ export function followStore({ store, clock, log, dependents, onRead }: FollowOpt
   /** Returns whether there may be more. */
   function read(): boolean {
     try {
-      const now = store.dataVersion();
+      const now = versionOf();
       if (now === version) return false;
       const before = others;
       const { readPurges, readHealth } = dependents;
@@ -125,7 +129,7 @@ export function followStore({ store, clock, log, dependents, onRead }: FollowOpt
   }
 
   const timer = startReading(clock, read);
-  return { progress, isBehind: () => store.dataVersion() !== version, ...timer };
+  return { progress, isBehind: () => versionOf() !== version, ...timer };
 }
 
 /** Calls `read` when woken and at intervals, and again soon while it returns that there may be more. */

@@ -3,28 +3,31 @@
  * and it is asked for the API. When it ends, it is started again; what is stored stays true meanwhile.
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { type Clock, steadyMs } from '../../base/clock.js';
+import { steadyMs } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
-import type { Logger } from '../../base/log.js';
 import type { MetricSample } from '../../base/metrics.js';
+import type { ReplicaStatus } from '../../cluster/replica.js';
 import type { Settings } from '../../config/schema.js';
 import type { ContextBase } from '../../control/kernel/context.js';
+import { keepOwnHealth, type OwnHealthKeeper } from '../../monitoring/own-health.js';
 import type { ProbingNode } from '../../monitoring/plan.js';
 import type { PoolProbing } from '../../monitoring/pool-probing.js';
 import { createPreviews, type Previews } from '../../monitoring/previews.js';
-import type { LastResult, Transition } from '../../monitoring/prober.js';
+import type { LastResult } from '../../monitoring/prober.js';
 import type { Target } from '../../monitoring/probes/probe.js';
 import type { ProbeResult } from '../../monitoring/probes/result.js';
-import { type RecordedChange, recordAgreement, recordTransitions } from '../../monitoring/record.js';
 import { isProbingNeeded } from '../../store/balancing/probed.js';
 import { withoutSecretSettings, withoutSecrets, withoutStorageKeys } from '../process/secrets.js';
 import type { ProbingNotice, ProbingOrder } from './messages.js';
+import { createRecorder, type Recorder } from './recorder.js';
 
 export interface Probing extends PoolProbing {
   /** Something was committed. */
   look(): void;
   /** Whether it runs as it should: it is not needed, or it has started. */
   isWell(): boolean;
+  /** Whether this node goes by what it finds alone. */
+  readonly isAlone: () => boolean;
   samples(): readonly MetricSample[];
   close(): void;
 }
@@ -35,6 +38,8 @@ export interface ProbingOptions {
   readonly node: ProbingNode;
   /** The names of the nodes that live; undefined where there is only this one. */
   readonly living?: (() => ReadonlySet<string>) | undefined;
+  /** In a cluster: whether what is found can be stored. */
+  readonly copyStatus?: (() => Pick<ReplicaStatus, 'state'>) | undefined;
 }
 
 /** Milliseconds between two starts of a process that ends: at first, and at most. It has recovered after the latter. */
@@ -43,10 +48,6 @@ const LONGEST_DELAY_MS = 30_000;
 const LAST_WAIT_MS = 1000;
 /** What results are shown under where a node has neither name nor region. */
 const ONLY_NODE = 'local';
-/** After a write that failed. */
-const RETRY_MS = 1000;
-/** Between two looks whether other nodes live. */
-const AGREE_MS = 2500;
 /** It is told of commits no more often. */
 const TELL_MS = 20;
 
@@ -64,6 +65,7 @@ class ProbingService implements Probing {
   readonly node: string;
   readonly previews: Previews;
   private readonly recorder: Recorder;
+  private readonly ownHealth: OwnHealthKeeper | undefined;
   private readonly waiting = new Map<number, (notice: ProbingNotice | undefined) => void>();
   private asked = 0;
   private isTelling = false;
@@ -76,6 +78,10 @@ class ProbingService implements Probing {
     const once = (targets: readonly Target[], waitMs: number) => this.once(targets, waitMs);
     this.previews = createPreviews({ clock: base.clock, node: this.node, once });
     this.recorder = createRecorder(options);
+    const { copyStatus } = options;
+    const { unwritten } = this.recorder;
+    const isAway = (): boolean => copyStatus?.().state === 'away';
+    this.ownHealth = copyStatus && keepOwnHealth({ ...base, node: node.node, isAway, unwritten });
     this.look();
   }
 
@@ -165,6 +171,8 @@ class ProbingService implements Probing {
     return this.isReady || !isProbingNeeded(this.options.base.store);
   }
 
+  isAlone = (): boolean => this.ownHealth?.isUsed() ?? false;
+
   samples(): readonly MetricSample[] {
     const value = this.restarts;
     const help = 'How often the probing process ended by itself';
@@ -179,99 +187,7 @@ class ProbingService implements Probing {
     this.isClosed = true;
     this.cancelStart?.();
     this.recorder.close();
+    this.ownHealth?.close();
     this.child?.kill('SIGKILL');
-  }
-}
-
-interface Recorder {
-  take(transitions: readonly Transition[]): void;
-  samples(): readonly MetricSample[];
-  close(): void;
-}
-
-/** Writes what was told, one write at a time; what comes meanwhile shares the next one, and only the last of each origin counts. */
-function createRecorder({ base, node, living }: ProbingOptions): Recorder {
-  const { clock, log } = base;
-  let pending = new Map<string, Transition>();
-  let isWriting = false;
-  let isClosed = false;
-  let failures = 0;
-  const keyOf = ({ pool, origin, monitor }: Transition): string => `${pool} ${monitor} ${origin}`;
-  const write = async (): Promise<void> => {
-    const taken = pending;
-    pending = new Map();
-    try {
-      const changes = await recordTransitions(base, { node, living: living?.() }, [...taken.values()]);
-      logChanges(log, changes);
-    } catch (error) {
-      failures++;
-      log.warn(
-        { reason: messageOf(error), transitions: taken.size },
-        'the health of origins could not be stored; trying again',
-      );
-      // What came meanwhile is newer.
-      pending = new Map([...taken, ...pending]);
-      await pause(clock);
-    }
-  };
-  const run = async (): Promise<void> => {
-    if (isWriting) return;
-    isWriting = true;
-    while (pending.size > 0 && !isClosed) await write();
-    isWriting = false;
-  };
-  let lived = '';
-  let isAgreeing = false;
-  /** When a node comes or goes, the others agree anew. */
-  const agree = async (): Promise<void> => {
-    const now = living?.() ?? new Set<string>();
-    const text = [...now].sort().join(' ');
-    if (isAgreeing || text === lived) return;
-    isAgreeing = true;
-    try {
-      logChanges(log, await recordAgreement(base, now));
-      lived = text;
-    } catch (error) {
-      log.warn({ reason: messageOf(error) }, 'what nodes agree on could not be stored; trying again');
-    }
-    isAgreeing = false;
-  };
-  const cancel = living ? clock.every(AGREE_MS, () => void agree()) : () => {};
-  return {
-    take(transitions) {
-      for (const transition of transitions) pending.set(keyOf(transition), transition);
-      void run();
-    },
-    samples: () => [
-      {
-        name: 'probing_unstored_transitions',
-        type: 'gauge',
-        help: 'Transitions of origins that are not stored yet',
-        labels: {},
-        value: pending.size,
-      },
-      {
-        name: 'probing_store_failures_total',
-        type: 'counter',
-        help: 'Writes of transitions that failed and were made again',
-        labels: {},
-        value: failures,
-      },
-    ],
-    close() {
-      isClosed = true;
-      cancel();
-    },
-  };
-}
-
-function pause(clock: Clock): Promise<void> {
-  return new Promise((resolve) => clock.after(RETRY_MS, resolve));
-}
-
-function logChanges(log: Logger, changes: readonly RecordedChange[]): void {
-  for (const { pool, poolName, state, origins } of changes) {
-    const changed = origins.map(({ name, healthy, failure_reason: reason }) => ({ name, healthy, reason }));
-    log.info({ pool, name: poolName, state, origins: changed }, 'the health of a pool has changed');
   }
 }

@@ -1,0 +1,108 @@
+/**
+ * A node that cannot store what it finds, because the log of the cluster is away, keeps to what was agreed for a minute, and then to
+ * what it finds itself.
+ */
+import { poolHealth } from '../balancing/health/pool-health.js';
+import { poolOf } from '../balancing/pool.js';
+import { type Clock, steadyMs } from '../base/clock.js';
+import { messageOf } from '../base/errors.js';
+import type { Logger } from '../base/log.js';
+import { type OwnPools, writeOwnHealth } from '../serving/own-health.js';
+import { countedMonitors } from '../serving/pool-health.js';
+import { type OriginStateRow, originStatesOfPool, poolsFoundByNodes } from '../store/balancing/origin-states.js';
+import { findPool } from '../store/balancing/pools.js';
+import type { Store } from '../store/driver.js';
+import type { Transition } from './prober.js';
+
+const PATIENCE_MS = 60_000;
+const LOOK_MS = 2500;
+
+export interface OwnHealthOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Name of this node. */
+  readonly node: string;
+  readonly isAway: () => boolean;
+  /** What could not be stored yet. */
+  readonly unwritten: () => readonly Transition[];
+}
+
+export interface OwnHealthKeeper {
+  /** Whether it is what this node has found that counts here. */
+  isUsed(): boolean;
+  close(): void;
+}
+
+export function keepOwnHealth({ store, clock, log, node, isAway, unwritten }: OwnHealthOptions): OwnHealthKeeper {
+  let awayMs: number | undefined;
+  let written: string | undefined;
+  const put = (pools: OwnPools | undefined): void => {
+    const text = pools && JSON.stringify([...pools]);
+    if (text === written) return;
+    writeOwnHealth(store, pools);
+    if ((text === undefined) !== (written === undefined)) {
+      log.warn(
+        {},
+        text === undefined
+          ? 'what nodes agree on of the health of origins counts again'
+          : 'the log is away: what this node finds of the health of origins counts here',
+      );
+    }
+    written = text;
+  };
+  const look = (): void => {
+    awayMs = isAway() ? (awayMs ?? steadyMs(clock)) : undefined;
+    const isOver = awayMs !== undefined && steadyMs(clock) - awayMs >= PATIENCE_MS;
+    try {
+      put(isOver ? ownPools(store, node, unwritten()) : undefined);
+    } catch (error) {
+      log.warn({ reason: messageOf(error) }, 'what this node finds of the health of origins cannot be kept');
+    }
+  };
+  // Of an earlier process.
+  writeOwnHealth(store, undefined);
+  const cancel = clock.every(LOOK_MS, look);
+  return { isUsed: () => written !== undefined, close: cancel };
+}
+
+/** Pools that this node finds to be otherwise than was agreed. Origins of which it has found nothing stay as they were. */
+function ownPools(store: Store, node: string, unwritten: readonly Transition[]): OwnPools {
+  return store.snapshot(() => {
+    const newest = new Map(unwritten.map((one) => [`${one.pool} ${one.monitor} ${one.origin}`, one.healthy]));
+    const seqs = new Set([...poolsFoundByNodes(store), ...unwritten.map(({ pool }) => pool)]);
+    const pools = new Map<number, readonly string[]>();
+    for (const seq of seqs) {
+      const row = findPool(store, seq);
+      if (!row) continue;
+      const states = originStatesOfPool(store, seq);
+      const agreed = states.filter((state) => state.node === '' && state.region === '');
+      const found = new Map(
+        [...agreed, ...states.filter((state) => state.node === node)].map((state) => [
+          keyOf(state),
+          state.healthy === 1,
+        ]),
+      );
+      for (const [key, healthy] of newest) if (key.startsWith(`${seq} `)) found.set(key, healthy);
+      const healthyOf = (healthy: ReadonlyMap<string, boolean>): string[] => {
+        const list = [...healthy].map(([key, is]) => ({ ...partsOf(key), healthy: is }));
+        const health = poolHealth(poolOf(row), countedMonitors(store, row), list);
+        return [...(health?.origins ?? [])].flatMap(([name, state]) => (state === 'healthy' ? [name] : []));
+      };
+      const own = healthyOf(found);
+      const before = healthyOf(new Map(agreed.map((state) => [keyOf(state), state.healthy === 1])));
+      if (own.join(' ') !== before.join(' ')) pools.set(seq, own);
+    }
+    return pools;
+  });
+}
+
+function keyOf({ pool, monitor, origin }: Pick<OriginStateRow, 'pool' | 'monitor' | 'origin'>): string {
+  return `${pool} ${monitor} ${origin}`;
+}
+
+/** Names of origins have no spaces. */
+function partsOf(key: string): { readonly monitor: number; readonly origin: string } {
+  const [, monitor, origin] = key.split(' ');
+  return { monitor: Number(monitor), origin: origin! };
+}
