@@ -2,6 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Channel, Sending } from './connections.js';
 import { currentDate } from './current-date.js';
+import { type Texts, writeJoined } from './write-joined.js';
 
 /** A body up to this many octets is copied behind the head, which takes less time than writing it apart. */
 const JOINED = 16_384;
@@ -23,16 +24,13 @@ export class WholeResponse implements Sending {
     this.isBegun = true;
     const { socket, keepAlive, nowMs } = this.channel;
     const connection = this.isLast ? 'close' : `keep-alive\r\nKeep-Alive: ${keepAlive}`;
-    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}Date: ${currentDate(nowMs())}\r\nConnection: ${connection}\r\n\r\n`;
-    if (this.method === 'HEAD' || body === undefined || body.length === 0) socket.write(head, 'latin1');
-    else if (body.length <= JOINED) {
-      const joined = Buffer.allocUnsafe(head.length + body.length);
-      joined.write(head, 'latin1');
-      joined.set(body, head.length);
-      socket.write(joined);
+    const rest = `Date: ${currentDate(nowMs())}\r\nConnection: ${connection}\r\n\r\n`;
+    const head: Texts = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`, lines, rest];
+    if (this.method === 'HEAD' || body === undefined || body.length <= JOINED) {
+      writeJoined(socket, head, this.method === 'HEAD' ? undefined : body);
     } else {
       socket.cork();
-      socket.write(head, 'latin1');
+      socket.write(head.join(''), 'latin1');
       socket.write(body);
       socket.uncork();
     }

@@ -7,7 +7,7 @@ import { AppError } from '../../base/errors.js';
 import type { Random } from '../../base/random.js';
 import { objectHeaders } from '../../bucket/metadata.js';
 import { makeMultipart } from '../../bucket/multipart.js';
-import type { ObjectStore, OpenObject, SmallObject } from '../../bucket/object-store.js';
+import type { ObjectItem, ObjectStore, OpenObject, SmallObject } from '../../bucket/object-store.js';
 import { openHeld } from '../../bucket/open-object.js';
 import type { BucketRoute } from '../../hostnames/routing/find-route.js';
 import { fieldValue, type HeaderFields } from '../../http/fields.js';
@@ -15,6 +15,7 @@ import { notModifiedHeaders, type SelectionHeaders, selectParts } from '../../ht
 import { failureOf } from '../error-pages/failures.js';
 import {
   type EdgeRequest,
+  type HeaderList,
   headerFields,
   type ResponseFlow,
   type ResponseSink,
@@ -80,7 +81,6 @@ function answer(sending: Sending, request: EdgeRequest, found: OpenObject | Refu
     return;
   }
   const { item } = found;
-  const all = objectHeaders(item);
   const { status, ranges } = selectParts(request.method, selectionFields(headerFields(request.headers)), item);
   if (status === 412 || status === 416) {
     void found.close();
@@ -89,22 +89,43 @@ function answer(sending: Sending, request: EdgeRequest, found: OpenObject | Refu
   }
   if (status === 304 || request.method === 'HEAD') {
     void found.close();
-    sending.send(status, status === 304 ? notModifiedHeaders(all) : { ...all, 'content-length': `${item.size}` });
+    sending.send(status, status === 304 ? listOf(notModifiedHeaders(objectHeaders(item))) : wholeHeaders(item));
     return;
   }
   const [range, ...others] = ranges;
   if (!range) {
-    sending.send(200, { ...all, 'content-length': `${item.size}` }, found, found.octets ?? found.read());
-  } else if (others.length === 0) {
+    sending.send(200, wholeHeaders(item), found, found.octets ?? found.read());
+    return;
+  }
+  const all = objectHeaders(item);
+  if (others.length === 0) {
     const { first, last } = range;
     const part = { 'content-range': `bytes ${first}-${last}/${item.size}`, 'content-length': `${last - first + 1}` };
     const octets = found.octets?.subarray(first, last + 1);
-    sending.send(206, { ...all, ...part }, found, octets ?? found.read(first, last));
+    sending.send(206, listOf({ ...all, ...part }), found, octets ?? found.read(first, last));
   } else {
     const boundary = Buffer.from(random.bytes(16)).toString('hex');
     const { contentType, length, body } = makeMultipart(found, ranges, all['content-type']!, boundary);
-    sending.send(206, { ...all, 'content-type': contentType, 'content-length': `${length}` }, found, body);
+    const own = { 'content-type': contentType, 'content-length': `${length}` };
+    sending.send(206, listOf({ ...all, ...own }), found, body);
   }
+}
+
+/** Of objects that are held in memory, which are asked for again. */
+const known = new WeakMap<ObjectItem, HeaderList>();
+
+/** The fields of an answer with the whole object. */
+function wholeHeaders(item: ObjectItem): HeaderList {
+  let headers = known.get(item);
+  if (!headers) {
+    headers = Object.freeze(listOf({ ...objectHeaders(item), 'content-length': `${item.size}` }));
+    known.set(item, headers);
+  }
+  return headers;
+}
+
+function listOf(fields: Readonly<Record<string, string>>): string[] {
+  return Object.entries(fields).flat();
 }
 
 const SELECTING = [
@@ -117,7 +138,9 @@ const SELECTING = [
 ] as const;
 
 function selectionFields(fields: HeaderFields): SelectionHeaders {
-  return Object.fromEntries(SELECTING.map((name) => [name, fieldValue(fields, name)]));
+  const selecting: Record<string, string | undefined> = {};
+  for (const name of SELECTING) if (fields[name] !== undefined) selecting[name] = fieldValue(fields, name);
+  return selecting;
 }
 
 const TEXTS: Readonly<Record<Refusal, string>> = {
@@ -140,26 +163,21 @@ class Sending implements ResponseFlow {
     private readonly onFault: (error: unknown) => void,
   ) {}
 
-  send(
-    status: number,
-    headers: Readonly<Record<string, string>>,
-    found?: OpenObject,
-    body?: Readable | Uint8Array,
-  ): void {
+  send(status: number, headers: HeaderList, found?: OpenObject, body?: Readable | Uint8Array): void {
     if (this.isOver) {
       void found?.close();
       return;
     }
     this.found = found;
     if (!body || body instanceof Uint8Array) {
-      this.sink.onHead(status, Object.entries(headers).flat(), this);
+      this.sink.onHead(status, headers, this);
       if (body && !this.isOver) this.sink.onData(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
       this.end();
       return;
     }
     this.body = body;
     body.on('error', (error) => this.fail(error));
-    this.sink.onHead(status, Object.entries(headers).flat(), this);
+    this.sink.onHead(status, headers, this);
     body.on('data', (chunk: Buffer) => {
       if (!this.isOver) this.sink.onData(chunk);
     });

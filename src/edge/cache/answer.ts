@@ -39,7 +39,7 @@ export function answerPassed({ status, fields, body }: OriginResponse, notes: Ca
 const STATUS_FIELDS: ReadonlySet<string> = new Set(['cache-status', 'cf-cache-status']);
 
 /** The fields of {@link answerPassed} as a list; undefined if more is to be done than to add to them. */
-export function passedHeaders(headers: HeaderList, notes: CacheNotes): HeaderList | undefined {
+export function passedHeaders(headers: HeaderList, notes: CacheNotes): string[] | undefined {
   for (let i = 0; i < headers.length; i += 2) {
     if (STATUS_FIELDS.has(headers[i]!) || !isStorableField(headers[i]!)) return undefined;
   }

@@ -61,8 +61,7 @@ export class Passage implements ResponseSink {
     }
     const { sink } = this.end;
     try {
-      const notes = { result: RESULT, forwardedStatus: status };
-      const passed = isForAll(headers) ? undefined : passedHeaders(headers, notes);
+      const passed = passedOn(status, headers);
       if (!passed) {
         this.receive(status, headers, flow);
         return;
@@ -107,6 +106,20 @@ export class Passage implements ResponseSink {
     this.end.onResult(answer.result);
     this.end.deliver(answer);
   }
+}
+
+/** Of heads that cannot change, and come again. */
+const known = new WeakMap<HeaderList, { readonly status: number; readonly passed: HeaderList }>();
+
+/** The fields that the client gets; undefined if the response is to be judged by all that it says. */
+function passedOn(status: number, headers: HeaderList): HeaderList | undefined {
+  const isFrozen = Object.isFrozen(headers);
+  const before = isFrozen ? known.get(headers) : undefined;
+  if (before?.status === status) return before.passed;
+  if (isForAll(headers)) return undefined;
+  const passed = passedHeaders(headers, { result: RESULT, forwardedStatus: status });
+  if (passed && isFrozen) known.set(headers, { status, passed: Object.freeze(passed) });
+  return passed;
 }
 
 /** Whether the response allows shared caches to store it, so that it is to be judged by all of its fields. */

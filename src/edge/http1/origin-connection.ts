@@ -2,6 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { printFieldLines } from '../../plain/field-lines.js';
+import { type Texts, writeJoined } from '../../plain/write-joined.js';
 import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
 import { ORIGIN_CLOSED, ORIGIN_CONNECT_TIMEOUT, ORIGIN_RESPONSE_TIMEOUT } from '../exchange/origin-failure.js';
 import { ResponseReader } from './response-reader.js';
@@ -30,7 +31,7 @@ const NO_TARGET = /^$|[^!-~\x80-\xff]/;
 /** One request and its response. */
 export class Exchange implements OriginControl {
   readonly reader: ResponseReader;
-  readonly head: string;
+  private readonly head: Texts;
   isPaused = false;
   connection: OriginConnection | undefined;
   private isAborted = false;
@@ -43,9 +44,13 @@ export class Exchange implements OriginControl {
   ) {
     if (NO_TARGET.test(target)) throw new TypeError('the target holds what no target may');
     const connection = isFresh ? 'close' : 'keep-alive';
-    const lines = printFieldLines(headers) + printFieldLines(more);
-    this.head = `${method} ${target} HTTP/1.1\r\n${lines}connection: ${connection}\r\n\r\n`;
+    const rest = `${printFieldLines(more)}connection: ${connection}\r\n\r\n`;
+    this.head = [`${method} ${target} HTTP/1.1\r\n`, printFieldLines(headers), rest];
     this.reader = new ResponseReader(events, method === 'HEAD');
+  }
+
+  writeTo(socket: Socket): void {
+    writeJoined(socket, this.head, undefined);
   }
 
   pause(): void {
@@ -115,13 +120,13 @@ export class OriginConnection {
     this.exchange = exchange;
     exchange.connection = this;
     this.sinceMs = steadyMs(this.options.clock);
-    if (!this.isResting) this.socket.write(exchange.head, 'latin1');
+    if (!this.isResting) exchange.writeTo(this.socket);
   }
 
   endRest(): void {
     if (this.isOver) return;
     this.isResting = false;
-    if (this.exchange) this.socket.write(this.exchange.head, 'latin1');
+    this.exchange?.writeTo(this.socket);
   }
 
   resume(): void {

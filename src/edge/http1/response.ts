@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Channel, Sending } from '../../plain/connections.js';
 import { currentDate } from '../../plain/current-date.js';
 import { printFieldLines } from '../../plain/field-lines.js';
+import { type Texts, writeJoined } from '../../plain/write-joined.js';
 import { reasonOf } from '../error-pages/failures.js';
 import { type ClientEvents, type ClientResponse, endsConnection } from '../exchange/client-response.js';
 import type { HeaderList } from '../exchange/exchange.js';
@@ -17,7 +18,7 @@ export class PlainResponse implements ClientResponse, Sending {
   isGone = false;
   private events: ClientEvents | undefined;
   /** The head, until the first piece of the body is sent with it. */
-  private waiting = '';
+  private waiting: Texts | undefined;
   private hasBody: boolean;
   private isChunked = false;
   private isWritten = false;
@@ -48,7 +49,7 @@ export class PlainResponse implements ClientResponse, Sending {
   head(status: number, headers: HeaderList, more: HeaderList): void {
     if (status === 204 || status === 304) this.hasBody = false;
     const fields = printed(headers);
-    let text = `HTTP/1.1 ${status} ${reasonOf(status)}\r\n${fields.lines}${printFieldLines(more)}`;
+    let text = printFieldLines(more);
     if (!fields.hasDate) text += `Date: ${currentDate(this.channel.nowMs())}\r\n`;
     text += this.isLast
       ? 'Connection: close\r\n'
@@ -57,7 +58,7 @@ export class PlainResponse implements ClientResponse, Sending {
       this.isChunked = true;
       text += 'Transfer-Encoding: chunked\r\n';
     }
-    this.waiting = `${text}\r\n`;
+    this.waiting = [`HTTP/1.1 ${status} ${reasonOf(status)}\r\n`, fields.lines, `${text}\r\n`];
   }
 
   write(chunk: Buffer): boolean {
@@ -77,7 +78,8 @@ export class PlainResponse implements ClientResponse, Sending {
     if (this.isOver) return;
     if (chunk) this.write(chunk);
     if (this.isChunked) this.sendHead(`${LAST_CHUNK}${printFieldLines(trailers)}\r\n`);
-    else if (this.waiting !== '') this.sendHead('');
+    else if (this.waiting) writeJoined(this.channel.socket, this.waiting, undefined);
+    this.waiting = undefined;
     this.isWritten = true;
     // The rest of a long body still waits for the client.
     if (!this.channel.socket.writableNeedDrain) this.finish(true);
@@ -113,23 +115,18 @@ export class PlainResponse implements ClientResponse, Sending {
   }
 
   private sendHead(more: string): void {
-    this.channel.socket.write(this.waiting + more, 'latin1');
-    this.waiting = '';
+    this.channel.socket.write((this.waiting?.join('') ?? '') + more, 'latin1');
+    this.waiting = undefined;
   }
 
   private send(chunk: Buffer): boolean {
     const { socket } = this.channel;
     const head = this.waiting;
-    if (head === '') return socket.write(chunk);
-    this.waiting = '';
-    if (chunk.length <= JOINED) {
-      const joined = Buffer.allocUnsafe(head.length + chunk.length);
-      joined.write(head, 'latin1');
-      joined.set(chunk, head.length);
-      return socket.write(joined);
-    }
+    if (!head) return socket.write(chunk);
+    this.waiting = undefined;
+    if (chunk.length <= JOINED) return writeJoined(socket, head, chunk);
     socket.cork();
-    socket.write(head, 'latin1');
+    socket.write(head.join(''), 'latin1');
     const canTakeMore = socket.write(chunk);
     socket.uncork();
     return canTakeMore;

@@ -1,0 +1,47 @@
+/** What is written at once stays what it was, however slowly it is taken. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import t from 'tap';
+import { writeJoined } from '../../src/plain/write-joined.js';
+
+t.test('a reader that takes nothing gets the same octets as one that takes everything', async (t) => {
+  const server = createServer();
+  const accepted: Socket[] = [];
+  server.on('connection', (socket) => accepted.push(socket));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const open = async () => {
+    const far = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    await once(far, 'connect');
+    while (accepted.length === 0) await once(server, 'connection');
+    const got: Buffer[] = [];
+    return { far, near: accepted.shift()!, got, sent: [] as Buffer[] };
+  };
+  type End = Awaited<ReturnType<typeof open>>;
+  const send = ({ near, sent }: End, mark: string, length: number): boolean => {
+    const body = Buffer.alloc(length, mark);
+    sent.push(Buffer.from(`start ${mark}\xe9`, 'latin1'), body);
+    return writeJoined(near, ['start ', mark, '\xe9'], body);
+  };
+  const [slow, quick] = [await open(), await open()];
+  slow.far.pause();
+  quick.far.on('data', (piece: Buffer) => quick.got.push(piece));
+  let writes = 0;
+  // Until the system takes no more, and then some.
+  for (let left = 3; left > 0 && writes < 20_000; writes++) {
+    if (slow.near.writableLength > 0) left--;
+    send(slow, String(writes % 10), 8000 + (writes % 7));
+    send(quick, 'q', 8000);
+  }
+  t.ok(slow.near.writableLength > 0, `it takes nothing after ${writes} writes`);
+  t.ok(writeJoined(quick.near, ['a', '', ''], undefined));
+  quick.sent.push(Buffer.from('a'));
+  send(quick, 'l', 100_000);
+  slow.far.on('data', (piece: Buffer) => slow.got.push(piece));
+  slow.far.resume();
+  for (const end of [slow, quick]) {
+    end.near.end();
+    await once(end.far, 'end');
+    t.ok(Buffer.concat(end.got).equals(Buffer.concat(end.sent)));
+  }
+  server.close();
+});
