@@ -37,7 +37,7 @@ const { values } = parseArgs({
     servers: { type: 'string', default: PEERS.map(({ name }) => name).join(',') },
     edge: { type: 'string', default: EDGE_SECTIONS.join(',') },
     transfers: { type: 'string', default: TRANSFER_SECTIONS.join(',') },
-    objects: { type: 'string', default: 'small,dns' },
+    objects: { type: 'string', default: OBJECT_SECTIONS.join(',') },
     stalls: { type: 'string', default: '' },
     cluster: { type: 'string', default: CLUSTER_SECTIONS.join(',') },
     names: { type: 'string', default: '100000' },
@@ -97,7 +97,7 @@ const HELP = `Usage: npm run bench -- [options]
   --servers LIST   of ${PEERS.map(({ name }) => name).join(', ')} (default: all that are installed)
   --edge LIST      of ${EDGE_SECTIONS.join(', ')} (default: all)
   --transfers LIST of ${TRANSFER_SECTIONS.join(', ')} (default: all)
-  --objects LIST   of ${OBJECT_SECTIONS.join(', ')} (default: small,dns)
+  --objects LIST   of ${OBJECT_SECTIONS.join(', ')} (default: all)
   --stalls TEXT    only operations with this in their name (default: all)
   --cluster LIST   of ${CLUSTER_SECTIONS.join(', ')} (default: all)
   --names N        host names in the zone (default 100000)

@@ -6,7 +6,7 @@ import { ZONE } from '../workload.js';
 import type { Nginx } from './nginx.js';
 
 export const SECRET = 'bench-secret';
-const BUCKET = 'bench';
+export const BUCKET = 'bench';
 const CUSTOM_DOMAIN = `objects.${ZONE}`;
 
 export interface Door {
@@ -35,6 +35,8 @@ export const portsOf = (port: number) => ({
   edgeTls: port + 6,
   nginx: port + 7,
   nginxTls: port + 8,
+  unsynced: port + 9,
+  unsyncedTls: port + 10,
 });
 
 export type ObjectPorts = ReturnType<typeof portsOf>;
@@ -46,6 +48,7 @@ export function settingsOf(ports: ObjectPorts, readable: readonly string[]): Rec
     ZONEPLANE_BUCKET_ALLOW_LIST: readable.join(','),
     ZONEPLANE_S3: 'on',
     ZONEPLANE_S3_PORT: String(ports.s3),
+    ZONEPLANE_S3_TLS_PORT: String(ports.s3Tls),
     ZONEPLANE_EDGE_HOST: '127.0.0.1',
     ZONEPLANE_EDGE_HTTP_PORT: String(ports.edge),
     ZONEPLANE_EDGE_HTTPS_PORT: String(ports.edgeTls),

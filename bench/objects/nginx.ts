@@ -21,10 +21,17 @@ function syncAlways(directory: string): void {
   run('chattr', ['+S', '+D', directory]);
 }
 
-export async function startNginx(directory: string, port: number, securePort: number, cpu: number): Promise<Nginx> {
-  const home = join(directory, 'nginx');
+/** `isSynced`: otherwise it leaves what it was sent to the system, which writes it when it likes. */
+export async function startNginx(
+  directory: string,
+  port: number,
+  securePort: number,
+  cpu: number,
+  isSynced = true,
+): Promise<Nginx> {
+  const home = join(directory, isSynced ? 'nginx' : 'nginx-unsynced');
   mkdirSync(home, { recursive: true });
-  syncAlways(home);
+  if (isSynced) syncAlways(home);
   for (const name of ['www', ...TEMPORARY]) mkdirSync(join(home, name));
   const pair: Pair = makePair(home, ['localhost']);
   const places = TEMPORARY.map((name) => `${name}_temp_path ${home}/${name};`);

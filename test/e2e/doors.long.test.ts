@@ -39,6 +39,8 @@ interface Doors {
   /** A request of S3 with a query, or of the bucket. */
   s3(method: string, path: string, fields?: Fields, body?: Buffer | string): Promise<S3Answer>;
   list(prefix: string): Promise<string[]>;
+  /** Sets rules of the bucket by v4. */
+  setRules(kind: 'lock' | 'lifecycle', rules: readonly object[]): Promise<void>;
 }
 
 async function open(t: Test, more: Fields): Promise<Doors> {
@@ -106,6 +108,18 @@ async function open(t: Test, more: Fields): Promise<Doors> {
       if (door === 'S3') return s3(method, `/${key}`, fields, body);
       return raw(edgePort, method, `/${key}`, { ...fields, host: HOST });
     },
+    async setRules(kind, rules) {
+      const path = `${objects.replace(/objects$/, kind)}`;
+      const body = Buffer.from(JSON.stringify({ rules }));
+      const { status, text } = await raw(
+        adminPort,
+        'PUT',
+        path,
+        { ...bearer, 'content-type': 'application/json' },
+        body,
+      );
+      if (status !== 200) throw new Error(text);
+    },
     async list(prefix) {
       const search = new URLSearchParams({ prefix, per_page: '3' });
       const keys: string[] = [];
@@ -158,6 +172,9 @@ function mayWrite(stored: Stored | undefined, fields: Fields): boolean {
 class Story {
   private readonly random = seededRandom(SEED);
   readonly model = new Map<string, Stored>();
+  /** Beginnings of keys whose objects are locked, and of those that expire. */
+  private locked: string | undefined;
+  private expiring: string | undefined;
   readonly told: string[] = [];
 
   constructor(
@@ -187,12 +204,15 @@ class Story {
   }
 
   async step(): Promise<void> {
-    const choice = this.number(20);
+    const choice = this.number(24);
     if (choice < 9) await this.put();
     else if (choice < 12) await this.remove();
     else if (choice < 15) await this.copy();
     else if (choice < 16) await this.upload();
     else if (choice < 18) await this.list();
+    else if (choice < 20) await this.removeMany();
+    else if (choice < 21) await this.race();
+    else if (choice < 23) await this.setRules();
     await this.readAll();
   }
 
@@ -203,14 +223,78 @@ class Story {
     this.told.push(`put ${door} ${key} ${octets.length} ${JSON.stringify(condition)}`);
     const passes = mayWrite(this.model.get(key), condition);
     const { status, text } = await this.doors.send(door, 'PUT', key, { ...condition, 'content-type': type }, octets);
-    this.t.equal(status, passes ? 200 : 412, `${this.told.at(-1)}: ${text.slice(0, 200)}`);
-    if (passes) this.model.set(key, { octets, type, etag: md5(octets).toString('hex') });
+    const expected = !passes ? 412 : this.isLocked(key) ? 403 : 200;
+    this.t.equal(status, expected, `${this.told.at(-1)}: ${text.slice(0, 200)}`);
+    if (expected === 200) this.model.set(key, { octets, type, etag: md5(octets).toString('hex') });
+  }
+
+  private isLocked(key: string): boolean {
+    return this.model.has(key) && this.locked !== undefined && key.startsWith(this.locked);
+  }
+
+  private async setRules(): Promise<void> {
+    this.locked = this.pick([undefined, undefined, 'a/', 'd', 'z']);
+    this.expiring = this.pick([undefined, 'a', 'f_']);
+    this.told.push(`lock ${this.locked}, expire ${this.expiring}`);
+    const rule = { id: 'one', enabled: true };
+    const lock = { ...rule, prefix: this.locked, condition: { type: 'Indefinite' } };
+    await this.doors.setRules('lock', this.locked === undefined ? [] : [lock]);
+    const conditions = { prefix: this.expiring };
+    const expiry = { ...rule, conditions, deleteObjectsTransition: { condition: { type: 'Age', maxAge: 86_400 } } };
+    await this.doors.setRules('lifecycle', this.expiring === undefined ? [] : [expiry]);
+  }
+
+  /** Of all that write at once where nothing is, one may. */
+  private async race(): Promise<void> {
+    const key = this.pick(KEYS);
+    if (this.model.has(key)) return;
+    this.told.push(`race for ${key}`);
+    const bodies = Array.from({ length: 64 }, (_, i) => this.octets(this.pick(SIZES.slice(0, 5)) + i));
+    const send = (octets: Buffer, i: number): Promise<S3Answer> =>
+      this.doors.send(this.doors.writers[i % this.doors.writers.length]!, 'PUT', key, { 'if-none-match': '*' }, octets);
+    const statuses = (await Promise.all(bodies.map(send))).map(({ status }) => status);
+    const winners = bodies.filter((_, i) => statuses[i] === 200);
+    this.t.equal(winners.length, 1, `exactly one wins: ${statuses}`);
+    this.t.ok(statuses.every((status) => status === 200 || status === 412));
+    const { headers } = await this.doors.send('S3', 'HEAD', key);
+    this.model.set(key, {
+      octets: winners[0]!,
+      etag: md5(winners[0]!).toString('hex'),
+      type: headers['content-type']!,
+    });
+  }
+
+  private async removeMany(): Promise<void> {
+    const keys = [this.pick(KEYS), this.pick(KEYS), 'none'];
+    this.told.push(`delete many ${keys}`);
+    const document = `<Delete>${keys.map((key) => `<Object><Key>${key}</Key></Object>`).join('')}</Delete>`;
+    const { text } = await this.doors.s3(
+      'POST',
+      '?delete=',
+      { 'content-md5': md5(Buffer.from(document)).toString('base64') },
+      document,
+    );
+    const named = (tag: string): string[] =>
+      [...text.matchAll(new RegExp(`<${tag}><Key>([^<]*)`, 'g'))].map(([, key]) => key!);
+    const refused = keys.filter((key) => this.isLocked(key));
+    this.t.strictSame(named('Error'), refused, this.told.at(-1)!);
+    this.t.strictSame(
+      named('Deleted'),
+      keys.filter((key) => !refused.includes(key)),
+    );
+    for (const key of named('Deleted')) this.model.delete(key);
   }
 
   private async remove(): Promise<void> {
     const [door, key] = [this.pick(this.doors.writers), this.pick(KEYS)];
-    this.told.push(`delete ${door} ${key}`);
-    const { status } = await this.doors.send(door, 'DELETE', key);
+    const condition: Fields = door === 'S3' ? this.pick([{}, { 'if-match': `"${'1'.repeat(32)}"` }]) : {};
+    this.told.push(`delete ${door} ${key} ${JSON.stringify(condition)}`);
+    const { status } = await this.doors.send(door, 'DELETE', key, condition);
+    const fails = condition['if-match'] !== undefined && this.model.has(key);
+    if (fails || this.isLocked(key)) {
+      this.t.equal(status, fails ? 412 : 403, this.told.at(-1)!);
+      return;
+    }
     this.t.ok(status === 200 || status === 204, `${this.told.at(-1)}: ${status}`);
     this.model.delete(key);
   }
@@ -223,8 +307,9 @@ class Story {
     const { text } = await this.doors.s3('GET', '?location');
     this.t.match(text, /LocationConstraint/);
     const { status } = await this.doors.s3('PUT', `/${key}`, { 'x-amz-copy-source': `${this.bucket}/${source}` });
-    this.t.equal(status, found ? 200 : 404, this.told.at(-1)!);
-    if (found) this.model.set(key, { ...found, etag: md5(found.octets).toString('hex') });
+    const expected = !found ? 404 : this.isLocked(key) ? 403 : 200;
+    this.t.equal(status, expected, this.told.at(-1)!);
+    if (found && expected === 200) this.model.set(key, { ...found, etag: md5(found.octets).toString('hex') });
   }
 
   /** Two parts, the second of them from an object where there is one. */
@@ -247,7 +332,8 @@ class Story {
     );
     const document = `<CompleteMultipartUpload>${named.join('')}</CompleteMultipartUpload>`;
     const done = await this.doors.s3('POST', `/${key}?uploadId=${id}`, {}, document);
-    this.t.equal(done.status, 200, done.text);
+    this.t.equal(done.status, this.isLocked(key) ? 403 : 200, done.text);
+    if (done.status !== 200) return;
     const etag = `${md5(Buffer.concat(tags)).toString('hex')}-2`;
     this.model.set(key, { octets: Buffer.concat(parts), etag, type: 'video/mp4' });
   }
@@ -283,6 +369,9 @@ class Story {
       const head = await this.doors.send(door, 'HEAD', key);
       const { 'content-length': length, etag } = head.headers;
       this.t.strictSame([head.status, length, etag], [200, String(size), tag], `HEAD by ${door}`);
+      if (door !== 'S3') continue;
+      const expires = this.expiring !== undefined && key.startsWith(this.expiring);
+      this.t.equal(head.headers['x-amz-expiration'] !== undefined, expires, `${key} expires`);
     }
   }
 

@@ -26,7 +26,7 @@ import { BLOB_DIRECTORY } from '../../src/bucket/blobs.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { openStore } from '../../src/store/driver.js';
 import { freePort } from '../support/free-ports.js';
-import { type Program, startProgram } from '../support/program.js';
+import { type Program, startProgram, stopProgram } from '../support/program.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { mountSmall, skipWithoutMounts, unmount } from '../support/small-disk.js';
 import { runSql } from '../support/write-now.js';
@@ -75,9 +75,9 @@ async function makeToken(api: string): Promise<Credentials> {
   return { accessKeyId: id, secretAccessKey: createHash('sha256').update(value).digest('hex') };
 }
 
-/** Ends it with all its processes at one stroke. */
-function kill({ program }: Pick<Running, 'program'>): void {
-  process.kill(-program.child.pid!, 'SIGKILL');
+/** Ends it with all its processes at one stroke, unless it has ended. */
+function kill({ program: { child } }: Pick<Running, 'program'>): void {
+  if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGKILL');
 }
 
 async function uploadInParts(client: S3Client, Key: string, body: Buffer): Promise<void> {
@@ -177,7 +177,7 @@ t.test('killed in the middle of writes', async (t) => {
   t.ok(writes > ROUNDS, `${writes} writes were acknowledged`);
   const kept = bodyOf('kept', 100_000);
   await putOf(running.client, 'kept', kept);
-  kill(running);
+  await stopProgram(running.program, 'SIGKILL');
   t.same(await bodiesAfterSweep(join(directory, 'data')), [kept.length, SOURCE.length], 'no body is left of all that');
 });
 
