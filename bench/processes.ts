@@ -125,7 +125,8 @@ export function memoryOctets(started: Started): number {
   return treeOf(started.process.pid!).reduce((sum, pid) => sum + proportionalOctets(pid), 0);
 }
 
-function proportionalOctets(pid: number): number {
+/** Memory of one process. */
+export function proportionalOctets(pid: number): number {
   try {
     const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
     return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;

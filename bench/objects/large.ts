@@ -1,6 +1,6 @@
 /**
  * An object of one GiB over TLS, through the S3 API and beside it from nginx with the same certificate: processor time and speed by
- * those of nginx, and memory that the program takes more meanwhile.
+ * those of nginx, and memory that the process of the door takes more meanwhile.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { presign } from '../../src/s3/signature/presign.js';
 import { median } from '../median.js';
-import { cpuSeconds, memoryOctets, type Started } from '../processes.js';
+import { childrenOf, cpuSeconds, proportionalOctets, type Started } from '../processes.js';
 import { BUCKET, type ObjectPorts, type S3Key } from './doors.js';
 import type { Nginx } from './nginx.js';
 
@@ -21,7 +21,7 @@ const LOOK_MS = 100;
 interface Measured {
   readonly seconds: number;
   readonly cpuSeconds: number;
-  /** Most octets that the program had more than before. */
+  /** Most octets that the process had more than before. */
   readonly more: number;
 }
 
@@ -45,13 +45,13 @@ export async function measureLarge(options: LargeOptions): Promise<Record<string
   const figures: Record<string, number> = {};
   for (const method of ['PUT', 'GET'] as const) {
     const urls = [
-      [ours, presign({ ...own, method, nowMs: Date.now() })],
-      [nginx, `https://127.0.0.1:${nginx.securePort}/large`],
+      [ours, presign({ ...own, method, nowMs: Date.now() }), childrenOf(ours.process.pid!).admin],
+      [nginx, `https://127.0.0.1:${nginx.securePort}/large`, nginx.process.pid!],
     ] as const;
     const all: Measured[][] = [];
     for (let round = 0; round < rounds; round++) {
       const measured: Measured[] = [];
-      for (const [server, url] of urls) measured.push(await transfer(server, method, url, file));
+      for (const [server, url, pid] of urls) measured.push(await transfer(server, { method, url, file, pid }));
       all.push(measured);
     }
     const name = `${method} 1 GiB over TLS`;
@@ -66,10 +66,18 @@ export async function measureLarge(options: LargeOptions): Promise<Record<string
   return figures;
 }
 
-async function transfer(server: Started, method: 'PUT' | 'GET', url: string, file: string): Promise<Measured> {
-  const [before, cpuBefore, began] = [memoryOctets(server), cpuSeconds(server), performance.now()];
+async function transfer(
+  server: Started,
+  {
+    method,
+    url,
+    file,
+    pid,
+  }: { readonly method: string; readonly url: string; readonly file: string; readonly pid: number },
+): Promise<Measured> {
+  const [before, cpuBefore, began] = [proportionalOctets(pid), cpuSeconds(server), performance.now()];
   let most = before;
-  const looking = setInterval(() => (most = Math.max(most, memoryOctets(server))), LOOK_MS);
+  const looking = setInterval(() => (most = Math.max(most, proportionalOctets(pid))), LOOK_MS);
   const put = method === 'PUT' ? ['-T', file, '-H', 'Expect:'] : [];
   const curl = ['curl', '-sfk', '--http1.1', '-o', '/dev/null', ...put, url];
   const child = spawn('taskset', ['-c', String(LOAD_CPU), ...curl], { stdio: 'ignore' });

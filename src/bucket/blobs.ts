@@ -31,11 +31,14 @@ const CANNOT_LINK: ReadonlySet<string> = new Set([
   'EOPNOTSUPP',
   'ENOSYS',
 ]);
-/** Octets read from a file in one step. */
+/** Octets read from a file in one step, and pieces written in one. */
 const READ_OCTETS = 1 << 18;
+const WRITTEN_OCTETS = 1 << 18;
+const WRITTEN_PIECES = 256;
 
 export interface BlobDraft {
   readonly name: string;
+  /** They must stay as they are until the body is published. */
   write(octets: Uint8Array): Promise<void>;
   /** Makes the body durable under its name. */
   publish(): Promise<void>;
@@ -171,14 +174,22 @@ function openDraft(name: string, path: string, place: string, file: FileHandle):
     closed = true;
     await file.close();
   };
+  let [waiting, held]: [Uint8Array[], number] = [[], 0];
+  const flush = async (): Promise<void> => {
+    const pieces = waiting;
+    [waiting, held] = [[], 0];
+    await writeAll(file, pieces);
+  };
   return {
     name,
+    // Pieces come as the network has them; a system call for each takes longer than all else that is done with it.
     async write(octets) {
-      for (let written = 0; written < octets.length; ) {
-        written += (await typed(file.write(octets, written))).bytesWritten;
-      }
+      waiting.push(octets);
+      held += octets.length;
+      if (held >= WRITTEN_OCTETS || waiting.length >= WRITTEN_PIECES) await flush();
     },
     async publish() {
+      await flush();
       await typed(file.sync());
       await close();
       const directory = join(place, '..');
@@ -191,6 +202,20 @@ function openDraft(name: string, path: string, place: string, file: FileHandle):
       await Promise.all([rm(path, { force: true }), rm(place, { force: true })]);
     },
   };
+}
+
+async function writeAll(file: FileHandle, pieces: readonly Uint8Array[]): Promise<void> {
+  let rest = pieces.filter(({ length }) => length > 0);
+  while (rest.length > 0) {
+    let { bytesWritten } = await typed(file.writev(rest));
+    // Fewer than all, such as before a disk is full.
+    const first = rest.findIndex(({ length }) => {
+      if (length > bytesWritten) return true;
+      bytesWritten -= length;
+      return false;
+    });
+    rest = first < 0 ? [] : [rest[first]!.subarray(bytesWritten), ...rest.slice(first + 1)];
+  }
 }
 
 /** A renamed file survives a power failure only after its directory is synced too. */

@@ -78,12 +78,19 @@ function behind(position: Position): string | undefined {
 
 /** The first possible key behind all that begin with a text. The order of UTF-8 is that of code points. */
 function behindPrefix(text: string): string | undefined {
-  const points = Array.from(text, (character) => character.codePointAt(0)!);
-  while (points.at(-1) === LAST_POINT) points.pop();
-  const last = points.pop();
-  if (last === undefined) return undefined;
-  return String.fromCodePoint(...points, last === BEFORE_SURROGATES ? AFTER_SURROGATES : last + 1);
+  for (let end = text.length; end > 0; ) {
+    const begin = end - (isSecondHalf(text.charCodeAt(end - 1)) ? 2 : 1);
+    const point = text.codePointAt(begin)!;
+    if (point !== LAST_POINT) {
+      return text.slice(0, begin) + String.fromCodePoint(point === BEFORE_SURROGATES ? AFTER_SURROGATES : point + 1);
+    }
+    end = begin;
+  }
+  return undefined;
 }
+
+/** Whether a code unit ends a pair of surrogates. */
+const isSecondHalf = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000;
 
 const LAST_POINT = 0x10ffff;
 const BEFORE_SURROGATES = 0xd7ff;

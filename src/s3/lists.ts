@@ -8,7 +8,7 @@ import { S3Error } from './errors.js';
 import { printStorageClass } from './metadata.js';
 import { type S3Request, sendXml } from './request.js';
 import { encodeStrictly, parameterOf, type Query } from './target.js';
-import { documentOf, element, parent, type Xml } from './xml.js';
+import { documentOf, element, escapeText, parent, type Xml } from './xml.js';
 
 const MOST_KEYS = 1000;
 
@@ -133,16 +133,12 @@ function lastOf({ items, groups }: Page): string {
 
 function contentsOf({ items, groups }: Page, { show }: Listing, owner: Xml | undefined): Xml[] {
   return [
-    ...items.map(({ key, uploadedAt, etag, size, storageClass }) =>
-      parent(
-        'Contents',
-        element('Key', show(key)),
-        element('LastModified', printTime(uploadedAt)),
-        element('ETag', `"${etag}"`),
-        element('Size', size),
-        element('StorageClass', printStorageClass(storageClass)),
-        owner ?? '',
-      ),
+    // One text for each: of a thousand, elements of their own take a millisecond more.
+    ...items.map(
+      ({ key, uploadedAt, etag, size, storageClass }) =>
+        `<Contents><Key>${escapeText(show(key))}</Key><LastModified>${printTime(uploadedAt)}</LastModified>` +
+        `<ETag>&quot;${etag}&quot;</ETag><Size>${size}</Size>` +
+        `<StorageClass>${printStorageClass(storageClass)}</StorageClass>${owner ?? ''}</Contents>`,
     ),
     ...groups.map((group) => parent('CommonPrefixes', element('Prefix', show(group)))),
   ];

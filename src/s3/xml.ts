@@ -108,8 +108,11 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '&quot;',
 };
 
+const ESCAPED = /[&<>"\x00-\x1f\ufffe\uffff]/;
+
 /** Also characters that XML 1.0 cannot hold, as S3 does. */
-function escapeText(text: string): string {
+export function escapeText(text: string): string {
+  if (!ESCAPED.test(text)) return text;
   return text.replace(/[&<>"\x00-\x1f\ufffe\uffff]/g, (character) => {
     return ESCAPES[character] ?? `&#x${character.charCodeAt(0).toString(16)};`;
   });
