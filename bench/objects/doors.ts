@@ -5,7 +5,7 @@ import { environmentOf, KEY, PROGRAM, type Running } from '../program.js';
 import { ZONE } from '../workload.js';
 import type { Nginx } from './nginx.js';
 
-export const SECRET = 'bench-secret';
+const SECRET = 'bench-secret';
 export const BUCKET = 'bench';
 const CUSTOM_DOMAIN = `objects.${ZONE}`;
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { PartChecksum } from '../bucket/uploads/uploads.js';
-import { Crc64Nvme, crc32c, joinCrc64Nvme } from './crc.js';
+import { Crc64Nvme, type CrcName, crc32c, joinCrc } from './crc.js';
 import { S3Error } from './errors.js';
 import type { Fields } from './request.js';
 
@@ -147,18 +147,39 @@ export function checksumFields(text: string | undefined): Record<string, string>
   return { [fieldOf(checksum.name)]: checksum.value, 'x-amz-checksum-type': type };
 }
 
+/** How the checksum of an object in parts is made: from its octets, or from the checksums of its parts. */
+type ChecksumType = 'FULL_OBJECT' | 'COMPOSITE';
+
+const isCrc = (name: ChecksumName): name is CrcName => name.startsWith('crc');
+
+/** What a client wants; undefined when it says nothing. Throws 400 for what that algorithm cannot have. */
+export function readChecksumType(headers: Fields, name: string | undefined): ChecksumType | undefined {
+  const type = headers['x-amz-checksum-type'];
+  if (type === undefined) return undefined;
+  const known = CHECKSUMS.find((each) => each === name?.toLowerCase());
+  const isPossible =
+    type === 'FULL_OBJECT' ? !known || isCrc(known) : type === 'COMPOSITE' && (!known || known !== 'crc64nvme');
+  if (isPossible) return type as ChecksumType;
+  throw new S3Error('InvalidRequest', `The checksum type ${String(type).slice(0, 64)} cannot be used with ${known}.`);
+}
+
 /**
- * That of an object in parts: the checksum of the checksums of its parts, but CRC-64/NVME that of its octets. Undefined where parts
- * have different ones, or none.
+ * That of an object in parts: the checksum of the checksums of its parts; that of its octets for CRC-64/NVME, and for other CRCs
+ * when the client says so, or names it. Undefined where parts have different ones, or none.
  */
-export function composeChecksums(parts: readonly PartChecksum[]): string | undefined {
+export function composeChecksums(parts: readonly PartChecksum[], headers: Fields = {}): string | undefined {
   const checksums = parts.map(({ checksum }) => checksumOf(checksum));
   const name = checksums[0]?.name;
   if (name === undefined || checksums.some((checksum) => checksum?.name !== name)) return undefined;
   const values = checksums.map((checksum) => Buffer.from(checksum!.value, 'base64'));
-  if (name === 'crc64nvme') {
-    const joined = joinCrc64Nvme(values.map((crc, i) => ({ crc, octets: parts[i]!.size })));
-    return `${name} ${joined.toString('base64')}`;
+  const type = readChecksumType(headers, name);
+  if (isCrc(name) && type !== 'COMPOSITE') {
+    const joined = joinCrc(
+      name,
+      values.map((crc, i) => ({ crc, octets: parts[i]!.size })),
+    ).toString('base64');
+    const isWanted = name === 'crc64nvme' || type === 'FULL_OBJECT' || headers[fieldOf(name)] === joined;
+    if (isWanted) return `${name} ${joined}`;
   }
   const running = startChecksum(name);
   for (const value of values) running.update(value);

@@ -115,41 +115,50 @@ export class Crc64Nvme {
   }
 }
 
-/** The highest bit is the coefficient of x⁰: the polynomial is reflected. */
-const ONE = 1n << 63n;
-const POLYNOMIAL = (BigInt(CRC64_NVME[0]) << 32n) | BigInt(CRC64_NVME[1]);
+/** Polynomials modulo that of a check. The highest bit is the coefficient of x⁰: they are reflected. */
+interface Modulus {
+  readonly octets: 4 | 8;
+  readonly one: bigint;
+  readonly polynomial: bigint;
+}
 
-/** A product of polynomials, modulo that of CRC-64/NVME. */
-function multiply(a: bigint, b: bigint): bigint {
+const MODULI = {
+  crc32: { octets: 4, one: 1n << 31n, polynomial: 0xedb88320n },
+  crc32c: { octets: 4, one: 1n << 31n, polynomial: BigInt(CRC32C) },
+  crc64nvme: { octets: 8, one: 1n << 63n, polynomial: (BigInt(CRC64_NVME[0]) << 32n) | BigInt(CRC64_NVME[1]) },
+} as const satisfies Readonly<Record<string, Modulus>>;
+
+export type CrcName = keyof typeof MODULI;
+
+function multiply({ one, polynomial }: Modulus, a: bigint, b: bigint): bigint {
   let [product, shifted] = [0n, b];
-  for (let bit = ONE; bit > 0n; bit >>= 1n) {
+  for (let bit = one; bit > 0n; bit >>= 1n) {
     if (a & bit) product ^= shifted;
-    shifted = shifted & 1n ? (shifted >> 1n) ^ POLYNOMIAL : shifted >> 1n;
+    shifted = shifted & 1n ? (shifted >> 1n) ^ polynomial : shifted >> 1n;
   }
   return product;
 }
 
 /** x to the power of eight times a number. */
-function powerOf(octets: number): bigint {
-  let [power, square] = [ONE, 1n << 55n];
+function powerOf(modulus: Modulus, octets: number): bigint {
+  let [power, square] = [modulus.one, modulus.one >> 8n];
   for (let left = octets; left > 0; left = Math.floor(left / 2)) {
-    if (left % 2 === 1) power = multiply(power, square);
-    square = multiply(square, square);
+    if (left % 2 === 1) power = multiply(modulus, power, square);
+    square = multiply(modulus, square, square);
   }
   return power;
 }
 
 /** The check of octets behind others, from the checks of pieces with their lengths, which nobody has to read again. */
-export function joinCrc64Nvme(pieces: readonly { readonly crc: Buffer; readonly octets: number }[]): Buffer {
+export function joinCrc(name: CrcName, pieces: readonly { readonly crc: Buffer; readonly octets: number }[]): Buffer {
+  const modulus: Modulus = MODULI[name];
   // Most parts of an upload have the same length.
   const powers = new Map<number, bigint>();
   let crc = 0n;
   for (const { crc: own, octets } of pieces) {
     let power = powers.get(octets);
-    if (power === undefined) powers.set(octets, (power = powerOf(octets)));
-    crc = multiply(crc, power) ^ own.readBigUInt64BE();
+    if (power === undefined) powers.set(octets, (power = powerOf(modulus, octets)));
+    crc = multiply(modulus, crc, power) ^ BigInt(`0x${own.toString('hex')}`);
   }
-  const joined = Buffer.alloc(8);
-  joined.writeBigUInt64BE(crc);
-  return joined;
+  return Buffer.from(crc.toString(16).padStart(2 * modulus.octets, '0'), 'hex');
 }

@@ -11,6 +11,7 @@ import {
   checksumOf,
   checksumText,
   composeChecksums,
+  readChecksumType,
   readContentMd5,
   requireComposed,
   withoutChecksums,
@@ -45,6 +46,7 @@ function readPartNumber({ target }: Pick<S3Request, 'target'>): number {
 export async function createUpload(request: S3Request, name: string, key: string): Promise<void> {
   await readNothing(request);
   const { options, headers, caller } = request;
+  readChecksumType(headers, fieldOf(headers, 'x-amz-checksum-algorithm'));
   const bucket = await bucketForUpload(request, name);
   const id = await options.objects.uploads.create(bucket.seq, key, {
     httpMetadata: readHttpMetadata(headers),
@@ -127,7 +129,7 @@ export async function completeUpload(request: S3Request, bucket: BucketRow, key:
     mayReplace: (existing) => judgeWrite(conditionsOf(headers), existing),
     beforeWrite: caller.stillMay,
     compose(parts) {
-      const composed = composeChecksums(parts);
+      const composed = composeChecksums(parts, headers);
       requireComposed(headers, composed);
       return composed;
     },

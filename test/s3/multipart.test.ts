@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -25,7 +26,7 @@ import { compareBodies, verifyBodies } from '../../src/bucket/bodies/compare.js'
 import { verifyShare } from '../../src/bucket/bodies/verify-round.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { editQuotas } from '../../src/control/access/quotas.js';
-import { Crc64Nvme } from '../../src/s3/crc.js';
+import { Crc64Nvme, crc32c } from '../../src/s3/crc.js';
 import { openStore } from '../../src/store/driver.js';
 import { findBucketByName } from '../../src/store/objects/buckets.js';
 import { startS3World } from '../support/s3-door.js';
@@ -284,6 +285,42 @@ t.test('the CRC-64/NVME of an object in parts is that of its octets', async (t) 
   t.match(done.text, `<ChecksumCRC64NVME>${whole}</ChecksumCRC64NVME><ChecksumType>FULL_OBJECT</ChecksumType>`);
   const { headers } = await send('HEAD', `/pictures/${Key}`, { headers: { 'x-amz-checksum-mode': 'ENABLED' } });
   t.match(headers, { 'x-amz-checksum-crc64nvme': whole, 'x-amz-checksum-type': 'FULL_OBJECT' });
+});
+
+t.test('the CRC-32 of the octets of an object in parts, if the client wants it', async (t) => {
+  const { client, send } = await startS3World(t);
+  const pieces = [PARTS[0]!, Buffer.from('the last one')];
+  const base64 = (value: number): string => {
+    const octets = Buffer.alloc(4);
+    octets.writeUInt32BE(value >>> 0);
+    return octets.toString('base64');
+  };
+  for (const [name, check] of Object.entries({ CRC32: (octets: Buffer) => crc32(octets), CRC32C: crc32c })) {
+    const whole = base64(check(Buffer.concat(pieces)));
+    const algorithm = { ChecksumAlgorithm: name as 'CRC32', ChecksumType: 'FULL_OBJECT' as const };
+    const complete = async (more: object): Promise<{ ETag?: string | undefined }> => {
+      const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket, Key, ...algorithm }));
+      const Parts = [];
+      for (const [i, Body] of pieces.entries()) {
+        const part = { Bucket, Key, UploadId, PartNumber: i + 1, Body, ChecksumAlgorithm: algorithm.ChecksumAlgorithm };
+        const { ETag } = await client.send(new UploadPartCommand(part));
+        Parts.push({ ETag, PartNumber: i + 1 });
+      }
+      return client.send(
+        new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload: { Parts }, ...more }),
+      );
+    };
+    const given = { [`Checksum${name}`]: whole };
+    for (const more of [given, { ChecksumType: 'FULL_OBJECT' }, { ...given, ChecksumType: 'FULL_OBJECT' }]) {
+      t.match(await complete(more), { ...given, ChecksumType: 'FULL_OBJECT' }, name);
+    }
+    const head = await client.send(new HeadObjectCommand({ Bucket, Key, ChecksumMode: 'ENABLED' }));
+    t.match(head, { ...given, ChecksumType: 'FULL_OBJECT' });
+    const other = { [`Checksum${name}`]: base64(1), ChecksumType: 'FULL_OBJECT' };
+    t.equal(await codeOf(complete(other)), 'BadDigest');
+  }
+  const headers = { 'x-amz-checksum-algorithm': 'SHA256', 'x-amz-checksum-type': 'FULL_OBJECT' };
+  t.equal((await send('POST', `/pictures/${Key}?uploads`, { headers })).code, 'InvalidRequest');
 });
 
 t.test('uploads in groups', async (t) => {
