@@ -163,11 +163,12 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     dnssec: ['records', 'schedule', 'kernel', 'guard'],
     imports: ['dnssec', 'records', 'zones', 'kernel', 'guard', 'rules'],
     updates: ['imports', 'records', 'kernel', 'guard', 'rules'],
+    reverse: ['records', 'kernel', 'guard', 'rules'],
     balancing: ['kernel', 'guard', 'rules'],
     secondary: ['imports', 'dnssec', 'zones', 'access', 'schedule', 'kernel', 'guard', 'rules'],
     catalogs: ['secondary', 'imports', 'dnssec', 'zones', 'schedule', 'kernel', 'guard', 'rules'],
     'catalog-consumer': ['secondary', 'zones', 'schedule', 'kernel', 'guard', 'rules'],
-    '.': ['catalogs', 'secondary', 'dnssec', 'zones', 'flatten', 'certificates', 'kernel'],
+    '.': ['catalogs', 'secondary', 'reverse', 'dnssec', 'zones', 'flatten', 'certificates', 'kernel'],
   },
   edge: {
     'error-pages': [],

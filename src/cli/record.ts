@@ -39,6 +39,7 @@ interface AddOptions {
   readonly comment?: string;
   readonly tag?: readonly string[];
   readonly originPort?: number;
+  readonly ptr?: boolean;
   readonly json?: boolean;
 }
 
@@ -139,6 +140,7 @@ function addAdd(record: Command, { terminal, environment }: CommandContext): voi
     )
     .option('--proxied', 'answer with the edge addresses')
     .addOption(originPortOption())
+    .option('--ptr', 'keep the PTR record of the address in the reverse zone of the same account')
     .option('--comment <text>', 'a note for people')
     .option('--tag <name:value>', 'a tag; may be given several times', gather)
     .option('--json', 'print JSON')
@@ -179,6 +181,8 @@ function addUpdate(record: Command, { terminal, environment }: CommandContext): 
     .option('--proxied', 'answer with the edge addresses')
     .option('--no-proxied', 'answer with the data itself')
     .addOption(originPortOption())
+    .option('--ptr', 'keep the PTR record of the address in the reverse zone of the same account')
+    .option('--no-ptr', 'keep no PTR record')
     .option('--comment <text>', 'a note for people; empty removes it')
     .option('--tag <name:value>', 'a tag that replaces the present ones; may be given several times', gather)
     .option('--json', 'print JSON')
@@ -349,12 +353,13 @@ function originPortOption(): Option {
 }
 
 /** What options say beside the data; absent ones say nothing. */
-function givenMembers({ ttl, proxied, comment, tag, originPort }: AddOptions): RecordInput {
+function givenMembers({ ttl, proxied, comment, tag, originPort, ptr }: AddOptions): RecordInput {
   return {
     ...(ttl === undefined ? {} : { ttl }),
     ...(proxied === undefined ? {} : { proxied }),
     ...(comment === undefined ? {} : { comment }),
     ...(tag === undefined ? {} : { tags: tag }),
+    ...(ptr === undefined ? {} : { ptr }),
     ...(originPort === undefined ? {} : { settings: { origin_port: originPort } }),
   };
 }
@@ -365,6 +370,6 @@ function contentOf({ content, priority }: RecordItem): string {
 }
 
 function viewRecord(record: RecordItem): object {
-  const { id, name, type, content, priority, data, ttl, proxied, comment, tags, settings } = record;
-  return { id, name, type, content, priority, data, ttl, proxied, comment, tags, settings };
+  const { id, name, type, content, priority, data, ttl, proxied, ptr, comment, tags, settings } = record;
+  return { id, name, type, content, priority, data, ttl, proxied, ptr, comment, tags, settings };
 }

@@ -5,6 +5,7 @@ import { signing } from './dnssec/participant.js';
 import { flattening } from './flatten/index.js';
 import type { Context } from './kernel/context.js';
 import type { Participant } from './kernel/participant.js';
+import { pointers } from './reverse/participant.js';
 import { refetching } from './secondary/refetch.js';
 import { claims } from './zones/claims.js';
 import { quotas } from './zones/record-quota.js';
@@ -16,5 +17,6 @@ export const PARTICIPANTS: readonly Participant<Context>[] = [
   certificates,
   catalogs,
   refetching,
+  pointers,
   quotas,
 ];

@@ -18,6 +18,7 @@ import { bucketRules } from './migrations/0216-bucket-rules.js';
 import { members } from './migrations/0217-members.js';
 import { singleSignOn } from './migrations/0218-single-sign-on.js';
 import { alerts } from './migrations/0219-alerts.js';
+import { linkedRecords } from './migrations/0220-linked-records.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { newestSchema } from './schema/newest.js';
@@ -40,6 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
   members,
   singleSignOn,
   alerts,
+  linkedRecords,
 ];
 
 /** The schema version after all migrations. */

@@ -73,6 +73,10 @@ export const record = z
     settings: recordSettings,
     data: recordData.optional(),
     private_routing: z.boolean().optional(),
+    ptr: z
+      .literal(true)
+      .optional()
+      .describe('Of A and AAAA: a PTR record is kept for the address. Of PTR: it is kept for an address; ours'),
     locked: z.literal(false),
     meta: z.object({
       auto_added: z.boolean(),
@@ -86,6 +90,14 @@ export const record = z
         .object({ status: z.enum(['nowhere', 'unreachable', 'stale']), reason: z.string() })
         .optional()
         .describe('For proxied and flattened CNAMEs with a problem at their target; ours'),
+      ptr: z
+        .object({
+          status: z.enum(['kept', 'no-zone', 'other-record']),
+          zone_id: z.string().optional(),
+          record_id: z.string().optional(),
+        })
+        .optional()
+        .describe('With `ptr`: the other one of the two records, or why there is no PTR record; ours'),
       shadowed_by: z.array(z.string()).optional().describe('NS records that prevent it from being answered'),
       is_glue: z.boolean().optional(),
       dead_glue: z.boolean().optional(),
@@ -144,6 +156,7 @@ const writable = {
     })
     .nullish(),
   private_routing: flag,
+  ptr: flag.describe('A and AAAA: keep a PTR record in the reverse zone of the same account; ours'),
 };
 
 export const recordCreation = z

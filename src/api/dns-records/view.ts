@@ -1,5 +1,5 @@
 /** Records in the form for v4 clients; the order of the members is part of the contract (v4: §0.8, §5.4). */
-import type { RecordItem, ShadowItem } from '../../control/records/item.js';
+import type { Counterpart, RecordItem, ShadowItem } from '../../control/records/item.js';
 import { printTime } from '../times.js';
 import type { DnsRecord } from './schema.js';
 
@@ -18,6 +18,7 @@ export function recordView(item: RecordItem): DnsRecord {
     settings: { ...item.settings },
     ...(item.data === undefined ? {} : { data: sorted(item.data) }),
     ...(item.privateRouting === undefined ? {} : { private_routing: item.privateRouting }),
+    ...(item.ptr && { ptr: item.ptr }),
     locked: false,
     meta: {
       auto_added: false,
@@ -26,6 +27,7 @@ export function recordView(item: RecordItem): DnsRecord {
       source: 'primary',
       ...(item.bucket !== undefined && { read_only: true, r2_bucket: item.bucket }),
       ...(item.shadowedByBalancer && { shadowed_by_lb: true }),
+      ...(item.counterpart && { ptr: counterpartView(item.counterpart) }),
       ...(item.targetFault && { target: item.targetFault }),
       ...(item.shadow && shadowView(item.shadow)),
     },
@@ -35,6 +37,14 @@ export function recordView(item: RecordItem): DnsRecord {
     modified_on: printTime(item.modifiedAt),
     ...(item.commentModifiedAt === undefined ? {} : { comment_modified_on: printTime(item.commentModifiedAt) }),
     ...(item.tagsModifiedAt === undefined ? {} : { tags_modified_on: printTime(item.tagsModifiedAt) }),
+  };
+}
+
+function counterpartView({ status, zoneId, recordId }: Counterpart) {
+  return {
+    status,
+    ...(zoneId !== undefined && { zone_id: zoneId }),
+    ...(recordId !== undefined && { record_id: recordId }),
   };
 }
 

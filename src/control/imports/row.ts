@@ -10,6 +10,7 @@ import { NO_ATTRIBUTES, parseAttributes, type RecordAttributes } from '../../dns
 import type { ImportedRow } from '../../store/records/import.js';
 import { type RecordSettings, rdataKeyOf } from '../../store/records/records.js';
 import type { ControlLimits } from '../kernel/context.js';
+import { isAddress } from '../rules/pointers.js';
 import { isProxiable, isProxiableType } from '../rules/proxiable.js';
 import { commentLength, hasLineBreak, readTags } from '../rules/tags.js';
 import { AUTOMATIC } from '../rules/ttl.js';
@@ -65,7 +66,7 @@ export function createRowMaker({ apex, proxied, limits, oneIsAutomatic }: RowMak
         rdata_key: rdataKeyOf(type.duplicateKey(rdata)),
         ttl: isProxied ? AUTOMATIC : ttlOf(record, attributes),
         proxied: isProxied ? 1 : 0,
-        settings: settingsOf(record, attributes),
+        settings: settingsOf(record, attributes, isProxied, name),
         comment,
         tags: tags.length === 0 ? null : JSON.stringify(tags),
       };
@@ -74,10 +75,16 @@ export function createRowMaker({ apex, proxied, limits, oneIsAutomatic }: RowMak
 }
 
 /** The settings that mean something to the type, as JSON; null when there are none. */
-function settingsOf({ type, flattened }: ParsedRecord, { flattenCname, family }: RecordAttributes): string | null {
+function settingsOf(
+  { type, flattened }: ParsedRecord,
+  { flattenCname, family, ptr }: RecordAttributes,
+  isProxied: boolean,
+  name: string,
+): string | null {
   const settings: RecordSettings = {
     ...(isProxiableType(type) && family === 'ipv4' && { ipv4_only: true }),
     ...(isProxiableType(type) && family === 'ipv6' && { ipv6_only: true }),
+    ...(ptr && isAddress(type) && !isProxied && !name.startsWith('*.') && { ptr: true }),
     ...(type === Type.cname && (flattenCname || flattened) && { flatten_cname: true }),
   };
   return Object.keys(settings).length === 0 ? null : JSON.stringify(settings);

@@ -5,21 +5,25 @@
  */
 import { invariant } from '../../base/errors.js';
 import type { ServingSettings } from '../../serving/zone.js';
+import { isLinked } from '../../store/records/linked.js';
 import {
   findRecord,
   findSameRecord,
   insertRecord,
   type NewRecordRow,
+  type RecordRow,
   removeRecord,
   updateRecord,
 } from '../../store/records/records.js';
 import { findZone, updateZone, type ZoneChange, type ZoneRow } from '../../store/zones/zones.js';
+import type { Actor } from '../guard/actor.js';
 import type { Context } from './context.js';
+import { requireEditable } from './editable.js';
 import type { EventEntry } from './event.js';
 import { finishZone } from './finish-zone.js';
 import { logEvents } from './outbox.js';
 import { createOwnerTallies, type OwnerTallies } from './owner-tally.js';
-import { type RecordEdits, requireEditable } from './record-edits.js';
+import type { RecordEdits } from './record-edits.js';
 import { type ReadyEdits, takeReady } from './staged-edits.js';
 import {
   noteBalancer,
@@ -112,6 +116,7 @@ export function openDraft(ctx: Context): OpenDraft {
       const touched = touchForEdit(seq);
       if (replacement) noteReplacement(store, touched, replacement);
       takeReady(ctx, touched, ready);
+      for (const { before, after } of ready.changes) noteLinked(touched, before, after);
     },
     ...rowEdits(ctx, zones, tallies),
     noteZone(seq, kind) {
@@ -141,7 +146,10 @@ export function openDraft(ctx: Context): OpenDraft {
     },
     event: (entry) => void entries.push(entry),
     finish() {
-      for (const seq of [...zones.keys()]) for (const { settle } of ctx.participants) settle?.(ctx, draft, seq);
+      const service = { ...ctx, actor: withoutScopes(ctx.actor) };
+      const edits = { ...draft, ...rowEdits(service, zones, tallies) };
+      for (const [seq, { linked }] of [...zones])
+        for (const { settle } of ctx.participants) settle?.(service, edits, seq, [...linked]);
       const outcomes = [...zones.values()].map((touched) => finishZone(ctx, now, touched));
       logEvents(ctx, now, entries, outcomes);
       return outcomes;
@@ -164,6 +172,7 @@ function rowEdits(
       touched.records++;
       touched.edited.push({ id: row.id, was: null });
       if (row.proxied === 1) touched.proxied = true;
+      noteLinked(touched, undefined, row);
       insertRecord(store, row);
       tallies.note(row, 1);
     },
@@ -172,6 +181,7 @@ function rowEdits(
       const touched = touchOwner(after);
       touched.edited.push({ id: before.id, was: before });
       if (after.proxied === 1) touched.proxied = true;
+      noteLinked(touched, before, after);
       updateRecord(store, before, after);
       tallies.replace(before, after);
     },
@@ -179,10 +189,20 @@ function rowEdits(
       const touched = touchOwner(row);
       touched.records--;
       touched.edited.push({ id: row.id, was: row });
+      noteLinked(touched, row, undefined);
       removeRecord(store, row.seq);
       tallies.note(row, -1);
     },
   };
+}
+
+function noteLinked({ linked }: TouchedZone, before: RecordRow | undefined, after: NewRecordRow | undefined): void {
+  if ((before && isLinked(before)) || (after && isLinked(after))) linked.push({ before, after });
+}
+
+/** What follows from an edit is not the actor's: who may edit one record need not be able to edit those that go with it. */
+function withoutScopes({ recordScopes: _, ...actor }: Actor): Actor {
+  return actor;
 }
 
 /** The state remembered for a zone since its first edit. */

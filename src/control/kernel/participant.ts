@@ -8,7 +8,7 @@ import type { ServingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import type { ChangedRR, ChangeKind } from '../../store/log/changes.js';
 import type { ZoneChange, ZoneRow } from '../../store/zones/zones.js';
-import type { EventEntry } from './event.js';
+import type { RecordChange, RecordEdits } from './record-edits.js';
 import type { OwnerAfter, StagedSignatures, TouchedZone } from './touched-zone.js';
 import type { MadeSignatures } from './zone-keys.js';
 
@@ -32,17 +32,17 @@ export interface Addition {
 }
 
 /** Edits of zones that follow from others. */
-export interface ZoneEdits {
-  /** Microseconds since 1970. */
-  readonly now: number;
+export interface ZoneEdits extends RecordEdits {
   setZone(seq: number, change: ZoneChange): void;
   noteZone(seq: number, kind: 'zone-replaced'): void;
-  event(entry: EventEntry): void;
 }
 
 export interface Participant<Context> {
-  /** Edits other zones because of this one (store number), before any zone ends. */
-  settle?(ctx: Context, edits: ZoneEdits, zone: number): void;
+  /**
+   * Edits other zones because of this one (store number), before any zone ends. `linked`: what was edited of records that are kept
+   * together with others. These edits are the service's own, whatever the actor may edit.
+   */
+  settle?(ctx: Context, edits: ZoneEdits, zone: number, linked: readonly RecordChange[]): void;
   /** Writes rows that say something about the edited records. */
   derive?(ctx: Context, end: ZoneEnd): void;
   add?(ctx: Context, end: ZoneEnd): Addition | undefined;

@@ -12,12 +12,13 @@ import { findRecord, findSameRecord, type NewRecordRow, type RecordRow } from '.
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { type Committed, commitAndRead, type Draft } from './commit.js';
 import type { Context } from './context.js';
+import { requireEditable } from './editable.js';
 import type { EventEntry } from './event.js';
 import { createOwnerTallies } from './owner-tally.js';
 import { commitPrepared, OUTDATED, type Prepared } from './prepared.js';
-import { type RecordEdits, requireEditable } from './record-edits.js';
+import type { RecordChange, RecordEdits } from './record-edits.js';
 import { mayReplace, planSignedEdits, planUnsignedEdits, signPlannedEdits } from './replacement.js';
-import { giveUpEdits, prepareEdits, type ReadyEdits, type RecordChange } from './staged-edits.js';
+import { giveUpEdits, prepareEdits, type ReadyEdits } from './staged-edits.js';
 import type { MadeSignatures } from './zone-keys.js';
 
 /** Edits of fewer records are made in the write itself, which takes some milliseconds. */

@@ -21,7 +21,7 @@ import { openSnapshot } from '../../store/snapshot.js';
 import type { ZoneChange, ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
 import type { Participant } from './participant.js';
-import type { RecordChange } from './staged-edits.js';
+import type { RecordChange } from './record-edits.js';
 import { MOST_COMPARED, type Replacement, type StagedSignatures } from './touched-zone.js';
 import type { MadeSignatures } from './zone-keys.js';
 

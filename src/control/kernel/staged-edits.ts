@@ -19,20 +19,14 @@ import {
   insertRecord,
   isSamePlace,
   type NewRecordRow,
-  type RecordRow,
   removeRecord,
   updateRecord,
 } from '../../store/records/records.js';
 import { updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
+import type { RecordChange } from './record-edits.js';
 import { noteOwner, type TouchedOwner, type TouchedZone, touchZone } from './touched-zone.js';
 import { planRemoval, planRemovalOfAbandoned } from './unused-records.js';
-
-/** What becomes of one record; its identifier stays. */
-export interface RecordChange {
-  readonly before: RecordRow | undefined;
-  readonly after: NewRecordRow | undefined;
-}
 
 /** Edits that are ready for their write. */
 export interface ReadyEdits {

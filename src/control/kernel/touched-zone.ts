@@ -27,6 +27,7 @@ import type { Store } from '../../store/driver.js';
 import { type ChangedRR, type ChangeKind, MOST_CHANGED_RRS, type SoaRR } from '../../store/log/changes.js';
 import type { EditedRecord } from '../../store/log/edits.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
+import type { RecordChange } from './record-edits.js';
 
 export interface TouchedOwner {
   readonly ownerKey: Uint8Array;
@@ -60,6 +61,8 @@ export interface TouchedZone {
   /** Whether the owners, or the copy, contain everything whose answers change. */
   complete: boolean;
   readonly edited: EditedRecord[];
+  /** Of these, records that are kept together with others (store/records/linked.ts). */
+  readonly linked: RecordChange[];
   /** Number of the edit in the journal that has everything edited, if it was stored before (staged-edits.ts). */
   stagedEdit: number | undefined;
   /** Whether `edited` is sufficient to undo everything. */
@@ -124,6 +127,7 @@ export function touchZone(store: Store, before: ZoneRow, settings: ServingSettin
     replacement: undefined,
     complete: true,
     edited: [],
+    linked: [],
     stagedEdit: undefined,
     undoable: true,
     proxied: false,

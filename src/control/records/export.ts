@@ -18,6 +18,7 @@ import { ownerText } from '../../serving/difference.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import { loadBalancersOfZone } from '../../store/balancing/load-balancers.js';
 import type { Store } from '../../store/driver.js';
+import { isLinked } from '../../store/records/linked.js';
 import {
   parseSettings,
   parseTags,
@@ -35,6 +36,7 @@ import type { RecordFacts } from '../../zone/derive/owner.js';
 import { soaRdata } from '../../zone/derive/soa.js';
 import { requireZone } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
+import { isAddress } from '../rules/pointers.js';
 import { isProxiableType } from '../rules/proxiable.js';
 import { shownTtl } from '../rules/ttl.js';
 import { dnsSettingsItem, zoneItem } from '../zones/item.js';
@@ -141,6 +143,7 @@ function* exportRecords(rows: Iterable<RecordRow>, apex: Uint8Array): Generator<
         flattenCname: parseSettings(row.settings).flatten_cname === true,
         family: familyOf(parseSettings(row.settings)),
         exactTtl: row.ttl === ONE_SECOND,
+        ptr: isAddress(row.type) && isLinked(row),
       },
     };
   }

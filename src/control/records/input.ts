@@ -23,6 +23,8 @@ export interface RecordInput {
     | null
     | undefined;
   readonly private_routing?: boolean | null | undefined;
+  /** Whether a PTR record is kept for the address; ours. */
+  readonly ptr?: boolean | null | undefined;
 }
 
 /** The type that a client names. SPF is historic and stored as TXT; the service creates the SOA (v4: §5.2). */

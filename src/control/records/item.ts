@@ -14,7 +14,8 @@ import { isFlattenedOwner } from '../../store/flatten/owners.js';
 import { findTarget } from '../../store/flatten/targets.js';
 import { findBucketDomain } from '../../store/objects/domains.js';
 import { type NewRecordRow, parseSettings, parseTags, type RecordSettings } from '../../store/records/records.js';
-import type { ZoneRow } from '../../store/zones/zones.js';
+import { findZone, type ZoneRow } from '../../store/zones/zones.js';
+import { isAddress, type PointerState, pointerState, sourceOf } from '../rules/pointers.js';
 import { isProxiable } from '../rules/proxiable.js';
 import { shownTtl } from '../rules/ttl.js';
 
@@ -36,6 +37,13 @@ export interface ShadowItem {
   readonly deadGlue: boolean;
   /** For NS records below the apex: number of records that they prevent from being answered. */
   readonly shadowedRecords?: number;
+}
+
+/** The record that is kept for this one, or for which this one is kept. */
+export interface Counterpart {
+  readonly status: PointerState['status'];
+  readonly zoneId?: string;
+  readonly recordId?: string;
 }
 
 export interface RecordItem {
@@ -66,6 +74,10 @@ export interface RecordItem {
   readonly ttl: number;
   readonly settings: RecordSettings;
   readonly privateRouting?: boolean;
+  /** Of an address: a PTR record is kept for it. Of a PTR record: it is kept for an address. */
+  readonly ptr?: true;
+  /** What became of that: the other one of the two records, or why there is none. */
+  readonly counterpart?: Counterpart;
   readonly comment: string | null;
   readonly tags: readonly string[];
   readonly createdAt: number;
@@ -84,13 +96,22 @@ export function recordItemWithTarget(
   origins: readonly AllowedNetwork[],
 ): RecordItem {
   const plain = recordItem(row, zone, origins);
-  const item = isHiddenByBalancer(store, row, zone) ? { ...plain, shadowedByBalancer: true as const } : plain;
+  const shown = isHiddenByBalancer(store, row, zone) ? { ...plain, shadowedByBalancer: true as const } : plain;
+  const item = shown.ptr ? { ...shown, counterpart: counterpartOf(store, row, zone) } : shown;
   if (row.type === Type.aaaa && row.proxied === 1) {
     const domain = findBucketDomain(store, row.name, zone.seq);
     if (domain) return { ...item, bucket: domain.bucket_name };
   }
   const targetFault = row.type === Type.cname ? findTargetFault(store, row, zone) : undefined;
   return targetFault ? { ...item, targetFault } : item;
+}
+
+function counterpartOf(store: Store, row: NewRecordRow, { account }: ZoneRow): Counterpart {
+  const { status, row: other } = isAddress(row.type)
+    ? pointerState(store, account, row)
+    : { status: 'kept' as const, row: sourceOf(store, account, row) };
+  const zone = other && findZone(store, other.zone);
+  return zone ? { status, zoneId: toHex(zone.id), recordId: toHex(other.id) } : { status };
 }
 
 /** A load balancer hides the addresses and the CNAME of exactly its name. */
@@ -112,6 +133,7 @@ function findTargetFault(store: Store, { owner_key, rdata }: NewRecordRow, { seq
 export function recordItem(row: NewRecordRow, zone: ZoneRow, origins: readonly AllowedNetwork[] = []): RecordItem {
   const type = typeByCode(row.type);
   const { content, data, priority } = type.toApi(row.rdata, row.content);
+  const { ptr, ...settings } = parseSettings(row.settings);
   return {
     id: toHex(row.id),
     zoneId: toHex(zone.id),
@@ -124,7 +146,8 @@ export function recordItem(row: NewRecordRow, zone: ZoneRow, origins: readonly A
     proxiable: row.proxied === 1 || isProxiable(row.type, row.rdata, origins),
     proxied: row.proxied === 1,
     ttl: shownTtl(row.ttl),
-    settings: parseSettings(row.settings),
+    settings,
+    ...(ptr === true && { ptr }),
     ...(row.private_routing === null ? {} : { privateRouting: row.private_routing === 1 }),
     comment: row.comment,
     tags: parseTags(row.tags),

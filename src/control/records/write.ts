@@ -25,12 +25,14 @@ import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
 import { recordNameIn } from '../rules/names.js';
+import { isAddress } from '../rules/pointers.js';
 import { isProxiable, isProxiableType } from '../rules/proxiable.js';
 import { recordFailure } from '../rules/record-failures.js';
 import { commentLength, hasLineBreak, readTags } from '../rules/tags.js';
 import { AUTOMATIC, readTtl, shownTtl } from '../rules/ttl.js';
 import { convert, legacyServiceName, type RecordInput, readSettings, readType } from './input.js';
 import { nameOfRecord, recordItem } from './item.js';
+import { choosePointer } from './pointer-wish.js';
 import {
   type Columns,
   checkNeighbours,
@@ -163,6 +165,14 @@ function readColumns(
   // Whatever is sent for a proxied record, its TTL is automatic (v4: §5.3).
   const ttl = proxied ? AUTOMATIC : chooseTtl(ctx, input, kept, stored);
   const settings = readSettings(type.mnemonic, input.settings, kept ? parseSettings(kept.settings) : {});
+  const ptr = choosePointer(
+    ctx,
+    zone,
+    input,
+    { type: type.code, name: owner.name, rdata: value.rdata, proxied, isSame },
+    kept,
+    stored,
+  );
   return {
     zone: zone.seq,
     owner_key: owner.ownerKey,
@@ -173,7 +183,7 @@ function readColumns(
     rdata_key: rdataKeyOf(type.duplicateKey(value.rdata)),
     ttl,
     proxied: proxied ? 1 : 0,
-    settings: jsonOrNull(settings),
+    settings: jsonOrNull(ptr ? { ...settings, ptr } : settings),
     comment: chooseComment(ctx, input, kept, stored),
     tags: chooseTags(ctx, input, kept, stored),
     private_routing: choosePrivateRouting(input, type, kept),
@@ -303,10 +313,6 @@ function chooseProxied(
   }
   if (changed) requireForeignAddress(ctx, type.code, value.rdata);
   return wanted;
-}
-
-function isAddress(type: number): boolean {
-  return type === Type.a || type === Type.aaaa;
 }
 
 function chooseTtl(

@@ -21,6 +21,8 @@ export interface RecordAttributes {
   readonly family: 'ipv4' | 'ipv6' | undefined;
   /** The TTL is one second; in an export 1 stands for automatic. */
   readonly exactTtl: boolean;
+  /** A PTR record is kept for the address. */
+  readonly ptr: boolean;
 }
 
 export const NO_ATTRIBUTES: RecordAttributes = {
@@ -30,18 +32,24 @@ export const NO_ATTRIBUTES: RecordAttributes = {
   flattenCname: false,
   family: undefined,
   exactTtl: false,
+  ptr: false,
 };
 
 /** Ours: the vendor has no TTL of one second. */
 const EXACT_TTL = 'exact-ttl';
 
+/** Ours, too. */
+const KEPT_POINTER = 'ptr';
+
 /** The text after ` ; ` in a v4 export line; empty when there are no attributes (v4: §7.2). */
-export function printAttributes({ comment, tags, proxied, flattenCname, family, exactTtl }: RecordAttributes): string {
+export function printAttributes(attributes: RecordAttributes): string {
+  const { comment, tags, proxied, flattenCname, family, exactTtl, ptr } = attributes;
   const members = tags.map(printTag);
   if (proxied !== undefined) members.push(`cf-proxied:${proxied}`);
   if (flattenCname) members.push('cf-flatten-cname');
   if (family !== undefined) members.push(`${family}-only`);
   if (exactTtl) members.push(EXACT_TTL);
+  if (ptr) members.push(KEPT_POINTER);
   const text = (comment ?? '').replace(/[\r\n]+/g, ' ');
   // If a comment contains the word for tags, an empty list follows, so that the last list is the real one.
   if (members.length === 0 && !text.includes('cf_tags=')) return text;
@@ -66,6 +74,7 @@ export function parseAttributes(text: string): RecordAttributes {
   let flattenCname = false;
   let family: RecordAttributes['family'];
   let exactTtl = false;
+  let ptr = false;
   for (const member of at < 0 ? [] : splitMembers(text.slice(at + 8))) {
     if (member === 'cf-proxied:true') proxied = true;
     else if (member === 'cf-proxied:false') proxied = false;
@@ -73,9 +82,10 @@ export function parseAttributes(text: string): RecordAttributes {
     else if (member === 'ipv4-only') family = 'ipv4';
     else if (member === 'ipv6-only') family = 'ipv6';
     else if (member === EXACT_TTL) exactTtl = true;
+    else if (member === KEPT_POINTER) ptr = true;
     else if (member !== '') tags.push(member);
   }
-  return { comment: comment === '' ? null : comment, tags, proxied, flattenCname, family, exactTtl };
+  return { comment: comment === '' ? null : comment, tags, proxied, flattenCname, family, exactTtl, ptr };
 }
 
 /** Splits members at commas; a quoted value is a JSON string. */

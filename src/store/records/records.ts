@@ -52,6 +52,8 @@ export interface RecordSettings {
   readonly flatten_cname?: boolean;
   /** Where the edge connects to, instead of the scheme's port. */
   readonly origin_port?: number;
+  /** Of A and AAAA: a PTR record is kept for it. Of PTR: it is kept for such a record. */
+  readonly ptr?: boolean;
 }
 
 /** Longer duplicate keys are stored as SHA-256 hashes, so that the index stays small. */

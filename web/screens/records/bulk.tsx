@@ -79,7 +79,16 @@ export function BulkBar({ selected, edits, total, onSelectAll, onClear, onApply 
             ))}
           </select>
         </label>
-        <button type="button" onClick={() => change((body, { proxiable }) => ({ ...body, proxied: proxiable }))}>
+        <button
+          type="button"
+          onClick={() =>
+            change((body, { proxiable }) => ({
+              ...body,
+              proxied: proxiable,
+              ...(proxiable && body.ptr && { ptr: false }),
+            }))
+          }
+        >
           Proxy
         </button>
         <button type="button" onClick={() => change((body) => ({ ...body, proxied: false }))}>

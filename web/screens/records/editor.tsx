@@ -9,7 +9,7 @@ import { mayWrite, usePermissions } from '../../session.js';
 import type { RecordType } from '../../types.js';
 import type { Drafts } from './drafts.js';
 import { bodyOfValues, EMPTY, type FormValues, nameProblem, ttlChoices } from './form-values.js';
-import type { RecordBody } from './pending.js';
+import { isAddress, type RecordBody } from './pending.js';
 
 interface EditorProps {
   readonly types: readonly RecordType[];
@@ -208,6 +208,9 @@ function AttributeFields({ values, type, set, error }: PartProps) {
       </Field>
       {type.proxiable && (
         <Switch label="Proxied through the edge" checked={values.proxied} onChange={(proxied) => set({ proxied })} />
+      )}
+      {isAddress(type.type) && !values.proxied && (
+        <Switch label="Keep its PTR record" checked={values.ptr} onChange={(ptr) => set({ ptr })} />
       )}
     </div>
   );

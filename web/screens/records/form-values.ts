@@ -3,7 +3,7 @@ import { printTtl, TTLS } from '../../parts/record.js';
 import { oneWord } from '../../parts/typed.js';
 import { asciiName } from '../../parts/zone.js';
 import type { DnsRecord, RecordType } from '../../types.js';
-import type { RecordBody } from './pending.js';
+import { isAddress, type RecordBody } from './pending.js';
 
 export interface FormValues {
   readonly type: string;
@@ -13,6 +13,7 @@ export interface FormValues {
   readonly members: Readonly<Record<string, string>>;
   readonly ttl: number;
   readonly proxied: boolean;
+  readonly ptr: boolean;
   readonly comment: string;
   /** One a line. */
   readonly tags: string;
@@ -24,7 +25,10 @@ export function relativeName(name: string, apex: string): string {
   return name.endsWith(`.${apex}`) ? name.slice(0, -apex.length - 1) : name;
 }
 
-export const EMPTY: FormValues = { type: 'A', name: '', members: {}, ttl: 1, proxied: false, comment: '', tags: '' };
+export const EMPTY: FormValues = {
+  ...{ type: 'A', name: '', members: {}, ttl: 1, proxied: false, ptr: false },
+  ...{ comment: '', tags: '' },
+};
 
 export function valuesOf(record: DnsRecord | RecordBody, type: RecordType, apex: string): FormValues {
   const { content, data, priority } = record;
@@ -38,6 +42,7 @@ export function valuesOf(record: DnsRecord | RecordBody, type: RecordType, apex:
     members: Object.fromEntries(type.members.map(({ name, place }) => [name, member(name, place)])),
     ttl: record.ttl,
     proxied: record.proxied,
+    ptr: record.ptr === true,
     comment: record.comment ?? '',
     tags: record.tags.join('\n'),
   };
@@ -45,7 +50,7 @@ export function valuesOf(record: DnsRecord | RecordBody, type: RecordType, apex:
 
 /** What is sent. Numbers that are none are sent as they were typed: the server says what is wrong with them. */
 export function bodyOfValues(values: FormValues, type: RecordType, apex: string): RecordBody {
-  const { name, members, ttl, proxied, comment, tags } = values;
+  const { name, members, ttl, proxied, ptr, comment, tags } = values;
   const at = (place: string) => type.members.filter((member) => member.place === place);
   const data = Object.fromEntries(
     at('data')
@@ -61,6 +66,7 @@ export function bodyOfValues(values: FormValues, type: RecordType, apex: string)
     ...(priority && { priority: typedValue('integer', members[priority.name] ?? '') as number }),
     ttl,
     proxied: type.proxiable && proxied,
+    ...(isAddress(type.type) && { ptr: ptr && !proxied }),
     comment: comment.trim() === '' ? null : comment,
     tags: tags
       .split('\n')

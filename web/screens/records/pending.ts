@@ -15,6 +15,8 @@ export interface RecordBody {
   readonly priority?: number;
   readonly ttl: number;
   readonly proxied: boolean;
+  /** Of addresses only. */
+  readonly ptr?: boolean;
   readonly comment: string | null;
   readonly tags: readonly string[];
 }
@@ -108,7 +110,7 @@ export function newKey(): string {
 
 /** A record as it would be sent. `data` holds the priority of types that have it inside. */
 export function bodyOf(record: DnsRecord): RecordBody {
-  const { type, name, content, data, priority, ttl, proxied, comment, tags } = record;
+  const { type, name, content, data, priority, ttl, proxied, ptr, comment, tags } = record;
   return {
     type,
     name,
@@ -116,12 +118,17 @@ export function bodyOf(record: DnsRecord): RecordBody {
     ...(priority !== undefined && { priority }),
     ttl,
     proxied,
+    ...(isAddress(type) && { ptr: ptr === true }),
     comment,
     tags,
   };
 }
 
-const MEMBERS = ['type', 'name', 'content', 'data', 'priority', 'ttl', 'proxied', 'comment', 'tags'] as const;
+export function isAddress(type: string): boolean {
+  return type === 'A' || type === 'AAAA';
+}
+
+const MEMBERS = ['type', 'name', 'content', 'data', 'priority', 'ttl', 'proxied', 'ptr', 'comment', 'tags'] as const;
 
 /** The members of a record that an edit changes. */
 export function changedMembers(before: DnsRecord, body: RecordBody): Partial<RecordBody> {
@@ -131,7 +138,7 @@ export function changedMembers(before: DnsRecord, body: RecordBody): Partial<Rec
 
 function isChanged(before: DnsRecord, body: RecordBody, member: (typeof MEMBERS)[number]): boolean {
   // As in bodyOf, without making one: this is done for each of ten thousand edits.
-  const old = member === 'content' && before.data ? undefined : before[member];
+  const old = member === 'content' && before.data ? undefined : member === 'ptr' ? before.ptr === true : before[member];
   // What is not sent stays as it is: the priority that stands inside of `data`, too.
   if (body[member] === undefined) return false;
   return old !== body[member] && canonical(old) !== canonical(body[member]);

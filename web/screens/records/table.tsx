@@ -257,6 +257,7 @@ function RecordRow({
           </span>
           <Notes body={body} />
           {before?.meta.target && <span class="problem">{before.meta.target.reason}</span>}
+          {before?.meta.ptr && <KeptPointer type={before.type} status={before.meta.ptr.status} />}
         </td>
         <td class="muted number">{printTtl(body.ttl)}</td>
         <td>{isProxiable ? <Proxied on={body.proxied} /> : <span class="muted">–</span>}</td>
@@ -295,6 +296,20 @@ function RecordRow({
       )}
     </>
   );
+}
+
+/** What became of the PTR record of an address. */
+function KeptPointer({
+  type,
+  status,
+}: {
+  readonly type: string;
+  readonly status: 'kept' | 'no-zone' | 'other-record';
+}) {
+  if (type === 'PTR') return <span class="muted">Kept for the address of this name</span>;
+  if (status === 'kept') return <span class="muted">Its PTR record is kept</span>;
+  const why = status === 'no-zone' ? 'this account has no reverse zone for it' : 'another record stands in its place';
+  return <span class="problem">No PTR record: {why}</span>;
 }
 
 /** The content as one text. */

@@ -1,0 +1,53 @@
+/** Whether a PTR record is to be kept for the address of a record, as a client says with `ptr`. */
+import { toHex } from '../../base/bytes.js';
+import { Type } from '../../dns/codes.js';
+import { isLinked } from '../../store/records/linked.js';
+import type { RecordRow } from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { accountIdOf, permitted, requireRecord } from '../guard/access.js';
+import type { Context } from '../kernel/context.js';
+import { badBody } from '../kernel/errors.js';
+import { isAddress, reverseOf } from '../rules/pointers.js';
+import type { RecordInput } from './input.js';
+
+/** What the record will be. */
+interface Wished {
+  readonly type: number;
+  readonly name: string;
+  readonly rdata: Uint8Array;
+  readonly proxied: boolean;
+  /** Whether name and data are as they were. */
+  readonly isSame: boolean;
+}
+
+const POINTER = '/ptr';
+
+/** Throws for records that can have none, and 403 when the actor may not edit the zone in which the PTR record belongs. */
+export function choosePointer(
+  ctx: Context,
+  zone: ZoneRow,
+  { ptr }: RecordInput,
+  wished: Wished,
+  kept: RecordRow | undefined,
+  stored: RecordRow | undefined,
+): boolean {
+  const was = stored !== undefined && stored.type === wished.type && isLinked(stored);
+  // Clients send back what they have read. A PTR record with another name or data is not kept any more.
+  if (wished.type === Type.ptr && (was || !ptr)) return was && wished.isSame && ptr !== false;
+  const wanted = ptr ?? (kept !== undefined && was);
+  if (!wanted) return false;
+  if (!isAddress(wished.type)) throw badBody('ptr is for A and AAAA records', POINTER);
+  if (wished.name.startsWith('*.')) throw badBody('ptr is not for wildcards: a PTR record names one host', POINTER);
+  if (wished.proxied) {
+    throw badBody('ptr is not for proxied records: their names answer the addresses of the edge', POINTER);
+  }
+  if (!was) requireReverse(ctx, zone, wished);
+  return true;
+}
+
+function requireReverse({ store, actor }: Context, zone: ZoneRow, { rdata }: Wished): void {
+  const reverse = reverseOf(store, zone.account, rdata);
+  if (!reverse) return;
+  const target = { account: accountIdOf(store, zone), zone: toHex(reverse.zone.id) };
+  requireRecord(permitted(actor, 'dns', 'write', target), reverse.name, 'PTR');
+}

@@ -1,0 +1,55 @@
+/** The job that brings all PTR records that are kept in an account in line with its zones, in parts. */
+import { fromHex } from '../../base/bytes.js';
+import type { JobKind } from '../../jobs/kind.js';
+import { findAccountById } from '../../store/access/accounts.js';
+import { linkedRecordsAfter } from '../../store/records/linked.js';
+import type { RecordRow } from '../../store/records/records.js';
+import { findZone } from '../../store/zones/zones.js';
+import { OPERATOR } from '../guard/actor.js';
+import { commit } from '../kernel/commit.js';
+import type { Context, ContextBase } from '../kernel/context.js';
+import type { RecordEdits } from '../kernel/record-edits.js';
+import { isAddress, pointerState, sourceOf } from '../rules/pointers.js';
+import { keepPointer, removePointer } from './follow.js';
+
+/** Its subject is the identifier of an account. */
+export const POINTERS_JOB = 'pointers';
+
+/** Records that are looked at, and edited, at once. */
+const PART = 50;
+
+export function pointersJob(base: ContextBase): JobKind {
+  return {
+    async handler({ requireLease, signal }, subject) {
+      const ctx: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'service' };
+      const account = findAccountById(ctx.store, fromHex(subject)!)?.seq;
+      for (let after = 0; account !== undefined && !signal.aborted; ) {
+        const rows = linkedRecordsAfter(ctx.store, after, PART);
+        if (rows.length === 0) break;
+        after = rows.at(-1)!.seq;
+        const wrong = rows.filter((row) => isWrong(ctx, account, row));
+        if (wrong.length === 0) continue;
+        await commit(ctx, (draft) => {
+          requireLease();
+          for (const row of wrong) mend(ctx, draft, account, row);
+        });
+      }
+      return signal.aborted ? { againAtMs: base.clock.nowMs() } : { done: true };
+    },
+  };
+}
+
+function isWrong({ store }: Context, account: number, row: RecordRow): boolean {
+  if (findZone(store, row.zone)?.account !== account) return false;
+  if (!isAddress(row.type)) return sourceOf(store, account, row) === undefined;
+  const { status, reverse } = pointerState(store, account, row);
+  return status !== 'kept' && reverse !== undefined;
+}
+
+function mend(ctx: Context, edits: RecordEdits, account: number, row: RecordRow): void {
+  const zone = isWrong(ctx, account, row) ? findZone(ctx.store, row.zone) : undefined;
+  const now = zone && edits.find(zone, row.id);
+  if (!now) return;
+  if (isAddress(now.type)) keepPointer(ctx, edits, zone, now);
+  else removePointer(edits, zone, now);
+}

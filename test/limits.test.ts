@@ -1,0 +1,120 @@
+/**
+ * The tables of limits in docs/operations.md say what the program has: each row here names the words of a row there, and where in the
+ * program its numbers stand. Whatever is given out in turns has a row.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const document = read('docs/operations.md');
+
+/** Beginning of a row, a part of what stands in it, a file, and a part of what stands there. */
+const LIMITS: readonly (readonly [row: string, told: string, file: string, stands: string])[] = [
+  ['records of one zone file over the API', '1,000,000', 'control/rules/quotas.ts', 'records_per_file: 1_000_000'],
+  ['records that `$GENERATE` makes', '65,536', 'control/imports/reader.ts', 'generated: 65_536'],
+  ['records that `$GENERATE` makes', '`zone import`: 1,000,000', 'dns/zonefile/parser.ts', 'generated: 1_000_000'],
+  ['long reads of one account at once', '| 2 ', 'api/reading/readers.ts', 'places: THREADS / 2'],
+  [
+    'long reads of one account that wait',
+    '200, for 30 s',
+    'api/reading/readers.ts',
+    'waiting: 200 }],\n  waitMs: 30_000',
+  ],
+  ['long reads of all accounts', '4, 1,000', 'api/reading/readers.ts', 'const THREADS = 4;'],
+  ['long reads of all accounts', '4, 1,000', 'api/reading/readers.ts', 'places: THREADS, waiting: 1000'],
+  ['requests of one token', '12,000', 'config/schema.ts', 'default(12_000)'],
+  ['zones, members, tokens', '100,000, 10,000, 10,000', 'control/rules/quotas.ts', 'zones: 100_000'],
+  [
+    'zones, members, tokens',
+    '100,000, 10,000, 10,000',
+    'control/rules/quotas.ts',
+    'tokens: 10_000,\n  members: 10_000',
+  ],
+  ['records of an account', '5,000,000', 'control/rules/quotas.ts', 'records: 5_000_000'],
+  ['custom hostnames of an account', '50,000', 'control/rules/quotas.ts', 'hostnames: 50_000'],
+  ['monitors, pools and load balancers', '10,000', 'control/rules/quotas.ts', 'balancing: 10_000'],
+  [
+    'buckets, objects, octets',
+    '1,000, 10,000,000, 1 TiB',
+    'control/rules/quotas.ts',
+    'buckets: 1_000,\n  objects: 10_000_000',
+  ],
+  ['questions to resolvers of one account', '64', 'resolver/look-ups.ts', 'QUESTIONS = { places: 64'],
+  ['questions to resolvers of one account', 'after 10 s', 'resolver/look-ups.ts', 'WAIT_MS = 10_000'],
+  ['searches at parents', '16 and 64', 'resolver/look-ups.ts', 'SEARCHES = { places: 16'],
+  ['signatures made while queries wait', '500 that wait', 'compact/waiting-queries.ts', 'MOST_WAITING = 500'],
+  ['scans of one account', '8 (see', 'control/records/scan.ts', 'MOST_RUNNING = { places: 8, beyond: 56 }'],
+  ['history, changes and audit log', '200,000, 200,000', 'store/log/edits.ts', 'KEPT_EDITS = 200_000'],
+  ['history, changes and audit log', '1,000,000 entries', 'store/log/events.ts', 'kept: 1_000_000'],
+  ['probes of origins at once', '1,000, 300', 'monitoring/prober.ts', 'places: 1000, waiting: 200_000'],
+  ['probes of origins at once', '1,000, 300', 'monitoring/prober.ts', 'places: 300, waiting: 2000'],
+  ['previews of monitors', '20, for 10 min', 'monitoring/previews.ts', 'MOST_OF_ACCOUNT = 20'],
+  ['uploads in parts of one bucket', '1,000', 'bucket/uploads/local-uploads.ts', 'MOST_UPLOADS = 1000'],
+  ['writes of all accounts', '100, in turns', 'control/kernel/commit.ts', 'MOST_TOGETHER = 100'],
+  ['connections to the admin API', '2,048', 'api/connection.ts', 'MOST_CONNECTIONS = 2048'],
+  ['connections to the admin API', '2,048', 's3/server.ts', 'MOST_CONNECTIONS = 2048'],
+  ['connections to the admin API', '2,048', 'bucket/application.ts', 'MOST_CONNECTIONS = 2048'],
+  ['bodies of objects', '1,024', 'bucket/open-bodies.ts', 'MOST_BODIES = 1024'],
+  ['bodies of objects', 'for 5 s', 'bucket/open-bodies.ts', 'LONGEST_WAIT_MS = 5000'],
+  [
+    'DNS over TCP and TLS',
+    '1,000, 100',
+    'server/stream-connections.ts',
+    'connections: 1000,\n  connectionsPerClient: 100',
+  ],
+  ['outgoing transfers at once', '50, 25, 4', 'transfer/out/places.ts', 'places: 50, waiting: 500'],
+  [
+    'outgoing transfers at once',
+    '50, 25, 4',
+    'transfer/out/places.ts',
+    'places: 25, waiting: 250 },\n    { places: 4,',
+  ],
+  ['a transfer while others wait', '64 KiB a second after 10 s', 'transfer/out/places.ts', 'SLOW_AFTER_MS = 10_000'],
+  ['UPDATE: a second', '50 and 200, 500 and 1,000', 'transfer/update/admission.ts', 'perSecond: 50, burst: 200'],
+  ['UPDATE: a second', '50 and 200, 500 and 1,000', 'transfer/update/admission.ts', 'perSecond: 500, burst: 1000'],
+  ['UPDATE under way', '200, 64, 8', 'transfer/update/admission.ts', 'places: 200, waiting: 600'],
+  ['UPDATE under way', 'for 3 s', 'transfer/update/admission.ts', 'waitMs: 3000'],
+  ['NOTIFY under way', '80, 64, 8', 'transfer/notify/notifier.ts', 'places: 80'],
+  ['edge: connections of one client', '4,096', 'edge/edge.ts', 'MOST_CONNECTIONS_OF_ONE = 4096'],
+  ['edge: connections of a client that', '3 for resets, 20', 'edge/listen/connections.ts', 'resets: 3, broken: 20'],
+  ['edge: requests at origins', '8,192', 'edge/proxy/origin-places.ts', 'MOST_PLACES = 8192'],
+  ['edge: requests at origins', 'for 5 s', 'edge/proxy/origin-places.ts', 'PLACE_WAIT_MS = 5000'],
+  ['edge: requests that wait', '512, 2,048', 'edge/proxy/origin-places.ts', 'MOST_WAITING_OF_CLIENT = 512'],
+  ['edge: requests that wait', '512, 2,048', 'edge/proxy/origin-places.ts', 'MOST_WAITING_OF_ZONE = 2048'],
+];
+
+/** Turns whose limits stand elsewhere, or that are no limit. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'cluster/turn.ts': 'a node has the turn to write, docs/cluster.md',
+  'cluster/postgres-log.ts': 'the same',
+  'edge/cache/pace.ts': 'pieces of bodies: all are sent, one after the other',
+  'jobs/places.ts': '«jobs of one kind», by kind',
+  'resolver/outside.ts': '«searches at parents», whose numbers are its callers’',
+  'sign-in/hash.ts': 'docs/people.md',
+};
+
+t.test('the tables say what the program does', async (t) => {
+  const rows = document.split('\n').filter((line) => line.startsWith('| '));
+  for (const [row, told, file, stands] of LIMITS) {
+    const line = rows.find((one) => one.startsWith(`| ${row}`));
+    t.ok(line?.includes(told), `${row}: ${told}`);
+    t.ok(read(`src/${file}`).includes(stands), `${file}: ${stands}`);
+  }
+});
+
+t.test('whatever is given out in turns stands there', async (t) => {
+  const known = new Set([...LIMITS.map(([, , file]) => file), ...Object.keys(ELSEWHERE)]);
+  const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && !file.startsWith('base/'),
+  );
+  const inTurns = files.filter((file) =>
+    /\b(createTurns|createTurnQueue|ClassedQueue|hasRoomFor)\b[<(]/.test(read(`src/${file}`)),
+  );
+  t.ok(inTurns.length > 10);
+  t.strictSame(
+    inTurns.filter((file) => !known.has(file)),
+    [],
+  );
+});
