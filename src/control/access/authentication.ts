@@ -183,7 +183,8 @@ export function actorNow(base: ContextBase, { keyId, userId }: Actor, address: s
   }
   const id = parseId(keyId);
   const row = id && findKeyById(base.store, id);
-  const found = row ? authenticateAgain(base, row, address) : UNKNOWN;
+  const user = row && findUser(base.store, row.user);
+  const found = user ? judge(base, row, user, address) : UNKNOWN;
   return found.ok ? found.actor : undefined;
 }
 

@@ -3,8 +3,8 @@
  * tokens. A secret is stored as HMAC-SHA256 under a pepper of the installation; because it is long and random, it needs
  * no slow hash. It is shown once and never written anywhere.
  */
-import { createHmac } from 'node:crypto';
-import { toHex } from '../../base/bytes.js';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { equalBytes, toHex } from '../../base/bytes.js';
 import { makeId } from '../../base/random.js';
 import { findAccount } from '../../store/access/accounts.js';
 import {
@@ -74,7 +74,17 @@ const SECRET = /^[0-9A-Za-z_-]{37,200}$/;
 const LONGEST_NAME = 120;
 
 export function hashSecret(store: Store, secret: string): Uint8Array {
-  return createHmac('sha256', credentialPepper(store)).update(secret).digest();
+  return createHmac('sha256', pepperKey(credentialPepper(store)))
+    .update(secret)
+    .digest();
+}
+
+let lastPepper: { readonly octets: Uint8Array; readonly key: KeyObject } | undefined;
+
+/** Making a key of octets takes longer than the hash, and every request needs it. */
+function pepperKey(octets: Uint8Array): KeyObject {
+  if (!lastPepper || !equalBytes(lastPepper.octets, octets)) lastPepper = { octets, key: createSecretKey(octets) };
+  return lastPepper.key;
 }
 
 export function makeSecret(ctx: ContextBase): string {

@@ -23,6 +23,7 @@ import type { EventEntry } from './event.js';
 import { finishZone } from './finish-zone.js';
 import { logEvents } from './outbox.js';
 import { createOwnerTallies, type OwnerTallies } from './owner-tally.js';
+import type { ZoneEdits } from './participant.js';
 import type { RecordEdits } from './record-edits.js';
 import { type ReadyEdits, takeReady } from './staged-edits.js';
 import {
@@ -146,10 +147,11 @@ export function openDraft(ctx: Context): OpenDraft {
     },
     event: (entry) => void entries.push(entry),
     finish() {
-      const service = { ...ctx, actor: withoutScopes(ctx.actor) };
-      const edits = { ...draft, ...rowEdits(service, zones, tallies) };
+      const edits: ZoneEdits = [...zones.values()].some(({ linked }) => linked.length > 0)
+        ? { ...draft, ...rowEdits({ ...ctx, actor: withoutScopes(ctx.actor) }, zones, tallies) }
+        : draft;
       for (const [seq, { linked }] of [...zones])
-        for (const { settle } of ctx.participants) settle?.(service, edits, seq, [...linked]);
+        for (const { settle } of ctx.participants) settle?.(ctx, edits, seq, [...linked]);
       const outcomes = [...zones.values()].map((touched) => finishZone(ctx, now, touched));
       logEvents(ctx, now, entries, outcomes);
       return outcomes;
