@@ -48,6 +48,8 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['scans of one account', '8 (see', 'control/records/scan.ts', 'MOST_RUNNING = { places: 8, beyond: 56 }'],
   ['history, changes and audit log', '200,000, 200,000', 'store/log/edits.ts', 'KEPT_EDITS = 200_000'],
   ['history, changes and audit log', '1,000,000 entries', 'store/log/events.ts', 'kept: 1_000_000'],
+  ['deliveries of alerts', '256, 128, 1', 'alerts/deliverer.ts', 'places: 256'],
+  ['tests of receivers', '16, 2', 'alerts/send-alert.ts', 'places: 16'],
   ['probes of origins at once', '1,000, 300', 'monitoring/prober.ts', 'places: 1000, waiting: 200_000'],
   ['probes of origins at once', '1,000, 300', 'monitoring/prober.ts', 'places: 300, waiting: 2000'],
   ['previews of monitors', '20, for 10 min', 'monitoring/previews.ts', 'MOST_OF_ACCOUNT = 20'],
