@@ -28,6 +28,9 @@ t.test('a load balancer is made, listed, looked at, drained and deleted', async 
     code: 1,
     err: /is no address and no host/,
   });
+  const often = ['lb', 'create', 'often.example.org', ...origins, '--monitor', 'http', '--interval', '10', '--json'];
+  t.match(JSON.parse((await run(...often)).out), { monitor: { interval: 10, timeout: 5, retries: 1 } });
+  t.equal((await run('lb', 'delete', 'often.example.org')).code, 0);
   const second = JSON.parse((await run('lb', 'create', '*.example.org', ...origins, '--json')).out);
   t.match(second, { load_balancer: { name: '*.example.org' }, pool: { name: 'wildcard-example-org' } });
   const listed = JSON.parse((await run('lb', 'list', '--json')).out);

@@ -1,6 +1,6 @@
 /** `zoneplane lb`: load balancers, their pools and the health of these. */
 import { type Command, Option } from 'commander';
-import { MONITOR_TYPES, type MonitorType } from '../../balancing/monitor.js';
+import { MONITOR_DEFAULTS, MONITOR_TYPES, type MonitorType } from '../../balancing/monitor.js';
 import { UserError } from '../../base/errors.js';
 import type { BalancingItem } from '../../control/balancing/item.js';
 import { deleteLoadBalancer, listLoadBalancers } from '../../control/balancing/load-balancers.js';
@@ -8,10 +8,12 @@ import { createTogether, type Together } from '../../control/balancing/together.
 import type { Context } from '../../control/kernel/context.js';
 import type { ZoneItem } from '../../control/zones/item.js';
 import { listZones } from '../../control/zones/zones.js';
+import { balancingLimits } from '../../roles/process/control-base.js';
+import { createInstallationEgress } from '../../roles/process/listening.js';
 import { wholeNumber } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
 import { collectPages, DATA_SETTINGS, withControl } from '../control.js';
-import { addSettingOptions } from '../settings.js';
+import { addSettingOptions, loadCommandSettings, withRunningSettings } from '../settings.js';
 import { addDrainCommand } from './drain.js';
 import { addExplainCommand } from './explain.js';
 import { balancersOf, type FoundBalancer, requireBalancerNamed, zoneOfName } from './find.js';
@@ -61,7 +63,13 @@ function addCreate(lb: Command, { terminal, environment }: CommandContext): void
       ),
     );
   addSettingOptions(create, DATA_SETTINGS).action(async (name: string, options: CreateOptions) => {
-    const made = await withControl(create, environment, (context) => createNamed(context, name, options));
+    // What may be probed, and how often, is for the running server to say.
+    const { settings } = withRunningSettings(loadCommandSettings(create, environment));
+    const made = await withControl(create, environment, (context) => {
+      const egress = createInstallationEgress(settings, context.settings, context.clock);
+      const limits = { ...context.settings.limits, balancing: balancingLimits(settings) };
+      return createNamed({ ...context, egress, settings: { ...context.settings, limits } }, name, options);
+    });
     if (options.json) {
       terminal.json({
         load_balancer: shown(made.balancer),
@@ -81,7 +89,10 @@ function addCreate(lb: Command, { terminal, environment }: CommandContext): void
 
 async function createNamed(context: Context, name: string, options: CreateOptions): Promise<Together> {
   const { origins, monitor, path, port, interval, proxied, ttl } = options;
-  const probe = { ...(path !== undefined && { path }), ...(port && { port }), ...(interval && { interval }) };
+  const probe = {
+    ...{ ...(path !== undefined && { path }), ...(port && { port }) },
+    ...(interval && { interval, ...fitting(interval) }),
+  };
   if (!monitor && Object.keys(probe).length > 0) {
     throw new UserError('--path, --port and --interval are about a monitor', 'Say which with --monitor.', 2);
   }
@@ -90,6 +101,12 @@ async function createNamed(context: Context, name: string, options: CreateOption
     ...{ name, origins, monitor, ofMonitor: probe },
     ofBalancer: { ...(proxied && { proxied }), ...(ttl && { ttl }) },
   });
+}
+
+/** Timeout and retries as they are by default, as far as they fit into an interval. */
+function fitting(interval: number): { readonly timeout: number; readonly retries: number } {
+  const timeout = Math.min(MONITOR_DEFAULTS.timeout, interval);
+  return { timeout, retries: Math.min(MONITOR_DEFAULTS.retries, Math.floor(interval / timeout) - 1) };
 }
 
 function commaList(text: string): string[] {

@@ -11,7 +11,7 @@ import type { LoadedSettings } from '../../config/load.js';
 import { parseHostPort, type Settings } from '../../config/schema.js';
 import { createSecretAccessKeys } from '../../control/access/secret-access-keys.js';
 import { createZoneKeys } from '../../control/dnssec/zone-keys.js';
-import { type ContextBase, DEFAULT_LIMITS } from '../../control/kernel/context.js';
+import { type BalancingLimits, type ContextBase, DEFAULT_LIMITS } from '../../control/kernel/context.js';
 import type { SecretAccessKeys } from '../../control/kernel/secret-access-keys.js';
 import type { ZoneKeys } from '../../control/kernel/zone-keys.js';
 import { PARTICIPANTS } from '../../control/participants.js';
@@ -106,12 +106,7 @@ export function createControlBase(
       limits: {
         ...DEFAULT_LIMITS,
         origins: allowedNetworks(settings),
-        balancing: {
-          ...DEFAULT_LIMITS.balancing,
-          minimumInterval: settings.lbMinInterval,
-          originsPerPool: settings.lbMaxOrigins,
-          mayPing: mayPing(),
-        },
+        balancing: balancingLimits(settings),
         ...(settings.recordsPerZone > 0 && { recordsPerZone: settings.recordsPerZone }),
       },
     },
@@ -155,4 +150,8 @@ export function masterKeysOf({ settings, origins }: Pick<LoadedSettings, 'settin
   return masterKey === undefined
     ? fileKeys(dataFile(dataDir, 'masterKey'))
     : settingKeys(masterKey, origins.masterKey.place);
+}
+
+export function balancingLimits(settings: Pick<Settings, 'lbMinInterval' | 'lbMaxOrigins'>): BalancingLimits {
+  return { minimumInterval: settings.lbMinInterval, originsPerPool: settings.lbMaxOrigins, mayPing: mayPing() };
 }
