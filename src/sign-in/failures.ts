@@ -33,6 +33,11 @@ export const signInFailure = defineErrors('sign-in', {
   noPublicUrl: { status: 400, code: 9207, text: 'Single sign-on needs the setting public-url.' },
   providerAway: { status: 503, code: 10503, text: 'The identity provider does not answer: {reason}.' },
   badStatement: { status: 403, code: 9109, text: 'What the identity provider says does not count: {reason}.' },
+  clocksApart: {
+    status: 403,
+    code: 9109,
+    text: 'The clocks of the identity provider and of this server are more than five minutes apart: here it is {time}.',
+  },
   notAllowed: { status: 403, code: 9109, text: 'The identity provider knows you, but you have no access here.' },
   needsLink: {
     status: 403,

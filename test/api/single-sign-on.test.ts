@@ -84,6 +84,7 @@ t.test('somebody new comes in, and stays the same person', async (t) => {
 
 t.test('a provider that lies', async (t) => {
   const world = await withProvider(t);
+  world.idp.describe({ userinfo_endpoint: `${world.idp.issuer}/userinfo` });
   const now = Math.floor(world.clock.nowMs() / 1000);
   const real = Math.floor(Date.now() / 1000);
   for (const [what, statement] of Object.entries<Statement>({
@@ -106,6 +107,17 @@ t.test('a provider that lies', async (t) => {
       raw: `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from(JSON.stringify({ iss: world.idp.issuer, aud: CLIENT, sub: 'x', exp: real + 300, iat: now })).toString('base64url')}.`,
     },
     'no statement': { raw: 'x' },
+    'a key that it does not show': { kid: 'other' },
+    'more than anybody needs to say': { claims: { groups: Array.from({ length: 90_000 }, () => 'a group of ours') } },
+    'the way to another place': { leadsAway: true },
+    'somebody else beside the statement': {
+      claims: { email: undefined },
+      userinfo: { sub: 'other', email: 'root@provider.example', email_verified: true },
+    },
+    'an address of another, not proved, beside the statement': {
+      claims: { email: undefined },
+      userinfo: { sub: 'ada-at-provider', email: 'root@provider.example', email_verified: 'true' },
+    },
     'an address that is not proved': { claims: { email_verified: false } },
     'a proof that is a text': { claims: { email_verified: 'true' } },
     'no address': { claims: { email: undefined } },
@@ -114,9 +126,50 @@ t.test('a provider that lies', async (t) => {
   })) {
     const { person, answer } = await enter(world, statement);
     t.strictSame([answer.status, person.cookie], [302, ''], what);
-    t.match(answer.headers.location, /^\/sign-in#problem=\w+$/, what);
+    t.match(answer.headers.location, /^\/sign-in#problem=\w+(\.[\dTZ:.-]+)?$/, what);
   }
+  t.ok(world.idp.asked.get('/keys')! <= 2, 'an unknown key is looked for once in a minute');
   t.equal(world.store.prepare('SELECT * FROM oidc_identities').all().length, 0);
+});
+
+t.test('clocks that are ten minutes apart are named', async (t) => {
+  const world = await withProvider(t);
+  const now = Math.floor(world.clock.nowMs() / 1000);
+  const time = new Date(world.clock.nowMs()).toISOString();
+  for (const apart of [-600, 600]) {
+    const { person, answer } = await enter(world, { claims: { iat: now + apart } });
+    t.strictSame([answer.headers.location, person.cookie], [`/sign-in#problem=clocksApart.${time}`, '']);
+  }
+  const { answer } = await enter(world, { claims: { exp: Math.floor(Date.now() / 1000) - 601 } });
+  t.equal(answer.headers.location, `/sign-in#problem=clocksApart.${time}`);
+  t.equal((await enter(world, { claims: { iat: now - 240 } })).answer.headers.location, '/');
+});
+
+t.test('providers that are mixed up, and a question that is made weaker', async (t) => {
+  const world = await withProvider(t);
+  const other = await startIdentityProvider(() => world.clock.nowMs());
+  t.teardown(() => other.close());
+  const described = { name: 'Other', issuer: other.issuer, client_id: CLIENT, client_secret: 'x', creates: 'always' };
+  const { id } = (await world.call('POST', '/oidc_providers', described)).json.result;
+  const person = browser(world);
+  const asked = await leave(person, world);
+  other.say(asked.searchParams.get('nonce')!, {});
+  const mixed = await comeBack(person, { ...world, provider: id }, asked);
+  t.match(mixed.headers.location, /problem=expired/, 'an answer of another provider');
+  t.equal(other.asked.get('/token'), undefined, 'which does not get the code');
+  other.describe({
+    code_challenge_methods_supported: ['plain'],
+    authorization_response_iss_parameter_supported: true,
+  });
+  const weak = browser(world);
+  const question = await leave(weak, { ...world, provider: id });
+  t.equal(question.searchParams.get('code_challenge_method'), 'S256', 'whatever it says that it can');
+  other.say(question.searchParams.get('nonce')!, {});
+  const state = question.searchParams.get('state');
+  for (const iss of ['', `&iss=${encodeURIComponent(world.idp.issuer)}`]) {
+    const answer = await weak.call('GET', `/user/sign_in/oidc/${id}/callback?code=abc&state=${state}${iss}`);
+    t.match(answer.headers.location, /problem=(badStatement|expired)/, 'it says who it is in each answer (RFC 9207)');
+  }
 });
 
 t.test('the browser that comes back is the one that left', async (t) => {

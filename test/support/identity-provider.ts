@@ -9,6 +9,12 @@ export interface Statement {
   readonly algorithm?: string;
   /** Signs with a key that the provider does not show. */
   readonly foreignKey?: boolean;
+  /** Of the key, instead of the one that the provider shows. */
+  readonly kid?: string;
+  /** What it says of the person beside the statement. */
+  readonly userinfo?: object;
+  /** Instead of an answer, the way to another place. */
+  readonly leadsAway?: boolean;
   /** Instead of a signed statement. */
   readonly raw?: string;
 }
@@ -39,12 +45,12 @@ export async function startIdentityProvider(nowMs: () => number): Promise<Identi
 
   const signed = async (
     claims: JWTPayload,
-    { algorithm = 'RS256', foreignKey = false }: Statement,
+    { algorithm = 'RS256', foreignKey = false, kid: named = String(kid) }: Statement,
   ): Promise<string> => {
     const { privateKey } = foreignKey ? await generateKeyPair('RS256') : key;
     const text = new TextEncoder().encode('a secret of thirty-two octets ...');
     const by: CryptoKey | Uint8Array = algorithm.startsWith('HS') ? text : privateKey;
-    return new SignJWT(claims).setProtectedHeader({ alg: algorithm, kid: String(kid) }).sign(by);
+    return new SignJWT(claims).setProtectedHeader({ alg: algorithm, kid: named }).sign(by);
   };
   const honest = (nonce: string): JWTPayload => ({
     ...{ iss: issuer(), sub: 'ada-at-provider', aud: CLIENT, nonce, sid: 'session-1' },
@@ -63,6 +69,7 @@ export async function startIdentityProvider(nowMs: () => number): Promise<Identi
     }
     if (path === '/keys')
       return { keys: [{ ...(await exportJWK(key.publicKey)), kid: String(kid), alg: 'RS256', use: 'sig' }] };
+    if (path === '/userinfo') return next!.statement.userinfo;
     const { nonce, statement } = next!;
     const claims = Object.fromEntries(
       Object.entries({ ...honest(nonce), ...statement.claims }).filter(([, value]) => value !== undefined),
@@ -74,6 +81,10 @@ export async function startIdentityProvider(nowMs: () => number): Promise<Identi
     const path = request.url!.split('?')[0]!;
     asked.set(path, (asked.get(path) ?? 0) + 1);
     request.resume().on('end', () => {
+      if (path === '/token' && next?.statement.leadsAway) {
+        response.writeHead(307, { location: `${issuer()}/token` }).end();
+        return;
+      }
       void answer(path).then((body) =>
         response.setHeader('content-type', 'application/json').end(JSON.stringify(body)),
       );

@@ -107,6 +107,7 @@ type Step =
 const PROBLEMS: Readonly<Record<string, string>> = {
   providerAway: 'The identity provider does not answer. Try again later, or sign in another way.',
   badStatement: 'What the identity provider said does not count here. Ask an administrator.',
+  clocksApart: 'The clocks of the identity provider and of this server are more than five minutes apart.',
   notAllowed: 'The identity provider knows you, but you have no access here. Ask an administrator.',
   needsLink: 'Your address belongs to a user already. Sign in as that user, and link the provider in the profile.',
   linkedElsewhere: 'At the provider you are somebody else’s user here.',
@@ -168,9 +169,10 @@ export function SignIn({ onSignedIn, notice }: SignInProps & { readonly notice?:
     sending.clear();
     setStep(START);
   };
-  useLinks(takeLink, (next, problem) => {
+  useLinks(takeLink, (next, problem, time) => {
     if (next) setStep(next);
-    if (problem !== undefined) setTold(PROBLEMS[problem] ?? PROBLEMS['badStatement']);
+    const sentence = problem && (PROBLEMS[problem] ?? PROBLEMS['badStatement']);
+    if (sentence) setTold(time === undefined ? sentence : `${sentence} Here it is ${time}.`);
   });
   const withPasskeys = HAS_PASSKEYS && ways?.passkeys === true;
   const isOffered = withPasskeys && step.kind === 'start';
@@ -252,17 +254,17 @@ function useWays(): Ways | undefined {
 /** A link in the address is taken at once. */
 function useLinks(
   take: (link: SignInLink) => void,
-  comeBack: (step: Step | undefined, problem: string | undefined) => void,
+  comeBack: (step: Step | undefined, problem: string | undefined, time: string | undefined) => void,
 ): void {
   useEffect(() => {
     document.title = 'Sign in – Zoneplane';
     const takeFromAddress = (): void => {
       const [, challenge, methods = ''] = /^#second=([\w-]+)\.([a-z.]+)$/.exec(location.hash) ?? [];
-      const [, problem] = /^#problem=(\w+)$/.exec(location.hash) ?? [];
+      const [, problem, time] = /^#problem=(\w+)(?:\.([\dTZ:.-]+))?$/.exec(location.hash) ?? [];
       if (challenge !== undefined || problem !== undefined) {
         history.replaceState(null, '', location.pathname + location.search);
         const second = challenge && ({ kind: 'second', challenge, methods: methods.split('.') } as const);
-        comeBack(second || undefined, problem);
+        comeBack(second || undefined, problem, time);
         return;
       }
       const link = linkIn(location.hash);

@@ -96,7 +96,7 @@ function placeAfter(
   return to;
 }
 
-/** A refusal leads to the sign-in page, whose other ways stay. Behind the `#` is only which refusal it was. */
+/** A refusal leads to the sign-in page, whose other ways stay. Behind the `#` is only which refusal it was, and for clocks the time. */
 async function orSayWhy(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -107,6 +107,8 @@ async function orSayWhy(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     request.log.info({ requestId: request.id, refusal: error.key }, 'a sign-in at a provider was refused');
-    return reply.redirect(`/sign-in#problem=${error.key.replace(/^.*\./, '')}`, 302);
+    const key = error.key.replace(/^.*\./, '');
+    const [time] = key === 'clocksApart' ? (/\d{4}-[\dT:.-]+Z/.exec(error.message) ?? []) : [];
+    return reply.redirect(`/sign-in#problem=${key}${time === undefined ? '' : `.${time}`}`, 302);
   }
 }

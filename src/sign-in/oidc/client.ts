@@ -47,6 +47,9 @@ export interface ClientParts {
   readonly vault: Pick<Vault, 'open'>;
 }
 
+/** Code of the error when the package finds a statement too old. */
+export const JWT_TIMESTAMP_CHECK = 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED';
+
 const KEPT_MS = 3_600_000;
 const SKEW_SECONDS = 300;
 const LIMIT_SECONDS = 10;
@@ -127,8 +130,10 @@ function clientOf(
       const told =
         claims['email'] === undefined && metadata.userinfo_endpoint !== undefined
           ? await fetchUserInfo(config, answer.access_token, claims.sub)
-          : {};
-      return { claims: { ...told, ...claims }, algorithm: decodeProtectedHeader(answer.id_token!).alg };
+          : undefined;
+      // Whether an address is proved is said beside it, not in the other of both.
+      const address = told && { email: told.email, email_verified: told.email_verified };
+      return { claims: { ...told, ...claims, ...address }, algorithm: decodeProtectedHeader(answer.id_token!).alg };
     },
     async verify(statement) {
       const options = { issuer: provider.issuer, audience: provider.client_id, algorithms: ALGORITHMS };

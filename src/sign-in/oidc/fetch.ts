@@ -13,7 +13,8 @@ export type ProviderFetch = (url: string, options: object) => Promise<Response>;
 const LIMIT_MS = 10_000;
 const MOST_OCTETS = 1_000_000;
 
-export function createProviderFetch(egress: Egress): ProviderFetch {
+/** `limitMs`: for a whole answer. */
+export function createProviderFetch(egress: Egress, limitMs = LIMIT_MS): ProviderFetch {
   return async (url, options) => {
     const { hostname, port, protocol } = new URL(url);
     const portNumber = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
@@ -23,12 +24,12 @@ export function createProviderFetch(egress: Egress): ProviderFetch {
     const agent = new Agent({
       allowH2: false,
       maxResponseSize: MOST_OCTETS,
-      connect: { timeout: LIMIT_MS, lookup: checkedLookup(egress, portNumber) },
-      headersTimeout: LIMIT_MS,
-      bodyTimeout: LIMIT_MS,
+      connect: { timeout: limitMs, lookup: checkedLookup(egress, portNumber) },
+      headersTimeout: limitMs,
+      bodyTimeout: limitMs,
     });
     try {
-      const signal = AbortSignal.timeout(LIMIT_MS);
+      const signal = AbortSignal.timeout(limitMs);
       const answer = await request(url, { ...options, redirect: 'manual', signal, dispatcher: agent } as never);
       const body = await answer.text();
       const headers = new Headers([...answer.headers]);

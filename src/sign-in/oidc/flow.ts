@@ -12,7 +12,7 @@ import { signInFailure } from '../failures.js';
 import { findOwn, isFresh, noteWrong } from '../password.js';
 import { contextFor, type SignInServices, type Visitor } from '../services.js';
 import { type Claimed, judgeClaims } from './claims.js';
-import type { Handshake, ProviderClient } from './client.js';
+import { type Handshake, JWT_TIMESTAMP_CHECK, type ProviderClient } from './client.js';
 import { NOBODY, userOf } from './people.js';
 import { providerId, reasonOf, requireProvider } from './providers.js';
 
@@ -126,14 +126,21 @@ async function exchange(
   try {
     const { claims, algorithm } = await client.exchange(new URL(current), kept);
     const judged = judgeClaims(claims, algorithm, rules, services.base.clock.nowMs() / 1000);
+    if ('isOfAnotherTime' in judged) throw clocksApart(services);
     if ('reason' in judged) throw signInFailure('badStatement', judged);
     return judged;
   } catch (error) {
     noteWrong(services, visitor, 'oidc', undefined);
     if (error instanceof AppError) throw error;
     services.base.log.warn({ provider: provider.name, reason: reasonOf(error) }, 'a sign-in at a provider failed');
+    if ((error as { readonly code?: unknown }).code === JWT_TIMESTAMP_CHECK) throw clocksApart(services);
     throw signInFailure('badStatement', { reason: 'it could not be checked' });
   }
+}
+
+/** Whoever looks after the provider or this server needs to know which clock is wrong. */
+function clocksApart({ base: { clock } }: SignInServices): Error {
+  return signInFailure('clocksApart', { time: new Date(clock.nowMs()).toISOString() });
 }
 
 const LOGOUT = 'http://schemas.openid.net/event/backchannel-logout';
