@@ -63,6 +63,7 @@ import { passwordRoutes } from './sign-in/password-routes.js';
 import { signInRoutes } from './sign-in/routes.js';
 import { secondFactorRoutes } from './sign-in/second-routes.js';
 import { totpRoutes } from './sign-in/totp-routes.js';
+import { connectorRoutes } from './sso/connector-routes.js';
 import { providerRoutes } from './sso/provider-routes.js';
 import { ssoRoutes } from './sso/routes.js';
 import { neighbourRoutes } from './unsupported/routes.js';
@@ -126,6 +127,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   passkeyRoutes,
   ssoRoutes,
   providerRoutes,
+  connectorRoutes,
   ipRoutes,
   bucketDomainRoutes,
   bucketRulesRoutes,

@@ -3,17 +3,23 @@ import { accountItem } from '../control/access/accounts.js';
 import { requireAccount } from '../control/guard/access.js';
 import type { Context } from '../control/kernel/context.js';
 import type { MemberItem } from '../control/people/item.js';
+import { isOfOwnDomain } from '../control/people/members.js';
 import { findUserByEmail, type UserRow } from '../store/access/users.js';
 import { createFirstLink, userLinkAt } from './links.js';
 import type { SignInServices, Visitor } from './services.js';
 import { isUnclaimed } from './unclaimed.js';
+
+interface Invited {
+  readonly accountId: string;
+  readonly member: MemberItem;
+}
 
 /** Writes to a pending member, later. Returns whether that is possible; too many messages are not sent. */
 export function mailInvitation(
   services: SignInServices,
   visitor: Visitor,
   ctx: Context,
-  { accountId, member }: { readonly accountId: string; readonly member: MemberItem },
+  { accountId, member }: Invited,
 ): boolean {
   const { sendMail, settings, inviteLetters } = services;
   const { publicUrl } = settings;
@@ -33,16 +39,18 @@ export function mailInvitation(
 
 /**
  * The path and fragment of a link that whoever was invited opens to choose a password; undefined where that must not be, or need not be:
- * whoever has the link becomes the user of the address, so only an administrator of the installation may have it without a message.
+ * whoever has the link becomes the user of the address, so only an administrator of the installation, or of an account whose domain it
+ * is, may have it without a message.
  */
 export async function firstLink(
   services: SignInServices,
   visitor: Visitor,
   ctx: Context,
-  { email }: MemberItem,
+  { accountId, member: { email } }: Invited,
 ): Promise<string | undefined> {
   const user = findUserByEmail(ctx.store, email);
-  if (!ctx.actor.superAdministrator || !user || user.suspended === 1 || !needsLink(services, user)) return undefined;
+  const mayHave = ctx.actor.superAdministrator || isOfOwnDomain(ctx, requireAccount(ctx, accountId).seq, email);
+  if (!mayHave || !user || user.suspended === 1 || !needsLink(services, user)) return undefined;
   return userLinkAt(services.settings.publicUrl ?? '', 'password', await createFirstLink(services, visitor, user));
 }
 

@@ -19,6 +19,7 @@ import { members } from './migrations/0217-members.js';
 import { singleSignOn } from './migrations/0218-single-sign-on.js';
 import { alerts } from './migrations/0219-alerts.js';
 import { linkedRecords } from './migrations/0220-linked-records.js';
+import { verifiedDomains } from './migrations/0221-verified-domains.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { newestSchema } from './schema/newest.js';
@@ -42,6 +43,7 @@ export const MIGRATIONS: readonly Migration[] = [
   singleSignOn,
   alerts,
   linkedRecords,
+  verifiedDomains,
 ];
 
 /** The schema version after all migrations. */

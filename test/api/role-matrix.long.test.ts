@@ -90,6 +90,7 @@ const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
   ['anybody', 'GET /zones'],
   ['members', '/accounts/{account_id}/members', '/accounts/{account_id}/members/*'],
   ['members', '/accounts/{account_id}/roles', '/accounts/{account_id}/roles/{role_id}', '/accounts/{account_id}/iam/*'],
+  ['members', '/accounts/{account_id}/sso_connectors', '/accounts/{account_id}/sso_connectors/*'],
   ['tokens', '/accounts/{account_id}/tokens', '/accounts/{account_id}/tokens/*'],
   ['audit', '/accounts/{account_id}/audit_logs', '/accounts/{account_id}/logs/*'],
   ['buckets', '/accounts/{account_id}/r2/*'],

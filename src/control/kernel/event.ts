@@ -19,6 +19,7 @@ export const EVENT_KINDS = [
   ...(['session.create', 'session.confirm', 'session.delete', 'login_link.create', 'user_link.create'] as const),
   ...(['passkey.edit', 'passkey.delete', 'passkey.clone', 'recovery_codes.create', 'recovery_code.use'] as const),
   ...(['oidc_provider.create', 'oidc_provider.edit', 'oidc_provider.delete', 'sso.link', 'sso.logout'] as const),
+  ...(['sso_connector.create', 'sso_connector.edit', 'sso_connector.delete'] as const),
   ...(['password.set', 'factors.remove', 'totp.create', 'totp.delete', 'passkey.create'] as const),
   ...(['zone.create', 'zone.edit', 'zone.delete', 'dns_settings.edit', 'zone.import', 'zone.restore'] as const),
   ...([

@@ -6,6 +6,7 @@ export const peopleFailure = defineErrors('people', {
   roleMissing: { status: 404, code: 1004, text: 'No role has the identifier {id}.' },
   permissionGroupMissing: { status: 404, code: 1004, text: 'No permission group has the identifier {id}.' },
   groupMissing: { status: 404, code: 1003, text: 'No group has the identifier {id}.' },
+  connectorMissing: { status: 404, code: 1003, text: 'No SSO connector has the identifier {id}.' },
   inviteMissing: { status: 404, code: 1003, text: 'No invitation has the identifier {id}.' },
   membershipMissing: { status: 404, code: 1003, text: 'No membership has the identifier {id}.' },
   nothingAssigned: { status: 400, code: 1001, text: 'A member needs roles or policies.' },

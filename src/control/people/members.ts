@@ -20,6 +20,7 @@ import {
   type StoredPolicy,
   updateMember as updateMemberRow,
 } from '../../store/access/members.js';
+import { type ConnectorRow, connectorsOfAccount } from '../../store/access/sso-connectors.js';
 import { findUser, findUserByEmail, type UserRow } from '../../store/access/users.js';
 import { findOrAddUser } from '../access/accounts.js';
 import { parseId, requireAccount } from '../guard/access.js';
@@ -27,6 +28,7 @@ import { decide, isRestricted } from '../guard/decision.js';
 import { findRole, SUPER_ADMINISTRATOR } from '../guard/roles.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
+import { parseNewZoneName } from '../rules/names.js';
 import { requireRoomFor } from '../rules/quotas.js';
 import {
   type AssignmentInput,
@@ -95,7 +97,7 @@ export async function addMember(ctx: Context, accountId: string, input: MemberIn
     const before = known && findMemberOf(ctx.store, known.seq, account.seq);
     if (before && !isInviteOver(ctx, before)) throw peopleFailure('memberExists');
     if (before) requireGivableMember(ctx, account, before);
-    const accepted = input.status === 'accepted' && mayAccept(ctx, account, known);
+    const accepted = input.status === 'accepted' && mayAccept(ctx, account, email, known);
     const user = known ?? findOrAddUser(ctx, draft, email, false);
     const row = before
       ? changed(ctx, before, assignment, accepted ? draft.now : null)
@@ -115,11 +117,20 @@ function isInviteOver(ctx: Context, { id, status }: MemberRow): boolean {
   return status === 'pending' && (open === undefined || open.expires_at <= ctx.clock.nowUs());
 }
 
-/** The operator may answer for others; a super administrator of the account for users who are somebody. */
-function mayAccept(ctx: Context, account: AccountRow, user: UserRow | undefined): boolean {
+/** The operator may answer for others; a super administrator of the account for users who are somebody, and for its own domains. */
+function mayAccept(ctx: Context, account: AccountRow, email: string, user: UserRow | undefined): boolean {
   if (ctx.actor.superAdministrator) return true;
   requireGivableAssignment(ctx, account, { roles: [SUPER_ADMINISTRATOR], policies: null });
-  return user !== undefined && isSomebody(ctx, user);
+  return isOfOwnDomain(ctx, account.seq, email) || (user !== undefined && isSomebody(ctx, user));
+}
+
+/** Whether an address is of a domain that the account has proved to be its own, and switched on. */
+export function isOfOwnDomain({ store }: Pick<Context, 'store'>, account: number, email: string): boolean {
+  const domain = email.slice(email.lastIndexOf('@') + 1);
+  const parsed = parseNewZoneName(domain);
+  const isOwn = (row: ConnectorRow): boolean =>
+    row.status === 'verified' && row.enabled === 1 && 'name' in parsed && row.domain === parsed.name;
+  return connectorsOfAccount(store, account).some(isOwn);
 }
 
 /** Whether somebody works with this user already: an invitation alone makes nobody. */

@@ -4,7 +4,14 @@ import { printIP } from '../../base/ip.js';
 import { Type } from '../../dns/codes.js';
 import { ownerKeyOf, parseName } from '../../dns/name.js';
 import type { UpstreamAnswer, UpstreamType } from '../../resolver/upstream.js';
-import { cutBetween, isProven, leadsTo, nearestProvenAbove } from '../../serving/name-owner.js';
+import {
+  type ClaimedName,
+  cutBetween,
+  findZoneFor,
+  isProven,
+  leadsTo,
+  nearestProvenAbove,
+} from '../../serving/name-owner.js';
 import type { Store } from '../../store/driver.js';
 import { recordsOfOwner } from '../../store/records/records.js';
 import { findZone, type NameProof, type ZoneRow } from '../../store/zones/zones.js';
@@ -14,11 +21,12 @@ import { commitAndRead, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { activate, activationRule, proofAtHand, prove, settleClaims, settleZone } from './claims.js';
 import { type ZoneItem, zoneItem } from './item.js';
-import { proofRecord } from './proof-record.js';
+import { type ProofRecord, proofRecord } from './proof-record.js';
 import { refuseHeld, servedZoneAbove } from './write.js';
 
 /** What a look for proofs found; `unknown`: nobody could be asked, which says nothing. */
 export type Evidence = NameProof | 'none' | 'unknown';
+type RecordEvidence = 'txt' | 'none' | 'unknown';
 
 /**
  * Looks for a proof again and activates the zone when there is one; returns the zone. A zone with the same name in another
@@ -96,7 +104,7 @@ export async function lookForProof(ctx: Context, zone: ZoneRow): Promise<Evidenc
   // Where the operator has said whose name it is, activation 'delegation' asks the parent outside all the same.
   if (isDecidedHere && zone.proven_by !== 'operator') {
     const isOwn = cut ? leadsTo(zone, cut.names, pool) : above.account === zone.account;
-    return isOwn ? 'delegation' : hasTxt(ctx.store, above, zone) ? 'txt' : 'none';
+    return isOwn ? 'delegation' : hasTxt(ctx.store, above, proofRecord(zone)) ? 'txt' : 'none';
   }
   if (!ctx.findDelegation) return 'unknown';
   const found = await lookOutside(ctx, zone);
@@ -111,15 +119,34 @@ async function lookOutside(ctx: Context, zone: ZoneRow): Promise<Evidence> {
   if (!ctx.askOutside) return 'none';
   // What our own servers say about the name is what the account wrote itself.
   if (delegation && (await leadsHere(ctx, delegation, zone.account))) return 'none';
-  const { name, content } = proofRecord(zone);
-  const answer = await ctx.askOutside(name, 'TXT', zone.account);
-  if (answer.records.some((record) => record.type === 'TXT' && record.content === content)) return 'txt';
-  const isUncertain = answer.status === 'servfail' || answer.status === 'timeout';
-  return isUncertain && !delegation ? 'unknown' : 'none';
+  const found = await askForTxt(ctx, proofRecord(zone), zone.account);
+  return found === 'unknown' && delegation ? 'none' : found;
+}
+
+async function askForTxt(ctx: Context, { name, content }: ProofRecord, account: number): Promise<RecordEvidence> {
+  if (!ctx.askOutside) return 'unknown';
+  const { status, records } = await ctx.askOutside(name, 'TXT', account);
+  if (records.some((record) => record.type === 'TXT' && record.content === content)) return 'txt';
+  return status === 'servfail' || status === 'timeout' ? 'unknown' : 'none';
+}
+
+/**
+ * Whether a TXT record at or below a name shows that the name is the account's: in the proven zone of ours that says what is there,
+ * otherwise outside, where none of our servers answers.
+ */
+export async function lookForRecord(
+  ctx: Context,
+  { name, account }: ClaimedName,
+  record: ProofRecord,
+): Promise<RecordEvidence> {
+  const zone = findZoneFor(ctx.store, parseName(`${name}.`), undefined);
+  if (zone) return hasTxt(ctx.store, zone, record) ? 'txt' : 'none';
+  const found = await askForTxt(ctx, record, account);
+  return found === 'txt' && (await isAnsweredHere(ctx, { name: record.name, account })) ? 'none' : found;
 }
 
 /** Whether the closest zone above a name is answered by servers of the installation. */
-async function isAnsweredHere(ctx: Context, { name, account }: ZoneRow): Promise<boolean> {
+async function isAnsweredHere(ctx: Context, { name, account }: ClaimedName): Promise<boolean> {
   if (!ctx.askOutside) return false;
   for (let above = parentOf(name); above !== ''; above = parentOf(above)) {
     const { status, records } = await ctx.askOutside(above, 'NS', account);
@@ -155,8 +182,7 @@ async function leadsHere(
   return (await addressesOf(names)).some((address) => ours.has(address));
 }
 
-function hasTxt(store: Store, above: ZoneRow, zone: ZoneRow): boolean {
-  const { name, content } = proofRecord(zone);
+function hasTxt(store: Store, above: ZoneRow, { name, content }: ProofRecord): boolean {
   const rows = recordsOfOwner(store, above.seq, ownerKeyOf(parseName(`${name}.`), above.apex));
   const rdata = Buffer.concat([Buffer.of(content.length), Buffer.from(content)]);
   return rows.some((row) => row.type === Type.txt && Buffer.compare(row.rdata, rdata) === 0);
