@@ -47,6 +47,7 @@ interface Fields {
   readonly octets: Buffer;
   readonly rawHeaders: readonly string[];
   readonly isLast: boolean;
+  isRepeated: boolean;
 }
 
 /** Longer fields are read each time. */
@@ -54,7 +55,7 @@ const MOST_KEPT_OCTETS = 2048;
 
 /**
  * Reads the heads of one connection. Most clients send the same fields again and again: those that equal the last ones, octet for
- * octet, are not read again, and `rawHeaders` is the same list.
+ * octet, are not read again, and `rawHeaders` is the same list, which is frozen then.
  */
 export class HeadReader {
   private last: Fields | undefined;
@@ -84,7 +85,11 @@ export class HeadReader {
   private readFields(octets: Buffer, start: number): Fields | undefined {
     const { last } = this;
     // They end at the only empty line in them.
-    if (last && isNext(octets, start, last.octets)) return last;
+    if (last && isNext(octets, start, last.octets)) {
+      if (!last.isRepeated) Object.freeze(last.rawHeaders);
+      last.isRepeated = true;
+      return last;
+    }
     // Without fields, the line before is the one that the empty line follows.
     const end = octets.indexOf(END, start - 2);
     if (end < 0 || end - start > MOST_OCTETS) return undefined;
@@ -92,9 +97,10 @@ export class HeadReader {
     const isLast = rawHeaders && readConnection(rawHeaders);
     if (!rawHeaders || isLast === undefined) return undefined;
     const sent = octets.subarray(start, end + END.length);
-    if (sent.length > MOST_KEPT_OCTETS) return { octets: sent, rawHeaders, isLast };
-    this.last = { octets: Buffer.from(sent), rawHeaders, isLast };
-    return this.last;
+    const isKept = sent.length <= MOST_KEPT_OCTETS;
+    const fields = { octets: isKept ? Buffer.from(sent) : sent, rawHeaders, isLast, isRepeated: false };
+    this.last = isKept ? fields : undefined;
+    return fields;
   }
 }
 

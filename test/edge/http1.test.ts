@@ -256,6 +256,21 @@ t.test('what is accepted here, Node reads in the same way', async (t) => {
   );
 });
 
+t.test('the fields of a head that comes again are the same list, until they are forgotten', async (t) => {
+  const reader = new HeadReader();
+  const read = (text: string) => reader.read(Buffer.from(text, 'latin1'), 0)!.rawHeaders;
+  const once = read('GET /a HTTP/1.1\r\nHost: a\r\n\r\n');
+  t.notOk(Object.isFrozen(once), 'nothing is kept with what comes once');
+  t.equal(read('GET /b HTTP/1.1\r\nHost: a\r\n\r\nGET'), once);
+  t.ok(Object.isFrozen(once));
+  t.strictSame(read('GET /b HTTP/1.1\r\nHost: b\r\n\r\n'), ['host', 'b']);
+  const long = `GET / HTTP/1.1\r\nHost: a\r\nx: ${'x'.repeat(4000)}\r\n\r\n`;
+  t.not(read(long), read(long), 'long ones are not kept');
+  const again = read('GET /a HTTP/1.1\r\nHost: a\r\n\r\n');
+  reader.forget();
+  t.not(read('GET /a HTTP/1.1\r\nHost: a\r\n\r\n'), again);
+});
+
 t.test('however octets are split into packets, the answers are the same', async (t) => {
   const { world } = await startStory(t);
   const names = ['from the cache', 'not a candidate', 'HEAD from the cache', 'chunks and a trailer', 'a condition'];

@@ -18,15 +18,7 @@ import { answerAndEnd, checkMsOf, createHttp1Server, HTTP_LIMITS, type HttpLimit
 import { createHttp2Listener } from './http2.js';
 import { http1Response, http2Response } from './node-response.js';
 import { type Outcome, Reply } from './reply.js';
-import {
-  type PlainFields,
-  type ReadRequest,
-  type RequestFacts,
-  readHttp1,
-  readHttp2,
-  readPlain,
-  readPlainFields,
-} from './request.js';
+import { type ReadRequest, type RequestFacts, readHttp1, readHttp2, readPlain } from './request.js';
 import { createTlsAcceptor, type RefusedHandshake } from './tls-accept.js';
 import type { WebSockets } from './web-socket.js';
 
@@ -200,19 +192,15 @@ function createProtocols(options: FrontOptions, lines: Lines) {
     options.onHandedOver();
     http1.emit('connection', socket);
   });
-  const answerPlain = (line: Line): AnswerPlain<PlainResponse> => {
-    // The same list comes again while the client sends the same fields.
-    let last: PlainFields | undefined;
-    return (head, response) => {
-      const fields = last?.rawHeaders === head.rawHeaders ? last : readPlainFields(head.rawHeaders);
-      last = fields;
+  const answerPlain =
+    (line: Line): AnswerPlain<PlainResponse> =>
+    (head, response) => {
       const facts = factsOf(line);
-      const read = readPlain(head, fields, facts);
+      const read = readPlain(head, facts);
       if ('failure' in read) return false;
       handle(read, facts, line, head.httpVersion, response);
       return true;
     };
-  };
   return { http1, http2, plain, answerPlain };
 }
 

@@ -48,22 +48,31 @@ export function readHttp1(message: IncomingMessage, facts: RequestFacts): ReadRe
 }
 
 /** What the fields of a plain request say, whatever its target is. */
-export interface PlainFields {
-  readonly rawHeaders: HeaderList;
+interface PlainFields {
   readonly directed: Directed | Refusal;
+  /** Frozen if they come again. */
   readonly headers: HeaderList;
 }
 
-export function readPlainFields(rawHeaders: HeaderList): PlainFields {
-  return { rawHeaders, directed: hostOf(rawHeaders), headers: Object.freeze(endToEndHeaders(rawHeaders)) };
+/** Of lists that come again; for as long as their connection remembers them. */
+const known = new WeakMap<HeaderList, PlainFields>();
+
+function plainFields(rawHeaders: HeaderList): PlainFields {
+  const isFrozen = Object.isFrozen(rawHeaders);
+  const before = isFrozen ? known.get(rawHeaders) : undefined;
+  if (before) return before;
+  const headers = endToEndHeaders(rawHeaders);
+  const fields = { directed: hostOf(rawHeaders), headers: isFrozen ? Object.freeze(headers) : headers };
+  if (isFrozen) known.set(rawHeaders, fields);
+  return fields;
 }
 
 /** A plain request has none of the fields that say where a body ends. */
 export function readPlain(
-  { method, url, httpVersion }: PlainHead,
-  { rawHeaders, directed, headers }: PlainFields,
+  { method, url, httpVersion, rawHeaders }: PlainHead,
   { ray, scheme, client, network }: RequestFacts,
 ): ReadRequest {
+  const { directed, headers } = plainFields(rawHeaders);
   if ('failure' in directed) return directed;
   const { host, authority } = directed;
   const path = pathOf(url, authority);
