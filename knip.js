@@ -7,6 +7,7 @@ export default {
     'src/store/schema/write-newest.ts!',
     // Rooms that are complete before what uses them.
     'src/location/networks.ts!',
+    'test/run.ts',
     'test/**/*.test.ts',
     // Programs that tests start.
     'test/**/*-child.ts',
