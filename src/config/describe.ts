@@ -1,5 +1,6 @@
 /** Settings in words: the tables of docs/reference.md, the help of flags, and values as an operator reads them. */
-import { printHostPort, SETTINGS, type Setting, type Settings } from './schema.js';
+import { printHostPort } from './host-names.js';
+import { SETTINGS, type Setting, type Settings } from './schema.js';
 
 /** The tables of docs/reference.md in Markdown; a test regenerates them and compares. */
 export function describeSettings(): string {

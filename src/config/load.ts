@@ -3,8 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
+import { AUTOMATIC } from './dns-settings.js';
 import { nearMatch } from './near-match.js';
-import { AUTOMATIC, SETTINGS, type Setting, type SettingKey, type Settings } from './schema.js';
+import { SETTINGS, type Setting, type SettingKey, type Settings } from './schema.js';
 
 /** The source of a value. */
 export interface Origin {

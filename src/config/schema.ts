@@ -1,13 +1,15 @@
 /** Every setting, once: validation, flags, environment names, --help and docs/reference.md all come from here. */
 import { z } from 'zod';
 import { parseOctets } from '../base/bytes.js';
-import { parseIP } from '../base/ip.js';
 import { reachSettings } from './allowed-networks.js';
 import { AUTHORITY_NAMES, authoritySettings } from './authority-settings.js';
 import { backupSettings } from './backup-settings.js';
 import { balancingSettings } from './balancing-settings.js';
+import { bucketSettings } from './bucket-settings.js';
 import { clusterSettings } from './cluster-settings.js';
+import { dnsSettings } from './dns-settings.js';
 import { edgeSettings } from './edge-settings.js';
+import { parseHostPort } from './host-names.js';
 import { locationSettings } from './location-settings.js';
 import { observeSettings } from './observe-settings.js';
 import { s3Settings } from './s3-settings.js';
@@ -15,40 +17,9 @@ import { about, type SettingAbout } from './setting-about.js';
 import { signInSettings } from './sign-in-settings.js';
 import { isAddress, isCidr, port, text, texts, wholeNumber } from './values.js';
 
-/** Host (name or address) and port of an upstream resolver. */
-export interface HostPort {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** The value of `tls-cert` that stands for a certificate of our own. */
-export const AUTOMATIC = 'auto';
-
 const MASTER_KEY_OCTETS = 32;
 
 const isMasterKey = (entry: string): boolean => parseOctets(entry, MASTER_KEY_OCTETS) !== undefined;
-
-/** Host names of letters, digits and hyphens (RFC 1123 §2.1), as required for name servers. */
-function isHostName(entry: string): boolean {
-  const name = entry.replace(/\.$/, '');
-  return name.length <= 253 && name.split('.').every((label) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i.test(label));
-}
-
-/** `host`, `host:port`, `[IPv6]:port` or a bare IPv6 address; the default port is 53. Undefined for other text. */
-export function parseHostPort(entry: string): HostPort | undefined {
-  if (parseIP(entry)) return { host: entry, port: 53 };
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(entry);
-  if (!match) return undefined;
-  const host = match[1] ?? match[2]!;
-  const portNumber = match[3] === undefined ? 53 : Number(match[3]);
-  if (portNumber < 1 || portNumber > 65535) return undefined;
-  if (match[1] !== undefined ? !parseIP(host) : !isAddress(host) && !isHostName(host)) return undefined;
-  return { host, port: portNumber };
-}
-
-export function printHostPort(address: HostPort): string {
-  return address.host.includes(':') ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`;
-}
 
 /**
  * The settings for use in the program; a member's name determines flag (`--dns-port`), file key and environment
@@ -77,128 +48,7 @@ export const settingsSchema = z.strictObject({
       defaultText: 'generated, in `master.key` in the data directory',
     }),
 
-  dnsHost: texts('IP addresses', isAddress, { atLeast: 1 }).prefault('0.0.0.0,::').register(about, {
-    group: 'DNS',
-    value: 'addresses',
-    summary: 'Addresses on which the DNS server listens, separated by commas',
-  }),
-  dnsPort: port().optional().register(about, {
-    group: 'DNS',
-    value: 'port',
-    summary: 'Port of the DNS server, UDP and TCP',
-    defaultText: '53, or 1053 if 53 cannot be bound',
-  }),
-  dnsWorkers: wholeNumber(1, 256, 'a number of workers').optional().register(about, {
-    group: 'DNS',
-    value: 'count',
-    summary: 'Threads that answer UDP queries',
-    defaultText: 'one a core',
-  }),
-  udpTransport: z
-    .enum(['auto', 'batched', 'portable'], { error: 'expected auto, batched or portable' })
-    .default('auto')
-    .register(about, {
-      group: 'DNS',
-      value: 'transport',
-      summary: 'How UDP is served: `batched` (many packets in one system call, Linux), `portable`, or `auto`',
-    }),
-  dotPort: port().optional().register(about, {
-    group: 'DNS',
-    value: 'port',
-    summary: 'Port of DNS over TLS, on the same addresses; needs `tls-cert`',
-    defaultText: 'off',
-  }),
-  dohPort: port().optional().register(about, {
-    group: 'DNS',
-    value: 'port',
-    summary: 'Port of DNS over HTTPS at `/dns-query`, on the same addresses; needs `tls-cert`',
-    defaultText: 'off',
-  }),
-  tlsCert: text().optional().register(about, {
-    group: 'DNS',
-    value: 'file',
-    summary:
-      'Certificate chain of DNS over TLS and HTTPS and of the admin API over HTTPS, PEM, reloaded when it changes; `auto`: a certificate that Zoneplane gets and renews by itself',
-    defaultText: 'none',
-  }),
-  tlsKey: text().optional().register(about, {
-    group: 'DNS',
-    value: 'file',
-    summary: 'Private key of that certificate, PEM; not with `auto`',
-    defaultText: 'none',
-  }),
-  tlsNames: texts('host names', isHostName, { atLeast: 1 })
-    .transform((names) => names.map((name) => name.toLowerCase().replace(/\.$/, '')))
-    .optional()
-    .register(about, {
-      group: 'DNS',
-      value: 'names',
-      summary: 'Host names in the certificate of `tls-cert auto`, separated by commas',
-      defaultText: 'those of `nameservers`',
-    }),
-  dnsIdentity: z
-    .string({ error: 'expected a text' })
-    .regex(/^[ -~]{0,200}$/, { error: 'expected at most 200 visible ASCII characters' })
-    .default('')
-    .register(about, {
-      group: 'DNS',
-      value: 'text',
-      mayBeEmpty: true,
-      summary:
-        'Name of this server, told to whoever asks for it (NSID, `id.server` and `hostname.bind` CH TXT); empty: none',
-    }),
-  cookieSecret: texts('32 hexadecimal digits', (entry) => /^[0-9a-f]{32}$/i.test(entry), { atLeast: 0, hidden: true })
-    .prefault('')
-    .register(about, {
-      group: 'DNS',
-      value: 'secrets',
-      secret: true,
-      mayBeEmpty: true,
-      summary:
-        'Secret of DNS cookies, the same on all servers that share an address; further accepted secrets may follow, separated by commas',
-      defaultText: 'generated at every start',
-    }),
-  cookiePolicy: z
-    .enum(['answer', 'require'], { error: 'expected answer or require' })
-    .default('answer')
-    .register(about, {
-      group: 'DNS',
-      value: 'policy',
-      summary: 'Response to a UDP client without a valid server cookie: an answer (`answer`), or BADCOOKIE (`require`)',
-    }),
-  dnsRateLimit: wholeNumber(0, 1_000_000, 'a number of answers').default(0).register(about, {
-    group: 'DNS',
-    value: 'answers',
-    summary:
-      'The most UDP answers a second of one kind about one name or zone to one network (/24, /56); 0: no limit; 200 suits most servers',
-  }),
-  dnsRateSlip: wholeNumber(0, 10, 'a number').default(2).register(about, {
-    group: 'DNS',
-    value: 'number',
-    summary:
-      'One in this many answers over the limit is truncated instead of dropped, so that real clients retry over TCP; 0: all are dropped',
-  }),
-  dnsRateExempt: texts('networks', isCidr, { atLeast: 0 }).prefault('127.0.0.0/8,::1/128').register(about, {
-    group: 'DNS',
-    value: 'networks',
-    mayBeEmpty: true,
-    summary: 'Networks without the limit, separated by commas',
-  }),
-  nameservers: texts('host names of name servers', isHostName, { atLeast: 1 })
-    .transform((names) => names.map((name) => name.toLowerCase().replace(/\.$/, '')))
-    .prefault('ns1.zoneplane.test,ns2.zoneplane.test')
-    .register(about, {
-      group: 'DNS',
-      value: 'names',
-      summary: 'Name servers of this service, used as NS records of new zones',
-    }),
-  nameserverAddresses: texts('IP addresses', isAddress, { atLeast: 0 }).optional().register(about, {
-    group: 'DNS',
-    value: 'addresses',
-    mayBeEmpty: true,
-    summary: 'Addresses of those name servers, served if a zone contains their names without addresses',
-    defaultText: 'the publicly reachable ones of `dns-host`',
-  }),
+  ...dnsSettings,
   adminHost: text()
     .refine(isAddress, { error: 'expected an IP address' })
     .default('127.0.0.1')
@@ -220,12 +70,6 @@ export const settingsSchema = z.strictObject({
     mayBeEmpty: true,
     summary:
       'Networks of proxies in front of the admin API and the bucket application: their `Forwarded` or `X-Forwarded-For` names the client; empty: these headers are ignored',
-  }),
-  transferAllow: texts('networks', isCidr, { atLeast: 0 }).prefault('').register(about, {
-    group: 'DNS',
-    value: 'networks',
-    mayBeEmpty: true,
-    summary: 'Networks that may transfer any zone without a key; empty: only the peers and ACLs of accounts may',
   }),
   metricsPublic: z.enum(['on', 'off'], { error: 'expected on or off' }).default('off').register(about, {
     group: 'Admin API',
@@ -313,37 +157,7 @@ export const settingsSchema = z.strictObject({
       summary: 'Lowest logged severity; lines are JSON unless standard output is a terminal',
     }),
 
-  bucketHost: text().refine(isAddress, { error: 'expected an IP address' }).default('127.0.0.1').register(about, {
-    group: 'Bucket application',
-    value: 'address',
-    summary: 'Address on which the bucket application listens',
-  }),
-  bucketPort: port()
-    .default(8054)
-    .register(about, { group: 'Bucket application', value: 'port', summary: 'Port of the bucket application' }),
-  authKeySecret: text().optional().register(about, {
-    group: 'Bucket application',
-    value: 'secret',
-    secret: true,
-    environment: 'AUTH_KEY_SECRET',
-    summary: 'Pre-shared secret that the header `X-Custom-Auth-Key` of a PUT or DELETE must carry',
-    defaultText: 'set by `zoneplane secret put`; without a secret, every write is refused',
-  }),
-  bucketAllowList: texts('object keys', (entry) => entry !== '', { atLeast: 0 })
-    .prefault('')
-    .register(about, {
-      group: 'Bucket application',
-      value: 'keys',
-      mayBeEmpty: true,
-      summary: 'Object keys that anyone may GET, separated by commas',
-    }),
-  bucketObjectLimit: wholeNumber(0, Number.MAX_SAFE_INTEGER, 'octets')
-    .default(100 * 1024 * 1024)
-    .register(about, {
-      group: 'Bucket application',
-      value: 'octets',
-      summary: 'Largest accepted object, in octets',
-    }),
+  ...bucketSettings,
   ...s3Settings,
   ...balancingSettings,
 

@@ -27,7 +27,6 @@ import {
   HEAP_START,
   hashName,
   type ImageBuffers,
-  NodeWord,
   rrsetCount,
   viewOf,
   ZoneWord,
@@ -35,8 +34,9 @@ import {
 } from './layout.js';
 import { type CommitPlan, indexRoom, planCommit, switchWords } from './plan.js';
 import { ImageReader } from './reader.js';
+import { Staging } from './staging.js';
 import { ImageTables, ZONE_RECORD_WORDS } from './tables.js';
-import { countNode, isMember, memberKey, type StagedNode, type StagedZone, type ZoneState } from './zone-state.js';
+import { countNode, isMember, memberKey, type ZoneState } from './zone-state.js';
 
 /** Least garbage for a compaction, in words; small images are not compacted. */
 const MIN_GARBAGE = 1 << 18;
@@ -83,13 +83,11 @@ export class ImageWriter {
 
   private tables: ImageTables;
   private zones = new Map<number, ZoneState>();
-  private staged = new Map<string, StagedNode>();
-  private stagedZones: StagedZone[] = [];
+  private readonly staging = new Staging();
   private nextZone = 2;
   private nextGeneration = 2;
   /** Heap words that belong to a zone, without the staged ones; all others are garbage. */
   private alive = 0;
-  private stagedWords = 0;
   readonly room: HeapRoom;
 
   constructor({ seed, heapWords = 1 << 20, slots = 1 << 12, states = 1 << 12, mostWords }: WriterOptions) {
@@ -169,13 +167,13 @@ export class ImageWriter {
   /** Stages that the zone loaded as `zone` is served, replacing the one served as `replaced`. */
   publishZone(zone: number, replaced?: number): void {
     this.zoneState(zone);
-    this.stagedZones.push({ kind: 'publish', zone, replaced });
+    this.staging.zones.push({ kind: 'publish', zone, replaced });
   }
 
   /** Stages that the zone is no longer served. */
   removeZone(zone: number): void {
     this.zoneState(zone);
-    this.stagedZones.push({ kind: 'remove', zone });
+    this.staging.zones.push({ kind: 'remove', zone });
   }
 
   /** Drops a zone that was begun and will not be published; does nothing when it is already dropped. */
@@ -187,19 +185,12 @@ export class ImageWriter {
   /** Stages a node of a served zone; it replaces a node with the same name. */
   putNode(zone: number, source: NodeSource): void {
     const { hash, node } = this.append(zone, () => compileNode(source, zone, this.reader.seed));
-    this.stage({ zone, hash, name: source.owner, node });
+    this.staging.put(this.reader.words, { zone, hash, name: source.owner, node });
   }
 
   /** Words by which a zone will have grown with what is staged for it. */
   stagedGrowth(zone: number): number {
-    const { words } = this.reader;
-    let growth = 0;
-    for (const { zone: number, hash, name, node } of this.staged.values()) {
-      if (zoneOfNode(number) !== zone) continue;
-      const old = this.reader.findNode(number, hash, viewOf(name), 0, name.length);
-      growth += (node && words[node + NodeWord.length]!) - (old && words[old + NodeWord.length]!);
-    }
-    return growth;
+    return this.staging.growthOf(zone, this.reader);
   }
 
   /** Words that belong to a zone, without what is staged. */
@@ -216,7 +207,7 @@ export class ImageWriter {
   putHashed(zone: number, { hash, rrset }: HashedOwner): void {
     const name = this.hashedName(zone, hash);
     const { hash: hashOfName, node } = this.append(zone, () => this.compileHashed(zone, name, rrset));
-    this.stage({ zone: zone + HASHED_ZONE, hash: hashOfName, name, node });
+    this.staging.put(this.reader.words, { zone: zone + HASHED_ZONE, hash: hashOfName, name, node });
   }
 
   /** Stages the removal of the owner of an NSEC3 record; does nothing when it does not exist. */
@@ -226,7 +217,7 @@ export class ImageWriter {
 
   /** Stages the removal of a name; does nothing when the name does not exist. */
   removeNode(zone: number, name: Uint8Array): void {
-    this.stage({ zone, hash: hashName(this.reader.seed, name), name, node: 0 });
+    this.staging.put(this.reader.words, { zone, hash: hashName(this.reader.seed, name), name, node: 0 });
   }
 
   /** Word offset of a name's node after the last commit, or 0. */
@@ -245,7 +236,7 @@ export class ImageWriter {
    */
   commit(): number {
     this.makeCommitRoom();
-    const plan = planCommit(this.tables, this.zones, this.staged.values(), this.stagedZones);
+    const plan = planCommit(this.tables, this.zones, this.staging.nodes.values(), this.staging.zones);
     const sequence = switchWords(this.reader.control, plan.writes);
     this.settle(plan);
     return sequence;
@@ -253,8 +244,8 @@ export class ImageWriter {
 
   /** Drops everything staged, and the zones that were loaded for publication. */
   discard(): void {
-    for (const { kind, zone } of this.stagedZones) if (kind === 'publish') this.abandonZone(zone);
-    this.forgetStaged();
+    for (const { kind, zone } of this.staging.zones) if (kind === 'publish') this.abandonZone(zone);
+    this.staging.clear();
   }
 
   /** Until when a copy of a secondary zone may be served (seconds since 1970), or 0. It is visible at once: nothing depends on it. */
@@ -327,17 +318,11 @@ export class ImageWriter {
     return new Uint8Array(Buffer.concat([Uint8Array.of(label.length), label, this.zoneState(zone).apex]));
   }
 
-  /** The latest entry for a name counts. */
-  private stage(node: StagedNode): void {
-    if (node.node !== 0) this.stagedWords += this.reader.words[node.node + NodeWord.length]!;
-    this.staged.set(`${node.zone} ${Buffer.from(node.name).toString('latin1')}`, node);
-  }
-
   private makeCommitRoom(): void {
-    const nodes = this.staged.size;
-    const zones = this.stagedZones.length;
-    const words = zones * ZONE_RECORD_WORDS + indexRoom(this.zones, this.staged.values(), this.stagedZones);
-    const { tables } = this;
+    const { tables, staging } = this;
+    const nodes = staging.nodes.size;
+    const zones = staging.zones.length;
+    const words = zones * ZONE_RECORD_WORDS + indexRoom(this.zones, staging.nodes.values(), staging.zones);
     if (tables.hasSlotRoom(nodes) && tables.hasZoneRoom(zones) && tables.hasHeapRoom(words)) return;
     this.renew({ nodes, zones, words });
   }
@@ -351,18 +336,12 @@ export class ImageWriter {
       if (state) this.zones.set(zone, state);
       else this.zones.delete(zone);
     }
-    this.forgetStaged();
-  }
-
-  private forgetStaged(): void {
-    this.staged = new Map();
-    this.stagedZones = [];
-    this.stagedWords = 0;
+    this.staging.clear();
   }
 
   /** Words of which none is garbage. */
   private inUse(): number {
-    return HEAP_START + this.alive + this.stagedWords;
+    return HEAP_START + this.alive + this.staging.words;
   }
 
   /** Copies everything alive into new buffers with more room, gives them to the readers and switches to them. */
@@ -370,10 +349,10 @@ export class ImageWriter {
     // A number is never used twice, even if this fails after some readers have received the buffers.
     const generation = this.nextGeneration++;
     const target = new ImageTables(this.allocateFor(generation, room));
-    const { zones, staged } = copyImage(this.tables, target, this.zones, this.staged);
+    const { zones, staged } = copyImage(this.tables, target, this.zones, this.staging.nodes);
     this.switchTo(target);
     this.zones = zones;
-    this.staged = staged;
+    this.staging.nodes = staged;
   }
 
   private switchTo(target: ImageTables): void {
@@ -385,7 +364,7 @@ export class ImageWriter {
   }
 
   private allocateFor(generation: number, room: Room): ImageBuffers {
-    let nodes = this.staged.size + (room.nodes ?? 0);
+    let nodes = this.staging.nodes.size + (room.nodes ?? 0);
     for (const zone of this.zones.values()) nodes += zone.nodes;
     const words = this.inUse() + (room.words ?? 0);
     if (words > this.room.small) throw new ImageFull();

@@ -5,48 +5,41 @@
 
 import { createReaders, type Readers } from '../api/reading/readers.js';
 import { createRequestMetrics } from '../api/request-metrics.js';
-import { type ApiOptions, buildApi } from '../api/server.js';
+import { buildApi } from '../api/server.js';
 import { parseCidrSet } from '../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import { watchLongTurns } from '../base/long-turns.js';
 import type { MetricSample } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
-import { hearEdges } from '../certs/deployment.js';
 import type { OwnCertificate } from '../certs/own-certificate.js';
 import { replacedSettings } from '../config/allowed-networks.js';
 import type { Settings } from '../config/schema.js';
 import { createSecretAccessKeys } from '../control/access/secret-access-keys.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
 import type { ContextBase } from '../control/kernel/context.js';
-import { createPropagation, type Propagation } from '../control/kernel/propagation.js';
+import { createPropagation } from '../control/kernel/propagation.js';
 import { noticesOfAccounts, noticesOfInstallation } from '../control/zones/notices.js';
 import { logServingSettings } from '../control/zones/serving-settings.js';
-import { watchOwnChanges } from '../hostnames/own-changes.js';
-import type { Runner } from '../jobs/runner.js';
-import { type Activity, createActivity } from '../observe/activity.js';
-import { parseReport } from '../observe/report.js';
+import { createActivity } from '../observe/activity.js';
 import { createResolver, type Resolver } from '../resolver/resolve.js';
 import { createResolverMetrics, type ResolverMetrics } from '../resolver/resolver-metrics.js';
 import { createUpstream } from '../resolver/upstream.js';
 import type { Store } from '../store/driver.js';
 import { servedZoneOfName } from '../store/zones/zones.js';
-import type { Vault } from '../vault/vault.js';
 import { startAlertDelivery, startSender } from './alerts/service.js';
 import type { ClusterMember } from './cluster/member.js';
-import { startPeers } from './cluster/peers.js';
 import { SERVING_REMEDY, servingDifferences, watchServing } from './cluster/serving.js';
-import { readCluster } from './cluster/view.js';
 import { watchEdgeNeed } from './edge/need.js';
 import { ensureAdministrator, importFirstZones, noticesOfAdminKey, withLoginLink } from './first-run.js';
+import { type HearingOptions, hearProcesses } from './hear-processes.js';
 import { startJobs } from './jobs.js';
 import { type OwnStore, openOwnStore } from './own-store.js';
 import { startProbing } from './probing/service.js';
-import { hearAcknowledgements } from './process/acknowledgement.js';
-import { createControlBase, lookUpsOf, masterKeysOf, upstreamServers } from './process/control-base.js';
+import { createControlBase, lookUpsOf, upstreamServers } from './process/control-base.js';
 import type { AdminReport, DnsStatus, EdgeStatus } from './process/ipc.js';
 import { STATUS_PERIOD_MS } from './process/limits.js';
 import { surroundingsOf } from './process/places.js';
-import type { RoleContext, RunningRole } from './process/role.js';
+import type { RunningRole } from './process/role.js';
 import { explainStart } from './process/store-failure.js';
 import { createReadiness, heldZonesOf, type ReadinessGate } from './readiness.js';
 import { startListeners } from './services/admin-listeners.js';
@@ -55,7 +48,6 @@ import { startWarnings } from './services/conditions.js';
 import { startDiskRoom } from './services/disk.js';
 import { startHostnames } from './services/hostnames.js';
 import { createIncoming } from './services/incoming.js';
-import { startNotifications } from './services/notifications.js';
 import { startObjects } from './services/object-bodies.js';
 import { startOwnCertificate } from './services/own-certificate.js';
 import { ownSamples, printAll } from './services/own-samples.js';
@@ -65,15 +57,11 @@ import { startMail, startSignIn } from './services/sign-in.js';
 
 export { warmUp } from '../api/warm-up.js';
 
-export interface AdminOptions extends RoleContext {
-  /** Whether the DNS process runs separately: readiness then covers only this process. */
-  readonly dnsApart?: boolean;
+export interface AdminOptions extends HearingOptions {
   /** Called when `/readyz` begins to answer 200. */
   readonly onServing?: () => void;
   /** Called with whether any name could lead to an edge, at the start and when that changes. */
   readonly onEdgeNeeded?: (needed: boolean) => void;
-  /** Called when the content of the database was replaced, so that the other processes must read all of it again. */
-  readonly onReplaced?: () => void;
   /** Called with the certificate of the service itself, and with each that takes its place (`tls-cert auto`). */
   readonly onCertificate?: (certificate: OwnCertificate) => void;
 }
@@ -290,74 +278,6 @@ function startResolver({ settings, clock }: AdminOptions, base: ContextBase, met
     metrics,
     serving: base.settings,
   });
-}
-
-interface HearingParts {
-  readonly base: ContextBase;
-  readonly vault: Vault;
-  readonly propagation: Propagation;
-  readonly activity: Activity;
-  readonly refresher: FlattenRefresher;
-  readonly runner: Runner;
-  /** What else is to be called after each commit. */
-  readonly looks: readonly (() => void)[];
-  readonly lifecycle: Lifecycle;
-  readonly member: ClusterMember | undefined;
-}
-
-interface Hearing {
-  /** What is to be called after each commit. */
-  readonly afterCommit: readonly (() => void)[];
-  /** What has further metrics. */
-  readonly parts: readonly { samples(): readonly MetricSample[] }[];
-  /** What the API asks in a cluster. */
-  readonly ofCluster: Pick<ApiOptions, 'copy' | 'readCluster'>;
-  /** Names of the nodes that live; undefined outside of clusters. */
-  readonly living: (() => ReadonlySet<string>) | undefined;
-}
-
-/** Hears the other processes and, in a cluster, the other nodes; notifies peers, and answers dynamic updates. */
-async function hearProcesses(
-  options: AdminOptions,
-  { base, vault, propagation, activity, refresher, runner, looks, lifecycle, member }: HearingParts,
-): Promise<Hearing> {
-  const { settings, clock, log, version } = options;
-  const edges = hearEdges(base.store, clock);
-  if (member?.wasReplaced) {
-    options.onReplaced?.();
-    member.noteFollowed();
-  }
-  const peers =
-    member &&
-    startPeers(
-      member,
-      { propagation, edges },
-      {
-        ...{ version, clock, log, dataDir: settings.dataDir },
-        answersDns: !options.dnsApart,
-      },
-    );
-  if (peers) lifecycle.own('reports of nodes', peers, (part) => part.close());
-  const transfers = startNotifications({ base, vault, propagation, masterKeys: masterKeysOf(options) });
-  lifecycle.own('notifications', transfers, (part) => part.close());
-  const ownChanges = lifecycle.own('hostname watch', watchOwnChanges(base), (part) => part.close());
-  const wakes = [refresher.wake, ownChanges.wake, runner.wake];
-  const afterCommit = [...wakes, edges.noteChanges, transfers.wake, ...looks];
-  const observed = (line: string): void => {
-    const report = parseReport(line);
-    if (report) activity.add(report);
-  };
-  const listeners = { ...(peers?.own ?? { propagation, edges }), transfers, observed };
-  const hearing = await hearAcknowledgements(settings.dataDir, listeners, log, () => {
-    for (const run of afterCommit) run();
-  });
-  lifecycle.own('acknowledgements', hearing, (part) => part.close());
-  return {
-    afterCommit: [hearing.tellCommitted, ...afterCommit],
-    parts: [transfers, ...(member && peers ? [member, peers] : [])],
-    living: member && peers && (() => new Set([member.name, ...peers.living().map(({ name }) => name)])),
-    ofCluster: member && peers ? { copy: member.replica, readCluster: () => readCluster(member, peers) } : {},
-  };
 }
 
 /** What the edge process says, and whether there is to be one. */

@@ -2,8 +2,8 @@
 import { type Clock, steadyMs } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import { AUTOMATIC } from '../config/dns-settings.js';
 import type { LoadedSettings } from '../config/load.js';
-import { AUTOMATIC } from '../config/schema.js';
 import { type Announcer, createAnnouncer } from './announce.js';
 import type { Follower } from './cluster/follower.js';
 import { chooseEdgePorts } from './edge/ports.js';

@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import t from 'tap';
 import { UserError } from '../../src/base/errors.js';
 import { describeSettings, flagHelp, printValue } from '../../src/config/describe.js';
+import { parseHostPort, printHostPort } from '../../src/config/host-names.js';
 import { type LoadedSettings, loadSettings, type SettingSources } from '../../src/config/load.js';
 import { nearMatch } from '../../src/config/near-match.js';
-import { parseHostPort, printHostPort, SETTINGS } from '../../src/config/schema.js';
+import { SETTINGS } from '../../src/config/schema.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-config-'));
 t.teardown(() => rmSync(directory, { recursive: true }));

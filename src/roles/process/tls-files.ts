@@ -3,7 +3,8 @@ import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from '../../base/clock.js';
 import { messageOf, UserError } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
-import { AUTOMATIC, type Settings } from '../../config/schema.js';
+import { AUTOMATIC } from '../../config/dns-settings.js';
+import type { Settings } from '../../config/schema.js';
 
 /** Milliseconds between two checks of the files. */
 const LOOK_PERIOD_MS = 30_000;

@@ -11,7 +11,8 @@ import {
   type OwnCertificate,
   signOwnCertificate,
 } from '../../certs/own-certificate.js';
-import { AUTOMATIC, type Settings } from '../../config/schema.js';
+import { AUTOMATIC } from '../../config/dns-settings.js';
+import type { Settings } from '../../config/schema.js';
 import type { JobKind } from '../../jobs/kind.js';
 import { schedule, scheduleOnce } from '../../jobs/schedule.js';
 

@@ -1,0 +1,36 @@
+/** What is staged for the next commit of the image. */
+import { NodeWord, viewOf, zoneOfNode } from './layout.js';
+import type { ImageReader } from './reader.js';
+import type { StagedNode, StagedZone } from './zone-state.js';
+
+export class Staging {
+  /** By number of the zone and name. */
+  nodes = new Map<string, StagedNode>();
+  zones: StagedZone[] = [];
+  /** Heap words of the staged nodes. */
+  words = 0;
+
+  /** The latest entry for a name counts. `words`: the heap. */
+  put(words: Int32Array, node: StagedNode): void {
+    if (node.node !== 0) this.words += words[node.node + NodeWord.length]!;
+    this.nodes.set(`${node.zone} ${Buffer.from(node.name).toString('latin1')}`, node);
+  }
+
+  /** Words by which a zone will have grown. */
+  growthOf(zone: number, reader: ImageReader): number {
+    const { words } = reader;
+    let growth = 0;
+    for (const { zone: number, hash, name, node } of this.nodes.values()) {
+      if (zoneOfNode(number) !== zone) continue;
+      const old = reader.findNode(number, hash, viewOf(name), 0, name.length);
+      growth += (node && words[node + NodeWord.length]!) - (old && words[old + NodeWord.length]!);
+    }
+    return growth;
+  }
+
+  clear(): void {
+    this.nodes = new Map();
+    this.zones = [];
+    this.words = 0;
+  }
+}
