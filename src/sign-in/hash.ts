@@ -15,6 +15,8 @@ export interface PasswordHashes {
   make(password: string, network: string): Promise<string>;
   /** Whether a password fits a hash; without a hash it takes as long, and none does. Throws 503 when too many wait. */
   check(password: string, hash: string | undefined, network: string): Promise<boolean>;
+  /** Whether a hash is weaker than those that are made now. */
+  isWeak(hash: string): boolean;
 }
 
 const AT_ONCE = 2;
@@ -59,7 +61,16 @@ export function createPasswordHashes(clock: Clock, random: Random): PasswordHash
         await hashWith(password, NO_SALT);
         return false;
       }),
+    isWeak,
   };
+}
+
+/** One that a newer version has made stronger is not. */
+function isWeak(hash: string): boolean {
+  const [, memory, passes] = PHC_ARGON2.exec(hash) ?? [];
+  if (memory !== undefined) return Number(memory) < ARGON2.memory || Number(passes) < ARGON2.passes;
+  const [, ln] = PHC_SCRYPT.exec(hash) ?? [];
+  return ln !== undefined && (hasArgon2() || Number(ln) < SCRYPT.ln);
 }
 
 const NO_SALT = new Uint8Array(SALT_OCTETS);

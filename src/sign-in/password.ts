@@ -42,7 +42,29 @@ export async function signInWithPassword(
     throw signInFailure('wrong');
   }
   attempt.succeeded();
+  await strengthenHash(services, visitor, user, password);
   return begin(services, visitor, user, { how: 'password' });
+}
+
+/** Now that the password is known, its hash is made as hashes are today. When too many wait, at another time. */
+async function strengthenHash(
+  services: SignInServices,
+  visitor: Visitor,
+  { seq }: UserRow,
+  password: string,
+): Promise<void> {
+  const { base, hashes } = services;
+  const { store } = base;
+  const before = findPassword(store, seq);
+  if (before === undefined || !hashes.isWeak(before)) return;
+  try {
+    const after = await hashes.make(readPassword(password), networkOf(visitor.address));
+    await commit(contextOfPerson(services, visitor, seq), (draft) => {
+      if (findPassword(store, seq) === before) putPassword(store, seq, after, draft.now);
+    });
+  } catch (error) {
+    base.log.warn({ err: error }, 'the hash of a password could not be made stronger');
+  }
 }
 
 /** Addresses are compared in one form, without regard to case. */

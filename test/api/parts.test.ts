@@ -168,12 +168,12 @@ t.test('a stream of text frees its source, read or not', async (t) => {
     for await (const part of stream) parts.push(Buffer.from(part));
     return Buffer.concat(parts).toString();
   };
-  t.equal(await read(await streamText(pieces(), silentLogger())), 'one zwö');
+  t.equal(await read(await streamText(pieces(), { log: silentLogger() })), 'one zwö');
   t.equal(released, 1);
-  const abandoned = await streamText(pieces(), silentLogger());
+  const abandoned = await streamText(pieces(), { log: silentLogger() });
   await new Promise((resolve) => abandoned.once('close', resolve).destroy());
   t.equal(released, 2, 'nobody read it');
-  await t.rejects(streamText(pieces('at once'), silentLogger()), { message: 'at once' });
-  await t.rejects(read(await streamText(pieces('later'), silentLogger())), { message: 'later' });
+  await t.rejects(streamText(pieces('at once'), { log: silentLogger() }), { message: 'at once' });
+  await t.rejects(read(await streamText(pieces('later'), { log: silentLogger() })), { message: 'later' });
   t.equal(released, 4);
 });

@@ -1,4 +1,6 @@
 /** People sign in as themselves: passwords, links, what ends sessions, and when one must prove again who one is. */
+
+import { scryptSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { createLogger } from '../../src/base/log.js';
@@ -36,6 +38,29 @@ t.test('with a password', async (t) => {
   t.equal((await ada.call('DELETE', '/user/sessions/current')).status, 200);
   t.equal((await ada.call('GET', '/zones')).status, 400);
   t.strictSame(installation.misfits, []);
+});
+
+t.test('a hash of older parameters is made anew by whoever knows the password', async (t) => {
+  const world = await withAda(t);
+  const { store } = world;
+  const [salt, plain] = [
+    Buffer.alloc(16, 7),
+    (octets: Buffer): string => octets.toString('base64').replaceAll('=', ''),
+  ];
+  const tag = scryptSync(PASSWORD, salt, 32, { N: 2 ** 10, r: 8, p: 1 });
+  const old = `$scrypt$ln=10,r=8,p=1$${plain(salt)}$${plain(tag)}`;
+  const put = store.prepare<[hash: string]>('UPDATE passwords SET hash = ?');
+  await store.write(() => put.run(old));
+  const stored = () => (store.prepare('SELECT hash FROM passwords').get() as { hash: string }).hash;
+  const ada = browser(world);
+  t.equal((await signIn(browser(world), 'not the password')).status, 403);
+  t.equal(stored(), old, 'nobody else changes it');
+  t.equal((await signIn(ada)).status, 200);
+  t.match(stored(), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  const now = stored();
+  t.equal((await signIn(browser(world))).status, 200, 'the password is the same');
+  t.equal(stored(), now, 'once');
+  t.equal((await ada.call('GET', '/user')).status, 200, 'no session has ended');
 });
 
 t.test('a page of another site signs nobody in', async (t) => {

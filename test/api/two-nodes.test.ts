@@ -7,6 +7,7 @@
  */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Secret, TOTP } from 'otpauth';
 import t from 'tap';
 import { parseCidrSet } from '../../src/base/ip.js';
 import { silentLogger } from '../../src/base/log.js';
@@ -16,11 +17,13 @@ import { createBucketMetrics } from '../../src/bucket/application-metrics.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { ticketSecretJob } from '../../src/certs/ticket-secret.js';
 import { followLog } from '../../src/cluster/replica.js';
+import { createAccount } from '../../src/control/access/accounts.js';
 import { OPERATOR } from '../../src/control/guard/actor.js';
 import type { Context } from '../../src/control/kernel/context.js';
 import { Outdated, openReadPoint } from '../../src/control/kernel/read-point.js';
 import { createZone } from '../../src/control/zones/zones.js';
 import { createTicketKeys } from '../../src/edge/tls/ticket-keys.js';
+import { setPasswordOf } from '../../src/sign-in/operator.js';
 import { DATABASE_FILE, openStore } from '../../src/store/driver.js';
 import { StoreFull } from '../../src/store/failures.js';
 import { catchUp, createLogWriter, type Stretch } from '../../src/store/log-writer.js';
@@ -30,13 +33,22 @@ import type { Entry } from '../../src/store/recording.js';
 import type { Position } from '../../src/store/replay.js';
 import { fileKeys } from '../../src/vault/master-key.js';
 import { unlockVault } from '../../src/vault/unlock.js';
-import { type ApiNode, apiOf, copyKey, makeInstallation, runInterleaved } from '../support/api-nodes.js';
+import {
+  type ApiNode,
+  apiOf,
+  copyKey,
+  makeInstallation,
+  type NodeAnswer,
+  runInterleaved,
+} from '../support/api-nodes.js';
 import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../support/cluster-copies.js';
+import { CLIENT, startIdentityProvider } from '../support/identity-provider.js';
 import { MemoryLog } from '../support/memory-log.js';
 import { skipWithoutPostgres, startPostgres } from '../support/postgres.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';
 import { until } from '../support/until.js';
+import { PASSWORD } from './people.js';
 
 /** Each step takes some turns of the event loop, so that others come between. */
 class SlowLog extends MemoryLog {
@@ -227,6 +239,52 @@ t.test('with a log in memory', async (t) => {
       t.equal(generation, String(index + 1));
       t.strictSame(await there.seen(), [generation, key]);
     }
+  });
+
+  t.test('a code and an answer of a provider count once, and a session ends, at both', async (t) => {
+    const email = 'ada@example.com';
+    const operator: Context = { ...a.base, actor: OPERATOR, requestId: 'test', source: 'cli' };
+    await createAccount(operator, { name: 'Engines', members: [email] });
+    await setPasswordOf(operator, email, PASSWORD);
+    const own = { 'zoneplane-dashboard': '1' };
+    const signIn = (node: ApiNode) => node.call('POST', '/user/sign_in', { email, password: PASSWORD }, own);
+    const cookieOf = ({ headers }: NodeAnswer): string =>
+      [headers['set-cookie']]
+        .flat()
+        .map(String)
+        .find((field) => !field.includes('_sso='))
+        ?.split(';')[0] ?? '';
+    const ada = { ...own, cookie: cookieOf(await signIn(a)) };
+    t.equal((await b.call('GET', '/user', undefined, ada)).status, 200, 'a session is one of the cluster');
+    const { secret } = (await a.call('POST', '/user/totp', {}, ada)).json.result;
+    const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+    const code = (laterMs: number): string => totp.generate({ timestamp: a.clock.nowMs() + laterMs });
+    const enrolled = await a.call('PUT', '/user/totp', { totp: code(0) }, ada);
+    t.equal(enrolled.status, 200);
+    t.equal((await b.call('GET', '/user', undefined, ada)).status, 401, 'the one from before has another secret');
+    const challenges = [(await signIn(a)).json.result.challenge, (await signIn(b)).json.result.challenge];
+    const both = await Promise.all(
+      [a, b].map((node, n) => node.call('POST', `/user/sign_in/${challenges[n]}`, { totp: code(30_000) }, own)),
+    );
+    t.strictSame(both.map(({ status }) => status).sort(), [200, 403], 'one code, one session');
+    const winner = { ...own, cookie: cookieOf(both.find(({ status }) => status === 200)!) };
+    t.equal((await a.call('DELETE', '/user/sessions/current', undefined, winner)).status, 200);
+    t.equal((await b.call('GET', '/user', undefined, winner)).status, 401);
+    const idp = await startIdentityProvider(() => a.clock.nowMs());
+    t.teardown(() => idp.close());
+    const described = { name: 'Example', issuer: idp.issuer, client_id: CLIENT, client_secret: 'x', creates: 'always' };
+    const provider = (await a.call('POST', '/oidc_providers', described)).json.result.id;
+    const path = `/user/sign_in/oidc/${provider}`;
+    const left = await b.call('GET', path, undefined, {});
+    const asked = new URL(String(left.headers['location'])).searchParams;
+    idp.say(asked.get('nonce')!, {});
+    const cookie = String(left.headers['set-cookie']).split(';')[0]!;
+    const back = await Promise.all(
+      [a, b].map((node) =>
+        node.call('GET', `${path}/callback?code=x&state=${asked.get('state')}`, undefined, { cookie }),
+      ),
+    );
+    t.strictSame(back.map((answer) => cookieOf(answer) !== '').sort(), [false, true], 'one answer, one session');
   });
 
   t.test('who reads does not wait until the use of the credential is stored', async (t) => {

@@ -125,6 +125,12 @@ t.test('what temporary credentials may do', async (t) => {
   });
   t.teardown(() => client.destroy());
   await client.send(new PutObjectCommand({ Bucket: 'pictures', Key: 'sdk', Body: 'x' }));
+  const suspend = (value: number) =>
+    ctx.store.write(() => ctx.store.prepare(`UPDATE users SET suspended = ${value}`).run());
+  await suspend(1);
+  t.equal((await writer('GET', '/pictures/sdk')).status, 403, 'the user of its parent is suspended');
+  await suspend(0);
+  t.equal((await writer('GET', '/pictures/sdk')).status, 200);
   await revokeKey(ctx, credentials.accessKeyId);
   t.equal((await writer('GET', '/pictures/a/b')).code, 'InvalidAccessKeyId', 'its parent is revoked');
 });

@@ -74,7 +74,7 @@ export async function apiOf(
     base,
     copy,
     hostnames,
-    signIn: signInServices(base, hostnames),
+    signIn: signInServices(base, hostnames, { publicUrl: 'https://dns.example.org' }),
     objects: createLocalStore(base),
     ...{ host: '127.0.0.1', version: '0.0.0-test', readiness: () => ({ ready: true }), metrics: async () => '' },
   });
@@ -94,7 +94,7 @@ export async function apiOf(
         headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
         ...(body && { payload: JSON.stringify(body) }),
       });
-      return { status: statusCode, headers: returned, json: JSON.parse(text) };
+      return { status: statusCode, headers: returned, json: text === '' ? undefined : JSON.parse(text) };
     },
   };
 }

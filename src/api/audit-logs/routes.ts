@@ -111,7 +111,7 @@ function addExport(app: RouteScope, contextOf: ContextOf): void {
       const asked = { direction: directionOf(query), filter: sliceFilter(query) };
       const context = contextOf(request);
       const pieces = exportAudit(context, request.params.account_id, asked, format);
-      const stream = await streamText(pieces, context.log);
+      const stream = await streamText(pieces, context);
       reply.header('content-disposition', `attachment; filename="audit-log.${format}"`);
       return reply.type(EXPORT_TYPES[format]).send(stream as never);
     },

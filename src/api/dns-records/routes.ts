@@ -258,7 +258,7 @@ function addExport(app: RouteScope, { contextOf, exportApart }: RecordRouteOptio
       // Rather refused than answered with another state than the one asked for.
       if (isPresent(queryOf(request), 'as_of')) throw failure('noAsOf');
       const context = contextOf(request);
-      const text = await streamText(exportText(context, request.params.zone_id, exportApart), context.log);
+      const text = await streamText(exportText(context, request.params.zone_id, exportApart), context);
       reply.header('content-type', 'text/plain; charset=utf-8');
       return reply.send(text as never);
     },

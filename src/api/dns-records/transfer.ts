@@ -2,7 +2,6 @@
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import type { Logger } from '../../base/log.js';
 import { readAhead, textSource } from '../../base/read-ahead.js';
 import { requireZone } from '../../control/guard/access.js';
 import type { RecordImportResult } from '../../control/imports/records.js';
@@ -59,14 +58,21 @@ export function leftOutMessages({ leftOut }: RecordImportResult): Message[] {
 
 /**
  * Turns chunks of text into a stream of octets. The first chunk is produced before this returns, so that a refusal can
- * still be sent. However the stream ends, the generator is closed, so that it frees its resources.
+ * still be sent. However the stream ends, the generator is closed, so that it frees its resources. It breaks off when the caller may not
+ * read any more.
  */
-export async function streamText(pieces: AsyncGenerator<string | Uint8Array>, log: Logger): Promise<Readable> {
+export async function streamText(
+  pieces: AsyncGenerator<string | Uint8Array>,
+  { log, requireStill }: Pick<Context, 'log' | 'requireStill'>,
+): Promise<Readable> {
   const first = await pieces.next();
   async function* all(): AsyncGenerator<string | Uint8Array> {
     if (first.done) return;
     yield first.value;
-    yield* pieces;
+    for await (const piece of pieces) {
+      requireStill?.();
+      yield piece;
+    }
   }
   const stream = Readable.from(all(), { objectMode: false });
   stream.once('close', () => {
