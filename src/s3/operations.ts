@@ -29,7 +29,7 @@ import {
   listUploads,
   uploadPart,
 } from './multipart.js';
-import { getObject, getObjectAttributes, headObject } from './read-object.js';
+import { getObject, getObjectAttributes, getObjectTagging, headObject } from './read-object.js';
 import { type Fields, fieldOf, type S3Request } from './request.js';
 import { parameterOf, type Target } from './target.js';
 import { copyObject, deleteObject, deleteObjects, putObject } from './write-object.js';
@@ -127,6 +127,7 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ['object DELETE uploadId', row('AbortMultipartUpload', 'objects', 'write', atBucket(abortUpload))],
   ['object GET uploadId', row('ListParts', 'objects', 'read', atBucket(listParts))],
   ['object GET attributes', row('GetObjectAttributes', 'objects', 'read', atBucket(getObjectAttributes))],
+  ['object GET tagging', row('GetObjectTagging', 'objects', 'read', atBucket(getObjectTagging))],
   ['object GET acl', row('GetObjectAcl', 'objects', 'read', getAcl)],
   ['object PUT acl', row('PutObjectAcl', 'objects', 'write', putAcl)],
 ]);

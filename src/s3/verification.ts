@@ -37,7 +37,7 @@ function verifyRequest(options: DoorOptions, keys: SigningKeys, raw: RequestHead
   const { base, clock } = options;
   const target = readTarget(raw.url!, raw.headers.host!, options.domain);
   const authorization = readAuthorization(raw, target.query);
-  if (!authorization) throw new S3Error('AccessDenied');
+  if (!authorization) throw unsigned(raw, target);
   requireTimely(authorization, clock.nowMs());
   const parent = requireAccessKey(base, authorization.accessKeyId);
   const { sessionToken } = authorization;
@@ -49,6 +49,13 @@ function verifyRequest(options: DoorOptions, keys: SigningKeys, raw: RequestHead
   const headers = fieldsOf(raw, target, authorization.expires !== undefined);
   const operation = chooseOperation(raw.method!, target, headers);
   return { target, headers, signed, accessKey, operation, address };
+}
+
+/** Forms of web pages have their signature in the body. */
+function unsigned({ method, headers }: RequestHead, { bucket, key }: Target): S3Error {
+  const isForm = /^multipart\/form-data\b/i.test(headers['content-type'] ?? '');
+  if (method !== 'POST' || bucket === undefined || key !== undefined || !isForm) return new S3Error('AccessDenied');
+  return new S3Error('NotImplemented', 'Uploads of forms are not implemented.');
 }
 
 /** Those who sign links move fields that they cannot put into a link to its query. */

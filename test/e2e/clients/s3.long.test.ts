@@ -74,6 +74,12 @@ t.test('aws', { skip }, async (t) => {
   await aws('s3', 'sync', 's3://aws-bucket/tree', 'copy');
   t.ok(readFileSync(at('copy/large')).equals(readFileSync(at('tree/large'))));
   t.equal(readFileSync(at("copy/sub dir/ü/7 +&%2F'()~.txt"), 'utf8'), 'file 7');
+  await aws('s3', 'cp', 'tree/large', 's3://aws-bucket/one');
+  await aws('s3', 'mv', 's3://aws-bucket/one', 's3://aws-bucket/two');
+  const link = (await aws('s3', 'presign', 's3://aws-bucket/two', '--expires-in', '60')).trim();
+  t.ok(Buffer.from(await (await fetch(link)).arrayBuffer()).equals(readFileSync(at('tree/large'))), 'presigned');
+  await aws('s3', 'rm', '--recursive', 's3://aws-bucket/', '--exclude', 'tree/*');
+  t.equal((await fetch(link)).status, 404);
   rmSync(at('copy/large'));
   t.match(await aws('s3', 'sync', 'copy', 's3://aws-bucket/tree', '--delete'), /delete: .*large/);
   const bucket = ['--bucket', 'aws-bucket'];
@@ -114,6 +120,15 @@ print(c.head_object(Bucket='boto', Key='logs/1')['Expiration'].split(', ')[-1])
 try: c.put_object_lock_configuration(Bucket='boto', ObjectLockConfiguration={})
 except botocore.exceptions.ClientError as e: print(e.response['Error']['Code'])
 c.delete_object(Bucket='boto', Key='logs/1')
+c.upload_file('tree/large', 'boto', 'in parts')
+print(c.head_object(Bucket='boto', Key='in parts')['ETag'].split('-')[1][:1])
+c.download_file('boto', 'in parts', 'boto-large')
+c.delete_object(Bucket='boto', Key='in parts')
+form = c.generate_presigned_post('boto', 'form')
+fields = ''.join('--x\\r\\nContent-Disposition: form-data; name="%s"\\r\\n\\r\\n%s\\r\\n' % p for p in form['fields'].items())
+post = urllib.request.Request(form['url'], (fields + '--x--').encode(), {'Content-Type': 'multipart/form-data; boundary=x'})
+try: urllib.request.urlopen(post)
+except urllib.error.HTTPError as e: print(e.code, 'NotImplemented' in e.read().decode())
 c.delete_bucket_lifecycle(Bucket='boto')
 c.delete_bucket(Bucket='boto')
 `,
@@ -129,7 +144,10 @@ c.delete_bucket(Bucket='boto')
     "{'Prefix': 'logs/'} {'Days': 3}",
     'rule-id="old"',
     'NotImplemented',
+    '2',
+    '501 True',
   ]);
+  t.ok(readFileSync(at('boto-large')).equals(readFileSync(at('tree/large'))), 'the transfer manager');
 });
 
 t.test('rclone', { skip }, async (t) => {
@@ -157,8 +175,8 @@ t.test('s3cmd', { skip }, async (t) => {
     `--access_key=${environment['AWS_ACCESS_KEY_ID']}`,
     `--secret_key=${environment['AWS_SECRET_ACCESS_KEY']}`,
   ];
-  const s3cmd = (...args: readonly string[]) =>
-    run('/usr/bin/s3cmd', ...keys, `--host=${host}`, `--host-bucket=${host}`, '--no-ssl', '--region=auto', ...args);
+  const usual = [...keys, `--host=${host}`, `--host-bucket=${host}`, '--no-ssl', '--region=auto'];
+  const s3cmd = (...args: readonly string[]) => run('/usr/bin/s3cmd', ...usual, ...args);
   await s3cmd('mb', 's3://s3cmd');
   await s3cmd('sync', 'tree/', 's3://s3cmd/tree/', '--multipart-chunk-size-mb=5');
   t.match(await s3cmd('info', 's3://s3cmd/tree/large'), /MD5 sum: +\w{32}/);
@@ -167,6 +185,8 @@ t.test('s3cmd', { skip }, async (t) => {
   await s3cmd('cp', 's3://s3cmd/tree/large', 's3://s3cmd/other');
   await s3cmd('get', 's3://s3cmd/other', 'other');
   t.ok(readFileSync(at('other')).equals(readFileSync(at('tree/large'))));
+  await s3cmd('setacl', 's3://s3cmd/other', '--acl-private');
+  t.match(await refused('/usr/bin/s3cmd', ...usual, 'setacl', 's3://s3cmd/other', '--acl-public'), /501/);
   await s3cmd('del', '--recursive', '--force', 's3://s3cmd');
   await s3cmd('rb', 's3://s3cmd');
 });
