@@ -1,6 +1,7 @@
 /** Reading from the API inside a screen. */
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, ApiError, call } from './api.js';
+import { whenEvents } from './events.js';
 
 interface Ahead {
   readonly reading: Promise<Answer<unknown>>;
@@ -59,11 +60,11 @@ export interface Loaded<Result> {
 
 /**
  * The answer to `GET path`, read again when the path changes; undefined: nothing is read. `everyMs`: also read again after that
- * time, while the page is visible.
+ * time, while the page is visible. `told`: also whenever something has happened; then time is only for what makes no events.
  */
 export function useLoad<Result>(
   path: string | undefined,
-  { everyMs }: { readonly everyMs?: number } = {},
+  { everyMs, told = false }: { readonly everyMs?: number; readonly told?: boolean } = {},
 ): Loaded<Result> {
   const [state, setState] = useState<Omit<Loaded<Result>, 'reload'>>(() => {
     const answer = path === undefined ? undefined : (ahead.get(path)?.answer as Answer<Result> | undefined);
@@ -97,6 +98,7 @@ export function useLoad<Result>(
     }, everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
+  useEffect(() => (told ? whenEvents(() => !isBusy.current && setTurn((n) => n + 1)) : undefined), [told]);
   const reload = useCallback(() => setTurn((n) => n + 1), []);
   useEffect(() => {
     readers.add(reload);

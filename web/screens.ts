@@ -29,6 +29,7 @@ export const SCREENS: readonly Screen[] = [
     listed: false,
     needs: ['account'],
   }),
+  page('/alerts', 'Alerts', { load: () => import('./screens/alerts/alerts.js'), needs: ['account'] }),
   page('/access', 'Access', { load: () => import('./screens/access/access.js') }),
   page('/profile', 'Profile', { load: () => import('./screens/profile/profile.js'), listed: false }),
   page('/access/:part', 'Access', { load: () => import('./screens/access/access.js'), listed: false }),

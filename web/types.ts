@@ -3,6 +3,12 @@
  */
 export type { Account, Quotas } from '../src/api/accounts/schema.js';
 export type { Activity, SampledQuery } from '../src/api/activity/schema.js';
+export type {
+  AlertPolicyShape as AlertPolicy,
+  AvailableAlertsShape as AvailableAlerts,
+  DeliveryShape as WebhookDelivery,
+  WebhookShape as Webhook,
+} from '../src/api/alerting/schema.js';
 export type { AuditLog } from '../src/api/audit-logs/schema.js';
 export type { CertificateAuthority, Pack, PackQuota, UniversalView } from '../src/api/certificate-packs/schema.js';
 export type { Cluster } from '../src/api/cluster/schema.js';

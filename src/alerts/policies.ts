@@ -4,6 +4,7 @@ import { makeId } from '../base/random.js';
 import { parseId, requireAccount } from '../control/guard/access.js';
 import { commit, type Draft } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
+import { isKindPattern } from '../control/kernel/event.js';
 import { type AccountRow, allAccounts } from '../store/access/accounts.js';
 import { findMemberOf } from '../store/access/members.js';
 import { findUserByEmail } from '../store/access/users.js';
@@ -23,7 +24,7 @@ import {
 } from '../store/alerts/policies.js';
 import { newestEvent } from '../store/log/events-query.js';
 import { alertFailure, badAlert } from './errors.js';
-import { ALERT_TYPES, FILTERS, type FilterName, type Filters, findAlertType, isKindPattern } from './types.js';
+import { ALERT_TYPES, FILTERS, type FilterName, type Filters, findAlertType } from './types.js';
 
 /** Of an account. */
 const MOST_POLICIES = 200;

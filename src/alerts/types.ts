@@ -2,7 +2,7 @@
  * What there is to be told of: types of alerts, the kinds of events that each is about, and by what its events are chosen. The vendor's
  * types where it has them, and ours beside. Pure.
  */
-import { EVENT_KINDS } from '../control/kernel/event.js';
+import { coversKind as covers } from '../control/kernel/event.js';
 
 /** By what a policy chooses among the events of a type. */
 export const FILTERS = {
@@ -136,15 +136,6 @@ export const ALERT_TYPES: readonly AlertType[] = [
 
 export function findAlertType(type: string): AlertType | undefined {
   return ALERT_TYPES.find((known) => known.type === type);
-}
-
-/** Whether a text is a kind of events, or stands for all kinds of a thing. */
-export function isKindPattern(text: string): boolean {
-  return text === '*' || EVENT_KINDS.some((kind) => covers(text, kind));
-}
-
-function covers(pattern: string, kind: string): boolean {
-  return pattern === '*' || pattern === kind || (pattern.endsWith('.*') && kind.startsWith(pattern.slice(0, -1)));
 }
 
 export type Filters = Readonly<Partial<Record<FilterName, readonly string[]>>>;

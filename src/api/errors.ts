@@ -27,6 +27,11 @@ export const failure = defineErrors('api', {
     code: 971,
     text: 'Too many long lists, searches and exports of this account wait already. Please wait for their answers.',
   },
+  tooManyStreams: {
+    status: 429,
+    code: 971,
+    text: 'Too many streams of events of this credential, account or network are open. Close one first.',
+  },
   wrongLocation: { status: 403, code: 9109, text: 'Cannot use the access token from location: {address}' },
   unknownToken: { status: 403, code: 9109, text: 'Invalid access token' },
   keyOnTokenRoute: { status: 403, code: 9109, text: 'Unauthorized to access requested resource' },

@@ -26,6 +26,8 @@ import { hostnameRoutes } from './custom-hostnames/routes.js';
 import { scanRoutes } from './dns-records/scan-routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
 import { dnssecKeyRoutes, dnssecRoutes, dnssecSignatureRoutes } from './dnssec/routes.js';
+import { eventRoutes } from './events/routes.js';
+import type { EventStreams } from './events/streams.js';
 import { graphqlRoutes } from './graphql/routes.js';
 import { healthRoutes, type Purpose, type Readiness } from './health/routes.js';
 import { iamRoutes } from './iam/routes.js';
@@ -95,6 +97,7 @@ export interface RouteParts {
   readonly s3Host: string;
   readonly links: LinkSigner | undefined;
   readonly alerts: TestServices & MailServices;
+  readonly events: EventStreams;
 }
 
 export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
@@ -113,6 +116,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   overviewRoutes,
   clusterRoutes,
   activityRoutes,
+  eventRoutes,
   userRoutes,
   inviteRoutes,
   invitationRoutes,

@@ -44,6 +44,7 @@ import { type Assets, loadAssets } from './dashboard/assets.js';
 import { dashboardRoutes, sendMissing, wantsPage } from './dashboard/routes.js';
 import { createDiskGuard } from './disk-guard.js';
 import { failure, loggedPathOf, MalformedIdentifier, pathOf, sendError } from './errors.js';
+import { createEventStreams, type EventStreams } from './events/streams.js';
 import type { Purpose, Readiness } from './health/routes.js';
 import { DOCS_PATH, docsOptions, openapiOptions } from './openapi/document.js';
 import { createWarningSource } from './overview/warnings.js';
@@ -94,6 +95,8 @@ export interface ApiOptions {
   /** Signs links to objects; undefined: nobody can ask for them. */
   readonly links?: LinkSigner | undefined;
   readonly signIn: SignInServices;
+  /** Absent: they look for events by themselves. */
+  readonly events?: EventStreams;
   /** Sends tests to webhooks; absent: one that trusts what the Internet trusts. */
   readonly sender?: Sender;
   /** What probes origins; absent: nothing does. */
@@ -106,6 +109,8 @@ export interface ApiOptions {
   readonly copy?: FollowingCopy;
 }
 
+type BuiltOptions = ApiOptions & { readonly events: EventStreams };
+
 const METHODS: readonly HTTPMethods[] = [
   ...(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const),
   // No path has them.
@@ -114,8 +119,9 @@ const METHODS: readonly HTTPMethods[] = [
 /** The content type that fastify sets on every JSON body. */
 const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 
-export function buildApi(options: ApiOptions): FastifyInstance {
-  const { base } = options;
+export function buildApi(given: ApiOptions): FastifyInstance {
+  const options = { ...given, events: given.events ?? createEventStreams(given.base, given.readers) };
+  const { base, events } = options;
   const assets = loadAssets();
   const app = fastify({
     loggerInstance: base.log as unknown as FastifyBaseLogger,
@@ -142,7 +148,10 @@ export function buildApi(options: ApiOptions): FastifyInstance {
   app.setValidatorCompiler(checkRequest);
   keepWhileAnswering(app.server);
   const cutStalled = cutStalledConnections(app.server, base.clock);
-  app.addHook('preClose', async () => cutStalled());
+  app.addHook('preClose', async () => {
+    events.close();
+    cutStalled();
+  });
   app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply));
   app.setNotFoundHandler(async (request, reply) => {
@@ -275,7 +284,7 @@ function registerSecurityHeaders(app: FastifyInstance): void {
   });
 }
 
-function registerRoutes(app: FastifyInstance, options: ApiOptions, assets: Assets | undefined): void {
+function registerRoutes(app: FastifyInstance, options: BuiltOptions, assets: Assets | undefined): void {
   const local = isLoopback(options.host);
   app.register(swagger, openapiOptions(options.version, PREFIXES.slice(1)));
   for (const prefix of PREFIXES) app.register((scope) => registerVersion4(scope, options), { prefix });
@@ -289,7 +298,7 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions, assets: Asset
   app.register(swaggerUi, docsOptions());
 }
 
-async function registerVersion4(scope: FastifyInstance, options: ApiOptions): Promise<void> {
+async function registerVersion4(scope: FastifyInstance, options: BuiltOptions): Promise<void> {
   const {
     base,
     objects,
@@ -311,6 +320,7 @@ async function registerVersion4(scope: FastifyInstance, options: ApiOptions): Pr
     contextOf: makeContextOf(base, (request) => requireStillPermitted(base, request)),
     exportApart: options.readers?.export,
     services: { vault: certificates.vault },
+    events: options.events,
     alerts: { vault: certificates.vault, sendsMail: signIn.sendMail !== undefined, sender: senderOf(options) },
     activity: options.activity ?? createActivity(base.clock, () => undefined),
     edgeAddresses: base.settings.edgeAddresses,

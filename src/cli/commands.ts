@@ -193,6 +193,20 @@ const COMMANDS: ReadonlyMap<string, Listed> = new Map([
     },
   ],
   [
+    'webhook',
+    {
+      description: 'tell addresses of what happens; try them, and see what was sent',
+      load: async () => (await import('./operations/webhook.js')).addWebhookCommands,
+    },
+  ],
+  [
+    'events',
+    {
+      description: 'print what happened, and what happens',
+      load: async () => (await import('./operations/events.js')).addEventsCommand,
+    },
+  ],
+  [
     'secondary',
     {
       description: 'other name servers that serve our zones',

@@ -3,6 +3,7 @@
  * API, and the API itself.
  */
 
+import { createEventStreams } from '../api/events/streams.js';
 import { createReaders, type Readers } from '../api/reading/readers.js';
 import { createRequestMetrics } from '../api/request-metrics.js';
 import { buildApi } from '../api/server.js';
@@ -94,6 +95,7 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
   const { store, vault, member } = own;
   const [lookUps, resolverMetrics] = [lookUpsOf(settings, store, clock), createResolverMetrics()];
   const base = createOwnBase(options, own, { lookUps, disk: startDiskRoom(options, lifecycle) });
+  const readers = startReaders(options, base, lifecycle);
   const firstSteps = await takeFirstSteps(options, base);
   const { differences, lookAtServing } = agreeOnServing(options, store, member, startAnew);
   const objects = await startObjects(options, store, member !== undefined, lifecycle, base.disk);
@@ -115,7 +117,15 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
   const edge = watchEdge(options, store, lifecycle);
   let lookAtPools = (): void => {};
   let lookAtAlerts = (): void => {};
-  const looks = [edge.look, doors.s3.look, lookAtServing, () => lookAtPools(), () => lookAtAlerts()];
+  const events = createEventStreams(base, readers);
+  const looks = [
+    edge.look,
+    doors.s3.look,
+    lookAtServing,
+    () => lookAtPools(),
+    () => lookAtAlerts(),
+    () => events.wake(),
+  ];
   const sources = { base, vault, propagation, activity, refresher, runner, looks, lifecycle, member };
   const hearing = await hearProcesses(options, sources);
   own.onCommit(hearing.afterCommit);
@@ -127,11 +137,22 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
   const alerts = startAlertDelivery({ ...options, base, sendMail, node: node.node, living: hearing.living }, lifecycle);
   lookAtAlerts = alerts.look;
   const backups = await startScheduledBackups(options, store, lifecycle);
-  const measured = [alerts, runner, ...hearing.parts, lookUps, base.disk, backups, ...doors.measured, edge, probing];
+  const measured = [
+    alerts,
+    events,
+    runner,
+    ...hearing.parts,
+    lookUps,
+    base.disk,
+    backups,
+    ...doors.measured,
+    edge,
+    probing,
+  ];
   return {
     ...{ base, objects, hostnames, propagation, activity, ownCertificate, doors, edge, firstSteps, differences },
     ofCluster: hearing.ofCluster,
-    ...{ probing, resolver, sendMail },
+    ...{ probing, resolver, sendMail, events, readers },
     measured: [...measured, resolverMetrics, refresher, incoming],
   };
 }
@@ -146,14 +167,13 @@ async function startApi(
   services: Services,
 ): Promise<RunningAdmin> {
   const { settings, clock, log, version } = options;
-  const { base, objects, hostnames, propagation, activity, ownCertificate, doors, ofCluster } = services;
+  const { base, objects, hostnames, propagation, activity, ownCertificate, doors, ofCluster, readers } = services;
   const heldZones = () => heldZonesOf(store, propagation);
   const isProbing = () => services.probing.isWell();
   const { isAlone } = services.probing;
   const gate = createReadiness(clock, { ...options, heldZones, copyStatus: member?.replica.status, isAlone });
   const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
   const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
-  const readers = startReaders(options, base, lifecycle);
   const warnings = startWarnings({ ...options, store, readers, heldZones, isProbing, ...ofCluster }, base, lifecycle);
   const measured = [requestMetrics, turns, readers, warnings, ...services.measured];
   const api = buildApi({
@@ -175,6 +195,7 @@ async function startApi(
     readiness: gate.readiness,
     ...ofCluster,
     signIn: startSignIn(settings, { ...base, log: apiLog }, vault, services.sendMail),
+    events: services.events,
     sender: startSender(settings, base, services.resolver, lifecycle),
     rateLimit: settings.adminRateLimit,
     trustedProxies: parseCidrSet(settings.trustProxies),

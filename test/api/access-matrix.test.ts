@@ -32,6 +32,7 @@ const OPEN = new Set([
   'POST /user/sessions',
   'GET /user/sessions/{session_id}',
   'DELETE /user/sessions/{session_id}',
+  'GET /events',
   'GET /overview',
   'GET /search',
   'POST /accounts/{account_id}/r2/temp-access-credentials',

@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, HTTPMethods, LightMyRequestResponse } from 'fastify';
 import type { z } from 'zod';
+import { createEventStreams, type EventStreams } from '../../src/api/events/streams.js';
 import { buildApi } from '../../src/api/server.js';
 import { parseCidrSet, parseIP } from '../../src/base/ip.js';
 import { type Logger, silentLogger } from '../../src/base/log.js';
@@ -87,6 +88,7 @@ export interface Answer {
 
 export interface Installation {
   readonly app: FastifyInstance;
+  readonly events: EventStreams;
   readonly store: Store;
   readonly clock: TestClock;
   readonly activity: Activity;
@@ -144,7 +146,9 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
   const mails: Message[] = [];
   const signIn = signInServices(base, hostnames, options.signIn, mails);
   const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
+  const events = createEventStreams(base, undefined);
   const app = buildApi({
+    events,
     links: { endpoint: new URL('http://127.0.0.1:8055'), presign },
     base,
     hostnames,
@@ -184,6 +188,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
   const operator: Context = { ...base, actor: OPERATOR, requestId: 'test', source: 'cli' };
   return {
     app,
+    events,
     store,
     clock,
     activity,

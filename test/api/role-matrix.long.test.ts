@@ -74,7 +74,7 @@ const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
   ],
   // What is of the user alone, or shows no more than the user sees.
   ['anybody', '/user', '/user/*', '/memberships', '/memberships/{membership_id}'],
-  ['anybody', '/record_types', '/certificate_authorities', '/graphql', '/overview', '/search', '/activity'],
+  ['anybody', '/record_types', '/certificate_authorities', '/graphql', '/overview', '/events', '/search', '/activity'],
   ['anybody', '/activity/queries'],
   // For administrators of the installation.
   ['nobody', '/cluster', 'POST /accounts', 'PATCH /accounts/{account_id}/quotas'],

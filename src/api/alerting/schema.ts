@@ -117,6 +117,8 @@ export const availableAlerts = z
   )
   .meta({ id: 'AvailableAlerts' });
 
+export type AvailableAlertsShape = z.output<typeof availableAlerts>;
+
 export const eligible = z.record(
   z.string(),
   z.array(z.object({ type: z.string(), eligible: z.boolean(), ready: z.boolean() })),

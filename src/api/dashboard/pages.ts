@@ -7,6 +7,7 @@ export const PAGES = [
   'pools',
   'buckets',
   'servers',
+  'alerts',
   'access',
   'profile',
 ] as const;

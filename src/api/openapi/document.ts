@@ -35,6 +35,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'Custom hostnames': 'Names of customers that a zone serves.',
   Certificates: 'What a certificate says, and who issues certificates.',
   'Certificate packs': 'Certificates for the names of a zone.',
+  Events: 'What happens, as it happens.',
   'Audit log': 'Who changed what, and when.',
   Alerting: 'Who is told of what happens: webhooks, notification policies, and what was sent.',
   User: 'The user of the credential.',

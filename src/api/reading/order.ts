@@ -1,4 +1,5 @@
 /** What the main thread and a thread that reads say to each other. */
+import type { EventQuery, EventSlice } from '../../control/access/visible-events.js';
 import type { Actor } from '../../control/guard/actor.js';
 import type { ControlSettings } from '../../control/kernel/context.js';
 import type { Finding } from '../../warnings/finding.js';
@@ -32,17 +33,19 @@ export interface ExportOrder {
   readonly fd: number;
 }
 
-/** `examine`: for whom warnings are looked for. `next`: for the next part of an export. */
+/** `examine`: for whom warnings are looked for. `follow`: who reads events. `next`: for the next part of an export. */
 export type ToReader =
   | { readonly read: ReadOrder }
   | { readonly export: ExportOrder }
   | { readonly examine: Actor }
+  | { readonly follow: Actor; readonly query: EventQuery }
   | 'next'
   | 'stop';
 
 export type FromReader =
   | { readonly answer: ReadAnswer }
   | { readonly findings: readonly Finding[] }
+  | { readonly events: EventSlice }
   /** Octets of a part of an export. */
   | { readonly written: number }
   | 'end'

@@ -6,6 +6,7 @@ import { SystemClock } from '../../base/clock.js';
 import { createLogger, type LogLevel } from '../../base/log.js';
 import { systemRandom } from '../../base/random.js';
 import { inParts } from '../../base/read-ahead.js';
+import { type EventQuery, readEvents } from '../../control/access/visible-events.js';
 import type { Actor } from '../../control/guard/actor.js';
 import type { Context, ContextBase } from '../../control/kernel/context.js';
 import { exportZone } from '../../control/records/export.js';
@@ -37,6 +38,7 @@ port.on('message', (message: ToReader) => {
   else if ('read' in message)
     settle(answer(message.read).then(({ body, ...rest }) => post({ answer: { ...rest, body } }, body)));
   else if ('examine' in message) settle(examine(message.examine));
+  else if ('follow' in message) settle(follow(message.follow, message.query));
   else settle(exportText(message.export));
 });
 
@@ -54,6 +56,10 @@ function post(message: FromReader, octets?: Uint8Array): void {
 
 async function examine(actor: Actor): Promise<void> {
   post({ findings: examineStore({ store, actor }, settings, base.clock.nowUs()) });
+}
+
+async function follow(actor: Actor, query: EventQuery): Promise<void> {
+  post({ events: readEvents({ store, actor }, query) });
 }
 
 async function exportText({ actor, zoneId, fd }: ExportOrder): Promise<void> {

@@ -9,6 +9,7 @@ import { nameTurns } from '../../base/long-turns.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { Source } from '../../base/read-ahead.js';
 import { createTurns, type TurnLimits } from '../../base/turns.js';
+import type { EventQuery, EventSlice } from '../../control/access/visible-events.js';
 import type { Actor } from '../../control/guard/actor.js';
 import type { Finding } from '../../warnings/finding.js';
 import { failure } from '../errors.js';
@@ -31,6 +32,8 @@ export interface Readers {
   read(order: ReadOrder, signal: AbortSignal): Promise<ReadAnswer>;
   /** What the database shows of warnings, for an actor. */
   examine(actor: Actor): Promise<readonly Finding[]>;
+  /** Events behind a position that the actor may see. */
+  events(actor: Actor, query: EventQuery): Promise<EventSlice>;
   /**
    * The zone file of a zone that the actor may see. The thread writes it to the file itself, so that none of it burdens the memory of
    * this one.
@@ -88,16 +91,9 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger): Read
   };
 
   return {
-    async read(order, signal) {
-      const reply = await ask(order.caller.actor, { read: order }, signal);
-      if (typeof reply === 'object' && 'answer' in reply) return reply.answer;
-      throw unexpected(reply);
-    },
-    async examine(actor) {
-      const reply = await ask(actor, { examine: actor });
-      if (typeof reply === 'object' && 'findings' in reply) return reply.findings;
-      throw unexpected(reply);
-    },
+    read: async (order, signal) => wanted(await ask(order.caller.actor, { read: order }, signal), 'answer'),
+    examine: async (actor) => wanted(await ask(actor, { examine: actor }), 'findings'),
+    events: async (actor, query) => wanted(await ask(actor, { follow: actor, query }), 'events'),
     export: (actor, zoneId) =>
       async function* (fd) {
         const leave = await enter(actor);
@@ -124,6 +120,16 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger): Read
       await Promise.all([...all].map((reader) => reader.end()));
     },
   };
+}
+
+type Replies = Extract<FromReader, { readonly answer: unknown }> &
+  Extract<FromReader, { readonly findings: unknown }> &
+  Extract<FromReader, { readonly events: unknown }>;
+
+/** The member of a reply that it must have. */
+function wanted<Name extends keyof Replies>(reply: FromReader, name: Name): Replies[Name] {
+  if (typeof reply === 'object' && name in reply) return (reply as Replies)[name];
+  throw unexpected(reply);
 }
 
 function unexpected(reply: FromReader): Error {

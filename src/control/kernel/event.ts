@@ -100,3 +100,13 @@ export type EventEntry = EventSubject & {
   readonly before?: unknown;
   readonly after?: unknown;
 };
+
+/** Whether a kind is the one that is named; `thing.*` names all of a thing, and `*` all. */
+export function coversKind(pattern: string, kind: string): boolean {
+  return pattern === '*' || pattern === kind || (pattern.endsWith('.*') && kind.startsWith(pattern.slice(0, -1)));
+}
+
+/** Whether a text names any kind of events. */
+export function isKindPattern(text: string): boolean {
+  return EVENT_KINDS.some((kind) => coversKind(text, kind));
+}

@@ -98,6 +98,7 @@ export function countEvents(store: Store, conditions: readonly Condition[]): num
 
 const positions = perStore((store) => ({
   newest: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM events'),
+  oldest: store.prepareTuples<[], [number | null]>('SELECT min(seq) FROM events'),
   touched: store.prepare<[after: number, upTo: number], { readonly account: number | null; readonly isAbout: number }>(
     `SELECT account, max(kind = 'account.delete' OR kind LIKE 'webhook.%' OR kind LIKE 'alert_policy.%') AS isAbout
      FROM events WHERE seq > ? AND seq <= ? GROUP BY account`,
@@ -107,6 +108,11 @@ const positions = perStore((store) => ({
 /** Number of the newest event; 0 when there is none. */
 export function newestEvent(store: Store): number {
   return positions(store).newest.get()![0] ?? 0;
+}
+
+/** Number of the oldest event that is kept; 0 when there is none. */
+export function oldestEvent(store: Store): number {
+  return positions(store).oldest.get()![0] ?? 0;
 }
 
 /** Accounts (store numbers; null: the installation) with events in a range, and whether any of them is about who is told of events. */

@@ -26,6 +26,7 @@ const VISITS: readonly Visit[] = [
   { name: 'transfers', path: '/zones/signed.example/transfers', shows: 'Does not answer' },
   { name: 'transfers-none', path: '/zones/example.com/transfers', shows: 'No other server has this zone' },
   { name: 'hostnames', path: '/zones/example.com/hostnames', shows: 'shop.customer.example' },
+  { name: 'alerts', path: '/alerts', shows: 'Records Changed' },
   { name: 'edge', path: '/zones/example.com/edge', shows: 'Development mode' },
   { name: 'certificates', path: '/zones/example.com/certificates', shows: 'There are no certificates yet' },
   { name: 'settings', path: '/zones/example.com/settings', shows: 'Delete this zone' },
@@ -53,6 +54,7 @@ async function prepare({ call, program, key }: Dashboard): Promise<void> {
   await call('POST', `/zones/${zone.id}/dns_records/batch`, { posts: records });
   await prepareParts(call, zone.id);
   await prepareBalancing(call, zone.id);
+  await prepareAlerts(call);
   await prepareObjects(program.api, key, call);
   await prepareQuestions(program.dnsPort);
   for (const name of ['example.org', 'shop.example', 'xn--bcher-kva.example']) await call('POST', '/zones', { name });
@@ -92,6 +94,20 @@ async function prepareBalancing(call: Dashboard['call'], zone: string): Promise<
   }
   const balancer = { name: 'lb.example.com', default_pools: pools, fallback_pool: pools[0] };
   await call('POST', `/zones/${zone}/load_balancers`, balancer);
+}
+
+async function prepareAlerts(call: Dashboard['call']): Promise<void> {
+  const [account] = await call('GET', '/accounts');
+  const base = `/accounts/${account.id}/alerting/v3`;
+  const hook = await call('POST', `${base}/destinations/webhooks`, { name: 'chat', url: 'http://127.0.0.1:9/dns' });
+  await call('POST', `${base}/destinations/webhooks/${hook.id}/test`);
+  const mechanisms = { webhooks: [{ id: hook.id }] };
+  await call('POST', `${base}/policies`, {
+    name: 'records',
+    alert_type: 'zoneplane_record',
+    enabled: true,
+    mechanisms,
+  });
 }
 
 async function prepareObjects(api: string, key: string, call: Dashboard['call']): Promise<void> {

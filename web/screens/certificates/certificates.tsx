@@ -29,7 +29,7 @@ export default function Certificates({ zone, base: screens }: ZoneScreenProps) {
   const shown = query.get('show');
   const base = `/zones/${zone.id}/ssl/certificate_packs`;
   const path = pathWith(base, { status: 'all', page: query.get('page') ?? undefined, per_page: PER_PAGE });
-  const { answer, error, busy, reload } = useLoad<Pack[]>(path, { everyMs: REFRESH_MS });
+  const { answer, error, busy, reload } = useLoad<Pack[]>(path, { everyMs: REFRESH_MS, told: true });
   const writes = mayWrite(usePermissions(), 'certificates');
   const details = (pack: Pack) => (
     <OnePack key={pack.id} zone={zone} base={base} pack={pack} writes={writes} onChange={reload} />

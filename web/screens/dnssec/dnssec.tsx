@@ -19,10 +19,10 @@ const REFRESH_MS = 10_000;
 
 /** What is known of the signing of a zone, and what can be done about it. */
 function useDnssec(path: string) {
-  const state = useLoad<DnssecState>(path, { everyMs: REFRESH_MS });
+  const state = useLoad<DnssecState>(path, { everyMs: REFRESH_MS, told: true });
   const isSigned = state.answer !== undefined && state.answer.result.status !== 'disabled';
-  const status = useLoad<DnssecStatus>(isSigned ? `${path}/status` : undefined, { everyMs: REFRESH_MS });
-  const keys = useLoad<DnssecKey[]>(isSigned ? `${path}/keys` : undefined, { everyMs: REFRESH_MS });
+  const status = useLoad<DnssecStatus>(isSigned ? `${path}/status` : undefined, { everyMs: REFRESH_MS, told: true });
+  const keys = useLoad<DnssecKey[]>(isSigned ? `${path}/keys` : undefined, { everyMs: REFRESH_MS, told: true });
   const reload = (): void => {
     for (const loaded of [state, status, keys]) loaded.reload();
   };

@@ -232,7 +232,7 @@ interface AttentionProps {
 }
 
 function Attention({ nodes }: AttentionProps) {
-  const { answer, reload } = useLoad<OverviewAnswer>(NEEDS, { everyMs: 60_000 });
+  const { answer, reload } = useLoad<OverviewAnswer>(NEEDS, { everyMs: 60_000, told: true });
   const before = useRef(nodes);
   useEffect(() => {
     if (before.current !== undefined && before.current !== nodes) reload();
@@ -272,7 +272,7 @@ function Attention({ nodes }: AttentionProps) {
 }
 
 function LastChanges({ account }: { readonly account: string }) {
-  const { answer } = useLoad<AuditLog[]>(`/accounts/${account}/audit_logs?per_page=8`, { everyMs: 30_000 });
+  const { answer } = useLoad<AuditLog[]>(`/accounts/${account}/audit_logs?per_page=8`, { told: true });
   if (!answer) return null;
   return (
     <Panel title="Last changes" aside={<Link href="/access/log">Show all</Link>}>

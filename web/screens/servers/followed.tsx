@@ -26,8 +26,8 @@ const STATES: Readonly<Record<Consumed['state'], readonly [text: string, tone: s
 
 export function Followed({ base, writes }: PartProps) {
   const path = `${base}/consumed_catalogs`;
-  const { answer, error, reload } = useLoad<Consumed[]>(path, { everyMs: REFRESH_MS });
-  const removed = useLoad<RemovedZone[]>(`${base}/removed_zones`, { everyMs: REFRESH_MS });
+  const { answer, error, reload } = useLoad<Consumed[]>(path, { everyMs: REFRESH_MS, told: true });
+  const removed = useLoad<RemovedZone[]>(`${base}/removed_zones`, { everyMs: REFRESH_MS, told: true });
   const [adding, setAdding] = useState(false);
   const [open, setOpen] = useState<string>();
   const sending = useSending();

@@ -44,7 +44,10 @@ export function Copied({ zone, writes, writesZone }: CopiedProps) {
   const base = `/zones/${zone.id}/secondary_dns`;
   const incoming = useLoad<Incoming>(`${base}/incoming`);
   const hasPrimaries = incoming.answer !== undefined && incoming.error === undefined;
-  const status = useLoad<IncomingStatus>(hasPrimaries ? `${base}/incoming/status` : undefined, { everyMs: REFRESH_MS });
+  const status = useLoad<IncomingStatus>(hasPrimaries ? `${base}/incoming/status` : undefined, {
+    everyMs: REFRESH_MS,
+    told: true,
+  });
   const [changing, setChanging] = useState(false);
   const sending = useSending(readAgain);
   const reload = (): void => {

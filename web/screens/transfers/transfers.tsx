@@ -23,9 +23,9 @@ const REFRESH_MS = 5000;
 /** Who copies the zone from here, and what can be done about it. */
 function useSecondaries(zone: Zone) {
   const base = `/zones/${zone.id}/secondary_dns`;
-  const outgoing = useLoad<Outgoing>(`${base}/outgoing`, { everyMs: REFRESH_MS });
+  const outgoing = useLoad<Outgoing>(`${base}/outgoing`, { everyMs: REFRESH_MS, told: true });
   const isLinked = outgoing.answer !== undefined && outgoing.error === undefined;
-  const status = useLoad<PeerStatus[]>(isLinked ? `${base}/status` : undefined, { everyMs: REFRESH_MS });
+  const status = useLoad<PeerStatus[]>(isLinked ? `${base}/status` : undefined, { everyMs: REFRESH_MS, told: true });
   const reload = (): void => {
     outgoing.reload();
     status.reload();

@@ -1,0 +1,88 @@
+/** `/events`: what happens, as a stream (Server-Sent Events) or as a list. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { EventFilter } from '../../control/access/visible-events.js';
+import { requireAccount } from '../../control/guard/access.js';
+import { isKindPattern } from '../../control/kernel/event.js';
+import { success } from '../envelope.js';
+import { failure } from '../errors.js';
+import { firstValue, listValues, type Query, textValue } from '../query.js';
+import { type ContextOf, callerOf, queryOf } from '../request.js';
+import { eventAnswer, eventQuery } from './schema.js';
+import type { EventStreams } from './streams.js';
+
+interface Parts {
+  readonly contextOf: ContextOf;
+  readonly events: EventStreams;
+}
+
+const MOST_VALUES = 100;
+const STREAM = 'text/event-stream';
+
+export const eventRoutes: FastifyPluginAsyncZod<Parts> = async (app, { contextOf, events }) => {
+  app.get(
+    '/events',
+    {
+      config: { area: 'any' },
+      schema: {
+        tags: ['Events'],
+        summary: 'Follow what happens',
+        querystring: eventQuery,
+        response: eventAnswer,
+      },
+    },
+    async (request, reply) => {
+      const { actor, session } = callerOf(request);
+      const query = queryOf(request);
+      const filter = filterOf(query);
+      if (filter.account !== undefined) requireAccount(contextOf(request), filter.account);
+      const after = positionOf(request, query);
+      if (wantsStream(request)) {
+        const wish = { actor, session, address: request.clientAddress, filter, after };
+        return sendStream(reply, events.open(wish)) as never;
+      }
+      const { events: found, position } = await events.list(actor, { ...filter, after: after ?? 0 });
+      const cursors = { after: String(position) };
+      return { ...success([...found]), result_info: { count: found.length, cursors } };
+    },
+  );
+};
+
+function sendStream(reply: FastifyReply, stream: NodeJS.ReadableStream): FastifyReply {
+  // Nothing else comes over the connection, so it ends with the stream, also when the server ends.
+  return reply
+    .header('connection', 'close')
+    .type(STREAM)
+    .header('cache-control', 'no-store')
+    .header('x-accel-buffering', 'no')
+    .send(stream);
+}
+
+/** Whoever names types of media names that of streams, or all. */
+function wantsStream({ method, headers: { accept } }: FastifyRequest): boolean {
+  return (
+    method === 'GET' && accept !== undefined && (accept.includes(STREAM) || /(^|,)\s*\*\/\*\s*(,|;|$)/.test(accept))
+  );
+}
+
+function filterOf(query: Query): EventFilter {
+  const kinds = listValues(query, 'kind');
+  const zones = listValues(query, 'zone').map((text) => text.replace(/\.$/, '').toLowerCase());
+  const unknown = kinds.find((kind) => !isKindPattern(kind));
+  if (unknown !== undefined)
+    throw failure('badParameter', { name: 'kind', expected: 'kinds such as record.edit or record.*' });
+  if (kinds.length > MOST_VALUES || zones.length > MOST_VALUES) {
+    throw failure('badParameter', { name: 'zone', expected: `at most ${MOST_VALUES} values` });
+  }
+  return { account: textValue(query, 'account'), zones, kinds };
+}
+
+/** The last event that the client knows. */
+function positionOf({ headers }: FastifyRequest, query: Query): number | undefined {
+  const text = headers['last-event-id'] ?? firstValue(query, 'last_event_id');
+  if (text === undefined || text === '') return undefined;
+  if (!/^\d{1,15}$/.test(String(text))) {
+    throw failure('badParameter', { name: 'last_event_id', expected: 'the number of an event' });
+  }
+  return Number(text);
+}

@@ -1,0 +1,271 @@
+/**
+ * Streams of events (Server-Sent Events, HTML §9.2). Threads read for them and decide about each event by what the credential may see at
+ * that moment; a stream whose credential may do something else than when it began is ended, and its client begins another one where it
+ * was. Whoever does not read is cut, and nobody has many streams.
+ */
+import { PassThrough } from 'node:stream';
+import { type Clock, steadyMs } from '../../base/clock.js';
+import { messageOf } from '../../base/errors.js';
+import type { MetricSample } from '../../base/metrics.js';
+import { actorNow } from '../../control/access/authentication.js';
+import {
+  type EventFilter,
+  type EventQuery,
+  type EventSlice,
+  readEvents,
+  type SeenEvent,
+} from '../../control/access/visible-events.js';
+import { parseId } from '../../control/guard/access.js';
+import type { Actor } from '../../control/guard/actor.js';
+import { isAlike } from '../../control/guard/decision.js';
+import type { ContextBase } from '../../control/kernel/context.js';
+import { networkOf } from '../../sign-in/limits.js';
+import { findSessionById } from '../../store/access/sessions.js';
+import { newestEvent, oldestEvent } from '../../store/log/events-query.js';
+import { failure } from '../errors.js';
+import type { Readers } from '../reading/readers.js';
+
+export interface StreamWish {
+  readonly actor: Actor;
+  /** Identifier of the session of a browser. */
+  readonly session?: string | undefined;
+  readonly address: string;
+  readonly filter: EventFilter;
+  /** Number of the last event that the client knows; undefined: only what happens from now on. */
+  readonly after: number | undefined;
+}
+
+export interface EventStreams {
+  /** Throws 429 when there are too many. */
+  open(wish: StreamWish): PassThrough;
+  /** Events behind a position, as a list. */
+  list(actor: Actor, query: EventQuery): Promise<EventSlice>;
+  /** Something was committed. */
+  wake(): void;
+  samples(): MetricSample[];
+  close(): void;
+}
+
+/** At once: of one credential, of one account, from one network, and in all. */
+const MOST = { credential: 20, account: 100, network: 100, all: 1_000 };
+const RETRY_SECONDS = 30;
+/** Between two readings of one stream. */
+const REST_MS = 20;
+const HEARTBEAT_MS = 15_000;
+/** A client that takes nothing for so long is cut. */
+const STALLED_MS = 30_000;
+/** Whatever waits in the memory of a stream, octets. */
+const MOST_WAITING = 64 * 1024;
+/** Commits of which nobody has told are seen after so long. */
+const LOOK_MS = 1_000;
+
+interface Stream {
+  readonly wish: StreamWish;
+  readonly out: PassThrough;
+  readonly classes: readonly string[];
+  position: number;
+  isReading: boolean;
+  /** Something happened while it was being read. */
+  isBehind: boolean;
+  cancelRest: (() => void) | undefined;
+}
+
+export function createEventStreams(base: ContextBase, readers: Pick<Readers, 'events'> | undefined): EventStreams {
+  return new Streams(base, readers);
+}
+
+class Streams implements EventStreams {
+  private readonly streams = new Set<Stream>();
+  private readonly counts = new Map<string, number>();
+  private cancel: (() => void)[] = [];
+  private sent = 0;
+  private cut = 0;
+  private seen = 0;
+
+  constructor(
+    private readonly base: ContextBase,
+    private readonly readers: Pick<Readers, 'events'> | undefined,
+  ) {}
+
+  open(wish: StreamWish): PassThrough {
+    const classes = classesOf(wish);
+    for (const [most, name] of classes) {
+      if ((this.counts.get(name) ?? 0) >= most) {
+        throw failure('tooManyStreams', {}, { retryAfterSeconds: RETRY_SECONDS });
+      }
+    }
+    const { store } = this.base;
+    const newest = newestEvent(store);
+    const out = new PassThrough({ highWaterMark: MOST_WAITING });
+    const position = Math.min(wish.after ?? newest, newest);
+    const names = classes.map(([, name]) => name);
+    const stream: Stream = {
+      ...{ wish, out, classes: names, position },
+      ...{ isReading: false, isBehind: false, cancelRest: undefined },
+    };
+    for (const name of names) this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+    this.streams.add(stream);
+    out.once('close', () => this.forget(stream));
+    // A client that has gone is no fault.
+    out.on('error', () => {});
+    out.write(`retry: 2000\nid: ${position}\n: events of Zoneplane\n\n`);
+    if (wish.after !== undefined && wish.after + 1 < oldestEvent(store)) {
+      out.write('event: lost\ndata: {"reason":"events between were removed from the log"}\n\n');
+    }
+    if (this.cancel.length === 0) this.begin();
+    void this.read(stream);
+    return out;
+  }
+
+  wake(): void {
+    if (this.streams.size === 0) return;
+    const newest = newestEvent(this.base.store);
+    if (newest === this.seen) return;
+    this.seen = newest;
+    for (const stream of this.streams) this.readSoon(stream);
+  }
+
+  samples(): MetricSample[] {
+    const [labels, gauge] = [{}, 'gauge'] as const;
+    return [
+      { name: 'event_streams', type: gauge, help: 'Streams of events', labels, value: this.streams.size },
+      { name: 'event_streams_sent_total', type: 'counter', help: 'Events sent to streams', labels, value: this.sent },
+      {
+        ...{ name: 'event_streams_cut_total', type: 'counter', labels, value: this.cut },
+        help: 'Streams of events that were cut because their clients did not read',
+      },
+    ];
+  }
+
+  close(): void {
+    for (const stream of this.streams) this.end(stream, 'the server ends');
+  }
+
+  private begin(): void {
+    const { clock } = this.base;
+    this.cancel = [
+      clock.every(LOOK_MS, () => this.wake()),
+      clock.every(HEARTBEAT_MS, () => {
+        for (const stream of this.streams) this.beat(stream);
+      }),
+    ];
+  }
+
+  private forget(stream: Stream): void {
+    if (!this.streams.delete(stream)) return;
+    stream.cancelRest?.();
+    for (const name of stream.classes) {
+      const count = this.counts.get(name)! - 1;
+      if (count === 0) this.counts.delete(name);
+      else this.counts.set(name, count);
+    }
+    if (this.streams.size > 0) return;
+    for (const cancel of this.cancel) cancel();
+    this.cancel = [];
+  }
+
+  /** The number of an event that the client need not see again, and a sign of life. */
+  private beat(stream: Stream): void {
+    if (stream.isReading || stream.out.writableNeedDrain || stream.out.writableEnded) return;
+    if (!this.actorOf(stream)) this.end(stream, GONE);
+    else stream.out.write(`id: ${stream.position}\n: \n\n`);
+  }
+
+  /** Who reads; undefined: the credential is gone, or may do something else than when the stream began. */
+  private actorOf({ wish }: Stream): Actor | undefined {
+    const { store } = this.base;
+    if (wish.session !== undefined) {
+      const id = parseId(wish.session);
+      if (!id || !findSessionById(store, id)) return undefined;
+    }
+    const actor = actorNow(this.base, wish.actor, wish.address);
+    return actor && isAlike(actor, wish.actor) ? actor : undefined;
+  }
+
+  private readSoon(stream: Stream): void {
+    stream.isBehind = true;
+    if (stream.isReading) return;
+    stream.cancelRest ??= this.base.clock.after(REST_MS, () => {
+      stream.cancelRest = undefined;
+      void this.read(stream);
+    });
+  }
+
+  /** Says why, if the client still reads. */
+  private end({ out }: Stream, reason: string): void {
+    if (out.writableEnded) return;
+    out.end(`event: end\ndata: ${JSON.stringify({ reason })}\n\n`);
+    this.base.clock.after(STALLED_MS, () => out.destroy());
+  }
+
+  private async read(stream: Stream): Promise<void> {
+    if (stream.isReading) return;
+    stream.isReading = true;
+    try {
+      for (let more = true; more && !stream.out.destroyed && !stream.out.writableEnded; ) {
+        stream.isBehind = false;
+        const actor = this.actorOf(stream);
+        if (!actor) {
+          this.end(stream, GONE);
+          return;
+        }
+        const slice = await this.list(actor, { ...stream.wish.filter, after: stream.position });
+        more = slice.more || stream.isBehind;
+        stream.position = Math.max(stream.position, slice.position);
+        if (!(await this.write(stream, slice.events))) return;
+        if (more) await rest(this.base.clock);
+      }
+    } catch (error) {
+      this.base.log.debug({ reason: messageOf(error) }, 'a stream of events is read again later');
+      stream.cancelRest ??= this.base.clock.after(LOOK_MS, () => {
+        stream.cancelRest = undefined;
+        void this.read(stream);
+      });
+    } finally {
+      stream.isReading = false;
+    }
+  }
+
+  async list(actor: Actor, query: EventQuery): Promise<EventSlice> {
+    return this.readers ? this.readers.events(actor, query) : readEvents({ store: this.base.store, actor }, query);
+  }
+
+  /** Resolves when the client has read so much that more may come; false: it was cut. */
+  private async write({ out }: Stream, events: readonly SeenEvent[]): Promise<boolean> {
+    if (out.destroyed) return false;
+    if (events.length === 0) return true;
+    this.sent += events.length;
+    if (out.write(events.map((event) => `id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`).join(''))) return true;
+    return new Promise((resolve) => {
+      const done = (isReading: boolean): void => {
+        cancel();
+        out.off('drain', drained).off('close', closed);
+        resolve(isReading);
+      };
+      const drained = (): void => done(true);
+      const closed = (): void => done(false);
+      const cancel = this.base.clock.after(STALLED_MS, () => {
+        this.cut++;
+        done(false);
+        out.destroy();
+      });
+      out.once('drain', drained).once('close', closed);
+    });
+  }
+}
+
+const GONE = 'the credential has ended, or may do something else now';
+
+function classesOf({ actor, address }: StreamWish): readonly (readonly [most: number, name: string])[] {
+  return [
+    [MOST.all, 'all'],
+    [MOST.credential, `credential ${actor.keyId ?? actor.userId}`],
+    [MOST.account, `account ${actor.accountIds[0] ?? actor.userId}`],
+    [MOST.network, `network ${networkOf(address)}`],
+  ];
+}
+
+function rest(clock: Clock): Promise<void> {
+  const until = steadyMs(clock) + REST_MS;
+  return new Promise((resolve) => void clock.after(Math.max(1, until - steadyMs(clock)), resolve));
+}

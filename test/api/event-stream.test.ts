@@ -1,0 +1,166 @@
+/** Streams of events: what comes, to whom, how they end, and that nobody takes more than a share. */
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import { createAccount } from '../../src/control/access/accounts.js';
+import { until } from '../support/until.js';
+import { ADMIN_HEADERS, type Installation, install } from './installation.js';
+
+let world: Installation;
+let url: string;
+let zone: string;
+let account: string;
+
+t.before(async () => {
+  world = await install(t);
+  await world.app.listen({ port: 0, host: '127.0.0.1' });
+  url = `http://127.0.0.1:${(world.app.server.address() as AddressInfo).port}/client/v4/events`;
+  account = (await world.call('GET', '/accounts')).json.result[0].id;
+  zone = await world.createZone('seen.test');
+  // Connections of clients that have gone.
+  t.teardown(() => world.app.server.closeAllConnections());
+});
+
+interface Followed {
+  readonly status: number;
+  readonly text: () => string;
+  // biome-ignore lint/suspicious/noExplicitAny: events are looked into freely
+  readonly events: () => any[];
+  readonly isOver: () => boolean;
+  close(): void;
+}
+
+async function follow(t: Test, query: string, headers: Record<string, string> = ADMIN_HEADERS): Promise<Followed> {
+  const abort = new AbortController();
+  t.teardown(() => abort.abort());
+  const response = await fetch(url + query, {
+    headers: { accept: 'text/event-stream', ...headers },
+    signal: abort.signal,
+  });
+  let text = '';
+  let isOver = false;
+  const read = async (): Promise<void> => {
+    for await (const piece of response.body!) text += Buffer.from(piece).toString();
+  };
+  read()
+    .catch(() => {})
+    .finally(() => (isOver = true));
+  return {
+    status: response.status,
+    text: () => text,
+    events: () => [...text.matchAll(/^id: (\d+)\ndata: (.*)$/gm)].map(([, , data]) => JSON.parse(data!)),
+    isOver: () => isOver,
+    close: () => abort.abort(),
+  };
+}
+
+async function comes(stream: Followed, isThere: () => boolean): Promise<void> {
+  await until(
+    () => {
+      world.events.wake();
+      world.clock.advance(20);
+      return isThere();
+    },
+    'what a stream is to say',
+    stream.text,
+  );
+}
+
+const add = (name: string, inZone = zone) =>
+  world.call('POST', `/zones/${inZone}/dns_records`, { type: 'A', name, content: '198.51.100.1' });
+
+t.test('what happens comes in its order, and goes on where it was', async (t) => {
+  const first = await follow(t, '');
+  t.equal(first.status, 200);
+  await add('a');
+  await add('b');
+  await comes(first, () => first.events().length === 2);
+  const [a, b] = first.events();
+  t.match(a, { kind: 'record.create', zone: { id: zone, name: 'seen.test' }, account: { id: account } });
+  t.match([a.subject.name, b.subject.name], ['a.seen.test A', 'b.seen.test A']);
+  first.close();
+  await add('c');
+  const next = await follow(t, '', { ...ADMIN_HEADERS, 'last-event-id': a.id });
+  await comes(next, () => next.events().length === 2);
+  t.strictSame(
+    next.events().map(({ subject }) => subject.name),
+    ['b.seen.test A', 'c.seen.test A'],
+    'nothing is missing, and nothing comes twice',
+  );
+  const { json } = await world.call('GET', `/events?last_event_id=${a.id}`);
+  t.equal(json.result.length, 2, 'the same as a list');
+  t.equal(json.result_info.cursors.after, json.result[1].id);
+  t.strictSame(world.misfits, []);
+});
+
+t.test('filters', async (t) => {
+  const other = await world.createZone('other.test');
+  const stream = await follow(t, '?zone=seen.test&kind=record.create,zone.*');
+  const id = (await add('d')).json.result.id;
+  await add('d', other);
+  await world.call('DELETE', `/zones/${zone}/dns_records/${id}`);
+  await add('e');
+  await comes(stream, () => stream.events().length === 2);
+  t.strictSame(
+    stream.events().map(({ kind, subject }) => [kind, subject.name]),
+    [
+      ['record.create', 'd.seen.test A'],
+      ['record.create', 'e.seen.test A'],
+    ],
+  );
+  for (const query of ['?kind=records', '?last_event_id=x', `?account=${'0'.repeat(32)}`]) {
+    const status = (await world.call('GET', `/events${query}`)).status;
+    t.ok(status === 400 || status === 404, query);
+  }
+});
+
+t.test('a credential sees what it may read, and its stream ends with it', async (t) => {
+  const { id: foreign } = await createAccount(world.operator, { name: 'foreign' });
+  const far = (await world.call('POST', '/zones', { name: 'far.test', account: { id: foreign } })).json.result.id;
+  const hidden = await world.createZone('hidden.test');
+  const policies = [
+    {
+      effect: 'allow',
+      permission_groups: [{ id: '82e64a83756745bbbb1c9c2701bf816b' }],
+      resources: { [`com.cloudflare.api.account.zone.${zone}`]: '*' },
+    },
+  ];
+  const { json } = await world.call('POST', `/accounts/${account}/tokens`, { name: 'narrow', policies });
+  const headers = { authorization: `Bearer ${json.result.value}` };
+  const stream = await follow(t, '', headers);
+  await add('f', far);
+  await add('f', hidden);
+  await world.call('PATCH', `/zones/${zone}/settings/ssl`, { value: 'full' });
+  await add('g');
+  await comes(stream, () => stream.events().length === 1);
+  t.match(stream.events()[0], { subject: { name: 'g.seen.test A' }, actor: null }, 'not who did it');
+  t.equal(stream.events().length, 1, 'nothing of other zones, accounts and settings');
+  await world.call('DELETE', `/accounts/${account}/tokens/${json.result.id}`);
+  await comes(stream, stream.isOver);
+  t.match(stream.text(), /event: end\ndata: {"reason":"the credential has ended/);
+});
+
+t.test('there are few streams of one credential, and whoever does not read is cut', async (t) => {
+  const wish = { ...{ actor: world.operator.actor, address: '192.0.2.1' }, filter: { zones: [], kinds: [] }, after: 0 };
+  const actor = { ...wish.actor, userId: '1'.repeat(32) };
+  const many = Array.from({ length: 20 }, () => world.events.open({ ...wish, actor }));
+  t.throws(() => world.events.open({ ...wish, actor }), { message: /Too many streams/ });
+  for (const one of many) one.destroy();
+  await until(() => {
+    const value = world.events.samples().find(({ name }) => name === 'event_streams')?.value;
+    return value === 0;
+  }, 'all to be forgotten');
+  const key = (await world.call('GET', '/user')).json.result.id as string;
+  const accountIds = [account];
+  const silent = world.events.open({ ...wish, actor: { ...wish.actor, userId: key, kind: 'session', accountIds } });
+  const posts = Array.from({ length: 400 }, (_, i) => ({
+    type: 'TXT',
+    name: `t${i}`,
+    content: `"${'x'.repeat(200)}"`,
+  }));
+  await world.call('POST', `/zones/${zone}/dns_records/batch`, { posts });
+  await until(() => {
+    world.clock.advance(5000);
+    return silent.destroyed;
+  }, 'the one that does not read to be cut');
+  t.equal(world.events.samples().find(({ name }) => name === 'event_streams_cut_total')?.value, 1);
+});
