@@ -115,27 +115,20 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
   const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
   const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
   const edge = watchEdge(options, store, lifecycle);
-  let lookAtPools = (): void => {};
-  let lookAtAlerts = (): void => {};
   const events = createEventStreams(base, readers);
-  const looks = [
-    edge.look,
-    doors.s3.look,
-    lookAtServing,
-    () => lookAtPools(),
-    () => lookAtAlerts(),
-    () => events.wake(),
-  ];
+  const later = { look: (): void => {} };
+  const looks = [edge.look, doors.s3.look, lookAtServing, () => later.look(), events.wake];
   const sources = { base, vault, propagation, activity, refresher, runner, looks, lifecycle, member };
   const hearing = await hearProcesses(options, sources);
   own.onCommit(hearing.afterCommit);
   const node = { region: settings.region ?? '', node: member?.name ?? '' };
   const probing = startProbing({ base, settings, node, living: hearing.living, copyStatus: member?.replica.status });
   lifecycle.own('probing', probing, (part) => part.close());
-  lookAtPools = () => probing.look();
   const sendMail = startMail(settings, lifecycle);
   const alerts = startAlertDelivery({ ...options, base, sendMail, node: node.node, living: hearing.living }, lifecycle);
-  lookAtAlerts = alerts.look;
+  later.look = () => {
+    for (const part of [probing, alerts]) part.look();
+  };
   const backups = await startScheduledBackups(options, store, lifecycle);
   const measured = [
     alerts,

@@ -41,7 +41,7 @@ export interface EventStreams {
   /** Events behind a position, as a list. */
   list(actor: Actor, query: EventQuery): Promise<EventSlice>;
   /** Something was committed. */
-  wake(): void;
+  readonly wake: () => void;
   samples(): MetricSample[];
   close(): void;
 }
@@ -117,13 +117,13 @@ class Streams implements EventStreams {
     return out;
   }
 
-  wake(): void {
+  readonly wake = (): void => {
     if (this.streams.size === 0) return;
     const newest = newestEvent(this.base.store);
     if (newest === this.seen) return;
     this.seen = newest;
     for (const stream of this.streams) this.readSoon(stream);
-  }
+  };
 
   samples(): MetricSample[] {
     const [labels, gauge] = [{}, 'gauge'] as const;

@@ -19,7 +19,7 @@ const OTHER_NAMES: readonly (readonly [commands: readonly string[], names: strin
   [['dnssec'], 'dnskey ds sign cryptokey rollover'],
   [['tsig'], 'nsupdate keygen tsigkey ddns'],
   [['webhook'], 'alert notification hook notify subscribe'],
-  [['events'], 'event audit log tail watch follow'],
+  [['events'], 'event audit tail watch follow'],
   [['dashboard'], 'login signin ui web gui admin'],
   [['explain'], 'query dig lookup resolve trace'],
   [['serve'], 'start run up server daemon stop restart reload'],
