@@ -50,6 +50,8 @@ t.test('frames without a purpose end their connection', async (t) => {
     ['empty DATA', open, frame(FRAME.data, 0, 1)],
     ['padding alone', open, frame(FRAME.data, 8, 1, Buffer.from([5, 0, 0, 0, 0, 0]))],
     ['PRIORITY', open, frame(FRAME.priority, 0, 1, Buffer.from([0, 0, 0, 0, 5]))],
+    ['PRIORITY on stream 0', open, frame(FRAME.priority, 0, 0, Buffer.from([0, 0, 0, 0, 5]))],
+    ['a smaller identifier', frame(FRAME.headers, 4, 5, REQUEST), frame(FRAME.headers, 5, 3, REQUEST)],
     ['WINDOW_UPDATE', open, frame(FRAME.windowUpdate, 0, 0, number(1))],
     ['unknown frames', open, frame(77, 0, 0)],
     ['CONTINUATION', frame(FRAME.headers, 0, 1, REQUEST), frame(FRAME.continuation, 0, 1)],
