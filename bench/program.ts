@@ -125,7 +125,8 @@ function callOnce(
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('end', () => {
         const answered = Buffer.concat(chunks).toString();
-        if (answer.statusCode === 200) resolve(JSON.parse(answered));
+        const isJson = answer.headers['content-type']?.includes('json');
+        if (answer.statusCode === 200) resolve(isJson ? JSON.parse(answered) : { result: answered });
         else reject(new Error(`${method} ${path}: ${answer.statusCode} ${answered}`));
       });
     });

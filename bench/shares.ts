@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { mkdtempSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,6 +22,12 @@ const WORK_MS = 5000;
 const EVERY_MS = 50;
 
 interface Neighbour {
+  /** Path of its bucket. */
+  readonly bucket: string;
+  readonly zone: string;
+  readonly port: number;
+  /** Of this machine, from which it connects. */
+  readonly address: string;
   readonly api: ApiClient;
   readonly records: string;
   readonly file: string;
@@ -38,6 +45,13 @@ const GREEDY: Readonly<Record<string, (neighbour: Neighbour, count: number) => P
     api.call('POST', `${records}/batch`, {
       posts: Array.from({ length: 400 }, (_, i) => ({ type: 'A', name: `b${count}-${i}`, content: '192.0.2.7' })),
     }),
+  exports: ({ api, records }) => api.call('GET', `${records}/export`),
+  'signing and not': ({ api, zone }, count) =>
+    api.call('PATCH', `${zone}/dnssec`, { status: count % 2 === 0 ? 'active' : 'disabled' }),
+  'uploads of 1 MiB': ({ api, bucket }, count) =>
+    api.call('PUT', `${bucket}/objects/${count % 50}`, { text: 'x'.repeat(1 << 20) }),
+  'lists of objects': ({ api, bucket }) => api.call('GET', `${bucket}/objects?per_page=1000&delimiter=/`),
+  'connections that are held': holdConnections,
   'dry runs of imports': ({ api, file }, count) =>
     api.send(`/zones/import?name=dry${count}.example&dry_run=true`, 'text/plain', file),
 };
@@ -63,19 +77,42 @@ export async function measureShares(directory: string, names: number, port: numb
       command('zone', 'import', large, '--origin', `n${i}.example`, '--account', id);
       const api = createApiClient(port + 1, secret);
       const [zone] = (await running.api.call('GET', `/zones?name=n${i}.example`)).result as { id: string }[];
-      neighbours.push({ api, records: `/zones/${zone!.id}/dns_records`, file });
+      await api.call('POST', `/accounts/${id}/r2/buckets`, { name: 'greedy' });
+      neighbours.push({
+        ...{ api, file, port: port + 1, address: `127.0.0.${10 + i}` },
+        ...{ zone: `/zones/${zone!.id}`, records: `/zones/${zone!.id}/dns_records` },
+        bucket: `/accounts/${id}/r2/buckets/greedy`,
+      });
     }
     const figures: Record<string, number> = { 'load of the machine at the start': loadavg()[0]! };
     const records = `${running.zonePath}/dns_records`;
     const look = (what: string): Promise<void> => waitsOf(running.api, { records, port, what, figures });
     await look('alone');
-    for (const [what, work] of Object.entries(GREEDY)) await beside(neighbours, work, () => look(`beside ${what}`));
+    for (const [what, work] of Object.entries(GREEDY)) {
+      await beside(neighbours, work, () => look(`beside ${what}`));
+      // A bar of so many times as long as alone, which the load of the machine changes less than milliseconds.
+      for (const kind of KINDS) {
+        const [alone, waited] = [`${kind}, alone, p99 ms`, `${kind}, beside ${what}, p99 ms`];
+        figures[`${kind}, beside ${what}, p99 ÷ alone`] = Math.round((figures[waited]! / figures[alone]!) * 100) / 100;
+      }
+    }
     return figures;
   } finally {
     for (const { api } of neighbours) api.close();
     running.api.close();
     await stop(running.server);
   }
+}
+
+/** As many as a server has for all, of which nothing comes. */
+const HELD = 150;
+
+async function holdConnections({ port, address: localAddress }: Neighbour): Promise<void> {
+  const held = Array.from({ length: HELD }, () =>
+    connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {}),
+  );
+  await sleep(2000);
+  for (const socket of held) socket.destroy();
 }
 
 let done = 0;
@@ -98,6 +135,8 @@ async function beside(
   await Promise.all(clients);
 }
 
+const KINDS = ['read', 'edit', 'DNS after an edit', 'DNS answer'] as const;
+
 interface Look {
   readonly records: string;
   readonly port: number;
@@ -107,7 +146,7 @@ interface Look {
 
 async function waitsOf(api: ApiClient, { records, port, what, figures }: Look): Promise<void> {
   const socket = createSocket('udp4');
-  const waits: Record<string, number[]> = { read: [], edit: [], 'DNS after an edit': [], 'DNS answer': [] };
+  const waits: Record<string, number[]> = Object.fromEntries(KINDS.map((kind) => [kind, []]));
   const timed = async (kind: string, run: () => Promise<unknown>): Promise<void> => {
     const began = performance.now();
     await run();

@@ -178,7 +178,7 @@ function RecoveryCodes({ left, onChanged }: PartProps & { readonly left: number 
       </p>
       {codes && (
         <>
-          <p role="status">They are shown this once. Keep them where you find them without this device.</p>
+          <p role="status">They are shown only once. Keep them where you can find them without this device.</p>
           <Copyable text={codes.join('\n')} label="codes" />
         </>
       )}

@@ -54,7 +54,7 @@ export function NewToken({ onMade, onClose }: NewTokenProps) {
               Cancel
             </button>
           </div>
-          {draft.groups.length === 0 && <p class="hint">Choose what it is for, or at least one permission.</p>}
+          {draft.groups.length === 0 && <p class="hint">Choose what the token is for, or at least one permission.</p>}
         </div>
         <div>
           <h3>What is sent</h3>

@@ -175,7 +175,7 @@ function CertificateFields({ options, isTlsChosen, onChange }: CertificateFields
           }
         />
         <span>
-          Also cover all names one label below <span class="hint">Such a certificate needs the TXT record.</span>
+          Also cover all names one label below <span class="hint">A wildcard certificate needs the TXT record.</span>
         </span>
       </label>
     </>

@@ -236,7 +236,7 @@ interface NameListProps {
 }
 
 function NameList({ names, value }: NameListProps) {
-  if (names.length === 0) return <p class="muted">No question was sampled in the last ten minutes.</p>;
+  if (names.length === 0) return <p class="muted">No query was sampled in the last ten minutes.</p>;
   return (
     <ul class="plain-list">
       {names.slice(0, 10).map((name) => (

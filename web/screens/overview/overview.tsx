@@ -207,7 +207,7 @@ function Sources({ activity }: { readonly activity: Activity }) {
 
 function BusyZones({ zones, total }: { readonly zones: Activity['zones']; readonly total: number }) {
   const asked = zones.filter(({ queries }) => queries > 0).slice(0, 8);
-  if (asked.length === 0) return <p class="muted">No zone was asked in this time.</p>;
+  if (asked.length === 0) return <p class="muted">No zone was queried in this period.</p>;
   return (
     <ul class="plain-list">
       {asked.map(({ id, name, queries }) => (

@@ -25,7 +25,7 @@ export function HealthHistory() {
   if (error) return <ErrorNote error={error} onRetry={reload} />;
   const events = (answer?.result ?? []).slice(0, MOST_SHOWN);
   return (
-    <Panel title="What became of their health">
+    <Panel title="How their health changed">
       {answer && events.length === 0 && <p class="muted">Nothing has changed in the last 30 days.</p>}
       <ListTable
         label="Transitions"

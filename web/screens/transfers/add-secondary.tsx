@@ -79,7 +79,7 @@ function Fields({ values, isFirst, onChange }: FieldsProps) {
         value={values.name}
         placeholder="ns2"
         onChange={(name) => set({ name })}
-        hint="For you to tell it apart."
+        hint="So that you can tell it apart."
       />
       <TextField
         label="Address"

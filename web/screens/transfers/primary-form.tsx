@@ -45,7 +45,7 @@ export function PrimaryForm({ zone, writes, chosen, onDone, onCancel }: PrimaryF
   const hasNew = server.ip.trim() !== '';
   if (!writes) {
     return (
-      <Empty title="Nobody has said yet from where this zone comes">
+      <Empty title="No primary has been set for this zone yet">
         <p>Your credential may not choose its primaries.</p>
       </Empty>
     );

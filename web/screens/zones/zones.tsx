@@ -172,7 +172,7 @@ function NoZones({ search, onNew }: Pick<TableProps, 'search' | 'onNew'>) {
   }
   if (!onNew) {
     return (
-      <Empty title="There are no zones for you">
+      <Empty title="You have no zones">
         <p>Your credential may see no zone, or there is none. Who made the credential can give it more.</p>
       </Empty>
     );

@@ -53,7 +53,7 @@ export function Providers() {
       {sending.error && <ErrorNote error={sending.error} />}
       {answer?.result.length === 0 && edited !== 'new' && (
         <Empty title="There are no providers yet">
-          <p>People can sign in at Keycloak, authentik, Entra, Dex and others that speak OpenID Connect.</p>
+          <p>People can sign in with Keycloak, authentik, Entra, Dex and others that speak OpenID Connect.</p>
         </Empty>
       )}
       <ListTable
