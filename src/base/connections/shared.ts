@@ -14,8 +14,6 @@ type Doing = 0 | 1 | 2;
 interface Shared {
   readonly socket: Socket;
   readonly client: string;
-  /** Greater: opened or used later. */
-  used: number;
   /** The last request. */
   request: IncomingMessage | undefined;
   response: ServerResponse | undefined;
@@ -23,35 +21,35 @@ interface Shared {
 
 /** Accepts at most `most` connections at once. To be called before the server listens. */
 export function shareConnections(server: Server | SecureServer, most: number): void {
-  const open = new Map<Socket, Shared>();
-  const numbers = new Map<string, number>();
+  /** Of each client, in the order in which they came, or were used last. */
+  const open = new Map<string, Set<Shared>>();
+  let count = 0;
   /** By what their requests come over: inside of TLS it is another socket. */
   const ofRequests = new WeakMap<Socket, Shared>();
   /** Until TLS has begun. */
   const byName = new Map<string, Shared>();
   const isSecure = server instanceof TlsServer;
-  let uses = 0;
-  const forget = ({ socket, client }: Shared): void => {
-    if (!open.delete(socket)) return;
-    const left = numbers.get(client)! - 1;
-    if (left > 0) numbers.set(client, left);
-    else numbers.delete(client);
+  const forget = (shared: Shared): void => {
+    const own = open.get(shared.client);
+    if (!own?.delete(shared)) return;
+    count--;
+    if (own.size === 0) open.delete(shared.client);
   };
   server.on('connection', (socket: Socket) => {
     const client = clientNetwork(socket.remoteAddress ?? '');
-    const shared: Shared = { socket, client, used: ++uses, request: undefined, response: undefined };
-    open.set(socket, shared);
+    const shared: Shared = { socket, client, request: undefined, response: undefined };
+    open.set(client, (open.get(client) ?? new Set()).add(shared));
+    count++;
     ofRequests.set(socket, shared);
-    numbers.set(client, (numbers.get(client) ?? 0) + 1);
     const name = nameOf(socket);
     if (isSecure) byName.set(name, shared);
     socket.once('close', () => {
       forget(shared);
       if (byName.get(name) === shared) byName.delete(name);
     });
-    if (open.size <= most) return;
+    if (count <= most) return;
     // It is forgotten now, so that two that come at once cut two.
-    const cut = worst(open.values(), numbers, shared);
+    const cut = worst(open, shared);
     forget(cut);
     cut.socket.destroy();
   });
@@ -63,7 +61,10 @@ export function shareConnections(server: Server | SecureServer, most: number): v
   }
   server.on('request', (request: IncomingMessage, response) => {
     const shared = ofRequests.get(request.socket);
-    if (shared) Object.assign(shared, { used: ++uses, request, response });
+    if (!shared) return;
+    Object.assign(shared, { request, response });
+    const own = open.get(shared.client);
+    if (own?.delete(shared)) own.add(shared);
   });
 }
 
@@ -73,18 +74,23 @@ function nameOf({ remoteAddress, remotePort }: Socket): string {
 }
 
 /** `newest` asks for nothing yet, but it will: it is cut when all others of its client are being answered. */
-function worst(open: Iterable<Shared>, numbers: ReadonlyMap<string, number>, newest: Shared): Shared {
-  const most = Math.max(...numbers.values());
+function worst(open: ReadonlyMap<string, ReadonlySet<Shared>>, newest: Shared): Shared {
+  const most = Math.max(...[...open.values()].map(({ size }) => size));
   let found: Shared | undefined;
   let doing: Doing = 2;
-  for (const one of open) {
-    if (one === newest || numbers.get(one.client) !== most) continue;
-    const its = doingOf(one);
-    if (found && (its > doing || (its === doing && one.used > found.used))) continue;
-    found = one;
-    doing = its;
+  for (const own of open.values()) {
+    if (own.size < most) continue;
+    for (const one of own) {
+      if (one === newest) continue;
+      const its = doingOf(one);
+      if (its === 0) return one;
+      if (!found || its < doing) {
+        found = one;
+        doing = its;
+      }
+    }
   }
-  return !found || (doing === 2 && numbers.get(newest.client) === most) ? newest : found;
+  return !found || (doing === 2 && open.get(newest.client)!.size === most) ? newest : found;
 }
 
 function doingOf({ request, response }: Shared): Doing {

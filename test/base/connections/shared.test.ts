@@ -60,6 +60,14 @@ t.test('a client that holds all connections keeps nobody away', async (t) => {
   t.ok(await isAnswered(await open(OTHER, 'GET /')), 'and again');
 });
 
+t.test('clients with one connection each, on which nothing is asked, keep nobody away', async (t) => {
+  const { open } = await startServer(t, 5);
+  const held: Client[] = [];
+  for (let i = 0; i < 5; i++) held.push(await open(`127.0.0.${20 + i}`));
+  t.ok(await isAnswered(await open(OTHER, 'GET /')));
+  await until(() => held.some(({ socket }) => socket.closed));
+});
+
 t.test('connections on which something is asked are cut last, and only of the client that has most', async (t) => {
   const { open, waiting } = await startServer(t, 6);
   const own = await open(OTHER, 'GET /waits');
