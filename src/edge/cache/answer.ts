@@ -91,10 +91,7 @@ export function answerStored(stored: StoredResponse, request: AnswerRequest, not
     result: notes.result,
   });
   if (selection.status === 304) return notModified(fields, notes);
-  if (selection.status === 416) {
-    const extra = { 'content-range': `bytes */${size}`, 'content-length': '0' };
-    return { status: 416, fields: Object.assign(fields, extra), body: undefined, result: notes.result };
-  }
+  if (selection.status === 416) return notSatisfiable(fields, size, notes);
   const [range] = selection.ranges;
   if (range) {
     const { first, last } = range;
@@ -125,11 +122,17 @@ export function answerGrowing(
   if (head.status !== 200 || !hasConditions(request.fields)) return answer(head.status);
   const selection = selectParts(request.method, request.fields, representationOf(head, length ?? 0));
   if (selection.status === 304) return notModified(fields, notes);
+  if (selection.status === 416 && length !== undefined) return notSatisfiable(fields, length, notes);
   const [range] = length === undefined ? [] : selection.ranges;
   // Only this range waits for the body, because it covers all of it.
   if (!range || range.first > 0 || range.last !== length! - 1) return answer(200);
   fields['content-range'] = `bytes 0-${range.last}/${length}`;
   return answer(206);
+}
+
+function notSatisfiable(fields: Answer['fields'], size: number, { result }: CacheNotes): Answer {
+  Object.assign(fields, { 'content-range': `bytes */${size}`, 'content-length': '0' });
+  return { status: 416, fields, body: undefined, result };
 }
 
 function notModified(fields: Answer['fields'], { result }: CacheNotes): Answer {

@@ -589,6 +589,11 @@ t.test('conditions and ranges', async (t) => {
   room.origin = () => ({ status: 304, fields: {} });
   t.match(await asking({ 'if-none-match': '"x"' }, '/c'), { status: 304 }, 'and so are conditions');
   t.equal(room.cache.count(), 1);
+  room.origin = () => ({ status: 200, fields: { ...fresh, 'content-length': '0' }, body: '' });
+  for (const result of ['MISS', 'HIT']) {
+    const fields = { 'content-range': 'bytes */0' };
+    t.match(await asking({ range: 'bytes=0-' }, '/empty'), { status: 416, result, fields }, 'nothing has no part');
+  }
 });
 
 t.test('unsafe methods take away what is stored, also what is on its way', async (t) => {
