@@ -14,12 +14,13 @@ export default {
     'test/by-hand/*.ts',
     'bench/main.ts',
     'bench/cache-tests.ts',
+    'release/main.ts',
     // The dashboard: what browsers load, and what builds it.
     'web/main.tsx!',
     // The shapes of the API for all screens.
     'web/types.ts!',
   ],
-  project: ['src/**/*.ts!', 'web/**/*.{ts,tsx}!', 'test/**/*.ts', 'bench/**/*.ts'],
+  project: ['src/**/*.ts!', 'web/**/*.{ts,tsx}!', 'test/**/*.ts', 'bench/**/*.ts', 'release/**/*.ts'],
   // Servers and clients that tests and benchmarks start; .ci/run installs them.
   exclude: ['binaries'],
   // Tests load them with createRequire: they have no types, or run in the browser.
