@@ -35,10 +35,10 @@ const BAD_BEARER: ChainedError = { code: 6111, message: 'Invalid format for Auth
  * The credential of a request; the token wins if both are present. Throws 9106 when there is none (or half of the key
  * pair), 6003 with the invalid headers in its chain when one is malformed.
  */
-export function readCredential(headers: IncomingHttpHeaders): Credential {
+export function readCredential(headers: IncomingHttpHeaders, takesPassword = false): Credential {
   const { authorization } = headers;
   if (authorization !== undefined) {
-    const secret = BEARER.exec(authorization)?.[1];
+    const secret = (takesPassword ? passwordOf(authorization) : undefined) ?? BEARER.exec(authorization)?.[1];
     if (secret === undefined) throw failure('badHeaders', {}, { chain: [BAD_BEARER] });
     return { scheme: 'token', secret };
   }
@@ -60,7 +60,7 @@ export function readCredential(headers: IncomingHttpHeaders): Credential {
 export async function authenticate(base: ContextBase, request: FastifyRequest): Promise<Caller> {
   const byBrowser = await authenticateBrowser(base, request);
   if (byBrowser) return byBrowser;
-  const credential = readCredential(request.headers);
+  const credential = readCredential(request.headers, request.routeOptions.config?.takesPassword);
   const { scheme, secret } = credential;
   const found =
     credential.scheme === 'token'
@@ -96,6 +96,14 @@ async function authenticateBrowser(base: ContextBase, request: FastifyRequest): 
     return { actor, key, scheme: key?.kind ?? 'session', session: toHex(session.id), mustEnrol };
   }
   throw found.reason === 'location' ? failure('wrongLocation', { address }) : failure('sessionOver');
+}
+
+/** A token in the place of a password (RFC 7617). */
+function passwordOf(authorization: string): string | undefined {
+  const [, encoded] = /^basic +([a-z0-9+/=]{1,1000})$/i.exec(authorization) ?? [];
+  if (encoded === undefined) return undefined;
+  const [, secret] = /^[^:]*:([a-zA-Z0-9_-]{20,200})$/.exec(Buffer.from(encoded, 'base64').toString('latin1')) ?? [];
+  return secret;
 }
 
 /** The secret of the link that a request brings. */

@@ -26,6 +26,8 @@ declare module 'fastify' {
     access?: 'public' | 'local' | 'metrics';
     /** Whether a bad token is answered with 401/1000 (v4: §15.1). */
     verifiesToken?: boolean;
+    /** Whether a token is accepted as the password of HTTP authentication (RFC 7617), too. */
+    takesPassword?: boolean;
     /** Whether a session begins here: with a credential or with a link for signing in. */
     signsIn?: boolean;
     /** Whether it is only for sessions, not for keys and tokens by themselves. */

@@ -28,6 +28,7 @@ import { dnsSettingsRoutes } from './dns-settings/routes.js';
 import { dnssecKeyRoutes, dnssecRoutes, dnssecSignatureRoutes } from './dnssec/routes.js';
 import { eventRoutes } from './events/routes.js';
 import type { EventStreams } from './events/streams.js';
+import { externalDnsRoutes } from './external-dns/routes.js';
 import { graphqlRoutes } from './graphql/routes.js';
 import { healthRoutes, type Purpose, type Readiness } from './health/routes.js';
 import { iamRoutes } from './iam/routes.js';
@@ -158,6 +159,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   neighbourRoutes,
   zoneAnswerRoutes,
   graphqlRoutes,
+  externalDnsRoutes,
 ];
 
 /** What routes beside them may need. */
