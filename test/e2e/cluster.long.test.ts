@@ -7,7 +7,7 @@
  */
 import { once } from 'node:events';
 import { createServer, get as request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import t from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { examineCluster } from '../../src/cli/cluster/examine.js';
@@ -44,6 +44,7 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
   const postgres = await startPostgres(t);
   const make = makeNodes(t, postgres, {
     ...{ ZONEPLANE_EDGE_ADDRESSES: '203.0.113.80', ZONEPLANE_COOKIE_SECRET: 'e5e973e5a6b2a43f48e7dc849e37bfcf' },
+    ZONEPLANE_LB_MIN_INTERVAL: '1',
   });
   const [a, b, c] = [make('a'), make('b'), make('c')];
   const position = async (): Promise<number> => {
@@ -105,6 +106,38 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     }
     t.match(await a.command('record', 'add', 'cluster.test', 'command', 'A', '192.0.2.1'), { code: 0 });
     await until(async () => (await b.ask('command.cluster.test'))?.[0] === '192.0.2.1');
+  });
+
+  t.test('two nodes vote about an origin, and the answers of both follow', async (t) => {
+    const origin = createTcpServer((socket) => socket.destroy()).listen(0, '127.0.0.3');
+    await once(origin, 'listening');
+    t.teardown(() => origin.close());
+    const { port } = origin.address() as AddressInfo;
+    const { result: accounts } = (await a.call('GET', '/accounts')).json;
+    const base = `/accounts/${accounts[0].id}/load_balancers`;
+    const make = async (path: string, body: object) => (await a.call('POST', path, body)).json.result.id;
+    const monitor = await make(`${base}/monitors`, { type: 'tcp', port, interval: 1, timeout: 1, retries: 0 });
+    const origins = [{ name: 'one', address: '127.0.0.3' }];
+    const [one, last] = [
+      await make(`${base}/pools`, { name: 'one', monitor, origins }),
+      await make(`${base}/pools`, { name: 'last', origins: [{ name: 'last', address: '192.0.2.99' }] }),
+    ];
+    const name = 'voted.cluster.test';
+    const balancer = await make(`/zones/${zone}/load_balancers`, { name, default_pools: [one], fallback_pool: last });
+    const votes = async (): Promise<string> => {
+      const { json } = await a.call('GET', `${base}/pools/${one}/health`);
+      const found = Object.entries(json.result.pop_health as Record<string, { healthy: boolean }>);
+      return found.map(([node, { healthy }]) => `${node}${healthy ? '+' : '-'}`).join(' ');
+    };
+    const everywhere = (address: string) => async () =>
+      (await Promise.all([a, b].map((node) => node.ask(name)))).every((found) => found?.[0] === address);
+    await until(async () => (await votes()) === 'a+ b+', 'both nodes to find it healthy');
+    await until(everywhere('127.0.0.3'));
+    origin.close();
+    await until(async () => (await votes()) === 'a- b-', 'both nodes to find it dead');
+    await until(everywhere('192.0.2.99'));
+    t.equal((await a.call('DELETE', `/zones/${zone}/load_balancers/${balancer}`)).status, 200);
+    t.equal((await a.call('DELETE', `${base}/pools/${one}`)).status, 200, 'nothing is probed any more');
   });
 
   t.test('a DNS cookie that one node made is good at another (RFC 9018)', async (t) => {

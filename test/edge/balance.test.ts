@@ -1,5 +1,7 @@
 /** Load balancers at the edge: which origin gets a request, sessions, draining, and origins that die. */
 import { Agent, type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
 import t, { type Test } from 'tap';
 import { createRecord } from '../../src/control/records/records.js';
 import { ownerKeyOf, parseName } from '../../src/dns/name.js';
@@ -181,6 +183,54 @@ t.test('health, weights, hosts of origins, and the last resort', async (t) => {
     'requests by pool, and one without',
   );
   t.equal((await get({}, { path: '/older' })).status, 530);
+});
+
+t.test('WebSockets reach healthy origins, keep their sessions, and go elsewhere when one is gone', async (t) => {
+  const world = await startWorld(t);
+  const [a, b] = await Promise.all(
+    ['a', 'b'].map(async (name) => {
+      const origin = await startOrigin(t, (_, response) => response.end(name));
+      origin.server.on('upgrade', (_, socket: Duplex) => {
+        socket.on('error', () => {});
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+        socket.on('data', (octets: Buffer) => socket.write(`${name}${octets}`));
+      });
+      return { name, ...origin };
+    }),
+  );
+  const pool = await world.pool('one', { origins: [at('a', a!.port), at('b', b!.port)] });
+  await world.balancer({ default_pools: [pool], fallback_pool: pool, session_affinity: 'cookie' });
+  await world.health('one', { a: true, b: false });
+  /** What comes back behind the header. */
+  const speak = async (cookie = ''): Promise<string> => {
+    const upgrade =
+      'Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+    const socket = connect(world.httpPort, '127.0.0.1');
+    t.teardown(() => socket.destroy());
+    socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n${cookie}Connection: Upgrade\r\n${upgrade}\r\n`);
+    let heard = '';
+    for await (const octets of socket) {
+      const before = heard;
+      heard += octets;
+      if (!before.includes('\r\n\r\n') && heard.includes('\r\n\r\n')) socket.write('hello');
+      if (heard.includes('hello') || !heard.startsWith('HTTP/1.1 101')) break;
+    }
+    return heard.split('\r\n\r\n')[1] ?? heard;
+  };
+  for (let i = 0; i < 3; i++) t.equal(await speak(), 'ahello', 'the healthy one');
+  const { cookie } = await world.get();
+  await world.health('one', { b: true });
+  for (let i = 0; i < 5; i++) t.equal(await speak(`Cookie: ${cookie!.split(';')[0]}\r\n`), 'ahello', 'the session');
+  a!.server.closeAllConnections();
+  // Upgraded connections may stay; it takes no others from now on.
+  a!.server.close();
+  for (let i = 0; i < 5; i++) {
+    t.equal(
+      await speak(`Cookie: ${cookie!.split(';')[0]}\r\n`),
+      'bhello',
+      'another, while nobody knows that it is dead',
+    );
+  }
 });
 
 t.test('the series of pools are bounded', async (t) => {

@@ -6,7 +6,11 @@ import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import type { Failure, FailureName } from '../error-pages/failures.js';
 import type { ChosenOrigin, EdgeRequest, HeaderList, ResponseFlow, ResponseSink, Stage } from '../exchange/exchange.js';
 
-/** What happens before an origin has received anything of the request. */
+/** Whether a failure happened before the origin has received anything of the request. */
+export function mayAskAnother({ name }: Failure): boolean {
+  return NOT_CONNECTED.has(name);
+}
+
 const NOT_CONNECTED: ReadonlySet<FailureName> = new Set([
   'refused',
   'connectTimeout',
@@ -84,8 +88,7 @@ class Asking implements ResponseSink {
   onFailure(failure: Failure): void {
     const { chosen } = this;
     this.end();
-    const next =
-      chosen && !this.hasBegun && NOT_CONNECTED.has(failure.name) && this.mayRepeat() ? chosen.retry() : undefined;
+    const next = chosen && !this.hasBegun && mayAskAnother(failure) && this.mayRepeat() ? chosen.retry() : undefined;
     if (next) this.ask(next);
     else this.sink.onFailure(failure);
   }

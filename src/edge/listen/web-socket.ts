@@ -6,10 +6,10 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { type Balancing, isBalanced } from '../balance/balancing.js';
-import { requestTo } from '../balance/stage.js';
+import { mayAskAnother, requestTo } from '../balance/stage.js';
 import { type Failure, failureOf, reasonOf } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
-import type { EdgeRequest, HeaderList } from '../exchange/exchange.js';
+import type { ChosenOrigin, EdgeRequest, HeaderList } from '../exchange/exchange.js';
 import type { Stalls } from '../exchange/stalls.js';
 import { checkRoute } from '../proxy/answer.js';
 import { tunnel, type UpgradeOutcome, type Upgrader, webSocketRoute } from '../proxy/upgrade.js';
@@ -109,13 +109,29 @@ function open(
   else client.onClose(upgradeAt(upgrader, balanced.request, extra, outcome));
 }
 
-/** At the chosen origin; the WebSocket counts there as a request under way. */
+/** At the chosen origin, where the WebSocket counts as a request under way; at another one if that cannot be connected to. */
 function upgradeAt(upgrader: Upgrader, request: EdgeRequest, extra: HeaderList, outcome: UpgradeOutcome): () => void {
-  const chosen = request.chosen!;
-  chosen.begin();
-  const abort = upgrader(requestTo(chosen, request), chosen.route, extra, outcome);
+  let chosen: ChosenOrigin | undefined;
+  let abort = (): void => {};
+  const end = (): void => {
+    chosen?.end();
+    chosen = undefined;
+  };
+  const ask = (one: ChosenOrigin): void => {
+    chosen = one;
+    one.begin();
+    const onFailure: UpgradeOutcome['onFailure'] = (failure) => {
+      end();
+      const next = mayAskAnother(failure) ? one.retry() : undefined;
+      if (next) ask(next);
+      else outcome.onFailure(failure);
+    };
+    const own = upgrader(requestTo(one, request), one.route, extra, { ...outcome, onFailure });
+    if (chosen === one) abort = own;
+  };
+  ask(request.chosen!);
   return () => {
-    chosen.end();
+    end();
     abort();
   };
 }
