@@ -5,7 +5,7 @@ import type { Context } from '../control/kernel/context.js';
 import type { MemberItem } from '../control/people/item.js';
 import { isOfOwnDomain } from '../control/people/members.js';
 import { findUserByEmail, type UserRow } from '../store/access/users.js';
-import { createFirstLink, userLinkAt } from './links.js';
+import { contextOfService, createFirstLink, userLinkAt } from './links.js';
 import type { SignInServices, Visitor } from './services.js';
 import { isUnclaimed } from './unclaimed.js';
 
@@ -30,7 +30,7 @@ export function mailInvitation(
   const { email: inviter } = ctx.actor;
   inviteLetters.later(accountId, async () => {
     const link = needsLink(services, user)
-      ? userLinkAt(publicUrl, 'password', await createFirstLink(services, visitor, user))
+      ? userLinkAt(publicUrl, 'password', await createFirstLink(contextOfService(services, visitor), user))
       : undefined;
     await sendMail({ to: user.email, subject: 'An invitation', text: textOf({ name, inviter, publicUrl, link }) });
   });
@@ -44,14 +44,13 @@ export function mailInvitation(
  */
 export async function firstLink(
   services: SignInServices,
-  visitor: Visitor,
   ctx: Context,
   { accountId, member: { email } }: Invited,
 ): Promise<string | undefined> {
   const user = findUserByEmail(ctx.store, email);
   const mayHave = ctx.actor.superAdministrator || isOfOwnDomain(ctx, requireAccount(ctx, accountId).seq, email);
   if (!mayHave || !user || user.suspended === 1 || !needsLink(services, user)) return undefined;
-  return userLinkAt(services.settings.publicUrl ?? '', 'password', await createFirstLink(services, visitor, user));
+  return userLinkAt(services.settings.publicUrl ?? '', 'password', await createFirstLink(ctx, user));
 }
 
 function needsLink({ base: { store }, settings }: SignInServices, user: UserRow): boolean {

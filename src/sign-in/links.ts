@@ -37,8 +37,8 @@ export function requireUser({ store }: Pick<ContextBase, 'store'>, email: string
 }
 
 /** A link with which somebody who was invited, and has no way in yet, chooses the first password. */
-export function createFirstLink(services: SignInServices, visitor: Visitor, user: UserRow): Promise<string> {
-  return addLink(contextOfService(services, visitor), user, 'password', INVITATION_LIFE);
+export function createFirstLink(ctx: Context, user: UserRow): Promise<string> {
+  return addLink(ctx, user, 'password', INVITATION_LIFE);
 }
 
 /** Makes a link for a user; only for the operator of the machine. Returns its secret. */
@@ -142,7 +142,7 @@ export function requestReset(services: SignInServices, visitor: Visitor, email: 
 }
 
 /** What a message needs is done by the server itself, whoever asked for it. */
-function contextOfService(services: SignInServices, visitor: Visitor): Context {
+export function contextOfService(services: SignInServices, visitor: Visitor): Context {
   return { ...contextFor(services, visitor, OPERATOR), source: 'service' };
 }
 

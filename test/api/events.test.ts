@@ -182,6 +182,20 @@ t.test('a walk through all requests that change something', async (t) => {
     ['member.invite', 'grace@example.org'],
   ]);
   const member = { member_id: grace.id };
+  const asked = await does('POST /accounts/{account_id}/members/{member_id}/invitation', member, undefined, [
+    ['member.invite', 'grace@example.org'],
+    ['user_link.create', 'grace@example.org'],
+  ]);
+  secrets.push(asked.link.split('=')[1]);
+  const connectors = '/accounts/{account_id}/sso_connectors';
+  const named = [['sso_connector.edit', 'example.org']] as const;
+  const connector = await does(`POST ${connectors}`, {}, { email_domain: 'example.org' }, [
+    ['sso_connector.create', 'example.org'],
+  ]);
+  const domain = { sso_connector_id: connector.id };
+  await does(`POST ${connectors}/{sso_connector_id}/begin_verification`, domain, undefined, named);
+  await does(`PATCH ${connectors}/{sso_connector_id}`, domain, { enabled: false }, named);
+  await does(`DELETE ${connectors}/{sso_connector_id}`, domain, undefined, [['sso_connector.delete', 'example.org']]);
   await does('PUT /accounts/{account_id}/members/{member_id}', member, { policies: [allow] }, [
     ['member.edit', 'grace@example.org'],
   ]);

@@ -32,7 +32,7 @@ export const invitationRoutes: FastifyPluginAsyncZod<Parts> = async (app, { cont
       const context = contextOf(request);
       const member = await renewInvitation(context, accountId, memberId);
       const mailed = mailInvitation(signIn, visitorOf(request), context, { accountId, member });
-      const link = mailed ? undefined : await firstLink(signIn, visitorOf(request), context, { accountId, member });
+      const link = mailed ? undefined : await firstLink(signIn, context, { accountId, member });
       return success({ member: memberView(member), mailed, link: link ?? null });
     },
   );
