@@ -354,7 +354,8 @@ class Story {
     const size = stored?.octets.length ?? 10;
     const [a, b] = [this.number(size + 2), this.number(size + 2)];
     const across = `bytes=${PART - 10}-${PART + 10}`;
-    const ranges = [`bytes=${Math.min(a, b)}-${Math.max(a, b)}`, `bytes=${a}-`, `bytes=-${b}`, across];
+    // A custom domain may answer a range of all with all (RFC 9110 §14.2).
+    const ranges = [`bytes=${Math.min(a, b)}-${Math.max(a, b)}`, `bytes=${a + 1}-`, `bytes=-${b}`, across];
     const tag = `"${stored?.etag ?? 'none'}"`;
     const fields = this.pick<Fields>([
       ...[{}, { range: this.pick(ranges) }, { range: this.pick(ranges), 'if-match': tag }],
