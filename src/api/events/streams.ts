@@ -210,9 +210,10 @@ class Streams implements EventStreams {
           return;
         }
         const slice = await this.list(actor, { ...stream.wish.filter, after: stream.position });
-        more = slice.more || stream.isBehind;
         stream.position = Math.max(stream.position, slice.position);
         if (!(await this.write(stream, slice.events))) return;
+        // Something may have happened while the client was slow.
+        more = slice.more || stream.isBehind;
         if (more) await rest(this.base.clock);
       }
     } catch (error) {
