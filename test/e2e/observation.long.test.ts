@@ -34,11 +34,13 @@ async function start(name: string, environment: NodeJS.ProcessEnv): Promise<Prog
 
 const query = (name: string, type = 1, id = 1): Buffer => makeQuery(parseName(name), type, { id, edns: 1232 });
 
-async function ask(program: Program): Promise<void> {
+async function ask({ dnsPort }: Program): Promise<void> {
+  // Once: on a slow machine, what is asked again is reported twice.
+  const once = (name: string) => askAll(dnsPort, [query(name)], 60_000, 1);
   const answers = [
-    ...(await askAll(program.dnsPort, [query('www.example.com.')])),
-    ...(await askAllByTcp(program.dnsPort, [query('none.example.com.', 16)])),
-    ...(await askAll(program.dnsPort, [query('www.example.org.')])),
+    ...(await once('www.example.com.')),
+    ...(await askAllByTcp(dnsPort, [query('none.example.com.', 16)])),
+    ...(await once('www.example.org.')),
   ];
   if (answers.some((answer) => !answer)) throw new Error('a question was not answered');
 }
