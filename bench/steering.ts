@@ -16,9 +16,10 @@ import { compileProgram, type PoolSource } from '../src/steering/compile.js';
 import { State } from '../src/steering/layout.js';
 import { makeQuery } from '../test/support/message.js';
 import { writeMmdb } from '../test/support/mmdb.js';
+import { measureProbing, measureVisible } from './balancing.js';
 import { median } from './median.js';
 import { cpuSeconds, stop } from './processes.js';
-import { type Running, startProgram } from './program.js';
+import { environmentOf, type Running, startProgram } from './program.js';
 import { writeZone, ZONE } from './workload.js';
 import type { Figures } from './writes.js';
 
@@ -53,7 +54,7 @@ async function measureCpu(own: string, port: number, rounds: number, taskset: bo
     { country: { iso_code: i % 2 ? 'DE' : 'US' } },
   ]);
   writeFileSync(database, writeMmdb(Object.fromEntries(entries)));
-  const more = { ZONEPLANE_GEO_DATABASE: database, ZONEPLANE_REGION: 'WEU' };
+  const more = { ZONEPLANE_GEO_DATABASE: database, ZONEPLANE_REGION: 'WEU', ZONEPLANE_ALLOW_NETWORKS: '127.0.0.0/8' };
   const running = await startProgram(own, zoneFile, port, taskset ? 0 : undefined, more);
   try {
     await createBalancers(running);
@@ -73,11 +74,15 @@ async function measureCpu(own: string, port: number, rounds: number, taskset: bo
         (micros[kind] ??= []).push(((cpuSeconds(running.server) - before) / answered) * 1e6);
       }
     }
+    const visible = await measureVisible(running, port);
+    const probing = await measureProbing(running, environmentOf(own, port, more));
     const ratio = (kind: string): number => median(micros[kind]!.map((value, i) => value / micros['plain']![i]!));
     return {
       'CPU µs/answer, plain A': median(micros['plain']!),
       'balanced/plain CPU': ratio('balanced'),
       'balanced by client subnet and database/plain CPU': ratio('subnet'),
+      ...visible,
+      ...probing,
     };
   } finally {
     running.api.close();
