@@ -63,6 +63,8 @@ t.test('people', { skip: noBrowser, timeout: 240_000 }, async (t: Test) => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await page.goto(`${api}/profile`);
+    // What the screen reads has come: the session gets another secret with the device.
+    await page.waitForLoadState('networkidle');
     await page.getByRole('button', { name: 'Add a device' }).click();
     secret = (await page.locator('.copyable pre').first().textContent())!;
     await page.getByRole('img', { name: 'The secret, for a camera' }).waitFor();
@@ -70,7 +72,7 @@ t.test('people', { skip: noBrowser, timeout: 240_000 }, async (t: Test) => {
     await page.getByRole('button', { name: 'Confirm the code' }).click();
     await page.getByText('A device shows codes for you.').waitFor();
     await page.getByRole('button', { name: 'Make codes' }).click();
-    await page.getByText('They are shown this once').waitFor();
+    await page.getByText('They are shown only once').waitFor();
     await inspect(page, 'profile');
   });
 
@@ -83,9 +85,12 @@ t.test('people', { skip: noBrowser, timeout: 240_000 }, async (t: Test) => {
     // The device takes what the field offers at once.
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await beThere(false);
+    const offered = page.waitForResponse('**/user/sign_in/passkey/options');
     await signOut(page, email);
-    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await offered;
+    // A device that nobody touches when it is asked is not asked again for a minute.
     await beThere(true);
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await beThere(false);
   });
