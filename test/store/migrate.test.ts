@@ -108,6 +108,8 @@ t.test('a new database begins with what the build has written, which is what the
   const last = MIGRATIONS.at(-1)!;
   const others = [...MIGRATIONS.slice(0, -1), { ...last, sql: `${last.sql} ` }];
   t.equal(newestSchema(others), undefined, 'that of other migrations is not used');
+  const half = text!.slice(0, text!.indexOf(';\n', text!.length / 2) + 2);
+  for (const part of ['', half]) t.equal(newestSchema(MIGRATIONS, part), undefined, 'nor is one that is not whole');
 });
 
 t.test('a database of each released version becomes what a new one is', async (t) => {

@@ -12,10 +12,18 @@ export const NEWEST_SCHEMA_FILE = new URL('newest.sql', import.meta.url);
 
 let read: string | undefined;
 
-/** The text of the build, if it is that of these migrations. */
-export function newestSchema(migrations: readonly Migration[]): string | undefined {
+function readText(): string {
   read ??= existsSync(NEWEST_SCHEMA_FILE) ? readFileSync(NEWEST_SCHEMA_FILE, 'utf8') : '';
-  return read.startsWith(markOf(migrations)) ? read : undefined;
+  return read;
+}
+
+/**
+ * The text of the build, if it is that of these migrations, and whole: of half of it, a database would be made that lacks tables and
+ * says that it has them.
+ */
+export function newestSchema(migrations: readonly Migration[], text = readText()): string | undefined {
+  const begin = text.indexOf('\n') + 1;
+  return text.slice(0, begin) === markOf(migrations, text.slice(begin)) ? text : undefined;
 }
 
 /** The text for a database that has taken the steps, and in which nothing else was written. */
@@ -35,12 +43,13 @@ export function printSchema(store: Store, migrations: readonly Migration[]): str
   );
   const others = made.filter(([type]) => type !== 'table');
   const statements = [...tables.map(([, , sql]) => sql), ...rows, ...others.map(([, , sql]) => sql)];
-  return `${markOf(migrations)}${statements.join(';\n')};\n`;
+  const text = `${statements.join(';\n')};\n`;
+  return markOf(migrations, text) + text;
 }
 
-/** A comment that says which migrations the text is of. */
-function markOf(migrations: readonly Migration[]): string {
-  const digest = createHash('sha256');
+/** A comment that says which migrations and which text follow. */
+function markOf(migrations: readonly Migration[], text: string): string {
+  const digest = createHash('sha256').update(text);
   for (const { version, sql } of migrations) digest.update(`${version}\n${sql}\n`);
   return `-- ${digest.digest('hex')}\n`;
 }
