@@ -36,7 +36,7 @@ export interface ChoiceTold {
   readonly steps: readonly string[];
   /** Those of the list that was chosen from in its order, then all others. */
   readonly pools: readonly PoolVerdict[];
-  /** Of the chosen pool. */
+  /** Of the chosen pool; none for who may not read pools. */
   readonly origins: readonly OriginVerdict[];
 }
 
@@ -61,7 +61,8 @@ const VERDICTS: Readonly<Record<number, PoolVerdict['verdict']>> = {
   [Drop.shed]: 'shed',
 };
 
-export function toldOf(balance: Balance, { balancer, pools }: Balanced): ChoiceTold {
+/** `readsPools`: whether more is told of pools than what is answered. */
+export function toldOf(balance: Balance, { balancer, pools }: Balanced, readsPools: boolean): ChoiceTold {
   const { choice } = balance;
   const nameOf = (index: number): string => pools[index]!.pool.name;
   const isFixed = choice.fixedSet >= 0 || choice.fixedRule >= 0;
@@ -91,7 +92,7 @@ export function toldOf(balance: Balance, { balancer, pools }: Balanced): ChoiceT
           ? `No pool is left: the fallback pool ${pool}, whatever its health.`
           : `Pool ${pool} is chosen: ${reasonOfPool(balance)}.`,
       );
-      steps.push(originStep(balance, balancer, origins));
+      if (readsPools) steps.push(originStep(balance, balancer, origins));
     }
     if (balance.origin < 0 && balance.count > 0) {
       steps.push('The signed name says that it has this type, so any address of it stands in.');
@@ -101,7 +102,7 @@ export function toldOf(balance: Balance, { balancer, pools }: Balanced): ChoiceT
     policy: POLICY_NAMES[choice.steering[SteeringWord.policy]!]!,
     steps,
     pools: order.map((index) => ({ id: pools[index]!.pool.id, name: nameOf(index), verdict: verdictOf(index) })),
-    origins,
+    origins: readsPools ? origins : [],
   };
 }
 

@@ -3,8 +3,10 @@ import type { PlacedByCode } from '../answer/balance/choose.js';
 import { answerWith } from '../answer/engine.js';
 import { createEngineState, DEFAULT_ENGINE_SETTINGS, type Engine } from '../answer/state.js';
 import { createClient, Transport } from '../answer/transport.js';
+import { toHex } from '../base/bytes.js';
 import { parseIP } from '../base/ip.js';
 import { accountFailure } from '../control/guard/account-failures.js';
+import { decide } from '../control/guard/decision.js';
 import type { Context } from '../control/kernel/context.js';
 import { printInstant } from '../control/rules/instant.js';
 import { RCODE_MNEMONICS, Type } from '../dns/codes.js';
@@ -19,6 +21,7 @@ import { NO_HEALTH } from '../serving/health-source.js';
 import { type ServedOwner, servedWithBalancer } from '../serving/owner.js';
 import type { ServingZone } from '../serving/zone.js';
 import { codeOf, textOfCode } from '../steering/layout.js';
+import { findAccount } from '../store/access/accounts.js';
 import type { LoadBalancerRow } from '../store/balancing/load-balancers.js';
 import { type ChoiceTold, passedBy, toldOf } from './balancer-steps.js';
 import { type ClientSubnetEffect, effectOf, readSubnet, type Subnet } from './client-subnet.js';
@@ -101,12 +104,19 @@ export function explainBalancer(
         ...{ pop: textOfCode(asker.pop), country: textOfCode(asker.country), region: textOfCode(asker.region) },
         by: PLACED_BY[placedBy],
       },
-      ...(balanced ? toldOf(engine.search.balance, balanced.balanced) : passedBy(past?.balanced.row ?? row)),
+      ...(balanced
+        ? toldOf(engine.search.balance, balanced.balanced, readsPools(ctx, row))
+        : passedBy(past?.balanced.row ?? row)),
       clientSubnet: subnet ? effectOf(subnet, message) : null,
       rcode: RCODE_MNEMONICS[message.rcode] ?? String(message.rcode),
       answer: message.answers.map(printRecord),
     };
   });
+}
+
+/** The zone's permission shows load balancers, that of the account the origins behind them. */
+function readsPools({ actor, store }: Context, { account }: LoadBalancerRow): boolean {
+  return decide(actor, 'loadBalancing', 'read', { account: toHex(findAccount(store, account)!.id) }).allowed;
 }
 
 const PLACED_BY = { 0: 'server', 1: 'client_subnet', 2: 'address' } as const satisfies Record<PlacedByCode, string>;

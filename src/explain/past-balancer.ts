@@ -6,7 +6,7 @@ import { loadBalancerOf } from '../balancing/load-balancer.js';
 import { type Members, memberOr } from '../balancing/members.js';
 import { poolOf } from '../balancing/pool.js';
 import { poolsReferredTo } from '../balancing/references.js';
-import { fromHex } from '../base/bytes.js';
+import { fromHex, toHex } from '../base/bytes.js';
 import { membersOfRow } from '../control/balancing/access.js';
 import { balancingFailure } from '../control/balancing/errors.js';
 import type { Context } from '../control/kernel/context.js';
@@ -16,9 +16,9 @@ import { createHealthSource, type HealthSource } from '../serving/health-source.
 import { healthEventsOfAccount, KEPT_US } from '../store/balancing/health-events.js';
 import type { LoadBalancerRow } from '../store/balancing/load-balancers.js';
 import { findPoolById } from '../store/balancing/pools.js';
-
+import { matchIds } from '../store/condition.js';
 import { type EventRow, firstEventAfter } from '../store/log/events.js';
-import { matchAccountOf, matchBehind, matchColumn, matchVerbs, selectEvents } from '../store/log/events-query.js';
+import { firstOfSubjects, hasMoreEvents, matchAccountOf, matchBehind, matchVerbs } from '../store/log/events-query.js';
 
 export interface PastBalancer {
   readonly balanced: Balanced;
@@ -27,6 +27,8 @@ export interface PastBalancer {
 
 /** Changes of the health of one pool that are read. */
 const MOST_CHANGES = 10_000;
+/** Events that are looked through: so many take a fraction of a second, in which nobody else has a turn. */
+const MOST_EVENTS = 100_000;
 
 /** The load balancer as it was; `row`: as it is. Throws for a moment of which too little is known. */
 export function balancerAt(ctx: Context, row: LoadBalancerRow, atUs: number): PastBalancer {
@@ -36,11 +38,21 @@ export function balancerAt(ctx: Context, row: LoadBalancerRow, atUs: number): Pa
   const first = firstEventAfter(ctx.store, atUs);
   if (first?.isOldest) throw badMoment(`edits are known since ${printInstant(first.atUs)}`);
   const behind = first ? first.seq - 1 : Number.MAX_SAFE_INTEGER;
+  if (hasMoreEvents(ctx.store, row.account, behind, MOST_EVENTS)) {
+    throw badMoment(`there were more than ${MOST_EVENTS} changes in the account since`);
+  }
   const members = membersAt(ctx, row, behind);
   const past = { ...row, enabled: Number(members.enabled !== false), settings: JSON.stringify(members) };
   const health = new Map<number, ReadonlySet<string>>();
-  const pools = poolsReferredTo(members).flatMap((id, index): BalancedPool[] => {
-    const pool = poolAt(ctx, row.account, id, behind);
+  const ids = poolsReferredTo(members);
+  const edits = firstEdits(
+    ctx,
+    row.account,
+    ids.map((id) => fromHex(id)!),
+    behind,
+  );
+  const pools = ids.flatMap((id, index): BalancedPool[] => {
+    const pool = poolAt(ctx, id, edits.get(id));
     // Their own numbers: some of them are gone.
     if (!pool) return [];
     health.set(index, healthyAt(ctx, row.account, id, pool, atUs));
@@ -65,28 +77,33 @@ function badMoment(reason: string): Error {
 
 /** The state before the first edit after that moment, or the present one. Throws if it did not exist. */
 function membersAt(ctx: Context, row: LoadBalancerRow, behind: number): Members {
-  const later = firstEdit(ctx, row.account, row.id, behind);
+  const later = firstEdits(ctx, row.account, [row.id], behind).get(toHex(row.id));
   if (!later) return membersOfRow(row);
   if (later.before === null) throw badMoment(`the load balancer was created at ${printInstant(later.at_us)}`);
   return JSON.parse(later.before) as Members;
 }
 
 /** Undefined: there was none. */
-function poolAt(ctx: Context, account: number, id: string, behind: number): Members | undefined {
-  const later = firstEdit(ctx, account, fromHex(id)!, behind);
+function poolAt(ctx: Context, id: string, later: EventRow | undefined): Members | undefined {
   if (later) return later.before === null ? undefined : (JSON.parse(later.before) as Members);
   const row = findPoolById(ctx.store, fromHex(id)!);
   return row && membersOfRow(row);
 }
 
-function firstEdit({ store }: Context, account: number, id: Uint8Array, behind: number): EventRow | undefined {
+/** Of each subject, by its identifier, the first after a position: all of them with one look at the events of the account. */
+function firstEdits(
+  { store }: Context,
+  account: number,
+  ids: readonly Uint8Array[],
+  behind: number,
+): ReadonlyMap<string, EventRow> {
   const conditions = [
     matchAccountOf(account),
-    matchColumn('subject', [id]),
+    matchIds('e.subject', ids),
     matchVerbs(['create', 'edit', 'delete']),
     matchBehind(behind, 'asc'),
   ];
-  return selectEvents(store, { conditions, direction: 'asc', limit: 1, offset: 0 })[0];
+  return new Map(firstOfSubjects(store, conditions).map((event) => [toHex(event.subject!), event]));
 }
 
 interface ChangedOrigin {

@@ -577,9 +577,11 @@ t.test('notices tell what has no effect', async (t) => {
 });
 
 t.test('permissions: monitors and pools of the account, load balancers of the zone', async (t) => {
-  const { call, token, account, zone } = world;
+  const { call, token, account, zone, pool } = world;
   const pools = `/accounts/${account}/load_balancers/pools`;
   const balancers = `/zones/${zone}/load_balancers`;
+  const members = { name: 'hides.balanced.test', default_pools: [pool], fallback_pool: pool };
+  const { id } = (await call('POST', balancers, members)).json.result;
   const policy = (group: string, resource: string) => [
     {
       effect: 'allow' as const,
@@ -598,7 +600,15 @@ t.test('permissions: monitors and pools of the account, load balancers of the zo
     t.equal((await call('POST', pools, {}, { headers })).status, writesPools, `${group} writes pools`);
     t.equal((await call('GET', balancers, undefined, { headers })).status, readsBalancers, `${group} reads balancers`);
     t.equal((await call('POST', balancers, {}, { headers })).status, writesBalancers, `${group} writes balancers`);
+    const explained = await call('GET', `${balancers}/${id}/explain`, undefined, { headers });
+    t.equal(explained.status, readsBalancers, `${group} explains balancers`);
+    if (explained.status !== 200) continue;
+    t.match(explained.json.result, { answer: [/198\.51\.100\.1/] });
+    t.strictSame(explained.json.result.origins, [], `${group}: origins are the account's`);
+    t.notMatch(explained.json.result.steps.join(' '), /Origin a/);
   }
+  t.equal((await call('GET', `${balancers}/${id}/explain`)).json.result.origins.length, 1);
+  await call('DELETE', `${balancers}/${id}`);
 });
 
 t.test('regions, load balancers of accounts, and the routes of older clients', async (t) => {

@@ -12,6 +12,7 @@ import { findPoolById } from '../../src/store/balancing/pools.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
 import { APEX, startBalancedZone } from '../support/balanced-zone.js';
 import type { TestClock } from '../support/test-clock.js';
+import { runSql } from '../support/write-now.js';
 
 t.test('each step, and why', async (t) => {
   const world = await startBalancedZone(t);
@@ -185,4 +186,12 @@ t.test('at a moment that is over', async (t) => {
   ] as const) {
     t.throws(() => at(moment), { message: reason });
   }
+  runSql(
+    ctx.store,
+    `INSERT INTO events (at_us, kind, account, actor, actor_kind, source, request_id)
+     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+     SELECT ${ctx.clock.nowUs()}, 'record.create', ${row.account}, 'somebody', 'user', 'api', 'r' FROM n`,
+  );
+  t.match(at(ctx.clock.nowUs()), { steps: [/disabled/] });
+  t.throws(() => at(second), { message: /more than 100000 changes/ }, 'nobody else would have a turn');
 });

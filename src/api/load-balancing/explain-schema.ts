@@ -31,7 +31,7 @@ export const balancerExplanation = z.object({
   pools: z.array(z.object({ id: z.string(), name: z.string(), verdict: z.string() })),
   origins: z
     .array(z.object({ name: z.string(), address: z.string(), weight: z.number(), verdict: z.string() }))
-    .describe('Of the chosen pool'),
+    .describe('Of the chosen pool; none without the permission to read pools'),
   rcode: z.string(),
   answer: z.array(z.string()).describe('Zone file lines'),
 });

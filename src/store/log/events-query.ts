@@ -91,6 +91,18 @@ export function selectEvents(store: Store, selection: EventSelection): NamedEven
     .all(...params, limit, offset);
 }
 
+/** Of each subject the first event that matches. */
+export function firstOfSubjects(store: Store, conditions: readonly Condition[]): EventRow[] {
+  const { sql, params } = joinConditions('all', conditions);
+  const first = `SELECT min(e.seq) FROM events AS e WHERE ${sql} GROUP BY e.subject`;
+  return store.prepare<SqlValue[], EventRow>(`SELECT * FROM events WHERE seq IN (${first})`).all(...params);
+}
+
+/** Whether an account has more events behind a position than a number. */
+export function hasMoreEvents(store: Store, account: number, behind: number, most: number): boolean {
+  return positions(store).further.get(account, behind, most) !== undefined;
+}
+
 export function countEvents(store: Store, conditions: readonly Condition[]): number {
   const { sql, params } = joinConditions('all', conditions);
   return store.prepareTuples<SqlValue[], [number]>(`SELECT count(*) FROM events AS e WHERE ${sql}`).get(...params)![0];
@@ -99,6 +111,9 @@ export function countEvents(store: Store, conditions: readonly Condition[]): num
 const positions = perStore((store) => ({
   newest: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM events'),
   oldest: store.prepareTuples<[], [number | null]>('SELECT min(seq) FROM events'),
+  further: store.prepareTuples<[account: number, behind: number, most: number], [number]>(
+    'SELECT seq FROM events WHERE account = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET ?',
+  ),
   touched: store.prepare<[after: number, upTo: number], { readonly account: number | null; readonly isAbout: number }>(
     `SELECT account, max(kind = 'account.delete' OR kind LIKE 'webhook.%' OR kind LIKE 'alert_policy.%') AS isAbout
      FROM events WHERE seq > ? AND seq <= ? GROUP BY account`,
