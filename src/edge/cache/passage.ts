@@ -72,6 +72,7 @@ export class Passage implements ResponseSink {
       sink.onHead(status, passed, flow);
     } catch (error) {
       this.isOver = true;
+      this.open.end();
       flow.abort();
       this.end.fail(error);
     }
