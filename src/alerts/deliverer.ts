@@ -23,7 +23,7 @@ import {
 import { type Alert, alertOf, bodyOf, formOf } from './message.js';
 import type { Delivered, Report } from './record.js';
 import type { Attempt } from './send.js';
-import { createTarget, pauseMs, type Target, type ToldPolicy } from './target.js';
+import { createTarget, LONGEST_MS, pauseMs, type Target, type ToldPolicy } from './target.js';
 import { findAlertType, isToldOf } from './types.js';
 
 export interface DelivererParts {
@@ -143,8 +143,11 @@ class EventDeliverer implements Deliverer {
   private pump(target: Target): void {
     if (this.isClosed || target.isBusy || target.isGone || target.cancelWait) return;
     if (this.unreported >= MOST_UNREPORTED) return;
-    if (target.retryAt !== undefined && target.retryAt > this.parts.clock.nowUs()) {
-      this.wait(target, (target.retryAt - this.parts.clock.nowUs()) / 1000);
+    const nowUs = this.parts.clock.nowUs();
+    if (target.retryAt !== undefined && target.retryAt > nowUs) {
+      // No pause is longer: the clock was put back since.
+      target.retryAt = Math.min(target.retryAt, nowUs + LONGEST_MS * 1000);
+      this.wait(target, (target.retryAt - nowUs) / 1000);
       return;
     }
     if (!this.fill(target)) return;
@@ -246,7 +249,7 @@ class EventDeliverer implements Deliverer {
     const now = this.parts.clock.nowUs();
     this.counts.failed++;
     target.failures++;
-    target.failingSince ??= now;
+    target.failingSince = Math.min(target.failingSince ?? now, now);
     target.lastFailure = now;
     target.retryAt = now + pauseMs(target.failures, this.parts.random) * 1000;
     if (!isGone && now - target.failingSince < OFF_AFTER_US) return;

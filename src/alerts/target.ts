@@ -69,7 +69,8 @@ export function createTarget(
 }
 
 const FIRST_MS = 1_000;
-const LONGEST_MS = 3_600_000;
+/** The longest pause. */
+export const LONGEST_MS = 3_600_000;
 
 /** Milliseconds until the next attempt: three times as long after each, to an hour, and not in step with others that failed together. */
 export function pauseMs(failures: number, random: Random): number {

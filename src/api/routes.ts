@@ -25,6 +25,7 @@ import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
 import { hostnameRoutes } from './custom-hostnames/routes.js';
 import { scanRoutes } from './dns-records/scan-routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
+import { dynamicDnsRoutes } from './dynamic-dns/routes.js';
 import { dnssecKeyRoutes, dnssecRoutes, dnssecSignatureRoutes } from './dnssec/routes.js';
 import { eventRoutes } from './events/routes.js';
 import type { EventStreams } from './events/streams.js';
@@ -177,4 +178,5 @@ export const ROOT_ROUTES: readonly FastifyPluginAsyncZod<RootParts>[] = [
   metricsRoutes,
   authorityRootRoutes,
   challengeRoutes,
+  dynamicDnsRoutes,
 ];

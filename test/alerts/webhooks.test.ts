@@ -220,6 +220,24 @@ t.test('a receiver that is gone, or has failed for a day, is switched off, and t
   await forget(watch, watcher);
 });
 
+t.test('a clock that is put back by a day keeps nobody waiting for a day', async (t) => {
+  const receiver = await startReceiver(t);
+  const hook = await world.webhook(receiver);
+  const policy = await world.policy([hook]);
+  deliverer.look();
+  receiver.answer = (_request, response) => response.writeHead(500).end();
+  await addRecord();
+  await arrived(receiver, 1);
+  await stored(hook, ({ failures }) => failures === 1);
+  world.clock.putBack(DAY_MS);
+  receiver.answer = (_request, response) => response.end();
+  for (let minutes = 0; minutes < 130; minutes++) world.clock.advance(60_000);
+  await arrived(receiver, 2);
+  t.match(await stored(hook, ({ failures }) => failures === 0), { enabled: true });
+  world.clock.putBack(-DAY_MS);
+  await forget(policy, hook);
+});
+
 t.test('filters choose, and other accounts are not told', async (t) => {
   const receiver = await startReceiver(t);
   const hook = await world.webhook(receiver);

@@ -2,21 +2,14 @@
  * Use case: records as ExternalDNS has them: a name and a type with all its targets. What it changes in a zone is one batch, all or
  * nothing; what is so already is left as it is, since it asks again for whatever was not confirmed.
  */
-
-import { fromHex, toHex } from '../../base/bytes.js';
-import { AppError } from '../../base/errors.js';
-import { findZoneById } from '../../store/zones/zones.js';
-import { accountIdOf, permitted } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
-import type { Level } from '../guard/permissions.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { AUTOMATIC } from '../rules/ttl.js';
-import type { ZoneItem } from '../zones/item.js';
-import { listZones } from '../zones/zones.js';
 import { applyBatch, type BatchInput } from './batch.js';
 import type { RecordInput } from './input.js';
 import type { RecordItem } from './item.js';
+import { closestZone, type PermittedZone, permittedZones } from './permitted-zones.js';
 import { listRecords } from './records.js';
 
 export interface Endpoint {
@@ -45,19 +38,17 @@ const PROXIED_TYPES: ReadonlySet<string> = new Set(['A', 'AAAA', 'CNAME']);
 const PROXIED = 'webhook/proxied';
 /** Records of all zones that are listed. */
 const MOST_RECORDS = 200_000;
-const MOST_ZONES = 10_000;
-const ZONES_AT_ONCE = 1000;
 const RECORDS_AT_ONCE = 10_000;
 
 /** Names of the zones whose records the actor may change. */
 export async function endpointZones(ctx: Context): Promise<readonly string[]> {
-  return (await zonesFor(ctx, 'write')).map(({ zone }) => zone.asciiName);
+  return (await permittedZones(ctx, 'write')).map(({ zone }) => zone.asciiName);
 }
 
 export async function listEndpoints(ctx: Context): Promise<readonly Endpoint[]> {
   const endpoints: Endpoint[] = [];
   let count = 0;
-  for (const { zone, ctx: own } of await zonesFor(ctx, 'read')) {
+  for (const { zone, ctx: own } of await permittedZones(ctx, 'read')) {
     const sets = new Map<string, RecordItem[]>();
     for (let page = 1; ; page++) {
       const { items, totalCount } = await listRecords(own, zone.id, { types: TYPES, page, perPage: RECORDS_AT_ONCE });
@@ -101,9 +92,9 @@ export async function applyEndpoints(ctx: Context, changes: EndpointChanges): Pr
     ...(changes.updateNew ?? []).map((wanted) => ({ old: olds.get(keyOf(wanted)), wanted })),
     ...(changes.create ?? []).map((wanted) => ({ old: undefined, wanted })),
   ];
-  const zones = await zonesFor(ctx, 'write');
+  const zones = await permittedZones(ctx, 'write');
   if (zones.length === 0) throw accountFailure('outOfScope');
-  const byZone = new Map<WritableZone, Work[]>();
+  const byZone = new Map<PermittedZone, Work[]>();
   for (const one of work) {
     const zone = zoneOf(zones, (one.wanted ?? one.old)!);
     byZone.set(zone, [...(byZone.get(zone) ?? []), one]);
@@ -120,47 +111,13 @@ interface Work {
   readonly wanted: Endpoint | undefined;
 }
 
-interface WritableZone {
-  readonly zone: ZoneItem;
-  /** With what the policies of the actor permit there. */
-  readonly ctx: Context;
-}
-
-async function zonesFor(ctx: Context, level: Level): Promise<readonly WritableZone[]> {
-  const found: WritableZone[] = [];
-  for (let page = 1; ; page++) {
-    const { items, totalCount } = await listZones(ctx, { types: ['full', 'partial'], page, perPage: ZONES_AT_ONCE });
-    for (const zone of items) {
-      const own = contextIn(ctx, zone, level);
-      if (own) found.push({ zone, ctx: own });
-    }
-    if (page * ZONES_AT_ONCE >= totalCount) return found;
-    if (found.length > MOST_ZONES) throw badBody(`there are more than ${MOST_ZONES} zones: use a token for fewer`);
-  }
-}
-
-function contextIn(ctx: Context, { id }: ZoneItem, level: Level): Context | undefined {
-  const row = findZoneById(ctx.store, fromHex(id)!);
-  if (!row) return undefined;
-  try {
-    const target = { account: accountIdOf(ctx.store, row), zone: toHex(row.id) };
-    return { ...ctx, actor: permitted(ctx.actor, 'dns', level, target) };
-  } catch (error) {
-    if (error instanceof AppError) return undefined;
-    throw error;
-  }
-}
-
 const plainName = (text: string): string => text.toLowerCase().replace(/\.$/, '');
 
 const keyOf = ({ dnsName = '', recordType = '', setIdentifier = '' }: Endpoint): string =>
   `${plainName(dnsName)} ${recordType} ${setIdentifier}`;
 
-function zoneOf(zones: readonly WritableZone[], { dnsName = '' }: Endpoint): WritableZone {
-  const name = plainName(dnsName);
-  const [found] = zones
-    .filter(({ zone: { asciiName } }) => name === asciiName || name.endsWith(`.${asciiName}`))
-    .toSorted((a, b) => b.zone.asciiName.length - a.zone.asciiName.length);
+function zoneOf(zones: readonly PermittedZone[], { dnsName = '' }: Endpoint): PermittedZone {
+  const found = closestZone(zones, plainName(dnsName));
   if (!found) throw badBody(`${dnsName.slice(0, 255)} is in no zone whose records this credential may change`);
   return found;
 }

@@ -1,0 +1,84 @@
+/**
+ * `/nic/update`: the protocol DynDNS2, as routers and ddclient speak it. A token is the password; whatever the user name is. One line for
+ * each name tells what became of it.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { ContextBase } from '../../control/kernel/context.js';
+import { MOST_HOSTS, parseWanted, setDynamicAddress, type Wanted } from '../../control/records/dynamic-address.js';
+import { sendError } from '../errors.js';
+import { requireStillPermitted } from '../permission.js';
+import { listValues } from '../query.js';
+import { callerOf, makeContextOf, queryOf } from '../request.js';
+
+const PATH = '/nic/update';
+/** Members of the query that hold addresses. */
+const ADDRESSES = ['myip', 'myipv6'];
+
+export const dynamicDnsRoutes: FastifyPluginAsyncZod<{ base: ContextBase }> = async (app, { base }) => {
+  const contextOf = makeContextOf(base, (request) => requireStillPermitted(base, request));
+  app.get(
+    PATH,
+    {
+      // It changes something: nobody may do so with a question that has no answer.
+      exposeHeadRoute: false,
+      config: { area: 'any', takesPassword: true },
+      errorHandler: answerError,
+      schema: {
+        tags: ['DNS Records'],
+        summary: 'Set the address of a host whose address changes (DynDNS2); the token is the password',
+        querystring: z.object({
+          hostname: z.string().describe(`Up to ${MOST_HOSTS} names, with commas between`),
+          myip: z.string().optional().describe('IPv4 and IPv6 addresses; absent: where the request comes from'),
+          myipv6: z.string().optional().describe('Likewise, or an IPv6 prefix such as 2001:db8:1::/64'),
+        }),
+        response: { 200: z.string() },
+      },
+    },
+    async (request, reply) => {
+      reply.type('text/plain');
+      // A page of another site can make a browser ask, but knows no token.
+      if (callerOf(request).scheme !== 'token') return refuseCredential(reply);
+      const query = queryOf(request);
+      const hosts = listValues(query, 'hostname');
+      if (hosts.length === 0) return 'notfqdn';
+      if (hosts.length > MOST_HOSTS) return 'numhost';
+      const wanted = wantedOf(ADDRESSES.flatMap((name) => listValues(query, name)), request.clientAddress);
+      if (typeof wanted === 'string') return hosts.map(() => `dnserr ${wanted}`).join('\n');
+      const ctx = contextOf(request);
+      const lines: string[] = [];
+      for (const host of hosts) {
+        const { code, detail } = await setDynamicAddress(ctx, host, wanted);
+        lines.push(detail === undefined ? code : `${code} ${detail}`);
+      }
+      return lines.join('\n');
+    },
+  );
+};
+
+/** One address of each family; a text says why there is none. */
+function wantedOf(texts: readonly string[], clientAddress: string): readonly Wanted[] | string {
+  const found = new Map<string, Wanted>();
+  for (const text of texts.length === 0 ? [clientAddress] : texts) {
+    const wanted = parseWanted(text);
+    if (!wanted) return `${JSON.stringify(text.slice(0, 60))} is no address`;
+    if (found.has(wanted.type)) return `there are two addresses for ${wanted.type} records`;
+    found.set(wanted.type, wanted);
+  }
+  return [...found.values()];
+}
+
+function refuseCredential(reply: FastifyReply): string {
+  reply.code(401).header('www-authenticate', 'Basic realm="zoneplane"');
+  return 'badauth';
+}
+
+/** Refusals in the protocol's words; the status says the same to whoever reads only that. */
+function answerError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
+  sendError(error, request, reply);
+  reply.type('text/plain');
+  const { statusCode } = reply;
+  if (statusCode === 429) reply.send('abuse');
+  else reply.send(statusCode >= 500 ? '911' : refuseCredential(reply));
+}

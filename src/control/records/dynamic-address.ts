@@ -1,0 +1,96 @@
+/**
+ * Use case: the address of a host whose address changes, as routers report it (the protocol DynDNS2). A name has at most one address of
+ * each family then; what else stands there is never replaced.
+ */
+import { AppError } from '../../base/errors.js';
+import { isUnspecified, type Network, parseIP, parseNetwork, printIP, unmappedIP } from '../../base/ip.js';
+import { Type } from '../../dns/codes.js';
+import { type RecordRow, recordsOfOwner } from '../../store/records/records.js';
+import { requireZone } from '../guard/access.js';
+import { commit } from '../kernel/commit.js';
+import type { Context } from '../kernel/context.js';
+import type { RecordEdits } from '../kernel/record-edits.js';
+import { parseHostName, recordNameIn } from '../rules/names.js';
+import { closestZone, permittedZones } from './permitted-zones.js';
+import { changeRow, createRow } from './write.js';
+
+/** Names in one request. */
+export const MOST_HOSTS = 20;
+/** Seconds: of records that are made. */
+const TTL = 60;
+const IPV6_OCTETS = 16;
+
+/** What a name is to have: an address, or the network of an IPv6 address whose other bits stay. */
+export type Wanted =
+  | { readonly type: 'A' | 'AAAA'; readonly address: Uint8Array }
+  | { readonly type: 'AAAA'; readonly network: Network };
+
+/** The codes of the protocol for one name; `detail`: the addresses, or why not. */
+export interface HostResult {
+  readonly code: 'good' | 'nochg' | 'nohost' | 'notfqdn' | 'dnserr';
+  readonly detail?: string;
+}
+
+/** An address or an IPv6 network as routers send it; undefined: it is neither. */
+export function parseWanted(text: string): Wanted | undefined {
+  const parsed = parseIP(text);
+  const address = parsed && unmappedIP(parsed);
+  // Routers send it while they have none.
+  if (address && isUnspecified(address)) return undefined;
+  if (address) return { type: address.length === IPV6_OCTETS ? 'AAAA' : 'A', address };
+  const network = text.includes('/') ? parseNetwork(text) : undefined;
+  return network?.address.length === IPV6_OCTETS ? { type: 'AAAA', network } : undefined;
+}
+
+/** Sets the addresses of one name. Refusals that are of the name become its code; throws whatever concerns the whole request. */
+export async function setDynamicAddress(ctx: Context, host: string, wanted: readonly Wanted[]): Promise<HostResult> {
+  const name = parseHostName(host);
+  if (name?.includes('.') !== true) return { code: 'notfqdn' };
+  const found = closestZone(await permittedZones(ctx, 'write', name), name);
+  if (!found) return { code: 'nohost' };
+  try {
+    const { value } = await commit(found.ctx, (draft) => setAddresses(found.ctx, draft, found.zone.id, name, wanted));
+    return value;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.status >= 500) throw error;
+    return error.status === 403 ? { code: 'nohost' } : { code: 'dnserr', detail: error.message };
+  }
+}
+
+function setAddresses(
+  ctx: Context,
+  edits: RecordEdits,
+  zoneId: string,
+  name: string,
+  wanted: readonly Wanted[],
+): HostResult {
+  const zone = requireZone(ctx, zoneId);
+  const owner = recordNameIn(`${name}.`, zone);
+  if (!owner) return { code: 'nohost' };
+  const rows = recordsOfOwner(ctx.store, zone.seq, owner.ownerKey);
+  if (rows.some(({ type }) => type === Type.cname)) return { code: 'dnserr', detail: 'the name is an alias' };
+  const told: string[] = [];
+  const work: (() => void)[] = [];
+  for (const one of wanted) {
+    const code = one.type === 'A' ? Type.a : Type.aaaa;
+    const own = rows.filter(({ type }) => type === code);
+    if (own.length > 1) return { code: 'dnserr', detail: `the name has ${own.length} ${one.type} records` };
+    const [row] = own;
+    const address = 'address' in one ? one.address : row && joined(one.network, row);
+    if (!address) return { code: 'dnserr', detail: 'a prefix needs an AAAA record whose other bits stay' };
+    const content = printIP(address);
+    told.push(content);
+    if (!row) work.push(() => void createRow(ctx, edits, zone, { name, type: one.type, content, ttl: TTL }));
+    else if (row.content !== content) work.push(() => void changeRow(ctx, edits, zone, row, { content }, 'edit'));
+  }
+  for (const change of work) change();
+  return { code: work.length === 0 ? 'nochg' : 'good', detail: told.join(',') };
+}
+
+/** The network's bits, then those of the stored address. */
+function joined({ address, bits }: Network, { rdata }: RecordRow): Uint8Array {
+  return rdata.map((octet, i) => {
+    const mask = 0xff & ~(0xff >> Math.min(8, Math.max(0, bits - i * 8)));
+    return (address[i]! & mask) | (octet & ~mask & 0xff);
+  });
+}

@@ -1,0 +1,53 @@
+/** The zones in which a credential may read or change records, whichever they are: for protocols whose requests name no zone. */
+import { fromHex, toHex } from '../../base/bytes.js';
+import { AppError } from '../../base/errors.js';
+import { findZoneById } from '../../store/zones/zones.js';
+import { accountIdOf, permitted } from '../guard/access.js';
+import type { Level } from '../guard/permissions.js';
+import type { Context } from '../kernel/context.js';
+import { badBody } from '../kernel/errors.js';
+import type { ZoneItem } from '../zones/item.js';
+import { listZones } from '../zones/zones.js';
+
+export interface PermittedZone {
+  readonly zone: ZoneItem;
+  /** With what the policies of the actor permit there. */
+  readonly ctx: Context;
+}
+
+const MOST_ZONES = 10_000;
+const ZONES_AT_ONCE = 1000;
+
+/** `encloses`: only zones in which that name may lie. Throws 400 when there are too many. */
+export async function permittedZones(ctx: Context, level: Level, encloses?: string): Promise<readonly PermittedZone[]> {
+  const found: PermittedZone[] = [];
+  const query = { types: ['full', 'partial'], perPage: ZONES_AT_ONCE, ...(encloses === undefined ? {} : { encloses }) } as const;
+  for (let page = 1; ; page++) {
+    const { items, totalCount } = await listZones(ctx, { ...query, page });
+    for (const zone of items) {
+      const own = contextIn(ctx, zone, level);
+      if (own) found.push({ zone, ctx: own });
+    }
+    if (page * ZONES_AT_ONCE >= totalCount) return found;
+    if (found.length > MOST_ZONES) throw badBody(`there are more than ${MOST_ZONES} zones: use a token for fewer`);
+  }
+}
+
+function contextIn(ctx: Context, { id }: ZoneItem, level: Level): Context | undefined {
+  const row = findZoneById(ctx.store, fromHex(id)!);
+  if (!row) return undefined;
+  try {
+    const target = { account: accountIdOf(ctx.store, row), zone: toHex(row.id) };
+    return { ...ctx, actor: permitted(ctx.actor, 'dns', level, target) };
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
+/** The one with the longest name at or above the given one (lower-case ASCII, no final dot). */
+export function closestZone(zones: readonly PermittedZone[], name: string): PermittedZone | undefined {
+  return zones
+    .filter(({ zone: { asciiName } }) => name === asciiName || name.endsWith(`.${asciiName}`))
+    .toSorted((a, b) => b.zone.asciiName.length - a.zone.asciiName.length)[0];
+}
