@@ -16,7 +16,7 @@ export function makeNewerProgram(t: Test, ...versions: readonly number[]): strin
   const further = versions.map(
     (version) => `{ version: ${version}, name: 'further', canWait: true, sql: 'CREATE TABLE further_${version} (x)' }`,
   );
-  const changed = text.replace(/^const MIGRATIONS = \[[^\]]*(?=\];$)/m, `$&, ${further.join(', ')}`);
+  const changed = text.replace(/^export const MIGRATIONS = \[[^\]]*(?=\];$)/m, `$&, ${further.join(', ')}`);
   if (changed === text) throw new Error('the list of migrations was not found');
   writeFileSync(path, changed);
   return join(directory, 'build', 'src', 'main.js');
