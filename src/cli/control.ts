@@ -16,7 +16,6 @@ import { zoneFailure } from '../control/rules/zone-failures.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { lastServingSettings } from '../control/zones/serving-settings.js';
 import { findZoneByName, getZone, listZones } from '../control/zones/zones.js';
-import { ensureAdministrator } from '../roles/first-run.js';
 import { sayCommitted } from '../roles/process/acknowledgement.js';
 import {
   createControlBase,
@@ -84,7 +83,11 @@ export async function withControl<Result>(
       settings: { ...own.settings, ...lastServingSettings(store) },
       secretAccessKeys: secretAccessKeysOfCommand(loaded, store),
     };
-    if (without === 'initialise') await ensureAdministrator(base, settings, false);
+    if (without === 'initialise') {
+      // Few commands can make a data directory.
+      const { ensureAdministrator } = await import('../roles/first-run.js');
+      await ensureAdministrator(base, settings, false);
+    }
     const requestId = toHex(systemRandom.bytes(16));
     const actor = { ...OPERATOR, keyName: systemUser() };
     const context = { ...base, actor, requestId, source: 'cli' } as const;

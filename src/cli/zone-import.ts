@@ -74,7 +74,7 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
     );
   addSettingOptions(command, DATA_SETTINGS).action(async (files: readonly string[], options: ImportOptions) => {
     const targets = readTargets(files, options);
-    const signatures = readSignaturesWish(options);
+    const signatures = await readSignaturesWish(options);
     let dataDir = '';
     const outcomes = await withControl(
       command,

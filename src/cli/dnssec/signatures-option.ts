@@ -1,7 +1,6 @@
 /** What is to happen to the signatures of a signed zone that comes in: `--presigned`, `--keys` and `--strip-dnssec`. */
 import { UserError } from '../../base/errors.js';
 import type { SignaturesWish } from '../../control/imports/signatures.js';
-import { readKeyDirectory } from './key-files.js';
 
 export interface SignaturesOptions {
   readonly stripDnssec?: boolean;
@@ -12,14 +11,14 @@ export interface SignaturesOptions {
   readonly proxied?: boolean;
 }
 
-/** Throws a UserError for options that exclude each other, and for keys that cannot be read. */
-export function readSignaturesWish({
+/** Rejects with a UserError for options that exclude each other, and for keys that cannot be read. */
+export async function readSignaturesWish({
   stripDnssec,
   presigned,
   keys,
   automaticSoa,
   proxied,
-}: SignaturesOptions): SignaturesWish {
+}: SignaturesOptions): Promise<SignaturesWish> {
   if ([stripDnssec, presigned, keys].filter((wish) => wish !== undefined).length > 1) {
     throw new UserError('--presigned, --keys and --strip-dnssec exclude each other', undefined, 2);
   }
@@ -28,6 +27,9 @@ export function readSignaturesWish({
     throw new UserError(`${other} changes what is signed, so it cannot be used with --presigned`, undefined, 2);
   }
   if (presigned) return { kind: 'presigned' };
-  if (keys !== undefined) return { kind: 'sign', keys: readKeyDirectory(keys) };
+  if (keys !== undefined) {
+    const { readKeyDirectory } = await import('./key-files.js');
+    return { kind: 'sign', keys: readKeyDirectory(keys) };
+  }
   return { kind: stripDnssec ? 'strip' : 'refuse' };
 }

@@ -72,7 +72,7 @@ export function addZoneTransfer(zone: Command, { terminal, environment }: Comman
       const wanted = [...names, ...(options.list === undefined ? [] : readNames(options.list))];
       if (wanted.length === 0)
         throw new UserError('no zone is named', 'Name zones, or a file of names with --list.', 2);
-      const signatures = readSignaturesWish(options);
+      const signatures = await readSignaturesWish(options);
       const without = options.init && !options.dryRun ? 'initialise' : 'refuse';
       const outcomes = await withControl(
         command,
