@@ -1,6 +1,7 @@
 /** DynDNS2 as routers speak it: words of the protocol for what is done, refused and not understood. */
 import t from 'tap';
-import { type Cleanup, KEY as ADMINISTRATOR, type InstallationOptions, install } from './installation.js';
+import type { KeyInput } from '../../src/control/access/keys.js';
+import { KEY as ADMINISTRATOR, type Cleanup, type InstallationOptions, install } from './installation.js';
 
 interface Asked {
   readonly status: number;
@@ -11,7 +12,7 @@ interface Asked {
 async function world(t: Cleanup, options: InstallationOptions = {}) {
   const installation = await install(t, options);
   const zone = await installation.createZone('example.com');
-  const secretOf = async (input: Parameters<Installation['token']>[0]): Promise<string> =>
+  const secretOf = async (input: Partial<KeyInput>): Promise<string> =>
     (await installation.token(input)).authorization.replace(/^Bearer /, '');
   const secret = await secretOf({ zoneIds: [zone] });
   const update = async (query: string, password = secret, from = '198.51.100.7'): Promise<Asked> => {
@@ -26,7 +27,9 @@ async function world(t: Cleanup, options: InstallationOptions = {}) {
   const records = async (): Promise<string[]> => {
     const { json } = await installation.call('GET', `/zones/${zone}/dns_records?per_page=100`);
     return json.result
-      .map(({ name, type, content, ttl, proxied }: Record<string, unknown>) => [name, type, content, ttl, proxied].join(' '))
+      .map(({ name, type, content, ttl, proxied }: Record<string, unknown>) =>
+        [name, type, content, ttl, proxied].join(' '),
+      )
       .sort();
   };
   const add = async (record: object): Promise<void> => {
@@ -48,9 +51,15 @@ t.test('addresses are made, changed, and left as they are', async (t) => {
   t.equal((await update('hostname=home.example.com')).text, 'good 198.51.100.7', 'where the request comes from');
   t.equal((await update('hostname=home.example.com&myip=192.0.2.3,2001:db8::5')).text, 'good 192.0.2.3,2001:db8::5');
   t.equal((await update('hostname=home.example.com&myip=&myipv6=2001:db8::6')).text, 'good 2001:db8::6');
-  t.strictSame(await records(), ['home.example.com A 192.0.2.3 60 false', 'home.example.com AAAA 2001:db8::6 60 false']);
+  t.strictSame(await records(), [
+    'home.example.com A 192.0.2.3 60 false',
+    'home.example.com AAAA 2001:db8::6 60 false',
+  ]);
   await add({ type: 'A', name: 'shop', content: '192.0.2.9', proxied: true, ttl: 1 });
-  t.equal((await update('hostname=shop.example.com,home.example.com&myip=192.0.2.4')).text, 'good 192.0.2.4\ngood 192.0.2.4');
+  t.equal(
+    (await update('hostname=shop.example.com,home.example.com&myip=192.0.2.4')).text,
+    'good 192.0.2.4\ngood 192.0.2.4',
+  );
   t.ok((await records()).includes('shop.example.com A 192.0.2.4 1 true'), 'what is proxied stays so');
 });
 
@@ -73,7 +82,11 @@ t.test('what else stands at a name is never replaced', async (t) => {
   const before = await records();
   t.equal((await update('hostname=alias.example.com&myip=192.0.2.5')).text, 'dnserr the name is an alias');
   t.equal((await update('hostname=two.example.com&myip=192.0.2.5')).text, 'dnserr the name has 2 A records');
-  t.match((await update('hostname=two.example.com&myip=192.0.2.5&myipv6=2001:db8::1')).text, /^dnserr/, 'all or nothing');
+  t.match(
+    (await update('hostname=two.example.com&myip=192.0.2.5&myipv6=2001:db8::1')).text,
+    /^dnserr/,
+    'all or nothing',
+  );
   t.strictSame(await records(), before);
 });
 
@@ -103,7 +116,11 @@ t.test('whose credential and which names', async (t) => {
   for (const address of ['nonsense', '192.0.2.256', '0.0.0.0', '::', '192.0.2.0/24', '192.0.2.1,192.0.2.2']) {
     t.match((await update(`hostname=home.example.com&myip=${address}`)).text, /^dnserr/, address);
   }
-  const head = await app.inject({ method: 'HEAD', url: '/nic/update?hostname=home.example.com', headers: { authorization: `Bearer ${foreign}` } });
+  const head = await app.inject({
+    method: 'HEAD',
+    url: '/nic/update?hostname=home.example.com',
+    headers: { authorization: `Bearer ${foreign}` },
+  });
   t.equal(head.statusCode, 405);
   t.strictSame(await records(), [], 'nothing was made');
 });
@@ -111,5 +128,9 @@ t.test('whose credential and which names', async (t) => {
 t.test('too many requests', async (t) => {
   const { update } = await world(t, { rateLimit: 3 });
   for (let i = 0; i < 3; i++) t.match(await update('hostname=home.example.com'), { status: 200 });
-  t.match(await update('hostname=home.example.com'), { status: 429, text: 'abuse', headers: { 'retry-after': String } });
+  t.match(await update('hostname=home.example.com'), {
+    status: 429,
+    text: 'abuse',
+    headers: { 'retry-after': String },
+  });
 });

@@ -23,8 +23,10 @@ import {
   ALL_PURPOSES,
   SEALED_COLUMNS,
   SECRET_ACCESS_KEYS,
+  type SealedColumn,
   TICKET_SECRETS,
   TSIG_SECRETS,
+  WEBHOOK_SECRETS,
 } from '../../src/store/sealed-columns.js';
 import { fileKeys } from '../../src/vault/master-key.js';
 import { unlockVault } from '../../src/vault/unlock.js';
@@ -179,12 +181,22 @@ async function live(program: Program): Promise<void> {
   await ask('PATCH', `/zones/${zone!.id}/dnssec`, { status: 'active' });
   const tsig = { name: 'transfer.saas.test.', algo: 'hmac-sha256.', secret: randomBytes(32).toString('base64') };
   await call('POST', `/accounts/${accountId}/secondary_dns/tsigs`, tsig);
+  const alerting = `/accounts/${accountId}/alerting/v3`;
+  const hook = { name: 'chat', url: 'https://hooks.example.com/told', secret: randomBytes(24).toString('hex') };
+  const { id: hookId } = await ask<{ id: string }>('POST', `${alerting}/destinations/webhooks`, hook);
+  const told = { name: 'all', alert_type: 'zoneplane_record', mechanisms: { webhooks: [{ id: hookId }] } };
+  await ask('POST', `${alerting}/policies`, told);
+  await ask('POST', `/zones/${zone!.id}/dns_records`, { type: 'TXT', name: 'told', content: '"of"' });
   const object = `http://127.0.0.1:${bucketPort}/some-key`;
   const sent = { method: 'PUT', headers: { 'x-custom-auth-key': authKeySecret }, body: 'an object' } as const;
   readable.set('PUT object', Buffer.from(await (await request(object, sent)).body.text()));
   for (const path of [
     hostnames,
     `${hostnames}/quota`,
+    `${alerting}/destinations/webhooks`,
+    `${alerting}/destinations/webhooks/${hookId}/deliveries`,
+    `${alerting}/history`,
+    '/events',
     '/user/tokens',
     `/user/tokens/${token.id}`,
     `/accounts/${accountId}/audit_logs`,
@@ -236,6 +248,8 @@ function readFiles(directory: string, name = 'data'): void {
   }
 }
 
+const SHARED: ReadonlySet<SealedColumn> = new Set([TSIG_SECRETS, TICKET_SECRETS, SECRET_ACCESS_KEYS, WEBHOOK_SECRETS]);
+
 /** The master key, and what is sealed with it. */
 async function addSealed(directory: string): Promise<void> {
   const data = join(directory, 'data');
@@ -255,8 +269,7 @@ async function addSealed(directory: string): Promise<void> {
       for (const [index, row] of rows.entries()) {
         const plain = Buffer.from(vault.open(sealed, row.id, new Uint8Array(row.sealed)));
         // Secrets that servers share are no private keys.
-        if (sealed === TSIG_SECRETS || sealed === TICKET_SECRETS || sealed === SECRET_ACCESS_KEYS)
-          addOctets(`${table} ${index}`, plain);
+        if (SHARED.has(sealed)) addOctets(`${table} ${index}`, plain);
         else addKey(`${table} ${index}`, plain);
       }
     }

@@ -44,7 +44,10 @@ export const dynamicDnsRoutes: FastifyPluginAsyncZod<{ base: ContextBase }> = as
       const hosts = listValues(query, 'hostname');
       if (hosts.length === 0) return 'notfqdn';
       if (hosts.length > MOST_HOSTS) return 'numhost';
-      const wanted = wantedOf(ADDRESSES.flatMap((name) => listValues(query, name)), request.clientAddress);
+      const wanted = wantedOf(
+        ADDRESSES.flatMap((name) => listValues(query, name)),
+        request.clientAddress,
+      );
       if (typeof wanted === 'string') return hosts.map(() => `dnserr ${wanted}`).join('\n');
       const ctx = contextOf(request);
       const lines: string[] = [];

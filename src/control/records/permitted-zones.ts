@@ -21,7 +21,11 @@ const ZONES_AT_ONCE = 1000;
 /** `encloses`: only zones in which that name may lie. Throws 400 when there are too many. */
 export async function permittedZones(ctx: Context, level: Level, encloses?: string): Promise<readonly PermittedZone[]> {
   const found: PermittedZone[] = [];
-  const query = { types: ['full', 'partial'], perPage: ZONES_AT_ONCE, ...(encloses === undefined ? {} : { encloses }) } as const;
+  const query = {
+    types: ['full', 'partial'],
+    perPage: ZONES_AT_ONCE,
+    ...(encloses === undefined ? {} : { encloses }),
+  } as const;
   for (let page = 1; ; page++) {
     const { items, totalCount } = await listZones(ctx, { ...query, page });
     for (const zone of items) {

@@ -111,7 +111,9 @@ t.test('ddclient over TLS', { skip: unless('/usr/bin/ddclient') }, async (t) => 
 t.test('ddclient as routers speak', { skip: unless('/usr/bin/ddclient') }, async (t) => {
   const file = at('dd-router.conf');
   const server = `server=127.0.0.1:${tlsPort}, login=${ZONE}, password=${KEY}`;
-  writeFileSync(file, `ssl=yes\nuse=cmd, cmd="echo 192.0.2.150"\nprotocol=dyndns2, ${server} home.${ZONE}\n`, { mode: 0o600 });
+  writeFileSync(file, `ssl=yes\nuse=cmd, cmd="echo 192.0.2.150"\nprotocol=dyndns2, ${server} home.${ZONE}\n`, {
+    mode: 0o600,
+  });
   const args = ['-daemon=0', '-nocurl', '-noquiet', '-verbose', '-force', '-ssl_ca_file', at('cert.pem')];
   const { stdout, stderr } = await run('/usr/bin/ddclient', [...args, '-file', file, '-cache', at('dd-router.cache')], {
     timeout: 60_000,
