@@ -59,8 +59,8 @@ function readPools(file: string): Map<number, ReadonlySet<string>> {
     const list = JSON.parse(readFileSync(file, 'utf8')) as [number, string[]][];
     return new Map(list.map(([pool, names]) => [pool, new Set(names)]));
   } catch (error) {
-    // It was removed meanwhile.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
+    // It was removed meanwhile, or a power failure has left a part of it: then what was agreed counts until it is written again.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return new Map();
     throw error;
   }
 }

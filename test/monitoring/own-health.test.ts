@@ -1,4 +1,6 @@
 /** A node that cannot store what it finds: what counts there after a minute, and when it can again. */
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import t from 'tap';
 import { silentLogger } from '../../src/base/log.js';
 import { keepOwnHealth } from '../../src/monitoring/own-health.js';
@@ -65,4 +67,7 @@ t.test('what was agreed counts for a minute, and then what this node finds', asy
   keepOwnHealth({ ...{ store, clock, log, node: 'n1', isAway: () => false, unwritten: () => [] } }).close();
   source.after(source.last(), 10);
   t.equal(healthy(), 'ab', 'a new process begins with what was agreed');
+  writeFileSync(join(dirname(store.path), 'own-health.json'), '[[1,["a');
+  t.doesNotThrow(() => source.after(source.last(), 10), 'what a power failure has left');
+  t.equal(healthy(), 'ab');
 });
