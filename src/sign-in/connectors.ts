@@ -7,7 +7,9 @@ import { makeId } from '../base/random.js';
 import { parseId, requireAccount } from '../control/guard/access.js';
 import { commit } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
+import { isHeadOf } from '../control/people/assignment.js';
 import { peopleFailure } from '../control/people/errors.js';
+import { ownDomainOf } from '../control/people/members.js';
 import { parseNewZoneName } from '../control/rules/names.js';
 import { isPublicSuffix } from '../control/rules/public-suffix.js';
 import { lookForRecord } from '../control/zones/activation.js';
@@ -93,6 +95,14 @@ export async function verifyConnector(ctx: Context, accountId: string, id: strin
     if (found === 'none') return { status: 'failed', enabled: 0 };
     return { status: status === 'verified' ? status : 'pending', enabled };
   });
+}
+
+/** Whether the actor is a super administrator of the account, and the address of a domain that is the account's as far as can be seen now. */
+export async function answersForAddress(ctx: Context, accountId: string, email: string): Promise<boolean> {
+  const account = requireAccount(ctx, accountId);
+  const known = isHeadOf(ctx.actor, account) ? ownDomainOf(ctx, account.seq, email) : undefined;
+  // The domain may be of somebody else by now.
+  return known !== undefined && (await verifyConnector(ctx, accountId, toHex(known.id))).enabled === 1;
 }
 
 async function change(

@@ -3,8 +3,8 @@ import { accountItem } from '../control/access/accounts.js';
 import { requireAccount } from '../control/guard/access.js';
 import type { Context } from '../control/kernel/context.js';
 import type { MemberItem } from '../control/people/item.js';
-import { isOfOwnDomain } from '../control/people/members.js';
-import { findUserByEmail, type UserRow } from '../store/access/users.js';
+import { findUser, findUserByEmail, type UserRow } from '../store/access/users.js';
+import { answersForAddress } from './connectors.js';
 import { contextOfService, createFirstLink, userLinkAt } from './links.js';
 import type { SignInServices, Visitor } from './services.js';
 import { isUnclaimed } from './unclaimed.js';
@@ -24,11 +24,13 @@ export function mailInvitation(
   const { sendMail, settings, inviteLetters } = services;
   const { publicUrl } = settings;
   const user = member.status === 'pending' ? findUserByEmail(ctx.store, member.email) : undefined;
-  if (!sendMail || publicUrl === undefined || !user || user.suspended === 1) return false;
+  if (!sendMail || publicUrl === undefined || !user) return false;
   if (!inviteLetters.count(user.email.toLowerCase(), accountId)) return false;
   const { name } = accountItem(requireAccount(ctx, accountId));
   const { email: inviter } = ctx.actor;
   inviteLetters.later(accountId, async () => {
+    // Whoever invites does not learn of it.
+    if (findUser(ctx.store, user.seq)?.suspended !== 0) return;
     const link = needsLink(services, user)
       ? userLinkAt(publicUrl, 'password', await createFirstLink(contextOfService(services, visitor), user))
       : undefined;
@@ -39,17 +41,17 @@ export function mailInvitation(
 
 /**
  * The path and fragment of a link that whoever was invited opens to choose a password; undefined where that must not be, or need not be:
- * whoever has the link becomes the user of the address, so only an administrator of the installation, or of an account whose domain it
- * is, may have it without a message.
+ * whoever has the link becomes the user of the address, so only an administrator of the installation may have it without a message, or a
+ * super administrator of an account whose domain it is at this moment.
  */
 export async function firstLink(
   services: SignInServices,
   ctx: Context,
   { accountId, member: { email } }: Invited,
 ): Promise<string | undefined> {
+  if (!ctx.actor.superAdministrator && !(await answersForAddress(ctx, accountId, email))) return undefined;
   const user = findUserByEmail(ctx.store, email);
-  const mayHave = ctx.actor.superAdministrator || isOfOwnDomain(ctx, requireAccount(ctx, accountId).seq, email);
-  if (!mayHave || !user || user.suspended === 1 || !needsLink(services, user)) return undefined;
+  if (!user || user.suspended === 1 || !needsLink(services, user)) return undefined;
   return userLinkAt(services.settings.publicUrl ?? '', 'password', await createFirstLink(ctx, user));
 }
 

@@ -1,4 +1,5 @@
 /** Links for one user: to choose a password, and to sign in. They are sent by mail, or handed on by the operator. */
+import { toHex } from '../base/bytes.js';
 import { hashSecret, makeSecret } from '../control/access/keys.js';
 import { accountFailure } from '../control/guard/account-failures.js';
 import { OPERATOR } from '../control/guard/actor.js';
@@ -14,12 +15,14 @@ import {
   type UserLinkRow,
 } from '../store/access/passwords.js';
 import { findUser, findUserByEmail, type UserRow } from '../store/access/users.js';
+import type { Store } from '../store/driver.js';
 import { addSession, type BegunSession, contextOfPerson } from './begin.js';
 import { signInFailure } from './failures.js';
 import { networkOf } from './limits.js';
 import { readEmail, requirePasswords, storePassword } from './password.js';
 import { choosePassword } from './password-rules.js';
 import { contextFor, type SignInServices, type Visitor } from './services.js';
+import { isUnclaimed } from './unclaimed.js';
 
 /** How long links work, in minutes. */
 export const LINK_LIFE: Readonly<Record<UserLinkKind, number>> = { 'sign-in': 15, password: 60 };
@@ -36,9 +39,14 @@ export function requireUser({ store }: Pick<ContextBase, 'store'>, email: string
   return user;
 }
 
-/** A link with which somebody who was invited, and has no way in yet, chooses the first password. */
+/** A link with which somebody who was invited, and has no way in yet, chooses the first password. It ends when somebody is the user. */
 export function createFirstLink(ctx: Context, user: UserRow): Promise<string> {
-  return addLink(ctx, user, 'password', INVITATION_LIFE);
+  return addLink(ctx, user, 'password', { minutes: INVITATION_LIFE, hash: hashOfFirst });
+}
+
+/** Tells these links from others. It is a hash of a hash, which nobody can send in the place of a secret. */
+function hashOfFirst(store: Store, secret: string): Uint8Array {
+  return hashSecret(store, toHex(hashSecret(store, secret)));
 }
 
 /** Makes a link for a user; only for the operator of the machine. Returns its secret. */
@@ -51,16 +59,16 @@ async function addLink(
   ctx: Context,
   { seq, id, email }: UserRow,
   kind: UserLinkKind,
-  minutes = LINK_LIFE[kind],
+  { minutes, hash } = { minutes: LINK_LIFE[kind], hash: hashSecret },
 ): Promise<string> {
   const { store } = ctx;
   const secret = makeSecret(ctx);
   await commit(ctx, (draft) => {
     removeUserLinksOver(store, draft.now);
     const others = linksOfUser(store, seq, kind);
-    for (const { hash } of others.slice(0, Math.max(0, others.length + 1 - MOST_LINKS))) removeUserLink(store, hash);
+    for (const old of others.slice(0, Math.max(0, others.length + 1 - MOST_LINKS))) removeUserLink(store, old.hash);
     const expires = draft.now + minutes * 60_000_000;
-    insertUserLink(store, { hash: hashSecret(store, secret), user: seq, kind, expires_at: expires });
+    insertUserLink(store, { hash: hash(store, secret), user: seq, kind, expires_at: expires });
     draft.event({ kind: 'user_link.create', id, name: email, after: { for: kind } });
   });
   return secret;
@@ -71,14 +79,16 @@ export function userLinkAt(url: string, kind: UserLinkKind, secret: string): str
   return `${url}/sign-in#${kind === 'password' ? 'password' : 'person'}=${secret}`;
 }
 
-/** Throws 403 for one that was used, or is too old, or seems to be of a clock that was ahead. */
+/** Throws 403 for one that was used, or is too old, or seems to be of a clock that was ahead, or is the first of somebody known by now. */
 function requireLink({ base: { store, clock } }: SignInServices, secret: string, kind: UserLinkKind): UserLinkRow {
-  const link = findUserLink(store, hashSecret(store, secret));
-  const longest = kind === 'password' ? INVITATION_LIFE : LINK_LIFE[kind];
+  const first = findUserLink(store, hashOfFirst(store, secret));
+  const link = first ?? findUserLink(store, hashSecret(store, secret));
+  const longest = first ? INVITATION_LIFE : LINK_LIFE[kind];
   const leftUs = (link?.expires_at ?? 0) - clock.nowUs();
   if (!link || link.kind !== kind || leftUs <= 0 || leftUs > longest * 60_000_000) {
     throw signInFailure('unknownLink');
   }
+  if (first && !isUnclaimed(store, findUser(store, first.user)!)) throw signInFailure('unknownLink');
   return link;
 }
 
@@ -117,9 +127,8 @@ export async function resetPassword(
   const ctx = contextOfPerson(services, visitor, seq);
   await commit(ctx, (draft) => {
     const user = findUser(store, seq);
-    if (!user || user.suspended === 1 || !removeUserLink(store, hashSecret(store, link))) {
-      throw signInFailure('unknownLink');
-    }
+    const { hash: used } = requireLink(services, link, 'password');
+    if (!user || user.suspended === 1 || !removeUserLink(store, used)) throw signInFailure('unknownLink');
     storePassword(ctx, draft, user, hash);
   });
   return { email };

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { until } from '../support/until.js';
 import { type InstallationOptions, install } from './installation.js';
-import { browser, PASSWORD, signIn } from './people.js';
+import { browser, PASSWORD, signIn, suspend } from './people.js';
 
 const DNS = '069fe803647ed3609e93d041d5df6050';
 const PUBLIC = { signIn: { publicUrl: 'https://dns.example.org' } };
@@ -48,13 +48,35 @@ t.test('somebody new comes in with the link of the message', async (t) => {
 });
 
 t.test('whoever can sign in gets no link to become that user', async (t) => {
-  const { operator, mails, invite, head, call, path } = await team(t, PUBLIC);
+  const world = await team(t, PUBLIC);
+  const { operator, mails, invite, head, call, path } = world;
   await createAccount(operator, { name: 'Elsewhere', members: ['ada@example.com'] });
   const { id } = (await invite('ada@example.com')).json.result;
   await until(() => mails.length === 1);
   t.notMatch(mails[0]!.text, /#/);
   const again = await call('POST', `${path}/${id}/invitation`, undefined, head);
   t.match(again.json.result, { mailed: true, link: null, member: { status: 'pending' } });
+  await suspend(world, 'ada@example.com');
+  const suspended = await call('POST', `${path}/${id}/invitation`, undefined, head);
+  t.match(suspended.json.result, { mailed: true, link: null }, 'nobody learns by it who is suspended');
+  await invite('last@example.com');
+  await until(() => mails.some(({ to }) => to === 'last@example.com'));
+  t.equal(mails.length, 3, 'and who is gets nothing');
+});
+
+t.test('a link that was handed on ends when somebody is the user', async (t) => {
+  const world = await team(t);
+  const { operator, invite, call, path } = world;
+  const { id } = (await invite('grace@example.com')).json.result;
+  const { link } = (await call('POST', `${path}/${id}/invitation`)).json.result;
+  await createAccount(operator, { name: 'Elsewhere', members: ['grace@example.com'] });
+  const mallory = browser(world);
+  const [, code] = link.split('=');
+  t.match(await mallory.call('PUT', `/user/password_reset/${code}`, { new: PASSWORD }), {
+    status: 403,
+    json: { errors: [{ message: 'This link was used already, or is too old.' }] },
+  });
+  t.equal((await signIn(mallory, PASSWORD, 'grace@example.com')).status, 403);
 });
 
 t.test('floods, and names that look like header fields', async (t) => {

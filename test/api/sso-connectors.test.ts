@@ -6,6 +6,9 @@ import { ADMIN_HEADERS, install } from './installation.js';
 import { sent } from './sdk-fetch.js';
 
 const DNS = '069fe803647ed3609e93d041d5df6050';
+const AUDIT = '9dfa4d1b73034f70ad896bf1c26d78f3';
+/** Members, too. */
+const ACCOUNT_SETTINGS = '1af1fa2adc104452b74a9a3364202f20';
 
 t.test('a domain is proved by a record, and counts for its account alone', async (t) => {
   const outside = new Map<string, string>();
@@ -49,7 +52,27 @@ t.test('a domain is proved by a record, and counts for its account alone', async
   t.match(await call('GET', `/accounts/${other}/sso_connectors/${id}`, undefined, eve), { status: 404 });
   const theirs = await call('POST', `/accounts/${other}/sso_connectors`, { email_domain: 'example.com' }, eve);
   t.not(theirs.json.result.verification.code, verification.code, 'nobody proves with the record of another');
+  const zoe = await call('POST', `/accounts/${account}/members`, { email: 'zoe@example.com', roles: [AUDIT] }, head);
+  const again = `/accounts/${account}/members/${zoe.json.result.id}/invitation`;
+  t.match((await call('POST', again, undefined, head)).json.result.link, /#password=/);
+  const policies = [
+    {
+      effect: 'allow',
+      permission_groups: [{ id: ACCOUNT_SETTINGS }],
+      resources: { [`com.cloudflare.api.account.${account}`]: '*' },
+    },
+  ];
+  const limited = {
+    headers: await token({ email: 'head@example.org', name: 'settings', policies: policies as never }),
+  };
+  t.match(
+    await call('POST', again, undefined, limited),
+    { status: 200, json: { result: { link: null } } },
+    'not for a limited token',
+  );
   outside.clear();
+  t.equal((await call('POST', again, undefined, head)).json.result.link, null, 'the domain may be of others by now');
+  t.match(await call('GET', `${path}/${id}`, undefined, head), { json: { result: { enabled: false } } });
   t.match((await verify()).json.result, { enabled: false, verification: { status: 'failed' } });
   for (const domain of ['com', 'co.uk', '*.example.com', 'x', '', '192.0.2.1', 'a b.example']) {
     t.match(await call('POST', path, { email_domain: domain }, head), { status: 400 }, domain);

@@ -7,6 +7,7 @@ import { type MemberRow, membersOfAccount, type StoredPolicy } from '../../store
 import type { Store } from '../../store/driver.js';
 import { grantsOfMember, grantsOfPolicies, grantsOfRoles } from '../access/rights.js';
 import { parseId, requireGivable } from '../guard/access.js';
+import type { Actor } from '../guard/actor.js';
 import { isRestricted } from '../guard/decision.js';
 import { type Area, ZONE_AREAS } from '../guard/permissions.js';
 import { findRole, type Grant, giveEverything } from '../guard/roles.js';
@@ -111,6 +112,12 @@ export function requireGivableGrants({ actor }: Context, { id }: AccountRow, gra
       for (const place of places) requireGivable(actor, area, level, { account, ...place });
     }
   }
+}
+
+/** Whether the actor may do whatever there is in an account that it sees. */
+export function isHeadOf({ policies, grants }: Actor, { id }: AccountRow): boolean {
+  const known = grants?.[toHex(id)];
+  return policies === undefined && (known === undefined || giveEverything(known));
 }
 
 /** Runs a change after which the account still has a super administrator, if it had one. Throws 400/1004 otherwise. */

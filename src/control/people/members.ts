@@ -121,16 +121,20 @@ function isInviteOver(ctx: Context, { id, status }: MemberRow): boolean {
 function mayAccept(ctx: Context, account: AccountRow, email: string, user: UserRow | undefined): boolean {
   if (ctx.actor.superAdministrator) return true;
   requireGivableAssignment(ctx, account, { roles: [SUPER_ADMINISTRATOR], policies: null });
-  return isOfOwnDomain(ctx, account.seq, email) || (user !== undefined && isSomebody(ctx, user));
+  return ownDomainOf(ctx, account.seq, email) !== undefined || (user !== undefined && isSomebody(ctx, user));
 }
 
-/** Whether an address is of a domain that the account has proved to be its own, and switched on. */
-export function isOfOwnDomain({ store }: Pick<Context, 'store'>, account: number, email: string): boolean {
+/** What the account has proved about the domain of an address, if that is switched on. */
+export function ownDomainOf(
+  { store }: Pick<Context, 'store'>,
+  account: number,
+  email: string,
+): ConnectorRow | undefined {
   const domain = email.slice(email.lastIndexOf('@') + 1);
   const parsed = parseNewZoneName(domain);
   const isOwn = (row: ConnectorRow): boolean =>
     row.status === 'verified' && row.enabled === 1 && 'name' in parsed && row.domain === parsed.name;
-  return connectorsOfAccount(store, account).some(isOwn);
+  return connectorsOfAccount(store, account).find(isOwn);
 }
 
 /** Whether somebody works with this user already: an invitation alone makes nobody. */
