@@ -2,8 +2,10 @@
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
+import { setPasswordOf } from '../../src/sign-in/operator.js';
 import { until } from '../support/until.js';
 import { ADMIN_HEADERS, type Installation, install } from './installation.js';
+import { ADA, browser, PASSWORD, signIn } from './people.js';
 
 let world: Installation;
 let url: string;
@@ -163,4 +165,40 @@ t.test('there are few streams of one credential, and whoever does not read is cu
     return silent.destroyed;
   }, 'the one that does not read to be cut');
   t.equal(world.events.samples().find(({ name }) => name === 'event_streams_cut_total')?.value, 1);
+});
+
+t.test('a stream ends with the secret, the session and the factors with which it began', async (t) => {
+  const { json } = await world.call('POST', `/accounts/${account}/tokens`, {
+    name: 'rolled',
+    policies: [
+      {
+        effect: 'allow',
+        permission_groups: [{ id: '82e64a83756745bbbb1c9c2701bf816b' }],
+        resources: { [`com.cloudflare.api.account.zone.${zone}`]: '*' },
+      },
+    ],
+  });
+  const rolled = await follow(t, '', { authorization: `Bearer ${json.result.value}` });
+  t.equal((await world.call('PUT', `/accounts/${account}/tokens/${json.result.id}/value`, {})).status, 200);
+  await comes(rolled, rolled.isOver);
+  await createAccount(world.operator, { name: 'Engines', members: [ADA] });
+  await setPasswordOf(world.operator, ADA, PASSWORD);
+  const person = browser(world);
+  await signIn(person);
+  const enforce = (on: number): Promise<void> =>
+    world.store.write(() => {
+      world.store.prepare<[on: number]>("UPDATE accounts SET enforce_twofactor = ? WHERE name = 'Engines'").run(on);
+    });
+  const weak = await follow(t, '', { cookie: person.cookie });
+  t.equal(weak.status, 200);
+  await enforce(1);
+  await add('weak');
+  await comes(weak, weak.isOver);
+  await enforce(0);
+  const idle = await follow(t, '', { cookie: person.cookie });
+  t.equal(idle.status, 200);
+  world.clock.advance(13 * 3_600_000);
+  await add('idle');
+  await comes(idle, idle.isOver);
+  t.match(idle.text(), /event: end\n/);
 });

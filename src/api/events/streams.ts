@@ -4,6 +4,7 @@
  * was. Whoever does not read is cut, and nobody has many streams.
  */
 import { PassThrough } from 'node:stream';
+import { equalBytes } from '../../base/bytes.js';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import type { MetricSample } from '../../base/metrics.js';
@@ -19,8 +20,11 @@ import { parseId } from '../../control/guard/access.js';
 import type { Actor } from '../../control/guard/actor.js';
 import { isAlike } from '../../control/guard/decision.js';
 import type { ContextBase } from '../../control/kernel/context.js';
+import { lacksSecondFactor } from '../../sign-in/enforcement.js';
 import { networkOf } from '../../sign-in/limits.js';
+import { findKeyById } from '../../store/access/keys.js';
 import { findSessionById } from '../../store/access/sessions.js';
+import type { Store } from '../../store/driver.js';
 import { newestEvent, oldestEvent } from '../../store/log/events-query.js';
 import { failure } from '../errors.js';
 import type { Readers } from '../reading/readers.js';
@@ -63,6 +67,8 @@ interface Stream {
   readonly wish: StreamWish;
   readonly out: PassThrough;
   readonly classes: readonly string[];
+  /** Of the credential's secret: whoever has only the former one reads no further. */
+  readonly keyHash: Uint8Array | undefined;
   position: number;
   isReading: boolean;
   /** Something happened while it was being read. */
@@ -100,7 +106,7 @@ class Streams implements EventStreams {
     const position = Math.min(wish.after ?? newest, newest);
     const names = classes.map(([, name]) => name);
     const stream: Stream = {
-      ...{ wish, out, classes: names, position },
+      ...{ wish, out, classes: names, keyHash: hashOfKey(store, wish.actor), position },
       ...{ isReading: false, isBehind: false, cancelRest: undefined },
     };
     for (const name of names) this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
@@ -172,13 +178,12 @@ class Streams implements EventStreams {
   }
 
   /** Who reads; undefined: the credential is gone, or may do something else than when the stream began. */
-  private actorOf({ wish }: Stream): Actor | undefined {
+  private actorOf({ wish, keyHash }: Stream): Actor | undefined {
     const { store } = this.base;
-    if (wish.session !== undefined) {
-      const id = parseId(wish.session);
-      if (!id || !findSessionById(store, id)) return undefined;
-    }
-    const actor = actorNow(this.base, wish.actor, wish.address);
+    const now = hashOfKey(store, wish.actor);
+    if (keyHash && !(now && equalBytes(now, keyHash))) return undefined;
+    if (lacksFactor(store, wish.session)) return undefined;
+    const actor = actorNow(this.base, wish.actor, wish.address, wish.session);
     return actor && isAlike(actor, wish.actor) ? actor : undefined;
   }
 
@@ -256,6 +261,18 @@ class Streams implements EventStreams {
 }
 
 const GONE = 'the credential has ended, or may do something else now';
+
+function hashOfKey(store: Store, { keyId }: Actor): Uint8Array | undefined {
+  const id = keyId === undefined ? undefined : parseId(keyId);
+  return id && findKeyById(store, id)?.hash;
+}
+
+/** Whether an account has begun to require a second factor, and the person has given none. */
+function lacksFactor(store: Store, sessionId: string | undefined): boolean {
+  const id = sessionId === undefined ? undefined : parseId(sessionId);
+  const session = id && findSessionById(store, id);
+  return session !== undefined && session.credential === null && lacksSecondFactor(store, session);
+}
 
 function classesOf({ actor, address }: StreamWish): readonly (readonly [most: number, name: string])[] {
   return [

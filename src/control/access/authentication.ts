@@ -5,7 +5,13 @@ import { withLimit } from '../../base/lifecycle.js';
 import { allAccounts } from '../../store/access/accounts.js';
 import { findKey, findKeyByHash, findKeyById, type KeyRow, setKeyLastUsed } from '../../store/access/keys.js';
 import { isSameAddress } from '../../store/access/mail-address.js';
-import { findLoginLink, findSessionByHash, type SessionRow, setSessionLastUsed } from '../../store/access/sessions.js';
+import {
+  findLoginLink,
+  findSessionByHash,
+  findSessionById,
+  type SessionRow,
+  setSessionLastUsed,
+} from '../../store/access/sessions.js';
 import { findUser, findUserById, type UserRow } from '../../store/access/users.js';
 import { perStore, type Store } from '../../store/driver.js';
 import { StoreBusy, StoreFull } from '../../store/failures.js';
@@ -174,8 +180,14 @@ export function authenticateAgain(base: ContextBase, { seq, hash }: KeyRow, addr
   return row && user && timingSafeEqual(row.hash, hash) ? judge(base, row, user, address) : UNKNOWN;
 }
 
-/** What the actor of a request that is under way may do now; undefined: nothing any more. */
-export function actorNow(base: ContextBase, { keyId, userId }: Actor, address: string): Actor | undefined {
+/** What the actor of a request that is under way may do now; undefined: nothing any more. `sessionId`: of a browser. */
+export function actorNow(
+  base: ContextBase,
+  { keyId, userId }: Actor,
+  address: string,
+  sessionId: string | undefined,
+): Actor | undefined {
+  if (sessionId !== undefined && !isSessionOpen(base, sessionId)) return undefined;
   if (keyId === undefined) {
     const id = parseId(userId);
     const user = id && findUserById(base.store, id);
@@ -186,6 +198,14 @@ export function actorNow(base: ContextBase, { keyId, userId }: Actor, address: s
   const user = row && findUser(base.store, row.user);
   const found = user ? judge(base, row, user, address) : UNKNOWN;
   return found.ok ? found.actor : undefined;
+}
+
+/** Whether a session has not ended, nor its credential got another secret. */
+function isSessionOpen({ store, clock }: ContextBase, sessionId: string): boolean {
+  const id = parseId(sessionId);
+  const session = id && findSessionById(store, id);
+  if (!session || isSessionOver(session, clock.nowUs())) return false;
+  return session.credential === null || credentialOf(store, session) !== undefined;
 }
 
 async function admit(base: ContextBase, row: KeyRow, user: UserRow, address: string): Promise<Authentication> {
