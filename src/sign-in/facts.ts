@@ -3,7 +3,7 @@ import { countRecoveryCodes } from '../store/access/factors.js';
 import { type InvitationRow, invitationsOfUser } from '../store/access/invitations.js';
 import { findPassword } from '../store/access/passwords.js';
 import { lacksSecondFactor } from './enforcement.js';
-import { findOwn, mayChoose } from './password.js';
+import { findOwn, isFresh, mayChoose } from './password.js';
 import type { SignInServices } from './services.js';
 
 export interface SessionFacts {
@@ -33,7 +33,10 @@ export function sessionFacts(
     how: session.how.split(' '),
     mustEnrol: person && lacksSecondFactor(store, session),
     mayChoosePassword:
-      settings.passwords && findPassword(store, user.seq) === undefined && mayChoose(own, clock.nowUs()),
+      settings.passwords &&
+      findPassword(store, user.seq) === undefined &&
+      isFresh(session, clock.nowUs()) &&
+      mayChoose(own, clock.nowUs()),
     recoveryCodes: countRecoveryCodes(store, user.seq),
     invitations: invitationsOfUser(store, user.seq).filter(isOpen).length,
   };

@@ -259,6 +259,8 @@ t.test('what guards others is changed by who has just proved who they are', asyn
   t.match(refused, { status: 403, json: { errors: [{ code: 10014, error_chain: [{ message: 'password' }] }] } });
   t.equal((await ada.call('DELETE', `/zones/${zone}`)).status, 403);
   t.equal((await ada.call('GET', '/user/tokens')).status, 200);
+  const [{ id, name }] = (await ada.call('GET', '/accounts')).json.result;
+  t.equal((await ada.call('PUT', `/accounts/${id}`, { id, name, type: 'standard' })).status, 403);
   t.equal(
     (await ada.call('POST', `/zones/${zone}/dns_records`, { type: 'A', name: 'a', content: '192.0.2.1' })).status,
     200,

@@ -15,6 +15,8 @@ const GUARDED = [
 ];
 /** What a request without effect on anybody is sent to. */
 const HARMLESS = /\/(?:verify|options|permission_groups|test)$/;
+/** Chosen for the first time, it would outlive a session that somebody has got hold of. */
+const PASSWORD = /^\/user\/password$/;
 const DELETIONS = /^\/(?:zones\/:zone_id|accounts\/:account_id)$/;
 
 /** Throws 403/10013 or 403/10014. Keys and tokens, and sessions that work with one, are not asked. */
@@ -26,19 +28,32 @@ export function requireFactors(
   if (session === undefined && request.routeOptions.config.needsSession) throw signInFailure('onlyPeople');
   if (session === undefined || key !== undefined) return;
   if (mustEnrol && !request.routeOptions.config.enrols) throw signInFailure('mustEnrol');
-  if (!needsProof(signIn, request)) return;
+  const isGuarded = needsProof(signIn, request);
+  if (!isGuarded && !PASSWORD.test(pathOf(request))) return;
   const { store, clock } = signIn.base;
   const own = findOwn(store, session);
   if (!own || isFresh(own.session, clock.nowUs())) return;
-  const password = signIn.settings.passwords && findPassword(store, own.user.seq) !== undefined;
-  const methods = [...(password ? ['password'] : []), ...methodsOf(store, own.user.seq)];
+  const hasPassword = findPassword(store, own.user.seq) !== undefined;
+  // Who changes a password sends the present one, too.
+  if (!isGuarded && hasPassword) return;
+  const methods = [
+    ...(signIn.settings.passwords && hasPassword ? ['password'] : []),
+    ...methodsOf(store, own.user.seq),
+  ];
   throw signInFailure('mustConfirm', {}, { chain: methods.map((message) => ({ code: 10014, message })) });
 }
 
-function needsProof({ settings }: SignInServices, { method, routeOptions: { url = '' } }: FastifyRequest): boolean {
-  const path = url.replace(/^\/client\/v4|^\/v4/, '');
+function needsProof({ settings }: SignInServices, request: FastifyRequest): boolean {
+  const { method } = request;
+  const path = pathOf(request);
   if (method === 'GET' || method === 'HEAD' || HARMLESS.test(path)) return false;
+  // It may be what lets others in without a second factor.
+  if (method === 'PUT' && path === '/accounts/:account_id') return true;
   return (
     (method === 'DELETE' && settings.confirmDeletions && DELETIONS.test(path)) || GUARDED.some((one) => one.test(path))
   );
+}
+
+function pathOf({ routeOptions: { url = '' } }: FastifyRequest): string {
+  return url.replace(/^\/client\/v4|^\/v4/, '');
 }
