@@ -5,10 +5,11 @@ import { createEgress } from '../../src/egress/egress.js';
 import { CLIENT, type IdentityProvider, type Statement, startIdentityProvider } from '../support/identity-provider.js';
 import { latestEvents } from '../support/rows.js';
 import { ANONYMOUS, type Answer, type Installation, type InstallationOptions } from './installation.js';
-import { ADA, browser, type Person, signIn, withAda } from './people.js';
+import { ADA, browser, PASSWORD, type Person, signIn, withAda } from './people.js';
 
 const PUBLIC = 'https://dns.example.org';
 const DNS_ROLE = '069fe803647ed3609e93d041d5df6050';
+const AUDIT_ROLE = '9dfa4d1b73034f70ad896bf1c26d78f3';
 const MINUTE = 60_000;
 
 interface World extends Installation {
@@ -80,6 +81,11 @@ t.test('somebody new comes in, and stays the same person', async (t) => {
   const stored = JSON.stringify(world.store.prepare('SELECT * FROM events').all());
   t.notMatch(stored, /client-secret-of-ours|access-token-of-ada|eyJ/);
   t.notMatch(JSON.stringify((await world.call('GET', '/oidc_providers')).json), /client-secret-of-ours/);
+  world.clock.advance(11 * MINUTE);
+  const late = await again.person.call('PUT', '/user/password', { new: PASSWORD });
+  t.match(late, { status: 403, json: { errors: [{ code: 10014 }] } }, 'a password would outlive the session');
+  const back = (await enter(world)).person;
+  t.equal((await back.call('PUT', '/user/password', { new: PASSWORD })).status, 200);
 });
 
 t.test('a provider that lies', async (t) => {
@@ -255,6 +261,18 @@ t.test('groups give roles, and users are made as the settings say', async (t) =>
   t.equal((await person.call('POST', '/zones', { name: 'bob.example' })).status, 403, 'that role adds no zones');
   await enter(world, as('bob', []));
   t.strictSame((await person.call('GET', '/zones')).json.result, [], 'from the next request on');
+  const members = `/accounts/${account.id}/members`;
+  const erin = await world.call('POST', members, { email: 'erin@provider.example', roles: [AUDIT_ROLE] });
+  const asMember = async () => (await world.call('GET', `${members}/${erin.json.result.id}`)).json.result;
+  await enter(world, as('erin', ['other']));
+  t.match(
+    await asMember(),
+    { status: 'pending', roles: [{ id: AUDIT_ROLE }] },
+    'an invitation is answered by its user',
+  );
+  const invited = await enter(world, as('erin', 'dns'));
+  t.match(await asMember(), { status: 'accepted', roles: [{ id: DNS_ROLE }], invite: null });
+  t.strictSame((await invited.person.call('GET', '/user/invites')).json.result, [], 'and needs no answer then');
   t.equal((await put({ creates: 'never', ...map })).status, 200);
   t.match((await enter(world, as('carol', ['dns']))).answer.headers.location, /problem=notAllowed/);
   t.equal((await put({ creates: 'always', trusts_email: true })).status, 400, 'whose word counts for every address');

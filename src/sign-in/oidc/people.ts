@@ -10,6 +10,7 @@ import type { Context } from '../../control/kernel/context.js';
 import { keepingAdministrator } from '../../control/people/assignment.js';
 import { requireRoomFor } from '../../control/rules/quotas.js';
 import { findAccountById } from '../../store/access/accounts.js';
+import { dropOpenInvitation } from '../../store/access/invitations.js';
 import { findMemberOf, insertMember, updateMember } from '../../store/access/members.js';
 import { findIdentity, linkIdentity, type ProviderRow } from '../../store/access/oidc.js';
 import { findUser, findUserByEmail, type UserRow } from '../../store/access/users.js';
@@ -100,6 +101,8 @@ function applyRoles(ctx: Context, draft: Draft, user: UserRow, accountId: string
     draft.event({ kind: 'membership.create', id, ...event });
     return;
   }
+  // An invitation stays for its user to answer.
+  if (member.status === 'pending' && wanted.length === 0) return;
   if (member.status === 'accepted' && member.policies === null && member.roles === roles) return;
   try {
     keepingAdministrator(store, account.seq, () => {
@@ -117,6 +120,7 @@ function applyRoles(ctx: Context, draft: Draft, user: UserRow, accountId: string
     updateMember(store, member);
     return;
   }
+  dropOpenInvitation(store, member.id);
   draft.event({ kind: 'member.edit', id: member.id, ...event, before: { roles: JSON.parse(member.roles) } });
 }
 
