@@ -23,6 +23,8 @@ const DASHBOARD = ['/', ...PAGES.flatMap((page) => [`/${page}`, `/${page}/*`])];
 const ASSET = '/assets/:file';
 /** Open as well; only what an order waits for is found there. */
 const CHALLENGES = ['/.well-known/acme-challenge/:token', '/.well-known/pki-validation/:token'];
+/** Refuses in the words of its protocol. */
+const ROUTERS = '/nic/update';
 const SOME_ID = '0123456789abcdef0123456789abcdef';
 
 function fill(url: string, id: string): string {
@@ -61,6 +63,7 @@ t.test('only public routes answer without a credential', async (t) => {
     if (SSO.includes(url) && (method === 'GET' || method === 'HEAD')) t.equal(status, 302, route);
     else if (LOGOUT.includes(url) && method === 'POST') t.equal(status, 404, route);
     else if (SIGNS_IN.test(route)) t.strictSame([status, text === MISSING], [400, false], route);
+    else if (url === ROUTERS && method === 'GET') t.strictSame([status, text], [401, 'badauth'], route);
     else if (open) t.equal(status, 200, route);
     else if (challenge) t.equal(status, 404, route);
     else t.strictSame([status, text], [400, method === 'HEAD' ? '' : MISSING], route);
@@ -81,6 +84,7 @@ t.test('on loopback only the documentation, and for this machine the metrics, ar
         '/client/v4/ips',
         '/livez',
         '/metrics',
+        ROUTERS,
         '/openapi.json',
         '/readyz',
         '/v4/ips',

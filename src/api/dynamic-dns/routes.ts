@@ -4,7 +4,6 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { z } from 'zod';
 import type { ContextBase } from '../../control/kernel/context.js';
 import { MOST_HOSTS, parseWanted, setDynamicAddress, type Wanted } from '../../control/records/dynamic-address.js';
 import { sendError } from '../errors.js';
@@ -25,16 +24,7 @@ export const dynamicDnsRoutes: FastifyPluginAsyncZod<{ base: ContextBase }> = as
       exposeHeadRoute: false,
       config: { area: 'any', takesPassword: true },
       errorHandler: answerError,
-      schema: {
-        tags: ['DNS Records'],
-        summary: 'Set the address of a host whose address changes (DynDNS2); the token is the password',
-        querystring: z.object({
-          hostname: z.string().describe(`Up to ${MOST_HOSTS} names, with commas between`),
-          myip: z.string().optional().describe('IPv4 and IPv6 addresses; absent: where the request comes from'),
-          myipv6: z.string().optional().describe('Likewise, or an IPv6 prefix such as 2001:db8:1::/64'),
-        }),
-        response: { 200: z.string() },
-      },
+      schema: { hide: true },
     },
     async (request, reply) => {
       reply.type('text/plain');
