@@ -16,6 +16,7 @@ import {
   accountsWithEvents,
   matchAccountOf,
   matchBehind,
+  matchColumn,
   type NamedEventRow,
   newestEvent,
   selectEvents,
@@ -23,17 +24,19 @@ import {
 import { type Alert, alertOf, bodyOf, formOf } from './message.js';
 import type { Delivered, Report } from './record.js';
 import type { Attempt } from './send.js';
-import { createTarget, LONGEST_MS, pauseMs, type Target, type ToldPolicy } from './target.js';
+import { createTarget, type Due, LONGEST_MS, pauseMs, type Target, type Told, type ToldPolicy } from './target.js';
 import { findAlertType, isToldOf } from './types.js';
 
 export interface DelivererParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  /** Sends what one message says: a webhook is told of one event, and mail of some. Never rejects. */
+  /** Sends what one message says: a webhook is told of one event, and mail of some. Rejects for a fault of ours only. */
   readonly send: (target: Target, alerts: readonly Alert[], signal: AbortSignal) => Promise<Attempt>;
   /** Resolves when it is stored. Tried again when it rejects. */
   readonly report: (reports: readonly Report[]) => Promise<void>;
+  /** A fault of ours while one destination was told. */
+  readonly onFault: (error: unknown) => void;
 }
 
 export interface Deliverer {
@@ -64,6 +67,8 @@ const MOST_UNREPORTED = 5_000;
 const PASSED_UNSTORED = 1_000;
 /** A destination that has failed for so long is switched off. */
 const OFF_AFTER_US = 86_400_000_000;
+/** And so often: the clock may have been set forward, or this program been away. */
+const OFF_AFTER_FAILURES = 12;
 const MAILED_AT_ONCE = 50;
 /** Between the first event and its mail, and between two mails. */
 const GATHER_MS = 5_000;
@@ -186,7 +191,7 @@ class EventDeliverer implements Deliverer {
     const rows = selectEvents(store, { conditions, direction: 'asc', limit: READ_AT_ONCE, offset: 0 });
     for (const event of rows) {
       const policy = policyFor(target, event);
-      if (policy) target.queue.push({ event, policy: policy.row });
+      if (policy) target.queue.push({ seq: event.seq, policy: policy.row });
       else if (target.queue.length === 0) this.pass(target, event.seq);
     }
     if (target.queue.length > 0) return true;
@@ -202,12 +207,39 @@ class EventDeliverer implements Deliverer {
     this.note(target, []);
   }
 
+  /** What it is told of now. Its events are read here, so that those of many destinations that wait need no memory. */
+  private take(target: Target): readonly Told[] {
+    const due = target.queue.slice(0, target.row.kind === 'email' ? MAILED_AT_ONCE : 1);
+    const conditions = [
+      matchColumn(
+        'seq',
+        due.map(({ seq }) => seq),
+      ),
+    ];
+    const rows = selectEvents(this.parts.store, { conditions, direction: 'asc', limit: due.length, offset: 0 });
+    const found = new Map(rows.map((event) => [event.seq, event]));
+    // The log may have lost some of them meanwhile.
+    const told = due.flatMap(({ seq, policy }) => {
+      const event = found.get(seq);
+      return event ? [{ event, policy }] : [];
+    });
+    target.queue.splice(0, due.length, ...told.map(({ event, policy }): Due => ({ seq: event.seq, policy })));
+    return told;
+  }
+
   private async attempt(target: Target, abort: AbortController): Promise<void> {
-    const { clock, send } = this.parts;
-    const taken = target.row.kind === 'email' ? target.queue.slice(0, MAILED_AT_ONCE) : target.queue.slice(0, 1);
+    const { clock } = this.parts;
+    const taken = target.isGone ? [] : this.take(target);
+    // While it waited for its turn, its owner may have changed it, or the one in whose place it stands was told.
+    if (taken.length === 0) {
+      target.isBusy = false;
+      target.abort = undefined;
+      this.pump(target);
+      return;
+    }
     const alerts = taken.map(({ event, policy }) => alertOf(event, policy, target.id, target.accountId));
     const atUs = clock.nowUs();
-    const result = await send(target, alerts, abort.signal);
+    const result = await this.send(target, alerts, abort.signal);
     target.isBusy = false;
     target.abort = undefined;
     if (this.isClosed) return;
@@ -229,6 +261,17 @@ class EventDeliverer implements Deliverer {
     this.pump(target);
   }
 
+  /** A fault with one destination is a failure of that one only. */
+  private async send(target: Target, alerts: readonly Alert[], signal: AbortSignal): Promise<Attempt> {
+    try {
+      return await this.parts.send(target, alerts, signal);
+    } catch (error) {
+      this.parts.onFault(error);
+      const reason = 'the server could not make the message; its log says why';
+      return { delivered: false, reason, status: undefined, answer: undefined, durationMs: 0, isGone: false };
+    }
+  }
+
   private succeed(target: Target, count: number, seq: number): void {
     this.counts.delivered += count;
     target.queue.splice(0, count);
@@ -241,7 +284,7 @@ class EventDeliverer implements Deliverer {
     const current = target.isGone ? this.targets.get(target.row.account)?.get(target.row.seq) : undefined;
     if (current && current.position < seq) {
       current.position = seq;
-      current.queue = current.queue.filter(({ event }) => event.seq > seq);
+      current.queue = current.queue.filter((one) => one.seq > seq);
     }
   }
 
@@ -252,7 +295,8 @@ class EventDeliverer implements Deliverer {
     target.failingSince = Math.min(target.failingSince ?? now, now);
     target.lastFailure = now;
     target.retryAt = now + pauseMs(target.failures, this.parts.random) * 1000;
-    if (!isGone && now - target.failingSince < OFF_AFTER_US) return;
+    const isLasting = now - target.failingSince >= OFF_AFTER_US && target.failures >= OFF_AFTER_FAILURES;
+    if (!isGone && !isLasting) return;
     this.counts.switchedOff++;
     target.off = `${isGone ? '' : 'it failed for a day: '}${reason ?? ''}`;
     target.isGone = true;

@@ -48,8 +48,8 @@ export async function testWebhook(
   }
 }
 
-/** Sends one alert to a webhook, signed with its secret. */
-export function sendAlert(
+/** Sends one alert to a webhook, signed with its secret. Rejects when the secret cannot be opened. */
+export async function sendAlert(
   sender: Sender,
   vault: Pick<Vault, 'open'>,
   { id, account, address: url, secret }: DestinationRow,

@@ -15,6 +15,17 @@ export interface ToldPolicy {
   readonly named: readonly string[];
 }
 
+/** An event of which a destination is to be told, by its number. */
+export interface Due {
+  readonly seq: number;
+  readonly policy: AlertPolicyRow;
+}
+
+export interface Told {
+  readonly event: NamedEventRow;
+  readonly policy: AlertPolicyRow;
+}
+
 export interface Target {
   row: DestinationRow;
   readonly id: string;
@@ -24,7 +35,7 @@ export interface Target {
   /** Number of the last event that it was told of, or that is none of its business. */
   position: number;
   storedPosition: number;
-  queue: { readonly event: NamedEventRow; readonly policy: AlertPolicyRow }[];
+  queue: Due[];
   isBusy: boolean;
   abort: AbortController | undefined;
   cancelWait: (() => void) | undefined;

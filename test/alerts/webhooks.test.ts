@@ -5,7 +5,7 @@ import t from 'tap';
 import type { Deliverer } from '../../src/alerts/deliverer.js';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { OPERATOR } from '../../src/control/guard/actor.js';
-import { allDestinations } from '../../src/store/alerts/destinations.js';
+import { allDestinations, editDestination, findDestinationById } from '../../src/store/alerts/destinations.js';
 import { WEBHOOK_SECRETS } from '../../src/store/sealed-columns.js';
 import { examineStore } from '../../src/warnings/examine.js';
 import { sent } from '../api/sdk-fetch.js';
@@ -19,13 +19,14 @@ const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
 let world: AlertWorld;
 let deliverer: Deliverer;
+const faults: unknown[] = [];
 let zone: string;
 
 t.before(async () => {
   const listeners = [{ host: '127.0.0.1', port: 8053, place: 'here' as const }];
   const egress = egressTo(new TestClock(), ['192.0.2.0/24', '127.0.0.1/32'], listeners);
   world = await alertWorld(t, { egress });
-  deliverer = world.startDeliverer();
+  deliverer = world.startDeliverer({ onFault: (error) => faults.push(error) });
   zone = await world.createZone('told.test');
 });
 
@@ -159,6 +160,46 @@ t.test('events keep their order while a receiver fails, and a repetition has the
   await forget(policy, hook, second);
 });
 
+t.test('an owner changes a webhook while it is told', async (t) => {
+  const receiver = await startReceiver(t);
+  const hook = await world.webhook(receiver);
+  const policy = await world.policy([hook]);
+  deliverer.look();
+  let release = (): void => {};
+  receiver.answer = (_request, response) => {
+    release = () => response.end();
+  };
+  const first = await addRecord();
+  await arrived(receiver, 1);
+  await world.call('PUT', `${world.path}/destinations/webhooks/${hook}`, { name: 'other', url: receiver.url });
+  deliverer.look();
+  t.equal(deliverer.turns.waiting, 1, 'it stands behind the message that is under way');
+  receiver.answer = (_request, response) => response.end();
+  release();
+  await until(() => deliverer.turns.held === 0, 'the message is told, and nothing is left');
+  const next = await addRecord();
+  await arrived(receiver, 2);
+  const names = receiver.got.map(({ body }) => JSON.parse(body).data.subject.name);
+  t.strictSame(names, [first, next], 'each once');
+  t.strictSame(faults, []);
+  await forget(policy, hook);
+});
+
+t.test('a webhook whose secret cannot be opened fails, and others are told', async (t) => {
+  const [receiver, other] = [await startReceiver(t), await startReceiver(t)];
+  const [hook, second] = [await world.webhook(receiver, { secret: 'sec' }), await world.webhook(other)];
+  const { seq } = findDestinationById(world.store, Buffer.from(hook, 'hex'))!;
+  await world.store.write(() => editDestination(world.store, seq, { secret: Buffer.alloc(40) }));
+  const policy = await world.policy([hook, second]);
+  deliverer.look();
+  await addRecord();
+  await arrived(other, 1);
+  await stored(hook, ({ failures }) => Number(failures) > 0);
+  t.ok(faults.splice(0).length > 0, 'a fault of ours is told');
+  t.equal(receiver.got.length, 0);
+  await forget(policy, hook, second);
+});
+
 t.test('what a receiver may answer', async (t) => {
   const receiver = await startReceiver(t);
   const hook = await world.webhook(receiver);
@@ -200,6 +241,15 @@ t.test('a receiver that is gone, or has failed for a day, is switched off, and t
   world.clock.putBack(-DAY_MS);
   world.clock.advance(1000);
   await arrived(dead, 2);
+  t.ok(
+    (await stored(hook, ({ failures }) => failures === 2)).enabled,
+    'a clock that is set forward switches nothing off',
+  );
+  const { seq, edition } = findDestinationById(world.store, Buffer.from(hook, 'hex'))!;
+  const often = { failures: 11, retry_at: null, edition: edition + 1 };
+  await world.store.write(() => editDestination(world.store, seq, often));
+  await forget(await world.policy([watcher]));
+  await arrived(dead, 3);
   const off = await stored(hook, ({ enabled }) => enabled === false);
   t.match(off, { disabled_reason: /failed for a day: the receiver answered 500/ });
   const findings = examineStore({ store: world.store, actor: OPERATOR }, world.base.settings, world.clock.nowUs());
@@ -209,12 +259,13 @@ t.test('a receiver that is gone, or has failed for a day, is switched off, and t
   t.match(JSON.parse(alive.got[0]!.body), { data: { kind: 'webhook.disable' }, text: /gets no more alerts/ });
   await addRecord();
   dead.answer = (_request, response) => response.writeHead(410).end();
+  const told = dead.got.length;
   const body = { name: 'hook', url: dead.url, enabled: true };
   await world.call('PUT', `${world.path}/destinations/webhooks/${hook}`, body);
   deliverer.look();
   const name = await addRecord();
-  await arrived(dead, 3);
-  t.equal(JSON.parse(dead.got[2]!.body).data.subject.name, name, 'what happened while it was off is not told');
+  await arrived(dead, told + 1);
+  t.equal(JSON.parse(dead.got.at(-1)!.body).data.subject.name, name, 'what happened while it was off is not told');
   t.match(await stored(hook, ({ enabled }) => enabled === false), { disabled_reason: /410/ });
   await forget(policy, hook);
   await forget(watch, watcher);

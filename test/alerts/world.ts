@@ -1,7 +1,7 @@
 /** An installation, a deliverer beside it, and receivers of webhooks on loopback. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createDeliverer, type Deliverer } from '../../src/alerts/deliverer.js';
+import { createDeliverer, type Deliverer, type DelivererParts } from '../../src/alerts/deliverer.js';
 import { recordReports } from '../../src/alerts/record.js';
 import { createSender } from '../../src/alerts/send.js';
 import { sendAlert } from '../../src/alerts/send-alert.js';
@@ -47,7 +47,7 @@ export interface AlertWorld extends Installation {
   /** Path of the alerts of an account. */
   readonly path: string;
   readonly services: { readonly vault: Vault };
-  startDeliverer(): Deliverer;
+  startDeliverer(more?: Partial<DelivererParts>): Deliverer;
   webhook(receiver: Pick<Receiver, 'url'>, more?: object): Promise<string>;
   policy(webhooks: readonly string[], more?: object): Promise<string>;
 }
@@ -65,11 +65,15 @@ export async function alertWorld(t: Cleanup, options: InstallationOptions = {}):
     account,
     path,
     services: { vault },
-    startDeliverer() {
+    startDeliverer(more = {}) {
       const deliverer = createDeliverer({
         ...{ store, clock, random: seededRandom(1) },
         send: (target, alerts, signal) => sendAlert(sender, vault, target.row, alerts[0]!, clock.nowUs(), signal),
         report: (reports) => recordReports(base, reports),
+        onFault(error) {
+          throw error;
+        },
+        ...more,
       });
       t.after(async () => deliverer.close());
       return deliverer;

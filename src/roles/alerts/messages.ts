@@ -24,4 +24,6 @@ export type ToThread =
 export type FromThread =
   | { readonly id: number; readonly reports: readonly Report[] }
   | { readonly id: number; readonly mail: MailOrder }
-  | { readonly samples: readonly MetricSample[] };
+  | { readonly samples: readonly MetricSample[] }
+  /** With its stack. */
+  | { readonly fault: string };

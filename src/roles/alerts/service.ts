@@ -137,6 +137,10 @@ class AlertService {
       this.samplesOfThread = message.samples;
       return;
     }
+    if ('fault' in message) {
+      base.log.error({ fault: message.fault }, 'an alert could not be made; other destinations go on');
+      return;
+    }
     const { thread } = this;
     const answer = (ok: boolean): void => {
       if (this.thread === thread) {

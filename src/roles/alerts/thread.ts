@@ -83,7 +83,9 @@ const report: DelivererParts['report'] = async (reports) => {
   if (!(await ask((id) => ({ id, reports })))) throw new Error('what was delivered was not stored');
 };
 
-const deliverer = createDeliverer({ store, clock, random: systemRandom, send, report });
+const onFault = (error: unknown): void =>
+  post({ fault: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+const deliverer = createDeliverer({ store, clock, random: systemRandom, send, report, onFault });
 
 function samples(): MetricSample[] {
   const help = 'Attempts to deliver alerts, by what became of them';
