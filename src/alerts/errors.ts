@@ -13,6 +13,11 @@ export const alertFailure = defineErrors('alerts', {
     text: 'This server sends no mail. The operator can name a mail server with the setting smtp.',
   },
   testsWait: { status: 429, code: 971, text: 'Other tests of this account are still running. Try again.' },
+  installation: {
+    status: 403,
+    code: 9109,
+    text: 'A policy sends events of the installation to this webhook, so only an administrator gives it another address.',
+  },
   notMember: { status: 400, code: 1006, text: 'Mail goes to members of the account; {address} is none.' },
 });
 

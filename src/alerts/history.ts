@@ -26,7 +26,8 @@ export async function listHistory(ctx: Context, accountId: string, query: Histor
   const { store } = ctx;
   const account = requireAccount(ctx, accountId);
   const { since = 0, before = Number.MAX_SAFE_INTEGER, page, perPage } = query;
-  const asked = { since, before, limit: perPage, offset: (page - 1) * perPage };
+  const seesInstallation = ctx.actor.superAdministrator;
+  const asked = { since, before, seesInstallation, limit: perPage, offset: (page - 1) * perPage };
   return store.snapshot(() => ({
     items: deliveredOfAccount(store, account.seq, asked).map((row) => ({
       row,

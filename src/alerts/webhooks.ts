@@ -85,6 +85,7 @@ export async function replaceWebhook(
   const { value } = await commit(ctx, (draft) => {
     const { store } = ctx;
     const row = requireWebhook(ctx, accountId, webhookId);
+    if (address !== row.address) requireMayMove(ctx, row);
     const wasOff = row.disabled_at !== null;
     const isOff = input.enabled === undefined ? row.disabled_why === SWITCHED_OFF : !input.enabled;
     const sealed = secret ? vault.seal(WEBHOOK_SECRETS, row.id, Buffer.from(secret)) : null;
@@ -102,6 +103,15 @@ export async function replaceWebhook(
     return findDestination(store, row.seq)!;
   });
   return value;
+}
+
+/** Only an administrator says where events of the installation go. */
+function requireMayMove({ store, actor }: Context, { account, id }: DestinationRow): void {
+  const policies = actor.superAdministrator ? [] : alertPoliciesOfAccount(store, account);
+  const isOfInstallation = policies.some(
+    ({ sees_installation: sees, mechanisms }) => sees === 1 && mechanisms.includes(toHex(id)),
+  );
+  if (isOfInstallation) throw alertFailure('installation');
 }
 
 /** Throws 400 while a policy names it. */
@@ -126,7 +136,7 @@ export async function deleteWebhook(
 
 /** What was sent to it, the newest first. */
 export async function listDeliveries(ctx: Context, accountId: string, webhookId: string): Promise<DeliveryRow[]> {
-  return deliveriesOf(ctx.store, requireWebhook(ctx, accountId, webhookId).seq);
+  return deliveriesOf(ctx.store, requireWebhook(ctx, accountId, webhookId).seq, ctx.actor.superAdministrator);
 }
 
 /** The account's webhook with this identifier. Throws 404. */

@@ -37,6 +37,10 @@ export type NewDeliveryRow = RowOf<typeof DELIVERY>;
 export const DELIVERIES_KEPT = 200;
 const KEPT_US = 30 * 86_400_000_000;
 
+/** Whoever is no administrator of the installation sees what is about events of the account only, while the log has them. */
+const IS_SHOWN = `(? = 1 OR event IS NULL
+  OR EXISTS (SELECT 1 FROM events e WHERE e.seq = alert_deliveries.event AND e.account = alert_deliveries.account))`;
+
 const statements = perStore((store) => ({
   insert: store.prepare<SqlValue[]>(insertion('alert_deliveries', DELIVERY)),
   surplus: store.prepareTuples<[destination: number, kept: number], [seq: number]>(
@@ -45,19 +49,20 @@ const statements = perStore((store) => ({
   prune: store.prepare<[destination: number, upTo: number, before: number]>(
     'DELETE FROM alert_deliveries WHERE destination = ? AND (seq <= ? OR at_us < ?)',
   ),
-  ofDestination: store.prepare<[destination: number, limit: number], DeliveryRow>(
-    'SELECT * FROM alert_deliveries WHERE destination = ? ORDER BY seq DESC LIMIT ?',
+  ofDestination: store.prepare<[destination: number, all: number, limit: number], DeliveryRow>(
+    `SELECT * FROM alert_deliveries WHERE destination = ? AND ${IS_SHOWN} ORDER BY seq DESC LIMIT ?`,
   ),
   delivered: store.prepare<
-    [account: number, since: number, before: number, limit: number, offset: number],
+    [account: number, since: number, before: number, all: number, limit: number, offset: number],
     DeliveryRow
   >(
     `SELECT * FROM alert_deliveries WHERE account = ? AND at_us >= ? AND at_us < ? AND delivered = 1 AND event IS NOT NULL
-     ORDER BY at_us DESC, seq DESC LIMIT ? OFFSET ?`,
+     AND ${IS_SHOWN} ORDER BY at_us DESC, seq DESC LIMIT ? OFFSET ?`,
   ),
-  count: store.prepareTuples<[account: number, since: number, before: number], [number]>(
+  count: store.prepareTuples<[account: number, since: number, before: number, all: number], [number]>(
     `SELECT count(*) FROM alert_deliveries
-     WHERE account = ? AND at_us >= ? AND at_us < ? AND delivered = 1 AND event IS NOT NULL`,
+     WHERE account = ? AND at_us >= ? AND at_us < ? AND delivered = 1 AND event IS NOT NULL
+     AND ${IS_SHOWN}`,
   ),
 }));
 
@@ -72,24 +77,26 @@ export function pruneDeliveries(store: Store, destination: number, now: number):
 }
 
 /** The newest first. */
-export function deliveriesOf(store: Store, destination: number, limit = DELIVERIES_KEPT): DeliveryRow[] {
-  return statements(store).ofDestination.all(destination, limit);
+export function deliveriesOf(store: Store, destination: number, seesInstallation: boolean): DeliveryRow[] {
+  return statements(store).ofDestination.all(destination, seesInstallation ? 1 : 0, DELIVERIES_KEPT);
 }
 
 export interface DeliveredPage {
   /** Microseconds since 1970: from `since` on, before `before`. */
   readonly since: number;
   readonly before: number;
+  readonly seesInstallation: boolean;
   readonly limit: number;
   readonly offset: number;
 }
 
 /** What an account was told of, the newest first. */
 export function deliveredOfAccount(store: Store, account: number, page: DeliveredPage): DeliveryRow[] {
-  const { since, before, limit, offset } = page;
-  return statements(store).delivered.all(account, since, before, limit, offset);
+  const { since, before, seesInstallation, limit, offset } = page;
+  return statements(store).delivered.all(account, since, before, seesInstallation ? 1 : 0, limit, offset);
 }
 
-export function countDelivered(store: Store, account: number, { since, before }: DeliveredPage): number {
-  return statements(store).count.get(account, since, before)![0];
+export function countDelivered(store: Store, account: number, page: DeliveredPage): number {
+  const { since, before, seesInstallation } = page;
+  return statements(store).count.get(account, since, before, seesInstallation ? 1 : 0)![0];
 }
