@@ -2,7 +2,10 @@
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
+import { actorOfPerson } from '../../src/control/access/authentication.js';
 import { setPasswordOf } from '../../src/sign-in/operator.js';
+import { insertSession } from '../../src/store/access/sessions.js';
+import { findUserById } from '../../src/store/access/users.js';
 import { until } from '../support/until.js';
 import { ADMIN_HEADERS, type Installation, install } from './installation.js';
 import { ADA, browser, PASSWORD, signIn } from './people.js';
@@ -139,6 +142,84 @@ t.test('a credential sees what it may read, and its stream ends with it', async 
   await world.call('DELETE', `/accounts/${account}/tokens/${json.result.id}`);
   await comes(stream, stream.isOver);
   t.match(stream.text(), /event: end\ndata: {"reason":"the credential has ended/);
+});
+
+t.test('a credential for some records sees no state of others', async (t) => {
+  const policies = [
+    {
+      effect: 'allow',
+      permission_groups: [{ id: '82e64a83756745bbbb1c9c2701bf816b' }],
+      resources: { [`com.cloudflare.api.account.zone.${zone}`]: '*' },
+      records: { names: ['shown.*'] },
+    },
+  ];
+  const { json } = await world.call('POST', `/accounts/${account}/tokens`, { name: 'records', policies });
+  const { id } = (await add('private')).json.result;
+  await world.call('PATCH', `/zones/${zone}/dns_records/${id}`, { name: 'shown' });
+  const { text, json: list } = await world.call('GET', '/events', undefined, {
+    headers: { authorization: `Bearer ${json.result.value}` },
+  });
+  t.match(list.result, [{ kind: 'record.edit', before: null, after: { name: 'shown.seen.test' } }]);
+  t.notMatch(text, /private/);
+});
+
+t.test('events that say much come in several answers', async (t) => {
+  const { json } = await world.call('GET', '/events?last_event_id=999999');
+  const posts = Array.from({ length: 100 }, (_, i) => {
+    return { type: 'TXT', name: `long${i}`, content: `"${'x'.repeat(250)}" `.repeat(8).trim() };
+  });
+  const made = await world.call('POST', `/zones/${zone}/dns_records/batch`, { posts });
+  t.equal(made.status, 200, made.text.slice(0, 500));
+  let [after, count, answers] = [json.result_info.cursors.after, 0, 0];
+  for (; count < 100 && answers < 100; answers++) {
+    const { text, json: list } = await world.call('GET', `/events?last_event_id=${after}`);
+    t.ok(text.length < 256 * 1024);
+    after = list.result_info.cursors.after;
+    count += list.result.length;
+  }
+  t.equal(count, 100);
+  t.ok(answers > 1);
+});
+
+t.test('a stream ends with the time of its session', async (t) => {
+  const { store, clock, events } = world;
+  const user = findUserById(store, Buffer.from((await world.call('GET', '/user')).json.result.id, 'hex'))!;
+  const [id, now] = [Buffer.alloc(16, 1), clock.nowUs()];
+  await store.write(() =>
+    insertSession(store, {
+      ...{ id, hash: Buffer.alloc(32, 1), user: user.seq, credential: null, credential_hash: null },
+      ...{ how: 'password', proved_at: now, provider: null, provider_subject: null, provider_session: null },
+      ...{ address: '192.0.2.1', user_agent: '', created_at: now, last_used_at: now, expires_at: now + 600_000_000 },
+    }),
+  );
+  const wish = { actor: actorOfPerson(store, user), session: id.toString('hex'), address: '192.0.2.1' };
+  const stream = events.open({ ...wish, filter: { zones: [], kinds: [] }, after: undefined });
+  let text = '';
+  stream.on('data', (piece) => (text += piece));
+  const says = (what: string) =>
+    until(() => {
+      clock.advance(1000);
+      return text.includes(what);
+    }, what);
+  await says(': \n\n');
+  t.notMatch(text, /event: end/, 'a sign of life');
+  clock.advance(600_000);
+  await says('event: end');
+  stream.destroy();
+});
+
+t.test('when there are too many, the account with most gives one up', async (t) => {
+  const filter = { zones: [], kinds: [] };
+  const open = (accountNumber: number, i: number) => {
+    const accountIds = [String(accountNumber)];
+    const actor = { ...world.operator.actor, keyId: `${accountNumber}-${i}`, accountIds };
+    return world.events.open({ actor, address: `10.0.${accountNumber}.${i}`, filter, after: undefined });
+  };
+  const counts = [...Array<number>(9).fill(100), 90, 20];
+  const many = counts.flatMap((count, n) => Array.from({ length: count }, (_, i) => open(n, i)));
+  t.equal(world.events.samples()[0]!.value, 1000);
+  for (const one of many) one.destroy();
+  await until(() => world.events.samples()[0]!.value === 0, 'all to be forgotten');
 });
 
 t.test('there are few streams of one credential, and whoever does not read is cut', async (t) => {

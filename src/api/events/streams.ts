@@ -96,7 +96,7 @@ class Streams implements EventStreams {
   open(wish: StreamWish): PassThrough {
     const classes = classesOf(wish);
     for (const [most, name] of classes) {
-      if ((this.counts.get(name) ?? 0) >= most) {
+      if (this.countOf(name) >= most && !(name === ALL && this.makeRoom(classes))) {
         throw failure('tooManyStreams', {}, { retryAfterSeconds: RETRY_SECONDS });
       }
     }
@@ -109,7 +109,7 @@ class Streams implements EventStreams {
       ...{ wish, out, classes: names, keyHash: hashOfKey(store, wish.actor), position },
       ...{ isReading: false, isBehind: false, cancelRest: undefined },
     };
-    for (const name of names) this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+    for (const name of names) this.counts.set(name, this.countOf(name) + 1);
     this.streams.add(stream);
     out.once('close', () => this.forget(stream));
     // A client that has gone is no fault.
@@ -155,6 +155,24 @@ class Streams implements EventStreams {
         for (const stream of this.streams) this.beat(stream);
       }),
     ];
+  }
+
+  private countOf(name: string): number {
+    return this.counts.get(name) ?? 0;
+  }
+
+  /** Ends a stream of the account that has most, if the one that asks would still have fewer. */
+  private makeRoom(classes: readonly StreamClass[]): boolean {
+    const accountOf = (names: readonly string[]): string => names[ACCOUNT_LEVEL]!;
+    let found: Stream | undefined;
+    for (const stream of this.streams) {
+      if (!found || this.countOf(accountOf(stream.classes)) > this.countOf(accountOf(found.classes))) found = stream;
+    }
+    const own = accountOf(classes.map(([, name]) => name));
+    if (!found || this.countOf(accountOf(found.classes)) <= this.countOf(own) + 1) return false;
+    this.end(found, 'the server needs its place for others');
+    this.forget(found);
+    return true;
   }
 
   private forget(stream: Stream): void {
@@ -238,7 +256,7 @@ class Streams implements EventStreams {
 
   /** Resolves when the client has read so much that more may come; false: it was cut. */
   private async write({ out }: Stream, events: readonly SeenEvent[]): Promise<boolean> {
-    if (out.destroyed) return false;
+    if (out.destroyed || out.writableEnded) return false;
     if (events.length === 0) return true;
     this.sent += events.length;
     if (out.write(events.map((event) => `id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`).join(''))) return true;
@@ -274,12 +292,17 @@ function lacksFactor(store: Store, sessionId: string | undefined): boolean {
   return session !== undefined && session.credential === null && lacksSecondFactor(store, session);
 }
 
-function classesOf({ actor, address }: StreamWish): readonly (readonly [most: number, name: string])[] {
+type StreamClass = readonly [most: number, name: string];
+const ALL = 'all';
+const ACCOUNT_LEVEL = 1;
+
+/** Room is made last, when nothing else refuses. */
+function classesOf({ actor, address }: StreamWish): readonly StreamClass[] {
   return [
-    [MOST.all, 'all'],
     [MOST.credential, `credential ${actor.keyId ?? actor.userId}`],
     [MOST.account, `account ${actor.accountIds[0] ?? actor.userId}`],
     [MOST.network, `network ${networkOf(address)}`],
+    [MOST.all, ALL],
   ];
 }
 

@@ -12,7 +12,7 @@ import {
 import { type Asked, maySeeAccount, maySeeZone, parseId } from '../guard/access.js';
 import type { Actor } from '../guard/actor.js';
 import { decide } from '../guard/decision.js';
-import { type Area, inRecordScopes } from '../guard/permissions.js';
+import { type Area, inRecordScopes, type RecordScope } from '../guard/permissions.js';
 import { coversKind } from '../kernel/event.js';
 
 export interface EventFilter {
@@ -54,6 +54,8 @@ export interface EventSlice {
 
 /** Rows that are looked at in one turn. */
 const AT_ONCE = 200;
+/** Characters of what they say, unless the first says more: many streams may wait for clients that do not read. */
+const MOST_CHARACTERS = 128 * 1024;
 
 /** The oldest first. */
 export function readEvents(asked: Pick<Asked, 'store' | 'actor'>, query: EventQuery): EventSlice {
@@ -63,13 +65,26 @@ export function readEvents(asked: Pick<Asked, 'store' | 'actor'>, query: EventQu
     const after = Math.min(query.after, newest);
     const conditions = [...accountsOf(asked, query), matchBehind(after, 'asc')];
     const rows = selectEvents(store, { conditions, direction: 'asc', limit: AT_ONCE, offset: 0 });
-    const more = rows.length === AT_ONCE;
-    const events = rows.flatMap((row) => {
+    let characters = 0;
+    let position = newest;
+    let more = rows.length === AT_ONCE;
+    const events: SeenEvent[] = [];
+    for (const row of rows) {
       const sight = isWanted(query, row) ? sightOf(actor, row) : undefined;
-      return sight ? [seenEvent(row, sight)] : [];
-    });
-    return { events, position: more ? rows.at(-1)!.seq : newest, more };
+      characters += sight ? lengthOf(row) : 0;
+      if (events.length > 0 && characters > MOST_CHARACTERS) {
+        more = true;
+        break;
+      }
+      if (sight) events.push(seenEvent(row, sight));
+      position = row.seq;
+    }
+    return { events, position: more ? position : newest, more };
   });
+}
+
+function lengthOf({ before, after }: NamedEventRow): number {
+  return (before?.length ?? 0) + (after?.length ?? 0);
 }
 
 function accountsOf({ store, actor }: Pick<Asked, 'store' | 'actor'>, { account }: EventFilter): Condition[] {
@@ -90,8 +105,8 @@ function isWanted({ zones, kinds }: EventFilter, { zone, zone_name: name, kind }
   return kinds.length === 0 || kinds.some((wanted) => coversKind(wanted, kind));
 }
 
-/** `audit`: as in the audit log. `zone`: what happened to the zone, not who did it. */
-type Sight = 'audit' | 'zone' | undefined;
+/** `audit`: as in the audit log. Otherwise what happened to the zone, not who did it; `records`: to these only. */
+type Sight = 'audit' | { readonly records: readonly RecordScope[] | undefined } | undefined;
 
 function sightOf(actor: Actor, { account_id: accountId, zone, kind, name }: NamedEventRow): Sight {
   if (accountId === null) return actor.superAdministrator ? 'audit' : undefined;
@@ -104,10 +119,12 @@ function sightOf(actor: Actor, { account_id: accountId, zone, kind, name }: Name
   if (!zoneId || area === undefined || !maySeeZone(actor, zoneId, account)) return undefined;
   const decision = decide(actor, area, 'read', { account, zone: zoneId });
   if (!decision.allowed) return undefined;
-  if (!decision.records) return 'zone';
+  const { records } = decision;
+  if (!records) return { records };
   // The name of a record's event ends with its type.
   const [owner = '', type = ''] = (name ?? '').split(' ');
-  return kind.startsWith('record.') && inRecordScopes(decision.records, owner.toLowerCase(), type) ? 'zone' : undefined;
+  const isRecord = kind.startsWith('record.') && type !== '';
+  return isRecord && inRecordScopes(records, owner.toLowerCase(), type) ? { records } : undefined;
 }
 
 /** What one must be allowed to read of a zone to see what happens to it. */
@@ -130,8 +147,18 @@ const AREAS: Readonly<Partial<Record<string, Area>>> = {
   load_balancer: 'loadBalancers',
 };
 
+/** A record may have had another name, or another type. */
+function isShown(state: unknown, sight: Sight): boolean {
+  if (sight === 'audit' || !sight?.records) return true;
+  const { name, type } = (state ?? {}) as { readonly name?: unknown; readonly type?: unknown };
+  return inRecordScopes(sight.records, String(name).toLowerCase(), String(type));
+}
+
 function seenEvent(row: NamedEventRow, sight: Sight): SeenEvent {
-  const parsed = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
+  const parsed = (text: string | null): unknown => {
+    const state: unknown = text === null ? null : JSON.parse(text);
+    return isShown(state, sight) ? state : null;
+  };
   return {
     id: String(row.seq),
     at: new Date(row.at_us / 1000).toISOString(),
