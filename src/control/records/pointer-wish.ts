@@ -41,13 +41,15 @@ export function choosePointer(
   if (wished.proxied) {
     throw badBody('ptr is not for proxied records: their names answer the addresses of the edge', POINTER);
   }
-  if (!was) requireReverse(ctx, zone, wished);
+  const before = was ? reverseOf(ctx.store, zone.account, stored.rdata) : undefined;
+  requireReverse(ctx, zone, wished, before?.zone.seq);
   return true;
 }
 
-function requireReverse({ store, actor }: Context, zone: ZoneRow, { rdata }: Wished): void {
+/** Who may edit an address moves its PTR record within the reverse zone `before`, in which somebody was allowed to have it. */
+function requireReverse({ store, actor }: Context, zone: ZoneRow, { rdata }: Wished, before: number | undefined): void {
   const reverse = reverseOf(store, zone.account, rdata);
-  if (!reverse) return;
+  if (!reverse || reverse.zone.seq === before) return;
   const target = { account: accountIdOf(store, zone), zone: toHex(reverse.zone.id) };
   requireRecord(permitted(actor, 'dns', 'write', target), reverse.name, 'PTR');
 }

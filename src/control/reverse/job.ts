@@ -1,5 +1,6 @@
 /** The job that brings all PTR records that are kept in an account in line with its zones, in parts. */
 import { fromHex } from '../../base/bytes.js';
+import { nextSlice } from '../../base/slices.js';
 import type { JobKind } from '../../jobs/kind.js';
 import { findAccountById } from '../../store/access/accounts.js';
 import { linkedRecordsAfter } from '../../store/records/linked.js';
@@ -28,6 +29,8 @@ export function pointersJob(base: ContextBase): JobKind {
         if (rows.length === 0) break;
         after = rows.at(-1)!.seq;
         const wrong = rows.filter((row) => isWrong(ctx, account, row));
+        // There may be many, of all accounts.
+        await nextSlice();
         if (wrong.length === 0) continue;
         await commit(ctx, (draft) => {
           requireLease();

@@ -23,6 +23,7 @@ import { insertAccount } from '../../../src/store/access/accounts.js';
 import { listJobs } from '../../../src/store/jobs.js';
 import { insertTsigKey, tsigKeysOfAccount } from '../../../src/store/secondary/tsig-keys.js';
 import { findZoneById } from '../../../src/store/zones/zones.js';
+import { countTurns } from '../../support/turns.js';
 import { refusal, startZone } from '../fixture.js';
 
 const V4 = '2.0.192.in-addr.arpa';
@@ -98,6 +99,7 @@ t.test('IPv6, several names of an address, and batches', async (t) => {
     const before = (await shown(reverseId)).length;
     const { posts: made } = await applyBatch(ctx, zoneId, { posts });
     t.equal(await runJob(), size > 50, 'very many are followed by a job');
+    if (size > 50) t.ok((await countTurns(runJob)) >= 4, 'others have their turns while it looks at all');
     t.equal((await shown(reverseId)).length, before + size, `${size} at once`);
     await applyBatch(ctx, zoneId, { deletes: made.map(({ id }) => ({ id })) });
     if (size > 50) await runJob();
@@ -163,6 +165,9 @@ t.test('other accounts and narrow credentials', async (t) => {
   };
   await editRecord(narrow, zoneId, www.id, { content: '192.0.2.2' });
   t.strictSame(await shown(reverseId), ['2 www.example.com kept'], 'who may edit the address moves the PTR record');
+  const early = await createRecord(narrow, zoneId, { type: 'A', name: 'new', content: '198.51.100.9', ptr: true });
+  t.match(await refusal(editRecord(narrow, zoneId, early.id, { content: '192.0.2.9' })), { status: 403 });
+  t.strictSame(await shown(reverseId), ['2 www.example.com kept'], 'but brings none into a zone that is not theirs');
 });
 
 t.test('a dynamic update of the address', async (t) => {
