@@ -29,7 +29,6 @@ import { dnssecKeyRoutes, dnssecRoutes, dnssecSignatureRoutes } from './dnssec/r
 import { dynamicDnsRoutes } from './dynamic-dns/routes.js';
 import { eventRoutes } from './events/routes.js';
 import type { EventStreams } from './events/streams.js';
-import { externalDnsRoutes } from './external-dns/routes.js';
 import { graphqlRoutes } from './graphql/routes.js';
 import { healthRoutes, type Purpose, type Readiness } from './health/routes.js';
 import { iamRoutes } from './iam/routes.js';
@@ -160,7 +159,6 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   neighbourRoutes,
   zoneAnswerRoutes,
   graphqlRoutes,
-  externalDnsRoutes,
 ];
 
 /** What routes beside them may need. */

@@ -3,6 +3,8 @@
  * same order, with the same headers.
  */
 import t from 'tap';
+import { applyEndpoints } from '../../src/control/records/endpoints.js';
+import { countTurns } from '../support/turns.js';
 import { install } from './installation.js';
 
 const TYPE = 'application/external.dns.webhook+json;version=1';
@@ -113,4 +115,13 @@ t.test('a token for reading lists, and changes nothing', async (t) => {
   t.equal((await ask('GET', '/records')).statusCode, 200);
   const create = [{ dnsName: 'a.example.com', targets: ['192.0.2.1'], recordType: 'A' }];
   t.equal((await ask('POST', '/records', { create })).statusCode, 403);
+});
+
+t.test('others have their turns while very many names are looked up', async (t) => {
+  const { createZone, operator } = await install(t);
+  await createZone('example.com');
+  const gone = Array.from({ length: 400 }, (_, i) => {
+    return { dnsName: `n${i}.example.com`, targets: ['192.0.2.1'], recordType: 'A' };
+  });
+  t.ok((await countTurns(() => applyEndpoints(operator, { delete: gone }))) >= 15);
 });

@@ -23,7 +23,7 @@ export const externalDnsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> 
   app.get(`${PATH}/healthz`, { config, schema }, async (_request, reply) =>
     reply.header('content-type', 'text/plain').send('ok'),
   );
-  app.get(`${PATH}/records`, { config, schema }, async (request, reply) =>
+  app.get(`${PATH}/records`, { config: { ...config, readsLong: true }, schema }, async (request, reply) =>
     answer(reply, await listEndpoints(contextOf(request))),
   );
   app.post(

@@ -5,6 +5,7 @@ import { auditLogRoutes } from '../audit-logs/routes.js';
 import { hostnameListRoutes } from '../custom-hostnames/list-routes.js';
 import { type RecordRouteOptions, recordRoutes } from '../dns-records/routes.js';
 import { explainRoutes } from '../explain/routes.js';
+import { externalDnsRoutes } from '../external-dns/routes.js';
 import { balancingAccountRoutes } from '../load-balancing/account-routes.js';
 import { memberRoutes } from '../members/routes.js';
 import { membershipRoutes } from '../memberships/routes.js';
@@ -30,4 +31,5 @@ export const READ_ROUTES: readonly FastifyPluginAsyncZod<RecordRouteOptions>[] =
   hostnameListRoutes,
   searchRoutes,
   balancingAccountRoutes,
+  externalDnsRoutes,
 ];

@@ -2,6 +2,8 @@
  * Use case: records as ExternalDNS has them: a name and a type with all its targets. What it changes in a zone is one batch, all or
  * nothing; what is so already is left as it is, since it asks again for whatever was not confirmed.
  */
+
+import { nextSlice } from '../../base/slices.js';
 import { accountFailure } from '../guard/account-failures.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
@@ -9,7 +11,7 @@ import { AUTOMATIC } from '../rules/ttl.js';
 import { applyBatch, type BatchInput } from './batch.js';
 import type { RecordInput } from './input.js';
 import type { RecordItem } from './item.js';
-import { closestZone, type PermittedZone, permittedZones } from './permitted-zones.js';
+import { type PermittedZone, permittedZones } from './permitted-zones.js';
 import { listRecords } from './records.js';
 
 export interface Endpoint {
@@ -39,6 +41,8 @@ const PROXIED = 'webhook/proxied';
 /** Records of all zones that are listed. */
 const MOST_RECORDS = 200_000;
 const RECORDS_AT_ONCE = 10_000;
+/** Names that are looked up before others have their turns. */
+const LOOKED_UP_AT_ONCE = 20;
 
 /** Names of the zones whose records the actor may change. */
 export async function endpointZones(ctx: Context): Promise<readonly string[]> {
@@ -94,10 +98,13 @@ export async function applyEndpoints(ctx: Context, changes: EndpointChanges): Pr
   ];
   const zones = await permittedZones(ctx, 'write');
   if (zones.length === 0) throw accountFailure('outOfScope');
+  const byName = new Map(zones.toReversed().map((one) => [one.zone.asciiName, one]));
   const byZone = new Map<PermittedZone, Work[]>();
   for (const one of work) {
-    const zone = zoneOf(zones, (one.wanted ?? one.old)!);
-    byZone.set(zone, [...(byZone.get(zone) ?? []), one]);
+    const zone = zoneOf(byName, (one.wanted ?? one.old)!);
+    const others = byZone.get(zone);
+    if (others) others.push(one);
+    else byZone.set(zone, [one]);
   }
   for (const [{ zone, ctx: own }, all] of byZone) {
     const batch = await batchOf(own, zone.id, all);
@@ -116,17 +123,22 @@ const plainName = (text: string): string => text.toLowerCase().replace(/\.$/, ''
 const keyOf = ({ dnsName = '', recordType = '', setIdentifier = '' }: Endpoint): string =>
   `${plainName(dnsName)} ${recordType} ${setIdentifier}`;
 
-function zoneOf(zones: readonly PermittedZone[], { dnsName = '' }: Endpoint): PermittedZone {
-  const found = closestZone(zones, plainName(dnsName));
-  if (!found) throw badBody(`${dnsName.slice(0, 255)} is in no zone whose records this credential may change`);
-  return found;
+/** The nearest zone around. */
+function zoneOf(zones: ReadonlyMap<string, PermittedZone>, { dnsName = '' }: Endpoint): PermittedZone {
+  for (let name = plainName(dnsName); ; name = name.slice(name.indexOf('.') + 1)) {
+    const found = zones.get(name);
+    if (found) return found;
+    if (!name.includes('.')) break;
+  }
+  throw badBody(`${dnsName.slice(0, 255)} is in no zone whose records this credential may change`);
 }
 
 async function batchOf(ctx: Context, zoneId: string, all: readonly Work[]): Promise<BatchInput> {
   const deletes: { id: string }[] = [];
   const patches: (RecordInput & { readonly id: string })[] = [];
   const posts: RecordInput[] = [];
-  for (const { old, wanted } of all) {
+  for (const [i, { old, wanted }] of all.entries()) {
+    if (i % LOOKED_UP_AT_ONCE === LOOKED_UP_AT_ONCE - 1) await nextSlice();
     const { name, type } = subjectOf((wanted ?? old)!);
     const { items } = await listRecords(ctx, zoneId, {
       name: { exact: name },
