@@ -282,7 +282,8 @@ t.test('a clock that is put back by a day keeps nobody waiting for a day', async
   await stored(hook, ({ failures }) => failures === 1);
   world.clock.putBack(DAY_MS);
   receiver.answer = (_request, response) => response.end();
-  for (let minutes = 0; minutes < 130; minutes++) world.clock.advance(60_000);
+  // Its pause ends, is found too long, and ends again; what is sent then has all its time.
+  for (const ms of [1000, 3_600_000]) world.clock.advance(ms);
   await arrived(receiver, 2);
   t.match(await stored(hook, ({ failures }) => failures === 0), { enabled: true });
   world.clock.putBack(-DAY_MS);
