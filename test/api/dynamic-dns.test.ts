@@ -1,5 +1,6 @@
 /** DynDNS2 as routers speak it: words of the protocol for what is done, refused and not understood. */
 import t from 'tap';
+import { createAccount } from '../../src/control/access/accounts.js';
 import type { KeyInput } from '../../src/control/access/keys.js';
 import { KEY as ADMINISTRATOR, type Cleanup, type InstallationOptions, install } from './installation.js';
 
@@ -123,6 +124,16 @@ t.test('whose credential and which names', async (t) => {
   });
   t.equal(head.statusCode, 405);
   t.strictSame(await records(), [], 'nothing was made');
+});
+
+t.test('of several zones of one name, the active one', async (t) => {
+  const { update, records, operator, call } = await world(t);
+  const { id } = await createAccount(operator, { name: 'other' });
+  const { json } = await call('POST', '/zones', { name: 'example.com', account: { id } });
+  t.equal(json.result.status, 'pending');
+  t.equal((await update('hostname=home.example.com&myip=192.0.2.1', ADMINISTRATOR)).text, 'good 192.0.2.1');
+  t.equal((await call('GET', `/zones/${json.result.id}/dns_records`)).json.result.length, 0);
+  t.equal((await records()).length, 1);
 });
 
 t.test('too many requests', async (t) => {

@@ -30,7 +30,7 @@ async function send(program: Program, method: string, path: string, body?: unkno
   const raw = typeof body === 'string' || body instanceof Uint8Array;
   const response = await fetch(`${program.api}${path.startsWith('//') ? path.slice(1) : `/client/v4${path}`}`, {
     method,
-    headers: { authorization: `Bearer ${KEY}`, 'content-type': type ?? 'application/json' },
+    headers: { accept: 'application/json', authorization: `Bearer ${KEY}`, 'content-type': type ?? 'application/json' },
     ...(body !== undefined && { body: raw ? (body as string) : JSON.stringify(body) }),
   });
   return { status: response.status, text: await response.text() };

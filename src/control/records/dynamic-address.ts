@@ -11,7 +11,7 @@ import { commit } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
 import { parseHostName, recordNameIn } from '../rules/names.js';
-import { closestZone, permittedZones } from './permitted-zones.js';
+import { closestZone, permittedZones, zonesByName } from './permitted-zones.js';
 import { changeRow, createRow } from './write.js';
 
 /** Names in one request. */
@@ -46,7 +46,7 @@ export function parseWanted(text: string): Wanted | undefined {
 export async function setDynamicAddress(ctx: Context, host: string, wanted: readonly Wanted[]): Promise<HostResult> {
   const name = parseHostName(host);
   if (name?.includes('.') !== true) return { code: 'notfqdn' };
-  const found = closestZone(await permittedZones(ctx, 'write', name), name);
+  const found = closestZone(zonesByName(await permittedZones(ctx, 'write', name)), name);
   if (!found) return { code: 'nohost' };
   try {
     const { value } = await commit(found.ctx, (draft) => setAddresses(found.ctx, draft, found.zone.id, name, wanted));

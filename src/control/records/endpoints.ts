@@ -11,7 +11,7 @@ import { AUTOMATIC } from '../rules/ttl.js';
 import { applyBatch, type BatchInput } from './batch.js';
 import type { RecordInput } from './input.js';
 import type { RecordItem } from './item.js';
-import { type PermittedZone, permittedZones } from './permitted-zones.js';
+import { closestZone, type PermittedZone, permittedZones, zonesByName } from './permitted-zones.js';
 import { listRecords } from './records.js';
 
 export interface Endpoint {
@@ -98,7 +98,7 @@ export async function applyEndpoints(ctx: Context, changes: EndpointChanges): Pr
   ];
   const zones = await permittedZones(ctx, 'write');
   if (zones.length === 0) throw accountFailure('outOfScope');
-  const byName = new Map(zones.toReversed().map((one) => [one.zone.asciiName, one]));
+  const byName = zonesByName(zones);
   const byZone = new Map<PermittedZone, Work[]>();
   for (const one of work) {
     const zone = zoneOf(byName, (one.wanted ?? one.old)!);
@@ -125,12 +125,9 @@ const keyOf = ({ dnsName = '', recordType = '', setIdentifier = '' }: Endpoint):
 
 /** The nearest zone around. */
 function zoneOf(zones: ReadonlyMap<string, PermittedZone>, { dnsName = '' }: Endpoint): PermittedZone {
-  for (let name = plainName(dnsName); ; name = name.slice(name.indexOf('.') + 1)) {
-    const found = zones.get(name);
-    if (found) return found;
-    if (!name.includes('.')) break;
-  }
-  throw badBody(`${dnsName.slice(0, 255)} is in no zone whose records this credential may change`);
+  const found = closestZone(zones, plainName(dnsName));
+  if (!found) throw badBody(`${dnsName.slice(0, 255)} is in no zone whose records this credential may change`);
+  return found;
 }
 
 async function batchOf(ctx: Context, zoneId: string, all: readonly Work[]): Promise<BatchInput> {

@@ -1,6 +1,7 @@
 /** The zones in which a credential may read or change records, whichever they are: for protocols whose requests name no zone. */
 import { fromHex, toHex } from '../../base/bytes.js';
 import { AppError } from '../../base/errors.js';
+import { nextSlice } from '../../base/slices.js';
 import { findZoneById } from '../../store/zones/zones.js';
 import { accountIdOf, permitted } from '../guard/access.js';
 import type { Level } from '../guard/permissions.js';
@@ -33,6 +34,7 @@ export async function permittedZones(ctx: Context, level: Level, encloses?: stri
       if (own) found.push({ zone, ctx: own });
     }
     if (page * ZONES_AT_ONCE >= totalCount) return found;
+    await nextSlice();
     if (found.length > MOST_ZONES) throw badBody(`there are more than ${MOST_ZONES} zones: use a token for fewer`);
   }
 }
@@ -49,9 +51,20 @@ function contextIn(ctx: Context, { id }: ZoneItem, level: Level): Context | unde
   }
 }
 
+/** By name, to be asked with {@link closestZone}. Of several zones of one name, the one that is active counts. */
+export function zonesByName(zones: readonly PermittedZone[]): ReadonlyMap<string, PermittedZone> {
+  const found = new Map<string, PermittedZone>();
+  for (const one of zones) {
+    const { asciiName, status } = one.zone;
+    if (status === 'active' || !found.has(asciiName)) found.set(asciiName, one);
+  }
+  return found;
+}
+
 /** The one with the longest name at or above the given one (lower-case ASCII, no final dot). */
-export function closestZone(zones: readonly PermittedZone[], name: string): PermittedZone | undefined {
-  return zones
-    .filter(({ zone: { asciiName } }) => name === asciiName || name.endsWith(`.${asciiName}`))
-    .toSorted((a, b) => b.zone.asciiName.length - a.zone.asciiName.length)[0];
+export function closestZone(zones: ReadonlyMap<string, PermittedZone>, name: string): PermittedZone | undefined {
+  for (let above = name; ; above = above.slice(above.indexOf('.') + 1)) {
+    const found = zones.get(above);
+    if (found || !above.includes('.')) return found;
+  }
 }
