@@ -110,7 +110,8 @@ export function launch(name: ReferenceName, args: readonly string[], log: string
   try {
     // Dies with the test, however that ends.
     const command = existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL', PROGRAMS[name]] : [PROGRAMS[name]];
-    return spawn(command[0]!, [...command.slice(1), ...args], { stdio: ['ignore', output, output] });
+    // In a group of its own: NSD's children keep the port for a moment after their parent was killed.
+    return spawn(command[0]!, [...command.slice(1), ...args], { stdio: ['ignore', output, output], detached: true });
   } finally {
     closeSync(output);
   }
@@ -119,8 +120,18 @@ export function launch(name: ReferenceName, args: readonly string[], log: string
 export async function endChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
+  if (!signalGroup(child, 'SIGKILL')) child.kill('SIGKILL');
   await ended;
+  for (let attempt = 0; attempt < 200 && signalGroup(child, 0); attempt++) await sleep(20);
+}
+
+/** Returns false when the process leads no group, or none of the group is left. */
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-pid!, signal);
+  } catch {
+    return false;
+  }
 }
 
 /** Any answer will do: zones are loaded before the sockets are read. */
