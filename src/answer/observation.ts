@@ -56,7 +56,7 @@ export const Row = {
   signed: 11,
   /** Answers by no zone. */
   foreign: 12,
-  /** Answers of load balancers: of a pool that was chosen, of the fallback pool, and without any origin. */
+  /** Answers of load balancers: from a chosen pool, from the fallback pool, and without any origin. */
   balanced: 13,
   fallback: 14,
   unbalanced: 15,

@@ -1,6 +1,6 @@
 /**
- * The fields that conditions of rules may use, and their types: of questions and of requests. What each is of one or the other, DNS
- * and the edge know; one that such a subject does not have makes its comparison false.
+ * The fields that conditions of rules may use, and their types. DNS gives them values for questions, the edge for requests; a
+ * comparison with a field that has no value is false.
  */
 export const CONDITION_FIELDS = {
   'cf.load_balancer.name': 'text',

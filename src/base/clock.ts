@@ -54,7 +54,7 @@ export interface SystemTime {
   steadyMs(): number;
 }
 
-/** It never changes, and asking for it takes longer than adding it. */
+/** Read once, because it never changes and reading it takes longer than the addition. */
 const { timeOrigin } = performance;
 
 const SYSTEM_TIME: SystemTime = {

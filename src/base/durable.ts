@@ -13,12 +13,12 @@ export function syncPath(path: string): void {
   }
 }
 
-/** From so many files on, their file system is forced to the disk whole: one wait instead of one for each. */
+/** From this many files on, the whole file system is synced: one wait instead of one for each file. */
 const MANY = 100;
 
-/** The same for files and directories of one file system. */
+/** Like {@link syncPath} for many files and directories, which must be on one file system. */
 export function syncAll(paths: readonly string[]): void {
-  // Node has no syncfs; where the program has it neither, each file is forced.
+  // Node has no syncfs. Where `sync -f` is missing too, each file is synced.
   if (paths.length >= MANY && spawnSync('sync', ['-f', paths[0]!], { stdio: 'ignore' }).status === 0) return;
   for (const path of paths) syncPath(path);
 }

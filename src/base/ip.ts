@@ -115,12 +115,12 @@ export function unmappedIP(address: Uint8Array): Uint8Array {
   return address.length === 16 && isMappedIPv4(address, 0) ? address.subarray(MAPPED_PREFIX) : address;
 }
 
-/** The address of a peer as text. IPv4 clients of a socket for both families stand under their IPv4 addresses. */
+/** The address of a peer as text. IPv4-mapped addresses, which dual-stack sockets report, become IPv4 addresses. */
 export function plainAddress(address = ''): string {
   return address.startsWith('::ffff:') ? address.slice(7) : address;
 }
 
-/** What counts as one client: a single customer usually has a whole /64. */
+/** The network that counts as one client: /64 for IPv6, because a single customer usually has a whole one. */
 export function clientNetwork(address: string): string {
   const octets = address.includes(':') ? parsePeerAddress(address) : undefined;
   return octets ? Buffer.from(octets.subarray(0, 8)).toString('hex') : address;

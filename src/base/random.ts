@@ -8,7 +8,7 @@ export interface Random {
   uuid(): string;
 }
 
-/** Few octets are taken from many that were asked for at once: asking the system costs more than they do. */
+/** Small requests are served from a pool, because each call of the system costs more than the octets. */
 const POOL_OCTETS = 4096;
 const MOST_OF_POOL = 64;
 const pool = new Uint8Array(POOL_OCTETS);
@@ -20,7 +20,7 @@ function fromPool(count: number): Uint8Array {
     taken = 0;
   }
   const octets = pool.slice(taken, taken + count);
-  // Nobody gets them a second time, nor finds them here.
+  // Erased, so that they are neither given out twice nor left in memory.
   pool.fill(0, taken, taken + count);
   taken += count;
   return octets;

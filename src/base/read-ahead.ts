@@ -9,8 +9,7 @@ const readFile = promisify(read);
 const PIECE = 256 * 1024;
 const PIECE_READ = 128 * 1024;
 /**
- * Buffers of one reader, used again and again: many new ones would have the engine collect its whole heap at once, which takes long
- * turns.
+ * Buffers of one reader, which are reused: allocating a new one for each piece would cause long full garbage collections.
  */
 const BUFFERS = 4;
 
@@ -22,8 +21,8 @@ export type Source = (fd: number) => AsyncGenerator<number>;
 /**
  * The octets of a source. It is read to its end without waiting for whoever reads here, so that what it holds, such as a snapshot of
  * the database, is let go soon. What was read meanwhile is in a file of `directory` that disappears when it is closed, also by a
- * crash. Errors of the source are thrown after what came before them. A piece holds until the third one after it is taken: a stream
- * has one in its hands, and one that waits.
+ * crash. Errors of the source are thrown after what came before them. A piece stays valid until the third one after it is taken:
+ * a stream processes one and queues another.
  */
 export async function* readAhead(source: Source, directory: string): AsyncGenerator<Uint8Array> {
   const fd = openNameless(directory);

@@ -1,4 +1,4 @@
-/** Says in words what was chosen, from what the engine found. */
+/** Describes the choice of the engine in words. */
 import { type Balance, PlacedBy } from '../answer/balance/choose.js';
 import { type LoadBalancer, loadBalancerOf } from '../balancing/load-balancer.js';
 import type { StoredSettings } from '../balancing/monitor.js';
@@ -26,17 +26,17 @@ export interface OriginVerdict {
   readonly name: string;
   readonly address: string;
   readonly weight: number;
-  /** `unused`: nobody who asks so gets it. */
+  /** `another family`: its address is not of the family that the question asks for. */
   readonly verdict: 'chosen' | 'candidate' | 'unhealthy' | 'disabled' | 'no weight' | 'another family';
 }
 
 export interface ChoiceTold {
   readonly policy: string;
-  /** Text for people, in the order of the decision. */
+  /** Sentences for people, in the order of the decisions. */
   readonly steps: readonly string[];
-  /** Those of the list that was chosen from in its order, then all others. */
+  /** The pools to choose from, in order, then all others. */
   readonly pools: readonly PoolVerdict[];
-  /** Of the chosen pool; none for who may not read pools. */
+  /** The origins of the chosen pool; empty if the reader may not read pools. */
   readonly origins: readonly OriginVerdict[];
 }
 
@@ -44,7 +44,7 @@ const POLICY_NAMES = [
   ...['off', 'geo', 'random', 'dynamic_latency', 'proximity', 'least_outstanding_requests', 'least_connections'],
 ];
 
-/** Of a load balancer that chooses nothing in DNS. */
+/** For a load balancer that chooses nothing in DNS. */
 export function passedBy(row: StoredSettings): ChoiceTold {
   const { enabled, policy }: LoadBalancer = loadBalancerOf(row);
   const step = enabled
@@ -61,7 +61,7 @@ const VERDICTS: Readonly<Record<number, PoolVerdict['verdict']>> = {
   [Drop.shed]: 'shed',
 };
 
-/** `readsPools`: whether more is told of pools than what is answered. */
+/** `readsPools`: whether the reader may see the origins of pools. */
 export function toldOf(balance: Balance, { balancer, pools }: Balanced, readsPools: boolean): ChoiceTold {
   const { choice } = balance;
   const nameOf = (index: number): string => pools[index]!.pool.name;
@@ -106,7 +106,7 @@ export function toldOf(balance: Balance, { balancer, pools }: Balanced, readsPoo
   };
 }
 
-/** Where the asker is, if that can matter. */
+/** Where the asker is, if the load balancer can depend on it. */
 function placeSteps({ asker, choice, placedBy }: Balance): string[] {
   if ((choice.words[choice.at + Head.flags]! & HeadFlag.placed) === 0) return [];
   const [country, region, pop] = [asker.country, asker.region, asker.pop].map(textOfCode);
@@ -124,7 +124,7 @@ function placeSteps({ asker, choice, placedBy }: Balance): string[] {
 function changeSteps(choice: Choice, { poolSets, rules }: LoadBalancer): string[] {
   const steps: string[] = [];
   if (choice.set >= 0) steps.push(`Pool set ${nameOr(poolSets[choice.set]!.name, choice.set)} matches.`);
-  // With geo steering they are not looked at, and what is here is from before.
+  // Geo steering does not evaluate rules, so `matched` is stale.
   if (choice.fixedSet >= 0 || choice.steering[SteeringWord.policy] === Policy.geo) return steps;
   for (const [index, { name }] of rules.entries()) {
     if (choice.matched[index] === 1) steps.push(`Rule ${nameOr(name, index)} holds.`);
@@ -136,7 +136,7 @@ function nameOr(name: string, index: number): string {
   return name === '' ? String(index + 1) : name;
 }
 
-/** Which list it is, with geo steering. */
+/** Which list geo steering chose. */
 function reasonOfList({ choice, asker }: Balance): string {
   const { words, at, steering, list } = choice;
   if (steering[SteeringWord.policy] !== Policy.geo) return '';
@@ -190,14 +190,14 @@ function reasonOfPool({ choice, asker, standing }: Balance): string {
   }
 }
 
-/** Between two directions from the centre of the earth. */
+/** The distance between two points, given as directions from the centre of the earth. */
 function kilometres(a: readonly number[], b: readonly number[]): number {
   const length = (vector: readonly number[]): number => Math.hypot(...vector);
   const dot = a.reduce((sum, part, i) => sum + part * b[i]!, 0);
   return Math.round(EARTH_KM * Math.acos(Math.min(1, Math.max(-1, dot / (length(a) * length(b))))));
 }
 
-/** The origins of the chosen pool, by the rule that chose. */
+/** The verdicts on the origins of the chosen pool, by the rule that the engine applied. */
 function originsOf({ choice, asker, standing, origin: chosen }: Balance, origins: readonly Origin[]): OriginVerdict[] {
   const pool = poolAt(choice, choice.pool);
   const may = (index: number, families: number, onlyHealthy: boolean): boolean =>

@@ -33,18 +33,18 @@ export interface BalancerQuestion {
   readonly type: 'A' | 'AAAA';
   /** The address that the question comes from. */
   readonly client?: string | undefined;
-  /** A network, or an address, that is sent along as the client subnet. */
+  /** A network or an address, sent as the client subnet. */
   readonly subnet?: string | undefined;
-  /** Where the asker is, in place of what is known; needs one of both. */
+  /** The country of the asker, instead of the looked-up one; needs `client` or `subnet`. */
   readonly country?: string | undefined;
-  /** Where the server is that is asked, in place of where it is. */
+  /** The location of the queried server, instead of the real one. */
   readonly region?: string | undefined;
   readonly pop?: string | undefined;
   /** Microseconds since 1970; undefined: now. */
   readonly atUs?: number | undefined;
 }
 
-/** Where this server is, and what it knows of where others are. */
+/** Where this server is, and its source for the locations of others. */
 export interface Surroundings {
   readonly region: string;
   readonly pop: string;
@@ -54,7 +54,7 @@ export interface Surroundings {
 export interface BalancerExplanation extends ChoiceTold {
   readonly name: string;
   readonly type: string;
-  /** Of which moment it tells; null: of now. */
+  /** The moment that is explained; null for now. */
   readonly at: string | null;
   readonly place: {
     readonly pop: string;
@@ -114,20 +114,20 @@ export function explainBalancer(
   });
 }
 
-/** The zone's permission shows load balancers, that of the account the origins behind them. */
+/** A zone permission shows load balancers; the account permission also shows the origins behind them. */
 function readsPools({ actor, store }: Context, { account }: LoadBalancerRow): boolean {
   return decide(actor, 'loadBalancing', 'read', { account: toHex(findAccount(store, account)!.id) }).allowed;
 }
 
 const PLACED_BY = { 0: 'server', 1: 'client_subnet', 2: 'address' } as const satisfies Record<PlacedByCode, string>;
 
-/** What stood at the name. A load balancer that was disabled hid nothing. */
+/** What was served at the name. A disabled load balancer did not hide the other records. */
 function pastOwner({ store }: Context, zone: ServingZone, key: Uint8Array, { balanced }: PastBalancer): ServedOwner {
   return servedWithBalancer(store, zone, key, balanced.row.enabled === 1 ? balanced : undefined);
 }
 
 interface Asked {
-  /** As it is after the answer. */
+  /** The engine in its state after the answer. */
   readonly engine: Engine;
   readonly message: ReadMessage;
   readonly subnet: Subnet | undefined;
@@ -152,7 +152,7 @@ function ask(writer: ImageWriter, owner: Uint8Array, question: BalancerQuestion,
   return { engine, message: readMessage(out.slice(0, length))!, subnet };
 }
 
-/** What is known of places: what the question says itself, otherwise what the server knows. */
+/** Locations of networks: as given in the question, otherwise as the server knows them. */
 function placesOf(
   { country, client }: BalancerQuestion,
   subnet: Subnet | undefined,

@@ -1,6 +1,6 @@
 /**
- * A load balancer and its pools as they were at a moment: from the events of later edits, each of which has the state before it, and
- * from what became of the health of origins.
+ * Reconstructs a load balancer and its pools as they were at a moment: from the events of later edits, each with the state before
+ * it, and from the recorded changes of the health of origins.
  */
 import { loadBalancerOf } from '../balancing/load-balancer.js';
 import { type Members, memberOr } from '../balancing/members.js';
@@ -25,12 +25,12 @@ export interface PastBalancer {
   readonly health: HealthSource;
 }
 
-/** Changes of the health of one pool that are read. */
+/** The most health changes of one pool that are read. */
 const MOST_CHANGES = 10_000;
-/** Events that are looked through: so many take a fraction of a second, in which nobody else has a turn. */
+/** The most events searched: this many block others for a fraction of a second. */
 const MOST_EVENTS = 100_000;
 
-/** The load balancer as it was; `row`: as it is. Throws for a moment of which too little is known. */
+/** The load balancer as it was; `row`: as it is now. Throws if too little is known about the moment. */
 export function balancerAt(ctx: Context, row: LoadBalancerRow, atUs: number): PastBalancer {
   const nowUs = ctx.clock.nowUs();
   if (atUs > nowUs) throw badMoment('at is in the future');
@@ -53,7 +53,7 @@ export function balancerAt(ctx: Context, row: LoadBalancerRow, atUs: number): Pa
   );
   const pools = ids.flatMap((id, index): BalancedPool[] => {
     const pool = poolAt(ctx, id, edits.get(id));
-    // Their own numbers: some of them are gone.
+    // Numbered by index, because some pools no longer exist.
     if (!pool) return [];
     health.set(index, healthyAt(ctx, row.account, id, pool, atUs));
     const monitored = memberOr(pool, 'monitor', '') !== '' || memberOr(pool, 'monitor_group', '') !== '';
@@ -62,7 +62,7 @@ export function balancerAt(ctx: Context, row: LoadBalancerRow, atUs: number): Pa
   return {
     balanced: { row: past, balancer: loadBalancerOf(past), pools },
     health: {
-      // Round trips are not kept.
+      // Past round-trip times are not stored.
       ofPool: (seq) => ({ healthy: health.get(seq) ?? new Set(), roundTripUs: 0 }),
       after: (last) => ({ last, pools: [], isMore: false }),
       last: () => 0,
@@ -75,7 +75,7 @@ function badMoment(reason: string): Error {
   return balancingFailure('invalid', { reason });
 }
 
-/** The state before the first edit after that moment, or the present one. Throws if it did not exist. */
+/** The state before the first edit after the moment, or the present one. Throws if the load balancer did not exist yet. */
 function membersAt(ctx: Context, row: LoadBalancerRow, behind: number): Members {
   const later = firstEdits(ctx, row.account, [row.id], behind).get(toHex(row.id));
   if (!later) return membersOfRow(row);
@@ -83,14 +83,14 @@ function membersAt(ctx: Context, row: LoadBalancerRow, behind: number): Members 
   return JSON.parse(later.before) as Members;
 }
 
-/** Undefined: there was none. */
+/** Undefined if the pool did not exist. */
 function poolAt(ctx: Context, id: string, later: EventRow | undefined): Members | undefined {
   if (later) return later.before === null ? undefined : (JSON.parse(later.before) as Members);
   const row = findPoolById(ctx.store, fromHex(id)!);
   return row && membersOfRow(row);
 }
 
-/** Of each subject, by its identifier, the first after a position: all of them with one look at the events of the account. */
+/** The first edit of each subject after a position, by identifier; one query of the account's events finds them all. */
 function firstEdits(
   { store }: Context,
   account: number,
@@ -111,7 +111,7 @@ interface ChangedOrigin {
   readonly healthy: boolean;
 }
 
-/** Origins that were healthy: what became of them last before, or the opposite of what became of them first after. */
+/** The origins that were healthy: by their last change before the moment, or the opposite of the first change after it. */
 function healthyAt({ store }: Context, account: number, id: string, pool: Members, atUs: number): ReadonlySet<string> {
   const of = { pool: fromHex(id)! };
   const changes = (since: number, until: number): ChangedOrigin[] =>

@@ -23,7 +23,7 @@ export type FieldTable<S> = Readonly<Record<string, Field<S>>>;
 
 type FieldType = Exclude<Field<never>['type'], 'absent'>;
 
-/** All fields of `types`; those that `present` does not give are known, but have no value in any subject. */
+/** All fields of `types`; those that `present` lacks are known but have no value in any subject. */
 export function fieldTable<S, T extends Readonly<Record<string, FieldType>>>(
   types: T,
   present: { readonly [K in keyof T]?: Extract<Field<S>, { readonly type: T[K] }> } = {},

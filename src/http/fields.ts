@@ -60,7 +60,7 @@ export function storableFields(fields: HeaderFields): Record<string, string | re
   return stored;
 }
 
-/** Unless `Connection` lists it. */
+/** Whether a field may be stored, unless `Connection` lists it. */
 export function isStorableField(name: string): boolean {
   return name !== '__proto__' && !CONNECTION_FIELDS.has(name);
 }

@@ -1,22 +1,22 @@
-/** What is staged for the next commit of the image. */
+/** Nodes and zones staged for the next commit of the image. */
 import { NodeWord, viewOf, zoneOfNode } from './layout.js';
 import type { ImageReader } from './reader.js';
 import type { StagedNode, StagedZone } from './zone-state.js';
 
 export class Staging {
-  /** By number of the zone and name. */
+  /** By zone number and name. */
   nodes = new Map<string, StagedNode>();
   zones: StagedZone[] = [];
   /** Heap words of the staged nodes. */
   words = 0;
 
-  /** The latest entry for a name counts. `words`: the heap. */
+  /** The latest entry for a name replaces earlier ones. `words`: the heap. */
   put(words: Int32Array, node: StagedNode): void {
     if (node.node !== 0) this.words += words[node.node + NodeWord.length]!;
     this.nodes.set(`${node.zone} ${Buffer.from(node.name).toString('latin1')}`, node);
   }
 
-  /** Words by which a zone will have grown. */
+  /** Number of words by which a zone will grow. */
   growthOf(zone: number, reader: ImageReader): number {
     const { words } = reader;
     let growth = 0;

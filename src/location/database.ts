@@ -111,7 +111,7 @@ export class PlaceDatabase {
   }
 }
 
-/** When a database was made, milliseconds since 1970. Throws when it is damaged. */
+/** When a database was built, in milliseconds since 1970. Throws if it is damaged. */
 export function buildTimeOf(bytes: Buffer): number {
   return new Reader<CityResponse>(bytes).metadata.buildEpoch.getTime();
 }

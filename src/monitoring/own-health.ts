@@ -1,6 +1,6 @@
 /**
- * A node that cannot store what it finds, because the log of the cluster is away, keeps to what was agreed for a minute, and then to
- * what it finds itself.
+ * A node that cannot store its findings, because the log of the cluster is unavailable, uses the agreed health of origins for a
+ * minute, and after that its own findings.
  */
 import { poolHealth } from '../balancing/health/pool-health.js';
 import { poolOf } from '../balancing/pool.js';
@@ -24,12 +24,12 @@ export interface OwnHealthOptions {
   /** Name of this node. */
   readonly node: string;
   readonly isAway: () => boolean;
-  /** What could not be stored yet. */
+  /** Transitions that could not be stored yet. */
   readonly unwritten: () => readonly Transition[];
 }
 
 export interface OwnHealthKeeper {
-  /** Whether it is what this node has found that counts here. */
+  /** Whether this node's own findings count. */
   isUsed(): boolean;
   close(): void;
 }
@@ -60,13 +60,13 @@ export function keepOwnHealth({ store, clock, log, node, isAway, unwritten }: Ow
       log.warn({ reason: messageOf(error) }, 'what this node finds of the health of origins cannot be kept');
     }
   };
-  // Of an earlier process.
+  // An earlier process may have left a file.
   writeOwnHealth(store, undefined);
   const cancel = clock.every(LOOK_MS, look);
   return { isUsed: () => written !== undefined, close: cancel };
 }
 
-/** Pools that this node finds to be otherwise than was agreed. Origins of which it has found nothing stay as they were. */
+/** Pools for which the findings of this node differ from the agreed health. Origins without findings keep the agreed health. */
 function ownPools(store: Store, node: string, unwritten: readonly Transition[]): OwnPools {
   return store.snapshot(() => {
     const newest = new Map(unwritten.map((one) => [`${one.pool} ${one.monitor} ${one.origin}`, one.healthy]));

@@ -59,7 +59,7 @@ function sourceSamples(total: Counts): MetricSample[] {
   });
 }
 
-/** What load balancers chose. Pools have no series of their own: there may be any number of them. */
+/** What load balancers chose. Pools have no time series of their own, because their number is unbounded. */
 const BALANCED = { balanced: 'pool', fallback: 'fallback pool', unbalanced: 'none' } as const;
 
 function balancedSamples(total: Counts): MetricSample[] {

@@ -76,7 +76,7 @@ export function createPlainConnections<Response extends Sending>(
 /** Octets of further requests that may wait for the response to the one before. */
 const MOST_WAITING = 65_536;
 
-/** What a connection has said is forgotten when it says nothing for so long, milliseconds. */
+/** The fields kept for a connection are dropped after this idle time, in milliseconds. */
 const FORGET_MS = 5000;
 
 class PlainConnection<Response extends Sending> {

@@ -13,8 +13,8 @@ export const ASCII_VALUE_OCTETS = octetsOf(/[\t -~]/);
 export const VALUE_OCTETS = octetsOf(/[\t -~\x80-\xff]/);
 
 /**
- * Alternating names, in lower case, and values without whitespace around them; undefined if a line is not as it must be. `to`: behind
- * the CR LF of the last line. `allowed`: octets of values.
+ * Alternating names, in lower case, and values without surrounding whitespace; undefined if a line is malformed. `to`: after the
+ * CR LF of the last line. `allowed`: octets of values.
  */
 export function readFieldLines(octets: Buffer, from: number, to: number, allowed: Uint8Array): string[] | undefined {
   const list: string[] = [];
@@ -30,7 +30,7 @@ export function readFieldLines(octets: Buffer, from: number, to: number, allowed
   return list;
 }
 
-/** The place of the first octet that is not allowed. */
+/** Position of the first octet that is not allowed. */
 export function endOf(octets: Uint8Array, from: number, allowed: Uint8Array): number {
   let at = from;
   while (at < octets.length && allowed[octets[at]!] === 1) at++;
@@ -57,10 +57,10 @@ export function octetsOf(pattern: RegExp): Uint8Array {
 /** Octets that would end a field line early, and other controls (RFC 9110 §5.5). */
 const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Of lists that cannot change, and come again. */
+/** Cached for frozen field lists, which repeat. */
 const printed = new WeakMap<readonly string[], string>();
 
-/** Prints a list of fields; a frozen one once. Throws a TypeError for a name or a value that no field may have. */
+/** Prints a list of fields; a frozen list only once. Throws a TypeError for a name or value that no field may have. */
 export function printFieldLines(headers: readonly string[]): string {
   if (!Object.isFrozen(headers)) return printLines(headers);
   let text = printed.get(headers);

@@ -1,5 +1,5 @@
 /**
- * Reads the heads of plain requests: GET or HEAD over HTTP/1.1, without a body, whole in the octets that have arrived. It
+ * Reads the heads of plain requests: GET or HEAD over HTTP/1.1, without a body, complete in the octets received. It
  * accepts only what is certain (RFC 9112 §3 and §5); everything else belongs to the parser of Node, with all its rules. Pure.
  */
 
@@ -41,26 +41,26 @@ const LEFT_TO_NODE: ReadonlySet<string> = new Set([
   'http2-settings',
 ]);
 
-/** The fields of a head, as they were sent and as they were read. */
+/** The fields of a head, as sent and as parsed. */
 interface Fields {
-  /** With the empty line at their end. */
+  /** Includes the empty line at the end. */
   readonly octets: Buffer;
   readonly rawHeaders: readonly string[];
   readonly isLast: boolean;
   isRepeated: boolean;
 }
 
-/** Longer fields are read each time. */
+/** Longer fields are not kept, so they are parsed each time. */
 const MOST_KEPT_OCTETS = 2048;
 
 /**
- * Reads the heads of one connection. Most clients send the same fields again and again: those that equal the last ones, octet for
- * octet, are not read again, and `rawHeaders` is the same list, which is frozen then.
+ * Reads the heads of one connection. Most clients repeat the same fields: if they equal the last ones, octet for octet, they are
+ * not parsed again, and `rawHeaders` is the same list, now frozen.
  */
 export class HeadReader {
   private last: Fields | undefined;
 
-  /** The request that begins at `from`; undefined if it is not plain, or not complete. */
+  /** The request that begins at `from`; undefined if it is not plain or not complete. */
   read(octets: Buffer, from: number): PlainHead | undefined {
     const method = startsWith(octets, from, GET) ? 'GET' : startsWith(octets, from, HEAD) ? 'HEAD' : undefined;
     if (method === undefined) return undefined;
@@ -77,20 +77,20 @@ export class HeadReader {
     return { method, url, httpVersion: '1.1', rawHeaders, isLast, length };
   }
 
-  /** Gives the memory back that the last fields take. */
+  /** Releases the memory of the last fields. */
   forget(): void {
     this.last = undefined;
   }
 
   private readFields(octets: Buffer, start: number): Fields | undefined {
     const { last } = this;
-    // They end at the only empty line in them.
+    // `last.octets` ends with its only empty line, so the fields cannot continue after a match.
     if (last && isNext(octets, start, last.octets)) {
       if (!last.isRepeated) Object.freeze(last.rawHeaders);
       last.isRepeated = true;
       return last;
     }
-    // Without fields, the line before is the one that the empty line follows.
+    // Starts at the CR LF of the request line, which the empty line follows if there are no fields.
     const end = octets.indexOf(END, start - 2);
     if (end < 0 || end - start > MOST_OCTETS) return undefined;
     const rawHeaders = readFieldLines(octets, start, end + 2, ASCII_VALUE_OCTETS);
@@ -104,14 +104,14 @@ export class HeadReader {
   }
 }
 
-/** For a few octets. */
+/** For a few octets; {@link isNext} is for many. */
 function startsWith(octets: Buffer, from: number, beginning: Buffer): boolean {
   if (from + beginning.length > octets.length) return false;
   for (let i = 0; i < beginning.length; i++) if (octets[from + i] !== beginning[i]) return false;
   return true;
 }
 
-/** For many. */
+/** For many octets; {@link startsWith} is for a few. */
 function isNext(octets: Buffer, from: number, next: Buffer): boolean {
   const to = from + next.length;
   return to <= octets.length && octets.compare(next, 0, next.length, from, to) === 0;

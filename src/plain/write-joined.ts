@@ -1,19 +1,19 @@
-/** Writes what belongs together at once, so that it takes one call of the system and, where it can, no memory of its own. */
+/** Writes the parts of a message together: one system call and, where possible, no allocation. */
 import type { Socket } from 'node:net';
 
-/** What is longer takes memory of its own. Whatever a slow reader leaves keeps as much until it is taken. */
+/** Longer writes allocate a buffer. A slow reader may hold one of this size until it has read it. */
 const MOST_OCTETS = 16_384;
 
-/** What was put together last, which the system has taken. */
+/** The buffer of the last write, which the system has copied, so it can be reused. */
 let scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
 
-/** Of a head, whose parts may be there already: one character for each octet. */
+/** The parts of a head, some of which may be cached: one character for each octet. */
 export type Texts = readonly [start: string, lines: string, rest: string];
 
-/** Writes texts, and then octets, which are copied. Returns what `write` of the socket does: whether it takes more. */
+/** Writes the texts, then the octets, which are copied. Returns, as `write` of the socket does, whether it takes more. */
 export function writeJoined(socket: Socket, [start, lines, rest]: Texts, octets: Uint8Array | undefined): boolean {
   const length = start.length + lines.length + rest.length + (octets?.length ?? 0);
-  // TLS takes less time for a buffer of the right size, and what waits in a queue is not taken at once.
+  // TLS is faster with a buffer of the exact size, and queued data would keep the shared buffer in use.
   const isOwn = length > MOST_OCTETS || socket.writableLength > 0 || 'encrypted' in socket;
   const joined = isOwn ? Buffer.allocUnsafe(length) : scratch;
   let at = joined.write(start, 'latin1');
@@ -21,7 +21,7 @@ export function writeJoined(socket: Socket, [start, lines, rest]: Texts, octets:
   if (rest !== '') at += joined.write(rest, at, 'latin1');
   if (octets) joined.set(octets, at);
   const takesMore = socket.write(isOwn ? joined : joined.subarray(0, length));
-  // The system has not taken all of it yet.
+  // The system has not copied all of it yet.
   if (!isOwn && socket.writableLength > 0) scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
   return takesMore;
 }

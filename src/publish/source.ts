@@ -24,7 +24,7 @@ export interface Change {
 export interface ZoneSource {
   /** Runs `read` in one read transaction. */
   snapshot<T>(read: () => T): T;
-  /** A number that changes whenever another connection commits, or this node finds health alone; cheap enough to read a thousand times a second. */
+  /** Changes when another connection commits or this node's own health findings change; cheap to read 1000 times a second. */
   dataVersion(): number;
   /** Numbers of the newest change and of the oldest kept one; 0 when there is none. */
   lastChange(): number;

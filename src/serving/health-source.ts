@@ -30,13 +30,13 @@ export interface HealthSource {
   after(sequence: number, limit: number): Transitions;
   /** Number of the newest transition; 0 when there is none. */
   last(): number;
-  /** Another number when there may be transitions that are not stored. */
+  /** Changes when there may be new transitions that are not stored. */
   version(): number;
 }
 
 const VERSIONS = 4096;
 
-/** A version of the database and of the health that is not stored, in one number. */
+/** Combines the version of the database with that of health that is not stored. */
 export function versionWith(dataVersion: number, health: Pick<HealthSource, 'version'>): number {
   return dataVersion * VERSIONS + (health.version() % VERSIONS);
 }

@@ -1,22 +1,22 @@
 /**
- * What this node has found of origins itself, for the time in which it cannot agree with others: a file beside the copy of the
- * database, since the copy has only what all nodes agree on. It is absent otherwise.
+ * The health of origins as this node finds it, used while it cannot agree with others. It is in a file beside the copy of the
+ * database, because the copy holds only what all nodes agree on. Otherwise the file is absent.
  */
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { IN_MEMORY, type Store } from '../store/driver.js';
 
-/** Names of healthy origins of pools (store numbers) that are otherwise than was agreed. */
+/** Names of healthy origins, for pools (store numbers) whose health differs from the agreed one. */
 export type OwnPools = ReadonlyMap<number, readonly string[]>;
 
 const FILE = 'own-health.json';
 
 export interface OwnHealth {
-  /** Another number when something else stands there. */
+  /** Changes with the content of the file. */
   version(): number;
-  /** Undefined: what was agreed counts. */
+  /** Undefined if the agreed health counts. */
   ofPool(pool: number): ReadonlySet<string> | undefined;
-  /** Pools that are otherwise than at the last call. */
+  /** Pools whose health may have changed since the last call. */
   changed(): readonly number[];
 }
 
@@ -59,13 +59,13 @@ function readPools(file: string): Map<number, ReadonlySet<string>> {
     const list = JSON.parse(readFileSync(file, 'utf8')) as [number, string[]][];
     return new Map(list.map(([pool, names]) => [pool, new Set(names)]));
   } catch (error) {
-    // It was removed meanwhile, or a power failure has left a part of it: then what was agreed counts until it is written again.
+    // Removed meanwhile, or truncated by a power failure: the agreed health counts until the file is written again.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return new Map();
     throw error;
   }
 }
 
-/** Replaces what stands there, as a whole; undefined removes it. */
+/** Replaces the file as a whole; undefined removes it. */
 export function writeOwnHealth(store: Store, pools: OwnPools | undefined): void {
   const file = fileOf(store);
   if (file === undefined) return;

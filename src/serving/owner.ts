@@ -71,7 +71,7 @@ export function unsignedByRecords(store: Store, zone: ServingZone, owner: Standi
   return derive(zone, owner, targetsOf(store), balanced);
 }
 
-/** What an owner would serve with another load balancer, without signatures. */
+/** What would be served at an owner name with another load balancer, without signatures. */
 export function servedWithBalancer(
   store: Store,
   zone: ServingZone,

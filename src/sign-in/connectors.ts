@@ -1,6 +1,6 @@
 /**
- * Domains of e-mail addresses that an account has proved to be its own (v4: SSO connectors): whoever manages its members may answer for
- * addresses of such a domain. A TXT record proves it, by the same rule as for zones.
+ * E-mail domains that an account has proved to own (v4: SSO connectors): its super administrators may act for addresses of such a
+ * domain. A TXT record is the proof, by the same rule as for zones.
  */
 import { toHex } from '../base/bytes.js';
 import { makeId } from '../base/random.js';
@@ -29,7 +29,7 @@ const MOST_CONNECTORS = 50;
 const bad = (reason: string, pointer?: string): Error =>
   peopleFailure('badInput', { reason }, pointer ? { pointer } : {});
 
-/** Where the record must be that proves a domain. */
+/** The TXT record that proves the domain. */
 export function connectorRecord({ domain, code }: ConnectorRow): { readonly name: string; readonly content: string } {
   return { name: `${LABEL}.${domain}`, content: code };
 }
@@ -49,7 +49,7 @@ function requireConnector({ store }: Context, account: AccountRow, id: string): 
   return row;
 }
 
-/** Throws 400 for a domain that is none, or that the account has already. */
+/** Throws 400 if the text is not a domain, or the account has the domain already. */
 export async function createConnector(ctx: Context, accountId: string, text: string): Promise<ConnectorRow> {
   const parsed = parseNewZoneName(text);
   if (!('name' in parsed)) throw bad(`This is not a domain: ${parsed.reason}.`, '/email_domain');
@@ -72,7 +72,7 @@ export async function createConnector(ctx: Context, accountId: string, text: str
   return value;
 }
 
-/** Throws 400 for one whose domain is not proved. */
+/** Throws 400 if the domain is not verified. */
 export async function enableConnector(
   ctx: Context,
   accountId: string,
@@ -85,7 +85,7 @@ export async function enableConnector(
   });
 }
 
-/** Looks for the record that proves the domain, now. What nobody can say stays as it was. */
+/** Looks up the record that proves the domain. If the lookup fails, a verified domain stays verified. */
 export async function verifyConnector(ctx: Context, accountId: string, id: string): Promise<ConnectorRow> {
   const account = requireAccount(ctx, accountId);
   const row = requireConnector(ctx, account, id);
@@ -97,11 +97,11 @@ export async function verifyConnector(ctx: Context, accountId: string, id: strin
   });
 }
 
-/** Whether the actor is a super administrator of the account, and the address of a domain that is the account's as far as can be seen now. */
+/** Whether the actor is a super administrator of the account, and a lookup confirms that it owns the domain of the address. */
 export async function answersForAddress(ctx: Context, accountId: string, email: string): Promise<boolean> {
   const account = requireAccount(ctx, accountId);
   const known = isHeadOf(ctx.actor, account) ? ownDomainOf(ctx, account.seq, email) : undefined;
-  // The domain may be of somebody else by now.
+  // The domain may have changed hands since.
   return known !== undefined && (await verifyConnector(ctx, accountId, toHex(known.id))).enabled === 1;
 }
 

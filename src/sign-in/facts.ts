@@ -14,7 +14,7 @@ export interface SessionFacts {
   /** Whether there is no password, and this session may choose the first. */
   readonly mayChoosePassword: boolean;
   readonly recoveryCodes: number;
-  /** How many wait for an answer. */
+  /** Number of invitations that wait for an answer. */
   readonly invitations: number;
 }
 

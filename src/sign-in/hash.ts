@@ -15,7 +15,7 @@ export interface PasswordHashes {
   make(password: string, network: string): Promise<string>;
   /** Whether a password fits a hash; without a hash it takes as long, and none does. Throws 503 when too many wait. */
   check(password: string, hash: string | undefined, network: string): Promise<boolean>;
-  /** Whether a hash is weaker than those that are made now. */
+  /** Whether a hash is weaker than those made today. */
   isWeak(hash: string): boolean;
 }
 
@@ -65,7 +65,7 @@ export function createPasswordHashes(clock: Clock, random: Random): PasswordHash
   };
 }
 
-/** One that a newer version has made stronger is not. */
+/** Stronger parameters, which a newer version may use, are not weak. */
 function isWeak(hash: string): boolean {
   const [, memory, passes] = PHC_ARGON2.exec(hash) ?? [];
   if (memory !== undefined) return Number(memory) < ARGON2.memory || Number(passes) < ARGON2.passes;

@@ -1,4 +1,4 @@
-/** How somebody hears of an invitation: by mail, or with a link that an administrator hands on. */
+/** Delivers invitations: by mail, or as a link that an administrator hands on. */
 import { accountItem } from '../control/access/accounts.js';
 import { requireAccount } from '../control/guard/access.js';
 import type { Context } from '../control/kernel/context.js';
@@ -14,7 +14,7 @@ interface Invited {
   readonly member: MemberItem;
 }
 
-/** Writes to a pending member, later. Returns whether that is possible; too many messages are not sent. */
+/** Queues a message to a pending member. Returns false if mail is not possible or too many messages were sent. */
 export function mailInvitation(
   services: SignInServices,
   visitor: Visitor,
@@ -29,7 +29,7 @@ export function mailInvitation(
   const { name } = accountItem(requireAccount(ctx, accountId));
   const { email: inviter } = ctx.actor;
   inviteLetters.later(accountId, async () => {
-    // Whoever invites does not learn of it.
+    // The inviter does not learn that the user is suspended.
     if (findUser(ctx.store, user.seq)?.suspended !== 0) return;
     const link = needsLink(services, user)
       ? userLinkAt(publicUrl, 'password', await createFirstLink(contextOfService(services, visitor), user))
@@ -40,9 +40,9 @@ export function mailInvitation(
 }
 
 /**
- * The path and fragment of a link that whoever was invited opens to choose a password; undefined where that must not be, or need not be:
- * whoever has the link becomes the user of the address, so only an administrator of the installation may have it without a message, or a
- * super administrator of an account whose domain it is at this moment.
+ * The link with which an invited user chooses a password, relative without `public-url`; undefined if none is allowed or needed.
+ * Whoever has it becomes the user of the address, so only an administrator of the installation, or a super administrator of the
+ * account that owns the domain at this moment, may see it.
  */
 export async function firstLink(
   services: SignInServices,
@@ -77,7 +77,7 @@ function textOf({ name, inviter, publicUrl, link }: Letter): string {
   ].join('\n\n');
 }
 
-/** What others have chosen begins no line of its own, and is not long. */
+/** Keeps text that others chose short and within one line of the message. */
 function oneLine(text: string): string {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 100);
 }

@@ -1,21 +1,21 @@
-/** Messages that wait to be sent, one after the other, and how many there may be in an hour. */
+/** A queue of messages, sent one after the other, with limits per hour. */
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 
 export interface LetterLimits {
-  /** To one address. */
+  /** Messages to one address. */
   readonly to: number;
-  /** At the request of one network, or of one account. */
+  /** Messages requested by one network or one account. */
   readonly of: number;
   readonly inAll: number;
 }
 
 export interface Letters {
-  /** Counts a message, unless there were too many within the last hour. */
+  /** Counts a message; false if there were too many within the last hour. */
   count(to: string, of: string): boolean;
-  /** Does this later, unless too much waits already. A failure is logged. */
+  /** Queues work; drops it if too much is waiting. A failure is logged. */
   later(of: string, work: () => Promise<void>): void;
-  /** Resolves when nothing waits. */
+  /** Resolves when the queue is empty. */
   idle(): Promise<void>;
 }
 

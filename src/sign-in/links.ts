@@ -28,7 +28,7 @@ import { isUnclaimed } from './unclaimed.js';
 export const LINK_LIFE: Readonly<Record<UserLinkKind, number>> = { 'sign-in': 15, password: 60 };
 /** Links of one user and kind at once; the oldest ends when there are more. */
 const MOST_LINKS = 5;
-/** A link to choose the first password works as long as the invitation that it came with: seven days, in minutes. */
+/** A link for the first password works as long as its invitation: seven days, in minutes. */
 const INVITATION_LIFE = 7 * 24 * 60;
 
 /** The user of an e-mail address. Throws 404 when there is none, 400 for a suspended one. */
@@ -39,12 +39,12 @@ export function requireUser({ store }: Pick<ContextBase, 'store'>, email: string
   return user;
 }
 
-/** A link with which somebody who was invited, and has no way in yet, chooses the first password. It ends when somebody is the user. */
+/** A link with which an invited user chooses the first password. It ends once somebody claims the user another way. */
 export function createFirstLink(ctx: Context, user: UserRow): Promise<string> {
   return addLink(ctx, user, 'password', { minutes: INVITATION_LIFE, hash: hashOfFirst });
 }
 
-/** Tells these links from others. It is a hash of a hash, which nobody can send in the place of a secret. */
+/** Distinguishes these links from others: they are hashed twice, so a secret of one kind never matches the other. */
 function hashOfFirst(store: Store, secret: string): Uint8Array {
   return hashSecret(store, toHex(hashSecret(store, secret)));
 }
@@ -79,7 +79,7 @@ export function userLinkAt(url: string, kind: UserLinkKind, secret: string): str
   return `${url}/sign-in#${kind === 'password' ? 'password' : 'person'}=${secret}`;
 }
 
-/** Throws 403 for one that was used, or is too old, or seems to be of a clock that was ahead, or is the first of somebody known by now. */
+/** Throws 403 if the link was used, has expired, was made while the clock was ahead, or is a first link of a claimed user. */
 function requireLink({ base: { store, clock } }: SignInServices, secret: string, kind: UserLinkKind): UserLinkRow {
   const first = findUserLink(store, hashOfFirst(store, secret));
   const link = first ?? findUserLink(store, hashSecret(store, secret));
@@ -134,7 +134,7 @@ export async function resetPassword(
   return { email };
 }
 
-/** Asks for a link by mail. What that does happens after the answer, which is the same for every address. */
+/** Requests a link by mail. The work happens after the answer, which is the same for every address. */
 export function requestReset(services: SignInServices, visitor: Visitor, email: string): void {
   const { base, settings, sendMail, resetLetters } = services;
   const network = networkOf(visitor.address);
@@ -150,7 +150,7 @@ export function requestReset(services: SignInServices, visitor: Visitor, email: 
   });
 }
 
-/** What a message needs is done by the server itself, whoever asked for it. */
+/** The server itself does what a message needs, whoever requested it. */
 export function contextOfService(services: SignInServices, visitor: Visitor): Context {
   return { ...contextFor(services, visitor, OPERATOR), source: 'service' };
 }

@@ -46,7 +46,7 @@ export async function signInWithPassword(
   return begin(services, visitor, user, { how: 'password' });
 }
 
-/** Now that the password is known, its hash is made as hashes are today. When too many wait, at another time. */
+/** Replaces a weak hash while the password is known. If too many hashes are waiting, a later sign-in does it. */
 async function strengthenHash(
   services: SignInServices,
   visitor: Visitor,

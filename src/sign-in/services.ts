@@ -38,7 +38,7 @@ export interface SignInServices {
 }
 
 const RESET_LETTERS = { to: 3, of: 10, inAll: 200 };
-/** Accounts have a limit of invitations a day, too. */
+/** Accounts also have a daily limit of invitations. */
 const INVITE_LETTERS = { to: 3, of: 50, inAll: 500 };
 
 export function createSignInServices(

@@ -1,4 +1,4 @@
-/** Users who were invited, and whom nobody is yet. */
+/** Invited users whom nobody has claimed yet. */
 import { isSomebody } from '../control/people/members.js';
 import { passkeysOfUser } from '../store/access/factors.js';
 import { hasIdentity } from '../store/access/oidc.js';
@@ -6,7 +6,7 @@ import { findPassword } from '../store/access/passwords.js';
 import type { UserRow } from '../store/access/users.js';
 import type { Store } from '../store/driver.js';
 
-/** Whether nobody works as this user, nor could sign in: whoever proves the address then is the user. */
+/** Whether nobody can sign in or work as this user: whoever proves the address then becomes the user. */
 export function isUnclaimed(store: Store, user: UserRow): boolean {
   return (
     findPassword(store, user.seq) === undefined &&

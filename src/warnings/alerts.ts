@@ -1,11 +1,11 @@
-/** Destinations of alerts that get none. */
+/** Finds destinations that do not get their alerts. */
 import { SWITCHED_OFF } from '../alerts/webhooks.js';
 import { allDestinations, type DestinationRow } from '../store/alerts/destinations.js';
 import type { Examined } from './asked.js';
 import type { Finding } from './finding.js';
 
 const WHAT = 'alerts';
-/** Whoever fails for less may just be starting anew; microseconds. */
+/** A destination that has failed for less time may just be restarting; microseconds. */
 const PATIENCE_US = 600_000_000;
 
 export function examineAlerts({ store, seesAccount, nowUs }: Examined): Finding[] {

@@ -26,7 +26,7 @@ export async function examineBackups(plan: BackupPlan, nowMs: number): Promise<F
   }
 }
 
-/** Rows of the database that changed without a write. */
+/** Finds rows of the database that changed without a write. */
 function examineDifference(directory: string): Finding[] {
   const found = differingBackup(directory);
   if (!found) return [];

@@ -40,7 +40,7 @@ function findingOf(store: Examined['store'], row: PoolRow): Finding | undefined 
   };
 }
 
-/** Monitors that ping, where this machine may not. */
+/** Finds monitors that ping although this machine may not. */
 export function examineMonitors(store: Store, mayPing: boolean): Finding[] {
   const count = mayPing ? 0 : countPingingMonitors(store);
   if (count === 0) return [];

@@ -62,18 +62,18 @@ export interface Balance {
   count: number;
   /** Whether the answer is an alias of the addresses that were asked for. */
   isAlias: boolean;
-  /** Index of the origin that was chosen, in the chosen pool; -1: none. */
+  /** Index of the chosen origin in the chosen pool; -1 if there is none. */
   origin: number;
   placedBy: PlacedByCode;
-  /** What a load balancer did for the answer; of a chain its last one. */
+  /** What the load balancer decided; in a chain, what the last one decided. */
   decided: DecidedCode;
 }
 
-/** No load balancer was asked; one took a pool, its fallback pool, or found no origin. */
+/** `nothing`: no load balancer was asked. `none`: the load balancer found no origin. */
 export const Decided = { nothing: 0, pool: 1, fallback: 2, none: 3 } as const;
 export type DecidedCode = (typeof Decided)[keyof typeof Decided];
 
-/** By what the place of the asker was found: where this server is, the client subnet, or the address of the asker. */
+/** What the location of the asker was derived from: this server's location, the client subnet, or the asker's address. */
 export const PlacedBy = { server: 0, subnet: 1, address: 2 } as const;
 export type PlacedByCode = (typeof PlacedBy)[keyof typeof PlacedBy];
 

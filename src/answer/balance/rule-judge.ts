@@ -25,7 +25,7 @@ interface Question {
 const TRUE = (): boolean => true;
 const FALSE = (): boolean => false;
 
-/** Fields of requests have no value in a question. */
+/** The HTTP fields have no value for a DNS question. */
 const FIELDS = fieldTable<Question, typeof CONDITION_FIELDS>(CONDITION_FIELDS, {
   'cf.load_balancer.name': { type: 'text', of: ({ balancer }) => balancer },
   'cf.load_balancer.region': { type: 'text', of: ({ region }) => region || undefined },

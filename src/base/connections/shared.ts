@@ -1,6 +1,6 @@
 /**
- * Connections of a server that all clients share. When there are too many, one of the client that has most is cut, one on which
- * nothing is asked before one whose request or answer waits for the client, so that nobody can keep others away by holding on.
+ * Shares the connections of a server among all clients. When there are too many, the client with the most loses one: an idle one
+ * first, then one that waits for the client, so that nobody can keep others out by holding connections open.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
@@ -8,25 +8,24 @@ import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { clientNetwork } from '../ip.js';
 
-/** What a connection does: nothing is asked, it waits for its client, its answer is being made. The first are cut first. */
+/** State of a connection: 0 idle, 1 waiting for its client, 2 making an answer. Lower numbers are cut first. */
 type Doing = 0 | 1 | 2;
 
 interface Shared {
   readonly socket: Socket;
   readonly client: string;
-  /** The last request. */
   request: IncomingMessage | undefined;
   response: ServerResponse | undefined;
 }
 
-/** Accepts at most `most` connections at once. To be called before the server listens. */
+/** Accepts at most `most` connections at once. Call it before the server listens. */
 export function shareConnections(server: Server | SecureServer, most: number): void {
-  /** Of each client, in the order in which they came, or were used last. */
+  /** The connections of each client, least recently used first. */
   const open = new Map<string, Set<Shared>>();
   let count = 0;
-  /** By what their requests come over: inside of TLS it is another socket. */
+  /** By the socket of their requests, which is another one inside TLS. */
   const ofRequests = new WeakMap<Socket, Shared>();
-  /** Until TLS has begun. */
+  /** By address and port; finds a connection when its TLS handshake ends. */
   const byName = new Map<string, Shared>();
   const isSecure = server instanceof TlsServer;
   const forget = (shared: Shared): void => {
@@ -48,7 +47,7 @@ export function shareConnections(server: Server | SecureServer, most: number): v
       if (byName.get(name) === shared) byName.delete(name);
     });
     if (count <= most) return;
-    // It is forgotten now, so that two that come at once cut two.
+    // Forgotten at once, so that two simultaneous newcomers do not cut the same connection.
     const cut = worst(open, shared);
     forget(cut);
     cut.socket.destroy();
@@ -68,12 +67,12 @@ export function shareConnections(server: Server | SecureServer, most: number): v
   });
 }
 
-/** The same for a connection and for the TLS inside of it. */
+/** Equal for a TCP connection and the TLS socket inside it. */
 function nameOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** `newest` asks for nothing yet, but it will: it is cut when all others of its client are being answered. */
+/** Spares `newest`, whose request is still to come, unless all others of its client are being answered. */
 function worst(open: ReadonlyMap<string, ReadonlySet<Shared>>, newest: Shared): Shared {
   const most = Math.max(...[...open.values()].map(({ size }) => size));
   let found: Shared | undefined;

@@ -180,7 +180,7 @@ export function authenticateAgain(base: ContextBase, { seq, hash }: KeyRow, addr
   return row && user && timingSafeEqual(row.hash, hash) ? judge(base, row, user, address) : UNKNOWN;
 }
 
-/** What the actor of a request that is under way may do now; undefined: nothing any more. `sessionId`: of a browser. */
+/** The actor of a running request with the permissions it has now; undefined if it lost access. `sessionId`: of a browser. */
 export function actorNow(
   base: ContextBase,
   { keyId, userId }: Actor,
@@ -200,7 +200,7 @@ export function actorNow(
   return found.ok ? found.actor : undefined;
 }
 
-/** Whether a session has not ended, nor its credential got another secret. */
+/** Whether a session has neither ended nor lost its credential to a new secret. */
 function isSessionOpen({ store, clock }: ContextBase, sessionId: string): boolean {
   const id = parseId(sessionId);
   const session = id && findSessionById(store, id);

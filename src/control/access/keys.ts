@@ -81,7 +81,7 @@ export function hashSecret(store: Store, secret: string): Uint8Array {
 
 let lastPepper: { readonly octets: Uint8Array; readonly key: KeyObject } | undefined;
 
-/** Making a key of octets takes longer than the hash, and every request needs it. */
+/** Cached, because every request needs the key and making it takes longer than the hash. */
 function pepperKey(octets: Uint8Array): KeyObject {
   if (!lastPepper || !equalBytes(lastPepper.octets, octets)) lastPepper = { octets, key: createSecretKey(octets) };
   return lastPepper.key;

@@ -18,13 +18,13 @@ export interface Reach {
   readonly records?: readonly RecordScope[];
 }
 
-/** What of a context is asked about: one zone, one account, or anything at all. */
+/** Asks about one zone, one account, or, without either, everything. */
 export interface ReachQuery {
   readonly zoneId?: string | undefined;
   readonly accountId?: string | undefined;
 }
 
-/** What the actor may do with a zone, in an account, or with anything at all. Throws as access.ts does for what it does not see. */
+/** What the actor may do in a zone, in an account, or anywhere. Throws as access.ts does for what it may not see. */
 export async function reachOf(ctx: Context, { zoneId, accountId }: ReachQuery): Promise<Reach> {
   const { store } = ctx;
   if (accountId !== undefined) requireAccount(ctx, accountId);

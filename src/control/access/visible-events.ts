@@ -1,4 +1,4 @@
-/** Which events an actor may see, and those behind a position: what streams of events are made of. */
+/** Reads the events after a position that an actor may see, for event streams. */
 import { toHex } from '../../base/bytes.js';
 import { findAccountById } from '../../store/access/accounts.js';
 import { type Condition, joinConditions, matchNothing } from '../../store/condition.js';
@@ -16,7 +16,7 @@ import { type Area, inRecordScopes, type RecordScope } from '../guard/permission
 import { coversKind } from '../kernel/event.js';
 
 export interface EventFilter {
-  /** Identifier: only this account's. */
+  /** Identifier of the only account whose events are read; undefined for all. */
   readonly account?: string | undefined;
   /** Identifiers or names; empty: all. */
   readonly zones: readonly string[];
@@ -25,7 +25,7 @@ export interface EventFilter {
 }
 
 export interface EventQuery extends EventFilter {
-  /** Number of the last event that is known. */
+  /** Number of the last event already known. */
   readonly after: number;
 }
 
@@ -37,7 +37,7 @@ export interface SeenEvent {
   readonly account: { readonly id: string; readonly name: string | null } | null;
   readonly zone: { readonly id: string; readonly name: string | null } | null;
   readonly subject: { readonly id: string | null; readonly name: string | null };
-  /** Null for who may not read the audit log. */
+  /** Null if the reader may not read the audit log. */
   readonly actor: { readonly email: string; readonly kind: string } | null;
   readonly source: string;
   readonly before: unknown;
@@ -46,18 +46,18 @@ export interface SeenEvent {
 
 export interface EventSlice {
   readonly events: readonly SeenEvent[];
-  /** Up to which number events were looked at. */
+  /** Number of the last event that was examined. */
   readonly position: number;
-  /** Whether there may be others behind it. */
+  /** Whether there may be more events after it. */
   readonly more: boolean;
 }
 
-/** Rows that are looked at in one turn. */
+/** Rows examined in one turn. */
 const AT_ONCE = 200;
-/** Characters of what they say, unless the first says more: many streams may wait for clients that do not read. */
+/** Characters in one slice, unless its first event has more: many streams may wait for slow readers. */
 const MOST_CHARACTERS = 128 * 1024;
 
-/** The oldest first. */
+/** Returns the oldest events first. */
 export function readEvents(asked: Pick<Asked, 'store' | 'actor'>, query: EventQuery): EventSlice {
   const { store, actor } = asked;
   return store.snapshot(() => {
@@ -105,7 +105,7 @@ function isWanted({ zones, kinds }: EventFilter, { zone, zone_name: name, kind }
   return kinds.length === 0 || kinds.some((wanted) => coversKind(wanted, kind));
 }
 
-/** `audit`: as in the audit log. Otherwise what happened to the zone, not who did it; `records`: to these only. */
+/** `audit`: everything, as in the audit log. Otherwise without the actor, and only events of `records` if given. */
 type Sight = 'audit' | { readonly records: readonly RecordScope[] | undefined } | undefined;
 
 function sightOf(actor: Actor, { account_id: accountId, zone, kind, name }: NamedEventRow): Sight {
@@ -121,13 +121,13 @@ function sightOf(actor: Actor, { account_id: accountId, zone, kind, name }: Name
   if (!decision.allowed) return undefined;
   const { records } = decision;
   if (!records) return { records };
-  // The name of a record's event ends with its type.
+  // Record events are named `owner type`.
   const [owner = '', type = ''] = (name ?? '').split(' ');
   const isRecord = kind.startsWith('record.') && type !== '';
   return isRecord && inRecordScopes(records, owner.toLowerCase(), type) ? { records } : undefined;
 }
 
-/** What one must be allowed to read of a zone to see what happens to it. */
+/** The permission that shows the events of each kind of subject in a zone. */
 const AREAS: Readonly<Partial<Record<string, Area>>> = {
   record: 'dns',
   dnssec: 'dns',
@@ -147,7 +147,7 @@ const AREAS: Readonly<Partial<Record<string, Area>>> = {
   load_balancer: 'loadBalancers',
 };
 
-/** A record may have had another name, or another type. */
+/** Judges each state on its own, because an edit may change the name and type of a record. */
 function isShown(state: unknown, sight: Sight): boolean {
   if (sight === 'audit' || !sight?.records) return true;
   const { name, type } = (state ?? {}) as { readonly name?: unknown; readonly type?: unknown };

@@ -1,4 +1,4 @@
-/** Conditions of rules, as they are checked before they are stored. */
+/** Checks the conditions of rules before they are stored. */
 import { CONDITION_FIELDS } from '../../balancing/condition-fields.js';
 import { compileExpression, fieldTable } from '../../expressions/compile.js';
 

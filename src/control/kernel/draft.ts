@@ -202,7 +202,7 @@ function noteLinked({ linked }: TouchedZone, before: RecordRow | undefined, afte
   if ((before && isLinked(before)) || (after && isLinked(after))) linked.push({ before, after });
 }
 
-/** What follows from an edit is not the actor's: who may edit one record need not be able to edit those that go with it. */
+/** For edits that follow from the actor's edit: whoever may edit one record need not be allowed to edit its linked records. */
 function withoutScopes({ recordScopes: _, ...actor }: Actor): Actor {
   return actor;
 }

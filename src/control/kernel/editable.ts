@@ -1,4 +1,4 @@
-/** Which records may be edited, by the actor and by anybody. */
+/** Checks whether the actor, or anybody, may edit a record. */
 import { typeMnemonic } from '../../dns/rr/registry.js';
 import { findSigning } from '../../serving/signing.js';
 import type { Store } from '../../store/driver.js';
@@ -11,7 +11,7 @@ import { isProxiableType } from '../rules/proxiable.js';
 import { recordFailure } from '../rules/record-failures.js';
 import type { Context } from './context.js';
 
-/** Throws when the actor, or anybody, may not edit this record of the zone. */
+/** Throws when the actor may not edit this record of the zone, or nobody may. */
 export function requireEditable({ actor, source, store }: Context, zone: ZoneRow, row: NewRecordRow): void {
   requireRecord(actor, row.name, typeMnemonic(row.type));
   if (source !== 'transfer') requireOwnRecord(zone, row, isOfSigner(store, zone));

@@ -101,12 +101,12 @@ export type EventEntry = EventSubject & {
   readonly after?: unknown;
 };
 
-/** Whether a kind is the one that is named; `thing.*` names all of a thing, and `*` all. */
+/** Whether a pattern matches a kind: `thing.*` matches all kinds of a thing, `*` all kinds. */
 export function coversKind(pattern: string, kind: string): boolean {
   return pattern === '*' || pattern === kind || (pattern.endsWith('.*') && kind.startsWith(pattern.slice(0, -1)));
 }
 
-/** Whether a text names any kind of events. */
+/** Whether a text matches at least one kind of event. */
 export function isKindPattern(text: string): boolean {
   return EVENT_KINDS.some((kind) => coversKind(text, kind));
 }

@@ -39,8 +39,8 @@ export interface ZoneEdits extends RecordEdits {
 
 export interface Participant<Context> {
   /**
-   * Edits other zones because of this one (store number), before any zone ends. `linked`: what was edited of records that are kept
-   * together with others. These edits are the service's own, whatever the actor may edit.
+   * Edits other zones because of edits in this one (store number), before any zone ends. `linked`: edits of linked records.
+   * The service makes these edits itself, so the permissions of the actor do not restrict them.
    */
   settle?(ctx: Context, edits: ZoneEdits, zone: number, linked: readonly RecordChange[]): void;
   /** Writes rows that say something about the edited records. */

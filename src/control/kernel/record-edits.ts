@@ -4,7 +4,7 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import type { EventEntry } from './event.js';
 import type { OwnerTally } from './owner-tally.js';
 
-/** What becomes of one record; its identifier stays. */
+/** The change of one record, whose identifier stays the same. */
 export interface RecordChange {
   readonly before: RecordRow | undefined;
   readonly after: NewRecordRow | undefined;

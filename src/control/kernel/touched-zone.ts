@@ -61,7 +61,7 @@ export interface TouchedZone {
   /** Whether the owners, or the copy, contain everything whose answers change. */
   complete: boolean;
   readonly edited: EditedRecord[];
-  /** Of these, records that are kept together with others (store/records/linked.ts). */
+  /** The edited records that are linked to others (store/records/linked.ts). */
   readonly linked: RecordChange[];
   /** Number of the edit in the journal that has everything edited, if it was stored before (staged-edits.ts). */
   stagedEdit: number | undefined;

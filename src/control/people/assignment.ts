@@ -114,7 +114,7 @@ export function requireGivableGrants({ actor }: Context, { id }: AccountRow, gra
   }
 }
 
-/** Whether the actor may do whatever there is in an account that it sees. */
+/** Whether the actor may do everything in an account that it sees. */
 export function isHeadOf({ policies, grants }: Actor, { id }: AccountRow): boolean {
   const known = grants?.[toHex(id)];
   return policies === undefined && (known === undefined || giveEverything(known));

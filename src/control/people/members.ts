@@ -81,8 +81,8 @@ export async function getMember(ctx: Context, accountId: string, memberId: strin
 }
 
 /**
- * Invites somebody, or renews an invitation that has expired. A member is accepted at once only for a super administrator of the account,
- * and only if the user is somebody already. Throws 400/1003 for a member, 403/10000 for what the actor does not have itself.
+ * Invites somebody, or renews an expired invitation. A member is accepted at once only if the actor may accept for the user. Throws
+ * 400/1003 for a member, 403/10000 for rights that the actor does not have itself.
  */
 export async function addMember(ctx: Context, accountId: string, input: MemberInput): Promise<MemberItem> {
   const { value } = await commit(ctx, (draft) => {
@@ -117,14 +117,14 @@ function isInviteOver(ctx: Context, { id, status }: MemberRow): boolean {
   return status === 'pending' && (open === undefined || open.expires_at <= ctx.clock.nowUs());
 }
 
-/** The operator may answer for others; a super administrator of the account for users who are somebody, and for its own domains. */
+/** Who may accept for a user: the operator; a super administrator of the account for users already in use and its own domains. */
 function mayAccept(ctx: Context, account: AccountRow, email: string, user: UserRow | undefined): boolean {
   if (ctx.actor.superAdministrator) return true;
   requireGivableAssignment(ctx, account, { roles: [SUPER_ADMINISTRATOR], policies: null });
   return ownDomainOf(ctx, account.seq, email) !== undefined || (user !== undefined && isSomebody(ctx, user));
 }
 
-/** What the account has proved about the domain of an address, if that is switched on. */
+/** The enabled connector with which the account has proved the domain of an address. */
 export function ownDomainOf(
   { store }: Pick<Context, 'store'>,
   account: number,
@@ -204,7 +204,7 @@ export async function changeMember(
   return value;
 }
 
-/** Asks a pending member once more, for another seven days. Throws 400/1001 for one who has accepted. */
+/** Renews the invitation of a pending member for another seven days. Throws 400/1001 for one who has accepted. */
 export async function renewInvitation(ctx: Context, accountId: string, memberId: string): Promise<MemberItem> {
   const { value } = await commit(ctx, (draft) => {
     const account = requireAccount(ctx, accountId);

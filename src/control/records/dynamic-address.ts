@@ -1,6 +1,6 @@
 /**
- * Use case: the address of a host whose address changes, as routers report it (the protocol DynDNS2). A name has at most one address of
- * each family then; what else stands there is never replaced.
+ * Use case: updates the address of a host as routers report it (the DynDNS2 protocol). The name has at most one address of each
+ * family; other records at the name are never replaced.
  */
 import { AppError } from '../../base/errors.js';
 import { isUnspecified, type Network, parseIP, parseNetwork, printIP, unmappedIP } from '../../base/ip.js';
@@ -14,35 +14,35 @@ import { parseHostName, recordNameIn } from '../rules/names.js';
 import { closestZone, permittedZones, zonesByName } from './permitted-zones.js';
 import { changeRow, createRow } from './write.js';
 
-/** Names in one request. */
+/** The most names in one request. */
 export const MOST_HOSTS = 20;
-/** Seconds: of records that are made. */
+/** TTL of records made by updates, in seconds. */
 const TTL = 60;
 const IPV6_OCTETS = 16;
 
-/** What a name is to have: an address, or the network of an IPv6 address whose other bits stay. */
+/** What to set at a name: an address, or the prefix of its IPv6 address, whose other bits stay. */
 export type Wanted =
   | { readonly type: 'A' | 'AAAA'; readonly address: Uint8Array }
   | { readonly type: 'AAAA'; readonly network: Network };
 
-/** The codes of the protocol for one name; `detail`: the addresses, or why not. */
+/** The protocol's return code for one name; `detail`: the addresses, or the reason for a failure. */
 export interface HostResult {
   readonly code: 'good' | 'nochg' | 'nohost' | 'notfqdn' | 'dnserr';
   readonly detail?: string;
 }
 
-/** An address or an IPv6 network as routers send it; undefined: it is neither. */
+/** Parses an address or an IPv6 prefix as routers send it; undefined if it is neither. */
 export function parseWanted(text: string): Wanted | undefined {
   const parsed = parseIP(text);
   const address = parsed && unmappedIP(parsed);
-  // Routers send it while they have none.
+  // Routers send `0.0.0.0` or `::` while they have no address.
   if (address && isUnspecified(address)) return undefined;
   if (address) return { type: address.length === IPV6_OCTETS ? 'AAAA' : 'A', address };
   const network = text.includes('/') ? parseNetwork(text) : undefined;
   return network?.address.length === IPV6_OCTETS ? { type: 'AAAA', network } : undefined;
 }
 
-/** Sets the addresses of one name. Refusals that are of the name become its code; throws whatever concerns the whole request. */
+/** Sets the addresses of one name. A refusal of this name becomes its code; throws errors that concern the whole request. */
 export async function setDynamicAddress(ctx: Context, host: string, wanted: readonly Wanted[]): Promise<HostResult> {
   const name = parseHostName(host);
   if (name?.includes('.') !== true) return { code: 'notfqdn' };
@@ -87,7 +87,7 @@ function setAddresses(
   return { code: work.length === 0 ? 'nochg' : 'good', detail: told.join(',') };
 }
 
-/** The network's bits, then those of the stored address. */
+/** Joins the prefix with the remaining bits of the stored address. */
 function joined({ address, bits }: Network, { rdata }: RecordRow): Uint8Array {
   return rdata.map((octet, i) => {
     const mask = 0xff & ~(0xff >> Math.min(8, Math.max(0, bits - i * 8)));

@@ -1,6 +1,6 @@
 /**
- * Use case: records as ExternalDNS has them: a name and a type with all its targets. What it changes in a zone is one batch, all or
- * nothing; what is so already is left as it is, since it asks again for whatever was not confirmed.
+ * Use case: records as ExternalDNS sees them: a name and a type with all targets. Its changes in one zone are one atomic batch;
+ * records already as requested stay untouched, because ExternalDNS repeats requests that were not confirmed.
  */
 
 import { nextSlice } from '../../base/slices.js';
@@ -38,10 +38,10 @@ const TYPES = ['A', 'AAAA', 'CNAME', 'TXT', 'MX', 'SRV', 'NS', 'PTR'];
 const PROXIED_TYPES: ReadonlySet<string> = new Set(['A', 'AAAA', 'CNAME']);
 /** The property behind the annotation `external-dns.alpha.kubernetes.io/webhook-proxied`. */
 const PROXIED = 'webhook/proxied';
-/** Records of all zones that are listed. */
+/** The most records listed, of all zones together. */
 const MOST_RECORDS = 200_000;
 const RECORDS_AT_ONCE = 10_000;
-/** Names that are looked up before others have their turns. */
+/** Names looked up in one turn. */
 const LOOKED_UP_AT_ONCE = 20;
 
 /** Names of the zones whose records the actor may change. */
@@ -72,7 +72,7 @@ export async function listEndpoints(ctx: Context): Promise<readonly Endpoint[]> 
   return endpoints;
 }
 
-/** The endpoints as they would be listed after they were made, so that what is wanted and what is there compare equal. */
+/** The endpoints as they would be listed once created, so that ExternalDNS finds no difference to what it wants. */
 export function adjustEndpoints(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   return endpoints.map((endpoint) => {
     const others = (endpoint.providerSpecific ?? []).filter(({ name }) => name !== PROXIED);
@@ -81,14 +81,14 @@ export function adjustEndpoints(endpoints: readonly Endpoint[]): readonly Endpoi
     const { recordTTL, ...rest } = endpoint;
     return {
       ...rest,
-      // What is proxied has the TTL of the edge.
+      // Proxied records have the TTL of the edge.
       ...(isProxied || recordTTL === undefined ? {} : { recordTTL }),
       providerSpecific: [...others, { name: PROXIED, value: String(isProxied) }],
     };
   });
 }
 
-/** Zone by zone. Throws at the first that refuses. */
+/** Applies the changes zone by zone. Throws at the first zone that refuses them. */
 export async function applyEndpoints(ctx: Context, changes: EndpointChanges): Promise<void> {
   const olds = new Map((changes.updateOld ?? []).map((endpoint) => [keyOf(endpoint), endpoint]));
   const work: Work[] = [
@@ -123,7 +123,7 @@ const plainName = (text: string): string => text.toLowerCase().replace(/\.$/, ''
 const keyOf = ({ dnsName = '', recordType = '', setIdentifier = '' }: Endpoint): string =>
   `${plainName(dnsName)} ${recordType} ${setIdentifier}`;
 
-/** The nearest zone around. */
+/** The closest enclosing zone. */
 function zoneOf(zones: ReadonlyMap<string, PermittedZone>, { dnsName = '' }: Endpoint): PermittedZone {
   const found = closestZone(zones, plainName(dnsName));
   if (!found) throw badBody(`${dnsName.slice(0, 255)} is in no zone whose records this credential may change`);
@@ -173,7 +173,7 @@ function subjectOf({ dnsName = '', recordType = '', setIdentifier = '' }: Endpoi
 const propertyOf = ({ providerSpecific }: Endpoint): string | undefined =>
   providerSpecific?.find(({ name }) => name === PROXIED)?.value;
 
-/** What is wanted besides name, type and target; only what was said. */
+/** The wanted TTL and proxying, as far as the endpoint specifies them. */
 function valuesOf(endpoint: Endpoint, type: string): Pick<RecordInput, 'ttl' | 'proxied'> {
   const { recordTTL = 0 } = endpoint;
   const proxied = propertyOf(endpoint);
@@ -187,7 +187,7 @@ function differs(item: RecordItem, { ttl, proxied }: Pick<RecordInput, 'ttl' | '
   return (ttl !== undefined && ttl !== item.ttl) || (proxied !== undefined && proxied !== item.proxied);
 }
 
-/** Types whose targets are names, or end with one. */
+/** Types whose targets are names or end with a name. */
 const NAMED: ReadonlySet<string> = new Set(['CNAME', 'MX', 'SRV', 'NS', 'PTR']);
 
 function normalTarget(type: string, target: string): string {

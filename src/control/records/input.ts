@@ -23,7 +23,7 @@ export interface RecordInput {
     | null
     | undefined;
   readonly private_routing?: boolean | null | undefined;
-  /** Whether a PTR record is kept for the address; ours. */
+  /** Whether a PTR record is kept for the address. Not part of the v4 API. */
   readonly ptr?: boolean | null | undefined;
 }
 

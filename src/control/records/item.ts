@@ -39,7 +39,7 @@ export interface ShadowItem {
   readonly shadowedRecords?: number;
 }
 
-/** The record that is kept for this one, or for which this one is kept. */
+/** The other record of a pair: the PTR record kept for an address, or the address for which a PTR record is kept. */
 export interface Counterpart {
   readonly status: PointerState['status'];
   readonly zoneId?: string;
@@ -74,9 +74,9 @@ export interface RecordItem {
   readonly ttl: number;
   readonly settings: RecordSettings;
   readonly privateRouting?: boolean;
-  /** Of an address: a PTR record is kept for it. Of a PTR record: it is kept for an address. */
+  /** On an address record: a PTR record is kept for it. On a PTR record: it is kept for an address record. */
   readonly ptr?: true;
-  /** What became of that: the other one of the two records, or why there is none. */
+  /** The other record of the pair, or why there is none. */
   readonly counterpart?: Counterpart;
   readonly comment: string | null;
   readonly tags: readonly string[];

@@ -1,4 +1,4 @@
-/** The zones in which a credential may read or change records, whichever they are: for protocols whose requests name no zone. */
+/** Finds all zones in which a credential may read or change records, for protocols whose requests name no zone. */
 import { fromHex, toHex } from '../../base/bytes.js';
 import { AppError } from '../../base/errors.js';
 import { nextSlice } from '../../base/slices.js';
@@ -12,14 +12,14 @@ import { listZones } from '../zones/zones.js';
 
 export interface PermittedZone {
   readonly zone: ZoneItem;
-  /** With what the policies of the actor permit there. */
+  /** Restricted to what the policies of the actor permit in this zone. */
   readonly ctx: Context;
 }
 
 const MOST_ZONES = 10_000;
 const ZONES_AT_ONCE = 1000;
 
-/** `encloses`: only zones in which that name may lie. Throws 400 when there are too many. */
+/** `encloses`: only zones that may contain this name. Throws 400 when there are too many zones. */
 export async function permittedZones(ctx: Context, level: Level, encloses?: string): Promise<readonly PermittedZone[]> {
   const found: PermittedZone[] = [];
   const query = {
@@ -51,7 +51,7 @@ function contextIn(ctx: Context, { id }: ZoneItem, level: Level): Context | unde
   }
 }
 
-/** By name, to be asked with {@link closestZone}. Of several zones of one name, the one that is active counts. */
+/** By name, for {@link closestZone}. Of several zones with one name, the active one counts. */
 export function zonesByName(zones: readonly PermittedZone[]): ReadonlyMap<string, PermittedZone> {
   const found = new Map<string, PermittedZone>();
   for (const one of zones) {
@@ -61,7 +61,7 @@ export function zonesByName(zones: readonly PermittedZone[]): ReadonlyMap<string
   return found;
 }
 
-/** The one with the longest name at or above the given one (lower-case ASCII, no final dot). */
+/** The zone with the longest name at or above the given one (lower-case ASCII, no final dot). */
 export function closestZone(zones: ReadonlyMap<string, PermittedZone>, name: string): PermittedZone | undefined {
   for (let above = name; ; above = above.slice(above.indexOf('.') + 1)) {
     const found = zones.get(above);

@@ -1,4 +1,4 @@
-/** Whether a PTR record is to be kept for the address of a record, as a client says with `ptr`. */
+/** Decides from the `ptr` of a request whether a PTR record is kept for an address record. */
 import { toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import { isLinked } from '../../store/records/linked.js';
@@ -10,7 +10,7 @@ import { badBody } from '../kernel/errors.js';
 import { isAddress, reverseOf } from '../rules/pointers.js';
 import type { RecordInput } from './input.js';
 
-/** What the record will be. */
+/** The record after the edit. */
 interface Wished {
   readonly type: number;
   readonly name: string;
@@ -22,7 +22,7 @@ interface Wished {
 
 const POINTER = '/ptr';
 
-/** Throws for records that can have none, and 403 when the actor may not edit the zone in which the PTR record belongs. */
+/** Throws for records that can have no PTR record, and 403 when the actor may not edit the reverse zone. */
 export function choosePointer(
   ctx: Context,
   zone: ZoneRow,
@@ -32,7 +32,7 @@ export function choosePointer(
   stored: RecordRow | undefined,
 ): boolean {
   const was = stored !== undefined && stored.type === wished.type && isLinked(stored);
-  // Clients send back what they have read. A PTR record with another name or data is not kept any more.
+  // Clients send back what they read, so `ptr` may be set here. A PTR record with a new name or data is no longer kept.
   if (wished.type === Type.ptr && (was || !ptr)) return was && wished.isSame && ptr !== false;
   const wanted = ptr ?? (kept !== undefined && was);
   if (!wanted) return false;
@@ -46,7 +46,7 @@ export function choosePointer(
   return true;
 }
 
-/** Who may edit an address moves its PTR record within the reverse zone `before`, in which somebody was allowed to have it. */
+/** Skips the check when the PTR record stays in its reverse zone `before`, where keeping it was already permitted. */
 function requireReverse({ store, actor }: Context, zone: ZoneRow, { rdata }: Wished, before: number | undefined): void {
   const reverse = reverseOf(store, zone.account, rdata);
   if (!reverse || reverse.zone.seq === before) return;

@@ -1,4 +1,4 @@
-/** Keeps the PTR record of one record with an address, inside a write. */
+/** Adds and removes the PTR record of one address record, inside a write. */
 
 import { makeId } from '../../base/random.js';
 import { Type } from '../../dns/codes.js';
@@ -20,13 +20,13 @@ import { pointerData, reverseOf, standingAt } from '../rules/pointers.js';
 
 const KEPT = JSON.stringify({ ptr: true });
 
-/** Whether the record is as it was seen, and is still to have a PTR record. */
+/** Whether the record is still unchanged and still wants a PTR record. */
 function isCurrent({ store }: Pick<Context, 'store'>, row: NewRecordRow): boolean {
   const now = findSameRecord(store, row);
   return now !== undefined && isLinked(now);
 }
 
-/** Adds the PTR record of a record, unless somebody's own record stands in its place. */
+/** Adds the PTR record of a record, unless a user's own record is in its place. */
 export function keepPointer(ctx: Context, edits: RecordEdits, { account }: ZoneRow, row: NewRecordRow): void {
   const { store } = ctx;
   const reverse = isCurrent(ctx, row) ? reverseOf(store, account, row.rdata) : undefined;
@@ -57,7 +57,7 @@ export function keepPointer(ctx: Context, edits: RecordEdits, { account }: ZoneR
   edits.event({ kind: 'record.create', zone: reverse.zone, id: added.id, name: nameOfRecord(after), after });
 }
 
-/** Removes the PTR record that was kept for a record, when that record has gone or is to have none. */
+/** Removes the PTR record kept for a record, when that record is gone or no longer wants one. */
 export function dropPointer(ctx: Context, edits: RecordEdits, { account }: ZoneRow, row: NewRecordRow): void {
   const { store } = ctx;
   const reverse = isCurrent(ctx, row) ? undefined : reverseOf(store, account, row.rdata);

@@ -1,4 +1,4 @@
-/** The job that brings all PTR records that are kept in an account in line with its zones, in parts. */
+/** The job that corrects all PTR records kept in an account, a part at a time. */
 import { fromHex } from '../../base/bytes.js';
 import { nextSlice } from '../../base/slices.js';
 import type { JobKind } from '../../jobs/kind.js';
@@ -13,10 +13,10 @@ import type { RecordEdits } from '../kernel/record-edits.js';
 import { isAddress, pointerState, sourceOf } from '../rules/pointers.js';
 import { keepPointer, removePointer } from './follow.js';
 
-/** Its subject is the identifier of an account. */
+/** The subject of the job is the identifier of an account. */
 export const POINTERS_JOB = 'pointers';
 
-/** Records that are looked at, and edited, at once. */
+/** Records examined and edited in one turn. */
 const PART = 50;
 
 export function pointersJob(base: ContextBase): JobKind {
@@ -29,7 +29,7 @@ export function pointersJob(base: ContextBase): JobKind {
         if (rows.length === 0) break;
         after = rows.at(-1)!.seq;
         const wrong = rows.filter((row) => isWrong(ctx, account, row));
-        // There may be many, of all accounts.
+        // The loop visits the linked records of all accounts, which may be many.
         await nextSlice();
         if (wrong.length === 0) continue;
         await commit(ctx, (draft) => {

@@ -1,6 +1,6 @@
 /**
  * PTR records follow the A and AAAA records for which they are kept, in the same write. Whoever edits or removes such a PTR record
- * takes it over: then none is kept for the address any more.
+ * takes it over: the service then no longer keeps one for the address.
  */
 import { toHex } from '../../base/bytes.js';
 import { schedule } from '../../jobs/schedule.js';
@@ -15,7 +15,7 @@ import { isAddress, sourceOf } from '../rules/pointers.js';
 import { dropPointer, keepPointer, setLinked } from './follow.js';
 import { POINTERS_JOB } from './job.js';
 
-/** More addresses are followed by the job, because the write would keep others waiting. */
+/** More addresses than this are left to the job, because the write would block others. */
 const MOST_AT_ONCE = 50;
 
 export const pointers: Participant<Context> = {
@@ -33,7 +33,7 @@ export const pointers: Participant<Context> = {
   removed: planPointers,
 };
 
-/** Edits of addresses, and of PTR records. */
+/** Separates edits of address records from edits of PTR records. */
 function divided(linked: readonly RecordChange[]): [RecordChange[], RecordChange[]] {
   const ofAddress = ({ before, after }: RecordChange): boolean => isAddress((before ?? after)!.type);
   return [linked.filter(ofAddress), linked.filter((change) => !ofAddress(change))];
@@ -42,7 +42,7 @@ function divided(linked: readonly RecordChange[]): [RecordChange[], RecordChange
 function followAddress(ctx: Context, edits: RecordEdits, zone: ZoneRow, { before, after }: RecordChange): void {
   if (before && isLinked(before)) {
     dropPointer(ctx, edits, zone, before);
-    // An update replaces a record by another one, and knows nothing of what is ours.
+    // A DNS UPDATE replaces a record by a new one and cannot carry the `ptr` setting over.
     if (!after && ctx.source === 'update') {
       for (const heir of heirsOf(ctx, edits, before)) keepPointer(ctx, edits, zone, setLinked(edits, zone, heir, true));
     }
@@ -50,7 +50,7 @@ function followAddress(ctx: Context, edits: RecordEdits, zone: ZoneRow, { before
   if (after && isLinked(after)) keepPointer(ctx, edits, zone, after);
 }
 
-/** What this write added beside a record that it removed. */
+/** The records that this write added in place of one that it removed. */
 function heirsOf({ store }: Context, { now }: RecordEdits, { zone, owner_key: owner, type }: NewRecordRow) {
   return recordsOfOwner(store, zone, owner).filter(
     (row) => row.type === type && row.created_at === now && row.proxied === 0 && !isLinked(row),
@@ -65,7 +65,7 @@ function followPointer({ store }: Context, edits: RecordEdits, { account }: Zone
   if (zone) setLinked(edits, zone, source, false);
 }
 
-/** Has all of the account looked at soon: what a whole zone brings, or takes away, is not followed record by record. */
+/** Schedules the job for the account: added, replaced and removed zones are not followed record by record. */
 function planPointers({ store, clock }: Pick<Context, 'store' | 'clock'>, { account }: ZoneRow): void {
   const id = findAccount(store, account)?.id;
   if (!id || !hasLinkedRecords(store)) return;

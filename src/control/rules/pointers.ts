@@ -1,4 +1,4 @@
-/** PTR records that are kept for A and AAAA records with the setting `ptr`: where each belongs, and which record it is kept for. */
+/** PTR records kept for A and AAAA records with the setting `ptr`: where each belongs, and for which record it is kept. */
 import { Type } from '../../dns/codes.js';
 import { ownerKeyOf, ownerKeysDownTo, parseName } from '../../dns/name.js';
 import { typeByCode } from '../../dns/rr/registry.js';
@@ -15,7 +15,7 @@ import {
 import { type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
 import { addressOfReverse, reverseOfAddress } from './reverse-zone.js';
 
-/** The place of a PTR record. */
+/** Where a PTR record belongs. */
 export interface Reverse {
   readonly zone: ZoneRow;
   readonly name: string;
@@ -26,7 +26,7 @@ export function isAddress(type: number): boolean {
   return type === Type.a || type === Type.aaaa;
 }
 
-/** The account's zone that has this name, or is above it; the nearest one. */
+/** The account's closest zone at or above this name. */
 function zoneAround(store: Store, account: number, name: string): ZoneRow | undefined {
   for (let at = name; ; at = at.slice(at.indexOf('.') + 1)) {
     const zone = zonesOfName(store, at).find((one) => one.account === account);
@@ -34,7 +34,7 @@ function zoneAround(store: Store, account: number, name: string): ZoneRow | unde
   }
 }
 
-/** Undefined: this account has no zone with the name of the address, or has it from a primary, or delegates the name to others. */
+/** Undefined if the account has no zone for the reverse name, or the zone is not `full`, or the name is delegated. */
 export function reverseOf(store: Store, account: number, address: Uint8Array): Reverse | undefined {
   const name = reverseOfAddress(address);
   const zone = zoneAround(store, account, name);
@@ -46,7 +46,7 @@ export function reverseOf(store: Store, account: number, address: Uint8Array): R
   return isDelegated ? undefined : { zone, name, ownerKey };
 }
 
-/** The data of the PTR record for a record with an address. */
+/** The data of the PTR record for an address record. */
 export function pointerData(
   { name }: Pick<NewRecordRow, 'name'>,
   { zone }: Reverse,
@@ -54,7 +54,7 @@ export function pointerData(
   return typeByCode(Type.ptr).fromApi({ content: `${name}.` }, zone.apex);
 }
 
-/** What stands at a place: the PTR record that is wanted, and whether somebody's own record is in its way. */
+/** What exists at a reverse name: the wanted PTR record, and whether a user's own record takes its place. */
 export function standingAt(
   store: Store,
   reverse: Reverse,
@@ -70,7 +70,7 @@ function keyOf(type: number, rdata: Uint8Array): Uint8Array {
   return rdataKeyOf(typeByCode(type).duplicateKey(rdata));
 }
 
-/** The record for which a PTR record of the account is kept. */
+/** The address record for which a PTR record of the account is kept. */
 export function sourceOf(
   store: Store,
   account: number,
@@ -86,9 +86,9 @@ export function sourceOf(
   return row && isLinked(row) ? row : undefined;
 }
 
-/** What became of the wish for a PTR record. */
+/** Whether the wanted PTR record exists, or why not. */
 export interface PointerState {
-  /** `kept`: there is one. `no-zone`: the account has no zone for it. `other-record`: somebody's own record is in its place. */
+  /** `kept`: it exists. `no-zone`: the account has no zone for it. `other-record`: a user's own record is in its place. */
   readonly status: 'kept' | 'no-zone' | 'other-record';
   readonly reverse?: Reverse;
   readonly row?: RecordRow;

@@ -43,12 +43,12 @@ export function reverseZoneInstead(text: string): string | undefined {
   return `${printed} is a network without a reverse zone of its own, because the prefix of one is ${family.steps}. It has ${2 ** (whole - length)} zones of /${whole}, the first of which is ${reverseName(network, whole, family)}`;
 }
 
-/** The name of the PTR record of an address. */
+/** The reverse name of an address. */
 export function reverseOfAddress(address: Uint8Array): string {
   return reverseName(address, address.length * 8, address.length === 4 ? IPV4 : IPV6);
 }
 
-/** The address of which a name is the reverse one, without a final dot; undefined for other names. */
+/** The address of a reverse name without final dot; undefined for other names. */
 export function addressOfReverse(name: string): Uint8Array | undefined {
   const [, labels = '', family] = /^([0-9a-f.]+)\.(in-addr|ip6)\.arpa$/.exec(name) ?? [];
   const parts = labels.split('.').reverse();

@@ -131,8 +131,8 @@ async function askForTxt(ctx: Context, { name, content }: ProofRecord, account: 
 }
 
 /**
- * Whether a TXT record at or below a name shows that the name is the account's: in the proven zone of ours that says what is there,
- * otherwise outside, where none of our servers answers.
+ * Whether a TXT record at or below a name proves that the account owns the name. The lookup uses our own proven zone if there is
+ * one; otherwise it asks outside, where an answer of our own servers does not count.
  */
 export async function lookForRecord(
   ctx: Context,

@@ -62,7 +62,7 @@ export interface Balancing {
   begin(request: EdgeRequest, route: BalancedRoute, headers: string[]): Balanced;
   /** Reads what became of the health of pools; returns whether there may be more. */
   readHealth(): boolean;
-  /** Another number when there may be health that is not stored. */
+  /** Changes when there may be new health that is not stored. */
   healthVersion(): number;
   samples(): MetricSample[];
 }
@@ -248,7 +248,7 @@ class Chooser {
     return undefined;
   }
 
-  /** After {@link pick} has found one. */
+  /** Call after {@link pick} has found an origin. */
   private countPick(made: EdgeBalancer, way: 'chosen' | 'retry'): void {
     const { pool, isFallback } = this.choice;
     this.counts.count(made.pools[pool]!, way === 'chosen' && isFallback ? 'fallback' : way);

@@ -1,12 +1,12 @@
-/** Counts requests by the pool that got them. The number of pools with series of their own is bounded. */
+/** Counts requests by pool. The number of pools with their own time series is bounded. */
 import type { MetricSample } from '../../base/metrics.js';
 
-/** How a request came to its pool. */
+/** Why a request went to its pool. */
 export type Way = 'chosen' | 'session' | 'retry' | 'fallback';
 
 export interface BalanceCounts {
   count(pool: { readonly id: string; readonly name: string }, way: Way): void;
-  /** Nothing was left for a request. */
+  /** Counts a request for which no origin was left. */
   countNone(): void;
   samples(): MetricSample[];
 }

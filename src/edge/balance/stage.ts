@@ -6,7 +6,7 @@ import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import type { Failure, FailureName } from '../error-pages/failures.js';
 import type { ChosenOrigin, EdgeRequest, HeaderList, ResponseFlow, ResponseSink, Stage } from '../exchange/exchange.js';
 
-/** Whether a failure happened before the origin has received anything of the request. */
+/** Whether the failure happened before the origin received any part of the request. */
 export function mayAskAnother({ name }: Failure): boolean {
   return NOT_CONNECTED.has(name);
 }

@@ -111,10 +111,10 @@ function answer(sending: Sending, request: EdgeRequest, found: OpenObject | Refu
   }
 }
 
-/** Of objects that are held in memory, which are asked for again. */
+/** Cached for objects held in memory, which are requested repeatedly. */
 const known = new WeakMap<ObjectItem, HeaderList>();
 
-/** The fields of an answer with the whole object. */
+/** The fields of a response with the whole object. */
 function wholeHeaders(item: ObjectItem): HeaderList {
   let headers = known.get(item);
   if (!headers) {

@@ -35,10 +35,10 @@ export function answerPassed({ status, fields, body }: OriginResponse, notes: Ca
   return { status, fields: passed, body, result: notes.result };
 }
 
-/** Those to which this cache adds what it did. */
+/** Fields that this cache appends to, if the origin sent them. */
 const STATUS_FIELDS: ReadonlySet<string> = new Set(['cache-status', 'cf-cache-status']);
 
-/** The fields of {@link answerPassed} as a list; undefined if more is to be done than to add to them. */
+/** The fields of {@link answerPassed} as a list; undefined if appending to the list does not suffice. */
 export function passedHeaders(headers: HeaderList, notes: CacheNotes): string[] | undefined {
   for (let i = 0; i < headers.length; i += 2) {
     if (STATUS_FIELDS.has(headers[i]!) || !isStorableField(headers[i]!)) return undefined;

@@ -80,7 +80,7 @@ export interface Lookup {
   readonly stored: StoredResponse | undefined;
 }
 
-/** What purges select. */
+/** The request as purges select it. */
 export function itemOf({ request }: Lookup): Omit<CachedItem, 'tags'> {
   const { zone, scheme, host, policy } = request;
   const url = `${scheme}://${host}${keyTarget(request)}`;

@@ -26,9 +26,9 @@ import { alwaysSelecting } from './vary.js';
 export interface EdgeCache {
   /** Rejects as `forward` does, unless a stored response may be used instead. */
   serve(request: CacheRequest, forward: Forward, found?: Answer | Lookup): Answer | Promise<Answer>;
-  /** What it has for a request: a fresh answer, or nothing that can be used at once; undefined: the request is not for it. */
+  /** A fresh answer, or a lookup if nothing can be used at once; undefined if the request bypasses the cache. */
   look(request: CacheRequest): Answer | Lookup | undefined;
-  /** Undefined where the response may be stored, or is one that others wait for. */
+  /** A passage if the response is probably for this request alone; otherwise undefined. */
   pass(found: Lookup): Passage | undefined;
   /**
    * The client has left before it was answered. True if its request waits for a response that the cache may store; that is asked
@@ -66,7 +66,7 @@ export function createEdgeCache(options: CacheOptions): EdgeCache {
   };
 }
 
-/** What the cache has for a request: an answer, or nothing that can be used at once; undefined: the request is not for it. */
+/** A fresh answer, or a lookup if nothing can be used at once; undefined if the request bypasses the cache. */
 function look(cache: CacheState, request: CacheRequest): Answer | Lookup | undefined {
   const { method, fields } = request;
   if (!SAFE_METHODS.has(method)) return undefined;
@@ -143,7 +143,7 @@ function mayShare(cache: CacheState, { request, key, eligibility }: Lookup): boo
   return (cache.notStored.get(key) ?? 0) <= steadyMs(cache.clock);
 }
 
-/** Whether what the origin says is probably for this request alone, so that it is passed on as it comes. */
+/** Whether the response is probably for this request alone, so that it can be passed on as it arrives. */
 function mayPass(cache: CacheState, lookup: Lookup): boolean {
   const { request, eligibility, stored } = lookup;
   const isDynamic = request.method === 'GET' && eligibility === 'opt-in' && !stored;

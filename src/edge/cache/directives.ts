@@ -25,7 +25,7 @@ export interface Directives {
 
 /** The first that is present applies. */
 const TARGETED_FIELDS = ['cloudflare-cdn-cache-control', 'cdn-cache-control'] as const;
-/** All fields that hold directives: a response without them has none. */
+/** All fields that hold cache directives. */
 export const DIRECTIVE_FIELDS: ReadonlySet<string> = new Set([...TARGETED_FIELDS, 'cache-control']);
 /** Larger values are treated as this one (RFC 9111 §1.2.2). */
 export const MOST_SECONDS = 2 ** 31;

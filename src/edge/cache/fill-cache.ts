@@ -96,12 +96,12 @@ interface Received {
   readonly settle: (result: FillResult) => void;
 }
 
-/** A request to the origin whose response may be stored, from its beginning on. */
+/** A request to the origin that is under way and whose response may be stored. */
 export interface OpenFill {
   readonly fill: Fill;
   readonly sentMs: number;
   readonly settle: (result: FillResult) => void;
-  /** The response has ended, or none comes. */
+  /** Call when the response has ended or none will come. */
   readonly end: () => void;
 }
 
@@ -127,7 +127,7 @@ export function openFill(cache: CacheState, { key, always }: Lookup, isShared: b
   return { fill, sentMs: fill.lastMs, settle, end };
 }
 
-/** What nobody waits for. */
+/** Stands in for the promise of a fill that no other request waits for. */
 const ALONE: Pick<PromiseWithResolvers<FillResult>, 'promise' | 'resolve'> = {
   promise: Promise.resolve({ kind: 'alone' }),
   resolve() {},
@@ -159,7 +159,7 @@ export async function fillCache(
   }
 }
 
-/** Answers with the response of the origin, and stores it if it may be. */
+/** Answers with the response of the origin, and stores it if that is allowed. */
 export function receive(cache: CacheState, lookup: Lookup, open: OpenFill, response: OriginResponse): Answer {
   const { fill, sentMs, settle, end } = open;
   fill.lastMs = steadyMs(cache.clock);

@@ -67,7 +67,7 @@ export class OriginExchange implements ResponseSink, OriginBody {
     this.settle.resolve(this.begin(status, headers, flow));
   }
 
-  /** For those who wait for no promise. */
+  /** Returns the response at once, for callers that do not wait for `response`. */
   begin(status: number, headers: HeaderList, flow: ResponseFlow): OriginResponse {
     this.flow = flow;
     // These responses have no content (RFC 9110 §6.4.1).

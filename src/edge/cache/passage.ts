@@ -1,6 +1,6 @@
 /**
- * The way of a response that is probably for its request alone: one whose head allows no shared cache to store it is passed on as it
- * comes, as a list of fields. Any other is received as if it had been asked for to be stored.
+ * Handles a response that is probably for its request alone. If its head does not allow shared caches to store it, it is passed
+ * on as it arrives, with its fields as a list. Otherwise it is received like any response that may be stored.
  */
 import type { Failure } from '../error-pages/failures.js';
 import { type HeaderList, headerFields, type ResponseFlow, type ResponseSink } from '../exchange/exchange.js';
@@ -37,13 +37,13 @@ export class Passage implements ResponseSink {
     this.open = openFill(cache, lookup, false);
   }
 
-  /** Call before anything of the response comes. */
+  /** Call before the response begins. */
   leadTo(end: PassageEnd): this {
     this.end = end;
     return this;
   }
 
-  /** The client leaves. False: nobody else needs the response. */
+  /** The client has left. Returns false if nobody else needs the response. */
   leave(): boolean {
     this.hasLeft = true;
     if (!this.taker) this.open.end();
@@ -109,10 +109,10 @@ export class Passage implements ResponseSink {
   }
 }
 
-/** Of heads that cannot change, and come again. */
+/** Cached for frozen field lists, which repeat. */
 const known = new WeakMap<HeaderList, { readonly status: number; readonly passed: HeaderList }>();
 
-/** The fields that the client gets; undefined if the response is to be judged by all that it says. */
+/** The fields for the client; undefined if all fields must be judged before the response is passed on. */
 function passedOn(status: number, headers: HeaderList): HeaderList | undefined {
   const isFrozen = Object.isFrozen(headers);
   const before = isFrozen ? known.get(headers) : undefined;
@@ -123,7 +123,7 @@ function passedOn(status: number, headers: HeaderList): HeaderList | undefined {
   return passed;
 }
 
-/** Whether the response allows shared caches to store it, so that it is to be judged by all of its fields. */
+/** Whether the response allows shared caches to store it. */
 function isForAll(headers: HeaderList): boolean {
   const said: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {

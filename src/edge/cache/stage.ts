@@ -102,7 +102,7 @@ interface DeliveryOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-/** An answer whose body is there. */
+/** An answer whose body is complete. */
 interface WholeAnswer extends Pick<Answer, 'status' | 'fields'> {
   readonly headers?: HeaderList | undefined;
   readonly body: Uint8Array | undefined;

@@ -76,9 +76,9 @@ export interface ResponseSink {
 export interface OriginRequest {
   readonly method: string;
   readonly target: string;
-  /** With `host`; without fields that concern only the connection. Frozen where other requests have the same ones. */
+  /** With `host`; without fields that concern only the connection. Frozen if further requests have the same list. */
   readonly headers: HeaderList;
-  /** Further fields, of this request alone. */
+  /** Further fields, for this request alone. */
   readonly more: HeaderList;
   readonly body: Readable | undefined;
 }
@@ -110,7 +110,7 @@ export type Stage<Served extends ServedRoute = ServedRoute> = (
   sink: ResponseSink,
 ) => () => void;
 
-/** Of lists that cannot change, and come again. */
+/** Cached for frozen field lists, which repeat. */
 const known = new WeakMap<HeaderList, HeaderFields>();
 
 /** Header fields by name, as the functions of http/ expect them. */

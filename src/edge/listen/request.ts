@@ -47,14 +47,14 @@ export function readHttp1(message: IncomingMessage, facts: RequestFacts): ReadRe
   return finish(parts, facts, hasBody ? openBody : undefined);
 }
 
-/** What the fields of a plain request say, whatever its target is. */
+/** What follows from the fields of a plain request alone, not from its target. */
 interface PlainFields {
   readonly directed: Directed | Refusal;
-  /** Frozen if they come again. */
+  /** Frozen if the fields repeat. */
   readonly headers: HeaderList;
 }
 
-/** Of lists that come again; for as long as their connection remembers them. */
+/** Cached for frozen field lists, which repeat, as long as their connection keeps them. */
 const known = new WeakMap<HeaderList, PlainFields>();
 
 function plainFields(rawHeaders: HeaderList): PlainFields {
@@ -94,7 +94,7 @@ function placeOf(target: string, headers: HeaderList): Pick<Parts, 'host' | 'pat
   return typeof path === 'string' ? { ...directed, path } : refusal(path, directed.authority, headers);
 }
 
-/** To which host the fields of a request of HTTP/1.1 direct it. */
+/** The host to which the fields of an HTTP/1.1 request direct it. */
 function hostOf(headers: HeaderList): Directed | Refusal {
   const [authority, ...others] = valuesOf(headers, 'host');
   const refuse = (failure: Failure) => refusal(failure, authority, headers);

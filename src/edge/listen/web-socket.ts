@@ -109,7 +109,7 @@ function open(
   else client.onClose(upgradeAt(upgrader, balanced.request, extra, outcome));
 }
 
-/** At the chosen origin, where the WebSocket counts as a request under way; at another one if that cannot be connected to. */
+/** Upgrades at the chosen origin, where it counts as a pending request, or at another if connecting fails. */
 function upgradeAt(upgrader: Upgrader, request: EdgeRequest, extra: HeaderList, outcome: UpgradeOutcome): () => void {
   let chosen: ChosenOrigin | undefined;
   let abort = (): void => {};

@@ -75,18 +75,18 @@ function isDropped(name: string, { keepsUnderscores }: HeaderRules): boolean {
 
 /** The header fields for the origin. */
 export interface OriginHeaders {
-  /** A frozen list where other requests of the client have the same ones. */
+  /** A frozen list if further requests of the client have the same fields. */
   readonly headers: HeaderList;
-  /** Those of this request alone. */
+  /** The fields of this request alone. */
   readonly more: string[];
 }
 
-/** What `headers` were made of, beside the fields that the client has sent. */
+/** What `headers` were made from, besides the fields that the client sent. */
 interface Shared extends HeaderRules, Pick<EdgeRequest, 'authority' | 'client' | 'scheme'> {
   readonly headers: HeaderList;
 }
 
-/** Of lists that cannot change, and come again. */
+/** Cached for frozen field lists, which repeat. */
 const known = new WeakMap<HeaderList, Shared>();
 
 export function originHeaders(request: EdgeRequest, rules: HeaderRules): OriginHeaders {

@@ -29,7 +29,7 @@ export interface Dependents {
   readonly readPurges: () => boolean;
   /** Reads the health of pools; returns whether there may be more. */
   readonly readHealth: () => boolean;
-  /** Another number when there is health to read that is not stored. */
+  /** Changes when there is new health to read that is not stored. */
   readonly healthVersion: () => number;
 }
 

@@ -1,4 +1,4 @@
-/** Pings (RFC 792, RFC 4443 §4): whose echo replies are recognised by a number that nobody can guess. */
+/** Pings (RFC 792, RFC 4443 §4). A random token, which nobody can guess, identifies the echo replies. */
 import { createSocket } from 'node:dgram';
 import { reasonOfError } from '../../balancing/health/failure-reason.js';
 import { steadyMs } from '../../base/clock.js';
@@ -9,16 +9,16 @@ import type { Attempt, Place } from './result.js';
 
 /** A socket for ICMP messages of one family. */
 export interface IcmpSocket {
-  /** Throws or tells why the message cannot be sent. */
+  /** Throws, or calls `failed`, if the message cannot be sent. */
   send(address: string, message: Uint8Array, failed: (error: Error) => void): void;
   await(isAwaited: boolean): void;
 }
 
-/** `length`: octets of addresses. Undefined: this process may not ping. */
+/** `length`: octets of an address. Returns undefined if this process may not ping. */
 export type OpenIcmp = (length: 4 | 16, hear: (message: Uint8Array) => void) => IcmpSocket | undefined;
 
 export interface Pinger {
-  /** Resolves when an address has answered. Rejects with a {@link ProbeFailure}, or a {@link NoProbe} where it may not ask. */
+  /** Resolves when the address has answered. Rejects with a {@link ProbeFailure}, or {@link NoProbe} if it may not ping. */
   ping(address: string, attempt: Attempt): Promise<void>;
 }
 
@@ -65,12 +65,12 @@ export function createPinger(open: OpenIcmp, random: Random): Pinger {
   };
 }
 
-/** An echo request. The checksum of ICMPv6 is the kernel's (RFC 3542 §3.1). */
+/** An echo request. The kernel computes the checksum of ICMPv6 (RFC 3542 §3.1). */
 function requestOf(length: 4 | 16, token: Uint8Array): Uint8Array {
   const message = Buffer.alloc(HEADER + TOKEN);
   message[0] = ECHO[length].request;
   message.set(token, HEADER);
-  // Identifier and number: the same octets are as good as any.
+  // Identifier and sequence number: any value will do.
   message.set(token.subarray(0, 4), 4);
   let sum = 0;
   for (let at = 0; at < message.length; at += 2) sum += message.readUInt16BE(at);
@@ -79,17 +79,17 @@ function requestOf(length: 4 | 16, token: Uint8Array): Uint8Array {
   return message;
 }
 
-/** Sends a datagram of UDP, and fails if the other side says that nothing listens there (RFC 1122 §3.2.2.1). */
+/** Sends a UDP datagram, and fails if the host reports the port as unreachable (RFC 1122 §3.2.2.1). */
 export function probeUdp({ address, port }: Place, { late }: Attempt): Promise<void> {
   const socket = createSocket(parseIP(address)!.length === 4 ? 'udp4' : 'udp6');
   return new Promise<void>((resolve, reject) => {
-    // Silence is what is wished for.
+    // Without an error until the deadline, the probe has passed.
     if (late.aborted) return resolve();
     late.addEventListener('abort', () => resolve(), { once: true });
     const fail = ({ code }: Error & { code?: string }): void =>
       reject(new ProbeFailure(reasonOfError(code, 'connect')));
     socket.on('error', fail);
-    // An answer is more than is asked for.
+    // An answer is not required, but it ends the wait.
     socket.on('message', () => resolve());
     socket.connect(port, address, () => socket.send(Buffer.alloc(1), (error) => error && fail(error)));
   }).finally(() => socket.close());

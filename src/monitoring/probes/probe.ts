@@ -114,7 +114,7 @@ async function addressesOf(
   return isRefused ? 'DNS Internal' : addresses.slice(0, MOST_ADDRESSES);
 }
 
-/** What is known of a probe that has passed: the code of the response, and the round trip where it is not all of the time. */
+/** Result of a passed probe: the response code, and the round-trip time if it differs from the total time. */
 interface Passed {
   readonly code?: number;
   readonly rttMs?: number;

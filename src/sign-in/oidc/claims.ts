@@ -29,7 +29,7 @@ const SKEW_SECONDS = 300;
 const MOST_GROUPS = 1000;
 const SECOND_FACTORS = ['mfa', 'otp', 'hwk', 'swk', 'fpt', 'face', 'iris', 'sms'];
 
-/** The reason why a statement does not count, or what it says. One of another time may be of a clock that is wrong. `algorithm`: of its signature, which was checked. */
+/** The claims of a statement, or why it is refused; `isOfAnotherTime`: maybe a clock is wrong. `algorithm`: of its signature. */
 export function judgeClaims(
   claims: Claims,
   algorithm: string | undefined,

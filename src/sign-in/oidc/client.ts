@@ -47,7 +47,7 @@ export interface ClientParts {
   readonly vault: Pick<Vault, 'open'>;
 }
 
-/** Code of the error when the package finds a statement too old. */
+/** The package's error code for a statement outside its time of validity. */
 export const JWT_TIMESTAMP_CHECK = 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED';
 
 const KEPT_MS = 3_600_000;
@@ -131,7 +131,7 @@ function clientOf(
         claims['email'] === undefined && metadata.userinfo_endpoint !== undefined
           ? await fetchUserInfo(config, answer.access_token, claims.sub)
           : undefined;
-      // Whether an address is proved is said beside it, not in the other of both.
+      // The address and its `email_verified` must come from the same source.
       const address = told && { email: told.email, email_verified: told.email_verified };
       return { claims: { ...told, ...claims, ...address }, algorithm: decodeProtectedHeader(answer.id_token!).alg };
     },

@@ -13,7 +13,7 @@ export type ProviderFetch = (url: string, options: object) => Promise<Response>;
 const LIMIT_MS = 10_000;
 const MOST_OCTETS = 1_000_000;
 
-/** `limitMs`: for a whole answer. */
+/** `limitMs`: time limit of a whole answer. */
 export function createProviderFetch(egress: Egress, limitMs = LIMIT_MS): ProviderFetch {
   return async (url, options) => {
     const { hostname, port, protocol } = new URL(url);

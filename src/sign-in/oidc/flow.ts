@@ -138,7 +138,7 @@ async function exchange(
   }
 }
 
-/** Whoever looks after the provider or this server needs to know which clock is wrong. */
+/** Tells this server's time, so that administrators can see which clock is wrong. */
 function clocksApart({ base: { clock } }: SignInServices): Error {
   return signInFailure('clocksApart', { time: new Date(clock.nowMs()).toISOString() });
 }

@@ -46,7 +46,7 @@ function makeUser(ctx: Context, draft: Draft, provider: ProviderRow, claimed: Cl
   if (email === undefined)
     throw signInFailure('badStatement', { reason: 'it has no proved e-mail address that may be used here' });
   const named = findUserByEmail(ctx.store, email);
-  // Whoever was invited comes in this way, too.
+  // An invited user may sign in this way, too.
   if (named && isUnclaimed(ctx.store, named)) return named;
   // Somebody at the provider may have written this address: only its user can say that they are the same.
   if (named) throw signInFailure('needsLink');
@@ -101,7 +101,7 @@ function applyRoles(ctx: Context, draft: Draft, user: UserRow, accountId: string
     draft.event({ kind: 'membership.create', id, ...event });
     return;
   }
-  // An invitation stays for its user to answer.
+  // Without mapped groups, the invitation stays open for its user to answer.
   if (member.status === 'pending' && wanted.length === 0) return;
   if (member.status === 'accepted' && member.policies === null && member.roles === roles) return;
   try {
