@@ -1,9 +1,9 @@
-/** What happens on the server, as it happens: screens that show it read again, and need not ask again and again. */
+/** Follows events on the server, so that screens reload when something changed instead of polling. */
 import { BASE } from './api.js';
 
 const listeners = new Set<() => void>();
 let source: EventSource | undefined;
-/** Several events at once are one reason to read. */
+/** Events within this time cause only one reload. */
 const GATHER_MS = 300;
 let isTold = false;
 
@@ -16,7 +16,7 @@ function tell(): void {
   }, GATHER_MS);
 }
 
-/** One stream for all of a page, while it is seen. */
+/** One stream for the whole page, open while the page is visible. */
 function follow(): void {
   const isWanted = listeners.size > 0 && document.visibilityState === 'visible';
   if (!isWanted) {
@@ -25,7 +25,7 @@ function follow(): void {
   } else if (!source) {
     source = new EventSource(`${BASE}/events`);
     source.onmessage = tell;
-    // The credential may do something else now; what is shown is read again with it.
+    // The rights of the session may have changed, so everything shown is read again.
     source.addEventListener('end', tell);
   }
 }
@@ -35,7 +35,7 @@ document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible') tell();
 });
 
-/** Calls `run` when something has happened; returns what ends that. */
+/** Calls `run` when something has happened; returns a function that ends that. */
 export function whenEvents(run: () => void): () => void {
   listeners.add(run);
   follow();

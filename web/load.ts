@@ -60,7 +60,7 @@ export interface Loaded<Result> {
 
 /**
  * The answer to `GET path`, read again when the path changes; undefined: nothing is read. `everyMs`: also read again after that
- * time, while the page is visible. `told`: also whenever something has happened; then time is only for what makes no events.
+ * time, while the page is visible. `told`: also after events on the server; `everyMs` is then for changes without events.
  */
 export function useLoad<Result>(
   path: string | undefined,

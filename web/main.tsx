@@ -98,7 +98,7 @@ interface SignedInProps {
 function SignedIn({ path, permissions: { session }, onChanged }: SignedInProps) {
   /** Whether the question for a first password was answered. */
   const [isChosen, setChosen] = useState(false);
-  // Whoever came by a passkey or a provider needs none.
+  // Only after a link: users of a passkey or a provider need no password.
   if (session?.may_choose_password && session.how.includes('link') && !isChosen) {
     const goOn = (): void => {
       setChosen(true);

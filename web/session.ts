@@ -35,7 +35,7 @@ export function whenTabsTell(run: () => void): void {
 
 let onRights: () => void = () => {};
 
-/** Calls `run` when the person has joined or left an account: they may do something else now. */
+/** Calls `run` when the user has joined or left an account, which changes their rights. */
 export function whenRightsChange(run: () => void): void {
   onRights = run;
 }

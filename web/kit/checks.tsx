@@ -1,4 +1,4 @@
-/** Some of several things, each with a box to tick. */
+/** A choice of several items, each with a checkbox. */
 import type { ComponentChildren } from 'preact';
 
 export interface Named {
@@ -11,7 +11,7 @@ interface ChecksProps<Item extends Named> {
   readonly items: readonly Item[];
   readonly chosen: readonly Named[];
   readonly onChange: (chosen: readonly Named[]) => void;
-  /** Stands beside the name. */
+  /** Shown beside the name. */
   readonly hintOf?: (item: Item) => ComponentChildren;
 }
 

@@ -1,7 +1,7 @@
-/** A text for a camera (ISO/IEC 18004), dark on light whatever the colours of the page are. */
+/** A text as a QR code (ISO/IEC 18004), dark on light regardless of the colours of the page. */
 import { generate } from 'lean-qr';
 
-/** Modules around the code that stay empty. */
+/** Width of the quiet zone around the code, in modules. */
 const QUIET = 4;
 
 export function QrCode({ text, label }: { readonly text: string; readonly label: string }) {

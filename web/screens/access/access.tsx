@@ -17,7 +17,7 @@ interface Part {
   readonly path: string;
   readonly title: string;
   readonly needs?: Area;
-  /** Whether it is only for administrators of the installation. */
+  /** Whether only administrators of the installation see it. */
   readonly ofInstallation?: boolean;
   readonly shown: ComponentType;
 }

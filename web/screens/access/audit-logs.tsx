@@ -13,7 +13,7 @@ import { go, usePlace, withQuery } from '../../router.js';
 import type { AuditLog } from '../../types.js';
 
 const PER_PAGE = 50;
-/** What stands in the address; what it is called by the pages, and by the export. */
+/** Name in the address, in the query for pages, and in the export; then label, placeholder and type. */
 const FILTERS = [
   ['actor', 'actor.email', 'actor_email', 'Who', 'admin@localhost', 'text'],
   ['action', 'action.type', 'action', 'Action', 'record.create', 'text'],

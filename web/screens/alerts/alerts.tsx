@@ -1,4 +1,4 @@
-/** Who is told of what happens: webhooks, notification policies, and what was sent. */
+/** Alerts: webhooks, notification policies, and deliveries. */
 import { AccountChoice, NoAccount, useAccount } from '../../parts/account.js';
 import type { ScreenProps } from '../../screen.js';
 import { mayWrite, usePermissions } from '../../session.js';

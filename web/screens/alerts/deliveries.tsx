@@ -1,11 +1,11 @@
-/** What was sent to a webhook, and what it answered. */
+/** The messages sent to a webhook, and its answers. */
 import { ListTable } from '../../kit/list.js';
 import { useLoad } from '../../load.js';
 import { ErrorNote } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
 import type { WebhookDelivery } from '../../types.js';
 
-/** `path`: of the webhook, below the API's base. */
+/** `path`: path of the webhook, below the base of the API. */
 export function Deliveries({ path, name }: { readonly path: string; readonly name: string }) {
   const { answer, error, reload } = useLoad<WebhookDelivery[]>(`${path}/deliveries`);
   if (error) return <ErrorNote error={error} onRetry={reload} />;

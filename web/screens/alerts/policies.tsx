@@ -1,4 +1,4 @@
-/** Notification policies: of what webhooks and members are told. */
+/** Notification policies: which alerts webhooks and members get. */
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
 import { ChoiceField, LineForm, TextField } from '../../kit/form.js';

@@ -1,4 +1,4 @@
-/** Receivers of webhooks: how they fare, a test, and what was sent to one. */
+/** Receivers of webhooks: their state, a test, and the deliveries to one. */
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
 import { LineForm, TextField } from '../../kit/form.js';

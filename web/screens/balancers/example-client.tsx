@@ -1,4 +1,4 @@
-/** What a load balancer answers to somebody, by the code that answers: which pool, which origin, and why. */
+/** Explains what a load balancer answers to a client: which pool, which origin, and why. The server runs its real code. */
 import { useState } from 'preact/hooks';
 import { pathWith } from '../../api.js';
 import { ChoiceField, TextField } from '../../kit/form.js';
@@ -19,7 +19,7 @@ interface Question {
 
 const NOBODY: Question = { type: 'A', client: '', client_subnet: '', country: '', at: '' };
 
-/** `path`: of the load balancer. */
+/** `path`: path of the load balancer. */
 export function ExampleClient({ path }: { readonly path: string }) {
   const [typed, setTyped] = useState(NOBODY);
   const [asked, setAsked] = useState<Question>();
@@ -31,7 +31,7 @@ export function ExampleClient({ path }: { readonly path: string }) {
     const { client, client_subnet, country, at } = typed;
     const words = { client: oneWord(client), client_subnet: oneWord(client_subnet), country: oneWord(country) };
     setAsked({ ...typed, ...words, at: oneWord(at) });
-    // The same question may have another answer now.
+    // The same question may have a different answer now.
     if (asked) reload();
   };
   return (

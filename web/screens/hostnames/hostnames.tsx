@@ -46,7 +46,7 @@ export default function Hostnames({ zone, base: screens }: ZoneScreenProps) {
   const fallback = useLoad<Fallback>(fallbackPath(base), { everyMs: REFRESH_MS });
   const writes = mayWrite(usePermissions(), 'certificates');
   const onePath = `${base}/${shown}`;
-  // Read here: what is shown of a new one moves into the list when that has been read again.
+  // Read here and not in `One`, because the details of a new one move into the list when the list is reloaded.
   const one = useLoad<CustomHostname>(shown === undefined ? undefined : onePath, { everyMs: REFRESH_MS });
   const details = shown !== undefined && (
     <One
@@ -207,7 +207,7 @@ function One({ path, loaded: { answer, busy, reload, ...loaded }, origin, writes
   useEffect(() => {
     if (isLoaded) place.current?.scrollIntoView({ block: 'nearest' });
   }, [isLoaded]);
-  // Of another one, until this one was read.
+  // While loading, the error may belong to the one shown before.
   const error = answer || !busy ? loaded.error : undefined;
   // What somebody types stays while the server is away.
   if (error && (!answer || error.status === NOT_FOUND)) return <ErrorNote error={error} onRetry={reload} />;

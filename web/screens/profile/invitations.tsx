@@ -1,4 +1,4 @@
-/** What accounts ask the user, and the accounts in which the user works. */
+/** The open invitations of the user, and the accounts in which the user is a member. */
 import { call } from '../../api.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
@@ -11,7 +11,7 @@ import type { Invite, Membership } from '../../types.js';
 const INVITES = '/user/invites';
 const MEMBERSHIPS = '/memberships';
 
-/** `onAnswered`: what the user may do is another now. */
+/** `onAnswered`: called when the rights of the user may have changed. */
 export function Invitations({ onAnswered }: { readonly onAnswered: () => void }) {
   const { answer, reload } = useLoad<Invite[]>(INVITES);
   const sending = useSending();

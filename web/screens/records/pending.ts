@@ -15,7 +15,7 @@ export interface RecordBody {
   readonly priority?: number;
   readonly ttl: number;
   readonly proxied: boolean;
-  /** Of addresses only. */
+  /** Only on A and AAAA records. */
   readonly ptr?: boolean;
   readonly comment: string | null;
   readonly tags: readonly string[];

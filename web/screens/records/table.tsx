@@ -298,7 +298,7 @@ function RecordRow({
   );
 }
 
-/** What became of the PTR record of an address. */
+/** Whether the PTR record of an address is kept, or why not. */
 function KeptPointer({
   type,
   status,

@@ -22,7 +22,7 @@ export function isAssigned({ kind, roles, policies }: Assignment): boolean {
   return (kind === 'roles' ? roles : policies).length > 0;
 }
 
-/** As it is sent; groups of zones are made where they are missing. */
+/** The body of the request; creates missing groups of zones. */
 export async function bodyOf(account: string, { kind, roles, policies }: Assignment): Promise<object> {
   if (kind === 'roles') return { roles: roles.map(({ id }) => ({ id })) };
   return { policies: await policiesOf(account, policies) };
@@ -71,7 +71,7 @@ export function AssignmentFields({ account, value, onChange }: AssignmentFieldsP
   );
 }
 
-/** Sends what a member may do from now on. */
+/** Replaces what a member may do. */
 export async function sendAssignment(account: string, member: string, value: Assignment): Promise<void> {
   await call('PUT', `/accounts/${account}/members/${member}`, { body: await bodyOf(account, value) });
 }

@@ -21,7 +21,7 @@ export function Groups() {
 function GroupsOf({ account, writes }: InAccountProps) {
   const path = `/accounts/${account}/iam/user_groups`;
   const { answer, error, reload } = useLoad<UserGroup[]>(`${path}?per_page=50`);
-  /** `new`: one that is not there yet. */
+  /** `new`: the form for a new one. */
   const [edited, setEdited] = useState<UserGroup | 'new'>();
   const [opened, setOpened] = useState<UserGroup>();
   const sending = useSending(reload);

@@ -1,4 +1,4 @@
-/** A part of the screen that is about the members of one account, with what may be done there. */
+/** A part of the screen about the members of one account, with the rights of the user there. */
 import type { ComponentType } from 'preact';
 import { useLoad } from '../../../load.js';
 import { AccountChoice, NoAccount, useAccount } from '../../../parts/account.js';
@@ -6,9 +6,9 @@ import { mayWrite } from '../../../session.js';
 import type { Permissions } from '../../../types.js';
 
 export interface InAccountProps {
-  /** Identifier. */
+  /** Identifier of the account. */
   readonly account: string;
-  /** Whether its members may be managed. */
+  /** Whether the user may manage its members. */
   readonly writes: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Inviting somebody, and the link that is handed on where no message is sent. */
+/** Invites somebody, and shows the link to hand on if no message is sent. */
 import { useState } from 'preact/hooks';
 import { call } from '../../../api.js';
 import { Form, TextField } from '../../../kit/form.js';
@@ -24,7 +24,7 @@ export function Invite({ account, onInvited, onCancel }: InviteProps) {
       const body = { email: email.trim(), ...(await bodyOf(account, value)) };
       const { result: member } = await call<Member>('POST', path, { body });
       const { mail } = (await call<Ways>('GET', '/user/sign_in')).result;
-      // A message is on its way; otherwise somebody must hand a link on.
+      // Without mail, somebody must hand a link on.
       const isTold = mail || member.status === 'accepted';
       const told: InvitationSent = { member, mailed: true, link: null };
       onInvited(isTold ? told : (await call<InvitationSent>('POST', `${path}/${member.id}/invitation`)).result);
@@ -56,7 +56,7 @@ export function Invite({ account, onInvited, onCancel }: InviteProps) {
   );
 }
 
-/** What happens next. */
+/** Tells how the invited person gets the invitation. */
 export function HandOn({ sent, onClose }: { readonly sent: InvitationSent; readonly onClose: () => void }) {
   const { member, mailed, link } = sent;
   return (

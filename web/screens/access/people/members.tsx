@@ -1,4 +1,4 @@
-/** The members of an account: who they are, what they may do, and whether they have come. */
+/** The members of an account: who they are, what they may do, and whether they have accepted. */
 import { useState } from 'preact/hooks';
 import { call, pathWith } from '../../../api.js';
 import { Form } from '../../../kit/form.js';

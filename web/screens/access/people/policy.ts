@@ -1,9 +1,9 @@
-/** Policies as the screens edit them, and as they are sent. */
+/** Policies as the screens edit them and as the API reads them. */
 import { call } from '../../../api.js';
 import type { Named } from '../../../kit/checks.js';
 import type { MemberPolicy, ResourceGroup } from '../../../types.js';
 
-/** Where a policy counts: everywhere, in some zones, or in resource groups that exist. */
+/** Where a policy applies: everywhere, in some zones, or in existing resource groups. */
 export type Place =
   | { readonly kind: 'everything' }
   | { readonly kind: 'zones'; readonly zones: readonly Named[] }
@@ -33,19 +33,19 @@ function namesOf(place: Exclude<Place, { readonly kind: 'everything' }>): string
 const ZONE = 'com.cloudflare.api.account.zone.';
 const LONGEST_NAME = 100;
 
-/** The scope of a resource group with these zones; undefined: with everything in the account. */
+/** The scope of a resource group with these zones, or, if undefined, with everything in the account. */
 export function scopeOf(account: string, zones: readonly Named[] | undefined): ResourceGroup['scope'] {
   const objects = zones ? zones.map(({ id }) => ({ key: ZONE + id })) : [{ key: '*' }];
   return { key: `com.cloudflare.api.account.${account}`, objects };
 }
 
-/** Undefined: everything in the account. */
+/** Undefined for a group of everything in the account. */
 export function zoneIdsOf({ scope: { objects } }: ResourceGroup): readonly string[] | undefined {
   if (objects.some(({ key }) => key === '*')) return undefined;
   return objects.map(({ key }) => key.slice(ZONE.length));
 }
 
-/** The policies as the API reads them. A resource group is made for zones for which there is none. */
+/** The policies as the API reads them. Creates a resource group for zones that have none. */
 export async function policiesOf(account: string, drafts: readonly PolicyDraft[]): Promise<object[]> {
   const path = `/accounts/${account}/iam/resource_groups`;
   const isKnown = drafts.every(({ place }) => place.kind === 'groups');

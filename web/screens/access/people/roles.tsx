@@ -1,4 +1,4 @@
-/** What each role gives, and the groups of zones that policies are about. */
+/** What each role permits, and the groups of zones to which policies refer. */
 import { useState } from 'preact/hooks';
 import { call } from '../../../api.js';
 import type { Named } from '../../../kit/checks.js';

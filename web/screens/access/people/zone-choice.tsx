@@ -1,4 +1,4 @@
-/** Some zones of an account, found by a part of their names. */
+/** Chooses zones of an account, found by part of their names. */
 import { useState } from 'preact/hooks';
 import { pathWith } from '../../../api.js';
 import { Checks, type Named } from '../../../kit/checks.js';

@@ -1,4 +1,4 @@
-/** Which role in which account a group of a provider has. */
+/** The roles that groups of a provider have in accounts. */
 import { useState } from 'preact/hooks';
 import { ChoiceField, TextField } from '../../../kit/form.js';
 import { useLoad } from '../../../load.js';

@@ -1,4 +1,4 @@
-/** What is said of an identity provider. */
+/** The form for an identity provider. */
 import { useState } from 'preact/hooks';
 import { call } from '../../../api.js';
 import { ChoiceField, Form, LinesField, Switch, TextField } from '../../../kit/form.js';

@@ -1,4 +1,4 @@
-/** Identity providers of this server: which there are, whether they answer, and whom they let in. */
+/** The identity providers of this server: whether they answer, and for whom they create users. */
 import { useState } from 'preact/hooks';
 import { call } from '../../../api.js';
 import { ListState, ListTable } from '../../../kit/list.js';
@@ -21,7 +21,7 @@ interface Tested {
 
 export function Providers() {
   const { answer, error, reload } = useLoad<Provider[]>(PATH);
-  /** `new`: one that is not there yet. */
+  /** `new`: the form for a new one. */
   const [edited, setEdited] = useState<Provider | 'new'>();
   const [tested, setTested] = useState<Tested>();
   const sending = useSending(reload);
@@ -118,7 +118,7 @@ export function Providers() {
   );
 }
 
-/** What a provider says of itself that people look for when it does not work. */
+/** Metadata of a provider that helps when its sign-in fails. */
 const TOLD = [
   ['Issuer', 'issuer'],
   ['Sign-in', 'authorization_endpoint'],
