@@ -261,6 +261,8 @@ t.test('what guards others is changed by who has just proved who they are', asyn
   t.equal((await ada.call('GET', '/user/tokens')).status, 200);
   const [{ id, name }] = (await ada.call('GET', '/accounts')).json.result;
   t.equal((await ada.call('PUT', `/accounts/${id}`, { id, name, type: 'standard' })).status, 403);
+  const hook = { name: 'elsewhere', url: 'https://hooks.example.net/all' };
+  t.equal((await ada.call('POST', `/accounts/${id}/alerting/v3/destinations/webhooks`, hook)).status, 403);
   t.equal(
     (await ada.call('POST', `/zones/${zone}/dns_records`, { type: 'A', name: 'a', content: '192.0.2.1' })).status,
     200,

@@ -10,7 +10,7 @@ import type { Caller } from '../request.js';
 /** Below the base paths: what is behind these paths is changed only by who has just proved who they are. */
 const GUARDED = [
   /^\/user\/(?:tokens|totp|passkeys|recovery_codes)(?:\/|$)/,
-  /^\/accounts\/:account_id\/(?:tokens|members|iam|sso_connectors|r2\/temp-access-credentials)(?:\/|$)/,
+  /^\/accounts\/:account_id\/(?:tokens|members|iam|sso_connectors|alerting\/v3\/destinations|r2\/temp-access-credentials)(?:\/|$)/,
   /^\/(?:oidc_providers|user\/sso_link)(?:\/|$)/,
 ];
 /** What a request without effect on anybody is sent to. */
