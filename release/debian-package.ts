@@ -1,4 +1,4 @@
-/** The package for Debian: the program, its packages, and the Node.js runtime, which Debian does not have. Needs no root. */
+/** Makes the Debian package: the program, its npm packages, and the Node.js runtime that Debian lacks. Needs no root. */
 import {
   chmodSync,
   cpSync,
@@ -25,17 +25,17 @@ export interface DebianOptions {
   readonly architecture: 'x64' | 'arm64';
   /** The time of the release, seconds since 1970. */
   readonly epoch: number;
-  /** Where the package is put. */
+  /** Directory for the finished package. */
   readonly out: string;
-  /** For what is needed meanwhile. */
+  /** Directory for temporary files. */
   readonly scratch: string;
 }
 
 const HOME = 'usr/lib/zoneplane';
-/** What packages have for those who develop with them. */
+/** Files in npm packages that only developers need. */
 const NEEDLESS =
   /(?:\.d\.[cm]?ts|\.map|\.md|\.markdown|\.ts|\.gypi?|\.flow|\.tsbuildinfo|\.cc|\.hh?|\.inc|\.def|\.S|\.sh)$|(?:^|\/)(?:\.[^/]+|tests?|__tests__|examples?|benchmarks?|docs|integration)$/;
-/** Without which nobody may pass a package on. */
+/** Files without which a package may not be redistributed. */
 const LICENSE = /licen[cs]e|copying|notice/i;
 
 /** Returns the name of the file. */
@@ -62,7 +62,7 @@ export function makeDebianPackage(options: DebianOptions): string {
   }
   chmodSync(control, 0o755);
   const name = `zoneplane_${version}_${debian}.deb`;
-  // One thread: how many there are must not change the octets.
+  // One thread, because the number of threads changes the octets.
   run('dpkg-deb', ['--root-owner-group', '--threads-max=1', '-Zxz', '-z3', '--build', root, join(out, name)]);
   rmSync(root, { recursive: true });
   return name;

@@ -1,6 +1,6 @@
 /**
- * `npm run release -- --dry-run`: all artefacts of a release, from what is committed, in a directory: the package for npm, the
- * packages for Debian, the bill of materials, and the sums of all. Made twice, they are equal octet for octet.
+ * `npm run release -- --dry-run` makes all artefacts of a release from the committed files: the npm package, the Debian packages,
+ * the bill of materials, and the sums of all. Two runs give the same octets.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -30,9 +30,7 @@ const { values } = parseArgs({
 });
 
 if (!values['dry-run']) {
-  console.error(
-    'Only --dry-run: nothing is published from here. The workflow .github/workflows/release.yml does that.',
-  );
+  console.error('Only --dry-run is supported. The workflow .github/workflows/release.yml publishes releases.');
   process.exit(2);
 }
 
@@ -67,7 +65,7 @@ async function make(scratch: string): Promise<void> {
   const { version } = JSON.parse(readFileSync(join(program, 'package.json'), 'utf8')) as { readonly version: string };
 
   for (const architecture of values.architectures.split(',')) {
-    if (architecture !== 'x64' && architecture !== 'arm64') throw new Error(`no architecture ${architecture}`);
+    if (architecture !== 'x64' && architecture !== 'arm64') throw new Error(`unknown architecture ${architecture}`);
     makeDebianPackage({ program, source, version, epoch, architecture, out, scratch });
   }
   writeFileSync(join(out, `zoneplane-${version}.cdx.json`), billOfMaterials(source, epoch));

@@ -1,7 +1,7 @@
-/** Programs that make a release. */
+/** Runs the programs that make a release. */
 import { spawnSync } from 'node:child_process';
 
-/** What a program prints. Throws when it fails. */
+/** Returns what a program prints. Throws when it fails. */
 export function run(
   program: string,
   args: readonly string[],

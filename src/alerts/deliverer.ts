@@ -1,7 +1,7 @@
 /**
- * Tells destinations of events. Each destination is told of one event after the other, in their order: until it has taken one it gets no
- * other. It waits for nobody else, and nobody for it: accounts take turns at the connections. What was told is reported in batches, so
- * after a crash the last events are told again, with the same identifiers.
+ * Delivers events to destinations. Each destination gets its events one by one and in order; the next is sent only once the previous was
+ * accepted. Destinations do not wait for each other: accounts take turns at the connections. Deliveries are reported in batches, so
+ * after a crash the last events are sent again, with the same identifiers.
  */
 import { toHex } from '../base/bytes.js';
 import type { Clock } from '../base/clock.js';
@@ -31,24 +31,24 @@ export interface DelivererParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  /** Sends what one message says: a webhook is told of one event, and mail of some. Rejects for a fault of ours only. */
+  /** Sends one message: a webhook gets one event, a mail may contain several. Rejects only for a fault of ours. */
   readonly send: (target: Target, alerts: readonly Alert[], signal: AbortSignal) => Promise<Attempt>;
-  /** Resolves when it is stored. Tried again when it rejects. */
+  /** Resolves when the reports are stored. Called again when it rejects. */
   readonly report: (reports: readonly Report[]) => Promise<void>;
-  /** A fault of ours while one destination was told. */
+  /** Called with a fault of ours during a delivery. */
   readonly onFault: (error: unknown) => void;
 }
 
 export interface Deliverer {
-  /** Something was committed. */
+  /** To be called after a commit. */
   look(): void;
   readonly turns: Turns;
-  /** Attempts, by what became of them. */
+  /** Number of attempts by outcome. */
   readonly counts: Readonly<Record<'delivered' | 'failed' | 'switchedOff', number>>;
   close(): void;
 }
 
-/** Each destination has one connection; whoever fails to answer holds its place for as long as an attempt may take. */
+/** Each destination has one connection; one that does not answer keeps its place until the attempt times out. */
 const LIMITS: TurnLimits = {
   all: { places: 256, waiting: 100_000 },
   each: [
@@ -61,16 +61,16 @@ const LIMITS: TurnLimits = {
 const READ_AT_ONCE = 100;
 const REPORT_MS = 100;
 const REPORT_RETRY_MS = 1_000;
-/** What was told and is not stored yet would be told again after a crash. */
+/** Deliveries that are not stored yet would be repeated after a crash. */
 const MOST_UNREPORTED = 5_000;
-/** Events that are nobody's business are passed so far before that is stored. */
+/** The position is stored after this many events that no policy selects. */
 const PASSED_UNSTORED = 1_000;
-/** A destination that has failed for so long is switched off. */
+/** A destination that has failed for this long is switched off. */
 const OFF_AFTER_US = 86_400_000_000;
-/** And so often: the clock may have been set forward, or this program been away. */
+/** It must also have failed this often: the clock may have been set forward, or this program may not have run. */
 const OFF_AFTER_FAILURES = 12;
 const MAILED_AT_ONCE = 50;
-/** Between the first event and its mail, and between two mails. */
+/** Time between the first event and its mail, and time between two mails. */
 const GATHER_MS = 5_000;
 const MAIL_REST_MS = 300_000;
 
@@ -117,7 +117,7 @@ class EventDeliverer implements Deliverer {
     for (const targets of this.targets.values()) for (const target of targets.values()) target.abort?.abort();
   }
 
-  /** Reads again whom an account wants to be told. */
+  /** Reads the destinations and policies of an account again. */
   private reload(account: number): void {
     const { store } = this.parts;
     const before = this.targets.get(account) ?? new Map<number, Target>();
@@ -144,13 +144,13 @@ class EventDeliverer implements Deliverer {
     for (const target of now.values()) this.pump(target);
   }
 
-  /** Begins the next attempt, unless the destination is busy, or has to wait. */
+  /** Begins the next attempt, unless the destination is busy or has to wait. */
   private pump(target: Target): void {
     if (this.isClosed || target.isBusy || target.isGone || target.cancelWait) return;
     if (this.unreported >= MOST_UNREPORTED) return;
     const nowUs = this.parts.clock.nowUs();
     if (target.retryAt !== undefined && target.retryAt > nowUs) {
-      // No pause is longer: the clock was put back since.
+      // A longer pause means that the clock was set back.
       target.retryAt = Math.min(target.retryAt, nowUs + LONGEST_MS * 1000);
       this.wait(target, (target.retryAt - nowUs) / 1000);
       return;
@@ -180,7 +180,7 @@ class EventDeliverer implements Deliverer {
     });
   }
 
-  /** Reads what is next; false when there is nothing now. */
+  /** Reads the next events; false when there are none now. */
   private fill(target: Target): boolean {
     if (target.queue.length > 0) return true;
     const { store } = this.parts;
@@ -195,7 +195,7 @@ class EventDeliverer implements Deliverer {
       else if (target.queue.length === 0) this.pass(target, event.seq);
     }
     if (target.queue.length > 0) return true;
-    // There may be many that are none of its business; others have their turns between.
+    // Many events may concern others only; other destinations get their turns in between.
     if (rows.length === READ_AT_ONCE) this.wait(target, 1);
     return false;
   }
@@ -207,7 +207,7 @@ class EventDeliverer implements Deliverer {
     this.note(target, []);
   }
 
-  /** What it is told of now. Its events are read here, so that those of many destinations that wait need no memory. */
+  /** The events of the next message. They are read only here, so that destinations that wait hold no events in memory. */
   private take(target: Target): readonly Told[] {
     const due = target.queue.slice(0, target.row.kind === 'email' ? MAILED_AT_ONCE : 1);
     const conditions = [
@@ -218,7 +218,7 @@ class EventDeliverer implements Deliverer {
     ];
     const rows = selectEvents(this.parts.store, { conditions, direction: 'asc', limit: due.length, offset: 0 });
     const found = new Map(rows.map((event) => [event.seq, event]));
-    // The log may have lost some of them meanwhile.
+    // Some may have been removed from the log meanwhile.
     const told = due.flatMap(({ seq, policy }) => {
       const event = found.get(seq);
       return event ? [{ event, policy }] : [];
@@ -230,7 +230,7 @@ class EventDeliverer implements Deliverer {
   private async attempt(target: Target, abort: AbortController): Promise<void> {
     const { clock } = this.parts;
     const taken = target.isGone ? [] : this.take(target);
-    // While it waited for its turn, its owner may have changed it, or the one in whose place it stands was told.
+    // While it waited for its turn, its owner may have changed it, or its predecessor may have delivered the event.
     if (taken.length === 0) {
       target.isBusy = false;
       target.abort = undefined;
@@ -243,7 +243,7 @@ class EventDeliverer implements Deliverer {
     target.isBusy = false;
     target.abort = undefined;
     if (this.isClosed) return;
-    // Its place was needed; that is no failure.
+    // Its place was needed for another; that does not count as a failure.
     if (!result.delivered && abort.signal.aborted && !target.isGone) {
       this.wait(target, pauseMs(0, this.parts.random));
       return;
@@ -261,7 +261,7 @@ class EventDeliverer implements Deliverer {
     this.pump(target);
   }
 
-  /** A fault with one destination is a failure of that one only. */
+  /** A fault of ours counts as a failure of this destination and affects no other. */
   private async send(target: Target, alerts: readonly Alert[], signal: AbortSignal): Promise<Attempt> {
     try {
       return await this.parts.send(target, alerts, signal);
@@ -280,7 +280,7 @@ class EventDeliverer implements Deliverer {
     Object.assign(target, { failures: 0, failingSince: undefined, retryAt: undefined, isGathered: false });
     target.lastSuccess = this.parts.clock.nowUs();
     if (target.row.kind === 'email') this.wait(target, MAIL_REST_MS);
-    // Its owner has changed it meanwhile: the one that stands in its place goes on behind.
+    // Its owner changed it meanwhile: its successor continues after this event.
     const current = target.isGone ? this.targets.get(target.row.account)?.get(target.row.seq) : undefined;
     if (current && current.position < seq) {
       current.position = seq;
@@ -303,7 +303,7 @@ class EventDeliverer implements Deliverer {
     this.targets.get(target.row.account)?.delete(target.row.seq);
   }
 
-  /** Adds to what is reported next. */
+  /** Adds deliveries to the next report. */
   private note(target: Target, delivered: readonly Delivered[]): void {
     const { row } = target;
     const earlier = this.pending.get(row.seq)?.delivered ?? [];
@@ -328,7 +328,7 @@ class EventDeliverer implements Deliverer {
         this.unreported -= count;
         for (const targets of this.targets.values()) for (const target of targets.values()) this.pump(target);
       } catch {
-        // Whoever stores it has said why. What came meanwhile is newer.
+        // The process that stores reports has logged the reason. Reports that came meanwhile are newer.
         this.pending = joined(reports, this.pending);
         await new Promise<void>((resolve) => void this.parts.clock.after(REPORT_RETRY_MS, resolve));
       }

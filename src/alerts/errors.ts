@@ -1,4 +1,4 @@
-/** Refusals of alerts: HTTP status, v4 code, text. The vendor's codes are not public; clients match the status. */
+/** Refusals about alerts: HTTP status, v4 code, text. The vendor's codes are not public; clients match the status. */
 import { defineErrors } from '../base/errors.js';
 
 export const alertFailure = defineErrors('alerts', {
@@ -10,15 +10,15 @@ export const alertFailure = defineErrors('alerts', {
   noMail: {
     status: 400,
     code: 1006,
-    text: 'This server sends no mail. The operator can name a mail server with the setting smtp.',
+    text: 'This server cannot send mail. The operator can set a mail server with the setting smtp.',
   },
   testsWait: { status: 429, code: 971, text: 'Other tests of this account are still running. Try again.' },
   installation: {
     status: 403,
     code: 9109,
-    text: 'A policy sends events of the installation to this webhook, so only an administrator gives it another address.',
+    text: 'A policy sends events of the installation to this webhook, so only an administrator may change its address.',
   },
-  notMember: { status: 400, code: 1006, text: 'Mail goes to members of the account; {address} is none.' },
+  notMember: { status: 400, code: 1006, text: 'Mail is sent only to members of the account; {address} is not one.' },
 });
 
 /** `pointer`: JSON pointer to the member of the request. */

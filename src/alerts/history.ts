@@ -1,4 +1,4 @@
-/** Use cases of what accounts were told (v4: alerting, history). */
+/** Use cases of the history of delivered alerts (v4: alerting, history). */
 import { toHex } from '../base/bytes.js';
 import { requireAccount } from '../control/guard/access.js';
 import type { Context, Page } from '../control/kernel/context.js';
@@ -9,19 +9,19 @@ import { type AlertPolicyRow, findAlertPolicy } from '../store/alerts/policies.j
 export interface HistoryItem {
   readonly row: DeliveryRow;
   readonly destination: DestinationRow;
-  /** Undefined: it was deleted since. */
+  /** Undefined: the policy was deleted since. */
   readonly policy: AlertPolicyRow | undefined;
 }
 
 export interface HistoryQuery {
-  /** Microseconds since 1970: from `since` on, before `before`. */
+  /** Microseconds since 1970: at or after `since`, and before `before`. */
   readonly since?: number | undefined;
   readonly before?: number | undefined;
   readonly page: number;
   readonly perPage: number;
 }
 
-/** The newest first. */
+/** Lists the newest first. */
 export async function listHistory(ctx: Context, accountId: string, query: HistoryQuery): Promise<Page<HistoryItem>> {
   const { store } = ctx;
   const account = requireAccount(ctx, accountId);
@@ -38,7 +38,7 @@ export async function listHistory(ctx: Context, accountId: string, query: Histor
   }));
 }
 
-/** The mechanism of a delivery as clients read it: webhooks by their identifier, since their URLs may give access. */
+/** How clients see the destination of a delivery: a webhook by its identifier, since its URL may grant access. */
 export function mechanismOf({ kind, id, address }: DestinationRow): string {
   return kind === 'email' ? address : toHex(id);
 }

@@ -1,16 +1,16 @@
-/** What receivers get: the body in the vendor's form, and header fields by which they know who has sent it, and repetitions. */
+/** What receivers get: the body in the vendor's form, and header fields that show the sender and mark repetitions. */
 import { createHmac } from 'node:crypto';
 import { toHex } from '../base/bytes.js';
 import type { AlertPolicyRow } from '../store/alerts/policies.js';
 import type { NamedEventRow } from '../store/log/events-query.js';
 import { phaseOf } from './types.js';
 
-/** A state before or after an event that is longer is left out. */
+/** A state before or after an event is left out when it is longer than this. */
 const LONGEST_STATE = 16_384;
 
-/** Something that receivers are told of. */
+/** One message to receivers. */
 export interface Alert {
-  /** By which receivers recognise repetitions. */
+  /** Identifier by which receivers recognise repetitions. */
   readonly message: string;
   readonly event: NamedEventRow | undefined;
   readonly policy: AlertPolicyRow | undefined;
@@ -23,7 +23,7 @@ export interface Alert {
   readonly ts: number;
 }
 
-/** `destination`: its identifier. The same event has the same message identifier for a destination, however often it is sent. */
+/** `destination`: its identifier. Every attempt to send an event to a destination has the same message identifier. */
 export function alertOf(event: NamedEventRow, policy: AlertPolicyRow, destination: string, account: string): Alert {
   return {
     ...{ message: `msg_${destination}_${event.seq}`, event, policy, account },
@@ -43,7 +43,7 @@ function secondsOf(us: number): number {
   return Math.floor(us / 1_000_000);
 }
 
-/** One sentence for people. */
+/** One sentence for people about the event. */
 function textOf({ kind, name, zone_name: zone, actor, actor_kind: by, after }: NamedEventRow): string {
   const state: unknown = after === null ? undefined : JSON.parse(after);
   const said = typeof state === 'object' && state !== null && 'text' in state ? String(state.text) : undefined;
@@ -52,7 +52,7 @@ function textOf({ kind, name, zone_name: zone, actor, actor_kind: by, after }: N
   return `${kind}: ${name ?? ''}${inZone}${said === undefined ? who : `: ${said}`}`;
 }
 
-/** The body as JSON in the form of the destination's kind. */
+/** The body as JSON, in the form that the receiver understands. */
 export function bodyOf(alert: Alert, form: WebhookForm): string {
   if (form === 'discord') return JSON.stringify({ content: alert.text.slice(0, 2000) });
   if (form === 'slack' || form === 'gchat') return JSON.stringify({ text: alert.text });
@@ -91,7 +91,7 @@ function stateOf(text: string | null): unknown {
   return text.length > LONGEST_STATE ? { omitted: 'too long; the audit log has it' } : JSON.parse(text);
 }
 
-/** What a receiver understands, by its host, as the vendor decides it. */
+/** The form that a receiver understands. It depends on the host of the URL, as at the vendor. */
 export type WebhookForm = 'generic' | 'slack' | 'discord' | 'gchat';
 
 export function formOf(url: string): WebhookForm {
@@ -106,11 +106,11 @@ export interface Signed {
   /** Seconds since 1970. */
   readonly atS: number;
   readonly body: string;
-  /** As the owner of the webhook wrote it. */
+  /** Exactly as the owner of the webhook wrote it. */
   readonly secret: string | undefined;
 }
 
-/** The vendor's field, and those of Standard Webhooks (https://www.standardwebhooks.com). */
+/** The vendor's header field, and those of Standard Webhooks (https://www.standardwebhooks.com). */
 export function fieldsOf({ message, atS, body, secret }: Signed): Record<string, string> {
   const fields = { 'webhook-id': message, 'webhook-timestamp': String(atS) };
   if (secret === undefined) return fields;
@@ -120,7 +120,7 @@ export function fieldsOf({ message, atS, body, secret }: Signed): Record<string,
 
 const PREFIX = 'whsec_';
 
-/** `whsec_` and base 64 name the octets of a key; any other secret is its own octets. */
+/** After `whsec_` comes a key in base64; the octets of any other secret are the key. */
 function signingKey(secret: string): Buffer {
   return secret.startsWith(PREFIX) ? Buffer.from(secret.slice(PREFIX.length), 'base64') : Buffer.from(secret);
 }

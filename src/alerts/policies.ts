@@ -1,4 +1,4 @@
-/** Use cases of notification policies (v4: alerting): who is told of what. */
+/** Use cases of notification policies (v4: alerting): which destinations get which alerts. */
 import { toHex } from '../base/bytes.js';
 import { makeId } from '../base/random.js';
 import { parseId, requireAccount } from '../control/guard/access.js';
@@ -26,7 +26,7 @@ import { newestEvent } from '../store/log/events-query.js';
 import { alertFailure, badAlert } from './errors.js';
 import { ALERT_TYPES, FILTERS, type FilterName, type Filters, findAlertType } from './types.js';
 
-/** Of an account. */
+/** Policies of one account. */
 const MOST_POLICIES = 200;
 const LONGEST_NAME = 255;
 const LONGEST_DESCRIPTION = 1000;
@@ -35,7 +35,7 @@ const MOST_MECHANISMS = 50;
 
 type Ids = readonly { readonly id: string }[] | null | undefined;
 
-/** As clients write it. What is absent of one that exists stays. */
+/** A policy as clients write it. Members that are absent from an edit keep their values. */
 export interface PolicyInput {
   readonly name?: string | undefined;
   readonly description?: string | null | undefined;
@@ -51,7 +51,7 @@ export interface PolicyItem {
   readonly destinations: readonly DestinationRow[];
 }
 
-/** Whether mail can be sent at all. */
+/** What a policy needs to know about mail. */
 export interface MailServices {
   readonly sendsMail: boolean;
 }
@@ -181,7 +181,7 @@ function readInput(
   };
 }
 
-/** As in the audit log, what belongs to no account is shown to administrators beside the oldest account. */
+/** As in the audit log, administrators see events that belong to no account together with those of the oldest account. */
 function isOldest({ store }: Context, { seq }: AccountRow): boolean {
   return allAccounts(store)[0]?.seq === seq;
 }
@@ -190,7 +190,7 @@ function requireType(type: string): string {
   if (findAlertType(type)) return type;
   const known = ALERT_TYPES.map((one) => one.type).join(', ');
   throw badAlert(
-    `alert_type ${JSON.stringify(type.slice(0, 64))} never occurs here; there are ${known}.`,
+    `alert_type ${JSON.stringify(type.slice(0, 64))} is not supported; the types are ${known}.`,
     '/alert_type',
   );
 }
@@ -206,7 +206,7 @@ function readFilters(type: string, filters: Readonly<Record<string, readonly str
     for (const [i, value] of values.entries()) {
       if (!isFilterValue(name as FilterName, value)) {
         const text = JSON.stringify(value.slice(0, 64));
-        throw badAlert(`${text} is no value of ${name}: ${FILTERS[name as FilterName]}.`, `/filters/${name}/${i}`);
+        throw badAlert(`${text} is not a value of ${name}: ${FILTERS[name as FilterName]}.`, `/filters/${name}/${i}`);
       }
     }
   }
@@ -220,7 +220,7 @@ function isFilterValue(name: FilterName, value: string): boolean {
   return parseId(value) !== undefined;
 }
 
-/** Identifiers of destinations. Addresses for mail that are new become destinations. */
+/** Returns identifiers of destinations. A new mail address becomes a destination. */
 function readMechanisms(
   ctx: Context,
   { sendsMail }: MailServices,
@@ -230,11 +230,12 @@ function readMechanisms(
 ): readonly string[] {
   const [mails, hooks] = [email ?? [], webhooks ?? []];
   if (pagerduty && pagerduty.length > 0) {
-    throw badAlert('There is no PagerDuty here; use a webhook.', '/mechanisms/pagerduty');
+    throw badAlert('PagerDuty is not supported; use a webhook.', '/mechanisms/pagerduty');
   }
-  if (mails.length + hooks.length === 0) throw badAlert('A policy names a webhook or an address.', '/mechanisms');
+  if (mails.length + hooks.length === 0)
+    throw badAlert('A policy must name a webhook or a mail address.', '/mechanisms');
   if (mails.length + hooks.length > MOST_MECHANISMS) {
-    throw badAlert(`A policy names at most ${MOST_MECHANISMS} webhooks and addresses.`, '/mechanisms');
+    throw badAlert(`A policy may name at most ${MOST_MECHANISMS} webhooks and mail addresses.`, '/mechanisms');
   }
   const known = destinationsOfAccount(ctx.store, account.seq);
   const named = hooks.map(({ id }, i) => {
@@ -247,7 +248,7 @@ function readMechanisms(
   return [...new Set([...named, ...addressed])];
 }
 
-/** Mail goes to members only: the operator's mail server writes to nobody whom a tenant merely names. */
+/** Mail goes to members only, so that no tenant can make the operator's mail server write to strangers. */
 function mailDestination(ctx: Context, draft: Draft, account: AccountRow, address: string, i: number): string {
   const user = findUserByEmail(ctx.store, address);
   const member = user && findMemberOf(ctx.store, user.seq, account.seq);

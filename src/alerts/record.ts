@@ -1,4 +1,4 @@
-/** Stores what destinations were told, and switches off those that failed for too long. */
+/** Stores deliveries, and switches off destinations that failed for too long. */
 import { makeId } from '../base/random.js';
 import { OPERATOR } from '../control/guard/actor.js';
 import type { ContextBase } from '../control/kernel/context.js';
@@ -6,9 +6,9 @@ import { logEvents } from '../control/kernel/outbox.js';
 import { insertDelivery, pruneDeliveries } from '../store/alerts/deliveries.js';
 import { type DestinationRow, editDestination, findDestination } from '../store/alerts/destinations.js';
 
-/** One attempt to tell of one event. */
+/** One attempt to deliver one event. */
 export interface Delivered {
-  /** Identifier; null: a test. */
+  /** Identifier of the policy; null: a test. */
   readonly policy: string | null;
   readonly alertType: string;
   readonly event: number | null;
@@ -23,9 +23,9 @@ export interface Delivered {
   readonly body: string;
 }
 
-/** What has become of a destination since the last report. */
+/** The state of a destination, and its deliveries since the last report. */
 export interface Report {
-  /** Store number. */
+  /** Store number of the destination. */
   readonly destination: number;
   readonly edition: number;
   readonly position: number;
@@ -34,7 +34,7 @@ export interface Report {
   readonly retryAt: number | null;
   readonly lastSuccess: number | null;
   readonly lastFailure: number | null;
-  /** Why it is switched off. */
+  /** Why it was switched off; undefined: it was not. */
   readonly off: string | undefined;
   readonly delivered: readonly Delivered[];
 }
@@ -49,7 +49,7 @@ export async function recordReports(base: ContextBase, reports: readonly Report[
     for (const report of reports) {
       const row = findDestination(store, report.destination);
       if (!row) continue;
-      // What its owner has changed meanwhile counts; it has been told so far all the same.
+      // The owner may have changed it meanwhile: that takes precedence, but the position still advances.
       const isCurrent = row.edition === report.edition;
       editDestination(store, row.seq, {
         position: Math.max(row.position, report.position),
@@ -83,7 +83,7 @@ function insertOne({ store, random }: ContextBase, row: DestinationRow, one: Del
   });
 }
 
-/** The outcome of a test, which counts neither as a success nor as a failure. */
+/** Stores the outcome of a test, which counts neither as a success nor as a failure. */
 export async function recordTest(base: ContextBase, destination: number, one: Delivered): Promise<void> {
   await base.store.write(() => {
     const row = findDestination(base.store, destination);

@@ -1,4 +1,4 @@
-/** The test button: one message to a webhook, and what came of it. */
+/** Sends a single message to a webhook: a test, or an alert. */
 import { toHex } from '../base/bytes.js';
 import { createTurns } from '../base/turns.js';
 import { requireAccount } from '../control/guard/access.js';

@@ -1,6 +1,6 @@
 /**
- * Sends one message to a receiver. Tenants name receivers, so the egress rule decides about every address that is connected to, names are
- * looked up by the resolver that all share, nothing is followed, and an answer is as short and as quick as it must be.
+ * Sends one message to a receiver. Tenants choose receivers, so the egress rule checks every address before a connection, the shared
+ * resolver looks up names, redirects are not followed, and answers are limited in size and time.
  */
 import type { LookupFunction } from 'node:net';
 import { rootCertificates } from 'node:tls';
@@ -15,7 +15,7 @@ export interface SendParts {
   readonly clock: Clock;
   readonly egress: Egress;
   readonly resolver: Pick<Resolver, 'resolve'>;
-  /** Certificates in PEM that are trusted beside those of the Internet. */
+  /** Certificates in PEM that are trusted in addition to the public roots. */
   readonly trusted?: string | undefined;
 }
 
@@ -23,11 +23,11 @@ export interface Outgoing {
   readonly url: string;
   readonly fields: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Store number of the account that has named the receiver. */
+  /** Store number of the account that chose the receiver. */
   readonly account: number;
 }
 
-/** What became of an attempt. */
+/** The outcome of an attempt. */
 export interface Attempt {
   readonly delivered: boolean;
   /** Undefined: there was no answer. */
@@ -47,12 +47,12 @@ export interface Sender {
   close(): Promise<void>;
 }
 
-/** From the first octet to the last, and for the body once the status is known. */
+/** Time limits of a whole attempt, and of the body once the status is known. */
 const LIMIT_MS = 10_000;
 const BODY_LIMIT_MS = 2_000;
 const MOST_OCTETS = 16_384;
 const KEPT_OCTETS = 1_000;
-/** Connections that are kept for the next message. */
+/** Idle connections that are kept for further messages. */
 const MOST_AGENTS = 1_000;
 
 class Refused extends Error {}
@@ -61,7 +61,7 @@ export function createSender(parts: SendParts): Sender {
   const agents = new Map<string, Agent>();
 
   const agentFor = (url: URL, account: number): Agent => {
-    // What an account's own zones say is believed for itself only.
+    // Names in an account's own zones are resolved from them for this account only, so accounts share no connections.
     const key = `${account} ${url.origin}`;
     const known = agents.get(key);
     agents.delete(key);
@@ -107,7 +107,7 @@ async function post(
   try {
     const target = new URL(url);
     const literal = literalOf(target);
-    // A connection to an address looks nothing up.
+    // No lookup takes place, so the address is checked here.
     if (literal !== undefined) requireAllowed(parts.egress, literal, portOf(target));
     const headers = { 'content-type': 'application/json', 'user-agent': 'Zoneplane-Webhooks', ...fields };
     const answer = await request(target, { method: 'POST', headers, body, dispatcher: agent, signal: late.signal });
@@ -131,7 +131,7 @@ function reasonOfStatus(status: number): string {
   return `the receiver answered ${status}`;
 }
 
-/** The status counts, whatever becomes of the body. */
+/** Never rejects: the status decides, even if the body cannot be read. */
 async function beginningOf(
   clock: Clock,
   body: AsyncIterable<Buffer> & { destroy(): unknown; on(event: 'error', run: () => void): unknown },
@@ -153,7 +153,7 @@ async function beginningOf(
       if (octets > MOST_OCTETS) break;
     }
   } catch {
-    // It is not needed.
+    // The body is not needed.
   } finally {
     cancel();
     body.destroy();
@@ -161,7 +161,7 @@ async function beginningOf(
   return Buffer.concat(kept).toString('utf8').replaceAll('\0', '');
 }
 
-/** Said to the owner: the same for all that cannot be reached, so that nobody finds out what listens where. */
+/** The reason for the owner. It is the same for all unreachable addresses, so that nobody can scan for listening ports. */
 function reasonOf(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof Refused) return cause.message;
@@ -193,7 +193,7 @@ function createAgent(parts: SendParts, url: URL, account: number): Agent {
   });
 }
 
-/** The very addresses that may be connected to are checked; one that is refused makes the whole name suspect. */
+/** Returns only addresses that were checked; a single refused address makes the whole name refused. */
 function checkedLookup({ egress, resolver }: SendParts, port: number, account: number): LookupFunction {
   const find = async (name: string): Promise<{ address: string; family: 4 | 6 }[]> => {
     const types = ['A', 'AAAA'] as const;

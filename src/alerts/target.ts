@@ -1,4 +1,4 @@
-/** A destination while the program runs: what it is to be told of next, and when. */
+/** A destination at run time: its next events, and when they are sent. */
 import { toHex } from '../base/bytes.js';
 import type { Random } from '../base/random.js';
 import type { DestinationRow } from '../store/alerts/destinations.js';
@@ -15,7 +15,7 @@ export interface ToldPolicy {
   readonly named: readonly string[];
 }
 
-/** An event of which a destination is to be told, by its number. */
+/** An event to deliver, by its number. */
 export interface Due {
   readonly seq: number;
   readonly policy: AlertPolicyRow;
@@ -32,28 +32,28 @@ export interface Target {
   readonly accountId: string;
   policies: readonly ToldPolicy[];
   seesInstallation: boolean;
-  /** Number of the last event that it was told of, or that is none of its business. */
+  /** Number of the last event that was delivered, or that no policy selects. */
   position: number;
   storedPosition: number;
   queue: Due[];
   isBusy: boolean;
   abort: AbortController | undefined;
   cancelWait: (() => void) | undefined;
-  /** Mail: events have been gathered for a moment. */
+  /** Mail: the time in which events are gathered is over. */
   isGathered: boolean;
   failures: number;
-  /** Microseconds since 1970, as all times here. */
+  /** Microseconds since 1970, like all times here. */
   failingSince: number | undefined;
   retryAt: number | undefined;
   lastSuccess: number | null;
   lastFailure: number | null;
   /** Why it was switched off. */
   off: string | undefined;
-  /** Another one stands in its place, or none. */
+  /** It was replaced or removed. */
   isGone: boolean;
 }
 
-/** `before`: the same destination until now; it goes on as it is unless its owner has changed it. */
+/** `before`: the present target of this destination. It continues unless the owner has changed the destination. */
 export function createTarget(
   row: DestinationRow,
   policies: readonly ToldPolicy[],
@@ -62,7 +62,7 @@ export function createTarget(
 ): Target {
   const seesInstallation = policies.some((policy) => policy.row.sees_installation === 1);
   if (before && before.row.edition === row.edition && !before.isGone) {
-    // Other policies may choose other events; the one that is being told of stays the first.
+    // Other policies may choose other events; the one that is being delivered stays the first.
     if (!before.isBusy) before.queue = [];
     else before.queue = before.queue.slice(0, 1);
     return Object.assign(before, { policies, seesInstallation });
@@ -83,7 +83,7 @@ const FIRST_MS = 1_000;
 /** The longest pause. */
 export const LONGEST_MS = 3_600_000;
 
-/** Milliseconds until the next attempt: three times as long after each, to an hour, and not in step with others that failed together. */
+/** Milliseconds until the next attempt: tripled after each failure, at most an hour, with jitter so that retries spread. */
 export function pauseMs(failures: number, random: Random): number {
   const full = Math.min(LONGEST_MS, FIRST_MS * 3 ** Math.min(Math.max(0, failures - 1), 20));
   return Math.round(full * (1 - random.bytes(1)[0]! / 2560));

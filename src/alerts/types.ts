@@ -1,40 +1,40 @@
 /**
- * What there is to be told of: types of alerts, the kinds of events that each is about, and by what its events are chosen. The vendor's
- * types where it has them, and ours beside. Pure.
+ * Types of alerts: the kinds of events that each covers, and the filters that select among them. The vendor's types where it has them,
+ * and our own in addition. Pure.
  */
 import { coversKind as covers } from '../control/kernel/event.js';
 
-/** By what a policy chooses among the events of a type. */
+/** Filters by which a policy selects among the events of a type. */
 export const FILTERS = {
   zones: 'Identifiers of zones',
-  event_type: 'Kinds of events, such as `record.edit`; `record.*` stands for all of a thing',
+  event_type: 'Kinds of events, such as `record.edit`; `record.*` matches all kinds of events about records',
   pool_id: 'Identifiers of pools',
   new_health: '`Healthy` or `Unhealthy`',
-  enabled: '`true` or `false`: what the pool is from now on',
+  enabled: '`true` or `false`: whether the pool is enabled after the change',
 } as const;
 
 export type FilterName = keyof typeof FILTERS;
 
-/** What of an event decides. */
+/** The members of an event that types and filters examine. */
 export interface JudgedEvent {
   readonly kind: string;
   readonly zone: Uint8Array | null;
   readonly subject: Uint8Array | null;
-  /** JSON, or null. */
+  /** State as JSON; null: none. */
   readonly before: string | null;
   readonly after: string | null;
 }
 
 export interface AlertType {
   readonly type: string;
-  /** Under which it is listed. */
+  /** Heading under which it is listed. */
   readonly group: string;
   readonly name: string;
   readonly description: string;
-  /** Kinds of events; `thing.*`: all kinds of the thing. */
+  /** Kinds of events; `record.*` matches all kinds of events about records. */
   readonly kinds: readonly string[];
   readonly filters: readonly FilterName[];
-  /** What else an event must be. */
+  /** A further condition on events. */
   readonly test?: (event: JudgedEvent) => boolean;
 }
 
@@ -50,7 +50,7 @@ export const ALERT_TYPES: readonly AlertType[] = [
   {
     type: 'universal_ssl_event_type',
     ...{ group: TLS, name: 'Certificate Events', filters: ['zones'] },
-    description: 'A certificate was issued, waits, fails, is about to end, or is well again.',
+    description: 'A certificate was issued, is delayed, failed, is about to expire, or has recovered.',
     kinds: ['certificate.*'],
   },
   {
@@ -69,7 +69,7 @@ export const ALERT_TYPES: readonly AlertType[] = [
   {
     type: 'secondary_dns_all_primaries_failing',
     ...{ group: SECONDARY, name: 'All Primaries Failing', filters: ['zones'] },
-    description: 'A zone cannot be transferred from its primaries, or can be again.',
+    description: 'A zone cannot be transferred from its primaries, or can be transferred again.',
     kinds: ['zone.transfer_fail', 'zone.transfer_recover', 'zone.expire', 'zone.revive'],
   },
   {
@@ -99,7 +99,7 @@ export const ALERT_TYPES: readonly AlertType[] = [
   {
     type: 'zoneplane_dnssec',
     ...{ group: DNS, name: 'DNSSEC', filters: ['zones', 'event_type'] },
-    description: 'A DS record or a rollover waits for somebody, or the signing of a zone has changed.',
+    description: 'A DS record or a rollover needs action, or the signing of a zone has changed.',
     kinds: ['dnssec.*'],
   },
   {
@@ -111,19 +111,19 @@ export const ALERT_TYPES: readonly AlertType[] = [
   {
     type: 'zoneplane_sign_in',
     ...{ group: SERVICE, name: 'Credentials Refused', filters: [] },
-    description: 'Somebody used a credential that was refused.',
+    description: 'A credential was refused.',
     kinds: ['sign_in.refuse'],
   },
   {
     type: 'zoneplane_backup',
     ...{ group: SERVICE, name: 'Backups', filters: [] },
-    description: 'The newest backup is too old, or there is a new one again.',
+    description: 'The newest backup is too old, or a new one was made after that.',
     kinds: ['backup.*'],
   },
   {
     type: 'zoneplane_webhook',
     ...{ group: SERVICE, name: 'Destinations', filters: [] },
-    description: 'A destination of alerts was switched off because it had failed for a day.',
+    description: 'A destination of alerts was switched off because it failed for a day or answered 410.',
     kinds: ['webhook.disable'],
   },
   {
@@ -140,7 +140,7 @@ export function findAlertType(type: string): AlertType | undefined {
 
 export type Filters = Readonly<Partial<Record<FilterName, readonly string[]>>>;
 
-/** Whether an event is one of the type that the filters let through. */
+/** Whether an event belongs to the type and passes the filters. */
 export function isToldOf({ kinds, test }: AlertType, filters: Filters, event: JudgedEvent): boolean {
   if (!kinds.some((pattern) => covers(pattern, event.kind)) || test?.(event) === false) return false;
   return Object.entries(filters).every(
@@ -168,7 +168,7 @@ function memberOf(text: string | null, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-/** Pools are unless they say otherwise. */
+/** Pools are enabled by default. */
 function isEnabled(pool: string | null): boolean {
   return memberOf(pool, 'enabled') !== false;
 }
@@ -177,7 +177,7 @@ function hex(octets: Uint8Array): string {
   return Buffer.from(octets).toString('hex');
 }
 
-/** Whether something begins with an event, or ends. */
+/** Whether an event begins or ends a condition, such as a failure. */
 export function phaseOf(kind: string): 'START' | 'END' | undefined {
   if (/\.(transfer_fail|expire|behind|wait|fail|overdue|ds_wait|rollover_wait|begin)$/.test(kind)) return 'START';
   return /\.(transfer_recover|revive|recover|wait_end|end)$/.test(kind) ? 'END' : undefined;

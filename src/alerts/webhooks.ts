@@ -20,7 +20,7 @@ import { WEBHOOK_SECRETS } from '../store/sealed-columns.js';
 import type { Vault } from '../vault/vault.js';
 import { alertFailure, badAlert } from './errors.js';
 
-/** Of an account. */
+/** Webhooks of one account. */
 const MOST_WEBHOOKS = 100;
 const LONGEST_NAME = 255;
 const LONGEST_URL = 2048;
@@ -29,9 +29,9 @@ const LONGEST_SECRET = 255;
 export interface WebhookInput {
   readonly name: string;
   readonly url: string;
-  /** Absent: as before. Null or empty: none. */
+  /** Absent: unchanged. Null or empty: none. */
   readonly secret?: string | null | undefined;
-  /** Absent: as before, and true for a new one. True also switches one on that failed. */
+  /** Absent: unchanged; true for a new webhook. True also switches on a webhook that was switched off after failures. */
   readonly enabled?: boolean | undefined;
 }
 
@@ -92,7 +92,7 @@ export async function replaceWebhook(
     editDestination(store, row.seq, {
       ...{ name, address, edition: row.edition + 1, modified_at: draft.now },
       ...(secret !== undefined && { secret: sealed }),
-      // What happened while it was off is not told later.
+      // Events that happened while it was off are not delivered later.
       ...(wasOff && !isOff && { position: newestEvent(store) }),
       ...{ failures: 0, failing_since: null, retry_at: null },
       ...disabledBy(isOff, row.disabled_at ?? draft.now),
@@ -105,7 +105,7 @@ export async function replaceWebhook(
   return value;
 }
 
-/** Only an administrator says where events of the installation go. */
+/** Only an administrator may decide where events of the installation are sent. */
 function requireMayMove({ store, actor }: Context, { account, id }: DestinationRow): void {
   const policies = actor.superAdministrator ? [] : alertPoliciesOfAccount(store, account);
   const isOfInstallation = policies.some(
@@ -114,7 +114,7 @@ function requireMayMove({ store, actor }: Context, { account, id }: DestinationR
   if (isOfInstallation) throw alertFailure('installation');
 }
 
-/** Throws 400 while a policy names it. */
+/** Throws 400 while a policy uses it. */
 export async function deleteWebhook(
   ctx: Context,
   accountId: string,
@@ -134,7 +134,7 @@ export async function deleteWebhook(
   return value;
 }
 
-/** What was sent to it, the newest first. */
+/** Attempts to deliver to the webhook, the newest first. */
 export async function listDeliveries(ctx: Context, accountId: string, webhookId: string): Promise<DeliveryRow[]> {
   return deliveriesOf(ctx.store, requireWebhook(ctx, accountId, webhookId).seq, ctx.actor.superAdministrator);
 }
@@ -156,7 +156,7 @@ function disabledBy(isOff: boolean, now: number) {
   return { disabled_at: isOff ? now : null, disabled_why: isOff ? SWITCHED_OFF : null };
 }
 
-/** For events: addresses of receivers often contain what gives access to them. */
+/** State for events. It omits the URL, which often contains a secret of the receiver. */
 function described(name: string, address: string, secret: unknown, isOff = false): object {
   return { name, host: new URL(address).host, hasSecret: Boolean(secret), enabled: !isOff };
 }
@@ -177,18 +177,18 @@ function readInput(ctx: Context, { name, url, secret }: WebhookInput): ReadInput
 function readUrl({ egress }: Context, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || text.length > LONGEST_URL) {
-    throw badAlert('url is an address such as https://hooks.example.com/dns.', '/url');
+    throw badAlert('url must be an http or https URL such as https://hooks.example.com/dns.', '/url');
   }
   if (url.username !== '' || url.password !== '' || url.hash !== '') {
-    throw badAlert('url has neither a user nor a fragment.', '/url');
+    throw badAlert('url must have neither a user nor a fragment.', '/url');
   }
   const literal = literalOf(url);
   const refusal = literal === undefined ? undefined : egress.refusal('webhooks', literal, portOf(url));
-  if (refusal !== undefined) throw badAlert(`Nothing is sent there: ${refusal}.`, '/url');
+  if (refusal !== undefined) throw badAlert(`Messages cannot be sent to this address: ${refusal}.`, '/url');
   return url.href;
 }
 
-/** The address of a URL whose host is one. */
+/** The IP address in a URL; undefined when the host is a name. */
 export function literalOf({ hostname }: URL): string | undefined {
   const host = hostname.replace(/^\[|\]$/g, '');
   return /^[\d.]+$/.test(host) || host.includes(':') ? host : undefined;
@@ -199,14 +199,14 @@ export function portOf({ port, protocol }: URL): number {
   return protocol === 'https:' ? 443 : 80;
 }
 
-/** Null: none. It stands in a header field. */
+/** Null: none. A secret must fit into a header field. */
 function readSecret(secret: string | null): string | null {
   if (secret === null || secret === '') return null;
   if (secret.length > LONGEST_SECRET || !/^[\x21-\x7e]+$/.test(secret)) {
-    throw badAlert(`secret has at most ${LONGEST_SECRET} characters of ASCII, without spaces.`, '/secret');
+    throw badAlert(`secret must be at most ${LONGEST_SECRET} ASCII characters without spaces.`, '/secret');
   }
   if (secret.startsWith('whsec_') && !/^whsec_(?:[A-Za-z0-9+/]{4}){2,}(?:[A-Za-z0-9+/]{2,3}={0,2})?$/.test(secret)) {
-    throw badAlert('A secret that begins with whsec_ goes on with base 64 of a key.', '/secret');
+    throw badAlert('In a secret that begins with whsec_, a key in base64 must follow.', '/secret');
   }
   return secret;
 }

@@ -77,7 +77,7 @@ export function migrate(store: Store, clock: Clock, random: Random, further: rea
   });
 }
 
-/** All migrations one after the other in an empty database, without what is an installation's own. */
+/** Applies all migrations one by one to an empty database, without the data that is unique to an installation. */
 export function takeSteps(store: Store): void {
   store.alter((run) => runMigrations(store.path, 0, MIGRATIONS, run));
 }

@@ -116,7 +116,7 @@ export const TICKET_SECRETS: SealedColumn = {
   purpose: 'tls',
 };
 
-/** With which receivers of webhooks recognise who has sent a message. */
+/** Secrets by which receivers of webhooks authenticate the sender. */
 export const WEBHOOK_SECRETS: SealedColumn = {
   table: 'alert_destinations',
   id: 'id',

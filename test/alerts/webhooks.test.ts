@@ -331,11 +331,17 @@ t.test('what is refused', async (t) => {
   }
   const mechanisms = { webhooks: [{ id: hook }] };
   const policies: readonly (readonly [object, RegExp])[] = [
-    [{ name: 'x', alert_type: 'bgp_hijack_notification', mechanisms }, /never occurs here/],
-    [{ name: 'x', alert_type: 'zoneplane_record' }, /names a webhook/],
+    [{ name: 'x', alert_type: 'bgp_hijack_notification', mechanisms }, /is not supported/],
+    [{ name: 'x', alert_type: 'zoneplane_record' }, /must name a webhook/],
     [{ name: 'x', alert_type: 'zoneplane_record', mechanisms, filters: { pool_id: ['a'] } }, /has the filters/],
-    [{ name: 'x', alert_type: 'zoneplane_record', mechanisms, filters: { zones: ['told.test'] } }, /no value of zones/],
-    [{ name: 'x', alert_type: 'zoneplane_record', mechanisms: { pagerduty: [{ id: 'x' }] } }, /no PagerDuty/],
+    [
+      { name: 'x', alert_type: 'zoneplane_record', mechanisms, filters: { zones: ['told.test'] } },
+      /not a value of zones/,
+    ],
+    [
+      { name: 'x', alert_type: 'zoneplane_record', mechanisms: { pagerduty: [{ id: 'x' }] } },
+      /PagerDuty is not supported/,
+    ],
     [{ name: 'x', alert_type: 'zoneplane_record', mechanisms: { email: [{ id: 'who@else.test' }] } }, /members/],
     [{ name: 'x', alert_type: 'zoneplane_record', mechanisms, alert_interval: '30m' }, /alert_interval/],
   ];

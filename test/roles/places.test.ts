@@ -73,7 +73,7 @@ t.test('doctor says when nothing is known of places, and when the files are dama
   t.match(examine(store, 0), [{ kind: 'places-damaged', verdict: 'fail', text: /cannot be read/ }]);
   writeFileSync(geoDatabase, writeMmdb({ '192.0.2.0/24': { country: { iso_code: 'DE' } } }));
   t.match(examine(store, 0), [{ verdict: 'ok', text: /geo\.mmdb can be used/ }]);
-  t.match(examine(store, Date.UTC(2026, 0, 1)), [{ kind: 'places-old', text: /is of 1970-01-01/ }]);
+  t.match(examine(store, Date.UTC(2026, 0, 1)), [{ kind: 'places-old', text: /was built on 1970-01-01/ }]);
   const own = { region: 'WEU', locationCode: 'FRA' } as const;
   const surroundings = surroundingsOf({ geoDatabase, geoNetworks: undefined, ...own });
   const { places } = surroundings();

@@ -83,7 +83,7 @@ export function findIdentity(store: Store, issuer: string, subject: string): num
   return statements(store).identity.get(issuer, subject)?.[0];
 }
 
-/** Whether the user is somebody at a provider. */
+/** Whether the user is linked to an identity at a provider. */
 export function hasIdentity(store: Store, user: number): boolean {
   return statements(store).identityOf.get(user) !== undefined;
 }

@@ -1,4 +1,4 @@
-/** Domains of e-mail addresses that accounts say are theirs, and whether they have proved it. */
+/** Domains of e-mail addresses that accounts claim, and whether they have proved them. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 
@@ -8,7 +8,7 @@ const CONNECTOR = columns({
   account: column<number>(),
   /** Lower-case ASCII, without the final dot. */
   domain: column<string>(),
-  /** Content of the TXT record that proves it. */
+  /** Content of the TXT record that proves the domain. */
   code: column<string>(),
   enabled: column<number>(),
   status: column<'awaiting' | 'pending' | 'failed' | 'verified'>(),

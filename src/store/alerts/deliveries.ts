@@ -1,4 +1,4 @@
-/** What was sent to destinations, attempt by attempt. Each has its newest ones, for a month. */
+/** Attempts to deliver alerts. For each destination, the newest are kept, for a month. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 
@@ -9,9 +9,9 @@ const DELIVERY = columns({
   destination: column<number>(),
   policy: column<Uint8Array | null>(),
   alert_type: column<string>(),
-  /** Null: a test. */
+  /** Number of the event; null: a test. */
   event: column<number | null>(),
-  /** By which the receiver recognises a repetition. */
+  /** Identifier by which the receiver recognises a repetition. */
   message: column<string>(),
   /** Microseconds since 1970. */
   at_us: column<number>(),
@@ -20,10 +20,10 @@ const DELIVERY = columns({
   status: column<number | null>(),
   /** Why it failed. */
   reason: column<string | null>(),
-  /** The beginning of what was answered. */
+  /** The beginning of the answer. */
   answer: column<string | null>(),
   duration_ms: column<number>(),
-  /** The beginning of what was sent. */
+  /** The beginning of the message. */
   body: column<string>(),
 });
 
@@ -33,11 +33,11 @@ export interface DeliveryRow extends RowOf<typeof DELIVERY> {
 
 export type NewDeliveryRow = RowOf<typeof DELIVERY>;
 
-/** Of a destination. */
+/** Attempts that are kept for each destination. */
 export const DELIVERIES_KEPT = 200;
 const KEPT_US = 30 * 86_400_000_000;
 
-/** Whoever is no administrator of the installation sees what is about events of the account only, while the log has them. */
+/** Only administrators see all deliveries; others see those of the account's own events, while the log keeps these. */
 const IS_SHOWN = `(? = 1 OR event IS NULL
   OR EXISTS (SELECT 1 FROM events e WHERE e.seq = alert_deliveries.event AND e.account = alert_deliveries.account))`;
 
@@ -70,7 +70,7 @@ export function insertDelivery(store: Store, row: NewDeliveryRow): void {
   statements(store).insert.run(...DELIVERY.values(row));
 }
 
-/** Removes what is no longer kept of a destination. `now`: microseconds since 1970. */
+/** Removes surplus and old deliveries of a destination. `now`: microseconds since 1970. */
 export function pruneDeliveries(store: Store, destination: number, now: number): void {
   const { surplus, prune } = statements(store);
   prune.run(destination, surplus.get(destination, DELIVERIES_KEPT)?.[0] ?? 0, now - KEPT_US);
@@ -82,7 +82,7 @@ export function deliveriesOf(store: Store, destination: number, seesInstallation
 }
 
 export interface DeliveredPage {
-  /** Microseconds since 1970: from `since` on, before `before`. */
+  /** Microseconds since 1970: at or after `since`, and before `before`. */
   readonly since: number;
   readonly before: number;
   readonly seesInstallation: boolean;
@@ -90,7 +90,7 @@ export interface DeliveredPage {
   readonly offset: number;
 }
 
-/** What an account was told of, the newest first. */
+/** Successful deliveries of an account, the newest first. */
 export function deliveredOfAccount(store: Store, account: number, page: DeliveredPage): DeliveryRow[] {
   const { since, before, seesInstallation, limit, offset } = page;
   return statements(store).delivered.all(account, since, before, seesInstallation ? 1 : 0, limit, offset);

@@ -1,4 +1,4 @@
-/** Who is told of events: receivers of webhooks, and addresses for mail. */
+/** Destinations of alerts: receivers of webhooks, and mail addresses. */
 import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 
@@ -10,23 +10,23 @@ const DESTINATION = columns({
   account: column<number>(),
   kind: column<DestinationKind>(),
   name: column<string>(),
-  /** A URL, or an address for mail. */
+  /** A URL, or a mail address. */
   address: column<string>(),
   /** Sealed. */
   secret: column<Uint8Array | null>(),
-  /** Number of the last event that it was told of, or that is none of its business. */
+  /** Number of the last event that was delivered, or that no policy selects. */
   position: column<number>(),
-  /** Microseconds since 1970, as all times here. */
+  /** Microseconds since 1970, like all times here. */
   last_success: column<number | null>(),
   last_failure: column<number | null>(),
-  /** Since the last success. */
+  /** Number of failures since the last success. */
   failures: column<number>(),
   failing_since: column<number | null>(),
   retry_at: column<number | null>(),
-  /** Not null: nothing is sent to it. */
+  /** Not null: it is switched off. */
   disabled_at: column<number | null>(),
   disabled_why: column<string | null>(),
-  /** Counts what its owner does. */
+  /** Increases with each change by the owner. */
   edition: column<number>(),
   created_at: column<number>(),
   modified_at: column<number>(),
@@ -38,7 +38,7 @@ export interface DestinationRow extends RowOf<typeof DESTINATION> {
 
 export type NewDestinationRow = RowOf<typeof DESTINATION>;
 
-/** What becomes of it without its owner. */
+/** Columns that deliveries change. */
 export type DestinationProgress = Partial<
   Pick<
     DestinationRow,

@@ -1,4 +1,4 @@
-/** What destinations are told of. */
+/** Notification policies: which alerts are sent to which destinations. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 
@@ -10,11 +10,11 @@ const POLICY = columns({
   description: column<string>(),
   alert_type: column<string>(),
   enabled: column<number>(),
-  /** JSON: lists by name. */
+  /** JSON: lists of values by the names of filters. */
   filters: column<string>(),
   /** JSON list of identifiers of destinations. */
   mechanisms: column<string>(),
-  /** 1: it is told of events that belong to no account, too. */
+  /** 1: it also covers events that belong to no account. */
   sees_installation: column<number>(),
   created_at: column<number>(),
   modified_at: column<number>(),
@@ -60,7 +60,7 @@ export function removeAlertPolicy(store: Store, seq: number): void {
   statements(store).remove.run(seq);
 }
 
-/** Whether anybody is to be told of anything. */
+/** Whether any policy is enabled. */
 export function hasAlertPolicies(store: Store): boolean {
   return statements(store).isAny.get()![0] === 1;
 }

@@ -28,7 +28,7 @@ export interface HealthEventRow extends RowOf<typeof EVENT> {
 }
 
 const KEPT: PrunedLog = { table: 'health_events', kept: 100_000, newest: 0 };
-/** How long they are kept, microseconds. */
+/** How long events are kept, in microseconds. */
 export const KEPT_US = 30 * 86_400_000_000;
 const PRUNE_EVERY = 100;
 

@@ -48,7 +48,7 @@ const statements = perStore((store) => ({
   proxied: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
     'SELECT owner_key FROM load_balancers WHERE zone = ? AND proxied = 1 AND enabled = 1 ORDER BY owner_key LIMIT ?',
   ),
-  // JSON without spaces: a map of countries or a list of them that is not empty, or steering by distance.
+  // Matches JSON without spaces: a map or list of countries that is not empty, or steering by distance.
   placed: store.prepareTuples<[], [number]>(
     `SELECT 1 FROM load_balancers WHERE enabled = 1 AND (settings LIKE '%"country_pools":{"%'
        OR settings LIKE '%"countries":["%' OR settings LIKE '%"steering_policy":"proximity"%') LIMIT 1`,
@@ -87,7 +87,7 @@ export function proxiedBalancerOwners(store: Store, zone: number, limit: number)
     .map(([ownerKey]) => ownerKey);
 }
 
-/** Whether any of them needs to know in which country, or how far away, somebody is. */
+/** Whether any load balancer needs the country of a client, or its distance. */
 export function needsPlaces(store: Store): boolean {
   return statements(store).placed.get() !== undefined;
 }

@@ -27,7 +27,7 @@ const statements = perStore((store) => ({
   bySeq: store.prepare<[seq: number], MonitorRow>('SELECT * FROM monitors WHERE seq = ?'),
   byId: store.prepare<[id: Uint8Array], MonitorRow>('SELECT * FROM monitors WHERE id = ?'),
   ofAccount: store.prepare<[account: number], MonitorRow>('SELECT * FROM monitors WHERE account = ? ORDER BY seq'),
-  // JSON without spaces.
+  // Matches JSON without spaces.
   pinging: store.prepareTuples<[], [number]>(
     `SELECT count(*) FROM monitors WHERE settings LIKE '%"type":"icmp_ping"%' OR settings LIKE '%"type":"udp_icmp"%'`,
   ),
@@ -44,7 +44,7 @@ export function findMonitorById(store: Store, id: Uint8Array): MonitorRow | unde
   return statements(store).byId.get(id);
 }
 
-/** How many of all accounts send ICMP messages. */
+/** Counts the monitors of all accounts that send ICMP messages. */
 export function countPingingMonitors(store: Store): number {
   return statements(store).pinging.get()![0];
 }

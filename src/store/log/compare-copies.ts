@@ -4,21 +4,21 @@ import { guard } from '../sqlite-failure.js';
 
 export interface TableDifference {
   readonly table: string;
-  /** Rows that only one copy has, or that are not equal. */
+  /** Number of rows that only one copy has, or that differ. */
   readonly rows: number;
-  /** Numbers of some of those that both have; none in a table whose rows have no number. */
+  /** Row numbers of some that both copies have; empty for a table without row numbers. */
   readonly numbers: readonly number[];
 }
 
-/** Numbers that are named. */
+/** The most row numbers in a difference. */
 const MOST_NAMED = 5;
 
-/** By table: rows that are no part of what is compared. */
+/** Rows that are not compared, by table. */
 export type LeftOut = Readonly<Record<string, string>>;
 
 /**
- * The tables in which the copies differ, octet for octet; indexes are not compared. Both must have the same schema. `leftOut`:
- * conditions on the row `r`; an empty one leaves out the whole table.
+ * Returns the tables whose rows differ in any octet; indexes are not compared. Both copies must have the same schema. `leftOut`:
+ * conditions on the row `r`; an empty condition leaves out the whole table.
  */
 export function differencesBetween(one: string, other: string, leftOut: LeftOut): readonly TableDifference[] {
   return guard(() => {

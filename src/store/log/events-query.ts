@@ -91,14 +91,14 @@ export function selectEvents(store: Store, selection: EventSelection): NamedEven
     .all(...params, limit, offset);
 }
 
-/** Of each subject the first event that matches. */
+/** The first matching event of each subject. */
 export function firstOfSubjects(store: Store, conditions: readonly Condition[]): EventRow[] {
   const { sql, params } = joinConditions('all', conditions);
   const first = `SELECT min(e.seq) FROM events AS e WHERE ${sql} GROUP BY e.subject`;
   return store.prepare<SqlValue[], EventRow>(`SELECT * FROM events WHERE seq IN (${first})`).all(...params);
 }
 
-/** Whether an account has more events behind a position than a number. */
+/** Whether an account has more than `most` events behind a position. */
 export function hasMoreEvents(store: Store, account: number, behind: number, most: number): boolean {
   return positions(store).further.get(account, behind, most) !== undefined;
 }
@@ -130,7 +130,7 @@ export function oldestEvent(store: Store): number {
   return positions(store).oldest.get()![0] ?? 0;
 }
 
-/** Accounts (store numbers; null: the installation) with events in a range, and whether any of them is about who is told of events. */
+/** Accounts (store numbers; null: the installation) with events in a range, and whether any of these changes alerts. */
 export function accountsWithEvents(
   store: Store,
   after: number,

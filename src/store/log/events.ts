@@ -55,15 +55,15 @@ const statements = perStore((store) => ({
   last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM events'),
 }));
 
-/** An event that is the first one after a moment. */
+/** The first event after a moment. */
 export interface FirstEvent {
   readonly seq: number;
   readonly atUs: number;
-  /** Earlier ones are not kept, and may have been after that moment, too. */
+  /** Earlier events were removed; some of them may have been after that moment, too. */
   readonly isOldest: boolean;
 }
 
-/** Of all accounts; undefined when there is none. They are written in the order of time, unless the clock was set back. */
+/** Searches the events of all accounts, which are in the order of time unless the clock was set back. Undefined: none. */
 export function firstEventAfter(store: Store, atUs: number): FirstEvent | undefined {
   const { from, last } = statements(store);
   let found: FirstEvent | undefined;

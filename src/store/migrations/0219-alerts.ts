@@ -1,4 +1,4 @@
-/** Who is told of events: destinations, the policies that name them, and what was delivered. */
+/** Alerts: destinations, the policies that name them, and deliveries. */
 import type { Migration } from './migration.js';
 
 export const alerts: Migration = {

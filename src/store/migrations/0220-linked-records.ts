@@ -1,4 +1,4 @@
-/** The index of records that are kept together by their setting `ptr`. */
+/** The index of address records and PTR records that the setting `ptr` links. */
 import type { Migration } from './migration.js';
 
 export const linkedRecords: Migration = {

@@ -1,4 +1,4 @@
-/** Domains of e-mail addresses that accounts have proved to be theirs. */
+/** Domains of e-mail addresses that accounts claim, and their verification. */
 import type { Migration } from './migration.js';
 
 export const verifiedDomains: Migration = {

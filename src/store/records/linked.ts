@@ -1,9 +1,9 @@
-/** Records that are kept together: A and AAAA records whose PTR records are kept, and these PTR records. Both have the setting `ptr`. */
+/** Linked records: A and AAAA records with automatic PTR records, and these PTR records. Both have the setting `ptr`. */
 import { perStore, type Store } from '../driver.js';
 import type { NewRecordRow, RecordRow } from './records.js';
 
 const MARK = '"ptr":true';
-/** As the index has it. */
+/** The condition of the index, word for word. */
 const IS_LINKED = `settings IS NOT NULL AND instr(settings, '${MARK}') > 0`;
 
 export function isLinked({ settings }: Pick<NewRecordRow, 'settings'>): boolean {
@@ -20,7 +20,7 @@ const statements = perStore((store) => ({
   ),
 }));
 
-/** Those of all zones behind a row, in the order of their numbers. */
+/** Linked records of all zones behind a row, in the order of their numbers. */
 export function linkedRecordsAfter(store: Store, seq: number, limit: number): RecordRow[] {
   return statements(store).after.all(seq, limit);
 }

@@ -52,7 +52,7 @@ export interface RecordSettings {
   readonly flatten_cname?: boolean;
   /** Where the edge connects to, instead of the scheme's port. */
   readonly origin_port?: number;
-  /** Of A and AAAA: a PTR record is kept for it. Of PTR: it is kept for such a record. */
+  /** On A and AAAA: a PTR record is maintained for it. On PTR: it is maintained for an address record. */
   readonly ptr?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The schema after all migrations as one text, which the build writes: a new database begins with it, and need not take every
- * step. Where it is missing, or of other migrations, a new database takes the steps.
+ * The schema after all migrations as one text. The build writes it, so that a new database need not run every migration. If the
+ * text is missing or belongs to other migrations, a new database runs them all.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -18,15 +18,15 @@ function readText(): string {
 }
 
 /**
- * The text of the build, if it is that of these migrations, and whole: of half of it, a database would be made that lacks tables and
- * says that it has them.
+ * The text of the build, if it belongs to these migrations and is complete. An incomplete text would make a database that lacks
+ * tables and yet claims the newest version.
  */
 export function newestSchema(migrations: readonly Migration[], text = readText()): string | undefined {
   const begin = text.indexOf('\n') + 1;
   return text.slice(0, begin) === markOf(migrations, text.slice(begin)) ? text : undefined;
 }
 
-/** The text for a database that has taken the steps, and in which nothing else was written. */
+/** Makes the text from a database that has run all migrations and contains nothing else. */
 export function printSchema(store: Store, migrations: readonly Migration[]): string {
   const made = store
     .prepareTuples<[], [type: string, name: string, sql: string]>(
@@ -34,7 +34,7 @@ export function printSchema(store: Store, migrations: readonly Migration[]): str
     )
     .all();
   const tables = made.filter(([type]) => type === 'table');
-  // Rows come before the triggers that would answer to them.
+  // Rows come before the triggers, so that they run none.
   const rows = tables.flatMap(([, name]) =>
     store
       .prepareTuples<[], SqlValue[]>(`SELECT * FROM "${name}"`)
@@ -47,7 +47,7 @@ export function printSchema(store: Store, migrations: readonly Migration[]): str
   return markOf(migrations, text) + text;
 }
 
-/** A comment that says which migrations and which text follow. */
+/** A comment with a digest of the migrations and of the text. */
 function markOf(migrations: readonly Migration[], text: string): string {
   const digest = createHash('sha256').update(text);
   for (const { version, sql } of migrations) digest.update(`${version}\n${sql}\n`);

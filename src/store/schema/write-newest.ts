@@ -1,4 +1,4 @@
-/** A program of the build: writes the text that new databases begin with. */
+/** A program of the build: writes the schema of new databases. */
 import { writeFileSync } from 'node:fs';
 import { IN_MEMORY, openStore } from '../driver.js';
 import { MIGRATIONS, takeSteps } from '../migrate.js';
