@@ -98,7 +98,7 @@ async function authenticateBrowser(base: ContextBase, request: FastifyRequest): 
   throw found.reason === 'location' ? failure('wrongLocation', { address }) : failure('sessionOver');
 }
 
-/** A token in the place of a password (RFC 7617). */
+/** A token that is sent as the password of Basic authentication (RFC 7617). */
 function passwordOf(authorization: string): string | undefined {
   const [, encoded] = /^basic +([a-z0-9+/=]{1,1000})$/i.exec(authorization) ?? [];
   if (encoded === undefined) return undefined;

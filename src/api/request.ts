@@ -26,7 +26,7 @@ declare module 'fastify' {
     access?: 'public' | 'local' | 'metrics';
     /** Whether a bad token is answered with 401/1000 (v4: §15.1). */
     verifiesToken?: boolean;
-    /** Whether a token is accepted as the password of HTTP authentication (RFC 7617), too. */
+    /** Whether a token is also accepted as the password of Basic authentication (RFC 7617). */
     takesPassword?: boolean;
     /** Whether a session begins here: with a credential or with a link for signing in. */
     signsIn?: boolean;

@@ -27,13 +27,13 @@ export interface Answerer {
   readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
   /** Whether it says itself that a body may come (RFC 9110 §10.1.1). */
   readonly saysContinue?: boolean;
-  /** Undefined: that of the admin API. */
+  /** Undefined: the rules of the admin API. */
   readonly connection?: ConnectionRules;
 }
 
-/** What holds for connections before there is a request. */
+/** Rules for connections, which apply before a request is read. */
 export interface ConnectionRules {
-  /** Milliseconds, and octets of a head. */
+  /** Milliseconds, and octets of a request head. */
   readonly limits: {
     readonly connectionTimeout: number;
     readonly requestTimeout: number;

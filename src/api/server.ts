@@ -95,13 +95,13 @@ export interface ApiOptions {
   /** Signs links to objects; undefined: nobody can ask for them. */
   readonly links?: LinkSigner | undefined;
   readonly signIn: SignInServices;
-  /** Absent: they look for events by themselves. */
+  /** Absent: streams that poll for events. */
   readonly events?: EventStreams;
-  /** Sends tests to webhooks; absent: one that trusts what the Internet trusts. */
+  /** Sends tests to webhooks; absent: a sender that trusts only the public roots. */
   readonly sender?: Sender;
   /** What probes origins; absent: nothing does. */
   readonly probing?: PoolProbing;
-  /** Where this server is, and what it knows of where others are; absent: nothing is known. */
+  /** The location of this server, and its data about the locations of clients; absent: none. */
   readonly surroundings?: () => Surroundings;
   /** Whether threads answer requests that may read for long. */
   readonly readers?: Readers;

@@ -1,4 +1,4 @@
-/** `/accounts/{account_id}/alerting/v3/…`: who is told of what (v4: alerting). */
+/** `/accounts/{account_id}/alerting/v3/…`: webhooks, notification policies and their history (v4: alerting). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { listHistory } from '../../alerts/history.js';
@@ -82,7 +82,7 @@ function addDeliveries(app: RouteScope, { contextOf, alerts }: Parts): void {
       config,
       schema: {
         tags,
-        summary: 'List what was sent to a webhook',
+        summary: 'List deliveries to a webhook',
         params: webhookParams,
         response: answersList(delivery),
       },
@@ -158,7 +158,12 @@ function addHistory(app: RouteScope, { contextOf }: Pick<Parts, 'contextOf'>): v
     {
       config,
       schema: {
-        ...{ tags, summary: 'List what an account was told', params: accountParams, querystring: historyQuery },
+        ...{
+          tags,
+          summary: 'List the alerts that were sent to an account',
+          params: accountParams,
+          querystring: historyQuery,
+        },
         response: answersList(historyItem),
       },
     },

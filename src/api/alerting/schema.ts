@@ -1,4 +1,4 @@
-/** Shapes of alerts (v4: alerting): webhooks, notification policies, what there is to be told of, and what was told. */
+/** Shapes of alerts (v4: alerting): webhooks, notification policies, types of alerts, and deliveries. */
 import { z } from 'zod';
 import { accountParams } from '../accounts/schema.js';
 import { listOf } from '../body-schema.js';
@@ -15,15 +15,15 @@ export const webhook = z
     id: z.string(),
     name: z.string(),
     url: z.string(),
-    type: z.enum(['generic', 'slack', 'discord', 'gchat']).describe('By the host of the URL'),
+    type: z.enum(['generic', 'slack', 'discord', 'gchat']).describe('Follows from the host of the URL'),
     created_at: time,
     last_success: time.nullable(),
     last_failure: time.nullable(),
-    enabled: z.boolean().describe('Ours: false when it was switched off'),
-    disabled_reason: z.string().nullable().describe('Ours'),
-    failures: z.int().describe('Ours: since the last success'),
-    next_attempt: time.nullable().describe('Ours: while it fails'),
-    has_secret: z.boolean().describe('Ours'),
+    enabled: z.boolean().describe('Ours: false when it is switched off'),
+    disabled_reason: z.string().nullable().describe('Ours: why it is switched off'),
+    failures: z.int().describe('Ours: failed attempts since the last success'),
+    next_attempt: time.nullable().describe('Ours: time of the next attempt while it fails'),
+    has_secret: z.boolean().describe('Ours: whether it has a secret'),
   })
   .meta({ id: 'Webhook' });
 
@@ -32,11 +32,11 @@ export type WebhookShape = z.output<typeof webhook>;
 export const webhookBody = z
   .object({
     name: text,
-    url: text.describe('Gets each message by POST'),
+    url: text.describe('Each message is sent to it by POST'),
     secret: text
       .nullish()
-      .describe('Sent in `cf-webhook-auth`, and signs (Standard Webhooks). Absent: as before; null: none'),
-    enabled: flag.optional().describe('Ours; `true` also switches on what was switched off because it failed'),
+      .describe('Sent in `cf-webhook-auth`; also signs messages (Standard Webhooks). Absent: unchanged; null: none'),
+    enabled: flag.optional().describe('Ours; `true` also switches on a webhook that was switched off after failures'),
   })
   .meta({ id: 'WebhookBody', examples: [{ name: 'chat', url: 'https://hooks.example.com/dns', secret: 's3cret' }] });
 
@@ -52,7 +52,7 @@ export const delivery = z
     reason: z.string().nullable().describe('Why it failed'),
     answer: z.string().nullable().describe('The beginning of the answer'),
     duration_ms: z.int(),
-    body: z.string().describe('The beginning of what was sent'),
+    body: z.string().describe('The beginning of the message'),
   })
   .meta({ id: 'WebhookDelivery' });
 
@@ -89,7 +89,7 @@ export const alertPolicyBody = z
     mechanisms: z
       .object({ email: ids, webhooks: ids, pagerduty: ids }, { error: 'lists of identifiers by mechanism' })
       .optional(),
-    alert_interval: z.null({ error: 'absent: whoever is told is told of each event' }).optional(),
+    alert_interval: z.null({ error: 'absent: an alert is sent for each event' }).optional(),
   })
   .meta({
     id: 'NotificationPolicyBody',
@@ -126,8 +126,8 @@ export const eligible = z.record(
 
 export const historyQuery = z.object({
   ...pageQuery,
-  since: z.string().optional().describe('RFC 3339: told from then on'),
-  before: z.string().optional().describe('RFC 3339: told before then'),
+  since: z.string().optional().describe('RFC 3339: sent at or after this time'),
+  before: z.string().optional().describe('RFC 3339: sent before this time'),
 });
 
 export const historyItem = z
@@ -136,7 +136,7 @@ export const historyItem = z
     alert_body: z.string(),
     alert_type: z.string(),
     description: z.string(),
-    mechanism: z.string().describe('An address for mail, or the identifier of a webhook'),
+    mechanism: z.string().describe('A mail address, or the identifier of a webhook'),
     mechanism_type: z.enum(['email', 'webhook']),
     name: z.string(),
     policy_id: z.string(),

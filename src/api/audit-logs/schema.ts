@@ -92,7 +92,7 @@ export type AuditEvent = z.output<typeof auditEvent>;
 export const EVENT_FILTERS = {
   id: 'id',
   audit_log_id: 'id',
-  /** Ours: whole actions, such as `record.create`. */
+  /** Ours: complete actions, such as `record.create`. */
   action: 'action',
   action_type: 'verb',
   actor_email: 'actorEmail',

@@ -76,7 +76,9 @@ export const record = z
     ptr: z
       .literal(true)
       .optional()
-      .describe('Of A and AAAA: a PTR record is kept for the address. Of PTR: it is kept for an address; ours'),
+      .describe(
+        'On A and AAAA: a PTR record is maintained for it. On PTR: it is maintained for an address record; ours',
+      ),
     locked: z.literal(false),
     meta: z.object({
       auto_added: z.boolean(),
@@ -97,7 +99,7 @@ export const record = z
           record_id: z.string().optional(),
         })
         .optional()
-        .describe('With `ptr`: the other one of the two records, or why there is no PTR record; ours'),
+        .describe('With `ptr`: the other record of the pair, or why there is no PTR record; ours'),
       shadowed_by: z.array(z.string()).optional().describe('NS records that prevent it from being answered'),
       is_glue: z.boolean().optional(),
       dead_glue: z.boolean().optional(),
@@ -156,7 +158,7 @@ const writable = {
     })
     .nullish(),
   private_routing: flag,
-  ptr: flag.describe('A and AAAA: keep a PTR record in the reverse zone of the same account; ours'),
+  ptr: flag.describe('A and AAAA: maintain a PTR record in the reverse zone of the same account; ours'),
 };
 
 export const recordCreation = z

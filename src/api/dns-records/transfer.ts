@@ -58,8 +58,8 @@ export function leftOutMessages({ leftOut }: RecordImportResult): Message[] {
 
 /**
  * Turns chunks of text into a stream of octets. The first chunk is produced before this returns, so that a refusal can
- * still be sent. However the stream ends, the generator is closed, so that it frees its resources. It breaks off when the caller may not
- * read any more.
+ * still be sent. However the stream ends, the generator is closed, so that it frees its resources. The stream breaks off when the
+ * caller loses the permission to read.
  */
 export async function streamText(
   pieces: AsyncGenerator<string | Uint8Array>,

@@ -1,6 +1,6 @@
 /**
- * `/nic/update`: the protocol DynDNS2, as routers and ddclient speak it. A token is the password; whatever the user name is. One line for
- * each name tells what became of it.
+ * `/nic/update`: the DynDNS2 protocol, as routers and ddclient speak it. The password is a token; the user name is ignored. The answer
+ * has one line for each name.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
@@ -12,7 +12,7 @@ import { listValues } from '../query.js';
 import { callerOf, makeContextOf, queryOf } from '../request.js';
 
 const PATH = '/nic/update';
-/** Members of the query that hold addresses. */
+/** Query parameters that hold addresses. */
 const ADDRESSES = ['myip', 'myipv6'];
 
 export const dynamicDnsRoutes: FastifyPluginAsyncZod<{ base: ContextBase }> = async (app, { base }) => {
@@ -20,7 +20,7 @@ export const dynamicDnsRoutes: FastifyPluginAsyncZod<{ base: ContextBase }> = as
   app.get(
     PATH,
     {
-      // It changes something: nobody may do so with a question that has no answer.
+      // A GET request changes records here, so HEAD is not offered.
       exposeHeadRoute: false,
       config: { area: 'any', takesPassword: true },
       errorHandler: answerError,
@@ -28,7 +28,7 @@ export const dynamicDnsRoutes: FastifyPluginAsyncZod<{ base: ContextBase }> = as
     },
     async (request, reply) => {
       reply.type('text/plain');
-      // A page of another site can make a browser ask, but knows no token.
+      // A page of another site can make a browser send this request with its cookie, but not with a token.
       if (callerOf(request).scheme !== 'token') return refuseCredential(reply);
       const query = queryOf(request);
       const hosts = listValues(query, 'hostname');
@@ -50,12 +50,12 @@ export const dynamicDnsRoutes: FastifyPluginAsyncZod<{ base: ContextBase }> = as
   );
 };
 
-/** One address of each family; a text says why there is none. */
+/** One address of each family, or a text that says what is wrong. */
 function wantedOf(texts: readonly string[], clientAddress: string): readonly Wanted[] | string {
   const found = new Map<string, Wanted>();
   for (const text of texts.length === 0 ? [clientAddress] : texts) {
     const wanted = parseWanted(text);
-    if (!wanted) return `${JSON.stringify(text.slice(0, 60))} is no address`;
+    if (!wanted) return `${JSON.stringify(text.slice(0, 60))} is not an address`;
     if (found.has(wanted.type)) return `there are two addresses for ${wanted.type} records`;
     found.set(wanted.type, wanted);
   }
@@ -67,7 +67,7 @@ function refuseCredential(reply: FastifyReply): string {
   return 'badauth';
 }
 
-/** Refusals in the protocol's words; the status says the same to whoever reads only that. */
+/** Sends refusals as words of the protocol; the status says the same to clients that read only that. */
 function answerError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
   sendError(error, request, reply);
   reply.type('text/plain');

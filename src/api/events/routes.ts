@@ -1,4 +1,4 @@
-/** `/events`: what happens, as a stream (Server-Sent Events) or as a list. */
+/** `/events`: events as a stream (Server-Sent Events) or as a list. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { EventFilter } from '../../control/access/visible-events.js';
@@ -26,7 +26,7 @@ export const eventRoutes: FastifyPluginAsyncZod<Parts> = async (app, { contextOf
       config: { area: 'any' },
       schema: {
         tags: ['Events'],
-        summary: 'Follow what happens',
+        summary: 'Follow events',
         querystring: eventQuery,
         response: eventAnswer,
       },
@@ -49,7 +49,7 @@ export const eventRoutes: FastifyPluginAsyncZod<Parts> = async (app, { contextOf
 };
 
 function sendStream(reply: FastifyReply, stream: NodeJS.ReadableStream): FastifyReply {
-  // Nothing else comes over the connection, so it ends with the stream, also when the server ends.
+  // The connection carries nothing else, so it closes with the stream, even when the server stops.
   return reply
     .header('connection', 'close')
     .type(STREAM)
@@ -58,7 +58,7 @@ function sendStream(reply: FastifyReply, stream: NodeJS.ReadableStream): Fastify
     .send(stream);
 }
 
-/** Whoever names types of media names that of streams, or all. */
+/** Whether the client accepts the media type of streams, by name or with a wildcard for all. */
 function wantsStream({ method, headers: { accept } }: FastifyRequest): boolean {
   return (
     method === 'GET' && accept !== undefined && (accept.includes(STREAM) || /(^|,)\s*\*\/\*\s*(,|;|$)/.test(accept))
@@ -77,7 +77,7 @@ function filterOf(query: Query): EventFilter {
   return { account: textValue(query, 'account'), zones, kinds };
 }
 
-/** The last event that the client knows. */
+/** Number of the last event that the client knows. */
 function positionOf({ headers }: FastifyRequest, query: Query): number | undefined {
   const text = headers['last-event-id'] ?? firstValue(query, 'last_event_id');
   if (text === undefined || text === '') return undefined;

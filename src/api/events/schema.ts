@@ -1,4 +1,4 @@
-/** Shapes of what happens: one event, and a list of them. */
+/** Shapes of events: one event, and a list of them. */
 import { z } from 'zod';
 import { failureEnvelope, message, time } from '../schema.js';
 
@@ -6,10 +6,10 @@ const named = z.object({ id: z.string(), name: z.string().nullable() });
 
 const event = z
   .object({
-    id: z.string().describe('Its number: later events have greater ones'),
+    id: z.string().describe('Number of the event: later events have greater numbers'),
     at: time,
     kind: z.string().describe('Such as `record.edit`'),
-    account: named.nullable().describe('Null: it is of the installation'),
+    account: named.nullable().describe('Null: the event belongs to the installation'),
     zone: named.nullable(),
     subject: z.object({ id: z.string().nullable(), name: z.string().nullable() }),
     actor: z
@@ -26,7 +26,7 @@ export const eventQuery = z.object({
   account: z.string().optional().describe('Identifier: only events of this account'),
   zone: z.string().optional().describe('Identifiers or names, separated by commas'),
   kind: z.string().optional().describe('Such as `record.edit` or `record.*`, separated by commas'),
-  last_event_id: z.string().optional().describe('What comes after this event; as the header `Last-Event-ID`'),
+  last_event_id: z.string().optional().describe('Only events after this one; the same as the header `Last-Event-ID`'),
 });
 
 export const eventAnswer = {
@@ -38,7 +38,7 @@ export const eventAnswer = {
       messages: z.array(message),
       result_info: z.object({ count: z.int(), cursors: z.object({ after: z.string() }) }),
     })
-    .describe('For clients that do not accept `text/event-stream`. For others, a stream of such events'),
+    .describe('For clients that do not accept `text/event-stream`; others get a stream of such events'),
   '4xx': failureEnvelope,
   '5xx': failureEnvelope,
 } as const;

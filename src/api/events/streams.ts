@@ -1,7 +1,7 @@
 /**
- * Streams of events (Server-Sent Events, HTML §9.2). Threads read for them and decide about each event by what the credential may see at
- * that moment; a stream whose credential may do something else than when it began is ended, and its client begins another one where it
- * was. Whoever does not read is cut, and nobody has many streams.
+ * Streams of events (Server-Sent Events, HTML §9.2). Threads read the events and check for each whether the credential may see it at
+ * that moment. A stream ends when the permissions of its credential change; the client then opens another and continues there.
+ * Clients that do not read are cut off, and the number of streams is limited.
  */
 import { PassThrough } from 'node:stream';
 import { equalBytes } from '../../base/bytes.js';
@@ -31,7 +31,7 @@ import type { Readers } from '../reading/readers.js';
 
 export interface StreamWish {
   readonly actor: Actor;
-  /** Identifier of the session of a browser. */
+  /** Identifier of the browser session. */
   readonly session?: string | undefined;
   readonly address: string;
   readonly filter: EventFilter;
@@ -40,38 +40,38 @@ export interface StreamWish {
 }
 
 export interface EventStreams {
-  /** Throws 429 when there are too many. */
+  /** Throws 429 when too many streams are open. */
   open(wish: StreamWish): PassThrough;
   /** Events behind a position, as a list. */
   list(actor: Actor, query: EventQuery): Promise<EventSlice>;
-  /** Something was committed. */
+  /** To be called after a commit. */
   readonly wake: () => void;
   samples(): MetricSample[];
   close(): void;
 }
 
-/** At once: of one credential, of one account, from one network, and in all. */
+/** Limits on open streams: per credential, per account, per network, and in total. */
 const MOST = { credential: 20, account: 100, network: 100, all: 1_000 };
 const RETRY_SECONDS = 30;
-/** Between two readings of one stream. */
+/** Pause between two reads for one stream. */
 const REST_MS = 20;
 const HEARTBEAT_MS = 15_000;
-/** A client that takes nothing for so long is cut. */
+/** A client that reads nothing for this long is cut off. */
 const STALLED_MS = 30_000;
-/** Whatever waits in the memory of a stream, octets. */
+/** Limit on the octets that a stream buffers. */
 const MOST_WAITING = 64 * 1024;
-/** Commits of which nobody has told are seen after so long. */
+/** How often to look for commits that nobody reported. */
 const LOOK_MS = 1_000;
 
 interface Stream {
   readonly wish: StreamWish;
   readonly out: PassThrough;
   readonly classes: readonly string[];
-  /** Of the credential's secret: whoever has only the former one reads no further. */
+  /** Hash of the credential's secret: when the secret is replaced, the stream ends. */
   readonly keyHash: Uint8Array | undefined;
   position: number;
   isReading: boolean;
-  /** Something happened while it was being read. */
+  /** Events were committed during a read. */
   isBehind: boolean;
   cancelRest: (() => void) | undefined;
 }
@@ -112,11 +112,11 @@ class Streams implements EventStreams {
     for (const name of names) this.counts.set(name, this.countOf(name) + 1);
     this.streams.add(stream);
     out.once('close', () => this.forget(stream));
-    // A client that has gone is no fault.
+    // A client that disconnects is not a fault.
     out.on('error', () => {});
     out.write(`retry: 2000\nid: ${position}\n: events of Zoneplane\n\n`);
     if (wish.after !== undefined && wish.after + 1 < oldestEvent(store)) {
-      out.write('event: lost\ndata: {"reason":"events between were removed from the log"}\n\n');
+      out.write('event: lost\ndata: {"reason":"some events in between were removed from the log"}\n\n');
     }
     if (this.cancel.length === 0) this.begin();
     void this.read(stream);
@@ -134,17 +134,17 @@ class Streams implements EventStreams {
   samples(): MetricSample[] {
     const [labels, gauge] = [{}, 'gauge'] as const;
     return [
-      { name: 'event_streams', type: gauge, help: 'Streams of events', labels, value: this.streams.size },
+      { name: 'event_streams', type: gauge, help: 'Open streams of events', labels, value: this.streams.size },
       { name: 'event_streams_sent_total', type: 'counter', help: 'Events sent to streams', labels, value: this.sent },
       {
         ...{ name: 'event_streams_cut_total', type: 'counter', labels, value: this.cut },
-        help: 'Streams of events that were cut because their clients did not read',
+        help: 'Streams of events that were cut off because their clients did not read',
       },
     ];
   }
 
   close(): void {
-    for (const stream of this.streams) this.end(stream, 'the server ends');
+    for (const stream of this.streams) this.end(stream, 'the server is stopping');
   }
 
   private begin(): void {
@@ -161,7 +161,7 @@ class Streams implements EventStreams {
     return this.counts.get(name) ?? 0;
   }
 
-  /** Ends a stream of the account that has most, if the one that asks would still have fewer. */
+  /** Ends a stream of the account with the most streams, if the account that asks would still have fewer. */
   private makeRoom(classes: readonly StreamClass[]): boolean {
     const accountOf = (names: readonly string[]): string => names[ACCOUNT_LEVEL]!;
     let found: Stream | undefined;
@@ -170,7 +170,7 @@ class Streams implements EventStreams {
     }
     const own = accountOf(classes.map(([, name]) => name));
     if (!found || this.countOf(accountOf(found.classes)) <= this.countOf(own) + 1) return false;
-    this.end(found, 'the server needs its place for others');
+    this.end(found, 'the server needs the place for another account');
     this.forget(found);
     return true;
   }
@@ -188,14 +188,14 @@ class Streams implements EventStreams {
     this.cancel = [];
   }
 
-  /** The number of an event that the client need not see again, and a sign of life. */
+  /** Sends the position, so that the client can resume there, and keeps the connection alive. */
   private beat(stream: Stream): void {
     if (stream.isReading || stream.out.writableNeedDrain || stream.out.writableEnded) return;
     if (!this.actorOf(stream)) this.end(stream, GONE);
     else stream.out.write(`id: ${stream.position}\n: \n\n`);
   }
 
-  /** Who reads; undefined: the credential is gone, or may do something else than when the stream began. */
+  /** The present actor; undefined: the credential ended, or its permissions changed since the stream began. */
   private actorOf({ wish, keyHash }: Stream): Actor | undefined {
     const { store } = this.base;
     const now = hashOfKey(store, wish.actor);
@@ -214,7 +214,7 @@ class Streams implements EventStreams {
     });
   }
 
-  /** Says why, if the client still reads. */
+  /** Ends a stream and tells the client why, if it still reads. */
   private end({ out }: Stream, reason: string): void {
     if (out.writableEnded) return;
     out.end(`event: end\ndata: ${JSON.stringify({ reason })}\n\n`);
@@ -235,7 +235,7 @@ class Streams implements EventStreams {
         const slice = await this.list(actor, { ...stream.wish.filter, after: stream.position });
         stream.position = Math.max(stream.position, slice.position);
         if (!(await this.write(stream, slice.events))) return;
-        // Something may have happened while the client was slow.
+        // Events may have been committed while the client was slow.
         more = slice.more || stream.isBehind;
         if (more) await rest(this.base.clock);
       }
@@ -254,7 +254,7 @@ class Streams implements EventStreams {
     return this.readers ? this.readers.events(actor, query) : readEvents({ store: this.base.store, actor }, query);
   }
 
-  /** Resolves when the client has read so much that more may come; false: it was cut. */
+  /** Resolves when the client has read enough for more to be sent; false: the stream is closed. */
   private async write({ out }: Stream, events: readonly SeenEvent[]): Promise<boolean> {
     if (out.destroyed || out.writableEnded) return false;
     if (events.length === 0) return true;
@@ -278,14 +278,14 @@ class Streams implements EventStreams {
   }
 }
 
-const GONE = 'the credential has ended, or may do something else now';
+const GONE = 'the credential has ended, or its permissions have changed';
 
 function hashOfKey(store: Store, { keyId }: Actor): Uint8Array | undefined {
   const id = keyId === undefined ? undefined : parseId(keyId);
   return id && findKeyById(store, id)?.hash;
 }
 
-/** Whether an account has begun to require a second factor, and the person has given none. */
+/** Whether an account now requires a second factor that the session did not give. */
 function lacksFactor(store: Store, sessionId: string | undefined): boolean {
   const id = sessionId === undefined ? undefined : parseId(sessionId);
   const session = id && findSessionById(store, id);
@@ -296,7 +296,7 @@ type StreamClass = readonly [most: number, name: string];
 const ALL = 'all';
 const ACCOUNT_LEVEL = 1;
 
-/** Room is made last, when nothing else refuses. */
+/** The total comes last, so that room is made only when no other limit refuses the stream. */
 function classesOf({ actor, address }: StreamWish): readonly StreamClass[] {
   return [
     [MOST.credential, `credential ${actor.keyId ?? actor.userId}`],

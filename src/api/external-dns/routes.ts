@@ -1,6 +1,6 @@
 /**
- * `/external_dns`: the webhook protocol of ExternalDNS, for all zones whose records the credential may change. It sends the user and
- * the password of the address that it was given, so a token is accepted there.
+ * `/external_dns`: the webhook protocol of ExternalDNS, for all zones whose records the credential may change. ExternalDNS sends the
+ * user name and the password in its URL, so a token is accepted as the password.
  */
 import type { FastifyReply } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';

@@ -1,7 +1,7 @@
 /** Shapes of the webhook protocol of ExternalDNS (its api/webhook.yaml, version 1). */
 import { z } from 'zod';
 
-/** What all answers with a body have; ExternalDNS compares it octet for octet. */
+/** The media type of all answers with a body; ExternalDNS compares it octet for octet. */
 export const WEBHOOK_TYPE = 'application/external.dns.webhook+json;version=1';
 
 const endpoint = z.object({

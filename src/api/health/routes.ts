@@ -24,7 +24,7 @@ const readiness = z.object({
   own_health: z
     .literal(true)
     .optional()
-    .describe('The log of the cluster is away, and load balancers go by what this node finds of their origins alone'),
+    .describe('The log of the cluster cannot be reached, so load balancers use only the probes of this node'),
   warnings: z
     .record(z.string(), z.int())
     .optional()

@@ -142,7 +142,7 @@ function addPreviews(app: RouteScope, { contextOf, probing: probes }: HealthRout
   );
 }
 
-/** Events of one answer. */
+/** The most events in one answer. */
 const MOST_EVENTS = 1000;
 
 const eventQuery = z.object({

@@ -1,4 +1,4 @@
-/** `/accounts/{account_id}/members/{member_id}/invitation` (ours): an invitation once more, by mail or with a link to hand on. */
+/** `/accounts/{account_id}/members/{member_id}/invitation` (ours): renews an invitation, by mail or with a link to pass on. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { renewInvitation } from '../../control/people/members.js';
 import { firstLink, mailInvitation } from '../../sign-in/invitations.js';

@@ -24,7 +24,7 @@ const shown = answersOne(member);
 
 interface Parts {
   readonly contextOf: ContextOf;
-  /** Absent where only reads are answered. */
+  /** Absent in processes that answer only reads. */
   readonly signIn?: SignInServices;
 }
 

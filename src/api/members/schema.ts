@@ -140,12 +140,12 @@ export const memberChange = z
 export const invitationSent = z
   .object({
     member,
-    mailed: z.boolean().describe('Whether a message is sent'),
+    mailed: z.boolean().describe('Whether the invitation is sent by mail'),
     link: z
       .string()
       .nullable()
       .describe(
-        'To hand on instead of a message, for administrators of the installation: whoever opens it chooses the password of the user. Without `public-url`, below the address of the dashboard',
+        'A link to pass on instead of a mail, for administrators of the installation only: whoever opens it chooses the password of the user. Without `public-url`, it is relative to the address of the dashboard',
       ),
   })
   .meta({ id: 'InvitationSent' });

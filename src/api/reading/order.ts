@@ -33,7 +33,7 @@ export interface ExportOrder {
   readonly fd: number;
 }
 
-/** `examine`: for whom warnings are looked for. `follow`: who reads events. `next`: for the next part of an export. */
+/** `examine`: the actor to look for warnings for. `follow`: the actor who reads events. `next`: asks for more of an export. */
 export type ToReader =
   | { readonly read: ReadOrder }
   | { readonly export: ExportOrder }

@@ -126,7 +126,7 @@ type Replies = Extract<FromReader, { readonly answer: unknown }> &
   Extract<FromReader, { readonly findings: unknown }> &
   Extract<FromReader, { readonly events: unknown }>;
 
-/** The member of a reply that it must have. */
+/** Returns a member that the reply must have. */
 function wanted<Name extends keyof Replies>(reply: FromReader, name: Name): Replies[Name] {
   if (typeof reply === 'object' && name in reply) return (reply as Replies)[name];
   throw unexpected(reply);

@@ -52,7 +52,7 @@ export const permissions = z
         must_enrol: z.boolean().describe('Whether it can do nothing but enrol a second factor'),
         may_choose_password: z.boolean().describe('Whether it may choose the first password of its user'),
         recovery_codes: z.int().describe('How many recovery codes are left'),
-        invitations: z.int().describe('How many invitations wait for an answer'),
+        invitations: z.int().describe('Number of invitations that await an answer'),
       })
       .nullable()
       .describe('The session of the request; null for keys and tokens by themselves'),

@@ -15,7 +15,7 @@ const GUARDED = [
 ];
 /** What a request without effect on anybody is sent to. */
 const HARMLESS = /\/(?:verify|options|permission_groups|test)$/;
-/** Chosen for the first time, it would outlive a session that somebody has got hold of. */
+/** Someone with a stolen session could choose a first password, which would outlive the session. */
 const PASSWORD = /^\/user\/password$/;
 const DELETIONS = /^\/(?:zones\/:zone_id|accounts\/:account_id)$/;
 
@@ -34,7 +34,7 @@ export function requireFactors(
   const own = findOwn(store, session);
   if (!own || isFresh(own.session, clock.nowUs())) return;
   const hasPassword = findPassword(store, own.user.seq) !== undefined;
-  // Who changes a password sends the present one, too.
+  // Changing a password requires the present one anyway.
   if (!isGuarded && hasPassword) return;
   const methods = [
     ...(signIn.settings.passwords && hasPassword ? ['password'] : []),
@@ -47,7 +47,7 @@ function needsProof({ settings }: SignInServices, request: FastifyRequest): bool
   const { method } = request;
   const path = pathOf(request);
   if (method === 'GET' || method === 'HEAD' || HARMLESS.test(path)) return false;
-  // It may be what lets others in without a second factor.
+  // This edit may stop requiring a second factor of others.
   if (method === 'PUT' && path === '/accounts/:account_id') return true;
   return (
     (method === 'DELETE' && settings.confirmDeletions && DELETIONS.test(path)) || GUARDED.some((one) => one.test(path))

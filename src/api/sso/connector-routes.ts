@@ -1,4 +1,4 @@
-/** `/accounts/{account_id}/sso_connectors`: domains of e-mail addresses, and whether the account has proved them. */
+/** `/accounts/{account_id}/sso_connectors`: domains of e-mail addresses that the account claims and proves. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { toHex } from '../../base/bytes.js';
 import {

@@ -11,7 +11,9 @@ export const connector = z
   .object({
     id: z.string(),
     email_domain: z.string(),
-    enabled: z.boolean().describe('Whether members with addresses of the domain may be accepted without being asked'),
+    enabled: z
+      .boolean()
+      .describe('Whether members with addresses in the domain may be added without accepting an invitation'),
     created_on: time,
     updated_on: time,
     verification: z.object({

@@ -22,7 +22,7 @@ export const PLAN: z.output<typeof plan> = {
   externally_managed: false,
 };
 
-/** What the roles of the caller's user permit in a zone. Policies of tokens are not among it, as at v4. */
+/** What the roles of the caller's user permit in a zone. Like v4, it disregards the policies of tokens. */
 export function permissionsOf({ policies: _, ...actor }: Actor, { id: zone, account }: ZoneItem): string[] {
   const may = (area: 'dns' | 'zone', level: 'read' | 'write'): boolean =>
     !(actor.readOnly && level === 'write') && decide(actor, area, level, { zone, account: account.id }).allowed;
