@@ -11,12 +11,12 @@ import { eachAtOnce, turn } from './each-at-once.js';
 /** Bodies that are copied at the same time. */
 const AT_ONCE = 8;
 
-/** Files that are copied before whatever else waits in this process has its turn. */
+/** Files that are copied before other work of this process gets a turn. */
 const TURN = 64;
 
 /**
- * Those that are there already are skipped, and those that are missing or cannot be read; whoever reads the copies notices. Files
- * are copied without threads: a backup is a process of its own, and that takes a fraction of the time.
+ * Skips bodies that the target has already, and those that are missing or unreadable; the examination of the copies notices these.
+ * Files are copied synchronously: a backup is a process of its own, and this takes a fraction of the time.
  */
 export async function copyBodies(
   objects: Iterable<ObjectInFile>,

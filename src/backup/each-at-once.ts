@@ -21,5 +21,5 @@ export async function eachAtOnce<Item>(
   if (failure) throw failure.error;
 }
 
-/** Lets whatever else waits in this process have its turn. */
+/** Gives other work of this process a turn. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

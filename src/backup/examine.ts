@@ -67,7 +67,7 @@ export interface ExamineOptions {
 
 /** Bodies that are looked for at the same time. */
 const AT_ONCE = 8;
-/** Files that are read before whatever else waits in this process has its turn. */
+/** Files that are read before other work of this process gets a turn. */
 const TURN = 64;
 
 /** Throws a UserError when nothing of it can be restored. `name`: what to call it. */
@@ -190,7 +190,7 @@ async function examineBody(
   }
 }
 
-/** Where files are read to, one after the other; within the cache of a processor. */
+/** The buffer for reading files, one after the other. It is small enough for the cache of a processor. */
 const piece = Buffer.allocUnsafeSlow(1 << 18);
 
 /** Sums of a file in hexadecimal. Links and whatever else is no file are refused. */

@@ -17,7 +17,7 @@ export function backupPlace(file: string): BackupPlace {
   return { database: file, bodies: `${file}.${BLOB_DIRECTORY}`, sums: `${file}.sha256` };
 }
 
-/** Forces all parts, and the names of bodies, to the disk. Throws errors of the system. */
+/** Forces all parts and the directories of bodies to the disk. Throws system errors. */
 export function syncBackup({ database, bodies, sums }: BackupPlace): void {
   const below = existsSync(bodies) ? readdirSync(bodies, { recursive: true, withFileTypes: true }) : [];
   const files = below.map((entry) => join(entry.parentPath, entry.name));

@@ -22,7 +22,7 @@ export interface SeriesBackup {
 const NAME = /^zoneplane-(\d{6,9})-(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z\.db$/;
 /** A part of a backup, or of one that was interrupted. */
 const PART = /^(zoneplane-\d{6,9}-\d{8}T\d{6}Z\.db)\.(?:blobs|sha256|partial|compared|differs)$/;
-/** Beside a backup that is not what the one before and the writes since make: what differs. */
+/** A file beside a backup that differs from the previous backup plus the writes since. It lists the differences. */
 const DIFFERS = '.differs';
 const LONGEST_NOTE = 2000;
 
@@ -80,13 +80,13 @@ function namesIn(directory: string): readonly string[] {
 
 export interface Extended extends Written {
   readonly file: string;
-  /** With the backup before. */
+  /** The comparison with the previous backup. */
   readonly compared: Compared;
 }
 
 /**
- * Makes the next backup, compares it with the one before and the writes since, and then removes those above the number to keep.
- * When something in it is damaged, none is removed: an older one may have it. Throws a UserError.
+ * Makes the next backup, compares it with the previous one and the writes since, and then removes those above the number to keep.
+ * While a backup is damaged or differs, none is removed: an older one may be intact. Throws a UserError.
  */
 export async function extendSeries(source: BackupSource, directory: string, keep: number): Promise<Extended> {
   removeLeftovers(directory);
@@ -97,7 +97,7 @@ export async function extendSeries(source: BackupSource, directory: string, keep
   const written = await writeBackup({ ...source, ...(previous && { previous }) }, file);
   const compared: Compared = newest
     ? await compareWithBefore(newest.file, file, directory)
-    : { result: 'unknown', reason: 'there is no backup before' };
+    : { result: 'unknown', reason: 'there is no previous backup' };
   if (compared.result === 'different')
     writeDurably(file + DIFFERS, `${compared.differences.join('\n').slice(0, LONGEST_NOTE)}\n`);
   if (written.damaged.length === 0 && !differingBackup(directory)) {
@@ -109,7 +109,7 @@ export async function extendSeries(source: BackupSource, directory: string, keep
   return { ...written, file, compared };
 }
 
-/** The oldest backup of which that was noted, and what differs in it; the note is removed by whoever has looked after it. */
+/** The oldest backup with a note of differences, and their text. The operator removes the note after dealing with them. */
 export function differingBackup(
   directory: string,
 ):

@@ -31,14 +31,14 @@ const CANNOT_LINK: ReadonlySet<string> = new Set([
   'EOPNOTSUPP',
   'ENOSYS',
 ]);
-/** Octets read from a file in one step, and pieces written in one. */
+/** Octets that are read from a file in one step, and octets and pieces that are written in one step. */
 const READ_OCTETS = 1 << 18;
 const WRITTEN_OCTETS = 1 << 18;
 const WRITTEN_PIECES = 256;
 
 export interface BlobDraft {
   readonly name: string;
-  /** They must stay as they are until the body is published. */
+  /** The octets must not change until the body is published. */
   write(octets: Uint8Array): Promise<void>;
   /** Makes the body durable under its name. */
   publish(): Promise<void>;
@@ -182,7 +182,7 @@ function openDraft(name: string, path: string, place: string, file: FileHandle):
   };
   return {
     name,
-    // Pieces come as the network has them; a system call for each takes longer than all else that is done with it.
+    // Pieces are as small as the network delivers them; a system call for each would take longer than all other work on it.
     async write(octets) {
       waiting.push(octets);
       held += octets.length;
@@ -208,7 +208,7 @@ async function writeAll(file: FileHandle, pieces: readonly Uint8Array[]): Promis
   let rest = pieces.filter(({ length }) => length > 0);
   while (rest.length > 0) {
     let { bytesWritten } = await typed(file.writev(rest));
-    // Fewer than all, such as before a disk is full.
+    // A write may be short, for example when the disk is nearly full.
     const first = rest.findIndex(({ length }) => {
       if (length > bytesWritten) return true;
       bytesWritten -= length;

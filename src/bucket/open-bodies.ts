@@ -1,6 +1,6 @@
 /**
- * Limits how many bodies of objects are open at once, so that clients cannot use up the open files of the process. Accounts take turns;
- * one whose objects nobody reads has a place at once, whatever the others hold.
+ * Limits how many bodies of objects are open at once, so that clients cannot use up the open files of the process. Accounts take turns,
+ * and some places are reserved for accounts that have no open body.
  */
 import type { Clock } from '../base/clock.js';
 import { openFileLimit } from '../base/open-files.js';
@@ -14,8 +14,8 @@ const RETRY_SECONDS = 5;
 
 export interface OpenBodies {
   /**
-   * Waits for a place, and resolves to a function that gives it back, which may be called twice. Throws an object failure when none
-   * becomes free. `account`: whose object it is (store number).
+   * Waits for a place, and resolves to a function that gives it back, which may be called twice. Rejects with an object failure when
+   * no place becomes free. `account`: the owner of the object (store number).
    */
   take(account: number, client: string): Promise<Leave>;
   count(): number;

@@ -195,14 +195,14 @@ const COMMANDS: ReadonlyMap<string, Listed> = new Map([
   [
     'webhook',
     {
-      description: 'tell addresses of what happens; try them, and see what was sent',
+      description: 'send events to URLs, test them, and list deliveries',
       load: async () => (await import('./operations/webhook.js')).addWebhookCommands,
     },
   ],
   [
     'events',
     {
-      description: 'print what happened, and what happens',
+      description: 'print past events, and follow new ones',
       load: async () => (await import('./operations/events.js')).addEventsCommand,
     },
   ],

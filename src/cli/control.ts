@@ -84,7 +84,7 @@ export async function withControl<Result>(
       secretAccessKeys: secretAccessKeysOfCommand(loaded, store),
     };
     if (without === 'initialise') {
-      // Few commands can make a data directory.
+      // Few commands can make a data directory, so the others do not load this module.
       const { ensureAdministrator } = await import('../roles/first-run.js');
       await ensureAdministrator(base, settings, false);
     }

@@ -67,7 +67,7 @@ async function create({ store, own, node, random }: InitOptions): Promise<void> 
   await own.query('COMMIT');
 }
 
-/** Says for which database the first entry was made: new ones are all at the same position. */
+/** The identifier shows which database made the first entry, since all new databases are at the same position. */
 function firstEntryId(store: Store, cluster: string): string {
   return createHash('sha256')
     .update(`${findMeta(store, 'installation')} ${cluster}`)

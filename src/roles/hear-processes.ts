@@ -1,4 +1,4 @@
-/** What the admin process hears of the other processes and nodes, and tells them. */
+/** What the admin process hears from the other processes and nodes, and tells them. */
 import type { ApiOptions } from '../api/server.js';
 import type { Lifecycle } from '../base/lifecycle.js';
 import type { MetricSample } from '../base/metrics.js';
@@ -33,20 +33,20 @@ interface HearingParts {
   readonly activity: Activity;
   readonly refresher: FlattenRefresher;
   readonly runner: Runner;
-  /** What else is to be called after each commit. */
+  /** Further functions to call after each commit. */
   readonly looks: readonly (() => void)[];
   readonly lifecycle: Lifecycle;
   readonly member: ClusterMember | undefined;
 }
 
 interface Hearing {
-  /** What is to be called after each commit. */
+  /** Functions to call after each commit. */
   readonly afterCommit: readonly (() => void)[];
-  /** What has further metrics. */
+  /** Parts with further metrics. */
   readonly parts: readonly { samples(): readonly MetricSample[] }[];
-  /** What the API asks in a cluster. */
+  /** What the API needs in a cluster. */
   readonly ofCluster: Pick<ApiOptions, 'copy' | 'readCluster'>;
-  /** Names of the nodes that live; undefined outside of clusters. */
+  /** Names of the living nodes; undefined outside of clusters. */
   readonly living: (() => ReadonlySet<string>) | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface Readiness {
   readonly reason?: string;
   /** Names of zones that queries see in their former state, because their changes cannot be published. */
   readonly heldZones?: readonly string[];
-  /** This node goes by what it finds of the health of origins alone. */
+  /** This node uses only its own probes of origins. */
   readonly ownHealth?: true;
 }
 
@@ -35,9 +35,9 @@ export interface ReadinessOptions {
   readonly onServing?: () => void;
   /** Zones that a DNS process could not publish. */
   readonly heldZones: () => readonly { readonly name: string }[];
-  /** In a cluster: whether the copy follows the log. */
-  /** Whether it goes by what it finds of origins alone. */
+  /** Whether this node uses only its own probes of origins. */
   readonly isAlone?: () => boolean;
+  /** In a cluster: whether the copy follows the log. */
   readonly copyStatus?: (() => Pick<ReplicaStatus, 'state' | 'reason'>) | undefined;
 }
 

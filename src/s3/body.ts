@@ -28,7 +28,7 @@ const STREAMS: Readonly<Record<string, { readonly isSigned: boolean; readonly ha
   'STREAMING-UNSIGNED-PAYLOAD-TRAILER': { isSigned: false, hasTrailer: true },
 };
 const DIGEST = /^[0-9a-f]{64}$/;
-/** Milliseconds between two looks whether the caller still may, while a body comes. */
+/** Milliseconds between two checks that the caller may still write, while a body arrives. */
 const LOOK_MS = 500;
 /** What else was meant for nobody. */
 const MOST_IGNORED = 64 * 1024;

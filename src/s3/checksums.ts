@@ -147,12 +147,12 @@ export function checksumFields(text: string | undefined): Record<string, string>
   return { [fieldOf(checksum.name)]: checksum.value, 'x-amz-checksum-type': type };
 }
 
-/** How the checksum of an object in parts is made: from its octets, or from the checksums of its parts. */
+/** Whether the checksum of a multipart object covers its octets, or the checksums of its parts. */
 type ChecksumType = 'FULL_OBJECT' | 'COMPOSITE';
 
 const isCrc = (name: ChecksumName): name is CrcName => name.startsWith('crc');
 
-/** What a client wants; undefined when it says nothing. Throws 400 for what that algorithm cannot have. */
+/** The type that a client asks for; undefined: none. Throws 400 for a type that the algorithm does not support. */
 export function readChecksumType(headers: Fields, name: string | undefined): ChecksumType | undefined {
   const type = headers['x-amz-checksum-type'];
   if (type === undefined) return undefined;
@@ -164,8 +164,8 @@ export function readChecksumType(headers: Fields, name: string | undefined): Che
 }
 
 /**
- * That of an object in parts: the checksum of the checksums of its parts; that of its octets for CRC-64/NVME, and for other CRCs
- * when the client says so, or names it. Undefined where parts have different ones, or none.
+ * The checksum of a multipart object. For CRC-64/NVME it covers the octets, and for other CRCs too if the client asks for that or
+ * sends that value; otherwise it covers the checksums of the parts. Undefined if parts have different algorithms, or no checksum.
  */
 export function composeChecksums(parts: readonly PartChecksum[], headers: Fields = {}): string | undefined {
   const checksums = parts.map(({ checksum }) => checksumOf(checksum));

@@ -115,7 +115,7 @@ export class Crc64Nvme {
   }
 }
 
-/** Polynomials modulo that of a check. The highest bit is the coefficient of x⁰: they are reflected. */
+/** The modulus of polynomial arithmetic for a CRC. Bits are reflected: the highest is the coefficient of x⁰. */
 interface Modulus {
   readonly octets: 4 | 8;
   readonly one: bigint;

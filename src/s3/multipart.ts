@@ -26,7 +26,7 @@ import { documentOf, element, parent, readXml, textOf } from './xml.js';
 
 /** Octets. */
 const LONGEST_COMPLETION = 2 << 20;
-/** Of a completion: each part has a number, an entity tag, and up to three checksums. */
+/** Tags in a completion: each part has a number, an entity tag, and up to three checksums. */
 const MOST_TAGS = 12 * MOST_PARTS + 10;
 const LARGEST_OBJECT = 5 * 1024 ** 4;
 

@@ -145,7 +145,7 @@ export async function getObjectAttributes(request: S3Request, bucket: BucketRow,
   sendXml(request, document, { 'last-modified': objectFields(item)['last-modified'] });
 }
 
-/** None can be set; the command line of AWS asks before it copies an object in parts. */
+/** Returns no tags, since none can be set. The AWS command line asks for them before it copies an object in parts. */
 export async function getObjectTagging(request: S3Request, bucket: BucketRow, key: string): Promise<void> {
   await readNothing(request);
   if (!request.options.objects.find(bucket.seq, key)) throw objectFailure('missing');

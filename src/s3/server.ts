@@ -23,7 +23,7 @@ export interface S3Server {
   readonly server: Server;
   /** Answers a request that another listener has read. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
-  /** What holds for connections of such a listener. */
+  /** Rules for connections of such a listener. */
   readonly connection: { readonly limits: typeof LIMITS; readonly onClientError: typeof answerClientError };
   listen(place: { readonly host: string; readonly port: number; readonly exclusive: boolean }): Promise<void>;
   /** Resolves when the running requests are answered. */

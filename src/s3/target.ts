@@ -61,7 +61,7 @@ function decode(text: string): string {
   }
 }
 
-/** The percent escape of an octet, which a character stands for. */
+/** The percent-encoding of an octet, given as a character. */
 export const escapeOctet = (character: string): string =>
   `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 

@@ -51,11 +51,11 @@ function verifyRequest(options: DoorOptions, keys: SigningKeys, raw: RequestHead
   return { target, headers, signed, accessKey, operation, address };
 }
 
-/** Forms of web pages have their signature in the body. */
+/** The error for an unsigned request. Form uploads carry their signature in the body. */
 function unsigned({ method, headers }: RequestHead, { bucket, key }: Target): S3Error {
   const isForm = /^multipart\/form-data\b/i.test(headers['content-type'] ?? '');
   if (method !== 'POST' || bucket === undefined || key !== undefined || !isForm) return new S3Error('AccessDenied');
-  return new S3Error('NotImplemented', 'Uploads of forms are not implemented.');
+  return new S3Error('NotImplemented', 'Form uploads are not implemented.');
 }
 
 /** Those who sign links move fields that they cannot put into a link to its query. */

@@ -144,7 +144,7 @@ function readCopySource(headers: Fields): { readonly bucket: string; readonly ke
   if (mark >= 0) throw new S3Error('NotImplemented', 'Versions of objects are not implemented.');
   let text: string;
   try {
-    // node:http makes a character of each octet; some clients leave those of UTF-8 as they are.
+    // node:http makes a character of each octet; some clients do not percent-encode the octets of UTF-8.
     text = decodeURIComponent(field.replace(/[\x80-\xff]/g, escapeOctet));
   } catch {
     throw new S3Error('InvalidArgument', 'x-amz-copy-source is not percent-encoded UTF-8.');

@@ -7,7 +7,7 @@ import { XMLParser } from 'fast-xml-parser';
 import { S3Error } from './errors.js';
 
 const DEEPEST = 8;
-/** Tags of a document, unless it says more: parsing some hundred thousand takes seconds in which nobody else has a turn. */
+/** Default limit on tags: parsing some hundred thousand blocks the process for seconds. */
 const MOST_TAGS = 40_000;
 
 /** An element: its elements by local name, and its text. */
@@ -32,7 +32,7 @@ type Node = Readonly<Record<string, unknown>>;
 
 /** The root of a document, which must have this name. Throws 400 MalformedXML. */
 export function readXml(octets: Buffer, root: string, mostTags = MOST_TAGS): Element {
-  // Otherwise what cannot be read would become a character that is part of another key.
+  // Otherwise invalid octets would become U+FFFD, which may be part of another key.
   if (!isUtf8(octets)) throw new S3Error('MalformedXML', 'The document is not UTF-8.');
   requireFewTags(octets, mostTags);
   const text = octets.toString('utf8');
@@ -110,7 +110,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 const ESCAPED = /[&<>"\x00-\x1f\ufffe\uffff]/;
 
-/** Also characters that XML 1.0 cannot hold, as S3 does. */
+/** Escapes also characters that XML 1.0 cannot hold, as S3 does. */
 export function escapeText(text: string): string {
   if (!ESCAPED.test(text)) return text;
   return text.replace(/[&<>"\x00-\x1f\ufffe\uffff]/g, (character) => {

@@ -96,7 +96,7 @@ function placeAfter(
   return to;
 }
 
-/** A refusal leads to the sign-in page, which offers other methods. The fragment names only the refusal, and for clocks the time. */
+/** A refusal leads to the sign-in page, which offers other methods. The fragment names only the refusal, for clocks with the time. */
 async function orSayWhy(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -30,7 +30,7 @@ export async function applyWrites(store: Store, directory: string, wanted: Wante
   if (clusterOf(store) !== undefined) {
     throw new UserError(
       'the backup is of a node of a cluster, which keeps no log of writes beside its backups: theirs is in PostgreSQL',
-      'Restore without --as-of. A single zone goes back to any moment without a restoration, by its history in the dashboard.',
+      'Restore without --as-of. The history of a zone in the dashboard can bring that zone back to any moment without a restoration.',
     );
   }
   const series = writeLogSeries(store);

@@ -1,6 +1,6 @@
 /**
- * Whether a backup is what the one before and the writes since make of it. A row of the running database that changed without a
- * write, such as by a failing disk, is found by that, without any work of those that write.
+ * Compares a backup with the previous one plus the writes since. This finds rows of the running database that changed without a
+ * write, for example on a failing disk, and costs writers nothing.
  */
 import { constants, copyFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,20 +19,20 @@ import { createReplay } from './apply.js';
 import { readSegment } from './segment.js';
 import { segmentsOf } from './segments.js';
 
-/** What the comparison says. */
+/** The result of the comparison. */
 export type Compared =
   | { readonly result: 'same' }
-  /** In words. */
+  /** `differences`: in words. */
   | { readonly result: 'different'; readonly differences: readonly string[] }
-  /** Nothing can be said. */
+  /** The backups cannot be compared. */
   | { readonly result: 'unknown'; readonly reason: string };
 
-/** What belongs to one copy only. */
+/** Rows that are particular to one copy. */
 const LEFT_OUT: LeftOut = {
   meta: "r.name IN ('backup_made_at', 'log_number', 'log_id')",
   write_log: '',
   write_log_series: '',
-  // A statement that changes nothing is not logged, and may touch it.
+  // A statement that changes no row is not logged, but may change this table.
   sqlite_sequence: '',
   sqlite_stat1: '',
   sqlite_stat4: '',
@@ -81,7 +81,7 @@ async function compare(draft: string, copy: string, now: string, directory: stri
   return differences.length === 0 ? { result: 'same' } : { result: 'different', differences };
 }
 
-/** Brings the older copy to the newer one; returns why that is impossible. */
+/** Applies the writes since to the older copy; returns why that is impossible. */
 async function replayAll(store: Store, newer: Store, directory: string, series: string): Promise<Compared | undefined> {
   const last = lastLoggedWrite(newer);
   let next = lastLoggedWrite(store) + 1;
@@ -95,11 +95,11 @@ async function replayAll(store: Store, newer: Store, directory: string, series: 
     next++;
   }
   await replay.end();
-  if (next <= last) return { result: 'unknown', reason: `write ${next} is missing in the log` };
+  if (next <= last) return { result: 'unknown', reason: `write ${next} is missing from the log` };
   return undefined;
 }
 
-/** Those in the files, and then those that the newer copy has itself. Some may come twice. */
+/** Writes from the files, and then those that the newer copy itself contains. Some may come twice. */
 function* writesFrom(
   first: number,
   last: number,

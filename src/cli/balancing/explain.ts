@@ -20,19 +20,19 @@ interface ExplainOptions {
   readonly json?: boolean;
 }
 
-/** Where this server is: what the running one was told, unless flags say otherwise. */
+/** The location of the server: that of the running one, unless flags say otherwise. */
 const PLACE_SETTINGS = ['region', 'locationCode', 'geoDatabase', 'geoNetworks'] as const;
 
 export function addExplainCommand(lb: Command, { terminal, environment }: CommandContext): void {
   const explain = lb
     .command('explain')
-    .description('say what a load balancer answers to a question, and why: which pool, which origin')
+    .description('say what a load balancer answers to a query, and why: which pool, which origin')
     .argument('<name>', 'its name')
     .addOption(new Option('--type <type>', 'what is asked for').choices(['A', 'AAAA']).default('A'))
-    .option('--from <address>', 'the address that asks')
-    .option('--ecs <network>', 'the client subnet that is sent along (EDNS option, RFC 7871)')
-    .option('--country <code>', 'where who asks is, in place of what the database says')
-    .option('--at <time>', 'settings and health of that moment, in the last 30 days (RFC 3339)')
+    .option('--from <address>', 'source address of the query')
+    .option('--ecs <network>', 'client subnet of the query (EDNS option, RFC 7871)')
+    .option('--country <code>', 'country of the client, instead of the one in the database')
+    .option('--at <time>', 'use the settings and health of a moment in the last 30 days (RFC 3339)')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',

@@ -63,7 +63,7 @@ function addCreate(lb: Command, { terminal, environment }: CommandContext): void
       ),
     );
   addSettingOptions(create, DATA_SETTINGS).action(async (name: string, options: CreateOptions) => {
-    // What may be probed, and how often, is for the running server to say.
+    // The settings of the running server decide what may be probed, and how often.
     const { settings } = withRunningSettings(loadCommandSettings(create, environment));
     const made = await withControl(create, environment, (context) => {
       const egress = createInstallationEgress(settings, context.settings, context.clock);
@@ -103,7 +103,7 @@ async function createNamed(context: Context, name: string, options: CreateOption
   });
 }
 
-/** Timeout and retries as they are by default, as far as they fit into an interval. */
+/** The default timeout and retries, reduced so that they fit into an interval. */
 function fitting(interval: number): { readonly timeout: number; readonly retries: number } {
   const timeout = Math.min(MONITOR_DEFAULTS.timeout, interval);
   return { timeout, retries: Math.min(MONITOR_DEFAULTS.retries, Math.floor(interval / timeout) - 1) };

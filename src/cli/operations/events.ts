@@ -1,4 +1,4 @@
-/** `zoneplane events`: what happened, and what happens. */
+/** `zoneplane events`: past and new events. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { sleep } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
@@ -22,21 +22,21 @@ interface Options {
 }
 
 const LOOK_MS = 200;
-/** Without `--after`, so many of the newest ones are looked at. */
+/** Without `--after`, this many of the newest events are examined. */
 const NEWEST = 1000;
 
 export function addEventsCommand(program: Command, { terminal, environment }: CommandContext): void {
   const events = program
     .command('events')
-    .description('print what happened, and with --follow what happens')
-    .option('--follow', 'go on, until it is interrupted')
+    .description('print past events, and with --follow also new ones')
+    .option('--follow', 'print new events until interrupted')
     .option('--zone <name>', 'only events of this zone; may be given several times', gather)
     .option(
       '--kind <kind>',
       'only events of this kind, such as record.edit or record.*; may be given several times',
       gather,
     )
-    .option('--after <number>', 'begin behind the event with this number', readNumber)
+    .option('--after <number>', 'begin after the event with this number', readNumber)
     .option('--json', 'print one JSON object a line')
     .addHelpText(
       'after',
@@ -45,7 +45,7 @@ export function addEventsCommand(program: Command, { terminal, environment }: Co
   addSettingOptions(events, DATA_SETTINGS).action(async (options: Options) => {
     const unknown = options.kind?.find((kind) => !isKindPattern(kind));
     if (unknown !== undefined)
-      throw new UserError(`'${unknown}' is no kind of events`, 'Write such as record.edit, or record.*.');
+      throw new UserError(`'${unknown}' is not a kind of events`, 'Write a kind such as record.edit or record.*.');
     await withControl(events, environment, (context) => print(context, terminal, options));
   });
 }
@@ -75,6 +75,6 @@ function lineOf({ id, at, kind, zone, subject, actor }: SeenEvent): string {
 }
 
 function readNumber(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It is the number of an event.');
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be the number of an event.');
   return Number(text);
 }

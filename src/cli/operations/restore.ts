@@ -99,7 +99,7 @@ function readTime(text: string, nowMs: number): number {
 /** The address of a backup, or that of all of them: the newest. */
 async function restoreFromS3(address: string, directory: string, options: RestoreOptionsOfBackup): Promise<Restored> {
   if (options.untilMs !== undefined) {
-    const remedy = 'Restore without --as-of. For that, a directory has to be the --backup-dir.';
+    const remedy = 'Restore without --as-of. It works only with backups in a directory (--backup-dir).';
     throw new UserError('there is no log of writes beside backups on S3', remedy, 2);
   }
   const [, name] = /\/(zoneplane-[^/?]+\.db)(?=\?|$)/.exec(address) ?? [];

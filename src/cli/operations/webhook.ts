@@ -1,4 +1,4 @@
-/** `zoneplane webhook`: who is told of what happens, and of what. */
+/** `zoneplane webhook`: manages webhooks, which get events, and shows their deliveries. */
 import type { Command } from 'commander';
 import { createPolicy, deletePolicy, listPolicies } from '../../alerts/policies.js';
 import { createSender } from '../../alerts/send.js';
@@ -46,11 +46,11 @@ export function addWebhookCommands(program: Command, context: CommandContext): v
 function addAdd(webhook: Command, { terminal, environment }: CommandContext): void {
   const add = webhook
     .command('add')
-    .description('tell an address of what happens')
-    .argument('<name>', 'what you call it')
-    .argument('<url>', 'gets each message by POST')
-    .option('--type <type>', 'of what it is told', 'zoneplane_event')
-    .option('--secret <secret>', 'sent with each message, and signs it')
+    .description('send events to a URL')
+    .argument('<name>', 'name of the webhook')
+    .argument('<url>', 'where to send each message by POST')
+    .option('--type <type>', 'type of alerts that it gets', 'zoneplane_event')
+    .option('--secret <secret>', 'secret that is sent with each message and signs it')
     .option('--account <id>', 'account it belongs to (default: the oldest)')
     .option('--json', 'print JSON')
     .addHelpText(
@@ -89,7 +89,7 @@ function addAdd(webhook: Command, { terminal, environment }: CommandContext): vo
 function addList(webhook: Command, { terminal, environment }: CommandContext): void {
   const list = webhook
     .command('list')
-    .description('list webhooks, and how they fare')
+    .description('list webhooks and their state')
     .option('--account <id>', 'account they belong to (default: the oldest)')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane webhook list'));
@@ -110,13 +110,13 @@ function addList(webhook: Command, { terminal, environment }: CommandContext): v
 function stateOf({ disabled_at: off, disabled_why: why, failures, last_success: success }: DestinationRow): string {
   if (off !== null) return `off: ${why}`;
   if (failures > 0) return `has failed ${failures} times`;
-  return success === null ? 'nothing was sent yet' : `last told ${printInstant(success)}`;
+  return success === null ? 'nothing was sent yet' : `last success ${printInstant(success)}`;
 }
 
 function addTest(webhook: Command, { terminal, environment }: CommandContext): void {
   const test = webhook
     .command('test')
-    .description('send a test message now, and say what came of it')
+    .description('send a test message now, and print the result')
     .argument('<webhook>', 'its name, or its identifier')
     .option('--account <id>', 'account it belongs to (default: the oldest)')
     .option('--json', 'print JSON')
@@ -139,14 +139,14 @@ function addTest(webhook: Command, { terminal, environment }: CommandContext): v
     const { delivered, status, reason, answer, durationMs } = result;
     if (options.json) terminal.json({ delivered, status, reason, answer, duration_ms: durationMs });
     else if (delivered) terminal.print(`delivered: ${status}, after ${durationMs} ms`);
-    else throw new UserError(`the message was not delivered: ${reason}`, 'See what it answered with `--json`.');
+    else throw new UserError(`the message was not delivered: ${reason}`, 'Use `--json` to see the answer.');
   });
 }
 
 function addDeliveries(webhook: Command, { terminal, environment }: CommandContext): void {
   const deliveries = webhook
     .command('deliveries')
-    .description('list what was sent to a webhook, the newest first')
+    .description('list deliveries to a webhook, the newest first')
     .argument('<webhook>', 'its name, or its identifier')
     .option('--account <id>', 'account it belongs to (default: the oldest)')
     .option('--json', 'print JSON')
@@ -173,7 +173,7 @@ function addDeliveries(webhook: Command, { terminal, environment }: CommandConte
 function addDelete(webhook: Command, { terminal, environment }: CommandContext): void {
   const remove = webhook
     .command('delete')
-    .description('delete a webhook, and the policies that name nobody else')
+    .description('delete a webhook, and the policies that name no other destination')
     .argument('<webhook>', 'its name, or its identifier')
     .option('--account <id>', 'account it belongs to (default: the oldest)')
     .option('--json', 'print JSON')

@@ -1,11 +1,11 @@
-/** What the admin process and its thread that delivers alerts say to each other. */
+/** Messages between the admin process and its thread that delivers alerts. */
 import type { Report } from '../../alerts/record.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { Settings } from '../../config/schema.js';
 
 export interface ThreadData {
   readonly settings: Settings;
-  /** Keys of the vault for secrets of webhooks, as text. */
+  /** Keys of the vault for webhook secrets, as text. */
   readonly keys: string;
 }
 
@@ -13,7 +13,7 @@ export interface MailOrder {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** Store number. */
+  /** Store number of the account. */
   readonly account: number;
 }
 
@@ -25,5 +25,5 @@ export type FromThread =
   | { readonly id: number; readonly reports: readonly Report[] }
   | { readonly id: number; readonly mail: MailOrder }
   | { readonly samples: readonly MetricSample[] }
-  /** With its stack. */
+  /** An error with its stack. */
   | { readonly fault: string };

@@ -1,6 +1,6 @@
 /**
- * Alerts as the admin process sees them: a thread that delivers while anybody is to be told of anything; what it tells is stored, and mail
- * is sent for it. In a cluster, one node delivers: that whose name is the first of those that live. When it ends, the next one goes on.
+ * Alerts in the admin process. A thread delivers them while any policy is enabled; this process stores its reports and sends its mail.
+ * In a cluster, the living node whose name sorts first delivers. When that node stops, the next one continues.
  */
 import { Worker } from 'node:worker_threads';
 import { recordReports } from '../../alerts/record.js';
@@ -25,7 +25,7 @@ import { readBundle } from '../services/certificates.js';
 import type { FromThread, MailOrder, ThreadData, ToThread } from './messages.js';
 
 export interface AlertDelivery {
-  /** Something was committed. */
+  /** To be called after a commit. */
   look(): void;
   samples(): readonly MetricSample[];
 }
@@ -34,18 +34,18 @@ export interface AlertDeliveryOptions {
   readonly base: ContextBase;
   readonly settings: Settings;
   readonly origins: LoadedSettings['origins'];
-  /** Absent: nobody can be written to. */
+  /** Absent: no mail can be sent. */
   readonly sendMail?: ((message: MailMessage) => Promise<void>) | undefined;
-  /** This node, and the names of those that live; undefined where there is only this one. */
+  /** Name of this node, and the names of all living nodes; undefined outside of clusters. */
   readonly node: string;
   readonly living?: (() => ReadonlySet<string>) | undefined;
 }
 
 const FIRST_DELAY_MS = 1_000;
 const LONGEST_DELAY_MS = 30_000;
-/** Between two looks whether this node is the one that delivers. */
+/** How often to check whether this node is the one that delivers. */
 const AGREE_MS = 2_500;
-/** One that needs more ends, and nothing else; MiB. */
+/** A thread that needs more memory ends, but the process does not; MiB. */
 const MOST_MEMORY_MB = 512;
 
 export function startAlertDelivery(options: AlertDeliveryOptions, lifecycle: Lifecycle): AlertDelivery {
@@ -72,7 +72,7 @@ class AlertService {
     const { base } = this.options;
     if (this.isClosed || this.isTelling) return;
     this.isTelling = true;
-    // Commits of one turn are told together.
+    // Commits of one turn of the event loop are reported together.
     setImmediate(() => {
       this.isTelling = false;
       if (this.isClosed) return;
@@ -138,7 +138,7 @@ class AlertService {
       return;
     }
     if ('fault' in message) {
-      base.log.error({ fault: message.fault }, 'an alert could not be made; other destinations go on');
+      base.log.error({ fault: message.fault }, 'an alert could not be made; other destinations are not affected');
       return;
     }
     const { thread } = this;
@@ -148,7 +148,8 @@ class AlertService {
       }
     };
     const work = 'mail' in message ? this.mail(message.mail) : recordReports(base, message.reports);
-    const text = 'mail' in message ? 'an alert was not mailed' : 'what was delivered was not stored; trying again';
+    const text =
+      'mail' in message ? 'an alert was not mailed' : 'deliveries of alerts could not be stored; trying again';
     work.then(
       () => answer(true),
       (error: unknown) => {
@@ -158,12 +159,12 @@ class AlertService {
     );
   }
 
-  /** Whoever is no member any more is not written to. */
+  /** Rejects when the recipient is no longer a member. */
   private async mail({ to, subject, text, account }: MailOrder): Promise<void> {
     const { base, sendMail } = this.options;
     const user = findUserByEmail(base.store, to);
     const member = user && findMemberOf(base.store, user.seq, account);
-    if (!sendMail || member?.status !== 'accepted') throw new Error('there is no member with that address');
+    if (!sendMail || member?.status !== 'accepted') throw new Error('no member has that address');
     await sendMail({ to, subject, text });
   }
 
@@ -183,7 +184,7 @@ class AlertService {
   }
 }
 
-/** What sends tests to webhooks. */
+/** Makes the sender of tests to webhooks. */
 export function startSender(
   { caBundle }: Settings,
   { clock, egress }: ContextBase,

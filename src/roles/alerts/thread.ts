@@ -1,4 +1,4 @@
-/** The thread that delivers alerts. It reads the store, writes nothing, and tells the admin process what was delivered. */
+/** The thread that delivers alerts. It reads the store, writes nothing, and reports deliveries to the admin process. */
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createDeliverer, type DelivererParts } from '../../alerts/deliverer.js';
@@ -20,9 +20,9 @@ import { createInstallationEgress } from '../process/listening.js';
 import { readBundle } from '../services/certificates.js';
 import type { FromThread, MailOrder, ThreadData, ToThread } from './messages.js';
 
-/** Behind what answers, when there is not enough of the processor for all (on Linux, of this thread). */
+/** A lower priority than threads that answer requests, for when the processor is busy (on Linux, it is set per thread). */
 const PRIORITY = 10;
-/** A commit that nobody has told of is seen after so long. */
+/** How often to look for commits that nobody reported. */
 const LOOK_MS = 500;
 const SAMPLES_MS = 5000;
 
@@ -61,7 +61,9 @@ function post(message: FromThread): void {
 async function sendMail(order: MailOrder): Promise<Attempt> {
   const startedMs = steadyMs(clock);
   const delivered = await ask((id) => ({ id, mail: order }));
-  const reason = delivered ? undefined : 'the mail server did not take it, or the address is no member’s any more';
+  const reason = delivered
+    ? undefined
+    : 'the mail server did not accept it, or the address no longer belongs to a member';
   const durationMs = Math.round(steadyMs(clock) - startedMs);
   return { delivered, reason, durationMs, status: undefined, answer: undefined, isGone: false };
 }
@@ -70,7 +72,7 @@ function mailOf({ row }: Target, alerts: readonly Alert[]): MailOrder {
   const [first] = alerts;
   const subject = alerts.length === 1 ? first!.text : `${alerts.length} events, the first: ${first!.text}`;
   const lines = alerts.map(({ ts, text }) => `${new Date(ts * 1000).toISOString()} ${text}`);
-  const text = [...lines, '', `Told by the notification policy "${first!.name}".`].join('\n');
+  const text = [...lines, '', `Sent by the notification policy "${first!.name}".`].join('\n');
   return { to: row.address, subject: `[Zoneplane] ${subject}`.slice(0, 200), text, account: row.account };
 }
 
@@ -80,7 +82,7 @@ const send: DelivererParts['send'] = (target, alerts, signal) =>
     : sendAlert(sender, vault, target.row, alerts[0]!, clock.nowUs(), signal);
 
 const report: DelivererParts['report'] = async (reports) => {
-  if (!(await ask((id) => ({ id, reports })))) throw new Error('what was delivered was not stored');
+  if (!(await ask((id) => ({ id, reports })))) throw new Error('deliveries were not stored');
 };
 
 const onFault = (error: unknown): void =>
@@ -88,7 +90,7 @@ const onFault = (error: unknown): void =>
 const deliverer = createDeliverer({ store, clock, random: systemRandom, send, report, onFault });
 
 function samples(): MetricSample[] {
-  const help = 'Attempts to deliver alerts, by what became of them';
+  const help = 'Attempts to deliver alerts, by outcome';
   const { delivered, failed, switchedOff } = deliverer.counts;
   const attempts = Object.entries({ delivered, failed }).map(
     ([result, value]): MetricSample => ({

@@ -1,6 +1,6 @@
 /**
- * Sockets for echo requests. Where the system lets anybody ping (`ping_group_range`), that is a datagram socket, which Node reads;
- * otherwise, with CAP_NET_RAW, a raw one, of which only a thread of libuv can read, so it does while answers are awaited.
+ * Sockets for echo requests. If the system lets this process ping (`ping_group_range`), Node reads a datagram socket. Otherwise, with
+ * CAP_NET_RAW, it is a raw socket, which only a thread of libuv can read; it reads while answers are awaited.
  */
 import { createSocket } from 'node:dgram';
 import { read, writeSync } from 'node:fs';
@@ -8,16 +8,16 @@ import { parseIP } from '../../base/ip.js';
 import { Linux, type Syscalls, SystemError } from '../../server/syscalls.js';
 
 export interface IcmpSocket {
-  /** Throws, or tells, an error with the code of the system when the message cannot be sent. */
+  /** Throws an error with a system error code, or passes it to `failed`, when the message cannot be sent. */
   send(address: string, message: Uint8Array, failed: (error: Error) => void): void;
-  /** Whether answers are awaited. */
+  /** Sets whether answers are awaited. */
   await(isAwaited: boolean): void;
 }
 
-/** Hears ICMP messages from their header on, whoever has sent them. */
+/** Receives ICMP messages of any sender, beginning with the ICMP header. */
 type Hear = (message: Uint8Array) => void;
 
-/** Undefined: this process may not. */
+/** Undefined: this process may not ping. */
 export function openIcmp(calls: Syscalls, length: 4 | 16, hear: Hear): IcmpSocket | undefined {
   const fd = open(calls, length, Linux.SOCK_DGRAM);
   if (fd >= 0) return fromDatagrams(fd, length, hear);
@@ -33,29 +33,29 @@ function open(calls: Syscalls, length: 4 | 16, type: number): number {
   return calls.socket(family, type | Linux.SOCK_CLOEXEC, protocol);
 }
 
-/** The kernel sees to checksums and identifiers, and gives each socket its own answers. */
+/** The kernel sets checksums and identifiers, and gives each socket only its own answers. */
 function fromDatagrams(fd: number, length: 4 | 16, hear: Hear): IcmpSocket {
   const socket = createSocket(length === 4 ? 'udp4' : 'udp6');
   socket.on('message', hear);
-  // Of one message that did not arrive; the probe has its time.
+  // The error is about a message that did not arrive, and its probe times out.
   socket.on('error', () => {});
   socket.bind({ fd, exclusive: true });
   socket.unref();
   return {
-    // The port means nothing.
+    // The port has no meaning.
     send: (address, message, failed) => socket.send(message, 1, address, (error) => error && failed(error)),
     await: (isAwaited) => void (isAwaited ? socket.ref() : socket.unref()),
   };
 }
 
-/** So long a thread may wait for a message when none is awaited any more. */
+/** The longest time that a thread waits for a message after none is awaited any more. */
 const WAIT_MS = 250;
-/** Messages are smaller; longer ones are not ours. */
+/** Our messages are smaller; longer ones may be cut off. */
 const MOST_OCTETS = 2048;
 
 interface RawPair {
   readonly heard: number;
-  /** Connected to each target in turn. */
+  /** It is connected to one target after the other. */
   readonly sent: number;
 }
 
@@ -69,7 +69,7 @@ function fromRaw(calls: Syscalls, { heard, sent }: RawPair, length: 4 | 16, hear
     isReading = isAwaited;
     if (!isReading) return;
     read(heard, octets, 0, MOST_OCTETS, null, (error, count) => {
-      // Without a message in time, it is read again.
+      // After a timeout, the thread reads again.
       if (!error) hear(octets.subarray(length === 4 ? headerOctets(octets) : 0, count));
       next();
     });

@@ -57,7 +57,7 @@ async function start({ settings, node }: Extract<ProbingOrder, { kind: 'start' }
   return { prober, once: (targets) => probeAll(parts, targets) };
 }
 
-/** Without the system calls nobody is pinged. */
+/** Where the system calls cannot be loaded, no origin is pinged. */
 async function icmpSockets(log: Logger): Promise<OpenIcmp> {
   try {
     const calls = await loadSyscalls();
@@ -95,7 +95,7 @@ function send(notice: ProbingNotice): void {
 }
 
 let started: Started | undefined;
-/** Ends this process, which is then started again. */
+/** Ends this process; the admin process starts it again. */
 function onStartFault(error: unknown): void {
   setImmediate(() => {
     throw error;

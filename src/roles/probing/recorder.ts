@@ -1,4 +1,4 @@
-/** Stores what the process that probes has told. */
+/** Stores the transitions that the probing process reports. */
 import type { Clock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
@@ -11,24 +11,24 @@ import { type RecordedChange, recordAgreement, recordTransitions } from '../../m
 export interface RecorderOptions {
   readonly base: ContextBase;
   readonly node: ProbingNode;
-  /** The names of the nodes that live; undefined where there is only this one. */
+  /** The names of the living nodes; undefined outside of clusters. */
   readonly living?: (() => ReadonlySet<string>) | undefined;
 }
 
-/** After a write that failed. */
+/** Pause after a failed write. */
 const RETRY_MS = 1000;
-/** Between two looks whether other nodes live. */
+/** How often to check which nodes live. */
 const AGREE_MS = 2500;
 
 export interface Recorder {
   take(transitions: readonly Transition[]): void;
-  /** What is not stored yet. */
+  /** Transitions that are not stored yet. */
   unwritten(): readonly Transition[];
   samples(): readonly MetricSample[];
   close(): void;
 }
 
-/** Writes what was told, one write at a time; what comes meanwhile shares the next one, and only the last of each origin counts. */
+/** Makes one write at a time. Transitions that come meanwhile share the next write; only the last of each origin is stored. */
 export function createRecorder({ base, node, living }: RecorderOptions): Recorder {
   const { clock, log } = base;
   let pending = new Map<string, Transition>();
@@ -50,7 +50,7 @@ export function createRecorder({ base, node, living }: RecorderOptions): Recorde
         { reason: messageOf(error), transitions: taken.size },
         'the health of origins could not be stored; trying again',
       );
-      // What came meanwhile is newer.
+      // Transitions that came meanwhile are newer.
       pending = new Map([...taken, ...pending]);
       await pause(clock);
     }
@@ -64,7 +64,7 @@ export function createRecorder({ base, node, living }: RecorderOptions): Recorde
   };
   let lived = '';
   let isAgreeing = false;
-  /** When a node comes or goes, the others agree anew. */
+  /** Decides the health of pools again when a node comes or goes. */
   const agree = async (): Promise<void> => {
     const now = living?.() ?? new Set<string>();
     const text = [...now].sort().join(' ');
@@ -74,7 +74,7 @@ export function createRecorder({ base, node, living }: RecorderOptions): Recorde
       logChanges(log, await recordAgreement(base, now));
       lived = text;
     } catch (error) {
-      log.warn({ reason: messageOf(error) }, 'what nodes agree on could not be stored; trying again');
+      log.warn({ reason: messageOf(error) }, 'the health that nodes agree on could not be stored; trying again');
     }
     isAgreeing = false;
   };
@@ -116,7 +116,7 @@ function samplesOf(unstored: number, failures: number): MetricSample[] {
     {
       name: 'probing_store_failures_total',
       type: 'counter',
-      help: 'Writes of transitions that failed and were made again',
+      help: 'Writes of transitions that failed and were retried',
       labels: {},
       value: failures,
     },

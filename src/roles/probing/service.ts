@@ -26,7 +26,7 @@ export interface Probing extends PoolProbing {
   look(): void;
   /** Whether it runs as it should: it is not needed, or it has started. */
   isWell(): boolean;
-  /** Whether this node goes by what it finds alone. */
+  /** Whether this node uses only its own probes. */
   readonly isAlone: () => boolean;
   samples(): readonly MetricSample[];
   close(): void;
@@ -38,7 +38,7 @@ export interface ProbingOptions {
   readonly node: ProbingNode;
   /** The names of the nodes that live; undefined where there is only this one. */
   readonly living?: (() => ReadonlySet<string>) | undefined;
-  /** In a cluster: whether what is found can be stored. */
+  /** In a cluster: whether transitions can be stored. */
   readonly copyStatus?: (() => Pick<ReplicaStatus, 'state'>) | undefined;
 }
 

@@ -57,7 +57,7 @@ function shared(octets: Buffer): SharedArrayBuffer {
   return memory;
 }
 
-/** Tells one state of the files from another. */
+/** A text that changes whenever one of the files changes. */
 export function stateOfFiles(files: readonly string[]): string {
   return files
     .map((file) => statSync(file, { throwIfNoEntry: false }))
@@ -65,18 +65,18 @@ export function stateOfFiles(files: readonly string[]): string {
     .join();
 }
 
-/** The files that are configured. */
+/** Names of the configured files. */
 export function namesOfPlaces({ geoDatabase, geoNetworks }: PlaceFiles): readonly string[] {
   return [geoDatabase, geoNetworks].filter((file) => file !== undefined);
 }
 
-/** Where this server is, and the files: for the explanation of answers. */
+/** The location of this server, and the content of the files, for the explanation of answers. */
 export function surroundingsOf(settings: PlaceFiles & Pick<Settings, 'region' | 'locationCode'>): () => Surroundings {
   const places = createPlaces(settings);
   return () => ({ region: settings.region ?? '', pop: settings.locationCode ?? '', places: places() });
 }
 
-/** For who asks now and then: they are read when they are first wanted. What cannot be used leaves what was read before. */
+/** For occasional use: reads the files on first use and after a change. After an unusable change, the former content stays. */
 function createPlaces(files: PlaceFiles): () => PlaceSource | undefined {
   const names = namesOfPlaces(files);
   let seen = '';
@@ -88,7 +88,7 @@ function createPlaces(files: PlaceFiles): () => PlaceSource | undefined {
     try {
       places = readPlaces(files);
     } catch (error) {
-      // The process that answers with them has logged it.
+      // The process that answers queries has logged it.
       if (!(error instanceof UserError)) throw error;
     }
     return places;

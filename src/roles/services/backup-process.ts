@@ -23,9 +23,9 @@ export type BackupResult =
       readonly bodyOctets: number;
       /** What is damaged, in words. */
       readonly damaged: readonly string[];
-      /** Rows that changed without a write. */
+      /** Rows that changed without a write, in words. */
       readonly differences: readonly string[];
-      /** With the backup before: same, different, or why there is none. */
+      /** Result of the comparison with the previous backup: same, different, or why there is none. */
       readonly comparison: string;
     }
   | { readonly failure: string };

@@ -12,7 +12,7 @@ export interface Measured {
   samples(): readonly MetricSample[] | Promise<readonly MetricSample[]>;
 }
 
-/** The text of `/metrics`. `others`: samples of no part. */
+/** The text of `/metrics`. `others`: samples that belong to no part. */
 export async function printAll(parts: readonly Measured[], others: readonly MetricSample[]): Promise<string> {
   const measured = await Promise.all(parts.map((part) => part.samples()));
   return printMetrics([...measured.flat(), ...others]);

@@ -8,7 +8,7 @@ import type { Vault } from '../../vault/vault.js';
 
 export type SendMail = (message: MailMessage) => Promise<void>;
 
-/** `send`: absent where nobody can be written to. */
+/** `send`: undefined where no mail can be sent. */
 export function startSignIn(
   settings: Settings,
   base: ContextBase,

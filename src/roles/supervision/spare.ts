@@ -27,7 +27,7 @@ const FIRST_MS = 10_000;
 /** After a spare process that could not be made. */
 const AGAIN_MS = 60_000;
 
-/** Octets of memory of a machine on which about 300 MB for three spare processes are little. */
+/** A machine with this many octets of memory can spare about 300 MB for three processes. */
 const ROOMY = 2 * 1024 ** 3;
 
 /** Whether this machine, or what this program may use of it, has room for spare processes. */
