@@ -4,7 +4,7 @@ import { defineErrors } from '../base/errors.js';
 export const alertFailure = defineErrors('alerts', {
   webhookMissing: { status: 404, code: 7003, text: 'No webhook of this account has the identifier {id}.' },
   policyMissing: { status: 404, code: 7003, text: 'No notification policy of this account has the identifier {id}.' },
-  tooMany: { status: 400, code: 1006, text: 'An account has at most {most} {things}.' },
+  tooMany: { status: 400, code: 1006, text: 'An account may have at most {most} {things}.' },
   inUse: { status: 400, code: 1006, text: 'The notification policy {policy} uses this webhook.' },
   bad: { status: 400, code: 1004, text: '{reason}' },
   noMail: {

@@ -159,11 +159,11 @@ function readInput(
 ): Values {
   const { name = before?.name ?? '', description, alert_type: type = before?.alert_type ?? '' } = input;
   if (name.trim() === '' || name.length > LONGEST_NAME) {
-    throw badAlert(`A name has 1 to ${LONGEST_NAME} characters.`, '/name');
+    throw badAlert(`A name must have 1 to ${LONGEST_NAME} characters.`, '/name');
   }
   const about = description === undefined ? (before?.description ?? '') : (description ?? '');
   if (about.length > LONGEST_DESCRIPTION) {
-    throw badAlert(`A description has at most ${LONGEST_DESCRIPTION} characters.`, '/description');
+    throw badAlert(`A description may have at most ${LONGEST_DESCRIPTION} characters.`, '/description');
   }
   const filters =
     input.filters === undefined && before ? before.filters : JSON.stringify(readFilters(type, input.filters ?? {}));
@@ -202,7 +202,8 @@ function readFilters(type: string, filters: Readonly<Record<string, readonly str
       const others = known.length === 0 ? 'has no filters' : `has the filters ${known.join(', ')}`;
       throw badAlert(`${type} ${others}, not ${name.slice(0, 64)}.`, `/filters/${name.slice(0, 64)}`);
     }
-    if (values.length > MOST_VALUES) throw badAlert(`A filter has at most ${MOST_VALUES} values.`, `/filters/${name}`);
+    if (values.length > MOST_VALUES)
+      throw badAlert(`A filter may have at most ${MOST_VALUES} values.`, `/filters/${name}`);
     for (const [i, value] of values.entries()) {
       if (!isFilterValue(name as FilterName, value)) {
         const text = JSON.stringify(value.slice(0, 64));

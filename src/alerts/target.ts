@@ -53,7 +53,7 @@ export interface Target {
   isGone: boolean;
 }
 
-/** `before`: the present target of this destination. It continues unless the owner has changed the destination. */
+/** `before`: the present target of this destination; it is kept unless the owner has changed the destination. */
 export function createTarget(
   row: DestinationRow,
   policies: readonly ToldPolicy[],

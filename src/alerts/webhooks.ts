@@ -169,7 +169,7 @@ interface ReadInput {
 
 function readInput(ctx: Context, { name, url, secret }: WebhookInput): ReadInput {
   if (name.trim() === '' || name.length > LONGEST_NAME) {
-    throw badAlert(`A name has 1 to ${LONGEST_NAME} characters.`, '/name');
+    throw badAlert(`A name must have 1 to ${LONGEST_NAME} characters.`, '/name');
   }
   return { name: name.trim(), address: readUrl(ctx, url), secret: secret === undefined ? secret : readSecret(secret) };
 }

@@ -182,7 +182,7 @@ function addUpdate(record: Command, { terminal, environment }: CommandContext): 
     .option('--no-proxied', 'answer with the data itself')
     .addOption(originPortOption())
     .option('--ptr', 'maintain a PTR record of the address in the reverse zone of the same account')
-    .option('--no-ptr', 'remove the PTR record')
+    .option('--no-ptr', 'maintain no PTR record')
     .option('--comment <text>', 'a note for people; empty removes it')
     .option('--tag <name:value>', 'a tag that replaces the present ones; may be given several times', gather)
     .option('--json', 'print JSON')

@@ -50,7 +50,7 @@ interface Hearing {
   readonly living: (() => ReadonlySet<string>) | undefined;
 }
 
-/** Hears the other processes and, in a cluster, the other nodes; notifies peers, and answers dynamic updates. */
+/** Listens to the other processes and, in a cluster, to the other nodes; notifies peers, and answers dynamic updates. */
 export async function hearProcesses(
   options: HearingOptions,
   { base, vault, propagation, activity, refresher, runner, looks, lifecycle, member }: HearingParts,

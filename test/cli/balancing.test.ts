@@ -67,7 +67,7 @@ t.test('a load balancer is made, listed, looked at, drained and deleted', async 
     code: 1,
     err: /known since/,
   });
-  t.match(await run('lb', 'explain', 'www.example.org', '--at', 'noon'), { code: 2, err: /noon is no time/ });
+  t.match(await run('lb', 'explain', 'www.example.org', '--at', 'noon'), { code: 2, err: /noon is not a time/ });
   t.equal((await run('lb', 'delete', 'www.example.org')).code, 0);
   t.match(await run('lb', 'status', 'www.example.org'), { code: 1 });
 });

@@ -54,6 +54,7 @@ function typeOf(text: string): 'A' | 'AAAA' {
 
 function momentOf(text: string | undefined): number | undefined {
   const atUs = text === undefined ? undefined : parseInstant(text);
-  if (text !== undefined && atUs === undefined) throw balancingFailure('invalid', { reason: 'at is no time' });
+  if (text !== undefined && atUs === undefined)
+    throw balancingFailure('invalid', { reason: 'at is not an RFC 3339 time' });
   return atUs;
 }

@@ -27,7 +27,7 @@ export const balancerExplanation = z.object({
     .object({ asked: z.string(), used: z.boolean(), detail: z.string() })
     .nullable()
     .describe('How the client subnet was used; null without one'),
-  steps: z.array(z.string()).describe('In the order of the decision'),
+  steps: z.array(z.string()).describe('Steps of the decision, in order'),
   pools: z.array(z.object({ id: z.string(), name: z.string(), verdict: z.string() })),
   origins: z
     .array(z.object({ name: z.string(), address: z.string(), weight: z.number(), verdict: z.string() }))

@@ -182,12 +182,12 @@ function addEvents(app: RouteScope, { contextOf }: HealthRouteOptions): void {
   );
 }
 
-/** Throws 1002 for a text that is no time. */
+/** Throws 1002 for a text that is not a time. */
 function timeOf(query: Query, name: string): number | undefined {
   const text = textValue(query, name);
   if (text === undefined) return undefined;
   const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw balancingFailure('invalid', { reason: `${name} is no time` });
+  if (Number.isNaN(ms)) throw balancingFailure('invalid', { reason: `${name} is not a time` });
   return ms * 1000;
 }
 

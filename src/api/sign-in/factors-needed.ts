@@ -47,7 +47,7 @@ function needsProof({ settings }: SignInServices, request: FastifyRequest): bool
   const { method } = request;
   const path = pathOf(request);
   if (method === 'GET' || method === 'HEAD' || HARMLESS.test(path)) return false;
-  // This edit may stop requiring a second factor of others.
+  // This request may end the duty of others to use a second factor.
   if (method === 'PUT' && path === '/accounts/:account_id') return true;
   return (
     (method === 'DELETE' && settings.confirmDeletions && DELETIONS.test(path)) || GUARDED.some((one) => one.test(path))

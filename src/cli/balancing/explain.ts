@@ -45,7 +45,7 @@ export function addExplainCommand(lb: Command, { terminal, environment }: Comman
     async (name: string, { type, from, ecs, country, at, json }: ExplainOptions) => {
       const atUs = at === undefined ? undefined : parseInstant(at);
       if (at !== undefined && atUs === undefined) {
-        throw new UserError(`${at} is no time`, 'Write it as 2026-01-31T12:00:00Z.', 2);
+        throw new UserError(`${at} is not a time`, 'Write it as 2026-01-31T12:00:00Z.', 2);
       }
       const { settings } = withRunningSettings(loadCommandSettings(explain, environment));
       const found = await withControl(explain, environment, async (context) => {

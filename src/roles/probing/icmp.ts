@@ -86,7 +86,7 @@ function fromRaw(calls: Syscalls, { heard, sent }: RawPair, length: 4 | 16, hear
   };
 }
 
-/** A raw socket of IPv4 hears the IP header, too (RFC 791 §3.1); one of IPv6 does not (RFC 3542 §3). */
+/** A raw IPv4 socket receives the IP header, too (RFC 791 §3.1); a raw IPv6 socket does not (RFC 3542 §3). */
 function headerOctets(packet: Uint8Array): number {
   return (packet[0]! & 15) * 4;
 }

@@ -37,7 +37,7 @@ export type NewDeliveryRow = RowOf<typeof DELIVERY>;
 export const DELIVERIES_KEPT = 200;
 const KEPT_US = 30 * 86_400_000_000;
 
-/** Only administrators see all deliveries; others see those of the account's own events, while the log keeps these. */
+/** Only administrators see all deliveries; others see tests, and those of the account's own events while the log keeps these. */
 const IS_SHOWN = `(? = 1 OR event IS NULL
   OR EXISTS (SELECT 1 FROM events e WHERE e.seq = alert_deliveries.event AND e.account = alert_deliveries.account))`;
 
