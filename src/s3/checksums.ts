@@ -160,7 +160,8 @@ export function readChecksumType(headers: Fields, name: string | undefined): Che
   const isPossible =
     type === 'FULL_OBJECT' ? !known || isCrc(known) : type === 'COMPOSITE' && (!known || known !== 'crc64nvme');
   if (isPossible) return type as ChecksumType;
-  throw new S3Error('InvalidRequest', `The checksum type ${String(type).slice(0, 64)} cannot be used with ${known}.`);
+  const reason = known === undefined ? 'is not known' : `cannot be used with ${known}`;
+  throw new S3Error('InvalidRequest', `The checksum type ${String(type).slice(0, 64)} ${reason}.`);
 }
 
 /**

@@ -71,8 +71,8 @@ function filterOf(query: Query): EventFilter {
   const unknown = kinds.find((kind) => !isKindPattern(kind));
   if (unknown !== undefined)
     throw failure('badParameter', { name: 'kind', expected: 'kinds such as record.edit or record.*' });
-  if (kinds.length > MOST_VALUES || zones.length > MOST_VALUES) {
-    throw failure('badParameter', { name: 'zone', expected: `at most ${MOST_VALUES} values` });
+  for (const [name, values] of Object.entries({ kind: kinds, zone: zones })) {
+    if (values.length > MOST_VALUES) throw failure('badParameter', { name, expected: `at most ${MOST_VALUES} values` });
   }
   return { account: textValue(query, 'account'), zones, kinds };
 }

@@ -10,6 +10,7 @@ import { checkMonitor, NULLABLE_OF_MONITOR } from '../../control/balancing/monit
 import { requireOnlyAccount } from '../../control/balancing/only-account.js';
 import { parseId, requireAccount } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
+import { parseInstant } from '../../control/rules/instant.js';
 import type { PoolProbing } from '../../monitoring/pool-probing.js';
 import { reportOfPool } from '../../monitoring/pool-report.js';
 import { type HealthEventRow, healthEventsOfAccount, KEPT_US } from '../../store/balancing/health-events.js';
@@ -182,13 +183,13 @@ function addEvents(app: RouteScope, { contextOf }: HealthRouteOptions): void {
   );
 }
 
-/** Throws 1002 for a text that is not a time. */
+/** Microseconds since 1970. Throws 1002 for a text that is not a time. */
 function timeOf(query: Query, name: string): number | undefined {
   const text = textValue(query, name);
   if (text === undefined) return undefined;
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw balancingFailure('invalid', { reason: `${name} is not a time` });
-  return ms * 1000;
+  const instant = parseInstant(text);
+  if (instant === undefined) throw balancingFailure('invalid', { reason: `${name} is not an RFC 3339 time` });
+  return instant;
 }
 
 interface EventOrigin {
