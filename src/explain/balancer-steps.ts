@@ -48,8 +48,8 @@ const POLICY_NAMES = [
 export function passedBy(row: StoredSettings): ChoiceTold {
   const { enabled, policy }: LoadBalancer = loadBalancerOf(row);
   const step = enabled
-    ? 'The load balancer is proxied: the name answers the addresses of the edge, which chooses for each request.'
-    : 'The load balancer is disabled: the other records of its name are answered.';
+    ? 'The load balancer is proxied: the name answers with the addresses of the edge, which chooses for each request.'
+    : 'The load balancer is disabled: its name answers with its other records.';
   return { policy, steps: [step], pools: [], origins: [] };
 }
 
@@ -76,7 +76,7 @@ export function toldOf(balance: Balance, { balancer, pools }: Balanced, readsPoo
   const order = [...listed, ...pools.keys()].filter((index, i, all) => all.indexOf(index) === i);
   const origins = isFixed || choice.pool < 0 ? [] : originsOf(balance, pools[choice.pool]!.pool.origins);
   const steps = [...placeSteps(balance), ...changeSteps(choice, balancer)];
-  if (isFixed) steps.push('It has a fixed response: the name answers without records.');
+  if (isFixed) steps.push('The load balancer has a fixed response: the answer has no records.');
   else {
     const because = reasonOfList(balance);
     steps.push(`The pools to choose from${because}, in order: ${listed.map(nameOf).join(', ') || 'none'}.`);
@@ -89,13 +89,13 @@ export function toldOf(balance: Balance, { balancer, pools }: Balanced, readsPoo
       const pool = nameOf(choice.pool);
       steps.push(
         choice.isFallback
-          ? `No pool is left: the fallback pool ${pool}, whatever its health.`
+          ? `No pool is left: the fallback pool ${pool} is used, whatever its health.`
           : `Pool ${pool} is chosen: ${reasonOfPool(balance)}.`,
       );
       if (readsPools) steps.push(originStep(balance, balancer, origins));
     }
     if (balance.origin < 0 && balance.count > 0) {
-      steps.push('The signed name says that it has this type, so any address of it stands in.');
+      steps.push('The signed zone proves that the name has this type, so any of its addresses is answered instead.');
     }
   }
   return {
@@ -111,12 +111,12 @@ function placeSteps({ asker, choice, placedBy }: Balance): string[] {
   if ((choice.words[choice.at + Head.flags]! & HeadFlag.placed) === 0) return [];
   const [country, region, pop] = [asker.country, asker.region, asker.pop].map(textOfCode);
   const place = [country, region].filter((text) => text !== '').join(', ') || 'an unknown country';
-  if (placedBy === PlacedBy.subnet) return [`The asker is in ${place}, by its client subnet.`];
-  if (placedBy === PlacedBy.address) return [`The asker is in ${place}, by its address.`];
+  if (placedBy === PlacedBy.subnet) return [`The asker is in ${place}, according to its client subnet.`];
+  if (placedBy === PlacedBy.address) return [`The asker is in ${place}, according to its address.`];
   const server = [pop, region].filter((text) => text !== '').join(', ');
   return [
     server === ''
-      ? 'Nothing is known of where the asker is, nor of where this server is.'
+      ? 'The locations of the asker and of this server are not known.'
       : `The asker is taken to be where this server is: ${server}.`,
   ];
 }
@@ -166,27 +166,27 @@ function reasonOfPool({ choice, asker, standing }: Balance): string {
   const others = choice.count > 1;
   switch (choice.steering[SteeringWord.policy]) {
     case Policy.random:
-      return others ? 'at random, by weight' : 'no other is left';
+      return others ? 'at random, by weight' : 'it is the only one left';
     case Policy.requests:
     case Policy.connections:
-      return others ? 'at random, by weight, because DNS does not see requests' : 'no other is left';
+      return others ? 'at random, by weight, because DNS does not see requests' : 'it is the only one left';
     case Policy.latency: {
       const us = standing.states[words[pool + PoolWord.slot]!]!;
       return us > 0
-        ? `its round trip is the shortest, ${(us / 1000).toFixed(1)} ms`
-        : 'no round trip is known, so the first';
+        ? `its round-trip time is the shortest, ${(us / 1000).toFixed(1)} ms`
+        : 'no round-trip time is known, so it is the first of them';
     }
     case Policy.proximity: {
       const [from, to] = [
         [asker.x, asker.y, asker.z],
         [words[pool + PoolWord.x]!, words[pool + PoolWord.y]!, words[pool + PoolWord.z]!],
       ] as const;
-      if (from.every((part) => part === 0)) return 'the place of the asker is not known, so the first';
-      if (to.every((part) => part === 0)) return 'no pool has a place, so the first';
+      if (from.every((part) => part === 0)) return 'the location of the asker is not known, so it is the first of them';
+      if (to.every((part) => part === 0)) return 'no pool has a location, so it is the first of them';
       return `it is the nearest, ${kilometres(from, to)} km from the asker`;
     }
     default:
-      return 'the first of them that takes the question';
+      return 'it is the first of them that takes traffic';
   }
 }
 
@@ -225,15 +225,16 @@ function originStep(
   origins: readonly OriginVerdict[],
 ): string {
   const chosen = origins[origin];
-  if (!chosen) return 'None of its origins has an address of this family that may be answered: there is no data.';
+  if (!chosen) return 'None of its origins has an address of this family that may be answered: the answer has no data.';
   const pool = poolAt(choice, choice.pool);
   const isHealthy = isEligible(choice, standing.states, pool, origin, asker.families, true);
   const able = origins.filter(
     ({ verdict }) => verdict === 'chosen' || verdict === (isHealthy ? 'candidate' : 'unhealthy'),
   );
-  const of = `${able.length === 1 ? 'the only one' : `one of ${able.length}`}${isHealthy ? '' : ', none of which is healthy'}`;
+  const of = `${able.length === 1 ? 'the only one' : `one of ${able.length}`}${isHealthy ? '' : ', although not healthy'}`;
   const by = choice.words[pool + PoolWord.policy] === OriginPolicy.hash ? 'by the address of the asker' : 'by weight';
   const how = able.length === 1 ? of : `${of}, ${by}`;
-  const more = answer === 'all' && able.length > 1 ? ' The others are answered, too, unless the zone is signed.' : '';
+  const more =
+    answer === 'all' && able.length > 1 ? ' The others are in the answer, too, unless the zone is signed.' : '';
   return `Origin ${chosen.name}, ${chosen.address}: ${how}.${more}`;
 }

@@ -161,8 +161,9 @@ function placesOf(
   const asker = subnet?.text ?? client;
   if (country === undefined) return here.places;
   if (asker === undefined) {
-    throw accountFailure('badInput', { reason: 'A country needs an address or a client subnet that is there.' });
+    throw accountFailure('badInput', { reason: 'A country needs an address or a client subnet.' });
   }
-  if (!/^[A-Za-z]{2}$/.test(country)) throw accountFailure('badInput', { reason: 'A country has two letters.' });
+  if (!/^[A-Za-z]{2}$/.test(country))
+    throw accountFailure('badInput', { reason: 'A country is a code of two letters.' });
   return { version: 1, networks: `${asker} ${country.toUpperCase()}\n` };
 }

@@ -34,12 +34,12 @@ const MOST_EVENTS = 100_000;
 export function balancerAt(ctx: Context, row: LoadBalancerRow, atUs: number): PastBalancer {
   const nowUs = ctx.clock.nowUs();
   if (atUs > nowUs) throw badMoment('at is in the future');
-  if (atUs < nowUs - KEPT_US) throw badMoment(`health is known since ${printInstant(nowUs - KEPT_US)}`);
+  if (atUs < nowUs - KEPT_US) throw badMoment(`health is known only since ${printInstant(nowUs - KEPT_US)}`);
   const first = firstEventAfter(ctx.store, atUs);
-  if (first?.isOldest) throw badMoment(`edits are known since ${printInstant(first.atUs)}`);
+  if (first?.isOldest) throw badMoment(`edits are known only since ${printInstant(first.atUs)}`);
   const behind = first ? first.seq - 1 : Number.MAX_SAFE_INTEGER;
   if (hasMoreEvents(ctx.store, row.account, behind, MOST_EVENTS)) {
-    throw badMoment(`there were more than ${MOST_EVENTS} changes in the account since`);
+    throw badMoment(`there were more than ${MOST_EVENTS} changes in the account since then`);
   }
   const members = membersAt(ctx, row, behind);
   const past = { ...row, enabled: Number(members.enabled !== false), settings: JSON.stringify(members) };

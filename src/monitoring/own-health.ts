@@ -45,8 +45,8 @@ export function keepOwnHealth({ store, clock, log, node, isAway, unwritten }: Ow
       log.warn(
         {},
         text === undefined
-          ? 'what nodes agree on of the health of origins counts again'
-          : 'the log is away: what this node finds of the health of origins counts here',
+          ? 'the agreed health of origins counts again'
+          : 'the log of the cluster is unavailable: what this node finds about the health of origins counts',
       );
     }
     written = text;
@@ -57,7 +57,7 @@ export function keepOwnHealth({ store, clock, log, node, isAway, unwritten }: Ow
     try {
       put(isOver ? ownPools(store, node, unwritten()) : undefined);
     } catch (error) {
-      log.warn({ reason: messageOf(error) }, 'what this node finds of the health of origins cannot be kept');
+      log.warn({ reason: messageOf(error) }, 'what this node finds about the health of origins could not be written');
     }
   };
   // An earlier process may have left a file.

@@ -55,7 +55,7 @@ export async function createConnector(ctx: Context, accountId: string, text: str
   if (!('name' in parsed)) throw bad(`This is not a domain: ${parsed.reason}.`, '/email_domain');
   const { name: domain } = parsed;
   if (!domain.includes('.') || isPublicSuffix(domain, true)) {
-    throw bad(`Below ${domain} there are domains of many owners.`, '/email_domain');
+    throw bad(`Many owners have domains below ${domain}.`, '/email_domain');
   }
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   const code = `zoneplane-sso=${toHex(makeId(ctx.clock.nowUs(), ctx.random))}`;

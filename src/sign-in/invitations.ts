@@ -72,7 +72,7 @@ function textOf({ name, inviter, publicUrl, link }: Letter): string {
     ...(link === undefined
       ? ['Sign in there within seven days to answer:', publicUrl]
       : ['Choose a password here within seven days, then sign in to answer:', link]),
-    'If you do not know what this is about, ignore this message: nothing happens.',
+    'If you do not know what this is about, ignore this message: nothing will happen.',
     '',
   ].join('\n\n');
 }

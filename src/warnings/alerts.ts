@@ -12,7 +12,7 @@ export function examineAlerts({ store, seesAccount, nowUs }: Examined): Finding[
   const seen = allDestinations(store).filter(({ account }) => seesAccount(account));
   const findings = seen.flatMap((row) => findingOf(row, nowUs) ?? []);
   if (findings.length > 0 || seen.length === 0) return findings;
-  return [{ what: WHAT, verdict: 'ok', text: `all ${seen.length} destinations take what they are sent` }];
+  return [{ what: WHAT, verdict: 'ok', text: `all ${seen.length} destinations accept what they are sent` }];
 }
 
 function findingOf(row: DestinationRow, nowUs: number): Finding | undefined {
@@ -26,7 +26,12 @@ function findingOf(row: DestinationRow, nowUs: number): Finding | undefined {
   }
   if (since === null || nowUs - since < PATIENCE_US) return undefined;
   return {
-    ...{ what: WHAT, verdict: 'warn', kind: 'alerts-failing', text: `${name} has not taken ${failures} attempts` },
+    ...{
+      what: WHAT,
+      verdict: 'warn',
+      kind: 'alerts-failing',
+      text: `${failures} attempts to send to ${name} have failed`,
+    },
     remedy: 'See what it answers under Alerts in the dashboard.',
   };
 }

@@ -31,7 +31,7 @@ function examineDifference(directory: string): Finding[] {
   const found = differingBackup(directory);
   if (!found) return [];
   const { file, before, note, text } = found;
-  const remedy = `Look after the disk. What was written is in the backup before: \`zoneplane restore ${before ?? 'FILE'} --as-of latest\`. Then remove ${note}; no backup is removed as long as it is there.`;
+  const remedy = `Check the disk. The data as it was written is in the backup before that: \`zoneplane restore ${before ?? 'FILE'} --as-of latest\`. Then remove ${note}; no backup is removed as long as it is there.`;
   return [
     {
       what,

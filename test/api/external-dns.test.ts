@@ -87,7 +87,7 @@ t.test('negotiation, records, adjustment and changes, as ExternalDNS asks', asyn
     [{ dnsName: 'x.other.example', targets: ['192.0.2.1'], recordType: 'A' }, /in no zone/],
     [
       { dnsName: 'x.example.com', targets: ['192.0.2.1'], recordType: 'A', setIdentifier: 'blue' },
-      /identifier of a set/,
+      /has a set identifier/,
     ],
     [{ dnsName: 'x.example.com', targets: ['x'], recordType: 'NAPTR' }, /only A, AAAA/],
     [{ dnsName: 'x.example.com', targets: ['nonsense'], recordType: 'A' }, /./],

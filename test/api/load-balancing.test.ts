@@ -660,7 +660,7 @@ t.test('what a balancer answers, now and before, to whom', async (t) => {
     ['client=192.0.2.0/24', /is no address/],
     ['client_subnet=x', /is no network/],
     ['at=noon', /at is not an RFC 3339 time/],
-    ['at=2001-01-01T00:00:00Z', /known since/],
+    ['at=2001-01-01T00:00:00Z', /known only since/],
   ] as const) {
     t.match(await explain(query), { status: 400, json: { errors: [{ message }] } }, query);
   }

@@ -38,7 +38,7 @@ t.test('each step, and why', async (t) => {
     'The pools to choose from, in order: a, b, c.',
     'Pool a: critical.',
     'Pool b: disabled.',
-    'Pool c is chosen: the first of them that takes the question.',
+    'Pool c is chosen: it is the first of them that takes traffic.',
     'Origin o, 192.0.2.3: the only one.',
   ]);
   t.strictSame(found.origins, [{ name: 'o', address: '192.0.2.3', weight: 1, verdict: 'chosen' }]);
@@ -49,7 +49,14 @@ t.test('each step, and why', async (t) => {
   t.match(found, { name: `www.${APEX}`, policy: 'off', rcode: 'NOERROR', answer: [/192\.0\.2\.3/] });
   await world.health('c', 'o', false);
   t.match(explain(), {
-    steps: [/./, /./, /./, /./, /fallback pool d, whatever its health/, /o, 192\.0\.2\.4: the only one, none of which/],
+    steps: [
+      /./,
+      /./,
+      /./,
+      /./,
+      /fallback pool d is used, whatever its health/,
+      /o, 192\.0\.2\.4: the only one, although not/,
+    ],
     answer: [/192\.0\.2\.4/],
   });
   t.match(explain({ type: 'AAAA' }).steps.at(-1), /no data/);
@@ -70,7 +77,7 @@ t.test('each step, and why', async (t) => {
   t.match(french, {
     ...{ policy: 'geo', place: { country: 'FR', region: 'WEU', by: 'client_subnet' }, answer: [/192\.0\.2\.3/] },
     ...{ clientSubnet: { asked: '198.51.100.0/24', used: true } },
-    steps: [/in FR, WEU, by its client subnet/, /are those of the country FR, in order: c/, /./, /./],
+    steps: [/in FR, WEU, according to its client subnet/, /are those of the country FR, in order: c/, /./, /./],
   });
   t.match(explain({ region: 'OC', pop: 'SYD' }), { place: { pop: 'SYD', region: 'OC' }, answer: [/192\.0\.2\.4/] });
   t.throws(() => explain({ subnet: 'nobody' }), { message: /is no network/ });
@@ -126,7 +133,10 @@ t.test('who asks from where, and among which origins', async (t) => {
   );
   t.match(explain({ client: '198.51.100.5' }), { place: { country: 'DE', by: 'address' }, answer: [/192\.0\.2\.77/] });
   await world.balancer('www', { default_pools: [a, b], fallback_pool: a, ...location, steering_policy: 'proximity' });
-  t.match(explain({ client: '198.51.100.5' }).steps.at(-2), /the place of the asker is not known, so the first/);
+  t.match(
+    explain({ client: '198.51.100.5' }).steps.at(-2),
+    /the location of the asker is not known, so it is the first/,
+  );
 });
 
 t.test('at a moment that is over', async (t) => {
@@ -181,7 +191,7 @@ t.test('at a moment that is over', async (t) => {
   t.match(at(third), { steps: [/disabled/], answer: [] });
   for (const [moment, reason] of [
     [before, /was created at/],
-    [never - 40 * 86_400_000_000, /health is known since/],
+    [never - 40 * 86_400_000_000, /health is known only since/],
     [ctx.clock.nowUs() + 60_000_000, /in the future/],
   ] as const) {
     t.throws(() => at(moment), { message: reason });

@@ -79,7 +79,7 @@ function Device({ isThere, onChanged }: PartProps & { readonly isThere: boolean 
             Scan this with your authenticator, or <a href={secret.uri}>open it there</a>, or type the secret; then type
             the code that it shows.
           </p>
-          <QrCode text={secret.uri} label="The secret, for a camera" />
+          <QrCode text={secret.uri} label="QR code of the secret" />
           <Copyable text={secret.secret} label="secret" />
           <TextField
             label="Code"

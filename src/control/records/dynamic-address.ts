@@ -77,7 +77,7 @@ function setAddresses(
     if (own.length > 1) return { code: 'dnserr', detail: `the name has ${own.length} ${one.type} records` };
     const [row] = own;
     const address = 'address' in one ? one.address : row && joined(one.network, row);
-    if (!address) return { code: 'dnserr', detail: 'a prefix needs an AAAA record whose other bits stay' };
+    if (!address) return { code: 'dnserr', detail: 'a prefix needs an existing AAAA record, whose other bits stay' };
     const content = printIP(address);
     told.push(content);
     if (!row) work.push(() => void createRow(ctx, edits, zone, { name, type: one.type, content, ttl: TTL }));

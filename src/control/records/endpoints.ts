@@ -163,7 +163,7 @@ async function batchOf(ctx: Context, zoneId: string, all: readonly Work[]): Prom
 function subjectOf({ dnsName = '', recordType = '', setIdentifier = '' }: Endpoint) {
   if (setIdentifier !== '') {
     throw badBody(
-      `${dnsName.slice(0, 255)} has the identifier of a set: weights and places belong to load balancers here`,
+      `${dnsName.slice(0, 255)} has a set identifier: use a load balancer for weighted or geographic answers`,
     );
   }
   if (!TYPES.includes(recordType)) throw badBody(`${recordType.slice(0, 40)}: only ${TYPES.join(', ')} are supported`);

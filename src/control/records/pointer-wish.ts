@@ -39,7 +39,7 @@ export function choosePointer(
   if (!isAddress(wished.type)) throw badBody('ptr is for A and AAAA records', POINTER);
   if (wished.name.startsWith('*.')) throw badBody('ptr is not for wildcards: a PTR record names one host', POINTER);
   if (wished.proxied) {
-    throw badBody('ptr is not for proxied records: their names answer the addresses of the edge', POINTER);
+    throw badBody('ptr is not for proxied records: their names answer with the addresses of the edge', POINTER);
   }
   const before = was ? reverseOf(ctx.store, zone.account, stored.rdata) : undefined;
   requireReverse(ctx, zone, wished, before?.zone.seq);

@@ -13,7 +13,7 @@ export interface BalanceCounts {
 
 const MOST_POOLS = 100;
 const OTHERS = { id: 'others', name: 'others' };
-const HELP = `Requests to load balancers, for ${MOST_POOLS} pools and all others`;
+const HELP = `Requests to load balancers, by pool for the first ${MOST_POOLS} pools, then together`;
 
 export function createBalanceCounts(): BalanceCounts {
   const pools = new Map<string, { readonly name: string; readonly ways: Map<Way, number> }>();

@@ -103,7 +103,9 @@ function hostOf(headers: HeaderList): Directed | Refusal {
     return refuse(failureOf('badRequest', 'exactly one Host field is needed'));
   }
   const host = parseAuthority(authority);
-  return host === undefined ? refuse(failureOf('badRequest', 'the Host field is no host')) : { host, authority };
+  return host === undefined
+    ? refuse(failureOf('badRequest', 'the Host field is not a valid host'))
+    : { host, authority };
 }
 
 export function readHttp2(message: Http2ServerRequest, facts: RequestFacts): ReadRequest {

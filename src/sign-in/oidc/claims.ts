@@ -45,7 +45,8 @@ export function judgeClaims(
   if ((audience.length > 1 || azp !== undefined) && azp !== rules.clientId)
     return { reason: 'it was given to another client' };
   if (typeof sub !== 'string' || sub === '' || sub.length > 255) return { reason: 'it names nobody' };
-  if (typeof exp !== 'number' || typeof iat !== 'number') return { reason: 'it does not say of when it is' };
+  if (typeof exp !== 'number' || typeof iat !== 'number')
+    return { reason: 'it lacks the times of its issue and expiry' };
   if (exp <= nowSeconds - SKEW_SECONDS || Math.abs(iat - nowSeconds) > SKEW_SECONDS) return { isOfAnotherTime: true };
   if (nonce !== rules.nonce) return { reason: 'it answers another question' };
   return {

@@ -67,8 +67,8 @@ t.test('people', { skip: noBrowser, timeout: 240_000 }, async (t: Test) => {
     await page.waitForLoadState('networkidle');
     await page.getByRole('button', { name: 'Add a device' }).click();
     secret = (await page.locator('.copyable pre').first().textContent())!;
-    await page.getByRole('img', { name: 'The secret, for a camera' }).waitFor();
-    await page.getByLabel('Code').fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
+    await page.getByRole('img', { name: 'QR code of the secret' }).waitFor();
+    await page.getByRole('textbox', { name: 'Code' }).fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
     await page.getByRole('button', { name: 'Confirm the code' }).click();
     await page.getByText('A device shows codes for you.').waitFor();
     await page.getByRole('button', { name: 'Make codes' }).click();

@@ -161,7 +161,7 @@ async function balance(t: Test, { enter, call }: Dashboard): Promise<void> {
   t.equal(ordered.default_pools[1], ordered.fallback_pool, 'the first pool is the second one now');
   const shop = page.getByRole('region', { name: 'shop.example.com' });
   await shop.getByText('What does a client get?').click();
-  await shop.getByRole('textbox', { name: 'It asks from' }).fill('192.0.2.53');
+  await shop.getByRole('textbox', { name: 'Client address' }).fill('192.0.2.53');
   await shop.getByRole('button', { name: 'Ask' }).click();
   await shop.getByText(/^No pool is left: the fallback pool/).waitFor();
   await shop.getByRole('row', { name: /origin-1 192.0.2.10/ }).waitFor();

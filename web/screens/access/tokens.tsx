@@ -43,7 +43,7 @@ export function Tokens() {
           <div class="tools">{make}</div>
           <ListTable
             label="Tokens"
-            columns={['Name', 'May', 'From', 'Used', 'Ends']}
+            columns={['Name', 'Permissions', 'From', 'Used', 'Ends']}
             actions
             items={tokens}
             keyOf={({ id }) => id}

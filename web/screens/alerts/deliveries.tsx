@@ -14,7 +14,7 @@ export function Deliveries({ path, name }: { readonly path: string; readonly nam
       <h3>Sent to {name}</h3>
       <ListTable
         label={`Messages sent to ${name}`}
-        columns={['Time', 'About', 'Answer']}
+        columns={['Time', 'Alert', 'Answer']}
         items={answer?.result ?? []}
         keyOf={({ id, attempt }) => `${id} ${attempt}`}
         row={({ at, alert_type: type, attempt, delivered, status, reason, answer: text, body }) => (

@@ -33,7 +33,7 @@ export function Policies({ base, writes }: Props) {
     <Panel title="Policies">
       <ListTable
         label="List of policies"
-        columns={['Name', 'Of what', 'Who is told', 'State']}
+        columns={['Name', 'Alert', 'Recipients', 'State']}
         actions={writes}
         items={answer?.result ?? []}
         keyOf={({ id }) => id}
@@ -101,7 +101,7 @@ function NewPolicy({ path, base, types, onMade }: NewProps) {
     <>
       <LineForm onSubmit={submit} sending={sending} verb="Add the policy" doing="Adding…">
         <TextField label="Name of the policy" required value={name} placeholder="records" onChange={setName} />
-        <ChoiceField label="Of what" value={type} onChange={setType}>
+        <ChoiceField label="Alert" value={type} onChange={setType}>
           {types.map((one) => (
             <option key={one.type} value={one.type}>
               {one.display_name}

@@ -36,7 +36,7 @@ export function Webhooks({ base, writes }: Props) {
   const chosen = webhooks.find(({ id }) => id === shown);
   return (
     <Panel title="Webhooks">
-      <p class="muted">Each gets a message by POST when something happens that a policy below names.</p>
+      <p class="muted">Each gets a POST request for every alert that a policy below sends to it.</p>
       <ListTable
         label="List of webhooks"
         columns={['Name', 'Address', 'State']}

@@ -39,7 +39,7 @@ export function ExampleClient({ path }: { readonly path: string }) {
       <summary>What does a client get?</summary>
       <form class="tools question" onSubmit={ask}>
         <TextField
-          label="It asks from"
+          label="Client address"
           value={typed.client}
           placeholder="192.0.2.53"
           spellcheck={false}
@@ -60,7 +60,7 @@ export function ExampleClient({ path }: { readonly path: string }) {
           onChange={(country) => change({ country })}
         />
         <TextField
-          label="At"
+          label="Time"
           value={typed.at}
           placeholder="now, or 2026-01-31T12:00:00Z"
           spellcheck={false}
@@ -101,7 +101,7 @@ function Told({ found, busy }: { readonly found: BalancerExplanation; readonly b
       )}
       {origins.length > 0 && (
         <TableFrame label="Origins of the chosen pool">
-          <Columns names={['Origin', 'Address', 'Weight', 'Is']} numbers={['Weight']} />
+          <Columns names={['Origin', 'Address', 'Weight', 'State']} numbers={['Weight']} />
           <tbody>
             {origins.map(({ name, address, weight, verdict }) => (
               <tr key={name}>

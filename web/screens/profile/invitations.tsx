@@ -29,7 +29,7 @@ export function Invitations({ onAnswered }: { readonly onAnswered: () => void })
       {sending.error && <ErrorNote error={sending.error} />}
       <ListTable
         label="Invitations"
-        columns={['Account', 'As', 'Ends']}
+        columns={['Account', 'Roles', 'Ends']}
         actions
         items={open}
         keyOf={({ id }) => id}
@@ -41,7 +41,7 @@ export function Invitations({ onAnswered }: { readonly onAnswered: () => void })
                 from <bdi>{invite.invited_by}</bdi>
               </div>
             </th>
-            <td>{invite.roles.join(', ') || 'its policies say'}</td>
+            <td>{invite.roles.join(', ') || 'as its policies say'}</td>
             <td class="muted" data-name="Ends">
               <Time at={invite.expires_on} />
             </td>
@@ -92,7 +92,7 @@ export function Memberships({ onLeft }: { readonly onLeft: () => void }) {
       {sending.error && <ErrorNote error={sending.error} />}
       <ListTable
         label="Your accounts"
-        columns={['Account', 'As']}
+        columns={['Account', 'Roles']}
         actions
         items={answer.result}
         keyOf={({ id }) => id}

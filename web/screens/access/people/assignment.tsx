@@ -47,7 +47,7 @@ export function AssignmentFields({ account, value, onChange }: AssignmentFieldsP
   return (
     <>
       <fieldset class="segments">
-        <legend>May work</legend>
+        <legend>Access</legend>
         {(Object.keys(KINDS) as (keyof typeof KINDS)[]).map((one) => (
           <label key={one}>
             <input type="radio" name="kind" checked={kind === one} onChange={() => onChange({ ...value, kind: one })} />

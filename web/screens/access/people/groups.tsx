@@ -47,12 +47,12 @@ function GroupsOf({ account, writes }: InAccountProps) {
       {sending.error && <ErrorNote error={sending.error} />}
       {answer?.result.length === 0 && edited !== 'new' && (
         <Empty title="There are no groups yet">
-          <p>Members of a group have its policies beside their own.</p>
+          <p>Members of a group have its policies in addition to their own.</p>
         </Empty>
       )}
       <ListTable
         label="Groups"
-        columns={['Name', 'May']}
+        columns={['Name', 'Permissions']}
         actions
         items={answer?.result ?? []}
         keyOf={({ id }) => id}

@@ -61,20 +61,20 @@ export function HandOn({ sent, onClose }: { readonly sent: InvitationSent; reado
   const { member, mailed, link } = sent;
   return (
     <Panel title={`${member.email} is invited`}>
-      {mailed && <p role="status">A message says how to answer, within seven days.</p>}
+      {mailed && <p role="status">A message was sent. It says how to answer within seven days.</p>}
       {!mailed && link !== null && (
         <>
           <p role="status">
-            Hand this link on, to nobody else: whoever opens it chooses the password of this user. It works once, for
-            seven days.
+            Give this link to them and to nobody else: whoever opens it chooses the password of this user. It works
+            once, for seven days.
           </p>
           <Copyable text={new URL(link, location.origin).href} label="link" />
         </>
       )}
       {!mailed && link === null && (
         <p role="status">
-          No message is sent. Tell them to sign in and answer; an administrator of this server can help whoever has no
-          password yet.
+          No message was sent. Tell them to sign in and answer. If they have no password yet, an administrator of this
+          server can help.
         </p>
       )}
       <div class="actions">

@@ -59,7 +59,7 @@ function MembersOf({ account, writes }: InAccountProps) {
       {sending.error && <ErrorNote error={sending.error} />}
       <ListTable
         label="Members"
-        columns={['Who', 'May', 'Second factor', 'Last active']}
+        columns={['Who', 'Permissions', 'Second factor', 'Last active']}
         actions={writes}
         items={answer?.result ?? []}
         keyOf={({ id }) => id}

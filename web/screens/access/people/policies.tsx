@@ -31,24 +31,24 @@ export function Policies({ account, policies, onChange }: PoliciesProps) {
               <button
                 type="button"
                 class="quiet"
-                aria-label={`Take away ${policyInWords(policy)}`}
+                aria-label={`Remove ${policyInWords(policy)}`}
                 onClick={() => onChange(policies.filter((_, other) => other !== index))}
               >
-                Take away
+                Remove
               </button>
             </li>
           ))}
         </ul>
       )}
       <fieldset class="part">
-        <legend>{policies.length === 0 ? 'A policy' : 'One more policy'}</legend>
+        <legend>{policies.length === 0 ? 'A policy' : 'Another policy'}</legend>
         <ChoiceField
           label="What it does"
           narrow
           value={draft.access}
           choices={[
             ['allow', 'It allows'],
-            ['deny', 'It denies, whatever others allow'],
+            ['deny', 'It denies, even if others allow'],
           ]}
           onChange={(access) => setDraft({ ...draft, access: access as 'allow' | 'deny' })}
         />

@@ -26,7 +26,7 @@ function RolesOf({ account, writes }: InAccountProps) {
       <ListState loaded={loaded} what="roles" />
       <ListTable
         label="Roles"
-        columns={['Name', 'What it gives', 'Where']}
+        columns={['Name', 'What it permits', 'Where']}
         items={loaded.answer?.result ?? []}
         keyOf={({ id }) => id}
         row={({ name, meta }) => (
@@ -54,7 +54,7 @@ function ZoneGroups({ account, writes }: InAccountProps) {
   const groups = answer?.result ?? [];
   return (
     <Panel title="Groups of zones">
-      <p class="muted">Policies of members and groups say which of these they are about.</p>
+      <p class="muted">Policies of members and groups can apply to these.</p>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {sending.error && <ErrorNote error={sending.error} />}
       {answer && groups.length === 0 && <p>There are none yet.</p>}

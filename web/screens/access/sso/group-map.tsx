@@ -35,10 +35,10 @@ export function GroupMap({ map, onChange }: GroupMapProps) {
             <button
               type="button"
               class="quiet"
-              aria-label={`Take away ${inWords(entry)}`}
+              aria-label={`Remove ${inWords(entry)}`}
               onClick={() => onChange(map.filter((_, other) => other !== index))}
             >
-              Take away
+              Remove
             </button>
           </li>
         ))}

@@ -89,7 +89,7 @@ function Identity({ draft, hasSecret, onChange }: PartProps & { readonly hasSecr
         label="Client secret"
         type="password"
         autocomplete="off"
-        hint={hasSecret ? 'Empty: it stays as it is.' : 'Sealed, and never shown again.'}
+        hint={hasSecret ? 'Leave it empty to keep the present one.' : 'It is stored encrypted and never shown again.'}
         value={draft.client_secret}
         onChange={(client_secret) => onChange({ client_secret })}
       />
@@ -103,25 +103,25 @@ function Rules({ draft, onChange }: PartProps) {
     <>
       <LinesField
         label="Domains of e-mail addresses"
-        hint="Only addresses of these count. Empty: all."
+        hint="Only addresses in these domains are accepted. Empty: all domains."
         rows={2}
         value={draft.domains}
         placeholder="example.com"
         onChange={(domains) => onChange({ domains })}
       />
       <ChoiceField
-        label="Makes users of"
+        label="Creates users for"
         value={draft.creates}
         choices={[
           ['never', 'Nobody: people are invited first'],
-          ['mapped', 'Who is in a mapped group'],
-          ['always', 'Everybody there'],
+          ['mapped', 'Members of mapped groups'],
+          ['always', 'Everybody'],
         ]}
         onChange={(creates) => onChange({ creates: creates as Draft['creates'] })}
       />
       <TextField
         label="Claim with the groups"
-        hint="A path with dots, if it is inside another."
+        hint="A path with dots, if the claim is nested."
         value={draft.groups_claim}
         onChange={(groups_claim) => onChange({ groups_claim })}
       />
@@ -132,13 +132,13 @@ function Rules({ draft, onChange }: PartProps) {
         onChange={(updates_roles) => onChange({ updates_roles })}
       />
       <Switch
-        label="Its word about addresses of these domains counts"
+        label="Trust all its addresses in these domains"
         hint="Without it, an address counts only if the provider says that it is verified."
         checked={draft.trusts_email}
         onChange={(trusts_email) => onChange({ trusts_email })}
       />
       <Switch
-        label="A second factor that was given there counts here"
+        label="Trust its second factor"
         checked={draft.trusts_factors}
         onChange={(trusts_factors) => onChange({ trusts_factors })}
       />

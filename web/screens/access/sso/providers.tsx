@@ -12,7 +12,7 @@ import type { Provider } from '../../../types.js';
 import { ProviderForm } from './provider-form.js';
 
 const PATH = '/oidc_providers';
-const CREATES = { never: 'nobody', mapped: 'who is in a mapped group', always: 'everybody' } as const;
+const CREATES = { never: 'nobody', mapped: 'members of mapped groups', always: 'everybody' } as const;
 
 interface Tested {
   readonly name: string;
@@ -58,7 +58,7 @@ export function Providers() {
       )}
       <ListTable
         label="Providers"
-        columns={['Name', 'Makes users of', 'Redirect address']}
+        columns={['Name', 'Creates users for', 'Redirect address']}
         actions
         items={answer?.result ?? []}
         keyOf={({ id }) => id}
