@@ -1,6 +1,6 @@
 /**
  * Runs the public suite for HTTP caches against the edge: `node build/bench/cache-tests.js <directory of the suite>`. The suite
- * is github.com/http-tests/cache-tests, with its packages installed; it is no part of this project. Its origin server stands
+ * is github.com/http-tests/cache-tests, with its packages installed; it is not part of this project. Its origin server stands
  * behind a proxied name of the program. With `--base URL`, the suite runs against a server that is there already, and that has
  * the suite's origin server (`--origin-port`) behind it. `--failures` lists what did not pass, `--id NAME` shows one test.
  */

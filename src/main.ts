@@ -12,7 +12,7 @@ if (complaint !== undefined) {
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // A reader that has seen enough (`zone export … | head`) is no fault.
+  // A reader that has seen enough (`zone export … | head`) is not a fault.
   if (error.code === 'EPIPE') process.exit(0);
   // The terminal has closed; a server that ends because of that finishes its work.
   if (error.code === 'EIO') return;

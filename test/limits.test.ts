@@ -87,7 +87,7 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['edge: requests that wait', '512, 2,048', 'edge/proxy/origin-places.ts', 'MOST_WAITING_OF_ZONE = 2048'],
 ];
 
-/** Turns whose limits stand elsewhere, or that are no limit. */
+/** Turns whose limits stand elsewhere, or that are not limits. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'cluster/turn.ts': 'a node has the turn to write, docs/cluster.md',
   'cluster/postgres-log.ts': 'the same',

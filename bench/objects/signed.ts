@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 export interface Asker {
-  /** Throws for an answer that is no success. `path`: without characters that must be escaped. */
+  /** Throws for an answer that is not a success. `path`: without characters that must be escaped. */
   ask(
     method: string,
     path: string,

@@ -213,7 +213,7 @@ function nearestRefusal(schema: z.ZodType, path: readonly PropertyKey[]): Refuse
 
 function memberOf(schema: z.ZodType, step: PropertyKey): z.ZodType | undefined {
   if (schema instanceof z.ZodObject) {
-    // A shape is an object with a prototype, whose members are no schemas.
+    // A shape is an object with a prototype, whose members are not schemas.
     return Object.hasOwn(schema.shape, step) ? (schema.shape[String(step)] as z.ZodType) : undefined;
   }
   if (schema instanceof z.ZodArray) return schema.element as z.ZodType;

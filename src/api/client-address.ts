@@ -12,7 +12,7 @@ import { failure } from './errors.js';
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * The client's address in canonical text; `unknown` behind an edge that is no trusted proxy, so that no network contains it.
+     * The client's address in canonical text; `unknown` behind an edge that is not a trusted proxy, so that no network contains it.
      * Throws 400/9207 when a trusted proxy's headers cannot be parsed.
      */
     readonly clientAddress: string;

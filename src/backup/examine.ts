@@ -193,12 +193,12 @@ async function examineBody(
 /** The buffer for reading files, one after the other. It is small enough for the cache of a processor. */
 const piece = Buffer.allocUnsafeSlow(1 << 18);
 
-/** Sums of a file in hexadecimal. Links and whatever else is no file are refused. */
+/** Sums of a file in hexadecimal. Links and whatever else is not a file are refused. */
 function digest(path: string, algorithms: readonly string[]) {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     if (!fstatSync(file).isFile()) {
-      throw new UserError(`${path} is no file`, 'Name the file that `zoneplane backup` wrote.');
+      throw new UserError(`${path} is not a file`, 'Name the file that `zoneplane backup` wrote.');
     }
     const hashes = algorithms.map((algorithm) => createHash(algorithm));
     let octets = 0;

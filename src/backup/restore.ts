@@ -31,7 +31,7 @@ export interface RestoreOptions {
   readonly clock: Clock;
   /** Where bodies are that are not in the backup. */
   readonly elsewhere: Blobs | undefined;
-  /** Puts a backup that is no file there, instead of copying one. */
+  /** Puts a backup that is not a file there, instead of copying one. */
   readonly fetch?: ((to: BackupPlace) => Promise<unknown>) | undefined;
   /** Milliseconds since 1970: it is brought to that time, infinite: as far as the log of writes reaches. */
   readonly untilMs?: number | undefined;
@@ -114,7 +114,7 @@ async function copy(from: BackupPlace, to: BackupPlace): Promise<void> {
   );
 }
 
-/** None of what is no sound database, about which the examination says what is wrong. */
+/** Nothing for what is not a sound database, about which the examination says what is wrong. */
 function bodiesOf(database: string): readonly ObjectInFile[] {
   try {
     return namedBy(database);

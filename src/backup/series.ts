@@ -123,7 +123,7 @@ export function differingBackup(
   return { file, note, before: all[index - 1]?.file, text: readFileSync(note, 'utf8').trim().split('\n').join(', ') };
 }
 
-/** The file first: what is left without it is no backup any more, and removed by the next one. */
+/** The file first: what is left without it is not a backup any more, and removed by the next one. */
 function removeBackup(place: BackupPlace): void {
   for (const path of [place.database, place.sums, place.bodies]) rmSync(path, { recursive: true, force: true });
 }

@@ -21,7 +21,7 @@ export function makeDirectories(path: string, mode = 0o777): string | undefined 
 function isThere(path: string, code: 'EEXIST' | 'ENOTDIR'): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found || found.isDirectory()) return found !== undefined;
-  throw Object.assign(new Error(`${code}: ${path} is no directory`), { code, syscall: 'mkdir', path });
+  throw Object.assign(new Error(`${code}: ${path} is not a directory`), { code, syscall: 'mkdir', path });
 }
 
 function make(path: string, mode: number): void {

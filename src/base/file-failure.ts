@@ -26,7 +26,7 @@ const WORDS: ReadonlyMap<string, readonly [reason: string, remedy: string]> = ne
   ['EFBIG', ['it would become larger than is allowed', 'Raise the limit on the size of files (`ulimit -f`).']],
   ['EIO', ['the disk reports an error', 'Look into the log of the kernel.']],
   ['ENOENT', ['it does not exist', NAME]],
-  ['ENOTDIR', ['a part of its path is no directory', NAME]],
+  ['ENOTDIR', ['a part of its path is not a directory', NAME]],
   ['EISDIR', ['it is a directory', NAME]],
   ['EEXIST', ['it exists already', 'Choose another name.']],
   ['ENAMETOOLONG', ['its name is too long', NAME]],

@@ -103,7 +103,7 @@ export function isMappedIPv4(octets: Uint8Array, at: number): boolean {
 
 /**
  * The address of a peer as the system tells it. A socket for both families tells IPv4 addresses in the form of IPv6; they
- * become what they are. The interface of a link-local address is left out. Undefined when the text is no address.
+ * become what they are. The interface of a link-local address is left out. Undefined when the text is not an address.
  */
 export function parsePeerAddress(text: string): Uint8Array | undefined {
   const address = parseIP(text.replace(/%.*$/, ''));

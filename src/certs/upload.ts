@@ -140,7 +140,7 @@ function findLeaf(certificates: readonly X509Certificate[]): X509Certificate {
     (certificate) => !certificate.ca || translated(() => describeCertificate(certificate.raw)).names.length > 0,
   );
   if (leaves.length === 0) {
-    throw new UploadError('no-leaf', 'There is no certificate for a server, only certificates of authorities.');
+    throw new UploadError('no-leaf', 'The file has no certificate for a server, only certificates of authorities.');
   }
   if (leaves.length > 1) throw new UploadError('several-leaves', 'There is more than one certificate for a server.');
   return leaves[0]!;

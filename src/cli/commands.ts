@@ -287,7 +287,7 @@ export async function addCommands(program: Command, context: CommandContext, typ
   if (typed[0] === 'help' && named === undefined && name !== '') refuseUnknown(program, [name]);
 }
 
-/** Below a group of commands, and at the top, words that are no command get a suggestion. */
+/** Below a group of commands, and at the top, words that are not a command get a suggestion. */
 function explainUnknownCommands(group: Command): void {
   if (group.commands.length === 0) return;
   group.on('command:*', (words: readonly string[]) => refuseUnknown(group, words));

@@ -59,7 +59,7 @@ function addList(hostname: Command, { terminal, environment }: CommandContext): 
             printInstant(item.createdAt),
             item.errors[0] ?? '',
           ]),
-          'There are no such custom hostnames.',
+          'No matching custom hostnames.',
         );
       }
     },
@@ -204,7 +204,7 @@ function addFallback(hostname: Command, { terminal, environment }: CommandContex
     )
     .argument('<zone>', 'name of the zone')
     .argument('[origin]', 'a proxied name of the zone; absent: shows the present one')
-    .option('--remove', 'have none')
+    .option('--remove', 'stop using a fallback origin')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -265,7 +265,7 @@ function addAllow(hostname: Command, { terminal, environment }: CommandContext):
   addSettingOptions(allow, DATA_SETTINGS).action(async (account: string, options: AllowOptions) => {
     const change = allowanceOf(options);
     if (Object.keys(change).length === 0) {
-      throw new UserError('nothing is to be allowed', 'Give at least one of the options; see --help.', 2);
+      throw new UserError('say what to allow', 'Give at least one of the options; see --help.', 2);
     }
     await withControl(allow, environment, (context) => setAllowance(context, account, change));
     if (options.json) terminal.json({ account, ...change });

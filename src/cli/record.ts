@@ -81,7 +81,7 @@ function addList(record: Command, { terminal, environment }: CommandContext): vo
         entry.proxied ? 'yes' : 'no',
         contentOf(entry),
       ]),
-      `There are no such records${name === undefined ? '' : ` at ${fullName(zone, name)}`}.`,
+      `No matching records${name === undefined ? '' : ` at ${fullName(zone, name)}`}.`,
     );
   });
 }
@@ -117,7 +117,7 @@ function addSearch(record: Command, { terminal, environment }: CommandContext): 
             contentOf(item.record),
             item.record.comment ?? '',
           ]),
-          'There are no such records.',
+          'No matching records.',
         );
       }
     },
@@ -269,7 +269,7 @@ function addDelete(record: Command, { terminal, environment }: CommandContext): 
 function requireId(text: string): string {
   if (/^[0-9a-f]{32}$/.test(text)) return text;
   throw new UserError(
-    `'${text}' is no record identifier`,
+    `'${text}' is not a record identifier`,
     'Give an identifier of `zoneplane record list`, or a name and a type.',
     2,
   );

@@ -50,7 +50,7 @@ function addExport(zone: Command, { terminal, environment }: CommandContext): vo
   addSettingOptions(command, DATA_SETTINGS).action(async (name: string | undefined, options: ExportOptions) => {
     const { format, all, directory } = options;
     if (format !== 'bind' && format !== 'json') {
-      throw new UserError(`'${format}' is no export format`, 'The formats are bind and json.', 2);
+      throw new UserError(`'${format}' is not an export format`, 'The formats are bind and json.', 2);
     }
     if ((name === undefined) !== (all === true)) {
       throw new UserError('name one zone, or say --all', 'zoneplane zone export example.com', 2);

@@ -239,7 +239,7 @@ export const PRUNE_ENTRIES = `DELETE FROM zoneplane.entries WHERE at < clock_tim
 export const PRUNE_PARTS = `DELETE FROM zoneplane.parts WHERE at < clock_timestamp() - interval '1 day'
   AND NOT EXISTS (SELECT FROM zoneplane.entries WHERE entries.id = parts.id)`;
 
-/** A lock of a role that must not be this node is no claim: anybody can take it. */
+/** A lock of a role that must not be this node is not a claim: anybody can take it. */
 export const TRY_NAME = `SELECT CASE WHEN pg_try_advisory_lock(${NAMES}, hashtext($1)) THEN true ELSE NOT EXISTS (
   SELECT FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
   WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.pid <> pg_backend_pid()

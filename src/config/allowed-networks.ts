@@ -97,7 +97,7 @@ function purposeFault(purpose: string | undefined): string | undefined {
   if (purpose === '') return `expected a purpose after ':': ${PURPOSES.join(', ')}`;
   const near = nearMatch(purpose, PURPOSES);
   const hint = near === undefined ? `the purposes are ${PURPOSES.join(', ')}` : `did you mean '${near}'?`;
-  return `'${purpose}' is no purpose; ${hint}`;
+  return `'${purpose}' is not a purpose; ${hint}`;
 }
 
 function isPurpose(word: string): word is Purpose {

@@ -54,7 +54,7 @@ function verifyRRset(check: SignatureCheck, owner: SignedOwner, type: number, rr
   for (const algorithm of new Set(check.keys.map((key) => key.algorithm))) {
     const own = signatures.filter((signature) => signature.algorithm === algorithm);
     if (own.length === 0) {
-      const message = `${what}: there is no signature of algorithm ${algorithm}`;
+      const message = `${what}: no signature of algorithm ${algorithm}`;
       check.findings.push(error('no-signature', message, rrset.first));
     } else if (isSupportedAlgorithm(algorithm)) {
       good.push(...verifyAlgorithm(check, owner, rrset, own, what));

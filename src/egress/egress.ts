@@ -70,14 +70,14 @@ export function createEgress({ allowed, own }: EgressOptions): Egress {
   return {
     refusal(purpose, text, port, by) {
       const parsed = parseIP(text);
-      if (!parsed) return `${text} is no address`;
+      if (!parsed) return `${text} is not an address`;
       const address = unmappedIP(parsed);
       if ([address, ...embeddedIPv4(address)].some((form) => own.has(form, port))) {
         return `${printIP(address)} port ${port} is a listener of this installation`;
       }
       if (isUnspecified(address)) return `${printIP(address)} is the address of no server`;
       if (mayReach(allowed, purpose, address, by)) return undefined;
-      return `${printIP(address)} is no public address, and allow-networks does not name its network for ${purpose}`;
+      return `${printIP(address)} is not a public address, and allow-networks does not name its network for ${purpose}`;
     },
   };
 }

@@ -84,7 +84,7 @@ export function toldOf(balance: Balance, { balancer, pools }: Balanced, readsPoo
       const drop = choice.dropped[index]!;
       if (drop !== Drop.no) steps.push(`Pool ${nameOf(index)}: ${VERDICTS[drop]}.`);
     }
-    if (choice.pool < 0) steps.push('No pool is left, and the fallback pool is disabled: there is no address.');
+    if (choice.pool < 0) steps.push('No pool is left, and the fallback pool is disabled: there is not an address.');
     else {
       const pool = nameOf(choice.pool);
       steps.push(

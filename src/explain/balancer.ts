@@ -137,7 +137,7 @@ function ask(writer: ImageWriter, owner: Uint8Array, question: BalancerQuestion,
   const subnet = question.subnet === undefined ? undefined : readSubnet(question.subnet);
   const source = question.client === undefined ? undefined : parseIP(question.client);
   if (question.client !== undefined && !source) {
-    throw accountFailure('badInput', { reason: `${question.client.slice(0, 64)} is no address.` });
+    throw accountFailure('badInput', { reason: `${question.client.slice(0, 64)} is not an address.` });
   }
   const places = placesOf(question, subnet, here);
   if (places) writer.setPlaces(places);

@@ -22,7 +22,7 @@ export interface ClientSubnetEffect {
 export function readSubnet(text: string): Subnet {
   const network = parseNetwork(text);
   if (!network)
-    throw accountFailure('badInput', { reason: `${text.slice(0, 64)} is no network such as 192.0.2.0/24.` });
+    throw accountFailure('badInput', { reason: `${text.slice(0, 64)} is not a network such as 192.0.2.0/24.` });
   const option = clientSubnetOption(network.address, network.bits);
   return { text: subnetOf(option)!, option };
 }

@@ -24,7 +24,7 @@ export interface Packet {
   readonly parts: readonly PacketPart[];
 }
 
-/** Throws for octets that are no message: only our own are given. */
+/** Throws for octets that are not a message: only our own are given. */
 export function packetOf(octets: Uint8Array): Packet {
   const parts = readParts(octets);
   if (!parts) throw new Error('our own message cannot be read');

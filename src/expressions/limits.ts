@@ -13,7 +13,7 @@ export interface ExpressionLimits {
 
 export const DEFAULT_LIMITS: ExpressionLimits = { length: 4096, depth: 32, nodes: 256, listValues: 512 };
 
-/** The text is no expression; `offset` counts UTF-16 units from its beginning. */
+/** The text is not an expression; `offset` counts UTF-16 units from its beginning. */
 export interface ExpressionFault {
   readonly offset: number;
   readonly message: string;

@@ -84,7 +84,7 @@ export function itemOf({ store, clock }: Context, zone: ZoneRow, row: HostnameRo
   return hostnameItem(store, row, zone, stateOfCertificate(store, certificateOwner(row.id), clock.nowMs()));
 }
 
-/** Throws 1435 for what is no identifier, 1436 when the zone has no such hostname. */
+/** Throws 1435 for what is not an identifier, 1436 when the zone has no such hostname. */
 export function requireHostname({ store }: Context, zone: ZoneRow, id: string): HostnameRow {
   if (!UUID.test(id.toLowerCase())) throw hostnameFailure('badId');
   const row = findHostname(store, id.toLowerCase());

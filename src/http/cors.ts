@@ -156,11 +156,11 @@ export function originFault(origin: string): string | undefined {
   if (!SINGLE_STAR.test(origin)) return 'it can have only one wildcard';
   if (origin.length > LONGEST_ORIGIN) return `it is longer than ${LONGEST_ORIGIN} characters`;
   if (/^[a-z][a-z0-9+.-]*:\/\/[^/]*\//i.test(origin) || /^[^:]*\//.test(origin)) return 'it must not have a path';
-  return ORIGIN.test(origin.replace('*', 'x')) ? undefined : 'it is no origin, such as https://www.example.com';
+  return ORIGIN.test(origin.replace('*', 'x')) ? undefined : 'it is not an origin, such as https://www.example.com';
 }
 
 /** The same for the name of a field. */
 export function headerFault(name: string): string | undefined {
   if (!SINGLE_STAR.test(name)) return 'it can have only one wildcard';
-  return FIELD_NAME.test(name) ? undefined : 'it is no name of a header';
+  return FIELD_NAME.test(name) ? undefined : 'it is not a header name';
 }

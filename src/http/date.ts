@@ -18,7 +18,7 @@ export function parseHttpDate(text: string): number | undefined {
 
 /**
  * A date as caches read it: case does not matter (RFC 9111 §4.2), and a year of two digits is the one within 50 years
- * of now (RFC 9110 §5.6.7). Seconds since 1970; undefined for what is no date.
+ * of now (RFC 9110 §5.6.7). Seconds since 1970; undefined for what is not a date.
  */
 export function parseCacheDate(text: string, nowMs: number): number | undefined {
   const readable = text.replace(/[a-z]+/gi, (word) =>

@@ -79,6 +79,25 @@ const MOST_WAITING = 65_536;
 /** The fields kept for a connection are dropped after this idle time, in milliseconds. */
 const FORGET_MS = 5000;
 
+const LINE_END = Buffer.from('\r\n');
+const HEAD_END = Buffer.from('\r\n\r\n');
+const TAB = 9;
+const SPACE = 32;
+
+/**
+ * A head whose values end with spaces where they ended with tabs, which mean the same (RFC 9112 §5): Node's parser refuses
+ * `chunked` with a tab behind it.
+ */
+function withoutFinalTabs(octets: Buffer): Buffer {
+  const end = octets.indexOf(HEAD_END);
+  if (end < 0 || octets.subarray(0, end).indexOf(TAB) < 0) return octets;
+  const copy = Buffer.from(octets);
+  for (let at = copy.indexOf(LINE_END); at >= 0 && at <= end; at = copy.indexOf(LINE_END, at + 1)) {
+    for (let i = at - 1; copy[i] === TAB || copy[i] === SPACE; i--) copy[i] = SPACE;
+  }
+  return copy;
+}
+
 class PlainConnection<Response extends Sending> {
   /** The response that is being sent. */
   private current: Response | undefined;
@@ -196,7 +215,7 @@ class PlainConnection<Response extends Sending> {
     this.detach();
     // Otherwise octets would be lost between two listeners.
     socket.pause();
-    socket.unshift(octets);
+    socket.unshift(withoutFinalTabs(octets));
     this.options.handOver(socket);
     socket.resume();
   }

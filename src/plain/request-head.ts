@@ -26,7 +26,7 @@ const GET = Buffer.from('GET ');
 const HEAD = Buffer.from('HEAD ');
 const VERSION = Buffer.from(' HTTP/1.1\r\n');
 const SLASH = 47;
-/** Octets of targets in origin form. A fragment is no part of them. */
+/** Octets of targets in origin form. A fragment is not part of them. */
 const TARGET_OCTETS = octetsOf(/[!"$-~]/);
 
 /** Fields that say where the request ends or what becomes of the connection. `Connection` is read here if it is plain. */

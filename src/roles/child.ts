@@ -19,7 +19,7 @@ import type { RoleContext, RunningRole } from './process/role.js';
 import { SPARE_TITLE } from './supervision/spare.js';
 import { endOnFaults } from './supervision/unheard-errors.js';
 
-/** Of a process that has ended to be started anew, which is no fault. */
+/** Of a process that has ended to be started anew, which is not a fault. */
 const RESTART_EXIT_CODE = 75;
 
 /** Runs a role for the supervisor at the other end of the IPC channel. Resolves to the exit code. */

@@ -1,4 +1,4 @@
-/** The NSEC3 records that a signed zone serves. Their owner names are no names of the zone (RFC 5155 §7.2.8). */
+/** The NSEC3 records that a signed zone serves. Their owner names are not names of the zone (RFC 5155 §7.2.8). */
 import { toBase32Hex } from '../base/bytes.js';
 import type { HashedOwner } from '../dnssec/denial.js';
 import { findHashed, hashedBefore, hashedOfZone } from '../store/dnssec/hashed.js';

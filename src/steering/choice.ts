@@ -36,7 +36,7 @@ export interface Judge {
   holds(rule: number): boolean;
 }
 
-/** Why a pool was no candidate. */
+/** Why a pool was not a candidate. */
 export const Drop = { no: 0, disabled: 1, critical: 2, empty: 3, shed: 4 } as const;
 
 /** The outcome of {@link steer}. */

@@ -47,7 +47,7 @@ async function examineAge(directory: string, everyMs: number, nowMs: number): Pr
   const newest = (await listBackups(directory)).at(-1);
   const remedy = 'The log of the server says why.';
   if (!newest) {
-    return { what, verdict: 'warn', kind: 'backup-missing', text: `there is none in ${directory} yet`, remedy };
+    return { what, verdict: 'warn', kind: 'backup-missing', text: `no backup in ${directory} yet`, remedy };
   }
   const text = `the newest in ${directory} is of ${printInstant(newest.madeAtMs * 1000)}`;
   if (nowMs - newest.madeAtMs <= 2 * everyMs) return { what, verdict: 'ok', text };

@@ -1,4 +1,4 @@
-/** Of signed zones that wait for somebody outside: they are no warnings, but events tell of them. */
+/** Of signed zones that wait for somebody outside: they are not warnings, but events tell of them. */
 import { judgeZoneKeys } from '../control/dnssec/key-steps.js';
 import { allDnssecZones } from '../store/dnssec/zones.js';
 import type { Store } from '../store/driver.js';

@@ -1,4 +1,4 @@
-/** Of served zones: what is no error but often not meant, and zones that do not come from their primaries as they should. */
+/** Of served zones: what is not an error but often not meant, and zones that do not come from their primaries as they should. */
 import { namedStatuses } from '../control/secondary/incoming.js';
 import { type Notice, noticesOfAccounts, noticesOfInstallation, testNameServers } from '../control/zones/notices.js';
 import { countServedRecords, servedZones } from '../store/zones/zones.js';

@@ -221,7 +221,7 @@ t.test('what a receiver may answer', async (t) => {
   t.match(
     await test(),
     { delivered: false, status: null, reason: /cannot be reached/ },
-    'the same for what is no HTTP',
+    'the same for what is not HTTP',
   );
   receiver.answer = () => world.clock.advance(10_000);
   t.match(await test(), { delivered: false, status: null, reason: /no answer within 10 s/ });

@@ -301,7 +301,7 @@ t.test('refused orders', async (t) => {
     ['two weeks, from an authority that does not offer them', { ...ORDER, validity_days: 14 }],
     ['an unknown authority', { ...ORDER, certificate_authority: 'mine' }],
     ['no authority', { ...ORDER, certificate_authority: undefined }],
-    ['branding that is no flag', { ...ORDER, cloudflare_branding: 'yes' }],
+    ['branding that is not a flag', { ...ORDER, cloudflare_branding: 'yes' }],
   ];
   for (const [why, body] of rows) {
     t.match(await call('POST', `${list}/order`, body), { status: 400, json: { errors: [{ code: 9207 }] } }, why);

@@ -48,7 +48,7 @@ const REFUSED: readonly Row[] = [
   {
     status: 400,
     code: 1401,
-    why: 'metadata that is no object',
+    why: 'metadata that is not an object',
     body: { hostname: 'a.customer.net', custom_metadata: 'x' },
   },
   {
@@ -105,7 +105,7 @@ const REFUSED: readonly Row[] = [
   { status: 400, code: 1426, why: 'certificate', body: ssl({ custom_certificate: 'x', custom_key: 'y' }) },
   { status: 400, code: 1427, why: 'key alone', body: ssl({ custom_key: 'y' }) },
   { status: 400, code: 1429, why: 'certificate alone', body: ssl({ custom_certificate: 'x' }) },
-  { status: 400, code: 1430, why: 'CSR that is no identifier', body: ssl({ custom_csr_id: 1 }) },
+  { status: 400, code: 1430, why: 'CSR that is not an identifier', body: ssl({ custom_csr_id: 1 }) },
   { status: 404, code: 1431, why: 'CSR', body: ssl({ custom_csr_id: '7b163417-1d2b-4c84-a38a-2fb7a0cd7752' }) },
   { status: 400, code: 1432, why: 'method', body: ssl({ method: 'dns' }) },
   { status: 400, code: 1432, why: 'email', body: ssl({ method: 'email' }) },

@@ -255,7 +255,7 @@ t.test('each rule of monitors refuses with its own words', async (t) => {
   const { call, account } = world;
   for (const [body, message] of [
     [{ interval: 4 }, 'interval is not in range [5, 3600]'],
-    [{ interval: 5.5, timeout: 1, retries: 0 }, 'interval is no whole number'],
+    [{ interval: 5.5, timeout: 1, retries: 0 }, 'interval is not a whole number'],
     [{ interval: '60' }, 'interval must be a number'],
     [{ timeout: 11 }, 'timeout is not in range [1, 10]'],
     [{ retries: 6 }, 'retries is not in range [0, 5]'],
@@ -274,12 +274,12 @@ t.test('each rule of monitors refuses with its own words', async (t) => {
     [{ path: '/a b' }, 'path contains a space, a control character or other than ASCII'],
     [{ path: '/\r\nX: y' }, 'path contains a space, a control character or other than ASCII'],
     [{ path: `/${'a'.repeat(2048)}` }, 'path is longer than 2048 characters'],
-    [{ expected_codes: '600' }, 'expected_codes is no list of codes and ranges, such as 200,2xx,301-303'],
-    [{ expected_codes: '303-301' }, 'expected_codes is no list of codes and ranges, such as 200,2xx,301-303'],
+    [{ expected_codes: '600' }, 'expected_codes is not a list of codes and ranges, such as 200,2xx,301-303'],
+    [{ expected_codes: '303-301' }, 'expected_codes is not a list of codes and ranges, such as 200,2xx,301-303'],
     [{ header: { 'user-agent': ['x'] } }, 'header cannot set User-Agent'],
     [{ header: { 'X-A': ['b\r\nHost: evil'] } }, 'header X-A contains a control character'],
     [{ header: { 'X-A': ['b\0'] } }, 'header X-A contains a control character'],
-    [{ header: { 'X\r\nA': ['b'] } }, 'header has a name that is no token (RFC 9110)'],
+    [{ header: { 'X\r\nA': ['b'] } }, 'header has a name that is not a token (RFC 9110)'],
     [{ header: { 'Transfer-Encoding': ['chunked'] } }, 'header cannot set Transfer-Encoding'],
     [{ header: { Host: ['a.test', 'b.test'] } }, 'header Host is not one host name'],
     [{ header: { 'X-A': ['1'], 'x-a': ['2'] } }, 'header has x-a twice'],
@@ -288,7 +288,7 @@ t.test('each rule of monitors refuses with its own words', async (t) => {
       'header has more than 20 names',
     ],
     [{ expected_body: 'a'.repeat(10_241) }, 'expected_body is longer than 10240 octets'],
-    [{ probe_zone: 'foreign.test' }, 'probe_zone is no zone of the account'],
+    [{ probe_zone: 'foreign.test' }, 'probe_zone is not a zone of the account'],
   ] as const) {
     const { status, json } = await call('POST', `/accounts/${account}/load_balancers/monitors`, body);
     t.equal(status, 400, message);
@@ -317,7 +317,7 @@ t.test('each rule of pools refuses with its own words', async (t) => {
     ],
     [
       { origins: [{ name: 'a', address: 'not an address' }] },
-      'origin address "not an address" is no address and no host name',
+      'origin address "not an address" is neither an address nor a host name',
     ],
     [{ origins: [{ name: 'a', address: '192.0.2.251' }] }, 'origin address 192.0.2.251 is an address of this service'],
     [
@@ -339,7 +339,7 @@ t.test('each rule of pools refuses with its own words', async (t) => {
     [{ latitude: 1 }, 'latitude and longitude are not both set'],
     [{ latitude: 91, longitude: 0 }, 'latitude is not in range [-90, 90]'],
     [{ load_shedding: { default_percent: 101 } }, 'default_percent is not in range [0, 100]'],
-    [{ notification_email: 'nobody' }, 'notification_email is no list of at most 20 addresses'],
+    [{ notification_email: 'nobody' }, 'notification_email is not a list of at most 20 addresses'],
     [
       { origin_steering: { policy: 'best' } },
       'origin_steering.policy must be one of random, hash, least_outstanding_requests, least_connections',
@@ -358,8 +358,8 @@ t.test('each rule of load balancers refuses with its own words', async (t) => {
   const { call, zone, pool } = world;
   const set = { overrides: { pools: [pool] } };
   for (const [body, message] of [
-    [{ name: 'www.elsewhere.test.' }, 'name is no name in the zone balanced.test'],
-    [{ name: 'a.*.balanced.test' }, 'name is no name in the zone balanced.test'],
+    [{ name: 'www.elsewhere.test.' }, 'name is not a name in the zone balanced.test'],
+    [{ name: 'a.*.balanced.test' }, 'name is not a name in the zone balanced.test'],
     [{ name: 'a.cut.balanced.test' }, 'name is delegated to other name servers at cut.balanced.test'],
     [{ default_pools: [] }, 'default_pools is empty'],
     [{ transfer_health: true }, 'transfer_health is not available here'],
@@ -657,8 +657,8 @@ t.test('what a balancer answers, now and before, to whom', async (t) => {
   });
   for (const [query, message] of [
     ['type=MX', /type is not A or AAAA/],
-    ['client=192.0.2.0/24', /is no address/],
-    ['client_subnet=x', /is no network/],
+    ['client=192.0.2.0/24', /is not an address/],
+    ['client_subnet=x', /is not a network/],
     ['at=noon', /at is not an RFC 3339 time/],
     ['at=2001-01-01T00:00:00Z', /known only since/],
   ] as const) {

@@ -165,7 +165,7 @@ t.test('buckets: lists', async (t) => {
   t.strictSame((await names('start_after=bucket-w'))[0], ['bucket-x', 'bucket-y']);
   t.strictSame((await names('start_after=bucket-b&direction=desc'))[0], ['bucket-a']);
   t.strictSame((await names('name_contains=t-c'))[0], ['bucket-c']);
-  t.strictSame((await names('name_contains=%25'))[0], [], 'a filter is no pattern');
+  t.strictSame((await names('name_contains=%25'))[0], [], 'a filter is not a pattern');
   t.strictSame((await names('order=name&name_contains='))[0].length, 20);
   for (const query of ['order=size', 'direction=up', 'cursor=%00']) {
     const { status, json } = await call('GET', `${buckets}?${query}`);
@@ -368,7 +368,7 @@ t.test('objects: keys of every kind', async (t) => {
     expected.map(String),
     'listed in the order of their octets',
   );
-  t.equal((await send('GET', 'a/b/c?x=1'))[0], 200, 'a query is no part of the key');
+  t.equal((await send('GET', 'a/b/c?x=1'))[0], 200, 'a query is not part of the key');
 
   for (const bad of ['k'.repeat(1025), `${'%C3%BC'.repeat(512)}k`, '%FF', '%C3', 'a%']) {
     for (const method of ['PUT', 'GET', 'DELETE']) {
@@ -416,7 +416,7 @@ t.test('objects: lists', async (t) => {
   });
   t.match(await list('prefix=b/&delimiter=/'), { keys: ['b/1', 'b/2'], info: { delimited: ['b/c/'] } });
   t.match(await list('prefix=e/&delimiter=/'), { keys: ['e/', 'e/5'], info: { delimited: [] } });
-  t.match(await list('prefix=%25'), { keys: [] }, 'a prefix is no pattern');
+  t.match(await list('prefix=%25'), { keys: [] }, 'a prefix is not a pattern');
   for (const perPage of [1, 2, 3]) {
     for (const filter of ['', '&delimiter=/', '&prefix=b/&delimiter=/']) {
       const whole = await list(filter);

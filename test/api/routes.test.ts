@@ -195,7 +195,7 @@ t.test('health, metrics and documentation', async (t) => {
   t.strictSame(misfits, []);
 });
 
-t.test('the OpenAPI document says which answers are no JSON', async (t) => {
+t.test('the OpenAPI document says which answers are not JSON', async (t) => {
   const { app } = await install(t);
   const { paths } = (await app.inject({ url: '/openapi.json', headers: ADMIN_HEADERS })).json();
   const typesOf = (path: string, status = '200'): string[] =>

@@ -163,7 +163,7 @@ t.test('a session ends', async (t) => {
     t.equal((await installation.call('DELETE', `${SESSIONS}/${second.id}`)).status, 200);
     t.notOk(await isAlive(second));
     t.equal((await installation.call('DELETE', `${SESSIONS}/${second.id}`)).status, 404);
-    t.equal((await installation.call('DELETE', `${SESSIONS}/current`)).status, 400, 'a key is no session');
+    t.equal((await installation.call('DELETE', `${SESSIONS}/current`)).status, 400, 'a key is not a session');
   });
   await t.test('where its credential may not be used', async (t) => {
     const { secret } = await createKey(operator, {

@@ -212,7 +212,7 @@ t.test('nobody is led to another site', async (t) => {
   }
 });
 
-t.test('an address is no identity', async (t) => {
+t.test('an address is not an identity', async (t) => {
   const world = await withProvider(t);
   const claims = { sub: 'mallory', email: ADA.toUpperCase(), email_verified: true };
   t.match((await enter(world, { claims })).answer.headers.location, /problem=needsLink/);

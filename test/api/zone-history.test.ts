@@ -113,7 +113,7 @@ t.test('every state of a zone, by change, serial, version and time', async (t) =
     `/zones/${zone}/history/${(await call('GET', `/zones/${zone}/history`)).json.result[0].id}/restore`,
   );
   t.match(again.json.result, { records_added: 0, records_removed: 0, records_changed: 0 });
-  t.equal(again.headers['zoneplane-change'], undefined, 'nothing to do is no change');
+  t.equal(again.headers['zoneplane-change'], undefined, 'nothing to do is not a change');
   t.strictSame(misfits, []);
 });
 

@@ -228,7 +228,7 @@ t.test('a record of the running database that changed without a write is found b
   t.same(
     (await examine()).map(({ verdict }) => verdict),
     ['ok'],
-    'writes are no damage',
+    'writes are not damage',
   );
   const store = openStore(kept.data);
   store.checkpoint();

@@ -109,7 +109,7 @@ t.test('a damaged body: all else is backed up and restored, and it is named', as
   t.match(await run('backup', join(directory, 'c.db')), { code: 1, err: /the body of object small is not what/ });
 });
 
-t.test('a damaged page of the database is no backup', async (t) => {
+t.test('a damaged page of the database is not a backup', async (t) => {
   const { data, directory, run } = await withObjects(t);
   const database = join(data, 'zoneplane.db');
   const octets = readFileSync(database);
@@ -151,7 +151,7 @@ t.test('every changed octet of a backup is noticed', async (t) => {
   const link = join(directory, 'elsewhere');
   renameSync(body!, link);
   symlinkSync(link, body!);
-  t.match(await run('backup', 'verify', file), { code: 1, err: /cannot be read/ }, 'a link is no body');
+  t.match(await run('backup', 'verify', file), { code: 1, err: /cannot be read/ }, 'a link is not a body');
   rmSync(body!);
   renameSync(link, body!);
   renameSync(`${file}.sha256`, join(directory, 'c.db.sha256'));

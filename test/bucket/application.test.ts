@@ -435,7 +435,7 @@ test('a wrong secret is refused at once, whatever the size of the body', async (
   t.notOk(existsSync(join(directory, 'blobs')), 'nothing was written');
 });
 
-test('two Host fields are no request', async (t) => {
+test('two Host fields are not a request', async (t) => {
   const { port } = await serve(t, { allow: ['a'] });
   const request = 'GET /a HTTP/1.1\r\nhost: one\r\nhost: two\r\nconnection: close\r\n\r\n';
   t.match(await sendRaw(port, request), /^HTTP\/1\.1 400 /);
@@ -553,5 +553,5 @@ t.test('files that crashes left go after an hour, and no others', async (t) => {
   await objects.sweep();
   const free = ['00', '01', '02', '03', '04'].find((name) => !existsSync(join(root, name)))!;
   writeFileSync(join(root, free), '');
-  await t.rejects(objects.sweep(), { code: 'ENOTDIR' }, 'what cannot be read is no empty directory');
+  await t.rejects(objects.sweep(), { code: 'ENOTDIR' }, 'what cannot be read is not an empty directory');
 });

@@ -88,7 +88,7 @@ t.test('the address', async (t) => {
     ['s3://key:secret@bodies', /holds credentials/],
     ['s3://Bodies_/x', /not the name of a bucket/],
     ['s3://bodies?endpont=http://x', /endpont is not known/],
-    ['s3://bodies?endpoint=ftp://x', /endpoint is no origin/],
+    ['s3://bodies?endpoint=ftp://x', /endpoint is not an origin/],
     ['s3://bodies?path-style=yes', /neither true nor false/],
     ['s3://bodies?region=a&region=b', /twice/],
     ['s3://bodies#x', /means nothing/],

@@ -348,7 +348,7 @@ t.test('the choice of an authority', async (t) => {
   t.match(
     chooseAuthority([candidate('google', 'unknown'), other]),
     { kind: 'wait', authority: 'google', because: 'unknown' },
-    'an uncertainty is no block',
+    'an uncertainty is not a block',
   );
   t.match(chooseAuthority([candidate('google', 'forbidden'), candidate('lets_encrypt', 'unknown')]), {
     kind: 'wait',

@@ -113,13 +113,13 @@ t.test('a chain', async (t) => {
       ['to come', chain, { nowMs: NOW - 2 * DAY_MS }, 'not-yet-valid'],
       ['the issuer first', `${intermediate.pem}\n${leaf.pem}`, { key: intermediate.key, names: [] }, 'wrong-order'],
       ['an issuer left out', `${leaf.pem}\n${root.pem}`, {}, 'wrong-order'],
-      ['by one that is no authority', `${byLeaf.pem}\n${leaf.pem}`, {}, 'wrong-order'],
+      ['by one that is not an authority', `${byLeaf.pem}\n${leaf.pem}`, {}, 'wrong-order'],
       ['a forged signature', `${forged.pem}\n${intermediate.pem}`, {}, 'bad-signature'],
     ];
     for (const [what, pem, change, code] of rows) {
       t.throws(() => readChain(pem, { ...good, ...change }), { name: 'ChainError', code }, what);
     }
-    t.ok(readChain(chain, { ...good, nowMs: NOW - DAY_MS - 3_600_000 }), 'a clock an hour behind is no reason');
+    t.ok(readChain(chain, { ...good, nowMs: NOW - DAY_MS - 3_600_000 }), 'a clock an hour behind is not a reason');
     t.throws(() => describeCertificate(new Uint8Array(10)), { code: 'unreadable' });
   });
 

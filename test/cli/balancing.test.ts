@@ -26,7 +26,7 @@ t.test('a load balancer is made, listed, looked at, drained and deleted', async 
   t.match(await run('lb', 'create', 'a.example.org', ...origins, '--path', '/x'), { code: 2, err: /about a monitor/ });
   t.match(await run('lb', 'create', 'a.example.org', '--origins', 'x y'), {
     code: 1,
-    err: /is no address and no host/,
+    err: /is neither an address nor a host/,
   });
   const often = ['lb', 'create', 'often.example.org', ...origins, '--monitor', 'http', '--interval', '10', '--json'];
   t.match(JSON.parse((await run(...often)).out), { monitor: { interval: 10, timeout: 5, retries: 1 } });

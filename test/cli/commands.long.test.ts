@@ -348,7 +348,7 @@ t.test('records', async (t) => {
   });
   t.match(await run('record', 'list', 'example.com', '--name', 'nobody'), {
     code: 0,
-    out: /There are no such records/,
+    out: /No matching records/,
   });
   t.match(await run('record', 'list', 'example.com', '--type', 'MXX'), {
     code: 2,
@@ -371,7 +371,7 @@ t.test('records', async (t) => {
     code: 1,
     err: /there is no record www\.example\.com A/,
   });
-  t.match(await run('record', 'delete', 'example.com', 'www'), { code: 2, err: /'www' is no record identifier/ });
+  t.match(await run('record', 'delete', 'example.com', 'www'), { code: 2, err: /'www' is not a record identifier/ });
 });
 
 t.test('loopback is ordinary content until it is chosen as the address of the edge', async (t) => {

@@ -42,7 +42,7 @@ t.test('the fallback origin, and the CNAME record that leads to it', async (t) =
 
 t.test('created, shown, refreshed, deleted', async (t) => {
   t.equal((await run('zone', 'create', 'saas.test', '--init')).code, 0);
-  t.match(await run('hostname', 'list', 'saas.test'), { code: 0, out: 'There are no such custom hostnames.\n' });
+  t.match(await run('hostname', 'list', 'saas.test'), { code: 0, out: 'No matching custom hostnames.\n' });
   const made = await run(
     'hostname',
     'create',
@@ -77,7 +77,7 @@ t.test('created, shown, refreshed, deleted', async (t) => {
 
 t.test('an account is allowed more', async (t) => {
   const [account] = JSON.parse((await run('account', 'list', '--json')).out);
-  t.match(await run('hostname', 'allow', account.id), { code: 2, err: /nothing is to be allowed/ });
+  t.match(await run('hostname', 'allow', account.id), { code: 2, err: /say what to allow/ });
   t.equal((await run('hostname', 'allow', account.id, '--hostnames', '1', '--apex-addresses', 'yes')).code, 0);
   const full = await run('hostname', 'create', 'saas.test', 'one-too-many.test');
   t.match(full, { code: 1, err: /quota of 1 custom hostnames/ });

@@ -251,7 +251,7 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     await attacker.query('SELECT pg_advisory_lock(1516138341)');
     t.ok(await claimName(attacker, 'a'));
     t.ok(await increase(a.store), 'others write');
-    t.ok(await claimName(a.log.reader, 'a'), 'and it is no claim of their names');
+    t.ok(await claimName(a.log.reader, 'a'), 'and it is not a claim of their names');
     const second = createConnection({ url: postgres.url, name: 'second', clock });
     t.teardown(() => second.close());
     t.ok(await claimName(second, 'b'));
@@ -261,7 +261,7 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     await catchUp(hearing.store, hearing.log);
     for (const text of ['down', 'up', 'own 99', 'node x']) await attacker.query(`NOTIFY zoneplane, '${text}'`);
     await until(() => news.includes('node x'));
-    t.strictSame(news, ['up', 'node x'], 'what is no notification of a node is not heard');
+    t.strictSame(news, ['up', 'node x'], 'what is not a notification of a node is not heard');
 
     await postgres.query('CREATE ROLE nobody LOGIN');
     await t.rejects(openNode(t, postgres.url.replace('zoneplane@', 'nobody@')), {

@@ -40,7 +40,7 @@ t.test('IPv6 networks contain colons', async (t) => {
   t.strictSame(read('::ffff:10.0.0.0/104:origins'), [['10.0.0.0/8', ['origins']]]);
 });
 
-t.test('the same twice is no fault', async (t) => {
+t.test('the same twice is not a fault', async (t) => {
   t.strictSame(read('10.0.0.0/8:origins,origins,10.0.0.0/8:origins'), [
     ['10.0.0.0/8', ['origins', 'origins']],
     ['10.0.0.0/8', ['origins']],
@@ -49,11 +49,11 @@ t.test('the same twice is no fault', async (t) => {
 
 t.test('everything else is refused, and says what was meant', async (t) => {
   const faults: readonly (readonly [string, RegExp])[] = [
-    ['10.0.0.0/8:orgins', /^'orgins' is no purpose; did you mean 'origins'\?$/],
-    ['10.0.0.0/8:orgins,transfers', /^'orgins' is no purpose; did you mean 'origins'\?$/],
-    ['10.0.0.0/8:origins,transfer', /^'transfer' is no purpose; did you mean 'transfers'\?$/],
+    ['10.0.0.0/8:orgins', /^'orgins' is not a purpose; did you mean 'origins'\?$/],
+    ['10.0.0.0/8:orgins,transfers', /^'orgins' is not a purpose; did you mean 'origins'\?$/],
+    ['10.0.0.0/8:origins,transfer', /^'transfer' is not a purpose; did you mean 'transfers'\?$/],
     ['10.0.0.0/8:Origins', /did you mean 'origins'\?/],
-    ['10.0.0.0/8:pigeons', /^'pigeons' is no purpose; the purposes are origins, transfers, /],
+    ['10.0.0.0/8:pigeons', /^'pigeons' is not a purpose; the purposes are origins, transfers, /],
     ['10.0.0.0/8:', /^expected a purpose after ':'/],
     ['10.0.0.0/8:origins,', /^expected a purpose after ':'/],
     ['origins', /^expected a network before 'origins', such as 10\.0\.0\.0\/8:origins$/],
@@ -64,7 +64,7 @@ t.test('everything else is refused, and says what was meant', async (t) => {
     ['fe80::1%eth0', /^expected a network/],
     ['origin=10.0.0.0/8', /^expected a network/],
     ['example.com', /^expected a network/],
-    ['10.0.0.0/8:origins;transfers', /is no purpose/],
+    ['10.0.0.0/8:origins;transfers', /is not a purpose/],
   ];
   for (const [text, message] of faults) {
     const result = setting.safeParse(text);

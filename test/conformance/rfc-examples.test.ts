@@ -46,7 +46,7 @@ subdel.example. 3600 NS ns.example.net.
     ['foo.bar.example.', Type.txt, Rcode.noError, 1, 'bar.example. does not exist, so the wildcard covers it'],
     ['host1.example.', Type.mx, Rcode.noError, 0, 'host1.example. exists'],
     ['sub.*.example.', Type.mx, Rcode.noError, 0, 'sub.*.example. exists'],
-    ['sub.*.example.', Type.txt, Rcode.noError, 1, 'and is no wildcard'],
+    ['sub.*.example.', Type.txt, Rcode.noError, 1, 'and is not a wildcard'],
     ['_telnet._tcp.host1.example.', Type.srv, Rcode.nxDomain, 0, '_tcp.host1.example. exists without data'],
     ['host.subdel.example.', Type.a, Rcode.noError, 0, 'subdel.example. is a cut'],
     ['ghost.*.example.', Type.mx, Rcode.nxDomain, 0, '*.example. exists'],

@@ -80,7 +80,7 @@ t.test('ancestry', async (t) => {
   t.notOk(isAtOrBelow(parseName('xexample.'), parseName('example.')));
   t.notOk(
     isAtOrBelow(parseName('a\\007example.'), parseName('example.')),
-    'a length octet inside a label is no boundary',
+    'a length octet inside a label is not a boundary',
   );
   t.equal(printName(parentName(name)), 'b.example.');
   t.equal(labelCount(name), 3);

@@ -160,7 +160,7 @@ t.test('keys of BIND come in, and go out so that BIND signs with them', { skip }
   }
 });
 
-t.test('files that are no keys', async (t) => {
+t.test('files that are not keys', async (t) => {
   const head = 'Private-key-format: v1.3\n';
   for (const [text, code] of [
     ['', 'unreadable'],

@@ -177,7 +177,7 @@ for (const name of ['knot', 'bind', 'nsd'] as const) {
       t.match((await runCommand(data, 'secondary', 'catalog', 'restore')).err, /name the zones, or say --all/);
       t.match(
         (await runCommand(data, 'secondary', 'catalog', 'restore', 'other.test')).err,
-        /other\.test is no zone that left/,
+        /other\.test is not a zone that left/,
       );
       const [next] = (await world.call('GET', `${producer.path}/removed_zones`)).result;
       const answer = await world.call('POST', `${producer.path}/removed_zones/${next.id}/restore`);

@@ -451,7 +451,7 @@ t.test('a process that cannot start says why in a sentence', async (t) => {
   writeFileSync(join(directory, 'file'), '');
   t.match(await refusal({ ZONEPLANE_DATA_DIR: join(directory, 'file') }), [1, /is not a directory/]);
   mkdirSync(join(directory, 'broken'));
-  writeFileSync(join(directory, 'broken', 'zoneplane.db'), 'this is no database '.repeat(100));
+  writeFileSync(join(directory, 'broken', 'zoneplane.db'), 'this is not a database '.repeat(100));
   t.match(await refusal({ ZONEPLANE_DATA_DIR: join(directory, 'broken') }), [
     1,
     /zoneplane\.db is not a usable database/,

@@ -268,7 +268,7 @@ async function addSealed(directory: string): Promise<void> {
         .all();
       for (const [index, row] of rows.entries()) {
         const plain = Buffer.from(vault.open(sealed, row.id, new Uint8Array(row.sealed)));
-        // Secrets that servers share are no private keys.
+        // Secrets that servers share are not private keys.
         if (SHARED.has(sealed)) addOctets(`${table} ${index}`, plain);
         else addKey(`${table} ${index}`, plain);
       }

@@ -7,7 +7,7 @@ import { addHostname, startEdgeWorld, startOrigin } from './fixture.js';
 
 const GET = (host: string): string => `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
 
-t.test('a name of another account is no origin, whichever way it is reached', async (t) => {
+t.test('a name of another account is not an origin, whichever way it is reached', async (t) => {
   let asked = 0;
   const origin = await startOrigin(t, (_, response) => {
     asked++;

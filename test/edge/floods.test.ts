@@ -67,7 +67,7 @@ t.test('frames without a purpose end their connection', async (t) => {
   }
 });
 
-t.test('uploads and downloads are no floods', async (t) => {
+t.test('uploads and downloads are not floods', async (t) => {
   const size = 2 << 20;
   const origin = await startOrigin(t, (request, response) => {
     request.resume();

@@ -275,7 +275,7 @@ t.test('what is ambiguous never reaches an origin', async (t) => {
     ['a Host that is none', GET('www.example.org/x'), 400],
     ['a Host with credentials', GET('a@www.example.org'), 400],
     ['an absolute form of another host', GET('www.example.org', 'http://other.example/'), 400],
-    ['a target that is no path', GET('www.example.org', 'foo'), 400],
+    ['a target that is not a path', GET('www.example.org', 'foo'), 400],
     ['the target *', 'OPTIONS * HTTP/1.1\r\nHost: www.example.org\r\nConnection: close\r\n\r\n', 200],
     ['a fragment', GET('www.example.org', '/a#b'), 400],
     ['both lengths', `${post}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 400],
@@ -311,7 +311,7 @@ t.test('what is ambiguous never reaches an origin', async (t) => {
 
 t.test('failures have their codes, and forms as the client accepts them', async (t) => {
   const silent = await startTcp(t, (socket) => socket.destroy());
-  const garbage = await startTcp(t, (socket) => socket.end('this is no HTTP\r\n\r\n'));
+  const garbage = await startTcp(t, (socket) => socket.end('this is not HTTP\r\n\r\n'));
   const short = await startTcp(t, (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort'));
   const large = await startTcp(t, (socket) => socket.end(`HTTP/1.1 200 OK\r\n${'X-A: 1\r\n'.repeat(10_000)}\r\n`));
   const world = await startEdgeWorld(t);
@@ -577,7 +577,7 @@ t.test('the access log: what was asked, what was answered, and why not', async (
   ]);
 });
 
-t.test('an address of the edge is no origin, wherever it listens', async (t) => {
+t.test('an address of the edge is not an origin, wherever it listens', async (t) => {
   const world = await startEdgeWorld(t);
   const zone = await world.zone('example.org', 1);
   await createRecord(world.ctx, zone, { type: 'AAAA', name: 'mapped', content: `::ffff:${EDGE_ADDRESS}` });

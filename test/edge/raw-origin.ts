@@ -12,7 +12,7 @@ export async function listenTo(t: Test, serve: (socket: Socket, head: string) =>
     socket.on('error', () => {});
     socket.on('data', (piece: Buffer) => {
       const text = piece.toString('latin1');
-      // A body that follows its head is no request.
+      // A body that follows its head is not a request.
       if (/^[A-Z]+ \S+ HTTP/.test(text)) serve(socket, text.toLowerCase());
     });
   });

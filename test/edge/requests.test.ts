@@ -62,9 +62,11 @@ t.test('names that an origin may take for others do not reach it', async (t) => 
   }
 });
 
+const CHUNKS = '1\r\nx\r\n0\r\n\r\n';
+
 t.test('unusual requests have the answers that they are due', async (t) => {
   const world = await startWorld(t);
-  const cases: readonly (readonly [head: string, status: number])[] = [
+  const cases: readonly (readonly [head: string, status: number, body?: string])[] = [
     [`GET / HTTP/1.1\r\nHost: ${HOST}:`, 200],
     [`OPTIONS * HTTP/1.1\r\nHost: ${HOST}`, 200],
     [`GET * HTTP/1.1\r\nHost: ${HOST}`, 400],
@@ -76,9 +78,14 @@ t.test('unusual requests have the answers that they are due', async (t) => {
     [`F(O / HTTP/1.1\r\nHost: ${HOST}`, 400],
     ['nonsense', 400],
     [`PROPFIND / HTTP/1.1\r\nHost: ${HOST}`, 200],
+    [`POST / HTTP/1.1\r\nHost: ${HOST}\r\nTransfer-Encoding: chunked\t`, 200, CHUNKS],
+    [`POST / HTTP/1.1\r\nTransfer-Encoding: chunked \t \r\nX: \t\r\nHost: ${HOST}`, 200, CHUNKS],
+    [`POST / HTTP/1.1\r\nHost: ${HOST}\r\nTransfer-Encoding: chun\tked`, 400, CHUNKS],
+    [`POST / HTTP/1.1\r\nHost: ${HOST}\r\nTransfer-Encoding\t: chunked`, 400, CHUNKS],
+    [`POST / HTTP/1.1\r\nHost: ${HOST}\r\nTransfer-Encoding: chunked\t\r\n\tx`, 400, CHUNKS],
   ];
-  for (const [head, status] of cases) {
-    t.equal(Number((await send(world, head)).slice(9, 12)), status, head);
+  for (const [head, status, body] of cases) {
+    t.equal(Number((await send(world, head, body)).slice(9, 12)), status, head);
   }
 });
 

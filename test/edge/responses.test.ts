@@ -183,7 +183,7 @@ t.test('what is accepted here, Node reads in the same way, and so however it is 
 t.test('what no response may be is refused', async (t) => {
   const long = 'x'.repeat(40_000);
   for (const text of [
-    'this is no HTTP',
+    'this is not HTTP',
     `HTTP/1.1 200 OK\r\nX: ${long}`,
     `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;${long}`,
     `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ${long}`,

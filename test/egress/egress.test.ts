@@ -31,11 +31,11 @@ t.test('only public addresses are reached, for no purpose others', async (t) => 
   }
 });
 
-t.test('what is no address is refused', async (t) => {
+t.test('what is not an address is refused', async (t) => {
   const egress = egressTo(new TestClock(), EVERYWHERE);
   const texts = ['2130706433', '0x7f.1', '0177.0.0.1', '127.1', '127.0.0.01', 'fe80::1%eth0', '[::1]', 'localhost', ''];
   for (const text of [...texts, '/var/run/docker.sock', '127.0.0.1.', ' 127.0.0.1', '1.2.3.4.5', '٣.1.1.1']) {
-    t.match(egress.refusal('origins', text, 80), /is no address$/, text);
+    t.match(egress.refusal('origins', text, 80), /is not an address$/, text);
   }
 });
 

@@ -80,8 +80,8 @@ t.test('each step, and why', async (t) => {
     steps: [/in FR, WEU, according to its client subnet/, /are those of the country FR, in order: c/, /./, /./],
   });
   t.match(explain({ region: 'OC', pop: 'SYD' }), { place: { pop: 'SYD', region: 'OC' }, answer: [/192\.0\.2\.4/] });
-  t.throws(() => explain({ subnet: 'nobody' }), { message: /is no network/ });
-  t.throws(() => explain({ client: '192.0.2.0/24' }), { message: /is no address/ });
+  t.throws(() => explain({ subnet: 'nobody' }), { message: /is not a network/ });
+  t.throws(() => explain({ client: '192.0.2.0/24' }), { message: /is not an address/ });
   t.throws(() => explain({ country: 'FR' }), { message: /needs an address or a client subnet/ });
 
   await world.balancer('www', {

@@ -253,7 +253,7 @@ for (const call of ['createOrder', 'authorization', 'respond', 'finalize', 'cert
     t.ok(ended);
     await ended;
     t.strictSame(leftovers(world), []);
-    t.strictSame(world.faults, [], 'it is no fault of the program');
+    t.strictSame(world.faults, [], 'it is not a fault of the program');
     if (call === 'certificate') t.ok(calls.includes('google.revoke'), 'what was issued meanwhile is revoked');
   });
 }

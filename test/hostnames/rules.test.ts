@@ -68,7 +68,7 @@ t.test('names in one form', async (t) => {
   t.equal(parse('*.Customer.net'), '*.customer.net');
   t.equal(parse('xn--bcher-kva.customer.net'), 'xn--bcher-kva.customer.net');
   t.equal(parse('shop.customer.github.io'), 'shop.customer.github.io');
-  t.equal(parse('customer.github.io'), 'customer.github.io', 'a suffix of a company is no public one');
+  t.equal(parse('customer.github.io'), 'customer.github.io', 'a suffix of a company is not a public one');
   t.equal(parse(`${'a'.repeat(63)}.customer.net`).length, 76, 'more than 64 characters');
   const longest = `${'a.'.repeat(120)}a.customer.net`.slice(-253).replace(/^\./, 'a');
   t.equal(parse(longest), longest);

@@ -48,7 +48,7 @@ t.test('which origins a rule allows', async (t) => {
   }
 });
 
-t.test('requests that are no preflights', async (t) => {
+t.test('requests that are not preflights', async (t) => {
   const rules = [
     rule(['https://a.test'], ['GET', 'HEAD'], { exposeHeaders: ['ETag', 'x-amz-meta-*'] }),
     rule(['*'], ['PUT']),

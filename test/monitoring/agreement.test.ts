@@ -29,7 +29,7 @@ t.test('three nodes in two regions', async (t) => {
   t.equal(agreed(), 'healthy', 'one that says something is the majority');
   await find('n2', true);
   await find('n3', true);
-  t.equal(events(), 1, 'that others say the same is no event');
+  t.equal(events(), 1, 'that others say the same is not an event');
   await find('n1', false);
   t.equal(agreed(), 'healthy', 'half of a region changes nothing');
   t.equal(events(), 1);

@@ -125,7 +125,7 @@ t.test('what is told of what is gone is dropped, and 100,000 transitions leave n
   t.strictSame(await record({ ...one, monitor: 99 }), []);
   t.equal(store.position().number, before, 'nothing is written');
   t.equal((await record(one)).length, 1);
-  t.equal((await record(one)).length, 0, 'it is no change');
+  t.equal((await record(one)).length, 0, 'it is not a change');
   const events = () => healthEventsOfAccount(store, 1, { since: 0, until: clock.nowUs() + 1 }, 100);
   const many = Array.from({ length: 100_000 }, (_, i) => ({ ...one, healthy: i % 2 === 0 }));
   await record(...many);

@@ -116,7 +116,7 @@ t.test('requested over ACME; the local one serves until it arrives, and when it 
   t.equal(keeper.current.certificate, first.certificate, 'its zone is gone');
   t.match(serviceRequest(own), { method: 'http', zone: 0 }, 'the authority may find the name elsewhere');
   await advanceCertificate(own, { kind: 'service', id: 'tls' });
-  t.ok(serviceRequest(own), 'a need without zone is no leftover');
+  t.ok(serviceRequest(own), 'a need without zone is not a leftover');
   await endOwnCertificate(own).handler(job, '');
   t.equal(serviceRequest(own), undefined, 'dropped when the settings want it no more');
 });

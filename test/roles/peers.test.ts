@@ -161,7 +161,7 @@ t.test('a certificate authority is told of a challenge when all nodes that live 
   dnsAt(b.own, change);
   await pass(400);
   t.equal(first.told, true);
-  // Its DNS process says nothing of rows that are no change for DNS, such as what is answered over HTTP.
+  // Its DNS process says nothing of rows that are not changes for DNS, such as what is answered over HTTP.
   await setPosition(a.store, 7);
   const second = ask();
   await pass(2000);
@@ -176,7 +176,7 @@ t.test('a certificate authority is told of a challenge when all nodes that live 
   t.equal(third.told, false, 'a node that lives and serves nothing holds a step for seconds only');
 });
 
-t.test('what a node listens on is no origin on another one', async (t) => {
+t.test('what a node listens on is not an origin on another one', async (t) => {
   const clock = new TestClock();
   const table = makeTable();
   const [a, b] = ['a', 'b'].map((name) => startNode(t, table, name, clock, false));

@@ -36,7 +36,7 @@ t.test('documents that are made to be large, deep, or another one', async (t) =>
     'deep ones': `<Delete>${object}${'<a>'.repeat(20)}${'</a>'.repeat(20)}</Delete>`,
     'two roots': `<Delete>${object}</Delete><Delete>${object}</Delete>`,
     'half of a character': '<Delete><Object><Key>&#xd800;</Key></Object></Delete>',
-    'octets that are no UTF-8': Buffer.concat([
+    'octets that are not UTF-8': Buffer.concat([
       Buffer.from('<Delete><Object><Key>'),
       Buffer.from([0xff]),
       Buffer.from('</Key></Object></Delete>'),
@@ -195,7 +195,7 @@ t.test('session tokens that nobody with the secret has made', async (t) => {
     'other claims': `${encode(header)}.${encode(JSON.stringify({ ...usual, exp: now + 1200 }))}.${good.split('.')[2]}`,
     'a list of claims': jwtOf(header, '[]'),
     'no claims': jwtOf(header, 'null'),
-    'claims that are no JSON': jwtOf(header, '{'),
+    'claims that are not JSON': jwtOf(header, '{'),
     'times as texts': jwtOf(header, JSON.stringify({ ...usual, exp: String(now + 600) })),
     'a time without end': jwtOf(header, JSON.stringify({ ...usual, exp: 1e308 })),
     'ends before it begins': jwtOf(header, JSON.stringify({ ...usual, iat: now + 600, exp: now + 500 })),

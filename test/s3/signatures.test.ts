@@ -68,7 +68,7 @@ t.test('clocks, keys and mechanisms', async (t) => {
   const unknown = { ...credentials, accessKeyId: 'f'.repeat(32) };
   t.equal((await send('GET', '/', { credentials: unknown })).code, 'InvalidAccessKeyId');
   const key = await makeKey({ kind: 'key' });
-  t.equal((await send('GET', '/', { credentials: key })).code, 'InvalidAccessKeyId', 'a key is no token');
+  t.equal((await send('GET', '/', { credentials: key })).code, 'InvalidAccessKeyId', 'a key is not a token');
   const raw = (headers: Record<string, string>, path = '/') =>
     sendRaw(port, { method: 'GET', path, headers: { host: `127.0.0.1:${port}`, ...headers }, body: Buffer.alloc(0) });
   t.equal((await raw({})).code, 'AccessDenied', 'nobody');

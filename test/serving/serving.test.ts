@@ -253,7 +253,7 @@ t.test('changed settings of the installation at a start are changes of the affec
   };
   const before = [serial(world), serial(untouched)];
   await start({});
-  t.same([serial(world), serial(untouched)], before, 'the same settings are no change');
+  t.same([serial(world), serial(untouched)], before, 'the same settings are not a change');
   await start({ edgeAddresses: [parseIP('198.51.100.2')!] });
   t.same([serial(world), serial(untouched)], [before[0]! + 1, before[1]], 'the edge shows at proxied names');
   await start({ nameServerAddresses: [parseIP('198.51.100.54')!], nameServers: ['other.dns.test'] });

@@ -24,6 +24,6 @@ t.test('an update sets some of them', async (t) => {
   t.strictSame(numbered.values({ id: 1, port: 53 }), [1, 53]);
 });
 
-t.test('a name that is no plain word is refused, because statements contain it', async (t) => {
+t.test('a name that is not a plain word is refused, because statements contain it', async (t) => {
   t.throws(() => columns({ 'a; b': column<number>() }), /plain names/);
 });

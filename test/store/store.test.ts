@@ -149,9 +149,9 @@ t.test('opening', async (t) => {
 
   const file = join(directory, 'file');
   writeFileSync(file, '');
-  t.throws(() => openStore(file), UserError, 'a file is no data directory');
+  t.throws(() => openStore(file), UserError, 'a file is not a data directory');
   const damaged = temporaryDirectory(t);
-  writeFileSync(join(damaged, DATABASE_FILE), 'this is no database, but long enough to look like one '.repeat(200));
+  writeFileSync(join(damaged, DATABASE_FILE), 'this is not a database, but long enough to look like one '.repeat(200));
   t.throws(() => openStore(damaged), { name: 'UserError', remedy: /backup/ });
 });
 

@@ -49,7 +49,7 @@ export function makeNodes(
 }
 
 interface NodeOptions {
-  /** Of PostgreSQL; empty: the node is no part of a cluster. */
+  /** Of PostgreSQL; empty: the node is not part of a cluster. */
   readonly url: string;
   readonly name: string;
   readonly role: 'dns' | 'edge' | undefined;

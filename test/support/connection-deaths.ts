@@ -156,7 +156,7 @@ function serveHttp2(socket: TLSSocket, dice: Dice): void {
     (stream) => socket.write(frame(FRAME.goAway, 0, 0, number(dice.below(stream + 1)), number(dice.below(14)))),
     (stream) => socket.write(Buffer.concat(Array.from({ length: 2000 }, () => frame(FRAME.data, 0, stream)))),
     () => socket.write(Buffer.concat(Array.from({ length: 2000 }, () => settings([])))),
-    () => socket.write(Buffer.from('nonsense that is no frame at all')),
+    () => socket.write(Buffer.from('nonsense that is not a frame at all')),
     () => socket.destroy(),
     () => socket.end(),
     () => {},

@@ -62,7 +62,7 @@ const RARE: typeof DATA = [
   [Type.naptr, '1 2 "s" "SIP+D2U" "" _sip._udp.example.com.'],
   [Type.ptr, 'a.example.com.'],
 ];
-/** Types that are no data. */
+/** Types that are not data. */
 const ODD_TYPES = [Type.any, Type.any, Type.any, 252, 251, 253, 254, 250, 249, 41, 0];
 const ODD_CLASSES = [Class.in, Class.any, Class.none, 3, 4];
 const TTLS = [0, 0, 0, 60, 60, 300, 1, 2_147_483_647];

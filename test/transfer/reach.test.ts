@@ -67,7 +67,7 @@ t.test('tenants name public addresses, the operator private and loopback ones to
     t.match(error, { status: 400, pointer: '/ip' }, ip);
     t.equal(
       error.message,
-      `No zones are transferred with ${ip} port 53: it is no public address. The operator of the server can allow its network for transfers (allow-networks).`,
+      `No zones are transferred with ${ip} port 53: it is not a public address. The operator of the server can allow its network for transfers (allow-networks).`,
     );
   }
   for (const ip of ['192.0.2.53', '2001:db8::53']) await createPeer(tenant, account, { name: ip, ip });
@@ -163,7 +163,7 @@ t.test('a stored peer is not connected to when nothing allows it any more', asyn
   const later = { ...world.operator, egress: egressTo(world.operator.clock, []) };
   const { seen, known } = await checkAt(world, 'late.test', server.port, later);
   t.match(seen, { error: 'p: refused by policy', primaries: [{ error: 'refused by policy' }] });
-  t.match(known, { error: /^p: refused by policy: 127\.0\.0\.1 is no public address, and allow-networks/ });
+  t.match(known, { error: /^p: refused by policy: 127\.0\.0\.1 is not a public address, and allow-networks/ });
   t.equal(server.met(), 0);
 });
 
@@ -191,7 +191,7 @@ t.test('NOTIFY and questions for serials go nowhere else', async (t) => {
     'recvmsg ECONNREFUSED': 'not reached',
     'it did not answer': 'not reached',
     'wrong answer: it answers SOA with REFUSED': 'wrong answer',
-    'refused by policy: 127.0.0.1 is no public address': 'refused by policy',
+    'refused by policy: 127.0.0.1 is not a public address': 'refused by policy',
   };
   for (const [error, shown] of Object.entries(texts)) {
     await operator.store.write(() => notePeer(operator.store, seq, peerSeq, { error }, 1));

@@ -48,7 +48,7 @@ export function FactorForm({ methods, sending, verb, onFactor, question }: Facto
           ))}
         </fieldset>
       )}
-      {method === undefined && <p>This browser has none of the ways in which you can prove who you are.</p>}
+      {method === undefined && <p>This browser supports none of the ways in which you can prove who you are.</p>}
       {method !== undefined && method !== 'passkey' && (
         <TextField
           key={method}

@@ -18,7 +18,7 @@ function adapt(delta: number, points: number, isFirst: boolean): number {
   return k + Math.floor(((BASE - T_MIN + 1) * delta) / (delta + SKEW));
 }
 
-/** RFC 3492 §6.2; undefined for what is no encoding. */
+/** RFC 3492 §6.2; undefined for what is not an encoding. */
 function decode(text: string): string | undefined {
   const end = text.lastIndexOf('-');
   const points = [...text.slice(0, Math.max(0, end))].map((character) => character.charCodeAt(0));

@@ -12,7 +12,7 @@ export const DEPLOYMENTS = ['staging', 'production'] as const;
 
 export const packQuery = z.object({
   status: z.enum(['all']).optional().describe('Include packs that serve nothing yet, or nothing any more'),
-  deploy: z.enum(DEPLOYMENTS).optional().describe('There is no staging environment, so `staging` matches nothing'),
+  deploy: z.enum(DEPLOYMENTS).optional().describe('Staging does not exist here, so `staging` matches nothing'),
   ...pageQuery,
 });
 

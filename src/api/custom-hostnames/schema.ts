@@ -172,7 +172,7 @@ const refuseExpecting =
   ({ expected, pointer }: BodyFault): AppError =>
     hostnameFailure(key, { reason: `expected ${expected}` }, { pointer });
 
-/** A body that is no JSON, or no object. */
+/** A body that is not JSON, or not an object. */
 const refuseJson = ({ expected, text }: BodyFault): AppError =>
   hostnameFailure('badJson', { reason: expected === 'JSON' ? text : 'it is not an object' });
 
@@ -220,7 +220,7 @@ const sslInput = z.object({
   bundle_method: refusedWith(z.enum(['ubiquitous', 'optimal', 'force', '']).nullish(), refuse('badBundleMethod')),
   cloudflare_branding: z.boolean().nullish().describe('Accepted and ignored'),
   settings: sslSettingsInput.nullish(),
-  custom_csr_id: refusedWith(z.string().nullish(), refuse('badCsr')).describe('There are none'),
+  custom_csr_id: refusedWith(z.string().nullish(), refuse('badCsr')).describe('Not supported'),
   ...broughtInput,
   custom_cert_bundle: z
     .array(z.object(broughtInput), { error: 'a list of one or two certificates' })

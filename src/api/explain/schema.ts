@@ -75,7 +75,7 @@ export const explanation = z
         steps: z.array(z.string()).describe('What happens to a request on its way, and which setting makes it so'),
       })
       .nullable()
-      .describe('What the edge would do with a request for the name; null where it knows nothing of it'),
+      .describe('What the edge would do with a request for the name; null where it knows nothing about it'),
   })
   .describe('The deciding steps in order, and the answer from the code that serves');
 

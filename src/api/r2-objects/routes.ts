@@ -60,7 +60,7 @@ export const objectRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async (ap
   });
 };
 
-/** For writes that are no commits: what a commit asks first. */
+/** For writes that are not commits: what a commit asks first. */
 export function stillCurrent({ store, readPoint, requireStill }: Context): BeforeWrite {
   return () => {
     if (readPoint) requireCurrent(store, readPoint);

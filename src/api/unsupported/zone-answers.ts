@@ -65,7 +65,7 @@ function addNameServers(app: RouteScope, { contextOf }: Options): void {
       config,
       schema: {
         tags,
-        summary: 'Set whether the zone has name servers of its account: it has none',
+        summary: 'Set whether the zone uses name servers of its account: it never does',
         params,
         body: z
           .object({ enabled: z.boolean().nullish(), ns_set: z.int().nullish() })

@@ -76,7 +76,7 @@ export async function applyWrites(store: Store, directory: string, wanted: Wante
         const refusal = replay.run(write);
         if (refusal !== undefined) return end(refusal);
         reachedMs = write.writtenAtMs;
-        // What came again is no loss.
+        // What came again is not a loss.
         damaged = undefined;
         next++;
       }

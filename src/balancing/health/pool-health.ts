@@ -25,7 +25,7 @@ export interface PoolHealth {
   readonly state: PoolState;
 }
 
-/** Undefined: nothing probes the pool, so health is no criterion. */
+/** Undefined: nothing probes the pool, so health is not a criterion. */
 export function poolHealth(
   pool: Pick<Pool, 'origins' | 'minimumOrigins'>,
   monitors: readonly CountedMonitor[],

@@ -18,7 +18,7 @@ export interface VerifyOptions {
   readonly log: Logger;
   /** Ends it early. */
   readonly signal: AbortSignal;
-  /** Octets a second that are read; default: few enough to be no burden. */
+  /** Octets a second that are read; default: few enough not to be a burden. */
   readonly octetsPerSecond?: number;
 }
 

@@ -23,7 +23,7 @@ export function parseS3Address(text: string): S3Address {
   try {
     url = new URL(text);
   } catch {
-    throw refused(`${text} is no URL`);
+    throw refused(`${text} is not a URL`);
   }
   const { protocol, hostname: bucket, pathname, searchParams, username, hash, port } = url;
   if (protocol !== 's3:') throw refused('it does not begin with s3://');
@@ -35,7 +35,7 @@ export function parseS3Address(text: string): S3Address {
     if (searchParams.getAll(name).length > 1) throw refused(`it has ${name} twice`);
   }
   const endpoint = searchParams.get('endpoint') ?? undefined;
-  if (endpoint !== undefined && !isOrigin(endpoint)) throw refused('its endpoint is no origin');
+  if (endpoint !== undefined && !isOrigin(endpoint)) throw refused('its endpoint is not an origin');
   const style = searchParams.get('path-style') ?? (endpoint === undefined ? 'false' : 'true');
   if (style !== 'true' && style !== 'false') throw refused('path-style is neither true nor false');
   const prefix = decodeURIComponent(pathname).replace(/^\/+|\/+$/g, '');

@@ -43,7 +43,7 @@ function endpointOf(settings: Settings, given: string | undefined): URL {
   try {
     return new URL(given);
   } catch {
-    throw new UserError(`${given} is no URL`, 'Name the endpoint as clients do, such as https://s3.example.com.', 2);
+    throw new UserError(`${given} is not a URL`, 'Name the endpoint as clients do, such as https://s3.example.com.', 2);
   }
 }
 

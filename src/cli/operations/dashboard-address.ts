@@ -6,7 +6,7 @@ import { readRunning } from '../../roles/process/data-directory.js';
 /** Settings that say where the dashboard is. */
 export const DASHBOARD_SETTINGS = ['dataDir', 'adminHost', 'adminPort', 'adminTlsPort', 'publicUrl'] as const;
 
-/** The option `--url` without final slashes. Throws a UserError for what is no address. */
+/** The option `--url` without final slashes. Throws a UserError for what is not an address. */
 export function readAddress(url: string | undefined): string | undefined {
   if (url !== undefined && !/^https?:\/\/[^/]/.test(URL.canParse(url) ? url : '')) {
     throw new UserError(`--url=${url}: expected an address such as https://dns.example.org`, undefined, 2);

@@ -107,7 +107,7 @@ function addRemoval(member: Command, { terminal, environment }: CommandContext):
         return removeMember(control, await accountIdOf(control, name), found.id);
       });
       if (json) terminal.json({ id: removed });
-      else terminal.print(`${email} is no member any more; what the user could do in the account has ended`);
+      else terminal.print(`${email} is not a member any more; what the user could do in the account has ended`);
     },
   );
 }
@@ -141,7 +141,8 @@ async function membersOf(control: Context, name: string): Promise<readonly Membe
 
 async function requireMember(control: Context, name: string, email: string): Promise<MemberItem> {
   const found = (await membersOf(control, name)).find((item) => isSameAddress(item.email, email));
-  if (!found) throw new UserError(`${email} is no member of the account`, `See \`zoneplane member list "${name}"\`.`);
+  if (!found)
+    throw new UserError(`${email} is not a member of the account`, `See \`zoneplane member list "${name}"\`.`);
   return found;
 }
 
@@ -151,7 +152,7 @@ function rolesOf(names: readonly string[] = []): string[] {
   if (names.length === 0) throw new UserError('no role is given', `Add --role with one of: ${known}.`);
   return names.map((name) => {
     const id = WORDS.get(name.toLowerCase()) ?? (findRole(name)?.scope === 'account' ? name : undefined);
-    if (id === undefined) throw new UserError(`'${name}' is no role`, `The roles are: ${known}.`);
+    if (id === undefined) throw new UserError(`'${name}' is not a role`, `The roles are: ${known}.`);
     return id;
   });
 }

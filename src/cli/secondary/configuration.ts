@@ -86,7 +86,7 @@ function printBind({ zones, catalog, address, port, key, tlsName, tlsAuthorities
   );
 }
 
-const NSD_WITHOUT_CATALOGS = `# NSD before 4.9 knows no catalog zones: these are the zones of today. For each new one: nsd-control addzone <name> ${NAME}`;
+const NSD_WITHOUT_CATALOGS = `# NSD before 4.9 does not support catalog zones: these are the zones of today. For each new one: nsd-control addzone <name> ${NAME}`;
 
 /** Without `in-memory`: after a restart BIND would answer none of the zones until it reaches us. */
 function bindCatalog(catalog: string): string {

@@ -37,7 +37,11 @@ export function readServer(text: string): ServerPlace {
   const port = portText === undefined ? undefined : Number(portText);
   const isPort = port === undefined || (Number.isInteger(port) && port >= 1 && port <= 65_535);
   if (!parseIP(address) || !isPort || more.length > 0) {
-    throw new UserError(`${text} is no address of a server`, 'Such as 192.0.2.53, 192.0.2.53#5353 or 2001:db8::53.', 2);
+    throw new UserError(
+      `${text} is not an address of a server`,
+      'Such as 192.0.2.53, 192.0.2.53#5353 or 2001:db8::53.',
+      2,
+    );
   }
   return { address, port };
 }
@@ -105,7 +109,11 @@ function readKeyFile(path: string): KeyText {
 export function readPin(text: string): Uint8Array {
   const octets = /^[0-9a-f]{64}$/i.test(text) ? fromHex(text) : fromBase64(text);
   if (octets?.length !== 32) {
-    throw new UserError(`${text} is no SHA-256 hash`, 'It has 64 hexadecimal digits, or is 32 octets in base 64.', 2);
+    throw new UserError(
+      `${text} is not a SHA-256 hash`,
+      'It has 64 hexadecimal digits, or is 32 octets in base 64.',
+      2,
+    );
   }
   return octets;
 }

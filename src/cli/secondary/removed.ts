@@ -76,6 +76,9 @@ function addRestore(catalog: Command, { terminal, environment }: CommandContext)
 function chooseRemoved<Item extends { readonly name: string }>(found: readonly Item[], name: string): Item {
   const item = found.find((one) => sameName(one.name, name));
   if (!item)
-    throw new UserError(`${name} is no zone that left a catalog`, 'See which are: zoneplane secondary catalog removed');
+    throw new UserError(
+      `${name} is not a zone that left a catalog`,
+      'See which are: zoneplane secondary catalog removed',
+    );
   return item;
 }

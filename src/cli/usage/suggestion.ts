@@ -49,7 +49,7 @@ const VERBS: readonly (readonly string[])[] = [
 const MOST_DESCRIBED = 3;
 
 /**
- * The complaint about the first of `words`, which is no command of `group`, with what is probably meant. `group` must have all
+ * The complaint about the first of `words`, which is not a command of `group`, with what is probably meant. `group` must have all
  * commands that can be meant.
  */
 export function complainUnknown(group: Command, words: readonly string[]): string {

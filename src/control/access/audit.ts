@@ -168,7 +168,7 @@ function selectPage(ctx: Context, conditions: readonly Condition[], query: Audit
   });
 }
 
-/** What happens to origins by itself is no change to an account. */
+/** What happens to origins by itself is not a change to an account. */
 const NO_CHANGES = ['pool.health'];
 
 function conditionsOf(filter: AuditFilter): Condition[] {

@@ -24,7 +24,7 @@ interface NetworksInput {
 /** `condition` of a token as a client sends it: one of the two; null and empty lists say nothing. */
 export type ConditionInput = { readonly [Name in Spelling]?: NetworksInput | null | undefined };
 
-/** Null when a token may be used from anywhere. Throws 400/9207 for what is no network. */
+/** Null when a token may be used from anywhere. Throws 400/9207 for what is not a network. */
 export function readNetworks(condition: ConditionInput | null | undefined): Networks | null {
   const [spelling, another] = SPELLINGS.filter((name) => condition?.[name]);
   if (spelling === undefined) return null;
@@ -55,7 +55,7 @@ export function requireFew(texts: readonly string[], most: number, at: string): 
 }
 
 /**
- * Whether an address is in the networks from which a credential may be used. A stored text that is no network today allows
+ * Whether an address is in the networks from which a credential may be used. A stored text that is not a network today allows
  * nothing, and forbids everything.
  */
 export function isWithin(networks: Networks, address: string): boolean {

@@ -19,7 +19,7 @@ export function requirePlace(store: Store, zone: ZoneRow, text: string): RecordN
   const found = text === '' ? undefined : recordNameIn(text, zone);
   const labels = found?.name.split('.') ?? [];
   if (!found || labels.some((label, i) => label.includes('*') && (i > 0 || label !== '*'))) {
-    throw invalid(`name is no name in the zone ${zone.name}`, '/name');
+    throw invalid(`name is not a name in the zone ${zone.name}`, '/name');
   }
   const cut = ownerKeysDownTo(found.ownerKey).find(
     (key) => mayDelegate(key) && nameServersAt(store, zone.seq, key).length > 0,

@@ -22,7 +22,7 @@ export function requireWhole(members: Members, name: string, range: Range, at = 
   requireRange(members, name, range, at);
   const value = members[name];
   if (typeof value === 'number' && !Number.isInteger(value))
-    throw invalid(`${name} is no whole number`, `${at}/${name}`);
+    throw invalid(`${name} is not a whole number`, `${at}/${name}`);
 }
 
 export function requireText(members: Members, name: string, most: number, at = ''): void {
@@ -59,7 +59,7 @@ export function hostOf(text: string): string | undefined {
 const READ_ONLY = ['id', 'created_on', 'modified_on', 'zone_name', 'zone_id', 'account_id', 'disabled_at', 'healthy'];
 
 /**
- * The members that are stored: without those that only the server sets, and without null where that is no value of its own.
+ * The members that are stored: without those that only the server sets, and without null where that is not a value of its own.
  * `nullable`: members of which null says something.
  */
 export function settable(members: Members, nullable: readonly string[] = []): Members {

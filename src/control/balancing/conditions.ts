@@ -4,7 +4,7 @@ import { compileExpression, fieldTable } from '../../expressions/compile.js';
 
 const FIELDS = fieldTable<never, typeof CONDITION_FIELDS>(CONDITION_FIELDS);
 
-/** Why a condition is no condition, with its place; undefined for a good one. */
+/** Why a condition is not one, with its place; undefined for a good one. */
 export function faultOfCondition(condition: string): string | undefined {
   const compiled = compileExpression(condition, FIELDS);
   return compiled.ok ? undefined : `${compiled.fault.message} at offset ${compiled.fault.offset}`;

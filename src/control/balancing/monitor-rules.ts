@@ -87,7 +87,7 @@ function checkHeader(header: Readonly<Record<string, readonly string[]>>): void 
   for (const [i, name] of names.entries()) {
     const at = `/header/${name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 64)}`;
     const key = lower[i]!;
-    if (!TOKEN.test(name)) throw invalid(`header has a name that is no token (RFC 9110)`, '/header');
+    if (!TOKEN.test(name)) throw invalid(`header has a name that is not a token (RFC 9110)`, '/header');
     if (lower.indexOf(key) !== i) throw invalid(`header has ${name} twice`, at);
     if (key === 'user-agent') throw invalid('header cannot set User-Agent', at);
     if (OF_CONNECTION.has(key)) throw invalid(`header cannot set ${name}`, at);
@@ -108,5 +108,5 @@ function checkValue(name: string, value: string, at: string): void {
 
 function checkCodes(codes: string): void {
   if (!parseExpectedCodes(codes))
-    throw invalid('expected_codes is no list of codes and ranges, such as 200,2xx,301-303', '/expected_codes');
+    throw invalid('expected_codes is not a list of codes and ranges, such as 200,2xx,301-303', '/expected_codes');
 }

@@ -125,7 +125,7 @@ function requireProbeZone({ store }: Context, account: number, { probe_zone: nam
   if (typeof name !== 'string' || name === '') return;
   const wanted = name.toLowerCase().replace(/\.$/, '');
   if (!zonesOfName(store, wanted).some((zone) => zone.account === account)) {
-    throw invalid('probe_zone is no zone of the account', '/probe_zone');
+    throw invalid('probe_zone is not a zone of the account', '/probe_zone');
   }
 }
 

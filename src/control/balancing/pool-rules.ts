@@ -79,7 +79,7 @@ function checkAddress(text: string, own: readonly Uint8Array[], at: string): str
   if (!ip) {
     const name = parseHostName(text);
     if (name === undefined) {
-      throw invalid(`origin address ${JSON.stringify(text.slice(0, 80))} is no address and no host name`, at);
+      throw invalid(`origin address ${JSON.stringify(text.slice(0, 80))} is neither an address nor a host name`, at);
     }
     return name;
   }
@@ -129,6 +129,6 @@ function checkMail(text: string): void {
   const addresses = text.split(',').map((part) => part.trim());
   const isMail = (part: string): boolean => /^[^\s@,\p{Cc}]{1,64}@[^\s@,\p{Cc}]{1,190}$/u.test(part);
   if (addresses.length > MOST_ADDRESSES || !addresses.every(isMail)) {
-    throw invalid(`notification_email is no list of at most ${MOST_ADDRESSES} addresses`, '/notification_email');
+    throw invalid(`notification_email is not a list of at most ${MOST_ADDRESSES} addresses`, '/notification_email');
   }
 }

@@ -7,7 +7,7 @@ export interface CatalogChange {
   readonly gone: readonly ConsumedMemberRow[];
   /** The same zones under other identifiers: what is known of them is dropped (RFC 9432 §5.4). */
   readonly reset: readonly Pair[];
-  /** Listed ones that are no zones here. */
+  /** Listed ones that are not zones here. */
   readonly missing: readonly ListedMember[];
   /** Members whose group or move changed. */
   readonly edited: readonly Pair[];

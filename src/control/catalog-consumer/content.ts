@@ -59,7 +59,7 @@ export function readCatalog(apex: Uint8Array, records: Iterable<Read>): CatalogC
 
 /** RFC 9432 §4.2.1. */
 function versionFault(versions: readonly string[]): string | undefined {
-  if (versions.length === 0) return 'it has no TXT record at version, so it is no catalog zone';
+  if (versions.length === 0) return 'it has no TXT record at version, so it is not a catalog zone';
   if (versions.length > 1) return `it has ${versions.length} TXT records at version, and not one`;
   const [version = ''] = versions;
   return version === VERSION ? undefined : `it has the version ${JSON.stringify(version.slice(0, 20))}; known is "2"`;
@@ -68,7 +68,7 @@ function versionFault(versions: readonly string[]): string | undefined {
 function membersOf(found: ReadonlyMap<string, Properties>): CatalogContent {
   const members = new Map<string, ListedMember>();
   for (const [memberId, { zones, groups, moves }] of found) {
-    // Properties of what is no member are of no use.
+    // Properties of what is not a member are of no use.
     const [name] = zones;
     if (name === undefined) continue;
     if (zones.length > 1)

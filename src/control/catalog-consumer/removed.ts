@@ -88,7 +88,7 @@ export async function listRemoved(ctx: Context, accountId: string): Promise<Remo
   });
 }
 
-/** Brings a zone back as a secondary zone of its own, which no catalog removes. Throws 404 when it is no removed one. */
+/** Brings a zone back as a secondary zone of its own, which no catalog removes. Throws 404 when it is not a removed one. */
 export async function restoreRemoved(ctx: Context, accountId: string, zoneId: string): Promise<RemovedZoneItem> {
   const { value } = await commit(ctx, (draft) => {
     const { store } = ctx;

@@ -117,7 +117,7 @@ export async function createCatalog(ctx: Context, accountId: string, input: Cata
   return getCatalog(ctx, accountId, value.id);
 }
 
-/** It is served, although it is no zone that clients edit. */
+/** It is served, although it is not a zone that clients edit. */
 function addCatalogZone(
   ctx: Context,
   draft: Draft,

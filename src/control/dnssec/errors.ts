@@ -113,7 +113,7 @@ export const dnssecFailure = defineErrors('dnssec', {
     code: 1004,
     text: 'None of the keys has the flags 257, so no DS record can point to them.',
   },
-  noZoneKey: { status: 400, code: 1004, text: 'One of the keys is revoked, or is no zone key (flags 256 or 257).' },
+  noZoneKey: { status: 400, code: 1004, text: 'One of the keys is revoked, or is not a zone key (flags 256 or 257).' },
   sameTag: { status: 400, code: 1004, text: 'Two of the keys have the same key tag.' },
   halfAlgorithm: {
     status: 400,

@@ -69,7 +69,7 @@ export function rolesShowZone(actor: Actor, target: Target): boolean {
   return grantsOf(actor, target).every((grants) => grantsShowZone(grants, target));
 }
 
-/** What belongs to a user is no business of accounts. */
+/** What belongs to a user is not the business of accounts. */
 function isOfAccount(area: Area): boolean {
   return area !== 'user' && area !== 'memberships' && area !== 'userTokens';
 }

@@ -115,7 +115,7 @@ function readAttributes(record: ParsedRecord, limits: ControlLimits, issues: Iss
 function reportNotProxied({ type, line, file }: ParsedRecord, content: string, issues: Issue[]): void {
   if (issues.length >= MAX_ISSUES) return;
   const message = isProxiableType(type)
-    ? `${content} is not proxied: it is no public address, and allow-networks does not name its network for origins`
+    ? `${content} is not proxied: it is not a public address, and allow-networks does not name its network for origins`
     : 'this type cannot be proxied';
   issues.push({ severity: 'warning', code: 'not-proxiable', message, line, ...(file !== undefined && { file }) });
 }

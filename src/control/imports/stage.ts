@@ -94,7 +94,7 @@ const ROWS_AT_ONCE = 32;
 export interface Staging {
   /** Number of the set. */
   readonly set: number;
-  /** Stores rows; resolves to how many were no duplicates. */
+  /** Stores rows; resolves to how many were not duplicates. */
   store(rows: readonly ImportedRow[]): Promise<number>;
   /** Settles RRsets that were stored; resolves to what is wrong with them. */
   settle(sets: readonly RRsetKey[]): Promise<readonly Issue[]>;

@@ -252,7 +252,7 @@ function columnsAfter(ctx: Context, { input }: ImportWork, zone: ZoneRow, stored
   };
 }
 
-/** What is no fault of the file, but often not meant. */
+/** What is not a fault of the file, but often not meant. */
 function noticesOf({ name }: ImportedName, { source, origin }: ImportInput): Issue[] {
   const issues: Issue[] = [];
   if (origin === undefined && 'file' in source && statedOrigin(source) === undefined) {

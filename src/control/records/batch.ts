@@ -15,7 +15,7 @@ interface RecordId {
   readonly id: string;
 }
 
-/** What a client sends. Null is no list. */
+/** What a client sends. Null is not a list. */
 export interface BatchInput {
   readonly deletes?: readonly RecordId[] | null | undefined;
   readonly patches?: readonly (RecordInput & RecordId)[] | null | undefined;

@@ -122,7 +122,7 @@ export function listFound(ctx: Context, zoneId: string): readonly RecordItem[] {
   return scan ? scanRecords(ctx.store, scan.seq).map((item) => JSON.parse(item) as RecordItem) : [];
 }
 
-/** What was decided about what was found; null is no list. */
+/** What was decided about what was found; null is not a list. */
 export interface ReviewInput {
   readonly accepts?: readonly (RecordInput & { readonly id?: string | undefined })[] | null | undefined;
   readonly rejects?: readonly { readonly id: string }[] | null | undefined;

@@ -15,7 +15,7 @@ const foreignKeyFailure = defineErrors('dnssec', {
   notZoneKey: {
     status: 400,
     code: 1004,
-    text: 'This is no key of a zone: flags 256 or 257, and a public key of a supported algorithm.',
+    text: 'This is not a key of a zone: flags 256 or 257, and a public key of a supported algorithm.',
   },
   otherAlgorithm: {
     status: 400,

@@ -9,7 +9,7 @@ export const recordFailure = defineErrors('records', {
   notProxiableTarget: {
     status: 400,
     code: 9003,
-    text: 'Target {target} is not allowed for a proxied record. It is no public address, and allow-networks does not name its network for origins.',
+    text: 'Target {target} is not allowed for a proxied record. It is not a public address, and allow-networks does not name its network for origins.',
   },
   ownAddress: {
     status: 400,

@@ -25,7 +25,7 @@ export function reverseZoneInstead(text: string): string | undefined {
   const family = octets.length === 4 ? IPV4 : IPV6;
   const most = octets.length * 8;
   const length = digits === undefined ? most : Number(digits);
-  if (length > most) return `${text} is no network, because its prefix is longer than ${most} bits`;
+  if (length > most) return `${text} is not a network, because its prefix is longer than ${most} bits`;
   if (length < family.step) return `${text} is a network, and no reverse zone is as large`;
   const network = masked(octets, length);
   const printed = `${printIP(network)}/${length}`;

@@ -66,6 +66,6 @@ export const zoneFailure = defineErrors('zones', {
   importUnsigned: {
     status: 400,
     code: 1004,
-    text: '{name} is served with the signatures that it came with, and the file has none. --keys signs it here with its own keys; --strip-dnssec ends its signatures, which needs its DS records to be gone.',
+    text: '{name} is served with the signatures that it came with, and the file has no signatures. --keys signs it here with its own keys; --strip-dnssec ends its signatures, which needs its DS records to be gone.',
   },
 });

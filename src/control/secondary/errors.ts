@@ -18,7 +18,11 @@ export const secondaryFailure = defineErrors('secondary', {
   },
   incomingMissing: { status: 404, code: 7003, text: '{zone} is not transferred from any peers.' },
   incomingExists: { status: 400, code: 1061, text: '{zone} has primaries already. Change them with PUT.' },
-  notSecondary: { status: 400, code: 1006, text: '{zone} is no secondary zone; only such zones are transferred here.' },
+  notSecondary: {
+    status: 400,
+    code: 1006,
+    text: '{zone} is not a secondary zone; only such zones are transferred here.',
+  },
   peerWithoutAddress: {
     status: 400,
     code: 1006,
@@ -27,7 +31,7 @@ export const secondaryFailure = defineErrors('secondary', {
   peerRefused: {
     status: 400,
     code: 1006,
-    text: 'No zones are transferred with {ip} port {port}: it is no public address. The operator of the server can allow its network for transfers (allow-networks).',
+    text: 'No zones are transferred with {ip} port {port}: it is not a public address. The operator of the server can allow its network for transfers (allow-networks).',
   },
   peerNotAllowed: { status: 400, code: 1006, text: 'No zones are transferred with that address: {reason}.' },
   primaryInUse: { status: 400, code: 1006, text: 'The zone {zone} is transferred from this peer.' },

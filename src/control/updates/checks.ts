@@ -20,7 +20,7 @@ const OF_SIGNER: ReadonlySet<number> = new Set([Type.rrsig, Type.nsec, Type.nsec
 /** In a signed zone they follow from its keys. */
 const OF_KEYS: ReadonlySet<number> = new Set([Type.cds, Type.cdnskey]);
 
-/** Types of questions are no data; ANY is allowed in deletions of a whole name (RFC 2136 §3.4.1.3). */
+/** Types of questions are not data; ANY is allowed in deletions of a whole name (RFC 2136 §3.4.1.3). */
 export function requireKnownType({ type, class: recordClass }: ReadRecord): void {
   const isWholeName = type === Type.any && recordClass === Class.any;
   if (!isWholeName && isNeverStored(type)) {

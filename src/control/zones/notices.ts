@@ -1,4 +1,4 @@
-/** What is no error but often not meant, for the messages at the start, of `doctor` and of imports. */
+/** What is not an error but often not meant, for the messages at the start, of `doctor` and of imports. */
 
 import { toHex } from '../../base/bytes.js';
 import { isLoopback } from '../../base/ip.js';

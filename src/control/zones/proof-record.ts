@@ -10,7 +10,7 @@ export interface ProofRecord {
   readonly content: string;
 }
 
-/** It is no secret: it says which zone the owner of the name means. */
+/** It is not secret: it says which zone the owner of the name means. */
 export function proofRecord({ id, name }: Pick<ZoneRow, 'id' | 'name'>): ProofRecord {
   const token = createHash('sha256').update('zone ').update(id).digest('hex').slice(0, 32);
   return { name: `${LABEL}.${name}`, content: `zoneplane-zone=${token}` };

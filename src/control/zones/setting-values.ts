@@ -10,7 +10,7 @@ const oneOf =
 
 const onOff = oneOf('on', 'off');
 
-/** Undefined for what is no value of the setting. */
+/** Undefined for what is not a value of the setting. */
 const READERS: Readers = {
   ssl: oneOf('off', 'flexible', 'full', 'strict'),
   min_tls_version: oneOf('1.0', '1.1', '1.2', '1.3'),
@@ -29,7 +29,7 @@ const READERS: Readers = {
 
 /**
  * What v4 has and the edge does not do, with the value that is true of it: it can be read, and nothing else be set. What has no
- * such value is no setting here.
+ * such value is not a setting here.
  */
 export const FIXED_SETTINGS: Readonly<Record<string, 'off'>> = {
   '0rtt': 'off',

@@ -209,7 +209,7 @@ function readVanity(list: readonly string[]): string | null {
   const names = list.map(parseHostName);
   const bad = names.indexOf(undefined);
   if (bad >= 0) {
-    const reason = `vanity_name_servers holds ${JSON.stringify(list[bad]).slice(0, 60)}, which is no host name.`;
+    const reason = `vanity_name_servers holds ${JSON.stringify(list[bad]).slice(0, 60)}, which is not a host name.`;
     throw zoneFailure('badEdit', { reason }, { pointer: '/vanity_name_servers' });
   }
   return names.length === 0 ? null : JSON.stringify([...new Set(names)]);

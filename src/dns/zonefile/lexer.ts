@@ -58,7 +58,7 @@ for (const octet of [TAB, NEWLINE, RETURN, SPACE, QUOTE, OPEN, CLOSE, SEMICOLON]
 const CONTINUES = new Uint8Array(256);
 for (const octet of [TAB, NEWLINE, RETURN, SPACE, QUOTE, OPEN, CLOSE, SEMICOLON]) CONTINUES[octet] = 1;
 
-/** Octets that are examined to detect what is no text. */
+/** Octets that are examined to detect what is not text. */
 const OCTETS_FOR_FORMAT = 512;
 /** How often the lexer may go back to an unclosed parenthesis; each time an entry is read again. */
 const MAX_RECOVERIES = 20;
@@ -68,7 +68,7 @@ const SHOWN = 40;
 export function createLexer(keepComments: boolean): Lexer {
   const readEntries = createReader(keepComments);
   let kept: Buffer = Buffer.alloc(0);
-  /** What is no text of single octets is refused: nothing of it is read. */
+  /** What is not a text of single octets is refused: nothing of it is read. */
   let state: 'beginning' | 'reading' | 'refused' = 'beginning';
   let isMarked = false;
 
@@ -156,7 +156,7 @@ function broken(message: string, line: number): Entry {
   return { tokens: [], leadingBlank: false, line, comment: undefined, fault: { message, line, column: 1 } };
 }
 
-/** Why the beginning of an input shows that it is no zone file at all. */
+/** Why the beginning of an input shows that it is not a zone file at all. */
 function foreignText(buffer: Buffer): string | undefined {
   const mark = buffer.length < 2 ? 0 : buffer.readUInt16BE(0);
   if (mark === 0xfeff || mark === 0xfffe) {

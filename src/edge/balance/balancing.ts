@@ -168,7 +168,7 @@ class Chooser {
     else this.countPick(made, 'chosen');
     const others = headers.length;
     const settle = (chosen: EdgeOrigin): void => {
-      // One that is kept for a moment only is no new session.
+      // One that is kept for a moment only is not a new session.
       if (chosen === own || (own !== undefined && affinity.failover === 'temporary')) return;
       this.sessions.keep(asked, affinity, chosen.token);
       if (affinity.kind !== 'cookie' && affinity.kind !== 'ip_cookie') return;

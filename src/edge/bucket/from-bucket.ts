@@ -51,7 +51,7 @@ export function createBucketStage({ objects, random, onFault }: BucketStageOptio
   };
 }
 
-/** A problem that is no error: the status of a plain answer. */
+/** A problem that is not an error: the status of a plain answer. */
 type Refusal = 404 | 405 | 412 | 416;
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);

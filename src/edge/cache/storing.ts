@@ -106,7 +106,7 @@ function isAllowed(
   explicit: number | undefined,
 ): boolean {
   if (eligibility === 'any') return true;
-  // Some origins answer `/account/x.css` with the account page of the user, so an HTML page is no static file.
+  // Some origins answer `/account/x.css` with the account page of the user, so an HTML page is not a static file.
   const isPage = status === 200 && /^text\/html\b/i.test(fieldValue(fields, 'content-type') ?? '');
   if (eligibility === 'static' && !isPage) return true;
   return eligibility !== 'bypass' && allowsSharedCaches(directives) && explicit !== undefined;

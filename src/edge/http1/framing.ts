@@ -5,7 +5,7 @@
  * - `length`: by one Content-Length with a number.
  * - `chunked`: by the chunked coding alone.
  * - `coded`: Transfer-Encoding names anything else. A body that ends with chunks cannot be told from one that ends with its connection.
- * - `malformed`: Content-Length is no number, or there are several.
+ * - `malformed`: Content-Length is not a number, or there are several.
  * - `both`: Transfer-Encoding and Content-Length, of which one is wrong (RFC 9112 §6.1).
  */
 export type Framing = 'none' | 'length' | 'chunked' | 'coded' | 'malformed' | 'both';

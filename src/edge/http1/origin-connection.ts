@@ -173,7 +173,7 @@ export class OriginConnection {
 
   private readFor(exchange: Exchange, octets: Buffer): void {
     const { reader } = exchange;
-    // Octets of a head that never ends, or responses before the response, are no sign of one.
+    // Octets of a head that never ends, or responses before the response, are not one.
     if (reader.hasHead) this.sinceMs = steadyMs(this.options.clock);
     try {
       reader.feed(octets);

@@ -120,7 +120,7 @@ export class ResponseReader {
   /** What does not begin as a response never becomes one. */
   private waitForHead(octets: Buffer, at: number): number {
     const start = octets.toString('latin1', at, at + 7);
-    if (!'HTTP/1.'.startsWith(start)) throw new UnreadableResponse('it is no response of HTTP/1.1');
+    if (!'HTTP/1.'.startsWith(start)) throw new UnreadableResponse('it is not a response of HTTP/1.1');
     return -1;
   }
 

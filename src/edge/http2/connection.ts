@@ -286,7 +286,7 @@ export class Http2Connection implements StreamLink {
     }
     if (!open) return;
     const isLast = (each.flags & FLAG.endStream) !== 0;
-    // Frames without octets are no progress.
+    // Frames without octets are not progress.
     const idle = this.idleFrames;
     this.within(open, () => {
       if (!open.onData(octets, taken, isLast)) throw new ConnectionError(CODE.flowControl, 'more than the window');

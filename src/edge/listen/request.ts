@@ -118,7 +118,7 @@ export function readHttp2(message: Http2ServerRequest, facts: RequestFacts): Rea
     return refuse(failureOf('badRequest', ':authority and host differ'));
   }
   const host = parseAuthority(authority);
-  if (host === undefined) return refuse(failureOf('badRequest', ':authority is no host'));
+  if (host === undefined) return refuse(failureOf('badRequest', ':authority is not a host'));
   if (message.headers[':scheme'] !== facts.scheme) return refuse(failureOf('badRequest', 'another scheme'));
   const path = pathOf(message.headers[':path'] ?? '', authority);
   if (typeof path !== 'string') return refuse(path);
@@ -170,7 +170,7 @@ function finish(parts: Parts, facts: RequestFacts, openBody: (() => Readable) | 
 
 function targetFault(method: string, path: string): Failure | undefined {
   if (method === 'CONNECT' || method === 'TRACE') return failureOf('notAllowed', method);
-  if (path === ASTERISK && method !== 'OPTIONS') return failureOf('badRequest', 'the target is no path');
+  if (path === ASTERISK && method !== 'OPTIONS') return failureOf('badRequest', 'the target is not a path');
   return path.length > LONGEST_TARGET ? failureOf('longTarget') : undefined;
 }
 
@@ -191,7 +191,7 @@ function pathOf(target: string, authority: string): string | Failure {
   if (/[#\0-\x20\x7f]/.test(target)) return failureOf('badRequest', 'the target holds what no target may');
   if (target.startsWith('/') || target === ASTERISK) return target;
   const absolute = /^https?:\/\/([^/?]+)([/?].*)?$/i.exec(target);
-  if (!absolute) return failureOf('badRequest', 'the target is no path');
+  if (!absolute) return failureOf('badRequest', 'the target is not a path');
   if (absolute[1]!.toLowerCase() !== authority.toLowerCase()) {
     return failureOf('badRequest', 'the target and the Host field differ');
   }
@@ -210,7 +210,7 @@ function framingFault(headers: readonly string[], version: string): Failure | un
     case 'length':
       return undefined;
     case 'malformed':
-      return failureOf('badRequest', 'Content-Length is no single number');
+      return failureOf('badRequest', 'Content-Length is not a single number');
     case 'both':
       return failureOf('badRequest', 'Transfer-Encoding where it may not stand');
     default:

@@ -130,7 +130,7 @@ class Attempt implements OriginEvents, OriginControl, TurnHolder {
   onInformation(status: number, headers: HeaderList): void {
     if (this.over) return;
     if (isInterim(status)) this.sink.onInformation(status, endToEndHeaders(headers));
-    // It is no response at all.
+    // It is not a response at all.
     else this.onHead(status, headers, false);
   }
 

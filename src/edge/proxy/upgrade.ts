@@ -135,7 +135,7 @@ function ask(
   });
   let isSettled = false;
   let upgraded: Socket | undefined;
-  /** Whatever comes first is what becomes of the request; what follows is no second answer. */
+  /** Whatever comes first is what becomes of the request; what follows is not a second answer. */
   const settle = (): boolean => {
     if (isSettled) return false;
     isSettled = true;

@@ -273,7 +273,7 @@ class Search {
   }
 }
 
-/** Undefined for a text that is no name. */
+/** Undefined for a text that is not a name. */
 function wireName(text: string): Uint8Array | undefined {
   try {
     return parseName(`${text}.`);

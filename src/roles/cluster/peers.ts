@@ -175,7 +175,7 @@ function startReporter(member: ClusterMember, version: string, clock: Clock, tol
 
   member.onNews((news) => {
     if (news === 'up') soon();
-    // What is no change for DNS is not reported by a DNS process.
+    // What is not a change for DNS is not reported by a DNS process.
     if (/^(?:entry|own) /.test(news)) cancelApplied ??= clock.after(APPLIED_MS, applied);
   });
   soon();

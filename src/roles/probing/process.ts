@@ -1,4 +1,4 @@
-/** The process that probes the origins of pools. It reads the store, writes nothing, and knows no secrets. */
+/** The process that probes the origins of pools. It reads the store, writes nothing, and holds no secrets. */
 import { SystemClock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import { createLogger, type Logger } from '../../base/log.js';

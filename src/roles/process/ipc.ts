@@ -53,7 +53,7 @@ export interface AdminReport {
   /** Nobody has used a key yet, and there is none to show. */
   readonly keyUnused?: true;
   readonly firstImport?: FirstImport;
-  /** What is no error but often not meant, each with its remedy. */
+  /** What is not an error but often not meant, each with its remedy. */
   readonly notices?: readonly string[];
   /** The URL of the bucket application, if it listens. */
   readonly bucketUrl?: string;

@@ -35,7 +35,7 @@ export function readPlaces(files: PlaceFiles, version = 1): PlaceSource | undefi
     createPlaceFinder(source, { regions: REGIONS, regionOf });
   } catch (error) {
     throw new UserError(
-      `${geoDatabase} is no database of places: ${messageOf(error)}`,
+      `${geoDatabase} is not a database of places: ${messageOf(error)}`,
       '--geo-database needs a file in MaxMind’s format, such as GeoLite2-City.mmdb.',
     );
   }

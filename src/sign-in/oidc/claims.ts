@@ -67,7 +67,7 @@ function emailOf(
   const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase();
   const isOfDomain = domains.includes(domain);
   if (domains.length > 0 && !isOfDomain) return undefined;
-  // A text that says "true" is no proof: some providers let people write it.
+  // A text that says "true" is not proof: some providers let people write it.
   return isVerified === true || (trustsEmail && isOfDomain) ? address : undefined;
 }
 

@@ -5,7 +5,7 @@ const ADDRESS = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u;
 
 /**
  * One form for each address: composed characters (NFC); beyond ASCII also lower case, which the database does not compare. Undefined for
- * what is no address.
+ * what is not an address.
  */
 export function plainAddress(text: string): string | undefined {
   const address = text.trim().normalize('NFC');

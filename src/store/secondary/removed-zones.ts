@@ -49,7 +49,7 @@ export function insertRemovedZone(store: Store, row: RemovedZoneRow): void {
   statements(store).insert.run(zone, catalog, name, id, at, until);
 }
 
-/** The zone is no removed one any more. Does nothing when it is none. */
+/** The zone is not a removed one any more. Does nothing when it was not. */
 export function forgetRemovedZone(store: Store, zone: number): void {
   statements(store).remove.run(zone);
 }

@@ -184,7 +184,7 @@ function createCollection(ctx: Context, { apex, account, record_count: stored }:
   };
 }
 
-/** Records that a signer made for others; they are no records of the zone's owners (control/dnssec/presigned). */
+/** Records that a signer made for others; they are not records of the zone's owners (control/dnssec/presigned). */
 const PROOFS: ReadonlySet<number> = new Set([Type.rrsig, Type.nsec, Type.nsec3]);
 
 function isProof({ type }: ReadRecord): boolean {

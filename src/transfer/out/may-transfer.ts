@@ -37,5 +37,5 @@ export function transferRefusal(
   if (peers.some(({ tsig }) => tsig !== null)) return 'the peers of the zone sign their requests';
   if (peers.some(({ ip }) => isAt(ip))) return undefined;
   const networks = transferAclsOfAccount(store, zone.account).map(({ ip_range: range }) => range);
-  return storedCidrSet(networks).contains(address) ? undefined : 'the address is no peer and in no ACL';
+  return storedCidrSet(networks).contains(address) ? undefined : 'the address is neither a peer nor in an ACL';
 }

@@ -20,7 +20,7 @@ export interface TargetFacts {
 /** By lower-case wire name; undefined for a target that has never been resolved. */
 export type TargetLookup = (target: Uint8Array) => TargetFacts | undefined;
 
-/** Knows no target. */
+/** Has no targets. */
 export const NO_TARGETS: TargetLookup = () => undefined;
 
 /** TTL of stale answers in seconds (RFC 8767 §4). */

@@ -71,7 +71,7 @@ t.test('backup and restore, objects too', async (t) => {
   t.match(await run('restore', file, '--data-dir', target), { code: 1, err: /holds data already/ });
 
   const text = join(directory, 'text');
-  writeFileSync(text, 'this is no database, but long enough to look like one '.repeat(200));
+  writeFileSync(text, 'this is not a database, but long enough to look like one '.repeat(200));
   const none = join(directory, 'none');
   t.match(await run('restore', text, '--data-dir', none), {
     code: 1,

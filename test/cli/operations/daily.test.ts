@@ -115,11 +115,7 @@ t.test('a name that nothing can have is an error, in the words of the command th
     t.same(await run('record', 'delete', 'example.com', name, 'A'), refusal, `delete ${name}`);
   }
   const free = await run('record', 'list', 'example.com', '--name', 'www.example.org');
-  t.match(
-    free,
-    { code: 0, out: 'There are no such records at www.example.org.example.com.\n' },
-    'says what it looked for',
-  );
+  t.match(free, { code: 0, out: 'No matching records at www.example.org.example.com.\n' }, 'says what it looked for');
   const invalid = 'zoneplane: Invalid domain name: it has an empty label.\n';
   for (const command of ['create', 'export', 'delete']) {
     t.match(await run('zone', command, 'x..y'), { code: 1, err: invalid }, `zone ${command}`);
@@ -180,7 +176,7 @@ t.test('what is made or taken away says what comes next; with --json there is no
   }
 });
 
-t.test('files that are no zone files, and places that are none', async (t) => {
+t.test('files that are not zone files, and places that are none', async (t) => {
   const write = (name: string, octets: Buffer): string => {
     const path = join(directory, name);
     writeFileSync(path, octets);
@@ -242,7 +238,7 @@ t.test('a zone that is there is replaced only when that is said', async (t) => {
 t.test('records are searched for in all zones', async (t) => {
   const found = await run('record', 'search', 'mx', 'MAIL');
   t.match(found, { code: 0, out: /^example\.com +example\.com +MX +20 mail\.example\.com/m });
-  t.match(await run('record', 'search', 'nothing-like-it'), { code: 0, out: 'There are no such records.\n' });
+  t.match(await run('record', 'search', 'nothing-like-it'), { code: 0, out: 'No matching records.\n' });
   t.equal(JSON.parse((await run('record', 'search', 'example', '--limit', '2', '--json')).out).length, 2);
 });
 

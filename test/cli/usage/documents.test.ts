@@ -1,5 +1,6 @@
 /** Commands in documents and in help exist as they are written: names, options, choices and numbers of arguments. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import t from 'tap';
 import { addCommands } from '../../../src/cli/commands.js';
@@ -117,6 +118,25 @@ t.test('examples of help', async (t) => {
     const command = COMMAND.exec(line)?.[1];
     const written = { place, words: split(command ?? ''), isMention: false };
     t.equal(await faultOf(program, written), undefined, `${place}: ${line}`);
+  }
+});
+
+/** «Is no member» for «is not a member» reads wrongly in English; «there is no member» does not. */
+const ODD_NEGATION =
+  /(?<!there )\b(?:is|are|was|were) no (?!longer|more|less|better|later|earlier|fewer|way|such)[a-z]|\bknows? no\b/i;
+
+t.test('sentences of documents, messages and screens are negated as in English', async (t) => {
+  const files = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+  for (const directory of ['docs', 'src', 'web']) {
+    const found = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+    files.push(...found.filter((name) => /\.(?:md|tsx?)$/.test(name)).map((name) => join(directory, name)));
+  }
+  t.ok(files.length > 1000, `${files.length} files`);
+  for (const file of files) {
+    const odd = readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => ODD_NEGATION.test(line));
+    if (odd.length > 0) t.fail(`${file}: ${odd[0]!.trim()}`);
   }
 });
 

@@ -1,4 +1,4 @@
-/** Words that are no command, and what every command has: help with an example, JSON, an exit code for wrong usage. */
+/** Words that are not commands, and what every command has: help with an example, JSON, an exit code for wrong usage. */
 import { Command } from 'commander';
 import t from 'tap';
 import { addCommands } from '../../../src/cli/commands.js';

@@ -150,7 +150,7 @@ t.test('unbound believes BIND and us, whichever it asks', { skip, timeout: 120_0
     t.equal(await judge(APEX, Type.dnskey), 'secure 0', who);
   }
   const { items } = await listRecords(ctx, zoneId, { perPage: 100 });
-  t.equal(items.filter(({ type }) => type === 'DNSKEY').length, 2, 'our own keys are no records');
+  t.equal(items.filter(({ type }) => type === 'DNSKEY').length, 2, 'our own keys are not records');
   const job = {
     store: ctx.store,
     clock: ctx.clock,

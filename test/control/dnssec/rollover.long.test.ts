@@ -333,7 +333,7 @@ t.test('an emergency: nothing is waited for but the parent', async (t) => {
   t.same(
     (await states()).sort(),
     ['ksk 13 active', 'zsk 13 active', 'zsk 13 published'],
-    'the next one is no emergency',
+    'the next one is not an emergency',
   );
   await t.rejects(startRollover(ctx, zoneId, { role: 'zsk' }), { key: 'dnssec.rolling', message: /under way/ });
   await startRollover(ctx, zoneId, { role: 'zsk', emergency: true });

@@ -257,7 +257,7 @@ t.test('proxied names without a target address are reported', async (t) => {
     t.ok(origin?.detail.includes(target), `${name}: ${origin?.detail}`);
     t.equal(origin?.detail.includes('leads nowhere'), status === 'nowhere');
   }
-  t.equal(await serial(), before, 'what is heard of an origin is no change of the zone');
+  t.equal(await serial(), before, 'what is heard of an origin is not a change of the zone');
   const asked = upstream.asked.length;
   await leap(1_800_000);
   await settle();
@@ -339,7 +339,7 @@ t.test('time passes', async (t) => {
   clock.advance(16_000);
   await settle();
   t.ok(upstream.asked.length > asked, 'but before its end');
-  t.equal(ask('flat.test', 'A'), first, 'seconds left are no new TTL');
+  t.equal(ask('flat.test', 'A'), first, 'seconds left are not a new TTL');
   t.equal(await serial(), steady, 'and move no serial');
   const version = (await getZone(ctx, zoneId)).modifiedAt;
   setScript(({ type }) => (type === 'A' ? { answer: ['both.t.test. 200 A 203.0.113.9'] } : { authority: NEGATIVE }));

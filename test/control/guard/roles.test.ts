@@ -115,7 +115,7 @@ t.test('a credential does what both it and its user may', async (t) => {
   t.match(decide(actor, 'dns', 'write', at(ONE)), { allowed: true, records: [{ types: ['TXT'] }] });
   t.notOk(decide(actor, 'dns', 'write', at(TWO)).allowed);
   t.notOk(decide(actor, 'zoneSettings', 'read', at(ONE)).allowed, 'the role would');
-  t.ok(decide(actorOf(), 'user', 'read', { user: 'u' }).allowed, 'the user itself is no business of accounts');
+  t.ok(decide(actorOf(), 'user', 'read', { user: 'u' }).allowed, 'the user itself is not the business of accounts');
 });
 
 t.test('who has everything needs no look', async (t) => {

@@ -103,7 +103,7 @@ t.test('create: content, TTL, proxied, comment and tags', async (t) => {
       'proxied private address',
       { content: '10.0.0.1', proxied: true },
       9003,
-      'Target 10.0.0.1 is not allowed for a proxied record. It is no public address, and allow-networks does not name its network for origins.',
+      'Target 10.0.0.1 is not allowed for a proxied record. It is not a public address, and allow-networks does not name its network for origins.',
     ],
     ['the service itself', { content: '198.51.100.250' }, 9003, /198\.51\.100\.250/],
     [

@@ -1,4 +1,4 @@
-/** Notices: what is no error but often not meant. */
+/** Notices: what is not an error but often not meant. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -356,7 +356,11 @@ t.test('credentials', async (t) => {
     lastUsedAt: null,
     expiresAt,
   });
-  t.same(await authenticateKey(ctx, ADMIN, secret, '127.0.0.1'), { ok: false, reason: 'unknown' }, 'a token is no key');
+  t.same(
+    await authenticateKey(ctx, ADMIN, secret, '127.0.0.1'),
+    { ok: false, reason: 'unknown' },
+    'a token is not a key',
+  );
   const token = await authenticateToken(ctx, secret, '127.0.0.1');
   t.match(token, {
     ok: true,
@@ -388,7 +392,7 @@ t.test('credentials', async (t) => {
   t.match(await revokeKey(ctx, other.key.id), { status: 'disabled' }, 'again');
   t.match(await refusal(revokeKey(ctx, 'x')), { status: 404 });
   t.match(await refusal(createKey(ctx, { kind: 'key', name: '', email: ADMIN })), { status: 400 });
-  t.match(await refusal(createKey(ctx, { kind: 'key', name: 'x' })), { status: 400 }, 'the operator is no user');
+  t.match(await refusal(createKey(ctx, { kind: 'key', name: 'x' })), { status: 400 }, 'the operator is not a user');
   t.match(await refusal(createKey(ctx, { kind: 'key', name: 'x', email: 'nonsense' })), { status: 400 });
 
   const tenant = await asTenant(ctx, 'tenant');
@@ -431,7 +435,7 @@ t.test('the number of a deleted account is not used again', async (t) => {
   t.ok(made!.account! > deleted!.account!, 'its audit log is not shown to others');
 });
 
-t.test('a network is no name of a zone: the refusal says which reverse zone it has', async (t) => {
+t.test('a network is not a name of a zone: the refusal says which reverse zone it has', async (t) => {
   const { ctx } = await startControl(t);
   const refused = async (name: string): Promise<string> => {
     const { status, message } = await refusal(createZone(ctx, { name }));

@@ -41,7 +41,7 @@ const code: number | undefined = refused.error?.errors[0]?.code;
 await client.GET('/client/v4/zone', {}).catch(() => undefined);
 // @ts-expect-error: the parameter is missing
 const wrong = () => client.GET('/client/v4/zones/{zone_id}', {});
-// @ts-expect-error: a number is no name
+// @ts-expect-error: a number is not a name
 const body: components['schemas']['ZoneCreation'] = { name: 7 };
 console.log(JSON.stringify({ ttl: created?.ttl, names, code, unused: [typeof wrong, typeof body] }));
 `;

@@ -91,7 +91,7 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     await page.goBack();
     await page.getByRole('button', { name: 'Stop signing' }).dblclick();
     await page.getByRole('button', { name: 'Really stop signing' }).waitFor();
-    t.equal((await call('GET', `/zones/${zone.id}/dnssec`)).status, 'pending', 'a double click is no answer');
+    t.equal((await call('GET', `/zones/${zone.id}/dnssec`)).status, 'pending', 'a double click is not an answer');
     await page.getByRole('button', { name: 'Really stop signing' }).click();
     await page.getByRole('button', { name: 'Sign this zone' }).waitFor();
     await page.context().close();

@@ -128,7 +128,7 @@ t.test('odd data', { skip: noBrowser, timeout: 600_000 }, async (t: Test) => {
     await page.context().close();
   });
 
-  await t.test('what was looked at and kept as it is, is no edit', async (t) => {
+  await t.test('what was looked at and kept as it is, is not an edit', async (t) => {
     const services = [
       { type: 'SRV', name: '_sip._tcp', data: { priority: 0, weight: 5, port: 5060, target: 'sip.example.com' } },
       { type: 'HTTPS', name: 'alias', data: { priority: 0, target: 'other.example.com', value: '' } },

@@ -547,7 +547,7 @@ t.test('an origin that fails', async (t) => {
   await t.rejects(room.get('/must'), /refused/);
   await t.rejects(room.get('/unknown'), /refused/);
   room.origin = () => Promise.reject(new Error('no such host'));
-  await t.rejects(room.get('/plain'), /no such host/, 'an error that is no silence');
+  await t.rejects(room.get('/plain'), /no such host/, 'an error that is not silence');
   room.origin = () => Promise.reject(new OriginSilent('refused'));
   room.clock.advance(3_600_000);
   await t.rejects(room.get('/plain'), /refused/, 'an hour at most');

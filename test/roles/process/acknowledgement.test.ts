@@ -142,7 +142,7 @@ t.test('commits of the admin process and of commands wake the followers', async 
   await sayCommitted(directory);
   await until(() => wakes.every((count, i) => count > before[i]!), 'a command wakes both');
   t.equal(heardByAdmin, 1, 'and the admin process');
-  t.equal(propagation.processes().length, 2, 'a command is no DNS process');
+  t.equal(propagation.processes().length, 2, 'a command is not a DNS process');
 });
 
 t.test('invalid acknowledgements', async (t) => {
@@ -208,7 +208,7 @@ t.test('edges say what they have read, and are forgotten when they end', async (
   t.teardown(() => one.close());
   const read = (): string => [...heard.values()].sort().join(' ');
   await until(() => read() === '5 7', 'both are heard');
-  t.strictSame(propagation.processes(), [], 'they are no DNS processes');
+  t.strictSame(propagation.processes(), [], 'they are not DNS processes');
   const before = woken;
   hearing.tellCommitted();
   await until(() => woken > before, 'a commit wakes an edge');
@@ -225,5 +225,5 @@ t.test('edges say what they have read, and are forgotten when they end', async (
   const liar = connect(join(directory, 'changes.sock'));
   liar.write('edge 1 many\n');
   await new Promise((resolve) => liar.once('close', resolve));
-  t.equal(read(), '6', 'what is no line ends the connection');
+  t.equal(read(), '6', 'what is not a line ends the connection');
 });

@@ -53,7 +53,7 @@ export function AuditLogs() {
       {error && <ErrorNote error={error} onRetry={reload} />}
       {!answer && !error && account && <Loading what="the audit log" />}
       {isPastEnd(answer?.info) && <PastEnd />}
-      {answer?.result.length === 0 && !isPastEnd(answer.info) && <Empty title="There are no such entries" />}
+      {answer?.result.length === 0 && !isPastEnd(answer.info) && <Empty title="No entries match" />}
       {answer && answer.result.length > 0 && (
         <TableFrame label="Audit log" class="stacked" busy={busy}>
           <Columns names={['When', 'Who', 'What', 'From']} />

@@ -5,7 +5,7 @@ export interface Draft {
   readonly name: string;
   /** Identifiers. */
   readonly groups: readonly string[];
-  /** An identifier, or `*`; undefined: what was typed is no zone. */
+  /** An identifier, or `*`; undefined: what was typed is not a zone. */
   readonly zone: string | undefined;
   readonly types: string;
   readonly names: string;

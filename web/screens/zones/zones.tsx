@@ -173,7 +173,9 @@ function NoZones({ search, onNew }: Pick<TableProps, 'search' | 'onNew'>) {
   if (!onNew) {
     return (
       <Empty title="You have no zones">
-        <p>Your credential may see no zone, or there is none. Who made the credential can give it more.</p>
+        <p>
+          There are no zones, or your credential cannot see them. Whoever made the credential can give it more rights.
+        </p>
       </Empty>
     );
   }

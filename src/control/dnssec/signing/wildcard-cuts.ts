@@ -1,5 +1,5 @@
 /**
- * A signed zone has no NS records at a wildcard. They are no delegation of the names that the wildcard matches, so they would
+ * A signed zone has no NS records at a wildcard. They are not a delegation of the names that the wildcard matches, so they would
  * have to be signed, but an NSEC record that lists NS without SOA belongs to the parent's side of a delegation, and validating
  * resolvers believe nothing that it says about other names (RFC 4592 §4.2.1, RFC 6840 §4.1). BIND refuses such zones, signed or
  * not.

@@ -26,7 +26,7 @@ export function ZoneChoice({ account, chosen, onChange }: ZoneChoiceProps) {
       {(hasMore || part !== '') && (
         <TextField label="Find zones" value={name} placeholder="example.com" spellcheck={false} onChange={setName} />
       )}
-      {answer && chosen.length + others.length === 0 && <p class="muted">There is no such zone.</p>}
+      {answer && chosen.length + others.length === 0 && <p class="muted">No zone matches.</p>}
       <Checks legend="Zones" items={[...chosen, ...others]} chosen={chosen} onChange={onChange} />
     </>
   );
