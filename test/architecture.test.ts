@@ -168,7 +168,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     secondary: ['imports', 'dnssec', 'zones', 'access', 'schedule', 'kernel', 'guard', 'rules'],
     catalogs: ['secondary', 'imports', 'dnssec', 'zones', 'schedule', 'kernel', 'guard', 'rules'],
     'catalog-consumer': ['secondary', 'zones', 'schedule', 'kernel', 'guard', 'rules'],
-    '.': ['catalogs', 'secondary', 'reverse', 'dnssec', 'zones', 'flatten', 'certificates', 'kernel'],
+    '.': ['catalogs', 'secondary', 'reverse', 'dnssec', 'records', 'zones', 'flatten', 'certificates', 'kernel'],
   },
   edge: {
     'error-pages': [],

@@ -13,6 +13,7 @@ import {
   type RecordInput,
 } from '../control/records/records.js';
 import { type FoundRecord, MOST_FOUND, searchRecords } from '../control/records/search.js';
+import { printInstant } from '../control/rules/instant.js';
 import { recordNameIn } from '../control/rules/names.js';
 import { recordFailure } from '../control/rules/record-failures.js';
 import type { ZoneItem } from '../control/zones/item.js';
@@ -40,6 +41,8 @@ interface AddOptions {
   readonly tag?: readonly string[];
   readonly originPort?: number;
   readonly ptr?: boolean;
+  /** False: never. */
+  readonly expires?: string | false;
   readonly json?: boolean;
 }
 
@@ -141,6 +144,7 @@ function addAdd(record: Command, { terminal, environment }: CommandContext): voi
     .option('--proxied', 'answer with the edge addresses')
     .addOption(originPortOption())
     .option('--ptr', 'maintain a PTR record of the address in the reverse zone of the same account')
+    .option('--expires <time>', 'remove it at this time, such as 2030-01-01T00:00:00Z')
     .option('--comment <text>', 'a note for people')
     .option('--tag <name:value>', 'a tag; may be given several times', gather)
     .option('--json', 'print JSON')
@@ -183,6 +187,8 @@ function addUpdate(record: Command, { terminal, environment }: CommandContext): 
     .addOption(originPortOption())
     .option('--ptr', 'maintain a PTR record of the address in the reverse zone of the same account')
     .option('--no-ptr', 'maintain no PTR record')
+    .option('--expires <time>', 'remove it at this time, such as 2030-01-01T00:00:00Z')
+    .option('--no-expires', 'keep it')
     .option('--comment <text>', 'a note for people; empty removes it')
     .option('--tag <name:value>', 'a tag that replaces the present ones; may be given several times', gather)
     .option('--json', 'print JSON')
@@ -353,13 +359,14 @@ function originPortOption(): Option {
 }
 
 /** What options say beside the data; absent ones say nothing. */
-function givenMembers({ ttl, proxied, comment, tag, originPort, ptr }: AddOptions): RecordInput {
+function givenMembers({ ttl, proxied, comment, tag, originPort, ptr, expires }: AddOptions): RecordInput {
   return {
     ...(ttl === undefined ? {} : { ttl }),
     ...(proxied === undefined ? {} : { proxied }),
     ...(comment === undefined ? {} : { comment }),
     ...(tag === undefined ? {} : { tags: tag }),
     ...(ptr === undefined ? {} : { ptr }),
+    ...(expires === undefined ? {} : { expires_on: expires === false ? null : expires }),
     ...(originPort === undefined ? {} : { settings: { origin_port: originPort } }),
   };
 }
@@ -370,6 +377,7 @@ function contentOf({ content, priority }: RecordItem): string {
 }
 
 function viewRecord(record: RecordItem): object {
-  const { id, name, type, content, priority, data, ttl, proxied, ptr, comment, tags, settings } = record;
-  return { id, name, type, content, priority, data, ttl, proxied, ptr, comment, tags, settings };
+  const { id, name, type, content, priority, data, ttl, proxied, ptr, expiresAt, comment, tags, settings } = record;
+  const expires_on = expiresAt === undefined ? undefined : printInstant(expiresAt);
+  return { id, name, type, content, priority, data, ttl, proxied, ptr, expires_on, comment, tags, settings };
 }

@@ -5,6 +5,7 @@ import { signing } from './dnssec/participant.js';
 import { flattening } from './flatten/index.js';
 import type { Context } from './kernel/context.js';
 import type { Participant } from './kernel/participant.js';
+import { endings } from './records/ending.js';
 import { pointers } from './reverse/participant.js';
 import { refetching } from './secondary/refetch.js';
 import { claims } from './zones/claims.js';
@@ -19,4 +20,5 @@ export const PARTICIPANTS: readonly Participant<Context>[] = [
   refetching,
   pointers,
   quotas,
+  endings,
 ];

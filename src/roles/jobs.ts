@@ -18,6 +18,7 @@ import { parentJob } from '../control/dnssec/watch.js';
 import { FLATTENING_INDEX_JOB, flatteningIndexJob } from '../control/flatten/zone-index.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import { UNUSED_RECORDS_JOB, unusedRecordsJobs } from '../control/kernel/unused-records.js';
+import { ENDED_RECORDS_JOB, endedRecordsJob } from '../control/records/ending.js';
 import { POINTERS_JOB, pointersJob } from '../control/reverse/job.js';
 import { CATALOG_JOB } from '../control/schedule/catalogs.js';
 import { CONSUMER_JOB } from '../control/schedule/consumption.js';
@@ -87,6 +88,7 @@ function jobKinds(parts: JobParts): JobKinds {
     [PARENT_JOB]: parentJob(base),
     [CATALOG_JOB]: catalogJob(base),
     [POINTERS_JOB]: pointersJob(base),
+    [ENDED_RECORDS_JOB]: endedRecordsJob(base),
     [CONSUMER_JOB]: consumerJob(base),
     [REMOVED_ZONE_JOB]: removedZoneJob(base),
     [RESTORED_ZONE_JOB]: restoredZoneJob(base),

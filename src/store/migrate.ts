@@ -20,6 +20,7 @@ import { singleSignOn } from './migrations/0218-single-sign-on.js';
 import { alerts } from './migrations/0219-alerts.js';
 import { linkedRecords } from './migrations/0220-linked-records.js';
 import { verifiedDomains } from './migrations/0221-verified-domains.js';
+import { endingRecords } from './migrations/0222-ending-records.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { newestSchema } from './schema/newest.js';
@@ -44,6 +45,7 @@ export const MIGRATIONS: readonly Migration[] = [
   alerts,
   linkedRecords,
   verifiedDomains,
+  endingRecords,
 ];
 
 /** The schema version after all migrations. */

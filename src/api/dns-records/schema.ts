@@ -79,6 +79,7 @@ export const record = z
       .describe(
         'On A and AAAA: a PTR record is maintained for it. On PTR: it is maintained for an address record; ours',
       ),
+    expires_on: time.optional().describe('When the service removes it; absent: never; ours'),
     locked: z.literal(false),
     meta: z.object({
       auto_added: z.boolean(),
@@ -159,6 +160,10 @@ const writable = {
     .nullish(),
   private_routing: flag,
   ptr: flag.describe('A and AAAA: maintain a PTR record in the reverse zone of the same account; ours'),
+  expires_on: z
+    .string()
+    .nullish()
+    .describe('RFC 3339 time in the future at which the service removes the record; null: never; ours'),
 };
 
 export const recordCreation = z

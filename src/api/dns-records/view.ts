@@ -19,6 +19,7 @@ export function recordView(item: RecordItem): DnsRecord {
     ...(item.data === undefined ? {} : { data: sorted(item.data) }),
     ...(item.privateRouting === undefined ? {} : { private_routing: item.privateRouting }),
     ...(item.ptr && { ptr: item.ptr }),
+    ...(item.expiresAt !== undefined && { expires_on: printTime(item.expiresAt) }),
     locked: false,
     meta: {
       auto_added: false,

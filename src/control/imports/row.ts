@@ -10,6 +10,7 @@ import { NO_ATTRIBUTES, parseAttributes, type RecordAttributes } from '../../dns
 import type { ImportedRow } from '../../store/records/import.js';
 import { type RecordSettings, rdataKeyOf } from '../../store/records/records.js';
 import type { ControlLimits } from '../kernel/context.js';
+import { parseEnd } from '../rules/instant.js';
 import { isAddress } from '../rules/pointers.js';
 import { isProxiable, isProxiableType } from '../rules/proxiable.js';
 import { commentLength, hasLineBreak, readTags } from '../rules/tags.js';
@@ -74,10 +75,13 @@ export function createRowMaker({ apex, proxied, limits, oneIsAutomatic }: RowMak
   };
 }
 
+/** `end`: microseconds since 1970. */
+type ReadAttributes = RecordAttributes & { readonly end?: number | undefined };
+
 /** The settings that mean something to the type, as JSON; null when there are none. */
 function settingsOf(
   { type, flattened }: ParsedRecord,
-  { flattenCname, family, ptr }: RecordAttributes,
+  { flattenCname, family, ptr, end }: ReadAttributes,
   isProxied: boolean,
   name: string,
 ): string | null {
@@ -86,6 +90,7 @@ function settingsOf(
     ...(isProxiableType(type) && family === 'ipv6' && { ipv6_only: true }),
     ...(ptr && isAddress(type) && !isProxied && !name.startsWith('*.') && { ptr: true }),
     ...(type === Type.cname && (flattenCname || flattened) && { flatten_cname: true }),
+    ...(end !== undefined && { expires_at: end }),
   };
   return Object.keys(settings).length === 0 ? null : JSON.stringify(settings);
 }
@@ -93,7 +98,7 @@ function settingsOf(
 /**
  * Comment, tags and settings written after a record (v4: §7.2). Values that exceed a limit are omitted and reported.
  */
-function readAttributes(record: ParsedRecord, limits: ControlLimits, issues: Issue[]): RecordAttributes {
+function readAttributes(record: ParsedRecord, limits: ControlLimits, issues: Issue[]): ReadAttributes {
   const text = Buffer.from(record.comment!, 'latin1').toString('utf8');
   const parsed = parseAttributes(text);
   const report = (code: string, message: string): void => {
@@ -109,7 +114,11 @@ function readAttributes(record: ParsedRecord, limits: ControlLimits, issues: Iss
   const tags = readTags(parsed.tags);
   const fits = 'tags' in tags && tags.tags.length <= limits.tagsPerRecord;
   if (!fits) report('tags-left-out', 'the tags are not valid and were left out');
-  return { ...parsed, comment, tags: fits ? tags.tags : [] };
+  const end = parsed.expires === undefined ? undefined : parseEnd(parsed.expires);
+  if (parsed.expires !== undefined && end === undefined) {
+    report('end-left-out', 'expires= is no time such as 2030-01-01T00:00:00Z and was left out');
+  }
+  return { ...parsed, comment, tags: fits ? tags.tags : [], end };
 }
 
 function reportNotProxied({ type, line, file }: ParsedRecord, content: string, issues: Issue[]): void {

@@ -18,6 +18,7 @@ import { ownerText } from '../../serving/difference.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import { loadBalancersOfZone } from '../../store/balancing/load-balancers.js';
 import type { Store } from '../../store/driver.js';
+import { endOf } from '../../store/records/ending.js';
 import { isLinked } from '../../store/records/linked.js';
 import {
   parseSettings,
@@ -36,6 +37,7 @@ import type { RecordFacts } from '../../zone/derive/owner.js';
 import { soaRdata } from '../../zone/derive/soa.js';
 import { requireZone } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
+import { printInstant } from '../rules/instant.js';
 import { isAddress } from '../rules/pointers.js';
 import { isProxiableType } from '../rules/proxiable.js';
 import { shownTtl } from '../rules/ttl.js';
@@ -144,9 +146,14 @@ function* exportRecords(rows: Iterable<RecordRow>, apex: Uint8Array): Generator<
         family: familyOf(parseSettings(row.settings)),
         exactTtl: row.ttl === ONE_SECOND,
         ptr: isAddress(row.type) && isLinked(row),
+        expires: printOptional(endOf(row)),
       },
     };
   }
+}
+
+function printOptional(us: number | undefined): string | undefined {
+  return us === undefined ? undefined : printInstant(us);
 }
 
 function familyOf({ ipv4_only: onlyIPv4, ipv6_only: onlyIPv6 }: RecordSettings): 'ipv4' | 'ipv6' | undefined {
@@ -176,7 +183,7 @@ function* exportJson(ctx: Context, zone: ZoneRow): Generator<string> {
   let separator = '\n';
   for (const row of recordsOfZone(ctx.store, zone.seq)) {
     const item = recordItem(row, zone);
-    const { proxied, ttl, comment, tags, content, data, priority } = item;
+    const { proxied, ttl, comment, tags, content, data, priority, expiresAt } = item;
     const record = {
       id: item.id,
       name: item.name,
@@ -188,6 +195,7 @@ function* exportJson(ctx: Context, zone: ZoneRow): Generator<string> {
       proxied,
       comment,
       tags,
+      expires_on: printOptional(expiresAt),
     };
     yield `${separator}${JSON.stringify({ ...record, settings: item.settings })}`;
     separator = ',\n';

@@ -25,6 +25,8 @@ export interface RecordInput {
   readonly private_routing?: boolean | null | undefined;
   /** Whether a PTR record is kept for the address. Not part of the v4 API. */
   readonly ptr?: boolean | null | undefined;
+  /** When the service removes it; null: never. Not part of the v4 API. */
+  readonly expires_on?: string | null | undefined;
 }
 
 /** The type that a client names. SPF is historic and stored as TXT; the service creates the SOA (v4: §5.2). */

@@ -78,6 +78,8 @@ export interface RecordItem {
   readonly ptr?: true;
   /** The other record of the pair, or why there is none. */
   readonly counterpart?: Counterpart;
+  /** When the service removes it; microseconds since 1970. */
+  readonly expiresAt?: number;
   readonly comment: string | null;
   readonly tags: readonly string[];
   readonly createdAt: number;
@@ -133,7 +135,7 @@ function findTargetFault(store: Store, { owner_key, rdata }: NewRecordRow, { seq
 export function recordItem(row: NewRecordRow, zone: ZoneRow, origins: readonly AllowedNetwork[] = []): RecordItem {
   const type = typeByCode(row.type);
   const { content, data, priority } = type.toApi(row.rdata, row.content);
-  const { ptr, ...settings } = parseSettings(row.settings);
+  const { ptr, expires_at: expiresAt, ...settings } = parseSettings(row.settings);
   return {
     id: toHex(row.id),
     zoneId: toHex(zone.id),
@@ -148,6 +150,7 @@ export function recordItem(row: NewRecordRow, zone: ZoneRow, origins: readonly A
     ttl: shownTtl(row.ttl),
     settings,
     ...(ptr === true && { ptr }),
+    ...(expiresAt !== undefined && { expiresAt }),
     ...(row.private_routing === null ? {} : { privateRouting: row.private_routing === 1 }),
     comment: row.comment,
     tags: parseTags(row.tags),

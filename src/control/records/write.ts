@@ -30,6 +30,7 @@ import { isProxiable, isProxiableType } from '../rules/proxiable.js';
 import { recordFailure } from '../rules/record-failures.js';
 import { commentLength, hasLineBreak, readTags } from '../rules/tags.js';
 import { AUTOMATIC, readTtl, shownTtl } from '../rules/ttl.js';
+import { chooseEnd } from './end-wish.js';
 import { convert, legacyServiceName, type RecordInput, readSettings, readType } from './input.js';
 import { nameOfRecord, recordItem } from './item.js';
 import { choosePointer } from './pointer-wish.js';
@@ -183,7 +184,7 @@ function readColumns(
     rdata_key: rdataKeyOf(type.duplicateKey(value.rdata)),
     ttl,
     proxied: proxied ? 1 : 0,
-    settings: jsonOrNull(ptr ? { ...settings, ptr } : settings),
+    settings: jsonOrNull({ ...settings, ...(ptr && { ptr }), ...chooseEnd(ctx, input, kept, stored) }),
     comment: chooseComment(ctx, input, kept, stored),
     tags: chooseTags(ctx, input, kept, stored),
     private_routing: choosePrivateRouting(input, type, kept),

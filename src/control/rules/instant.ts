@@ -13,3 +13,13 @@ export function parseInstant(text: string): number | undefined {
 export function printInstant(us: number): string {
   return `${new Date(us / 1000).toISOString().slice(0, 19)}Z`;
 }
+
+const SECOND_US = 1_000_000;
+/** So that no printed time needs a fifth digit of the year, and every one is a whole number without loss. */
+const LATEST_US = Date.UTC(2200, 0, 1) * 1000;
+
+/** The second at which something ends; undefined for what is not an RFC 3339 time, or too late for one here. */
+export function parseEnd(text: string): number | undefined {
+  const us = parseInstant(text);
+  return us === undefined || us >= LATEST_US ? undefined : us - (us % SECOND_US);
+}

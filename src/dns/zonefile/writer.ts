@@ -23,6 +23,8 @@ export interface RecordAttributes {
   readonly exactTtl: boolean;
   /** A PTR record is kept for the address. */
   readonly ptr: boolean;
+  /** When it ends, as RFC 3339 has it. */
+  readonly expires: string | undefined;
 }
 
 export const NO_ATTRIBUTES: RecordAttributes = {
@@ -33,6 +35,7 @@ export const NO_ATTRIBUTES: RecordAttributes = {
   family: undefined,
   exactTtl: false,
   ptr: false,
+  expires: undefined,
 };
 
 /** Ours: the vendor has no TTL of one second. */
@@ -41,15 +44,19 @@ const EXACT_TTL = 'exact-ttl';
 /** Ours, too. */
 const KEPT_POINTER = 'ptr';
 
+/** Ours; no name of a tag has an equals sign. */
+const EXPIRES = 'expires=';
+
 /** The text after ` ; ` in a v4 export line; empty when there are no attributes (v4: §7.2). */
 export function printAttributes(attributes: RecordAttributes): string {
-  const { comment, tags, proxied, flattenCname, family, exactTtl, ptr } = attributes;
+  const { comment, tags, proxied, flattenCname, family, exactTtl, ptr, expires } = attributes;
   const members = tags.map(printTag);
   if (proxied !== undefined) members.push(`cf-proxied:${proxied}`);
   if (flattenCname) members.push('cf-flatten-cname');
   if (family !== undefined) members.push(`${family}-only`);
   if (exactTtl) members.push(EXACT_TTL);
   if (ptr) members.push(KEPT_POINTER);
+  if (expires !== undefined) members.push(`${EXPIRES}${expires}`);
   const text = (comment ?? '').replace(/[\r\n]+/g, ' ');
   // If a comment contains the word for tags, an empty list follows, so that the last list is the real one.
   if (members.length === 0 && !text.includes('cf_tags=')) return text;
@@ -75,6 +82,7 @@ export function parseAttributes(text: string): RecordAttributes {
   let family: RecordAttributes['family'];
   let exactTtl = false;
   let ptr = false;
+  let expires: string | undefined;
   for (const member of at < 0 ? [] : splitMembers(text.slice(at + 8))) {
     if (member === 'cf-proxied:true') proxied = true;
     else if (member === 'cf-proxied:false') proxied = false;
@@ -83,9 +91,10 @@ export function parseAttributes(text: string): RecordAttributes {
     else if (member === 'ipv6-only') family = 'ipv6';
     else if (member === EXACT_TTL) exactTtl = true;
     else if (member === KEPT_POINTER) ptr = true;
+    else if (member.startsWith(EXPIRES)) expires = member.slice(EXPIRES.length);
     else if (member !== '') tags.push(member);
   }
-  return { comment: comment === '' ? null : comment, tags, proxied, flattenCname, family, exactTtl, ptr };
+  return { comment: comment === '' ? null : comment, tags, proxied, flattenCname, family, exactTtl, ptr, expires };
 }
 
 /** Splits members at commas; a quoted value is a JSON string. */

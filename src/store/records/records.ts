@@ -54,6 +54,8 @@ export interface RecordSettings {
   readonly origin_port?: number;
   /** On A and AAAA: a PTR record is maintained for it. On PTR: it is maintained for an address record. */
   readonly ptr?: boolean;
+  /** Microseconds since 1970 at which the service removes it. */
+  readonly expires_at?: number;
 }
 
 /** Longer duplicate keys are stored as SHA-256 hashes, so that the index stays small. */

@@ -73,7 +73,7 @@ export function Editor(props: EditorProps) {
     clearError();
   };
   // Those whose fields show what is wrong with them.
-  const shown = new Set(['/name', '/ttl', '/comment', '/tags']);
+  const shown = new Set(['/name', '/ttl', '/comment', '/tags', '/expires_on']);
   for (const { place, name } of type.members) shown.add(place === 'data' ? `/data/${name}` : `/${place}`);
   const general = error?.errors.filter(({ source }) => !source || !shown.has(source.pointer)) ?? [];
   return (
@@ -203,6 +203,22 @@ function AttributeFields({ values, type, set, error }: PartProps) {
             dir="auto"
             value={values.tags}
             onInput={(event) => set({ tags: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      <Field
+        id={`${id}-expires`}
+        label="Ends"
+        hint="The record is removed then; empty: never"
+        problem={error?.at('/expires_on')}
+      >
+        {(attributes) => (
+          <input
+            {...attributes}
+            type="datetime-local"
+            step={1}
+            value={values.expires}
+            onInput={(event) => set({ expires: event.currentTarget.value })}
           />
         )}
       </Field>

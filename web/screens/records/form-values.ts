@@ -14,6 +14,8 @@ export interface FormValues {
   readonly ttl: number;
   readonly proxied: boolean;
   readonly ptr: boolean;
+  /** As its field has it, in the time zone of the reader; empty: never. */
+  readonly expires: string;
   readonly comment: string;
   /** One a line. */
   readonly tags: string;
@@ -26,7 +28,7 @@ export function relativeName(name: string, apex: string): string {
 }
 
 export const EMPTY: FormValues = {
-  ...{ type: 'A', name: '', members: {}, ttl: 1, proxied: false, ptr: false },
+  ...{ type: 'A', name: '', members: {}, ttl: 1, proxied: false, ptr: false, expires: '' },
   ...{ comment: '', tags: '' },
 };
 
@@ -43,6 +45,7 @@ export function valuesOf(record: DnsRecord | RecordBody, type: RecordType, apex:
     ttl: record.ttl,
     proxied: record.proxied,
     ptr: record.ptr === true,
+    expires: localTime(record.expires_on ?? null),
     comment: record.comment ?? '',
     tags: record.tags.join('\n'),
   };
@@ -50,7 +53,7 @@ export function valuesOf(record: DnsRecord | RecordBody, type: RecordType, apex:
 
 /** What is sent. Numbers that are none are sent as they were typed: the server says what is wrong with them. */
 export function bodyOfValues(values: FormValues, type: RecordType, apex: string): RecordBody {
-  const { name, members, ttl, proxied, ptr, comment, tags } = values;
+  const { name, members, ttl, proxied, ptr, expires, comment, tags } = values;
   const at = (place: string) => type.members.filter((member) => member.place === place);
   const data = Object.fromEntries(
     at('data')
@@ -67,12 +70,27 @@ export function bodyOfValues(values: FormValues, type: RecordType, apex: string)
     ttl,
     proxied: type.proxiable && proxied,
     ...(isAddress(type.type) && { ptr: ptr && !proxied }),
+    expires_on: apiTime(expires),
     comment: comment.trim() === '' ? null : comment,
     tags: tags
       .split('\n')
       .map((tag) => tag.trim())
       .filter((tag) => tag !== ''),
   };
+}
+
+/** `2030-01-01T12:00:00`, without its seconds when there are none. */
+function localTime(at: string | null): string {
+  if (at === null) return '';
+  const date = new Date(at);
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString();
+  return local.slice(0, date.getSeconds() === 0 ? 16 : 19);
+}
+
+/** As the API prints it, so that what was not edited is the same. */
+function apiTime(local: string): string | null {
+  const date = new Date(local);
+  return Number.isNaN(date.getTime()) ? null : `${date.toISOString().slice(0, 19)}.000000Z`;
 }
 
 function absoluteName(name: string, apex: string): string {

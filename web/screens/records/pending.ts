@@ -17,6 +17,8 @@ export interface RecordBody {
   readonly proxied: boolean;
   /** Only on A and AAAA records. */
   readonly ptr?: boolean;
+  /** When the service removes it; null: never. */
+  readonly expires_on: string | null;
   readonly comment: string | null;
   readonly tags: readonly string[];
 }
@@ -110,7 +112,7 @@ export function newKey(): string {
 
 /** A record as it would be sent. `data` holds the priority of types that have it inside. */
 export function bodyOf(record: DnsRecord): RecordBody {
-  const { type, name, content, data, priority, ttl, proxied, ptr, comment, tags } = record;
+  const { type, name, content, data, priority, ttl, proxied, ptr, expires_on = null, comment, tags } = record;
   return {
     type,
     name,
@@ -119,6 +121,7 @@ export function bodyOf(record: DnsRecord): RecordBody {
     ttl,
     proxied,
     ...(isAddress(type) && { ptr: ptr === true }),
+    expires_on,
     comment,
     tags,
   };
@@ -128,7 +131,10 @@ export function isAddress(type: string): boolean {
   return type === 'A' || type === 'AAAA';
 }
 
-const MEMBERS = ['type', 'name', 'content', 'data', 'priority', 'ttl', 'proxied', 'ptr', 'comment', 'tags'] as const;
+const MEMBERS = [
+  ...(['type', 'name', 'content', 'data', 'priority', 'ttl', 'proxied', 'ptr', 'expires_on'] as const),
+  ...(['comment', 'tags'] as const),
+] as const;
 
 /** The members of a record that an edit changes. */
 export function changedMembers(before: DnsRecord, body: RecordBody): Partial<RecordBody> {
@@ -138,10 +144,16 @@ export function changedMembers(before: DnsRecord, body: RecordBody): Partial<Rec
 
 function isChanged(before: DnsRecord, body: RecordBody, member: (typeof MEMBERS)[number]): boolean {
   // As in bodyOf, without making one: this is done for each of ten thousand edits.
-  const old = member === 'content' && before.data ? undefined : member === 'ptr' ? before.ptr === true : before[member];
+  const old = presentValue(before, member);
   // What is not sent stays as it is: the priority that stands inside of `data`, too.
   if (body[member] === undefined) return false;
   return old !== body[member] && canonical(old) !== canonical(body[member]);
+}
+
+function presentValue(before: DnsRecord, member: (typeof MEMBERS)[number]): unknown {
+  if (member === 'ptr') return before.ptr === true;
+  if (member === 'expires_on') return before.expires_on ?? null;
+  return member === 'content' && before.data ? undefined : before[member];
 }
 
 function canonical(value: unknown): string {

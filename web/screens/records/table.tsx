@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { contentText, printTtl } from '../../parts/record.js';
 import { SortHeader } from '../../parts/sort.js';
 import { ActionsColumn, TableFrame } from '../../parts/table.js';
+import { Time } from '../../parts/time.js';
 import { visible } from '../../parts/visible.js';
 import { shownName } from '../../parts/zone.js';
 import { Link, withQuery } from '../../router.js';
@@ -256,6 +257,11 @@ function RecordRow({
             {content}
           </span>
           <Notes body={body} />
+          {body.expires_on !== null && (
+            <span class="muted">
+              Ends <Time at={body.expires_on} />
+            </span>
+          )}
           {before?.meta.target && <span class="problem">{before.meta.target.reason}</span>}
           {before?.meta.ptr && <KeptPointer type={before.type} status={before.meta.ptr.status} />}
         </td>

@@ -1,0 +1,37 @@
+/** Records that end: those with the setting `expires_at`. */
+import { perStore, type Store } from '../driver.js';
+import { COLUMNS_OF_ZONE, type NewRecordRow, parseSettings, type RecordRow, SET_OF_ZONE } from './records.js';
+
+/** The expression and the condition of the index, word for word. */
+const ENDS_AT = `json_extract(settings, '$.expires_at')`;
+const ENDS = `settings IS NOT NULL AND instr(settings, '"expires_at":') > 0`;
+
+const statements = perStore((store) => ({
+  over: store.prepare<[zone: number, inZone: number, us: number, limit: number, offset: number], RecordRow>(
+    `SELECT ${COLUMNS_OF_ZONE} FROM record_rows INDEXED BY records_ending
+     WHERE record_set = ${SET_OF_ZONE} AND ${ENDS} AND ${ENDS_AT} <= ? ORDER BY ${ENDS_AT}, seq LIMIT ? OFFSET ?`,
+  ),
+  next: store.prepareTuples<[zone: number, after: number], [number]>(
+    `SELECT ${ENDS_AT} FROM record_rows INDEXED BY records_ending
+     WHERE record_set = ${SET_OF_ZONE} AND ${ENDS} AND ${ENDS_AT} > ? ORDER BY ${ENDS_AT} LIMIT 1`,
+  ),
+}));
+
+/** When a record ends, in microseconds since 1970; undefined: never. */
+export function endOf({ settings }: Pick<NewRecordRow, 'settings'>): number | undefined {
+  return settings === null ? undefined : parseSettings(settings).expires_at;
+}
+
+/** Records of a zone that have ended at a moment, the first ones first; `offset`: so many are left out. */
+export function endedRecords(
+  store: Store,
+  zone: number,
+  { us, limit, offset }: { readonly us: number; readonly limit: number; readonly offset: number },
+): RecordRow[] {
+  return statements(store).over.all(zone, zone, us, limit, offset);
+}
+
+/** When the first record of a zone ends after a moment; microseconds since 1970. */
+export function nextEnd(store: Store, zone: number, afterUs: number): number | undefined {
+  return statements(store).next.get(zone, afterUs)?.[0];
+}
