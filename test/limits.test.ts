@@ -35,6 +35,9 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['records of an account', '5,000,000', 'control/rules/quotas.ts', 'records: 5_000_000'],
   ['custom hostnames of an account', '50,000', 'control/rules/quotas.ts', 'hostnames: 50_000'],
   ['monitors, pools and load balancers', '10,000', 'control/rules/quotas.ts', 'balancing: 10_000'],
+  ['rules of a zone', '300, 256 KiB, 16 MiB', 'control/rules/quotas.ts', 'rules: 16 * 2 ** 20'],
+  ['rules of a zone', '300, 256 KiB, 16 MiB', 'control/rulesets/write.ts', 'MOST_RULES = 300'],
+  ['rules of a zone', '300, 256 KiB, 16 MiB', 'control/rulesets/write.ts', 'MOST_OCTETS = 256 * 1024'],
   [
     'buckets, objects, octets',
     '1,000, 10,000,000, 1 TiB',

@@ -69,7 +69,6 @@ export const failure = defineErrors('api', {
     text: 'Accounts are created on the server, with `zoneplane account create`.',
   },
   // The code with which the vendor's rule sets answer.
-  noRuleset: { status: 404, code: 10003, text: 'could not find entrypoint ruleset in the {phase} phase' },
   notHere: { status: 400, code: 1015, text: '{what} not part of this service.' },
   badCertificate: { status: 400, code: 1006, text: 'The certificate cannot be read: {reason}' },
   internal: { status: 500, code: 1500, text: 'Internal server error.' },

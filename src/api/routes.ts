@@ -56,6 +56,8 @@ import type { Readers } from './reading/readers.js';
 import { READ_ROUTES } from './reading/routes.js';
 import { recordTypeRoutes } from './record-types/routes.js';
 import type { ContextOf } from './request.js';
+import { rulesetRoutes } from './rulesets/routes.js';
+import { rulesetRuleRoutes } from './rulesets/rule-routes.js';
 import { secondaryAccountRoutes } from './secondary-dns/account-routes.js';
 import { incomingRoutes } from './secondary-dns/incoming-routes.js';
 import { secondaryZoneRoutes } from './secondary-dns/zone-routes.js';
@@ -150,6 +152,8 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   incomingRoutes,
   loadBalancerRoutes,
   balancerExplainRoutes,
+  rulesetRoutes,
+  rulesetRuleRoutes,
   balancingUserRoutes,
   balancingHealthRoutes,
   packRoutes,

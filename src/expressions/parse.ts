@@ -1,43 +1,10 @@
 /**
- * Parses the language of conditions: comparisons of fields, joined by `and`, `xor`, `or` and `not`, which bind in this order, `not`
- * the closest. What it does not know it refuses, with the offset.
+ * Parses the language of conditions: comparisons of fields and of what functions make of them, joined by `and`, `xor`, `or` and `not`,
+ * which bind in this order, `not` the closest. What it does not know it refuses, with the offset.
  */
 import { type ExpressionLimits, FaultFound } from './limits.js';
+import type { Comparator, Comparison, Expression, FieldUse, Joint, ListValue, Literal, Value } from './syntax.js';
 import { type Token, tokensOf } from './tokens.js';
-
-export type Comparator = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge' | 'contains';
-export type Joint = 'and' | 'or' | 'xor';
-
-export interface Literal {
-  readonly kind: 'text' | 'number' | 'address';
-  readonly value: string;
-  readonly offset: number;
-}
-
-/** A value of a list: one literal, or all numbers from it to `last`. */
-export interface ListValue {
-  readonly first: Literal;
-  readonly last?: Literal;
-}
-
-/** A field, and of a map the values of one key: one of them, or each. */
-export interface FieldUse {
-  readonly name: string;
-  readonly offset: number;
-  readonly key?: string;
-  readonly index?: number | 'each';
-}
-
-export type Comparison =
-  | { readonly kind: 'compare'; readonly field: FieldUse; readonly by: Comparator; readonly value: Literal }
-  | { readonly kind: 'in'; readonly field: FieldUse; readonly values: readonly ListValue[] }
-  | { readonly kind: 'truth'; readonly field: FieldUse };
-
-export type Expression =
-  | Comparison
-  | { readonly kind: 'any' | 'all'; readonly of: Comparison }
-  | { readonly kind: 'not'; readonly of: Expression }
-  | { readonly kind: Joint; readonly of: readonly Expression[] };
 
 const JOINTS: Readonly<Record<string, Joint>> = {
   and: 'and',
@@ -49,13 +16,18 @@ const JOINTS: Readonly<Record<string, Joint>> = {
 };
 const COMPARATORS: Readonly<Record<string, Comparator>> = {
   ...{ eq: 'eq', '==': 'eq', ne: 'ne', '!=': 'ne', lt: 'lt', '<': 'lt', le: 'le', '<=': 'le' },
-  ...{ gt: 'gt', '>': 'gt', ge: 'ge', '>=': 'ge', contains: 'contains' },
+  ...{ gt: 'gt', '>': 'gt', ge: 'ge', '>=': 'ge', contains: 'contains', wildcard: 'wildcard' },
 };
-const REFUSED: ReadonlySet<string> = new Set(['matches', '~', 'wildcard', 'strict']);
+const REFUSED: ReadonlySet<string> = new Set(['matches', '~']);
 const RESERVED: ReadonlySet<string> = new Set([
   ...['and', 'or', 'xor', 'not', 'in', 'any', 'all'],
   ...Object.keys(COMPARATORS),
   ...REFUSED,
+  'strict',
+]);
+const CONSTANTS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
 ]);
 /** A list index beyond this is a mistake. */
 const MOST_INDEX = 255;
@@ -69,6 +41,14 @@ export function parseExpression(text: string, limits: ExpressionLimits): Express
   if (tokens.length === 1) return undefined;
   const parser = new Parser(tokens, limits);
   return parser.whole();
+}
+
+/** An expression that makes a value, such as the target of a redirect. Throws {@link FaultFound}. */
+export function parseValue(text: string, limits: ExpressionLimits): Value {
+  if (text.length > limits.length) {
+    throw new FaultFound(limits.length, `an expression has at most ${limits.length} characters`);
+  }
+  return new Parser(tokensOf(text), limits).wholeValue();
 }
 
 /** Levels of operators, the loosest first. */
@@ -118,13 +98,17 @@ class Parser {
     return negates ? { kind: 'not', of: inner } : inner;
   }
 
+  wholeValue(): Value {
+    const value = this.value();
+    const rest = this.peek();
+    if (rest.kind !== 'end') throw new FaultFound(rest.offset, `expected the end, not ${shown(rest)}`);
+    return value;
+  }
+
   private comparison(): Expression {
     const token = this.peek();
-    const follows = this.tokens[this.at + 1];
     const { value } = token;
-    if (token.kind === 'word' && follows && isSign(follows, '(')) {
-      if (value !== 'any' && value !== 'all')
-        throw new FaultFound(token.offset, `the function '${value}' is not known`);
+    if (this.isCall() && (value === 'any' || value === 'all')) {
       this.next();
       this.next();
       const of = this.simple(true);
@@ -132,28 +116,75 @@ class Parser {
       this.countNode(token);
       return { kind: value, of };
     }
-    return this.simple(false);
+    const constant = token.kind === 'word' && !this.isCall() ? CONSTANTS.get(value) : undefined;
+    if (constant === undefined) return this.simple(false);
+    this.countNode(this.next());
+    return { kind: 'constant', holds: constant };
+  }
+
+  /** Whether the next word is the name of a function. */
+  private isCall(): boolean {
+    const follows = this.tokens[this.at + 1];
+    return this.peek().kind === 'word' && follows !== undefined && isSign(follows, '(');
   }
 
   /** `isEach`: inside of `any` or `all`, where the field stands for each value of a list. */
   private simple(isEach: boolean): Comparison {
-    const field = this.field();
+    const of = this.isCall() ? this.call() : ({ kind: 'field', ...this.field() } as const);
     this.countNode(this.peek());
-    const isList = field.index === 'each';
-    if (isEach && !isList) throw new FaultFound(field.offset, "'any' and 'all' need a field with [*]");
-    if (!isEach && isList) throw new FaultFound(field.offset, "a field with [*] stands only in 'any' or 'all'");
+    const isList = of.kind === 'field' && of.index === 'each';
+    if (isEach && !isList) throw new FaultFound(of.offset, "'any' and 'all' need a field with [*]");
+    if (!isEach && isList) throw new FaultFound(of.offset, "a field with [*] stands only in 'any' or 'all'");
     const token = this.peek();
     if (REFUSED.has(token.value) && isOperator(token)) {
-      throw new FaultFound(token.offset, `'${token.value}' is not available here; 'contains' and 'in' are`);
+      throw new FaultFound(token.offset, `'${token.value}' is not available here; 'wildcard', 'contains' and 'in' are`);
     }
     if (token.kind === 'word' && token.value === 'in') {
       this.next();
-      return { kind: 'in', field, values: this.list() };
+      return { kind: 'in', of, values: this.list() };
+    }
+    const by = this.comparator();
+    return by ? { kind: 'compare', of, by, value: this.literal() } : { kind: 'truth', of };
+  }
+
+  private comparator(): Comparator | undefined {
+    const token = this.peek();
+    if (token.kind === 'word' && token.value === 'strict') {
+      this.next();
+      const second = this.next();
+      if (second.kind === 'word' && second.value === 'wildcard') return 'strict wildcard';
+      throw new FaultFound(second.offset, `expected 'wildcard' after 'strict', not ${shown(second)}`);
     }
     const by = isOperator(token) ? COMPARATORS[token.value] : undefined;
-    if (!by) return { kind: 'truth', field };
+    if (by) this.next();
+    return by;
+  }
+
+  private call(): Extract<Value, { kind: 'call' }> {
+    const { value: name, offset } = this.next();
+    if (RESERVED.has(name)) throw new FaultFound(offset, `'${name}' cannot stand here`);
+    this.expect('(');
+    if (++this.depth > this.limits.depth) {
+      throw new FaultFound(offset, `an expression is at most ${this.limits.depth} levels deep`);
+    }
+    const args: Value[] = [];
+    while (!isSign(this.peek(), ')')) {
+      if (args.length > 0) this.expect(',');
+      args.push(this.value());
+    }
     this.next();
-    return { kind: 'compare', field, by, value: this.literal() };
+    this.depth--;
+    return { kind: 'call', name, offset, args };
+  }
+
+  private value(): Value {
+    this.countNode(this.peek());
+    const { kind } = this.peek();
+    if (this.isCall()) return this.call();
+    if (kind !== 'word') return { kind: 'literal', ...this.literal() };
+    const field = this.field();
+    if (field.index === 'each') throw new FaultFound(field.offset, "a field with [*] stands only in 'any' or 'all'");
+    return { kind: 'field', ...field };
   }
 
   private field(): FieldUse {
@@ -207,7 +238,7 @@ class Parser {
 
   private literal(): Literal {
     const { kind, value, offset } = this.next();
-    if (kind === 'text' || kind === 'number' || kind === 'address') return { kind, value, offset };
+    if (kind === 'text' || kind === 'number' || kind === 'address') return { type: kind, value, offset };
     throw new FaultFound(offset, `expected a value, not ${kind === 'end' ? 'the end' : `'${value}'`}`);
   }
 

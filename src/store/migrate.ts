@@ -21,6 +21,7 @@ import { alerts } from './migrations/0219-alerts.js';
 import { linkedRecords } from './migrations/0220-linked-records.js';
 import { verifiedDomains } from './migrations/0221-verified-domains.js';
 import { endingRecords } from './migrations/0222-ending-records.js';
+import { rulesets } from './migrations/0223-rulesets.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { newestSchema } from './schema/newest.js';
@@ -46,6 +47,7 @@ export const MIGRATIONS: readonly Migration[] = [
   linkedRecords,
   verifiedDomains,
   endingRecords,
+  rulesets,
 ];
 
 /** The schema version after all migrations. */

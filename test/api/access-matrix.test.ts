@@ -51,7 +51,7 @@ const OF_RECORDS = [
   /^GET \/zones\/\{zone_id\}(\/(hold|changes\/\{change\}))?$/,
   // Of what is not supported there is nothing.
   /^GET \/zones\/\{zone_id\}\/(pagerules|workers\/routes|addressing\/regional_hostnames|custom_certificates|available_plans|custom_ns|subscription|url_normalization|argo\/tiered_caching)$/,
-  /^GET \/zones\/\{zone_id\}\/rulesets\/phases\/\{phase\}\/entrypoint$/,
+  /^GET \/zones\/\{zone_id\}\/rulesets/,
 ];
 
 async function routesOf(t: Test) {

@@ -17,6 +17,7 @@ type Subject =
   | 'purge'
   | 'certificates'
   | 'balancers'
+  | 'rules'
   | 'pools'
   | 'account'
   | 'name'
@@ -27,28 +28,30 @@ type Subject =
   | 'anybody'
   | 'nobody';
 
-const ZONE_SUBJECTS: readonly Subject[] = ['zone', 'dns', 'settings', 'purge', 'certificates', 'balancers'];
+const ZONE_SUBJECTS: readonly Subject[] = ['zone', 'dns', 'settings', 'purge', 'certificates', 'balancers', 'rules'];
 
-/** zone dns settings purge certificates balancers pools account members tokens buckets audit */
+/** zone dns settings purge certificates balancers pools account members tokens buckets audit rules */
 const TABLE: Readonly<Record<string, string>> = {
-  'Super Administrator - All Privileges': 'w w w w w w w w w w w r',
-  Administrator: 'w w w w w w w w r r w r',
-  'Administrator Read Only': 'r r r - r r r r r r r r',
-  'Minimal Account Access': '- - - - - - - - - - - -',
-  Analytics: 'r - - - - - - - - - - -',
-  'Audit Logs Viewer': '- - - - - - - - - - - r',
-  DNS: 'r w r - - - - - - - - -',
-  'Cache Purge': 'r - r w - - - - - - - -',
-  'SSL/TLS, Caching, Performance, Page Rules, and Customization': 'r - w w w - - - - - - -',
-  'Load Balancer': 'r - - - - w w - - - - -',
-  'Cloudflare R2 Admin': '- - - - - - - - - - w -',
-  'Cloudflare R2 Read': '- - - - - - - - - - r -',
-  'Domain Administrator': 'w w w w w w - - - - - -',
-  'Domain Administrator Read Only': 'r r r - r r - - - - - -',
-  'Domain DNS': 'r w r - - - - - - - - -',
-  'Cache Domain Purge': 'r - r w - - - - - - - -',
+  'Super Administrator - All Privileges': 'w w w w w w w w w w w r w',
+  Administrator: 'w w w w w w w w r r w r w',
+  'Administrator Read Only': 'r r r - r r r r r r r r r',
+  'Minimal Account Access': '- - - - - - - - - - - - -',
+  Analytics: 'r - - - - - - - - - - - -',
+  'Audit Logs Viewer': '- - - - - - - - - - - r -',
+  DNS: 'r w r - - - - - - - - - -',
+  'Cache Purge': 'r - r w - - - - - - - - -',
+  'SSL/TLS, Caching, Performance, Page Rules, and Customization': 'r - w w w - - - - - - - w',
+  'Load Balancer': 'r - - - - w w - - - - - -',
+  'Cloudflare R2 Admin': '- - - - - - - - - - w - -',
+  'Cloudflare R2 Read': '- - - - - - - - - - r - -',
+  'Domain Administrator': 'w w w w w w - - - - - - w',
+  'Domain Administrator Read Only': 'r r r - r r - - - - - - r',
+  'Domain DNS': 'r w r - - - - - - - - - -',
+  'Cache Domain Purge': 'r - r w - - - - - - - - -',
 };
-const COLUMNS = 'zone dns settings purge certificates balancers pools account members tokens buckets audit'.split(' ');
+const COLUMNS = 'zone dns settings purge certificates balancers pools account members tokens buckets audit rules'.split(
+  ' ',
+);
 
 /** Paths by subject; `*` at the end stands for everything below. The first line that fits counts. */
 const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
@@ -97,6 +100,8 @@ const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
   ['account', '/accounts/{account_id}', '/accounts/{account_id}/quotas', '/accounts/{account_id}/dns_settings'],
   ['account', '/accounts/{account_id}/dns_records/usage', '/accounts/{account_id}/secondary_dns/*'],
   ['account', '/accounts/{account_id}/alerting/v3/*'],
+  ['zone', 'GET /zones/{zone_id}/rulesets', 'GET /zones/{zone_id}/rulesets/*'],
+  ['rules', '/zones/{zone_id}/rulesets', '/zones/{zone_id}/rulesets/*'],
   ['balancers', '/zones/{zone_id}/load_balancers', '/zones/{zone_id}/load_balancers/*'],
   ['purge', '/zones/{zone_id}/purge_cache', '/zones/{zone_id}/invalidate_cache'],
   [
@@ -119,7 +124,7 @@ const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
   ['zone', '/zones/{zone_id}', '/zones/{zone_id}/activation_check', '/zones/{zone_id}/hold'],
   ['zone', '/zones/{zone_id}/changes/{change}', '/zones/{zone_id}/pagerules', '/zones/{zone_id}/workers/routes'],
   ['zone', '/zones/{zone_id}/addressing/regional_hostnames', '/zones/{zone_id}/custom_certificates'],
-  ['zone', '/zones/{zone_id}/available_plans', '/zones/{zone_id}/rulesets/phases/{phase}/entrypoint'],
+  ['zone', '/zones/{zone_id}/available_plans'],
   ['zone', '/zones/{zone_id}/custom_ns', '/zones/{zone_id}/subscription', '/zones/{zone_id}/url_normalization'],
   ['zone', '/zones/{zone_id}/argo/tiered_caching'],
 ];
@@ -140,7 +145,7 @@ interface Route {
 
 function subjectOf(name: string, path: string): Subject | undefined {
   const fits = (row: string): boolean =>
-    row.endsWith('/*') ? path.startsWith(row.slice(0, -1)) : row === path || row === name;
+    row.endsWith('/*') ? [path, name].some((text) => text.startsWith(row.slice(0, -1))) : row === path || row === name;
   return ROUTES.find(([, ...rows]) => rows.some(fits))?.[0];
 }
 

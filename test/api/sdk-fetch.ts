@@ -9,5 +9,8 @@ export async function sent({ app }: Installation, url: string, init: RequestInit
     headers: Object.fromEntries(new Headers(init?.headers as Record<string, string>)),
     ...(init?.body ? { payload: init.body as string } : {}),
   });
-  return new Response(answer.body, { status: answer.statusCode, headers: answer.headers as Record<string, string> });
+  return new Response(answer.statusCode === 204 ? null : answer.body, {
+    status: answer.statusCode,
+    headers: answer.headers as Record<string, string>,
+  });
 }

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { networkContains, parseIP, parseNetwork } from '../../src/base/ip.js';
-import { compileExpression, type FieldTable } from '../../src/expressions/compile.js';
+import { compileExpression, compileText } from '../../src/expressions/compile.js';
+import type { FieldTable } from '../../src/expressions/fields.js';
 
 interface Subject {
   readonly host?: string;
@@ -100,7 +101,10 @@ t.test('what it does not understand it refuses, with the offset', async (t) => {
   const cases: readonly (readonly [string, number, RegExp])[] = [
     ['http.host matches "a+"', 10, /'matches' is not available/],
     ['http.host ~ "a+"', 10, /'~' is not available/],
-    ['http.host wildcard "a*"', 10, /not available/],
+    ['http.host wildcard "a**"', 19, /two stars/],
+    ['http.host wildcard "a\\\\x"', 19, /backslash/],
+    ['http.host strict "a"', 17, /'wildcard' after 'strict'/],
+    ['tcp.dstport wildcard "4*"', 21, /for texts/],
     ['http.cookie == "a"', 0, /field 'http.cookie' is not known/],
     ['ssl and constructor', 8, /field 'constructor' is not known/],
     ['http.host', 0, /is not compared/],
@@ -118,7 +122,21 @@ t.test('what it does not understand it refuses, with the offset', async (t) => {
     ['ip.src in {192.0.2.0/33}', 11, /expected an address/],
     ['http.host == "a', 13, /closing quote/],
     ['http.host == "\\n"', 14, /backslash/],
-    ['lower(http.host) == "a"', 0, /function 'lower' is not known/],
+    ['regex_replace(http.host, "a", "b") == "a"', 0, /'regex_replace' is not available/],
+    ['constructor(http.host) == "a"', 0, /function 'constructor' is not known/],
+    ['lower(ssl) == "a"', 6, /argument 1 of 'lower' is a text, not a truth/],
+    ['lower() == "a"', 0, /takes 1 arguments, not 0/],
+    ['starts_with(http.host) and ssl', 0, /takes 2 arguments, not 1/],
+    ['starts_with(http.host, "a") == "b"', 0, /stands alone/],
+    ['lower(http.host)', 0, /is not compared/],
+    ['lower(http.request.headers["a"][*]) == "a"', 6, /only in 'any'/],
+    ['any(lower(http.host) == "a")', 4, /need a field with \[\*\]/],
+    ['url_decode(http.host, http.host) == "a"', 22, /a text in quotes/],
+    ['url_decode(http.host, "x") == "a"', 22, /options r and u/],
+    [`wildcard_replace(http.host, "a*", "\${2}") == "a"`, 34, /no star 2/],
+    ['wildcard_replace(http.host, "a*", "$x") == "a"', 34, /before a number in braces/],
+    ['wildcard_replace(http.host, "a*", "b", "i") == "a"', 39, /flag 's' only/],
+    ['true == true', 5, /expected 'and'/],
     ['any(http.host == "a")', 4, /need a field with \[\*\]/],
     ['http.request.headers["a"][*] == "a"', 0, /only in 'any'/],
     ['http.request.headers == "a"', 0, /needs a key/],
@@ -141,12 +159,93 @@ t.test('what it does not understand it refuses, with the offset', async (t) => {
   }
 });
 
+t.test('functions and patterns', async (t) => {
+  const cases: readonly (readonly [string, boolean])[] = [
+    ['true', true],
+    ['(true)', true],
+    ['not false', true],
+    ['lower(http.host) == "www.example.com"', true],
+    ['upper(http.host) in {"WWW.EXAMPLE.COM"}', true],
+    ['starts_with(http.host, "www.") and not ends_with(http.host, ".net")', true],
+    ['starts_with(lower(http.host), "www.")', true],
+    ['len(http.host) == 15', true],
+    ['substring(http.host, -3) == "com"', true],
+    ['substring(http.host, 4, -4) == "example"', true],
+    ['to_string(tcp.dstport) == "443"', true],
+    ['to_string(ip.src) == "192.0.2.7"', true],
+    ['concat("a", http.host, to_string(ssl)) == "awww.example.comtrue"', true],
+    ['http.host wildcard "WWW.*.com"', true],
+    ['http.host strict wildcard "WWW.*.com"', false],
+    ['http.host wildcard "*"', true],
+    ['http.host wildcard "www.*.com.*"', false],
+    ['http.host wildcard "www.example.com*com"', false],
+    ['http.host wildcard r"www\\*"', false],
+    ['http.host wildcard "*www*example*"', true],
+  ];
+  for (const [text, expected] of cases) t.equal(holds(text), expected, text);
+  t.equal(holds('lower(http.host) ne "x"', {}), false, 'a function of nothing has no value');
+  t.equal(holds('starts_with(http.host, "")', {}), false);
+  t.equal(holds('http.host wildcard "a\\\\*b"', { host: 'a*b' }), true, 'an escaped star');
+});
+
+t.test('values', async (t) => {
+  const text = (expression: string, subject: Subject = SUBJECT): string | undefined => {
+    const made = compileText(expression, FIELDS);
+    return made.ok ? made.of(subject) : `${made.fault.offset}: ${made.fault.message}`;
+  };
+  const cases: readonly (readonly [string, string | undefined])[] = [
+    ['"a"', 'a'],
+    ['http.host', 'www.example.com'],
+    ['http.request.headers["accept"][1]', 'b'],
+    ['http.request.headers["accept"][9]', undefined],
+    ['concat("https://", http.host, "/")', 'https://www.example.com/'],
+    ['concat(http.request.headers["accept"][9], "x")', 'x'],
+    [`wildcard_replace(http.host, "*.example.*", "\${2}.\${1}$$")`, 'com.www$'],
+    ['wildcard_replace(http.host, "*.nothing", "x")', 'www.example.com'],
+    [`wildcard_replace(http.host, "WWW.*", "\${1}")`, 'example.com'],
+    [`wildcard_replace(http.host, "WWW.*", "\${1}", "s")`, 'www.example.com'],
+    ['ssl', '0: the value is no text but a truth; to_string() makes a text of it'],
+    ['', '0: expected a value, not the end'],
+    ['http.host ssl', "10: expected the end, not 'ssl'"],
+    ['concat("a" "b")', "11: expected ',', not 'b'"],
+  ];
+  for (const [expression, expected] of cases) t.equal(text(expression), expected, expression);
+  const decoded = (host: string, options = ''): string | undefined =>
+    text(`url_decode(http.host, "${options}")`, { host });
+  t.equal(decoded('John%20Doe+x'), 'John Doe x');
+  t.equal(decoded('%2520'), '%20');
+  t.equal(decoded('%2520', 'r'), ' ');
+  t.equal(decoded('%u2601%zz%C3%A9', 'u'), '\u2601%zzé');
+  t.equal(text('remove_query_args(http.host, "b", "d")', { host: 'a=1&b=2&c&d' }), 'a=1&c');
+  t.equal(text(`concat(${'http.host, '.repeat(40)}"")`, { host: 'x'.repeat(1000) }), undefined, 'too long');
+});
+
+t.test('the shortest texts match, as by trying all', async (t) => {
+  const unit = fc.constantFrom('a', 'b');
+  const patterns = fc
+    .array(fc.constantFrom('a', 'b', '*'), { maxLength: 8 })
+    .map((all) => all.join('').replace(/\*+/g, '*'));
+  fc.assert(
+    fc.property(patterns, fc.string({ unit, maxLength: 12 }), (pattern, host) => {
+      const wanted = new RegExp(`^${pattern.replaceAll('*', '(.*?)')}$`).exec(host);
+      const stars = pattern.split('*').length - 1;
+      t.equal(holds(`http.host wildcard "${pattern}"`, { host }), wanted !== null);
+      const template = Array.from({ length: stars }, (_, i) => `\${${i + 1}}`).join('|');
+      const made = compileText(`wildcard_replace(http.host, "${pattern}", "${template}")`, FIELDS);
+      return made.ok && made.of({ host }) === (wanted ? wanted.slice(1).join('|') : host);
+    }),
+  );
+});
+
 t.test('bombs are refused', async (t) => {
   const limits = { length: 1_000_000, depth: 32, nodes: 256, listValues: 512 };
   const refusal = (text: string): string => {
     const compiled = compileExpression(text, FIELDS, limits);
     return compiled.ok ? 'accepted' : compiled.fault.message;
   };
+  t.match(refusal(`${'lower('.repeat(33)}http.host${')'.repeat(33)} == "a"`), /32 levels/);
+  t.match(refusal(`concat(${'"a",'.repeat(300)}"b") == "a"`), /256 comparisons/);
+  t.match(refusal(`http.host wildcard "${'a*'.repeat(9)}"`), /8 stars/);
   t.match(refusal(`${'('.repeat(33)}ssl${')'.repeat(33)}`), /32 levels/);
   t.match(refusal('('.repeat(500_000)), /32 levels/);
   t.match(refusal('not '.repeat(100_000)), /32 levels/);

@@ -4,7 +4,8 @@
  */
 import { CONDITION_FIELDS } from '../../balancing/condition-fields.js';
 import { toFqdn } from '../../dns/name.js';
-import { type Condition, compileExpression, fieldTable } from '../../expressions/compile.js';
+import { type Condition, compileExpression } from '../../expressions/compile.js';
+import { fieldTable } from '../../expressions/fields.js';
 import { BalanceWord, nodeNameAt, nodeNameLength } from '../../image/layout.js';
 import type { ImageReader } from '../../image/reader.js';
 import type { Judge } from '../../steering/choice.js';

@@ -27,6 +27,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'DNS records': 'Records, one by one, in batches and as zone files; why a name is answered as it is.',
   'DNS settings': 'SOA, name servers and modes of a zone, and what new zones of an account begin with.',
   DNSSEC: 'Signing of zones, their keys and the DS records for parents.',
+  Rulesets: 'Rules of a zone at the edge: redirects, rewrites of URLs, changes of header fields.',
   'Load balancing': 'Names that are answered with the addresses of healthy origins: monitors, pools, load balancers.',
   'Secondary DNS': 'Zone transfers: keys, networks and peers.',
   Activity: 'What is asked: counts over time, the names asked for most, the newest questions.',

@@ -57,21 +57,4 @@ export const neighbourRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
       return success([PLAN]);
     },
   );
-
-  app.get(
-    '/zones/:zone_id/rulesets/phases/:phase/entrypoint',
-    {
-      config: { area: 'zone' },
-      schema: {
-        tags,
-        summary: 'Get the rules of a phase: there are none',
-        params: zoneParams.extend({ phase: z.string() }),
-        response: answersOne(z.null()),
-      },
-    },
-    async (request) => {
-      await getZone(contextOf(request), request.params.zone_id);
-      throw failure('noRuleset', { phase: request.params.phase });
-    },
-  );
 };

@@ -1,6 +1,7 @@
 /** Checks the conditions of rules before they are stored. */
 import { CONDITION_FIELDS } from '../../balancing/condition-fields.js';
-import { compileExpression, fieldTable } from '../../expressions/compile.js';
+import { compileExpression } from '../../expressions/compile.js';
+import { fieldTable } from '../../expressions/fields.js';
 
 const FIELDS = fieldTable<never, typeof CONDITION_FIELDS>(CONDITION_FIELDS);
 

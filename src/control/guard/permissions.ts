@@ -11,6 +11,9 @@ export const AREAS = [
   'cachePurge',
   'certificates',
   'loadBalancers',
+  'redirects',
+  'transforms',
+  'pageRules',
   'account',
   'accountName',
   'members',
@@ -96,6 +99,12 @@ export const PERMISSION_GROUPS: readonly PermissionGroup[] = [
   group('c03055bc037c4ea9afb9a9f104b7b721', 'SSL and Certificates Write', 'zone', 'write', 'certificates'),
   group('e9a975f628014f1d85b723993116f7d5', 'Load Balancers Read', 'zone', 'read', 'loadBalancers'),
   group('6d7f2f5f5b1d4a0e9081fdc98d432fd1', 'Load Balancers Write', 'zone', 'write', 'loadBalancers'),
+  group('d8e12db741544d1586ec1d6f5d3c7786', 'Dynamic URL Redirects Read', 'zone', 'read', 'redirects'),
+  group('74e1036f577a48528b78d2413b40538d', 'Dynamic URL Redirects Write', 'zone', 'write', 'redirects'),
+  group('211a4c0feb3e43b3a2d41f1443a433e7', 'Zone Transform Rules Read', 'zone', 'read', 'transforms'),
+  group('0ac90a90249747bca6b047d97f0803e9', 'Zone Transform Rules Write', 'zone', 'write', 'transforms'),
+  group('b415b70a4fd1412886f164451f20405c', 'Page Rules Read', 'zone', 'read', 'pageRules'),
+  group('ed07f6c337da4195b4e72a1fb2c6bcae', 'Page Rules Write', 'zone', 'write', 'pageRules'),
   group('c1fde68c7bcc44588cbb6ddbc16d6480', 'Account Settings Read', 'account', 'read', ...ACCOUNT_AREAS),
   group('1af1fa2adc104452b74a9a3364202f20', 'Account Settings Write', 'account', 'write', ...ACCOUNT_AREAS),
   group('eb56a6953c034b9d97dd838155666f06', 'Account API Tokens Read', 'account', 'read', 'accountTokens'),
@@ -240,6 +249,9 @@ export const ZONE_AREAS: readonly Area[] = [
   'cachePurge',
   'certificates',
   'loadBalancers',
+  'redirects',
+  'transforms',
+  'pageRules',
 ];
 
 /** Whether policies allow anything on a zone: it then appears in lists, and the zone object itself may be read. */

@@ -25,6 +25,7 @@ export interface Grant {
   readonly zones?: readonly string[];
 }
 
+const RULES: Levels = { redirects: 'write', transforms: 'write', pageRules: 'write' };
 const OWN_ZONES: Levels = {
   zone: 'write',
   dns: 'write',
@@ -32,6 +33,7 @@ const OWN_ZONES: Levels = {
   cachePurge: 'write',
   certificates: 'write',
   loadBalancers: 'write',
+  ...RULES,
 };
 const READ_ZONES: Levels = {
   zone: 'read',
@@ -39,6 +41,9 @@ const READ_ZONES: Levels = {
   zoneSettings: 'read',
   certificates: 'read',
   loadBalancers: 'read',
+  redirects: 'read',
+  transforms: 'read',
+  pageRules: 'read',
 };
 const EDIT_DNS: Levels = { zone: 'read', dns: 'write', zoneSettings: 'read' };
 const PURGE: Levels = { zone: 'read', zoneSettings: 'read', cachePurge: 'write' };
@@ -111,8 +116,8 @@ export const ROLES: readonly Role[] = [
   role(
     '75f36071fa06ebfac6da0c3f8ddbc4df',
     'SSL/TLS, Caching, Performance, Page Rules, and Customization',
-    'Can edit the settings, certificates and custom hostnames of zones, and purge the cache.',
-    { zone: 'read', zoneSettings: 'write', cachePurge: 'write', certificates: 'write' },
+    'Can edit the settings, rules, certificates and custom hostnames of zones, and purge the cache.',
+    { zone: 'read', zoneSettings: 'write', cachePurge: 'write', certificates: 'write', ...RULES },
   ),
   role('c61d4237ab1c08a3d11feb6bd5e91c5a', 'Load Balancer', 'Can edit load balancers, pools and monitors.', {
     zone: 'read',

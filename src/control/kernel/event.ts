@@ -63,6 +63,8 @@ export const EVENT_KINDS = [
   ...(['bucket_lock.put', 'bucket_lock.delete'] as const),
   ...(['custom_hostname.create', 'custom_hostname.edit', 'custom_hostname.delete'] as const),
   ...(['custom_hostname.activate', 'custom_hostname.move', 'fallback_origin.edit', 'fallback_origin.delete'] as const),
+  ...(['ruleset.create', 'ruleset.edit', 'ruleset.delete'] as const),
+  ...(['page_rule.create', 'page_rule.edit', 'page_rule.delete'] as const),
   ...(['monitor.create', 'monitor.edit', 'monitor.delete', 'pool.create', 'pool.edit', 'pool.delete'] as const),
   ...(['monitor_group.create', 'monitor_group.edit', 'monitor_group.delete'] as const),
   ...(['load_balancer.create', 'load_balancer.edit', 'load_balancer.delete'] as const),

@@ -21,6 +21,7 @@ export const USUAL_QUOTAS: Readonly<Record<QuotaKind, number>> = {
   objects: 10_000_000,
   octets: 2 ** 40,
   balancing: 10_000,
+  rules: 16 * 2 ** 20,
 };
 
 /** What they are called in sentences. */
@@ -36,6 +37,7 @@ export const QUOTA_NAMES: Readonly<Record<QuotaKind, string>> = {
   objects: 'objects',
   octets: 'octets of objects',
   balancing: 'monitors, monitor groups, pools and load balancers',
+  rules: 'octets of rules of zones',
 };
 
 const quotaFailure = defineErrors('quotas', {

@@ -1,7 +1,7 @@
 /** The fields of requests that conditions of rules may use; those of questions have no value here. */
 import { CONDITION_FIELDS } from '../../balancing/condition-fields.js';
 import { parseIP } from '../../base/ip.js';
-import { fieldTable } from '../../expressions/compile.js';
+import { fieldTable } from '../../expressions/fields.js';
 import type { EdgeRequest } from '../exchange/exchange.js';
 
 /** What conditions examine. */

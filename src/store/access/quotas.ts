@@ -13,6 +13,7 @@ export const QUOTA_KINDS = [
   'objects',
   'octets',
   'balancing',
+  'rules',
 ] as const;
 
 export type QuotaKind = (typeof QUOTA_KINDS)[number];

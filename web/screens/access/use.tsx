@@ -20,6 +20,7 @@ const WORDS: Readonly<Record<Kind, string>> = {
   buckets: 'Buckets',
   objects: 'Objects',
   balancing: 'Monitors, pools and load balancers',
+  rules: 'Octets of rules of zones',
   octets: 'Octets of objects',
 };
 

@@ -1,0 +1,127 @@
+/**
+ * Patterns in which `*` stands for any characters, none included; `\*` and `\\` stand for themselves. Each star takes the shortest text
+ * that lets the rest match. As the parts between the stars are looked for in order, a match takes linear time whatever the pattern.
+ */
+import { FaultFound } from './limits.js';
+
+/** The texts between the stars. */
+export type Parts = readonly string[];
+
+const MOST_STARS = 8;
+
+/** `offset`: of the pattern in the expression. Throws {@link FaultFound}. */
+export function wildcardParts(pattern: string, offset: number): Parts {
+  const parts: string[] = [''];
+  for (let at = 0; at < pattern.length; at++) {
+    const unit = pattern[at]!;
+    if (unit === '\\') {
+      const next = pattern[++at];
+      if (next !== '*' && next !== '\\') {
+        throw new FaultFound(offset, 'in a pattern, a backslash stands only before * or another backslash');
+      }
+      parts[parts.length - 1] += next;
+    } else if (unit === '*') {
+      if (pattern[at + 1] === '*') throw new FaultFound(offset, 'a pattern has no two stars in a row');
+      parts.push('');
+    } else parts[parts.length - 1] += unit;
+  }
+  if (parts.length > MOST_STARS + 1) throw new FaultFound(offset, `a pattern has at most ${MOST_STARS} stars`);
+  return parts;
+}
+
+/** Only ASCII has cases here. */
+export function lowerAscii(text: string): string {
+  return UPPER.test(text) ? text.replace(UPPERS, (letter) => letter.toLowerCase()) : text;
+}
+
+const UPPER = /[A-Z]/;
+const UPPERS = /[A-Z]+/g;
+
+/** The last text in lower case: the rules of a zone compare the same field again and again. */
+let lastText = '';
+let lastLower = '';
+
+function lowered(text: string): string {
+  if (text !== lastText) {
+    lastLower = lowerAscii(text);
+    lastText = text;
+  }
+  return lastLower;
+}
+
+/** Whether a whole text matches. `isStrict`: upper and lower case differ. */
+export function wildcardTest(pattern: string, isStrict: boolean, offset: number): (text: string) => boolean {
+  const parts = wildcardParts(isStrict ? pattern : lowerAscii(pattern), offset);
+  return isStrict ? (text) => matches(parts, text) : (text) => matches(parts, lowered(text));
+}
+
+function matches(parts: Parts, text: string): boolean {
+  const first = parts[0]!;
+  if (parts.length === 1) return text === first;
+  const last = parts[parts.length - 1]!;
+  const end = text.length - last.length;
+  if (!text.startsWith(first) || end < first.length || !text.endsWith(last)) return false;
+  let at = first.length;
+  for (let i = 1; i < parts.length - 1; i++) {
+    const part = parts[i]!;
+    const found = text.indexOf(part, at);
+    if (found < 0 || found + part.length > end) return false;
+    at = found + part.length;
+  }
+  return true;
+}
+
+/** What the stars stand for in a text that matches; undefined for another one. */
+export function wildcardCaptures(parts: Parts, text: string, isStrict: boolean): string[] | undefined {
+  const compared = isStrict ? text : lowered(text);
+  if (!matches(parts, compared)) return undefined;
+  const captures: string[] = [];
+  let at = parts[0]!.length;
+  for (let i = 1; i < parts.length; i++) {
+    const part = parts[i]!;
+    const found = i === parts.length - 1 ? text.length - part.length : compared.indexOf(part, at);
+    captures.push(text.slice(at, found));
+    at = found + part.length;
+  }
+  return captures;
+}
+
+/** A text with references to captures: texts and, between them, numbers of captures, from 0. */
+export type Template = readonly (string | number)[];
+
+/**
+ * Reads a replacement such as `/a/${1}`; `$$` is one `$`. `bare`: whether `$1` is a reference, too, and `$` before anything else
+ * stands for itself.
+ */
+export function templateOf(text: string, captures: number, offset: number, bare = false): Template {
+  const pieces: (string | number)[] = [''];
+  const pattern = /\$(?:\{(\d{1,2})\}|(\d)|(\$)|)/g;
+  let at = 0;
+  const say = (more: string): void => {
+    const last = pieces.length - 1;
+    if (typeof pieces[last] === 'string') pieces[last] += more;
+    else pieces.push(more);
+  };
+  for (const match of text.matchAll(pattern)) {
+    const [whole, braced, digit, escaped] = match;
+    say(text.slice(at, match.index));
+    at = match.index + whole.length;
+    const number = braced ?? (bare ? digit : undefined);
+    if (number !== undefined) {
+      if (Number(number) < 1 || Number(number) > captures) {
+        throw new FaultFound(offset, `there is no star ${number}: the pattern has ${captures}`);
+      }
+      pieces.push(Number(number) - 1);
+    } else if (escaped !== undefined) say('$');
+    else if (bare) say(whole);
+    else throw new FaultFound(offset, `'$' stands before a number in braces, such as \${1}, or before another '$'`);
+  }
+  say(text.slice(at));
+  return pieces;
+}
+
+export function fillTemplate(template: Template, captures: readonly string[]): string {
+  let text = '';
+  for (const piece of template) text += typeof piece === 'string' ? piece : captures[piece]!;
+  return text;
+}

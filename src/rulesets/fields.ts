@@ -1,0 +1,112 @@
+/** The fields that expressions of rules may use. */
+import { parseIP } from '../base/ip.js';
+import { type FieldTable, fieldTable } from '../expressions/fields.js';
+import { fieldValues, pathEnd, type Subject } from './subject.js';
+
+const FIELDS = {
+  'cf.ray_id': 'text',
+  'cf.zone.name': 'text',
+  'http.cookie': 'text',
+  'http.host': 'text',
+  'http.referer': 'text',
+  'http.request.cookies': 'map',
+  'http.request.full_uri': 'text',
+  'http.request.headers': 'map',
+  'http.request.method': 'text',
+  'http.request.timestamp.sec': 'number',
+  'http.request.uri': 'text',
+  'http.request.uri.args': 'map',
+  'http.request.uri.path': 'text',
+  'http.request.uri.path.extension': 'text',
+  'http.request.uri.query': 'text',
+  'http.request.version': 'text',
+  'http.user_agent': 'text',
+  'http.x_forwarded_for': 'text',
+  'ip.geoip.country': 'text',
+  'ip.src': 'address',
+  'ip.src.country': 'text',
+  'raw.http.request.full_uri': 'text',
+  'raw.http.request.uri': 'text',
+  'raw.http.request.uri.args': 'map',
+  'raw.http.request.uri.path': 'text',
+  'raw.http.request.uri.query': 'text',
+  ssl: 'truth',
+} as const;
+
+type Reading = (subject: Subject) => string | undefined;
+
+const text = (of: Reading) => ({ type: 'text', of }) as const;
+const joined = (name: string, separator: string) =>
+  text(({ request }) => fieldValues(request.headers, name)?.join(separator));
+const country = text(({ request, surroundings }) => surroundings.country(request.client));
+
+/** In all phases. */
+export const REQUEST_FIELDS: FieldTable<Subject> = fieldTable<Subject, typeof FIELDS>(FIELDS, {
+  'cf.ray_id': text(({ request }) => request.ray),
+  'cf.zone.name': text(({ surroundings }) => surroundings.zone),
+  'http.cookie': joined('cookie', '; '),
+  'http.host': text(({ request }) => request.host),
+  'http.referer': joined('referer', ', '),
+  'http.request.cookies': { type: 'map', of: ({ request }, key) => cookies(request.headers, key) },
+  'http.request.full_uri': text((subject) => subject.fullUri),
+  'http.request.headers': { type: 'map', of: ({ request }, key) => fieldValues(request.headers, key) },
+  'http.request.method': text(({ request }) => request.method),
+  'http.request.timestamp.sec': {
+    type: 'number',
+    of: ({ surroundings }) => Math.floor(surroundings.nowMs() / 1000),
+  },
+  'http.request.uri': text(({ target }) => target),
+  'http.request.uri.args': { type: 'map', of: ({ query }, key) => args(query, key) },
+  'http.request.uri.path': text(({ path }) => path),
+  'http.request.uri.path.extension': text(({ path }) => extension(path)),
+  'http.request.uri.query': text(({ query }) => query),
+  'http.request.version': text(({ request }) => `HTTP/${request.httpVersion.replace('.0', '')}`),
+  'http.user_agent': joined('user-agent', ', '),
+  'http.x_forwarded_for': joined('x-forwarded-for', ', '),
+  'ip.geoip.country': country,
+  'ip.src': { type: 'address', of: ({ request }) => parseIP(request.client) },
+  'ip.src.country': country,
+  'raw.http.request.full_uri': text(({ request }) => `${request.scheme}://${request.host}${request.target}`),
+  'raw.http.request.uri': text(({ request }) => request.target),
+  'raw.http.request.uri.args': { type: 'map', of: ({ request }, key) => args(queryOf(request.target), key) },
+  'raw.http.request.uri.path': text(({ request: { target } }) => target.slice(0, pathEnd(target))),
+  'raw.http.request.uri.query': text(({ request }) => queryOf(request.target)),
+  ssl: { type: 'truth', of: ({ request }) => request.scheme === 'https' },
+});
+
+/** In the phase of responses. */
+export const RESPONSE_FIELDS: FieldTable<Subject> = {
+  ...REQUEST_FIELDS,
+  'http.response.code': { type: 'number', of: ({ response }) => response?.status },
+  'http.response.headers': { type: 'map', of: ({ response }, key) => response && fieldValues(response.headers, key) },
+};
+
+function queryOf(target: string): string {
+  return target.slice(pathEnd(target) + 1);
+}
+
+function args(query: string, key: string): string[] | undefined {
+  if (query === '') return undefined;
+  const values = new URLSearchParams(query).getAll(key);
+  return values.length === 0 ? undefined : values;
+}
+
+function cookies(headers: readonly string[], key: string): string[] | undefined {
+  let values: string[] | undefined;
+  for (const line of fieldValues(headers, 'cookie') ?? []) {
+    for (const pair of line.split(';')) {
+      const at = pair.indexOf('=');
+      if (at < 0 || pair.slice(0, at).trim() !== key) continue;
+      values ??= [];
+      values.push(pair.slice(at + 1).trim());
+    }
+  }
+  return values;
+}
+
+/** In lower case, without its dot. */
+function extension(path: string): string | undefined {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const dot = name.lastIndexOf('.');
+  return dot < 0 ? undefined : name.slice(dot + 1).toLowerCase();
+}
