@@ -43,6 +43,7 @@ import { inviteRoutes } from './memberships/invite-routes.js';
 import { metricsRoutes } from './metrics/routes.js';
 import { overviewRoutes } from './overview/routes.js';
 import type { WarningSource } from './overview/warnings.js';
+import { pageRuleRoutes } from './page-rules/routes.js';
 import { purgeCacheRoutes } from './purge-cache/routes.js';
 import { type ApplicationFacts, bucketApplicationRoutes } from './r2-application/routes.js';
 import { absentBucketRoutes } from './r2-buckets/absent-routes.js';
@@ -154,6 +155,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   balancerExplainRoutes,
   rulesetRoutes,
   rulesetRuleRoutes,
+  pageRuleRoutes,
   balancingUserRoutes,
   balancingHealthRoutes,
   packRoutes,

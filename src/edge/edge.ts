@@ -41,9 +41,10 @@ import { createOriginPools } from './proxy/origin-pools.js';
 import { createUpgrader } from './proxy/upgrade.js';
 import { followPurges } from './purge/follow.js';
 import { createPurgedItems } from './purge/purged.js';
-import { followStore, type Progress } from './route/follow.js';
+import { followStore, type Progress, type StoreFollower } from './route/follow.js';
 import { createServedNames } from './route/served-names.js';
 import { createRoutingTable, type RoutingTable } from './route/table.js';
+import { createEdgeRules, type EdgeRules } from './rules/rules.js';
 import { isUsable } from './tls/certificates.js';
 import { createTlsContexts } from './tls/contexts.js';
 import { createTicketKeys } from './tls/ticket-keys.js';
@@ -132,20 +133,29 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const served = eitherStage(origins.stage, origins.bucket);
   const balancing = createBalancing({ ...options, sessionKeys: tickets.sessionKeys });
   const cached = createCached(options, served, metrics.countCacheResult);
+  const rules = createEdgeRules({ store, clock, country: countryOf(options.whereabouts) });
   const dependents = {
-    table,
+    table: withRules(table, rules),
     forgetAddresses: origins.planner.forget,
     forgetCertificates: contexts.forget,
     isUsable: (owner: string) => isUsable(options, owner),
     readPurges: cached.readPurges,
-    readHealth: balancing.readHealth,
-    healthVersion: balancing.healthVersion,
+    ...{ readHealth: balancing.readHealth, healthVersion: balancing.healthVersion },
   };
   const follower = lifecycle.own('follower', followStore({ ...options, dependents }), (part) => part.close());
   const front: Front = createFront({
     ...options,
-    answer: createAnswer({ ...places, store, clock, table, loopId: origins.loopId, balancing, stage: cached.stage }),
-    webSockets: createWebSockets({ ...options, ...origins, table, balancing, stalls, onFault }),
+    answer: createAnswer({
+      ...places,
+      store,
+      clock,
+      table,
+      loopId: origins.loopId,
+      balancing,
+      rules,
+      stage: cached.stage,
+    }),
+    webSockets: createWebSockets({ ...options, ...origins, table, balancing, rules, stalls, onFault }),
     ...{ connections, stalls },
     onFault,
     findTls: (host) => contexts.find(table.find(host)),
@@ -160,16 +170,31 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     isBehind: follower.isBehind,
     wake: follower.wake,
     samples: () => [
-      ...metrics.samples({
-        ...gaugesOf(connections, stalls),
-        ...{ edge_hosts: table.size(), edge_behind: follower.isBehind() ? 1 : 0 },
-        ...cached.gauges(),
-      }),
+      ...metrics.samples({ ...gaugesOf({ connections, stalls, table, follower }), ...cached.gauges() }),
       ...origins.samples(),
       ...balancing.samples(),
     ],
     drain: (limitMs) => drain(options, { listeners, front, connections, lifecycle }, limitMs),
   };
+}
+
+/** What forgets a zone forgets its rules. */
+function withRules(table: RoutingTable, rules: EdgeRules): RoutingTable {
+  return {
+    ...table,
+    forgetZone(zone) {
+      table.forgetZone(zone);
+      rules.forgetZone(zone);
+    },
+    forgetAll() {
+      table.forgetAll();
+      rules.forgetAll();
+    },
+  };
+}
+
+function countryOf(whereabouts: Whereabouts | undefined): ((address: Uint8Array) => number) | undefined {
+  return whereabouts && ((address) => whereabouts.find(address)?.country ?? 0);
 }
 
 interface Draining {
@@ -194,8 +219,17 @@ async function drain(
   return lifecycle.stop(limitMs);
 }
 
-function gaugesOf(connections: Connections, stalls: Stalls): Record<string, number> {
+interface Counted {
+  readonly connections: Connections;
+  readonly stalls: Stalls;
+  readonly table: RoutingTable;
+  readonly follower: StoreFollower;
+}
+
+function gaugesOf({ connections, stalls, table, follower }: Counted): Record<string, number> {
   return {
+    edge_hosts: table.size(),
+    edge_behind: follower.isBehind() ? 1 : 0,
     edge_connections: connections.count(),
     edge_connections_refused: connections.refused(),
     edge_stalled_clients: stalls.cuts(),

@@ -96,7 +96,7 @@ function redirectOf({ from_value: value }: Members, parent: string): Action {
 }
 
 /** Why a fixed target is none; undefined for a good one. */
-function faultOfTarget(url: string, keepsQuery: boolean): string | undefined {
+export function faultOfTarget(url: string, keepsQuery: boolean): string | undefined {
   if (hasControls(url) || /[^\x21-\x7e]/.test(url)) return 'a URL has neither spaces nor characters beyond ASCII';
   if (url.length > LONGEST_URL) return `a URL has at most ${LONGEST_URL} characters`;
   if (safeLocation(url) !== url) return 'it is neither a URL that begins with http:// or https:// nor a path';

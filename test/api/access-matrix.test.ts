@@ -50,7 +50,7 @@ const OF_RECORDS = [
   /^\S+ \/zones\/\{zone_id\}\/dns_records(\/(\{dns_record_id\}|batch|export|import))?$/,
   /^GET \/zones\/\{zone_id\}(\/(hold|changes\/\{change\}))?$/,
   // Of what is not supported there is nothing.
-  /^GET \/zones\/\{zone_id\}\/(pagerules|workers\/routes|addressing\/regional_hostnames|custom_certificates|available_plans|custom_ns|subscription|url_normalization|argo\/tiered_caching)$/,
+  /^GET \/zones\/\{zone_id\}\/(pagerules|pagerules\/\{pagerule_id\}|workers\/routes|addressing\/regional_hostnames|custom_certificates|available_plans|custom_ns|subscription|url_normalization|argo\/tiered_caching)$/,
   /^GET \/zones\/\{zone_id\}\/rulesets/,
 ];
 

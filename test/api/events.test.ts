@@ -575,6 +575,15 @@ async function walkRules(does: Does, zone: string): Promise<void> {
     ['ruleset.create', other],
   ]);
   await does(`DELETE ${base}/{ruleset_id}`, r, undefined, [['ruleset.delete', phase]]);
+  const value = 'example.com/*';
+  const targets = [{ target: 'url', constraint: { operator: 'matches', value } }];
+  const page = { targets, actions: [{ id: 'always_use_https' }] };
+  const pages = '/zones/{zone_id}/pagerules';
+  const made = await does(`POST ${pages}`, z, page, [['page_rule.create', value]]);
+  const p = { ...z, pagerule_id: made.id };
+  await does(`PUT ${pages}/{pagerule_id}`, p, { ...page, priority: 2 }, [['page_rule.edit', value]]);
+  await does(`PATCH ${pages}/{pagerule_id}`, p, { status: 'active' }, [['page_rule.edit', value]]);
+  await does(`DELETE ${pages}/{pagerule_id}`, p, undefined, [['page_rule.delete', value]]);
 }
 
 t.test('what is refused or only tried makes no event, and others read none', async (t) => {

@@ -101,7 +101,9 @@ const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
   ['account', '/accounts/{account_id}/dns_records/usage', '/accounts/{account_id}/secondary_dns/*'],
   ['account', '/accounts/{account_id}/alerting/v3/*'],
   ['zone', 'GET /zones/{zone_id}/rulesets', 'GET /zones/{zone_id}/rulesets/*'],
+  ['zone', 'GET /zones/{zone_id}/pagerules', 'GET /zones/{zone_id}/pagerules/{pagerule_id}'],
   ['rules', '/zones/{zone_id}/rulesets', '/zones/{zone_id}/rulesets/*'],
+  ['rules', '/zones/{zone_id}/pagerules', '/zones/{zone_id}/pagerules/{pagerule_id}'],
   ['balancers', '/zones/{zone_id}/load_balancers', '/zones/{zone_id}/load_balancers/*'],
   ['purge', '/zones/{zone_id}/purge_cache', '/zones/{zone_id}/invalidate_cache'],
   [
@@ -122,7 +124,7 @@ const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
   ],
   ['settings', '/zones/{zone_id}/settings', '/zones/{zone_id}/settings/{setting}'],
   ['zone', '/zones/{zone_id}', '/zones/{zone_id}/activation_check', '/zones/{zone_id}/hold'],
-  ['zone', '/zones/{zone_id}/changes/{change}', '/zones/{zone_id}/pagerules', '/zones/{zone_id}/workers/routes'],
+  ['zone', '/zones/{zone_id}/changes/{change}', '/zones/{zone_id}/workers/routes'],
   ['zone', '/zones/{zone_id}/addressing/regional_hostnames', '/zones/{zone_id}/custom_certificates'],
   ['zone', '/zones/{zone_id}/available_plans'],
   ['zone', '/zones/{zone_id}/custom_ns', '/zones/{zone_id}/subscription', '/zones/{zone_id}/url_normalization'],

@@ -17,7 +17,6 @@ const tags = ['Unsupported'];
 
 /** Lists that are always empty. */
 const EMPTY_LISTS = [
-  { path: 'pagerules', summary: 'List page rules' },
   { path: 'workers/routes', summary: 'List worker routes' },
   { path: 'addressing/regional_hostnames', summary: 'List regional hostnames' },
   { path: 'custom_certificates', summary: 'List uploaded certificates' },

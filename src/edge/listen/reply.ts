@@ -44,6 +44,7 @@ export class Reply implements ResponseSink, ClientEvents, Sending {
   private abortOrigin: (() => void) | undefined;
   /** Fields added to every response of an origin. */
   private extra: HeaderList = NONE;
+  changeFields: ((status: number, headers: HeaderList) => HeaderList) | undefined;
 
   constructor(
     private readonly response: ClientResponse,
@@ -103,7 +104,9 @@ export class Reply implements ResponseSink, ClientEvents, Sending {
     this.status = status;
     if (this.response.endsAtLength) this.promised = contentLengthOf(headers);
     try {
-      this.response.head(status, headers, [...this.extra, 'cf-ray', this.options.ray]);
+      const own = ['cf-ray', this.options.ray];
+      if (this.changeFields) this.response.head(status, this.changeFields(status, [...headers, ...this.extra]), own);
+      else this.response.head(status, headers, [...this.extra, ...own]);
     } catch (error) {
       this.onFault(error);
     }
@@ -163,7 +166,7 @@ export class Reply implements ResponseSink, ClientEvents, Sending {
     this.octets = body.length;
     this.over = true;
     try {
-      this.response.whole(status, headers, body);
+      this.response.whole(status, this.changeFields?.(status, headers) ?? headers, body);
       this.watch();
     } catch (error) {
       this.onFault(error);

@@ -11,9 +11,10 @@ import { type Failure, failureOf, reasonOf } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
 import type { ChosenOrigin, EdgeRequest, HeaderList } from '../exchange/exchange.js';
 import type { Stalls } from '../exchange/stalls.js';
-import { checkRoute } from '../proxy/answer.js';
+import { checkRoute, forwarded, isChallengePath, redirectFields, withSettings } from '../proxy/answer.js';
 import { tunnel, type UpgradeOutcome, type Upgrader, webSocketRoute } from '../proxy/upgrade.js';
 import type { RoutingTable } from '../route/table.js';
+import type { EdgeRules } from '../rules/rules.js';
 import { http2Fields } from './http2-fields.js';
 import type { Outcome } from './reply.js';
 import type { ReadRequest } from './request.js';
@@ -22,6 +23,7 @@ export interface WebSocketOptions {
   readonly table: RoutingTable;
   readonly upgrader: Upgrader;
   readonly balancing: Balancing;
+  readonly rules: EdgeRules;
   readonly loopId: string;
   readonly stalls: Stalls;
   readonly details: boolean;
@@ -65,7 +67,7 @@ export function createWebSockets(options: WebSocketOptions): WebSockets {
 }
 
 function open(
-  { table, upgrader, balancing, loopId, details, onFault }: WebSocketOptions,
+  { table, upgrader, balancing, rules, loopId, details, onFault }: WebSocketOptions,
   request: ReadRequest,
   extra: HeaderList,
   client: Client,
@@ -96,8 +98,15 @@ function open(
       client.cut();
     },
   };
-  const asked = asGet(request);
-  const { route } = checked;
+  const ruled = rules.begin(request, checked.route.zone);
+  const elsewhere = isChallengePath(request.target) ? undefined : ruled?.redirect();
+  if (elsewhere) {
+    client.answered(elsewhere.status, redirectFields(elsewhere), Buffer.alloc(0));
+    onEnd({ status: elsewhere.status, octets: 0, failure: undefined, complete: true });
+    return;
+  }
+  const asked = asGet(forwarded(request, ruled));
+  const route = withSettings(checked.route, ruled?.settings);
   if (!isBalanced(route)) {
     client.onClose(upgrader(asked, route, extra, outcome));
     return;

@@ -1,4 +1,4 @@
-/** Answers a request in order: loop check, challenge, route, redirect, and then the stages. */
+/** Answers a request in order: loop check, challenge, route, rules, redirect, and then the stages. */
 
 import type { Clock } from '../../base/clock.js';
 import { storedRootsPem } from '../../certs/embedded/issuers.js';
@@ -22,6 +22,7 @@ import {
   type Stage,
 } from '../exchange/exchange.js';
 import type { RoutingTable } from '../route/table.js';
+import type { EdgeRules, RuledRequest } from '../rules/rules.js';
 import { hasLooped } from './headers.js';
 
 /** Also takes answers that the edge makes itself. */
@@ -29,6 +30,8 @@ export interface AnswerSink extends ResponseSink {
   whole(status: number, headers: HeaderList, body: Buffer): void;
   /** Fields to add to the origin's response. */
   extraHeaders: HeaderList;
+  /** Changes the fields of the response, whoever made it. */
+  changeFields: ((status: number, headers: HeaderList) => HeaderList) | undefined;
   /** Called when the client disconnects before the end. */
   onGone: () => void;
 }
@@ -42,6 +45,7 @@ export interface AnswerOptions {
   readonly httpsPort: number;
   readonly httpPort: number;
   readonly balancing: Balancing;
+  readonly rules: EdgeRules;
   /** Answers a request that leads to an origin or a bucket. */
   readonly stage: Stage;
 }
@@ -49,7 +53,7 @@ export interface AnswerOptions {
 export type Answer = (request: EdgeRequest, sink: AnswerSink) => void;
 
 export function createAnswer(options: AnswerOptions): Answer {
-  const { store, table, stage } = options;
+  const { store, table } = options;
   return (request, sink) => {
     if (request.target === ASTERISK) {
       sink.whole(200, ['content-length', '0', 'cache-control', 'no-store'], EMPTY);
@@ -71,25 +75,72 @@ export function createAnswer(options: AnswerOptions): Answer {
       sink.onFailure(checked.failure);
       return;
     }
-    const { route } = checked;
+    const ruled = options.rules.begin(request, checked.route.zone);
+    if (ruled) sink.changeFields = ruled.changeFields;
+    const elsewhere = isChallengePath(request.target) ? undefined : ruled?.redirect();
+    if (elsewhere) {
+      sink.whole(elsewhere.status, redirectFields(elsewhere), EMPTY);
+      return;
+    }
+    const route = withSettings(checked.route, ruled?.settings);
     const location = redirectOf(options, request, route);
     if (location !== undefined) {
-      sink.whole(301, ['location', location, 'content-length', '0', 'cache-control', 'max-age=3600'], EMPTY);
+      sink.whole(301, redirectFields({ status: 301, location }), EMPTY);
       return;
     }
-    const preflight = route.kind === 'bucket' ? preflightAnswer(request, route) : undefined;
-    if (preflight) {
-      sink.whole(preflight.status, preflight.headers, EMPTY);
-      return;
-    }
-    if (route.kind === 'origin' && isBalanced(route)) {
-      answerBalanced(options, request, route, sink);
-      return;
-    }
-    const security = securityHeaders(request, route);
-    sink.extraHeaders = route.kind === 'bucket' ? [...security, ...corsHeaders(request, route)] : security;
-    sink.onGone = stage(request, route, sink);
+    deliver(options, forwarded(request, ruled), route, sink);
   };
+}
+
+/** A request that is not redirected. */
+function deliver(options: AnswerOptions, request: EdgeRequest, route: ServedRoute, sink: AnswerSink): void {
+  const preflight = route.kind === 'bucket' ? preflightAnswer(request, route) : undefined;
+  if (preflight) {
+    sink.whole(preflight.status, preflight.headers, EMPTY);
+    return;
+  }
+  if (route.kind === 'origin' && isBalanced(route)) {
+    answerBalanced(options, request, route, sink);
+    return;
+  }
+  const security = securityHeaders(request, route);
+  sink.extraHeaders = route.kind === 'bucket' ? [...security, ...corsHeaders(request, route)] : security;
+  sink.onGone = options.stage(request, route, sink);
+}
+
+/** Paths of challenges stay as they are, also those of the customer's own server. */
+export function forwarded(request: EdgeRequest, ruled: RuledRequest | undefined): EdgeRequest {
+  return ruled && !isChallengePath(request.target) ? ruled.forward() : request;
+}
+
+/** Clients keep what is moved for good without asking again, so they are told how long. */
+export function redirectFields({
+  status,
+  location,
+}: {
+  readonly status: number;
+  readonly location: string;
+}): HeaderList {
+  const isPermanent = status === 301 || status === 308;
+  return ['location', location, 'content-length', '0', 'cache-control', isPermanent ? 'max-age=3600' : 'no-store'];
+}
+
+/** By route and by the settings of a page rule: load balancers are compiled once for each route. */
+const ruledRoutes = new WeakMap<ServedRoute, WeakMap<object, ServedRoute>>();
+
+/** The route with settings of a page rule instead of the zone's. */
+export function withSettings<Served extends ServedRoute>(
+  route: Served,
+  settings: Readonly<Record<string, unknown>> | undefined,
+): Served {
+  if (!settings) return route;
+  const known = ruledRoutes.get(route) ?? new WeakMap<object, ServedRoute>();
+  ruledRoutes.set(route, known);
+  const before = known.get(settings);
+  if (before) return before as Served;
+  const made = { ...route, settings: { ...route.settings, ...settings } };
+  known.set(settings, made);
+  return made;
 }
 
 function answerBalanced(
@@ -144,7 +195,7 @@ function challengeBody(store: Store, { target, host, method }: EdgeRequest): Buf
   return body === undefined ? undefined : Buffer.from(body);
 }
 
-function isChallengePath(target: string): boolean {
+export function isChallengePath(target: string): boolean {
   return target.startsWith(CHALLENGE_PATH) || target.startsWith(VALIDATION_PATH);
 }
 

@@ -1,0 +1,119 @@
+/**
+ * The rules of zones at the edge: each zone's are compiled when they are asked for, and kept until the zone changes. What they do to an
+ * exchange is decided by rulesets/.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../base/clock.js';
+import { parsePeerAddress } from '../../base/ip.js';
+import type { RoutedZone } from '../../hostnames/routing/find-route.js';
+import { changedHeaders, redirectBy, rewrittenTarget } from '../../rulesets/apply.js';
+import { type PageMatch, pageRuleOf } from '../../rulesets/page-rule.js';
+import { type RuleSurroundings, Subject } from '../../rulesets/subject.js';
+import { compileZone, type ZoneRules } from '../../rulesets/zone-rules.js';
+import { textOfCode } from '../../steering/layout.js';
+import type { Store } from '../../store/driver.js';
+import { rulesetsOfZone } from '../../store/edge/rulesets.js';
+import type { EdgeRequest, HeaderList } from '../exchange/exchange.js';
+
+export interface EdgeRulesOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** The country of a client, as a number (steering/layout.ts); 0: not known. */
+  readonly country?: ((address: Uint8Array) => number) | undefined;
+}
+
+export interface EdgeRules {
+  /** What the rules of the zone make of a request; undefined: it has none. */
+  begin(request: EdgeRequest, zone: RoutedZone): RuledRequest | undefined;
+  forgetZone(zone: number): void;
+  forgetAll(): void;
+}
+
+/** The most zones to keep; the least recently used ones are dropped. */
+const MOST_ZONES = 10_000;
+
+interface Kept {
+  readonly rules: ZoneRules | undefined;
+  readonly surroundings: RuleSurroundings;
+}
+
+export function createEdgeRules({ store, clock, country }: EdgeRulesOptions): EdgeRules {
+  const zones = new LRUCache<number, Kept>({ max: MOST_ZONES });
+  const countryOf = (client: string): string | undefined => {
+    const address = country && parsePeerAddress(client);
+    const code = address ? country(address) : 0;
+    return code === 0 ? undefined : textOfCode(code);
+  };
+
+  function read({ seq, name: zone }: RoutedZone): Kept {
+    const kept = zones.get(seq);
+    if (kept) return kept;
+    const rules = compileZone(rulesetsOfZone(store, seq));
+    const made = { rules, surroundings: { zone, nowMs: () => clock.nowMs(), country: countryOf } };
+    zones.set(seq, made);
+    return made;
+  }
+
+  return {
+    begin(request, zone) {
+      const { rules, surroundings } = read(zone);
+      return rules && new RuledRequest(rules, request, surroundings);
+    },
+    forgetZone: (zone) => void zones.delete(zone),
+    forgetAll: () => zones.clear(),
+  };
+}
+
+/** Where a rule leads a client. */
+interface Elsewhere {
+  readonly status: number;
+  readonly location: string;
+}
+
+/** A request to a zone that has rules. */
+export class RuledRequest {
+  private readonly subject: Subject;
+  private pageRule: PageMatch | undefined;
+
+  constructor(
+    private readonly rules: ZoneRules,
+    private readonly request: EdgeRequest,
+    surroundings: RuleSurroundings,
+  ) {
+    this.subject = new Subject(request, surroundings);
+  }
+
+  /** The first step. */
+  redirect(): Elsewhere | undefined {
+    const redirect = redirectBy(this.rules, this.subject);
+    if (redirect) return redirect;
+    this.pageRule = pageRuleOf(this.rules.pages, this.subject);
+    const location = this.pageRule?.location;
+    return location === undefined ? undefined : { status: this.pageRule!.rule.forward!.status, location };
+  }
+
+  /** After {@link redirect}: settings that hold for this request instead of the zone's; the same object for each page rule. */
+  get settings(): Readonly<Record<string, unknown>> | undefined {
+    return this.pageRule?.rule.settings;
+  }
+
+  /** After {@link redirect}: the request as the cache and the origin see it; the same object if no rule matches. */
+  forward(): EdgeRequest {
+    const { rules, request, subject } = this;
+    const target = rewrittenTarget(rules, subject);
+    if (target !== request.target) subject.rewrite(target);
+    const headers = changedHeaders(rules.requestHeaders, subject, request.headers);
+    if (target === request.target && headers === request.headers) return request;
+    return { ...request, target, headers };
+  }
+
+  /** What changes the fields of the response; undefined: no rule does. */
+  get changeFields(): ((status: number, headers: HeaderList) => HeaderList) | undefined {
+    const { responseHeaders } = this.rules;
+    if (responseHeaders.length === 0) return undefined;
+    return (status, headers) => {
+      this.subject.response = { status, headers };
+      return changedHeaders(responseHeaders, this.subject, headers);
+    };
+  }
+}
