@@ -64,6 +64,7 @@ export function balancerAt(ctx: Context, row: LoadBalancerRow, atUs: number): Pa
     health: {
       // Past round-trip times are not stored.
       ofPool: (seq) => ({ healthy: health.get(seq) ?? new Set(), roundTripUs: 0 }),
+      isUsed: () => true,
       after: (last) => ({ last, pools: [], isMore: false }),
       last: () => 0,
       version: () => 0,

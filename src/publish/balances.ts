@@ -14,71 +14,64 @@ import type { HealthSource } from '../serving/health-source.js';
 import type { ServedOwner } from '../serving/owner.js';
 import { compileProgram, type PoolSource, type SteeringSource } from '../steering/compile.js';
 import { State } from '../steering/layout.js';
+import { createStatePlaces, type PoolPlaces, UNPROBED } from './state-places.js';
 
 export interface Balances {
   /** What the node of a load balancer needs. Its pools are followed from now on. */
   sourceOf(answers: BalancedAnswers): BalanceSource;
-  /** Takes over what became of origins since the last call. Returns whether there may be more. */
-  follow(): boolean;
+  /**
+   * Takes over what became of origins since the last call. Returns whether there may be more. `isWhole`: every change of a pool is
+   * published, so that no node reads places that pools gave back.
+   */
+  follow(isWhole: boolean): boolean;
 }
 
 /** Transitions that are read in one step. */
 const BATCH = 1000;
 
-interface FollowedPool {
-  readonly slot: number;
-  /** Places of origins by their names. */
-  readonly origins: Map<string, number>;
-}
-
 export function createBalances(health: HealthSource, writer: ImageWriter): Balances {
-  const pools = new Map<number, FollowedPool>();
-  let used = 0;
+  const places = createStatePlaces(writer.reader.states.length);
   let seen = health.last();
 
-  const take = (): number => {
-    if (used === writer.reader.states.length)
-      throw new RangeError('there is no room for more origins of load balancers');
-    return used++;
-  };
-  const followed = (seq: number): FollowedPool => {
-    const known = pools.get(seq) ?? { slot: take(), origins: new Map<string, number>() };
-    pools.set(seq, known);
-    return known;
-  };
-  const placeOf = (pool: FollowedPool, name: string): number => {
-    const place = pool.origins.get(name) ?? take();
-    pool.origins.set(name, place);
-    return place;
-  };
-
   /** Adds the states of a pool to those that are to be set. */
-  function read(seq: number, changes: Map<number, number>): void {
-    const pool = followed(seq);
+  function read(seq: number, { pool, origins }: PoolPlaces, changes: Map<number, number>): void {
     const { healthy, roundTripUs } = health.ofPool(seq);
-    changes.set(pool.slot, roundTripUs);
-    for (const [name, place] of pool.origins) changes.set(place, healthy.has(name) ? State.up : State.down);
+    changes.set(pool, roundTripUs);
+    for (const [name, place] of origins) changes.set(place, healthy.has(name) ? State.up : State.down);
+  }
+
+  /** The places of a pool as it is now; undefined if no state of it is ever read. */
+  function placesOf({ seq, pool, monitored }: BalancedPool): PoolPlaces | undefined {
+    const names = pool.origins.flatMap(({ name, enabled }) => (enabled ? [name] : []));
+    if (monitored && pool.enabled && names.length > 0) return places.keep(seq, names);
+    places.drop(seq);
+    return undefined;
   }
 
   return {
     sourceOf({ balanced, rrsets, origins }) {
       const changes = new Map<number, number>();
       const sources = balanced.pools.map((own, index): PoolSource => {
-        const pool = followed(own.seq);
-        const places = own.pool.origins.map(({ name }) => placeOf(pool, name));
-        if (own.monitored) read(own.seq, changes);
-        return poolSource(own, pool.slot, places, origins[index]!);
+        const found = placesOf(own);
+        if (found) read(own.seq, found, changes);
+        const slots = own.pool.origins.map(({ name }) => found?.origins.get(name) ?? UNPROBED);
+        return poolSource(own, found?.pool ?? UNPROBED, slots, origins[index]!);
       });
       // Before the node is seen that reads them.
       setStates(writer.reader, changes);
       return { rrsets, ...programOf(balanced, sources) };
     },
-    follow() {
+    follow(isWhole) {
       const { last, pools: changed, isMore } = health.after(seen, BATCH);
       const changes = new Map<number, number>();
-      for (const seq of changed) if (pools.has(seq)) read(seq, changes);
+      for (const seq of changed) {
+        const found = places.find(seq);
+        if (found) read(seq, found, changes);
+      }
       setStates(writer.reader, changes);
       seen = last;
+      places.sweep(health.isUsed);
+      if (isWhole) places.settle();
       return isMore;
     },
   };

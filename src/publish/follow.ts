@@ -108,7 +108,7 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
         for (const zone of held.due()) publishChanges(zones, zone, []);
         applyNext();
         // Pools of load balancers that were just read are up to date already.
-        hasTransitions = balances.follow();
+        hasTransitions = balances.follow(!isBehind && zones.loading.size === 0);
         continueLoads(zones, RECORDS_AT_ONCE);
         expiries.follow(zones.loaded);
         writer.compact();

@@ -2,6 +2,7 @@
 import { poolOf } from '../balancing/pool.js';
 import { toHex } from '../base/bytes.js';
 import { healthEventsAfter, lastHealthEvent } from '../store/balancing/health-events.js';
+import { countLoadBalancersOfPool } from '../store/balancing/load-balancers.js';
 import { originStatesOfPool } from '../store/balancing/origin-states.js';
 import { findPool, findPoolById } from '../store/balancing/pools.js';
 import type { Store } from '../store/driver.js';
@@ -26,6 +27,8 @@ export interface Transitions {
 export interface HealthSource {
   /** `pool`: store number. */
   ofPool(pool: number): PoolStates;
+  /** Whether a load balancer refers to it. */
+  isUsed(pool: number): boolean;
   /** Transitions after a number, no more than `limit`. */
   after(sequence: number, limit: number): Transitions;
   /** Number of the newest transition; 0 when there is none. */
@@ -43,6 +46,7 @@ export function versionWith(dataVersion: number, health: Pick<HealthSource, 'ver
 
 export const NO_HEALTH: HealthSource = {
   ofPool: () => ({ healthy: new Set(), roundTripUs: 0 }),
+  isUsed: () => true,
   after: (last) => ({ last, pools: [], isMore: false }),
   last: () => 0,
   version: () => 0,
@@ -63,6 +67,7 @@ export function createHealthSource(store: Store): HealthSource {
         roundTripUs: times.length === 0 ? 0 : Math.round(sum / times.length),
       };
     },
+    isUsed: (seq) => countLoadBalancersOfPool(store, seq) > 0,
     after(sequence, limit) {
       const events = healthEventsAfter(store, sequence, limit);
       const ids = new Map(events.map(({ pool }) => [toHex(pool), pool]));

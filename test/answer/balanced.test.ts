@@ -111,6 +111,18 @@ t.test('an edit of a pool is served; a disabled fallback pool leaves nothing', a
   t.strictSame(world.addresses('www'), ['198.51.100.2'], 'without a monitor it is up');
 });
 
+t.test('edits of pools without end do not use up what all share', async (t) => {
+  const world = await start(t);
+  const room = world.writer.reader.states.length;
+  const names = (round: number) =>
+    Array.from({ length: 1000 }, (_, i) => ({ name: `o${round}-${i}`, address: '192.0.2.9' }));
+  for (let round = 0; round * 1000 < 2 * room; round++) await world.pool('a', names(round));
+  await world.pool('a', [{ name: 'last', address: '192.0.2.77' }]);
+  await world.health('a', 'last', true);
+  t.strictSame(world.addresses('www'), ['192.0.2.77']);
+  t.strictSame(world.follower.heldZones(), []);
+});
+
 t.test('a name of which nothing is left exists', async (t) => {
   const world = await start(t);
   await world.balancer('only', { default_pools: [world.idOf('b')], fallback_pool: world.idOf('b') });

@@ -76,19 +76,32 @@ export function isBalanced(route: OriginRoute): route is BalancedRoute {
 
 const NOWHERE: Whereabout = { country: 0, region: 0, x: 0, y: 0, z: 0 };
 
+/** Places in the standing above which it is looked for those of pools and origins that are gone. */
+const MOST_PLACES = 1 << 16;
+
 /** Events read at once. */
 const BATCH = 1000;
 
 export function createBalancing(options: BalancingOptions): Balancing {
   const health = createHealthSource(options.store);
-  const standing = createBalanceStanding();
-  const chooser = new Chooser(options, standing);
+  const chooser = new Chooser(options);
   const followed = new Map<number, BalancedPool>();
-  const compiled = new WeakMap<OriginRoute, EdgeBalancer>();
+  let standing = createBalanceStanding();
+  let compiled = new WeakMap<OriginRoute, EdgeBalancer>();
+  let mostPlaces = MOST_PLACES;
   let read = health.last();
+  /** Forgets what edits have left behind; load balancers are compiled again with their next request. */
+  const renew = (): void => {
+    const used = [...followed.values()].filter(({ seq }) => health.isUsed(seq));
+    mostPlaces = Math.max(MOST_PLACES, 2 * used.reduce((sum, { pool }) => sum + 1 + pool.origins.length, 0));
+    followed.clear();
+    standing = createBalanceStanding();
+    compiled = new WeakMap();
+  };
   const balancerOf = (route: BalancedRoute): EdgeBalancer => {
     const known = compiled.get(route);
     if (known) return known;
+    if (standing.size > mostPlaces) renew();
     const made = compileBalancer(route.balanced, route, standing);
     compiled.set(route, made);
     for (const pool of route.balanced.pools) {
@@ -142,10 +155,7 @@ class Chooser {
   private conditions: EdgeBalancer['conditions'] = [];
   private examined: Examined | undefined;
 
-  constructor(
-    private readonly options: BalancingOptions,
-    private readonly standing: BalanceStanding,
-  ) {
+  constructor(private readonly options: BalancingOptions) {
     const { clock, random, sessionKeys } = options;
     this.dice = createDice(random.bytes(16));
     this.sessions = createSessions(clock, sessionKeys);
@@ -189,13 +199,16 @@ class Chooser {
       if (!next) return undefined;
       this.countPick(made, 'retry');
       settle(next);
-      return this.chosen(next, () => undefined);
+      return this.chosen(made, next, () => undefined);
     };
-    return { request: { ...request, headers: asked.headers, chosen: this.chosen(one, retry) } };
+    return { request: { ...request, headers: asked.headers, chosen: this.chosen(made, one, retry) } };
   }
 
-  private chosen({ route, origin, slots }: EdgeOrigin, retry: () => ChosenOrigin | undefined): ChosenOrigin {
-    const { standing } = this;
+  private chosen(
+    { standing }: EdgeBalancer,
+    { route, origin, slots }: EdgeOrigin,
+    retry: () => ChosenOrigin | undefined,
+  ): ChosenOrigin {
     const add = (count: number): void => {
       for (const slot of slots) standing.loads[slot]! += count;
     };
@@ -204,7 +217,7 @@ class Chooser {
 
   /** Finds the pools in question; returns what is answered instead. */
   private steer(made: EdgeBalancer, request: EdgeRequest, hasSession: boolean): FixedResponse | undefined {
-    const { choice, asker, standing } = this;
+    const { choice, asker } = this;
     asker.hash = hashText(request.client);
     asker.hasSession = hasSession;
     this.conditions = made.conditions;
@@ -212,7 +225,7 @@ class Chooser {
     const region = textOfCode(asker.region);
     const nowS = Math.floor(this.options.clock.nowMs() / 1000);
     this.examined = { balancer: made.balancer.name, region, nowS, request };
-    const outcome = steer(choice, made.words, 0, standing, asker, this.judge, this.dice);
+    const outcome = steer(choice, made.words, 0, made.standing, asker, this.judge, this.dice);
     if (outcome !== Outcome.fixed) return undefined;
     return choice.fixedRule >= 0 ? made.fixedOfRule(choice.fixedRule) : made.fixedOfSet(choice.fixedSet);
   }
@@ -233,7 +246,8 @@ class Chooser {
 
   /** After {@link steer}: the best origin, without one that could not be connected to. */
   private pick(made: EdgeBalancer, excluded: Excluded | undefined): EdgeOrigin | undefined {
-    const { choice, asker, standing, dice } = this;
+    const { choice, asker, dice } = this;
+    const { standing } = made;
     for (
       let pool = nextPool(choice, standing, asker, dice);
       pool >= 0;
@@ -265,6 +279,6 @@ class Chooser {
       return disabledAt !== undefined && this.options.clock.nowMs() < disabledAt / 1000 + drainDuration * 1000;
     }
     if (!isEnabled || this.choice.dropped[index] === Drop.shed) return false;
-    return !isMonitored || this.standing.states[one.slots[1]] === State.up;
+    return !isMonitored || made.standing.states[one.slots[1]] === State.up;
   }
 }

@@ -32,6 +32,8 @@ export interface EdgePool {
 export interface EdgeBalancer {
   readonly balancer: LoadBalancer;
   readonly words: Int32Array;
+  /** Where the places of its pools and origins are. */
+  readonly standing: BalanceStanding;
   readonly conditions: readonly Condition<Examined>[];
   /** As {@link compileProgram} numbers them. */
   readonly pools: readonly EdgePool[];
@@ -78,8 +80,7 @@ export function compileBalancer(balanced: Balanced, route: OriginRoute, standing
     })),
   });
   return {
-    balancer,
-    words,
+    ...{ balancer, words, standing },
     conditions: balancer.rules.map(({ condition }) => {
       const made = compileExpression(condition, REQUEST_FIELDS);
       return made.ok ? made.holds : NEVER;

@@ -7,6 +7,8 @@ import type { Standing } from '../../steering/choice.js';
 export interface BalanceStanding extends Standing {
   readonly states: Int32Array;
   readonly loads: Int32Array;
+  /** Places that are taken. */
+  readonly size: number;
   /** Place of a pool (store number), or of one of its origins. */
   slotOf(pool: number, origin?: string): number;
 }
@@ -23,6 +25,9 @@ export function createBalanceStanding(): BalanceStanding {
     },
     get loads() {
       return loads;
+    },
+    get size() {
+      return slots.size;
     },
     slotOf(pool, origin) {
       const key = origin === undefined ? `${pool}` : `${pool} ${origin}`;
