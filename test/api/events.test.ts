@@ -23,6 +23,8 @@ const SILENT: Readonly<Record<string, string>> = {
         `${method} /user/load_balancers/monitors/{monitor_id}`,
         `${method} /user/load_balancers/pools/{pool_id}`,
       ]),
+      'POST /user/load_balancers/monitors/{monitor_id}/preview',
+      'POST /user/load_balancers/pools/{pool_id}/preview',
     ].map((route) => [route, 'the same as below the account, here refused: there are several']),
   ),
   'POST /accounts/{account_id}/load_balancers': 'it is refused: load balancers belong to zones',

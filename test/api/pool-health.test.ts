@@ -95,8 +95,12 @@ t.test('health, events and previews', async (t) => {
   t.strictSame(world.misfits, []);
 });
 
-t.test('events of the only account', async (t) => {
-  const { call, base, store, misfits } = await install(t);
+t.test('events of the only account, and what older clients ask', async (t) => {
+  const once = async (targets: readonly Target[]) =>
+    targets.map(() => ({ pass: true, reason: 'No failures' as const, responseCode: 200, rttMs: 7, timedOut: false }));
+  const previews = createPreviews({ clock: new TestClock(), node: 'here', once });
+  const probing = { node: 'here', lastOf: async () => [], previews };
+  const { call, base, store, misfits } = await install(t, { probing });
   const account = (await call('GET', '/accounts')).json.result[0].id as string;
   const at = `/accounts/${account}/load_balancers`;
   const monitor = (await call('POST', `${at}/monitors`, {})).json.result.id as string;
@@ -105,6 +109,21 @@ t.test('events of the only account', async (t) => {
     return (await call('POST', `${at}/pools`, body)).json.result.id as string;
   };
   const [one, two] = [await pool('one', '198.51.100.1'), await pool('two', '198.51.100.2')];
+  const own = '/user/load_balancers';
+  const around = (await call('GET', `${at}/pools/${one}/references`)).json.result;
+  t.match(around, [{ reference_type: 'referral', resource_id: monitor }]);
+  t.strictSame((await call('GET', `${own}/pools/${one}/references`)).json.result, around);
+  t.match((await call('GET', `${own}/monitors/${monitor}/references`)).json.result, [
+    { resource_id: one },
+    { resource_id: two },
+  ]);
+  t.match(await call('GET', `${own}/pools/${one}/health`), { status: 200, json: { result: { pool_id: one } } });
+  for (const asked of [`pools/${one}`, `monitors/${monitor}`]) {
+    const begun = await call('POST', `${own}/${asked}/preview`, {});
+    t.match((await call('GET', `${own}/preview/${begun.json.result.preview_id}`)).json.result[one], {
+      pop_health: { here: { healthy: true } },
+    });
+  }
   const seqOf = (id: string): number => findPoolById(store, Buffer.from(id, 'hex'))!.seq;
   const monitorSeq = findMonitorById(store, Buffer.from(monitor, 'hex'))!.seq;
   const note = (id: string, healthy: boolean) =>

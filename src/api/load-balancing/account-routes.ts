@@ -12,7 +12,7 @@ import {
   listMonitorGroups,
   replaceMonitorGroup,
 } from '../../control/balancing/monitor-groups.js';
-import { referencesOfGroup, referencesOfMonitor, referencesOfPool } from '../../control/balancing/references.js';
+import { referencesOfGroup } from '../../control/balancing/references.js';
 import { searchBalancing } from '../../control/balancing/search.js';
 import { parseId, requireAccount } from '../../control/guard/access.js';
 import { findAccountById } from '../../store/access/accounts.js';
@@ -24,38 +24,22 @@ import { pageOf, resultInfo } from '../paging.js';
 import { choiceValue, textValue } from '../query.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answers, answersList, answersOne, envelope } from '../schema.js';
-import { monitorResource, poolResource, poolsEditing } from './kinds.js';
+import { monitorsAndPools, objectConfig, poolsEditing, referencesListing } from './kinds.js';
 import { addRegions } from './region-routes.js';
 import { balancingResource, onePage, tags } from './resource-routes.js';
-import {
-  group,
-  groupBody,
-  groupEdit,
-  groupParams,
-  monitorParams,
-  poolParams,
-  reference,
-  searchQuery,
-  searchResult,
-} from './schema.js';
+import { group, groupBody, groupEdit, groupParams, searchQuery, searchResult } from './schema.js';
+import { OF_ACCOUNT } from './scope.js';
 import { groupView } from './view.js';
 
-const BASE = '/accounts/:account_id/load_balancers';
-const read = { area: 'loadBalancing', objectState: 'read' } as const;
-const write = { area: 'loadBalancing', objectState: 'write', oneCommit: true } as const;
-/** Makes several commits. */
-const writeAll = { area: 'loadBalancing', objectState: 'write' } as const;
-const config = { read, write };
+const { base: BASE, accountOf } = OF_ACCOUNT;
+const groups = { path: 'monitor_groups', id: 'monitor_group_id' };
 /** Objects of an account that are shown within a turn of the event loop. */
 const FEW = 300;
 const SEARCH_PAGES = { usual: 20, most: 100 };
 
-const accountOf = (_: unknown, request: FastifyRequest): string =>
-  (request.params as { readonly account_id: string }).account_id;
-
 /** Whether an account has so many monitors, pools and load balancers that a thread of its own reads them. */
 function isLong(request: FastifyRequest, store: Store): boolean {
-  const id = parseId(accountOf(undefined, request));
+  const id = parseId((request.params as { readonly account_id: string }).account_id);
   const account = id && findAccountById(store, id);
   return account !== undefined && usedOfAccount(store, account.seq, 'balancing') > FEW;
 }
@@ -65,47 +49,26 @@ export interface BalancingRouteOptions {
 }
 
 export const balancingAccountRoutes: FastifyPluginAsyncZod<BalancingRouteOptions> = async (app, { contextOf }) => {
+  monitorsAndPools(app, contextOf, OF_ACCOUNT, isLong);
+  poolsEditing(app, contextOf, OF_ACCOUNT);
   balancingResource(app, contextOf, {
-    ...monitorResource,
-    ...{ path: `${BASE}/monitors`, params: [accountParams, monitorParams], ofWhat: accountOf, config, isLong },
-  });
-  balancingResource(app, contextOf, {
-    ...poolResource,
-    ...{ path: `${BASE}/pools`, params: [accountParams, poolParams], ofWhat: accountOf, config, isLong },
-  });
-  poolsEditing(app, contextOf, { path: `${BASE}/pools`, params: accountParams, ofWhat: accountOf, config: writeAll });
-  balancingResource(app, contextOf, {
-    ...{ path: `${BASE}/monitor_groups`, id: 'monitor_group_id', params: [accountParams, groupParams] },
-    ...{ one: 'a group of monitors', many: 'groups of monitors', ofWhat: accountOf, config, isLong },
+    ...{
+      path: `${BASE}/${groups.path}`,
+      id: groups.id,
+      params: [accountParams, accountParams.extend(groupParams.shape)],
+    },
+    ...{ one: 'a group of monitors', many: 'groups of monitors', ofWhat: accountOf, config: objectConfig, isLong },
     ...{ item: group, body: groupBody, edit: groupEdit, view: groupView },
     ...{ list: listMonitorGroups, get: getMonitorGroup, create: createMonitorGroup },
     ...{ replace: replaceMonitorGroup, change: editMonitorGroup, remove: deleteMonitorGroup },
   });
-  addReferences(app, contextOf);
+  referencesListing(app, contextOf, OF_ACCOUNT, [
+    { ...groups, params: groupParams, one: 'a group of monitors', of: referencesOfGroup },
+  ]);
   addSearch(app, contextOf);
   addRegions(app, contextOf, BASE);
   addAccountBalancers(app, contextOf);
 };
-
-function addReferences(app: RouteScope, contextOf: ContextOf): void {
-  for (const [path, params, of, name] of [
-    ['monitors/:monitor_id', monitorParams, referencesOfMonitor, 'a monitor'],
-    ['monitor_groups/:monitor_group_id', groupParams, referencesOfGroup, 'a group of monitors'],
-    ['pools/:pool_id', poolParams, referencesOfPool, 'a pool'],
-  ] as const) {
-    app.get(
-      `${BASE}/${path}/references`,
-      {
-        config: { area: 'loadBalancing' },
-        schema: { tags, summary: `List what refers to ${name}`, params, response: answersList(reference) },
-      },
-      async (request) => {
-        const { account_id: account, ...ids } = request.params as Record<string, string>;
-        return onePage([...(await of(contextOf(request), account!, Object.values(ids)[0]!))]);
-      },
-    );
-  }
-}
 
 function addSearch(app: RouteScope, contextOf: ContextOf): void {
   app.get(

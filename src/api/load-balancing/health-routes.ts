@@ -1,4 +1,5 @@
 /** The health of pools, previews of monitors, and what became of health (v4: load balancing). */
+import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Members } from '../../balancing/members.js';
@@ -17,7 +18,6 @@ import { type HealthEventRow, healthEventsOfAccount, KEPT_US } from '../../store
 import { groupsOfMonitor } from '../../store/balancing/monitor-groups.js';
 import { findMonitor } from '../../store/balancing/monitors.js';
 import { type PoolRow, poolsOfMonitor, poolsOfMonitorGroup } from '../../store/balancing/pools.js';
-import { accountParams } from '../accounts/schema.js';
 import { success } from '../envelope.js';
 import { flagValue, type Query, textValue } from '../query.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
@@ -25,6 +25,7 @@ import { answersList, answersOne, identifier } from '../schema.js';
 import { printTime } from '../times.js';
 import { onePage, tags } from './resource-routes.js';
 import { monitorBody, monitorParams, poolParams } from './schema.js';
+import { type BalancingScope, OF_ACCOUNT, OF_USER } from './scope.js';
 
 export interface HealthRouteOptions {
   readonly contextOf: ContextOf;
@@ -32,7 +33,6 @@ export interface HealthRouteOptions {
   readonly probing: PoolProbing | undefined;
 }
 
-const BASE = '/accounts/:account_id/load_balancers';
 const reading = { area: 'loadBalancing', objectState: 'read' } as const;
 /** It stores nothing, and others than the owner notice it. */
 const probing = { area: 'loadBalancing' } as const;
@@ -61,29 +61,37 @@ const event = z.object({
 });
 
 export const balancingHealthRoutes: FastifyPluginAsyncZod<HealthRouteOptions> = async (app, options) => {
-  addHealth(app, options);
-  addPreviews(app, options);
+  for (const scope of [OF_ACCOUNT, OF_USER]) {
+    addHealth(app, options, scope);
+    addPreviews(app, options, scope);
+  }
   addEvents(app, options);
 };
 
-function addHealth(app: RouteScope, { contextOf, probing }: HealthRouteOptions): void {
+function idOf({ params }: FastifyRequest, name: string): string {
+  return (params as Record<string, string>)[name]!;
+}
+
+function addHealth(app: RouteScope, { contextOf, probing }: HealthRouteOptions, scope: BalancingScope): void {
+  const { base, accountOf } = scope;
+  const params = scope.params.extend(poolParams.shape);
   app.get(
-    `${BASE}/pools/:pool_id/health`,
+    `${base}/pools/:pool_id/health`,
     {
       config: reading,
-      schema: { tags, summary: 'Get the health of a pool', params: poolParams, response: answersOne(poolReport) },
+      schema: { tags, summary: 'Get the health of a pool', params, response: answersOne(poolReport) },
     },
     async (request) => {
-      const { account_id: account, pool_id: id } = request.params;
       const ctx = contextOf(request);
-      const row = requirePool(ctx, account, id);
+      const row = requirePool(ctx, accountOf(ctx, request), idOf(request, 'pool_id'));
       const last = (await probing?.lastOf(row.seq)) ?? [];
       return success(reportOfPool(ctx.store, row, last, probing?.node ?? ''));
     },
   );
 }
 
-function addPreviews(app: RouteScope, { contextOf, probing: probes }: HealthRouteOptions): void {
+function addPreviews(app: RouteScope, { contextOf, probing: probes }: HealthRouteOptions, scope: BalancingScope): void {
+  const { base, params, accountOf } = scope;
   const begin = (ctx: Context, account: number, pools: readonly PoolRow[], stored: Members, body: Members) => {
     const members = patched(stored, body, NULLABLE_OF_MONITOR);
     checkMonitor(members, ctx.settings.limits.balancing);
@@ -92,41 +100,46 @@ function addPreviews(app: RouteScope, { contextOf, probing: probes }: HealthRout
     return success({ pools: begun.pools, preview_id: begun.previewId });
   };
   app.post(
-    `${BASE}/monitors/:monitor_id/preview`,
+    `${base}/monitors/:monitor_id/preview`,
     {
       config: probing,
       schema: {
-        ...{ tags, summary: 'Probe once with a monitor', params: monitorParams, body: monitorBody },
+        ...{
+          tags,
+          summary: 'Probe once with a monitor',
+          params: params.extend(monitorParams.shape),
+          body: monitorBody,
+        },
         response: answersOne(preview),
       },
     },
     async (request) => {
       const ctx = contextOf(request);
-      const row = requireMonitor(ctx, request.params.account_id, request.params.monitor_id);
+      const row = requireMonitor(ctx, accountOf(ctx, request), idOf(request, 'monitor_id'));
       const groups = groupsOfMonitor(ctx.store, row.seq).flatMap(({ seq }) => poolsOfMonitorGroup(ctx.store, seq));
       const pools = [...poolsOfMonitor(ctx.store, row.seq), ...groups];
       return begin(ctx, row.account, pools, membersOfRow(row), request.body as Members);
     },
   );
   app.post(
-    `${BASE}/pools/:pool_id/preview`,
+    `${base}/pools/:pool_id/preview`,
     {
       config: probing,
       schema: {
-        ...{ tags, summary: 'Probe a pool once', params: poolParams, body: monitorBody },
+        ...{ tags, summary: 'Probe a pool once', params: params.extend(poolParams.shape), body: monitorBody },
         response: answersOne(preview),
       },
     },
     async (request) => {
       const ctx = contextOf(request);
-      const row = requirePool(ctx, request.params.account_id, request.params.pool_id);
+      const row = requirePool(ctx, accountOf(ctx, request), idOf(request, 'pool_id'));
       const monitor = row.monitor === null ? undefined : findMonitor(ctx.store, row.monitor);
       return begin(ctx, row.account, [row], monitor ? membersOfRow(monitor) : {}, request.body as Members);
     },
   );
-  const previewParams = accountParams.extend({ preview_id: identifier('preview') });
+  const previewParams = params.extend({ preview_id: identifier('preview') });
   app.get(
-    `${BASE}/preview/:preview_id`,
+    `${base}/preview/:preview_id`,
     {
       config: reading,
       schema: {
@@ -135,8 +148,9 @@ function addPreviews(app: RouteScope, { contextOf, probing: probes }: HealthRout
       },
     },
     async (request) => {
-      const { seq } = requireAccount(contextOf(request), request.params.account_id);
-      const found = probes?.previews.find(request.params.preview_id, seq);
+      const ctx = contextOf(request);
+      const { seq } = requireAccount(ctx, accountOf(ctx, request));
+      const found = probes?.previews.find(idOf(request, 'preview_id'), seq);
       if (!found) throw balancingFailure('previewMissing');
       return success(found);
     },

@@ -1,5 +1,4 @@
 /** Monitors and pools, which have routes below accounts and, for older clients, below the user. */
-import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Members } from '../../balancing/members.js';
 import {
@@ -19,24 +18,42 @@ import {
   listPools,
   replacePool,
 } from '../../control/balancing/pools.js';
+import { type Reference, referencesOfMonitor, referencesOfPool } from '../../control/balancing/references.js';
 import type { Context } from '../../control/kernel/context.js';
 import { textValue } from '../query.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answersList } from '../schema.js';
-import { type BalancingResource, onePage, tags } from './resource-routes.js';
-import { monitor, monitorBody, pool, poolBody, poolEdit, poolsEdit } from './schema.js';
+import { type BalancingResource, balancingResource, onePage, tags } from './resource-routes.js';
+import {
+  monitor,
+  monitorBody,
+  monitorParams,
+  pool,
+  poolBody,
+  poolEdit,
+  poolParams,
+  poolsEdit,
+  reference,
+} from './schema.js';
+import type { BalancingScope } from './scope.js';
 import { itemView, poolView } from './view.js';
 
 type Kind = Omit<BalancingResource, 'path' | 'params' | 'ofWhat' | 'config'>;
 
-export const monitorResource: Kind = {
+/** Objects of an account have entity tags of their own. */
+export const objectConfig = {
+  read: { area: 'loadBalancing', objectState: 'read' },
+  write: { area: 'loadBalancing', objectState: 'write', oneCommit: true },
+} as const;
+
+const monitorKind: Kind = {
   ...{ id: 'monitor_id', one: 'a monitor', many: 'monitors' },
   ...{ item: monitor, body: monitorBody, edit: monitorBody, view: itemView },
   ...{ list: listMonitors, get: getMonitor, create: createMonitor },
   ...{ replace: replaceMonitor, change: editMonitor, remove: deleteMonitor },
 };
 
-export const poolResource: Kind = {
+const poolKind: Kind = {
   ...{ id: 'pool_id', one: 'a pool', many: 'pools' },
   querystring: z.object({ monitor: z.string().optional().describe('Only pools with this monitor') }),
   ...{ item: pool, body: poolBody, edit: poolEdit, view: poolView },
@@ -44,25 +61,68 @@ export const poolResource: Kind = {
   ...{ get: getPool, create: createPool, replace: replacePool, change: editPool, remove: deletePool },
 };
 
-export interface PoolsEditing {
-  readonly path: string;
-  readonly params: z.ZodType;
-  readonly ofWhat: (ctx: Context, request: FastifyRequest) => string;
-  readonly config: FastifyContextConfig;
-}
-
-/** Edits all pools of an account. */
-export function poolsEditing(
+/** The routes of monitors and of pools. `isLong`: whether a list is so long that a thread of its own reads it. */
+export function monitorsAndPools(
   app: RouteScope,
   contextOf: ContextOf,
-  { path, params, ofWhat, config }: PoolsEditing,
+  { base, params, accountOf: ofWhat }: BalancingScope,
+  isLong?: NonNullable<BalancingResource['isLong']>,
 ): void {
+  const shared = { ofWhat, config: objectConfig, ...(isLong && { isLong }) };
+  balancingResource(app, contextOf, {
+    ...{ ...monitorKind, ...shared, path: `${base}/monitors`, params: [params, params.extend(monitorParams.shape)] },
+  });
+  balancingResource(app, contextOf, {
+    ...{ ...poolKind, ...shared, path: `${base}/pools`, params: [params, params.extend(poolParams.shape)] },
+  });
+}
+
+/** Edits all pools of an account, in several commits. */
+export function poolsEditing(app: RouteScope, contextOf: ContextOf, { base, params, accountOf }: BalancingScope): void {
   app.patch(
-    path,
-    { config, schema: { tags, summary: 'Edit all pools', params, body: poolsEdit, response: answersList(pool) } },
+    `${base}/pools`,
+    {
+      config: { area: 'loadBalancing', objectState: 'write' },
+      schema: { tags, summary: 'Edit all pools', params, body: poolsEdit, response: answersList(pool) },
+    },
     async (request) => {
       const ctx = contextOf(request);
-      return onePage((await editPools(ctx, ofWhat(ctx, request), request.body as Members)).map(poolView));
+      return onePage((await editPools(ctx, accountOf(ctx, request), request.body as Members)).map(poolView));
     },
   );
+}
+
+/** What is listed around one object. */
+export interface ReferencesOf {
+  readonly path: string;
+  readonly id: string;
+  /** Parameters besides those of the base. */
+  readonly params: z.ZodObject;
+  readonly one: string;
+  readonly of: (ctx: Context, account: string, id: string) => Promise<readonly Reference[]>;
+}
+
+const REFERENCES: readonly ReferencesOf[] = [
+  { path: 'monitors', id: 'monitor_id', params: monitorParams, one: 'a monitor', of: referencesOfMonitor },
+  { path: 'pools', id: 'pool_id', params: poolParams, one: 'a pool', of: referencesOfPool },
+];
+
+/** Lists what refers to monitors and pools, and to what they refer; also for `more` kinds of objects. */
+export function referencesListing(
+  app: RouteScope,
+  contextOf: ContextOf,
+  { base, params, accountOf }: BalancingScope,
+  more: readonly ReferencesOf[] = [],
+): void {
+  for (const { path, id, params: own, one, of } of [...REFERENCES, ...more]) {
+    const schema = { tags, summary: `List what refers to ${one}`, params: params.extend(own.shape) };
+    app.get(
+      `${base}/${path}/:${id}/references`,
+      { config: { area: 'loadBalancing' }, schema: { ...schema, response: answersList(reference) } },
+      async (request) => {
+        const ctx = contextOf(request);
+        return onePage([...(await of(ctx, accountOf(ctx, request), (request.params as Record<string, string>)[id]!))]);
+      },
+    );
+  }
 }

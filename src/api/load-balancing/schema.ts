@@ -5,17 +5,15 @@ import { MONITOR_TYPES } from '../../balancing/monitor.js';
 import { ORIGIN_POLICIES } from '../../balancing/pool.js';
 import { REGIONS } from '../../balancing/region-codes.js';
 import { invalid } from '../../control/balancing/errors.js';
-import { accountParams } from '../accounts/schema.js';
 import { type BodyFault, refusedWith } from '../body-schema.js';
 import { identifier, time } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 
-export const monitorParams = accountParams.extend({ monitor_id: identifier('monitor') });
-export const groupParams = accountParams.extend({ monitor_group_id: identifier('monitor group') });
-export const poolParams = accountParams.extend({ pool_id: identifier('pool') });
 export const balancerParams = zoneParams.extend({ load_balancer_id: identifier('load balancer') });
-export const ownMonitorParams = z.object({ monitor_id: identifier('monitor') });
-export const ownPoolParams = z.object({ pool_id: identifier('pool') });
+/** Besides those of the account. */
+export const monitorParams = z.object({ monitor_id: identifier('monitor') });
+export const groupParams = z.object({ monitor_group_id: identifier('monitor group') });
+export const poolParams = z.object({ pool_id: identifier('pool') });
 
 /** Load balancing has a code of its own for bodies in another form. */
 function body<Schema extends z.ZodType>(schema: Schema): Schema {
