@@ -36,11 +36,16 @@ export interface LoadShedding {
   readonly sessionPercent: number;
 }
 
-/** Of which transitions webhooks tell. */
+/** Of which transitions webhooks and alerts tell. */
 export interface NotificationFilter {
   readonly isDisabled: boolean;
   /** Undefined: of both. */
   readonly healthy: boolean | undefined;
+}
+
+/** Whether owners are told of a transition to this health. */
+export function isNotified({ isDisabled, healthy }: NotificationFilter, isHealthy: boolean): boolean {
+  return !isDisabled && (healthy === undefined || healthy === isHealthy);
 }
 
 /** A pool with all defaults. */

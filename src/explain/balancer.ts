@@ -77,7 +77,7 @@ export function explainBalancer(
 ): BalancerExplanation {
   const { store, settings } = ctx;
   return store.snapshot(() => {
-    const source = createZoneSource(store, settings);
+    const source = createZoneSource(store, settings, question.region ?? here.region);
     const zone = source.zone(row.zone);
     if (!zone) throw accountFailure('badInput', { reason: 'The zone is not answered.' });
     const past = question.atUs === undefined ? undefined : balancerAt(ctx, row, question.atUs);

@@ -6,15 +6,16 @@
 import type { PoolHealth } from '../balancing/health/pool-health.js';
 import { isPoolUp } from '../balancing/health/pool-state.js';
 import { agreedState } from '../balancing/health/votes.js';
-import { type Pool, poolOf } from '../balancing/pool.js';
+import { isNotified, type Pool, poolOf } from '../balancing/pool.js';
 import { parseIP } from '../base/ip.js';
 import { betweenWrites } from '../base/slices.js';
 import { OPERATOR } from '../control/guard/actor.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import { logEvents } from '../control/kernel/outbox.js';
 import { countedMonitors, healthOfPool } from '../serving/pool-health.js';
-import { appendHealthEvent } from '../store/balancing/health-events.js';
+import { appendHealthEvent, appendPoolNews } from '../store/balancing/health-events.js';
 import {
+  forgetRegionOf,
   type OriginStateRow,
   originStatesOfPool,
   poolsFoundByNodes,
@@ -33,6 +34,8 @@ export interface RecordedChange {
   readonly poolChanged: boolean;
   readonly minimumOrigins: number;
   readonly origins: readonly ChangedOrigin[];
+  /** The origins of which the pool's owner wants to be told; undefined: of none, and not of the pool either. */
+  readonly told: readonly ChangedOrigin[] | undefined;
 }
 
 export interface ChangedOrigin {
@@ -115,33 +118,30 @@ async function writeChanges(
     logEvents(
       by,
       nowUs,
-      changes.map(({ account, pool, poolName, state, origins }) => ({
-        kind: 'pool.health' as const,
-        account,
-        id: Buffer.from(pool, 'hex'),
-        name: poolName,
-        after: {
-          state,
-          origins: origins.map(({ name, healthy, failure_reason }) => ({ name, healthy, failure_reason })),
-        },
-      })),
+      changes.flatMap(({ account, pool, poolName: name, state, told }) => {
+        if (!told) return [];
+        const origins = told.map(({ name, healthy, failure_reason }) => ({ name, healthy, failure_reason }));
+        return [
+          { kind: 'pool.health' as const, account, id: Buffer.from(pool, 'hex'), name, after: { state, origins } },
+        ];
+      }),
     );
     return changes;
   });
 }
 
-/** Runs an edit of the states of a pool, and writes the event that follows from it, if one does. */
+/** Runs an edit of the states of a pool, which says whether it wrote anything, and writes the event that follows from it, if one does. */
 function recordOfPool(
   { store }: ContextBase,
   seq: number,
   nowUs: number,
-  edit: (row: PoolRow, pool: Pool) => void,
+  edit: (row: PoolRow, pool: Pool) => boolean,
 ): RecordedChange[] {
   const row = findPool(store, seq);
   if (!row) return [];
   const pool = poolOf(row);
   const before = healthOfPool(store, row, pool);
-  edit(row, pool);
+  const isWritten = edit(row, pool);
   const after = healthOfPool(store, row, pool);
   if (!after) return [];
   const changed = [...after.origins].flatMap(([name, state]) => (before?.origins.get(name) === state ? [] : [name]));
@@ -149,7 +149,12 @@ function recordOfPool(
   const isUp = (health: PoolHealth | undefined): boolean =>
     health !== undefined && isPoolUp(health.state, minimumOrigins);
   const poolChanged = isUp(before) !== isUp(after) || before?.state === 'unknown';
-  if (changed.length === 0 && before?.state === after.state) return [];
+  const subject = { at_us: nowUs, account: row.account, pool: row.id, pool_name: row.name };
+  const standing = { pool_healthy: Number(isUp(after)), minimum_origins: minimumOrigins };
+  if (changed.length === 0 && before?.state === after.state) {
+    if (isWritten) appendPoolNews(store, { ...subject, ...standing });
+    return [];
+  }
   const reasons = new Map(originStatesOfPool(store, seq).map((state) => [state.origin, state.failure_reason]));
   const origins = pool.origins
     .filter(({ name }) => changed.includes(name))
@@ -159,26 +164,13 @@ function recordOfPool(
       failure_reason: after.origins.get(name) === 'healthy' ? 'No failures' : (reasons.get(name) ?? 'No failures'),
     }));
   appendHealthEvent(store, {
-    at_us: nowUs,
-    account: row.account,
-    pool: row.id,
-    pool_name: row.name,
-    pool_healthy: Number(isUp(after)),
-    pool_changed: Number(poolChanged),
-    minimum_origins: minimumOrigins,
-    origins: JSON.stringify(origins),
+    ...{ ...subject, ...standing, pool_changed: Number(poolChanged), origins: JSON.stringify(origins) },
   });
-  return [
-    {
-      account: row.account,
-      pool: pool.id,
-      poolName: row.name,
-      state: after.state,
-      poolChanged,
-      minimumOrigins,
-      origins,
-    },
-  ];
+  const { notifications } = pool;
+  const told = origins.filter(({ healthy }) => isNotified(notifications.origin, healthy));
+  const isTold = told.length > 0 || (poolChanged && isNotified(notifications.pool, isUp(after)));
+  const change = { account: row.account, pool: pool.id, poolName: row.name, state: after.state, poolChanged };
+  return [{ ...change, minimumOrigins, origins, told: isTold ? told : undefined }];
 }
 
 /** Stores what this node has found of origins and monitors that the pool still has. */
@@ -188,8 +180,9 @@ function put(
   seq: number,
   found: readonly Transition[],
   nowUs: number,
-): void {
+): boolean {
   const { store } = base;
+  let isWritten = false;
   const row = findPool(store, seq)!;
   const enabled = new Set(poolOf(row).origins.flatMap(({ name, enabled }) => (enabled ? [name] : [])));
   const monitors = new Set(countedMonitors(store, row).map((monitor) => monitor.seq));
@@ -201,6 +194,7 @@ function put(
       (one) => one.origin === origin && one.monitor === monitor && one.node === own.node && one.region === own.region,
     );
     const isSame = before?.healthy === Number(healthy);
+    isWritten = true;
     putOriginState(store, {
       ...{ pool: seq, origin, monitor, ...own, healthy: Number(healthy) },
       failure_reason: isSame ? before.failure_reason : reason,
@@ -211,31 +205,57 @@ function put(
     });
   }
   if (living) agreeAbout(base, seq, living, nowUs);
+  return isWritten;
 }
 
-/** Stores what the nodes that live agree on, where that is another state than is stored. */
-function agreeAbout({ store }: ContextBase, seq: number, living: ReadonlySet<string>, nowUs: number): void {
+/**
+ * Stores what the nodes that live agree on, in each region and together, where that is another state than is stored. Returns whether
+ * something was.
+ */
+function agreeAbout({ store }: ContextBase, seq: number, living: ReadonlySet<string>, nowUs: number): boolean {
   const rows = originStatesOfPool(store, seq);
+  let isWritten = false;
   for (const ofOrigin of Map.groupBy(rows, ({ origin, monitor }) => `${monitor} ${origin}`).values()) {
     const found = ofOrigin.filter(({ node }) => node !== '' && living.has(node));
     // A node that has moved to another region has one vote, the newest.
     found.sort((a, b) => a.confirmed_at - b.confirmed_at);
     const votes = [...new Map(found.map((row) => [row.node, row])).values()];
-    const before = ofOrigin.find(({ node, region }) => node === '' && region === '');
-    const state = agreedState(
-      votes.map(({ node, region, healthy }) => ({ node, region, state: healthy === 1 ? 'healthy' : 'unhealthy' })),
-      before === undefined ? 'unknown' : before.healthy === 1 ? 'healthy' : 'unhealthy',
-    );
-    if (state === 'unknown') continue;
-    const healthy = state === 'healthy' ? 1 : 0;
-    const like = votes.find((vote) => vote.healthy === healthy);
-    const rtts = votes.flatMap(({ rtt }) => (rtt === null ? [] : [rtt]));
-    const rtt = rtts.length === 0 ? null : Math.round(rtts.reduce((sum, one) => sum + one, 0) / rtts.length);
-    if (!like || (before?.healthy === healthy && before.rtt === rtt)) continue;
-    const row: OriginStateRow = { ...like, node: '', region: '', rtt, confirmed_at: nowUs };
-    putOriginState(
-      store,
-      before?.healthy === healthy ? { ...row, changed_at: before.changed_at } : { ...row, changed_at: nowUs },
-    );
+    const ofRegions = Map.groupBy(votes, ({ region }) => region);
+    for (const row of ofOrigin) {
+      if (row.node !== '' || row.region === '' || ofRegions.has(row.region)) continue;
+      forgetRegionOf(store, row);
+      isWritten = true;
+    }
+    for (const [region, own] of [['', votes] as const, ...ofRegions]) {
+      const isRegion = own !== votes;
+      if (isRegion && region === '') continue;
+      const before = ofOrigin.find((row) => row.node === '' && row.region === region);
+      const agreed = agreedRow(own, before, region, nowUs);
+      if (!agreed) continue;
+      putOriginState(store, agreed);
+      isWritten = true;
+    }
   }
+  return isWritten;
+}
+
+/** What nodes agree on; undefined if that is what is stored, or nothing. */
+function agreedRow(
+  votes: readonly OriginStateRow[],
+  before: OriginStateRow | undefined,
+  region: string,
+  nowUs: number,
+): OriginStateRow | undefined {
+  const state = agreedState(
+    votes.map(({ node, region, healthy }) => ({ node, region, state: healthy === 1 ? 'healthy' : 'unhealthy' })),
+    before === undefined ? 'unknown' : before.healthy === 1 ? 'healthy' : 'unhealthy',
+  );
+  if (state === 'unknown') return undefined;
+  const healthy = state === 'healthy' ? 1 : 0;
+  const like = votes.find((vote) => vote.healthy === healthy);
+  const rtts = votes.flatMap(({ rtt }) => (rtt === null ? [] : [rtt]));
+  const rtt = rtts.length === 0 ? null : Math.round(rtts.reduce((sum, one) => sum + one, 0) / rtts.length);
+  if (!like || (before?.healthy === healthy && before.rtt === rtt)) return undefined;
+  const changed_at = before?.healthy === healthy ? before.changed_at : nowUs;
+  return { ...like, node: '', region, rtt, confirmed_at: nowUs, changed_at };
 }

@@ -72,8 +72,9 @@ export interface ZoneSource {
   exists(zone: ServingZone, owner: ServedOwner): boolean;
 }
 
-export function createZoneSource(store: Store, settings: ServingSettings): ZoneSource {
-  const health = createHealthSource(store);
+/** `region`: code of that of this node; empty: none. */
+export function createZoneSource(store: Store, settings: ServingSettings, region = ''): ZoneSource {
+  const health = createHealthSource(store, region);
   return {
     snapshot: (read) => store.snapshot(read),
     dataVersion: () => versionWith(store.dataVersion(), health),

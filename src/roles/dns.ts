@@ -142,7 +142,7 @@ function publish(
   onProgress: (progress: Progress) => void,
 ): Publisher {
   return startPublisher({
-    source: createZoneSource(store, servingSettings(settings, store)),
+    source: createZoneSource(store, servingSettings(settings, store), settings.region),
     engine,
     made,
     observation,

@@ -3,7 +3,7 @@ import { poolOf } from '../balancing/pool.js';
 import { toHex } from '../base/bytes.js';
 import { healthEventsAfter, lastHealthEvent } from '../store/balancing/health-events.js';
 import { countLoadBalancersOfPool } from '../store/balancing/load-balancers.js';
-import { originStatesOfPool } from '../store/balancing/origin-states.js';
+import { type OriginStateRow, originStatesOfPool } from '../store/balancing/origin-states.js';
 import { findPool, findPoolById } from '../store/balancing/pools.js';
 import type { Store } from '../store/driver.js';
 import { createOwnHealth } from './own-health.js';
@@ -12,7 +12,7 @@ import { healthOfPool } from './pool-health.js';
 export interface PoolStates {
   /** Names of healthy origins. */
   readonly healthy: ReadonlySet<string>;
-  /** Mean of the round trips to them, microseconds; 0: not known. */
+  /** Mean of the round trips to them, from the region of this node if it is known; microseconds; 0: not known. */
   readonly roundTripUs: number;
 }
 
@@ -52,19 +52,18 @@ export const NO_HEALTH: HealthSource = {
   version: () => 0,
 };
 
-export function createHealthSource(store: Store): HealthSource {
+/** `region`: code of that of this node; empty: none. */
+export function createHealthSource(store: Store, region = ''): HealthSource {
   const own = createOwnHealth(store);
   return {
     ofPool(seq) {
       const row = findPool(store, seq);
-      const health = row && healthOfPool(store, row, poolOf(row));
+      const health = row && healthOfPool(store, row, poolOf(row), region);
       if (!health) return { healthy: new Set(), roundTripUs: 0 };
       const found = [...health.origins].filter(([, state]) => state === 'healthy');
-      const times = originStatesOfPool(store, seq).flatMap(({ healthy, rtt }) => (healthy === 1 && rtt ? [rtt] : []));
-      const sum = times.reduce((total, time) => total + time, 0);
       return {
         healthy: own.ofPool(seq) ?? new Set(found.map(([name]) => name)),
-        roundTripUs: times.length === 0 ? 0 : Math.round(sum / times.length),
+        roundTripUs: roundTripUs(originStatesOfPool(store, seq), region),
       };
     },
     isUsed: (seq) => countLoadBalancersOfPool(store, seq) > 0,
@@ -82,4 +81,13 @@ export function createHealthSource(store: Store): HealthSource {
     last: () => lastHealthEvent(store),
     version: () => own.version(),
   };
+}
+
+/** From the nodes of the region, or otherwise what all nodes have measured. */
+function roundTripUs(states: readonly OriginStateRow[], region: string): number {
+  const timesOf = (rows: readonly OriginStateRow[]): number[] =>
+    rows.flatMap(({ healthy, rtt }) => (healthy === 1 && rtt ? [rtt] : []));
+  const near = timesOf(states.filter((state) => state.node !== '' && state.region === region));
+  const times = near.length > 0 ? near : timesOf(states.filter((state) => state.node === '' && state.region === ''));
+  return times.length === 0 ? 0 : Math.round(times.reduce((total, time) => total + time, 0) / times.length);
 }

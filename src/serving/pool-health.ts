@@ -10,16 +10,21 @@ import type { Store } from '../store/driver.js';
 
 type OfPool = Pick<PoolRow, 'seq' | 'monitor' | 'monitor_group'>;
 
-/** What is agreed about a pool; undefined if nothing probes it. */
-export function healthOfPool(store: Store, row: OfPool, pool: Pool): PoolHealth | undefined {
+/**
+ * What is agreed about a pool; undefined if nothing probes it. `region`: of the node that asks; what its nodes agree on comes first if
+ * the pool's owner wants that.
+ */
+export function healthOfPool(store: Store, row: OfPool, pool: Pool, region = ''): PoolHealth | undefined {
   const monitors = countedMonitors(store, row);
   if (monitors.length === 0) return undefined;
-  const agreed = originStatesOfPool(store, row.seq).filter(({ node, region }) => node === '' && region === '');
-  return poolHealth(
-    pool,
-    monitors,
-    agreed.map(({ origin, monitor, healthy }) => ({ origin, monitor, healthy: healthy === 1 })),
-  );
+  const agreed = originStatesOfPool(store, row.seq).filter(({ node }) => node === '');
+  const of = (code: string) =>
+    agreed
+      .filter((state) => state.region === code)
+      .map(({ origin, monitor, healthy }) => ({ origin, monitor, healthy: healthy === 1 }));
+  const isRegional = region !== '' && pool.healthSources?.includes('regional');
+  // The later one of two counts.
+  return poolHealth(pool, monitors, isRegional ? [...of(''), ...of(region)] : of(''));
 }
 
 /** The monitors that decide about a pool; none if nothing probes it. */

@@ -230,7 +230,6 @@ function noticesOf({ egress }: Context, { settings, monitor, monitor_group: grou
   return [
     ...lacking.map((type) => `No enabled origin of the pool has an address for ${type} questions: they get no data.`),
     ...unreachable.slice(0, 10),
-    ...(pool.healthSources ? ['Only the health that all regions agree on counts, whatever health_sources says.'] : []),
   ];
 }
 

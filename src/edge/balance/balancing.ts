@@ -83,7 +83,7 @@ const MOST_PLACES = 1 << 14;
 const BATCH = 1000;
 
 export function createBalancing(options: BalancingOptions): Balancing {
-  const health = createHealthSource(options.store);
+  const health = createHealthSource(options.store, options.whereabouts?.region);
   const chooser = new Chooser(options);
   const followed = new Map<number, BalancedPool>();
   let standing = createBalanceStanding();

@@ -1,6 +1,7 @@
 /**
  * Transitions of pools and origins from healthy to unhealthy and back: 30 days of them, at most 100,000. Their numbers grow and are
- * never used again, so that a process that remembers the last one learns of every later transition.
+ * never used again, so that a process that remembers the last one learns of every later transition. A row without origins is no
+ * transition: round trips are others, or what one region agrees on. A pool has at most one of these.
  */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
@@ -32,6 +33,8 @@ const KEPT: PrunedLog = { table: 'health_events', kept: 100_000, newest: 0 };
 export const KEPT_US = 30 * 86_400_000_000;
 const PRUNE_EVERY = 100;
 
+const IS_TRANSITION = `(origins <> '[]' OR pool_changed = 1)`;
+
 const statements = perStore((store) => ({
   insert: store.prepare<SqlValue[]>(insertion('health_events', EVENT)),
   after: store.prepare<[seq: number, limit: number], HealthEventRow>(
@@ -39,13 +42,17 @@ const statements = perStore((store) => ({
   ),
   last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM health_events'),
   ofAccount: store.prepare<[account: number, since: number, until: number, limit: number], HealthEventRow>(
-    `SELECT * FROM health_events WHERE account = ? AND at_us >= ? AND at_us < ? ORDER BY seq DESC LIMIT ?`,
+    `SELECT * FROM health_events WHERE account = ? AND at_us >= ? AND at_us < ? AND ${IS_TRANSITION} ORDER BY seq DESC LIMIT ?`,
   ),
   ofPool: store.prepare<
     [pool: Uint8Array, account: number, since: number, until: number, limit: number],
     HealthEventRow
   >(
-    `SELECT * FROM health_events WHERE pool = ? AND account = ? AND at_us >= ? AND at_us < ? ORDER BY seq DESC LIMIT ?`,
+    `SELECT * FROM health_events WHERE pool = ? AND account = ? AND at_us >= ? AND at_us < ? AND ${IS_TRANSITION}
+       ORDER BY seq DESC LIMIT ?`,
+  ),
+  ofPoolWithout: store.prepareTuples<[pool: Uint8Array], [number]>(
+    `SELECT seq FROM health_events WHERE pool = ? AND NOT (${IS_TRANSITION})`,
   ),
   oldest: store.prepareTuples<[limit: number], [seq: number, atUs: number]>(
     'SELECT seq, at_us FROM health_events ORDER BY seq LIMIT ?',
@@ -87,6 +94,13 @@ export function appendHealthEvent(store: Store, row: RowOf<typeof EVENT>): numbe
   const { lastInsertRowid: seq } = statements(store).insert.run(...EVENT.values(row));
   if (seq % PRUNE_EVERY === 0) pruneHealthEvents(store, row.at_us);
   return seq;
+}
+
+/** Tells whoever follows that something else than the health of a pool is new. Inside a write. */
+export function appendPoolNews(store: Store, row: Omit<RowOf<typeof EVENT>, 'pool_changed' | 'origins'>): void {
+  const { ofPoolWithout, prune } = statements(store);
+  for (const [seq] of ofPoolWithout.all(row.pool)) prune.run(seq);
+  appendHealthEvent(store, { ...row, pool_changed: 0, origins: '[]' });
 }
 
 /** Most that one pruning removes. */

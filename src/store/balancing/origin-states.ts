@@ -37,6 +37,9 @@ const statements = perStore((store) => ({
        rtt = excluded.rtt, changed_at = excluded.changed_at, confirmed_at = excluded.confirmed_at`,
   ),
   forget: store.prepare<[pool: number, origin: string]>('DELETE FROM origin_states WHERE pool = ? AND origin = ?'),
+  forgetRegion: store.prepare<[pool: number, origin: string, monitor: number, region: string]>(
+    "DELETE FROM origin_states WHERE pool = ? AND origin = ? AND monitor = ? AND region = ? AND node = ''",
+  ),
   forgetMonitor: store.prepare<[pool: number, monitor: number]>(
     'DELETE FROM origin_states WHERE pool = ? AND monitor = ?',
   ),
@@ -61,6 +64,11 @@ export function putOriginState(store: Store, row: OriginStateRow): void {
 /** Nothing is known any more of an origin that is disabled, gone, or has another address. */
 export function forgetOrigin(store: Store, pool: number, origin: string): void {
   statements(store).forget.run(pool, origin);
+}
+
+/** No node of a region lives: it agrees on nothing. */
+export function forgetRegionOf(store: Store, { pool, origin, monitor, region }: OriginStateRow): void {
+  statements(store).forgetRegion.run(pool, origin, monitor, region);
 }
 
 /** The same of what a monitor found that the pool does not have any more. */
