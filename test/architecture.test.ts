@@ -18,6 +18,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   plain: ['http', 'base'],
   egress: ['base'],
   mail: [],
+  foreign: ['base'],
   expressions: ['base'],
   steering: ['base'],
   location: ['steering', 'base'],

@@ -221,6 +221,13 @@ const COMMANDS: ReadonlyMap<string, Listed> = new Map([
     },
   ],
   [
+    'import-config',
+    {
+      description: 'take over zones, keys and secondaries from the configuration of BIND',
+      load: async () => (await import('./moving/import-config.js')).addImportConfigCommand,
+    },
+  ],
+  [
     'completion',
     {
       description: 'print the completion script of a shell, or the manual page',

@@ -158,8 +158,17 @@ function drawProgress(stream: OutputStream): Progress {
  * Asks on the terminal for the name of what is affected. Throws a UserError that says `otherwise` when something else is typed.
  */
 export async function confirmName(name: string, effect: string, otherwise: string): Promise<void> {
+  await confirmTyped(name, `${effect} Type the name to go on: `, otherwise);
+}
+
+/** The same with `yes`, for what has no name. */
+export async function confirmYes(effect: string, otherwise: string): Promise<void> {
+  await confirmTyped('yes', `${effect} Type yes to go on: `, otherwise);
+}
+
+async function confirmTyped(wanted: string, question: string, otherwise: string): Promise<void> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const typed = await prompt.question(`${effect} Type the name to go on: `);
+  const typed = await prompt.question(question);
   prompt.close();
-  if (typed.trim() !== name) throw new UserError(otherwise);
+  if (typed.trim() !== wanted) throw new UserError(otherwise);
 }

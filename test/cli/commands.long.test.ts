@@ -173,7 +173,7 @@ t.test('import, list, export', async (t) => {
   t.match(await run('zone', 'import', file), {
     code: 1,
     out: '',
-    err: /there is no database in .*data\n.*`zone import` make one with --init/,
+    err: /there is no database in .*data\n.*`import-config` make one with --init/,
   });
   t.notOk(existsSync(DATA), 'a wrong directory stays as it is');
   const imported = await run('zone', 'import', '--init', file);

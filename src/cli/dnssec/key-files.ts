@@ -139,7 +139,7 @@ export function readKeyDirectory(directory: string): OfferedKey[] {
 }
 
 /** A private key with the DNSKEY beside it, which says its flags. */
-function readKey(file: string): OfferedKey {
+export function readKey(file: string): OfferedKey {
   const { owner, rdata: dnskey } = readDnskey(`${file.replace(/\.(private|pem|key)$/, '')}.key`);
   try {
     const { key, algorithm = dnskey[3]! } = parsePrivateKeyFile(readText(file));

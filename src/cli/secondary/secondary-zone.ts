@@ -2,7 +2,7 @@
 import { toBase64 } from '../../base/bytes.js';
 import type { Context } from '../../control/kernel/context.js';
 import { createIncoming } from '../../control/secondary/incoming.js';
-import { createPeer, listPeers } from '../../control/secondary/peers.js';
+import { createPeer, listPeers, type PeerItem } from '../../control/secondary/peers.js';
 import { createTsig, listTsigs, type SecondaryServices } from '../../control/secondary/tsigs.js';
 import type { ZoneItem } from '../../control/zones/item.js';
 import { createZone, deleteZone } from '../../control/zones/zones.js';
@@ -22,9 +22,19 @@ export async function createSecondaryZone(
   options: SecondaryZoneOptions,
 ): Promise<ZoneItem> {
   const account = accountOf(context, options);
+  return makeSecondaryZone(context, account, name, () => primariesFor(context, services, account, options));
+}
+
+/** The same with peers that are found or made as soon as the zone is there. */
+export async function makeSecondaryZone(
+  context: Context,
+  account: string,
+  name: string,
+  peersFor: () => Promise<string[]>,
+): Promise<ZoneItem> {
   const zone = await createZone(context, { name, type: 'secondary', account: { id: account } });
   try {
-    const peers = await primariesFor(context, services, account, options);
+    const peers = await peersFor();
     await createIncoming(context, zone.id, { name: zone.asciiName, peers });
     return zone;
   } catch (error) {
@@ -52,18 +62,20 @@ export async function primariesFor(
   return peers;
 }
 
-async function findOrAddPeer(
-  context: Context,
-  account: string,
-  wanted: Parameters<typeof createPeer>[2],
-): Promise<string> {
+export type WantedPeerInput = Parameters<typeof createPeer>[2];
+
+async function findOrAddPeer(context: Context, account: string, wanted: WantedPeerInput): Promise<string> {
+  const known = (await listPeers(context, account)).find((peer) => isPeer(peer, wanted));
+  return (known ?? (await createPeer(context, account, wanted))).id;
+}
+
+/** Whether a peer is the one that is wanted, whatever its name is. */
+export function isPeer(peer: PeerItem, wanted: WantedPeerInput): boolean {
   const isTls = Boolean(wanted.tls_name || wanted.tls_pin);
   const port = wanted.port ?? (isTls ? 853 : 53);
-  const known = (await listPeers(context, account)).find((peer) => {
-    const sameTls = (peer.tls_name ?? null) === (wanted.tls_name ?? null) && !wanted.tls_pin && !peer.tls_pin;
-    return peer.ip === wanted.ip && peer.port === port && (peer.tsig_id ?? null) === wanted.tsig_id && sameTls;
-  });
-  return (known ?? (await createPeer(context, account, wanted))).id;
+  const sameTls = (peer.tls_name ?? null) === (wanted.tls_name ?? null) && !wanted.tls_pin && !peer.tls_pin;
+  const samePlace = (peer.ip ?? null) === (wanted.ip ?? null) && peer.port === port;
+  return samePlace && (peer.tsig_id ?? null) === (wanted.tsig_id ?? null) && sameTls;
 }
 
 async function findOrAddKey(

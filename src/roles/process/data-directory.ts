@@ -70,7 +70,7 @@ export function findDataDirectory(directory: string): string {
   if (hasDatabase(path)) return path;
   throw new UserError(
     `there is no database in ${path}`,
-    'Start `zoneplane serve` once, or name the directory with --data-dir or ZONEPLANE_DATA_DIR. `zone create` and `zone import` make one with --init.',
+    'Start `zoneplane serve` once, or name the directory with --data-dir or ZONEPLANE_DATA_DIR. `zone create`, `zone import` and `import-config` make one with --init.',
   );
 }
 

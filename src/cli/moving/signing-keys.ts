@@ -1,0 +1,73 @@
+/** Private keys with which another server signs a zone, so that the DS record at its parent stays good. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf, UserError } from '../../base/errors.js';
+import { explainFileFailure } from '../../base/file-failure.js';
+import type { OfferedKey } from '../../control/imports/signatures.js';
+import { lowerName, parseName, ROOT } from '../../dns/name.js';
+import { parsePrivateKeyFile } from '../../dnssec/private-key-file.js';
+import { keyMaterial, SigningKeyError } from '../../dnssec/signing-key.js';
+import type { SigningStatement, StoredKey } from '../../foreign/configuration.js';
+import { faultAt } from '../../foreign/place.js';
+import { readKey } from '../dnssec/key-files.js';
+
+/**
+ * The keys that sign the zone now. Throws a UserError when there are none: without them the zone would not fit the DS record at its
+ * parent.
+ */
+export function keysOfZone(
+  zone: string,
+  { place, directory, keys, remedy }: SigningStatement,
+  nowMs: number,
+): OfferedKey[] {
+  const found = keys
+    ? keys.map((key) => openStored(zone, key))
+    : directory === undefined
+      ? []
+      : keyFilesOf(zone, directory, nowMs);
+  if (found.length > 0) return found;
+  const where = directory === undefined ? '' : ` in ${directory}`;
+  throw faultAt(place, `the zone is signed, and its keys are not${where}`, remedy);
+}
+
+function openStored(zone: string, { text, flags }: StoredKey): OfferedKey {
+  try {
+    const { key, algorithm } = parsePrivateKeyFile(text);
+    if (algorithm === undefined) throw new UserError(`a key of ${zone} does not say its algorithm`);
+    return { apex: lowerName(parseName(`${zone}.`, ROOT)), key: keyMaterial(key, algorithm, flags) };
+  } catch (error) {
+    if (error instanceof SigningKeyError) throw new UserError(`a key of ${zone}: ${messageOf(error)}`);
+    throw error;
+  }
+}
+
+function keyFilesOf(zone: string, directory: string, nowMs: number): OfferedKey[] {
+  const begin = `K${zone}.+`;
+  let names: string[];
+  try {
+    names = readdirSync(directory);
+  } catch (error) {
+    throw explainFileFailure(error, directory);
+  }
+  const files = names.filter((name) => name.toLowerCase().startsWith(begin.toLowerCase()) && name.endsWith('.private'));
+  const paths = files.sort().map((name) => join(directory, name));
+  return paths.filter((path) => isInUse(path, nowMs)).map((path) => readKey(path));
+}
+
+/** By the times that BIND writes into the file of the private key. */
+function isInUse(path: string, nowMs: number): boolean {
+  let text: string;
+  try {
+    text = readFileSync(path, 'latin1');
+  } catch (error) {
+    throw explainFileFailure(error, path);
+  }
+  const at = (name: string): number | undefined => {
+    const [, y, mo, d, h, mi, s] =
+      new RegExp(`^${name}: (\\d{4})(\\d\\d)(\\d\\d)(\\d\\d)(\\d\\d)(\\d\\d)`, 'm').exec(text) ?? [];
+    return y === undefined ? undefined : Date.UTC(+y, Number(mo) - 1, Number(d), Number(h), Number(mi), Number(s));
+  };
+  const begins = at('Activate') ?? 0;
+  const ends = Math.min(at('Inactive') ?? Number.POSITIVE_INFINITY, at('Delete') ?? Number.POSITIVE_INFINITY);
+  return begins <= nowMs && nowMs < ends;
+}

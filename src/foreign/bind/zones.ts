@@ -1,0 +1,193 @@
+/** `zone` of named.conf. */
+import { statSync } from 'node:fs';
+import type { Grant, Note, ServerStatement, SigningStatement, ZoneStatement } from '../configuration.js';
+import type { ConfigurationFiles } from '../files.js';
+import { isLocalZone } from '../local-zones.js';
+import { faultAt, type Place } from '../place.js';
+import { blockOf, type Clause, nameOf, wordsOf } from './clauses.js';
+import { type NamedLists, readMatchList } from './match-lists.js';
+import { noteOf } from './option-notes.js';
+import { readServers, type ServerFacts } from './servers.js';
+import { readAllowUpdate, readUpdatePolicy } from './update-policy.js';
+
+export interface ZoneSurroundings {
+  readonly files: ConfigurationFiles;
+  /** Where relative paths begin. */
+  readonly directory: string;
+  readonly lists: NamedLists;
+  readonly servers: ServerFacts;
+  /** Statements that hold for a zone that does not say otherwise, the nearest first: of the view, of the options. */
+  readonly levels: readonly (readonly Clause[])[];
+  /** Names of catalog zones. */
+  readonly catalogs: ReadonlySet<string>;
+}
+
+export interface ReadZone {
+  /** Undefined for a zone that is left out, which a note says. */
+  readonly zone?: ZoneStatement;
+  readonly notes: readonly Note[];
+}
+
+/** Types with which a zone is served by authority. */
+const ROLES: ReadonlyMap<string, 'primary' | 'secondary'> = new Map([
+  ['master', 'primary'],
+  ['primary', 'primary'],
+  ['slave', 'secondary'],
+  ['secondary', 'secondary'],
+]);
+
+export function readZone(statement: Clause, around: ZoneSurroundings): ReadZone {
+  const { place } = statement;
+  const [named, zoneClass] = wordsOf(statement);
+  const own = blockOf(statement)?.statements;
+  if (!named || !own) throw faultAt(place, 'expected zone NAME { … };');
+  const name = named.text.toLowerCase().replace(/(?<=.)\.$/, '');
+  const type = wordOf('type', [own]);
+  const role = ROLES.get(type ?? '');
+  const leftOut = (kind: Note['kind'], text: string): ReadZone => ({
+    notes: [{ kind, place, text: `zone ${name}: ${text}` }],
+  });
+  if (zoneClass && zoneClass.text.toLowerCase() !== 'in')
+    return leftOut('none', `only the class IN is served, not ${zoneClass.text}`);
+  if (wordOf('in-view', [own]) !== undefined)
+    return leftOut('none', 'in-view takes it from another view; choose that one with --view');
+  if (isLocalZone(name)) return leftOut('self', 'resolvers answer it themselves (RFC 6303)');
+  if (!role) {
+    if (type === undefined) throw faultAt(place, `zone ${name} has no type`);
+    return leftOut('resolver', `the type ${type} is for resolvers`);
+  }
+  const zone =
+    role === 'primary' ? readPrimary(name, statement, own, around) : readSecondary(name, statement, own, around);
+  const notes = own.flatMap((inner) => noteOf(inner) ?? []).filter(({ kind }) => kind !== 'self');
+  return { zone: zone.zone, notes: [...notes, ...zone.notes] };
+}
+
+type Levels = readonly (readonly Clause[])[];
+
+function find(name: string, levels: Levels): Clause | undefined {
+  for (const level of levels) {
+    const found = level.find((statement) => nameOf(statement) === name);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function wordOf(name: string, levels: Levels): string | undefined {
+  const found = find(name, levels);
+  return found && wordsOf(found)[0]?.text.toLowerCase();
+}
+
+interface Read {
+  readonly zone: ZoneStatement;
+  readonly notes: readonly Note[];
+}
+
+function readPrimary(name: string, { place }: Clause, own: readonly Clause[], around: ZoneSurroundings): Read {
+  const levels = [own, ...around.levels];
+  const policy = find('update-policy', [own]);
+  const allowUpdate = find('allow-update', levels);
+  const { updates, notes } = policy
+    ? readUpdatePolicy(policy, name)
+    : allowUpdate
+      ? readAllowUpdate(allowUpdate, around.lists)
+      : { updates: [], notes: [] };
+  const outgoing = readOutgoing(place, levels, around);
+  const fileStatement = find('file', [own]);
+  const path = fileStatement && wordsOf(fileStatement)[0]?.text;
+  const signing = readSigning(name, levels, around);
+  const base = {
+    name,
+    place,
+    role: 'primary' as const,
+    primaries: [],
+    updates,
+    ...outgoing.servers,
+    ...(signing && { signing }),
+  };
+  if (path === undefined) {
+    const refusal = { text: 'it has no file', remedy: 'Transfer it while BIND runs: zoneplane zone transfer' };
+    return { zone: { ...base, refusal }, notes: [...notes, ...outgoing.notes] };
+  }
+  const file = around.files.locate(path, around.directory);
+  const refusal = refusalOf(name, file, wordOf('masterfile-format', levels));
+  return { zone: { ...base, source: { file }, ...(refusal && { refusal }) }, notes: [...notes, ...outgoing.notes] };
+}
+
+/** What would be missing from the file. */
+function refusalOf(name: string, file: string, format: string | undefined): ZoneStatement['refusal'] {
+  if (format !== undefined && format !== 'text') {
+    return {
+      text: `its file is in the format ${format}`,
+      remedy: `Convert it: named-compilezone -f ${format} -F text -o ${file}.text ${name} ${file}; then name the new file in the configuration.`,
+    };
+  }
+  const journal = modifiedAt(`${file}.jnl`);
+  const written = modifiedAt(file);
+  if (journal === undefined || written === undefined || journal <= written) return undefined;
+  return {
+    text: `${file}.jnl has changes that are not in its file`,
+    remedy: `Have BIND write them: rndc sync ${name}`,
+  };
+}
+
+function modifiedAt(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+}
+
+function readSigning(
+  name: string,
+  levels: Levels,
+  { files, directory }: ZoneSurroundings,
+): SigningStatement | undefined {
+  const policy = find('dnssec-policy', levels);
+  const signs = policy && wordsOf(policy)[0]?.text !== 'none' ? policy : undefined;
+  const automatic = find('auto-dnssec', levels);
+  const maintained =
+    automatic && ['maintain', 'allow'].includes(wordsOf(automatic)[0]?.text.toLowerCase() ?? '')
+      ? automatic
+      : undefined;
+  const by = signs ?? maintained;
+  if (!by) return undefined;
+  const keys = find('key-directory', levels);
+  const path = keys && wordsOf(keys)[0]?.text;
+  return {
+    place: by.place,
+    directory: path === undefined ? directory : files.locate(path, directory),
+    remedy: `Copy the files K${name}.+*.key and .private there, and make them readable.`,
+  };
+}
+
+interface Outgoing {
+  readonly servers: { readonly notified: readonly ServerStatement[]; readonly grants: readonly Grant[] };
+  readonly notes: readonly Note[];
+}
+
+function readOutgoing(place: Place, levels: Levels, { lists, servers }: ZoneSurroundings): Outgoing {
+  const also = find('also-notify', levels);
+  const allow = find('allow-transfer', levels);
+  const block = allow && blockOf(allow);
+  const { grants, notes } = block ? readMatchList(block, lists) : { grants: [], notes: [] };
+  const isQuiet = wordOf('notify', levels) === 'no';
+  const notified = also && !isQuiet ? readServers(also, servers) : [];
+  // Before 9.20 a server without the statement lets everybody transfer.
+  const everybody: Grant[] = allow ? [] : [{ place, text: 'any' }];
+  return { servers: { notified, grants: [...grants, ...everybody] }, notes };
+}
+
+function readSecondary(name: string, { place }: Clause, own: readonly Clause[], around: ZoneSurroundings): Read {
+  const statement = find('primaries', [own]) ?? find('masters', [own]);
+  const outgoing = readOutgoing(place, [own, ...around.levels], around);
+  const primaries = statement ? readServers(statement, around.servers) : [];
+  const zone = {
+    name,
+    place,
+    role: around.catalogs.has(name) ? ('catalog' as const) : ('secondary' as const),
+    primaries,
+    updates: [],
+    ...outgoing.servers,
+    ...(primaries.length === 0 && {
+      refusal: { text: 'it has no primaries', remedy: 'Say from where it comes: zoneplane zone create --primary' },
+    }),
+  };
+  return { zone, notes: outgoing.notes };
+}

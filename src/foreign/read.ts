@@ -1,0 +1,23 @@
+/** Reads the configuration of another name server, whichever it is. */
+import { basename } from 'node:path';
+import { UserError } from '../base/errors.js';
+import { readBind } from './bind/read.js';
+import type { Configuration, ProgramName, ReadingOptions } from './configuration.js';
+
+const READERS: Readonly<Record<ProgramName, (path: string, options: ReadingOptions) => Configuration>> = {
+  bind: readBind,
+};
+
+const NAMES: readonly (readonly [RegExp, ProgramName])[] = [[/^named.*\.conf|\.named$/, 'bind']];
+
+/** Throws a UserError for a file that cannot be read or is not understood. */
+export function readConfiguration(
+  path: string,
+  { kind, ...options }: ReadingOptions & { readonly kind?: ProgramName | undefined },
+): Configuration {
+  const program = kind ?? NAMES.find(([pattern]) => pattern.test(basename(path)))?.[1];
+  if (!program) {
+    throw new UserError(`${path}: its name does not say whose configuration it is`, 'Say it with --kind bind.', 2);
+  }
+  return READERS[program](path, options);
+}
