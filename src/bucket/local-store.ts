@@ -45,7 +45,7 @@ import { UPLOAD_AGE } from './rules/lifecycle.js';
 import { isLocked, requireUnlocked } from './rules/locks.js';
 import { sweepByRules } from './rules/sweep.js';
 import { createHeldObjects } from './small/held-objects.js';
-import { openComposed, partOfObject } from './uploads/composed.js';
+import { openComposed, partOfObject, partsOfObject } from './uploads/composed.js';
 import { createUploads, giveUpUploads } from './uploads/local-uploads.js';
 import type { UploadingStore } from './uploads/uploads.js';
 
@@ -77,6 +77,7 @@ export function createLocalStore(options: LocalStoreOptions): UploadingStore {
     findSmall: local.held.find,
     open: (bucket, key, client) => openWithin(local, bucket, key, client),
     partOf: (bucket, key, number) => partOfObject(local, bucket, key, number),
+    partsOf: (bucket, key, after, limit) => partsOfObject(local, bucket, key, { after, limit }),
     uploads: createUploads(local),
     openCount: () => local.openBodies.count(),
     delete: (bucket, keys, beforeWrite, locked) => deleteObjects(local, bucket, keys, beforeWrite, locked),

@@ -21,7 +21,7 @@ export async function listAllBuckets(request: S3Request): Promise<void> {
   const named = (name: string): string | undefined => parameterOf(target.query, name) ?? fieldOf(headers, `cf-${name}`);
   const prefix = named('prefix') ?? '';
   const limit = parameterOf(target.query, 'max-buckets') === undefined ? 'max-keys' : 'max-buckets';
-  const most = readMaximum(target.query, limit) || PAGE;
+  const most = readMaximum(parameterOf(target.query, limit), limit) || PAGE;
   const found: Xml[] = [];
   let [next, last] = [named('continuation-token'), ''];
   let startAfter = named('start-after');

@@ -1,7 +1,7 @@
 /** Checksums of S3 clients: `x-amz-checksum-…` as a header or behind the body. */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { PartChecksum } from '../bucket/uploads/uploads.js';
+import type { ChecksumType, PartChecksum } from '../bucket/uploads/uploads.js';
 import { Crc64Nvme, type CrcName, crc32c, joinCrc } from './crc.js';
 import { S3Error } from './errors.js';
 import type { Fields } from './request.js';
@@ -147,9 +147,6 @@ export function checksumFields(text: string | undefined): Record<string, string>
   return { [fieldOf(checksum.name)]: checksum.value, 'x-amz-checksum-type': type };
 }
 
-/** Whether the checksum of a multipart object covers its octets, or the checksums of its parts. */
-type ChecksumType = 'FULL_OBJECT' | 'COMPOSITE';
-
 const isCrc = (name: ChecksumName): name is CrcName => name.startsWith('crc');
 
 /** The type that a client asks for; undefined: none. Throws 400 for a type that the algorithm does not support. */
@@ -165,15 +162,24 @@ export function readChecksumType(headers: Fields, name: string | undefined): Che
 }
 
 /**
- * The checksum of a multipart object. For CRC-64/NVME it covers the octets, and for other CRCs too if the client asks for that or
- * sends that value; otherwise it covers the checksums of the parts. Undefined if parts have different algorithms, or no checksum.
+ * The checksum of a multipart object. For CRC-64/NVME it covers the octets, and for other CRCs too if the client asks for that, when
+ * it begins (`begun`) or completes the upload, or sends that value; otherwise it covers the checksums of the parts. Undefined if parts
+ * have different algorithms, or no checksum. Throws 400 when the client completes an upload with another type than it began it with.
  */
-export function composeChecksums(parts: readonly PartChecksum[], headers: Fields = {}): string | undefined {
+export function composeChecksums(
+  parts: readonly PartChecksum[],
+  headers: Fields = {},
+  begun?: ChecksumType,
+): string | undefined {
   const checksums = parts.map(({ checksum }) => checksumOf(checksum));
   const name = checksums[0]?.name;
   if (name === undefined || checksums.some((checksum) => checksum?.name !== name)) return undefined;
   const values = checksums.map((checksum) => Buffer.from(checksum!.value, 'base64'));
-  const type = readChecksumType(headers, name);
+  const said = readChecksumType(headers, name);
+  if (begun !== undefined && said !== undefined && said !== begun) {
+    throw new S3Error('InvalidRequest', `The upload was begun with the checksum type ${begun}.`);
+  }
+  const type = said ?? begun;
   if (isCrc(name) && type !== 'COMPOSITE') {
     const joined = joinCrc(
       name,

@@ -34,15 +34,14 @@ function readListing(query: Query): Listing {
   return {
     prefix: parameterOf(query, 'prefix') ?? '',
     delimiter: parameterOf(query, 'delimiter') ?? '',
-    maxKeys: readMaximum(query, 'max-keys'),
+    maxKeys: readMaximum(parameterOf(query, 'max-keys'), 'max-keys'),
     isEncoded,
     show: (text) => (isEncoded ? encodeStrictly(text).replaceAll('%2F', '/') : text),
   };
 }
 
 /** A number of entries of a page; larger ones are 1000. */
-export function readMaximum(query: Query, name: string): number {
-  const text = parameterOf(query, name);
+export function readMaximum(text: string | undefined, name: string): number {
   if (text === undefined || text === '') return MOST_KEYS;
   if (!/^\d{1,10}$/.test(text)) throw new S3Error('InvalidArgument', `Argument ${name} must be an integer from 0 on.`);
   return Math.min(MOST_KEYS, Number(text));
@@ -63,7 +62,8 @@ export async function listObjectsV2(request: S3Request, bucket: BucketRow): Prom
   const { prefix, delimiter, maxKeys, isEncoded, show } = listing;
   const token = parameterOf(target.query, 'continuation-token');
   const startAfter = parameterOf(target.query, 'start-after');
-  const cursor = token === undefined ? undefined : readToken(token, listing);
+  // Some clients send an empty one for the first page.
+  const cursor = token === undefined || token === '' ? undefined : readToken(token, listing);
   const after = cursor === undefined ? startAfter : undefined;
   const page: Page =
     maxKeys === 0

@@ -7,6 +7,7 @@ import { openBody, readDocument, readNothing } from './body.js';
 import { noteExpiry } from './bucket-lifecycle.js';
 import { requireBucketNamed } from './caller.js';
 import {
+  type Checksum,
   checksumFields,
   checksumOf,
   checksumText,
@@ -22,7 +23,7 @@ import { printStorageClass, readCustomMetadata, readHttpMetadata, readStorageCla
 import { fieldOf, type S3Request, sendEmpty, sendXml } from './request.js';
 import { encodeStrictly, parameterOf } from './target.js';
 import { bucketForUpload, conditionsOf, encryptionFields, octetsOf, openSource, resultOfCopy } from './write-object.js';
-import { documentOf, element, parent, readXml, textOf } from './xml.js';
+import { documentOf, element, parent, readXml, textOf, type Xml } from './xml.js';
 
 /** Octets. */
 const LONGEST_COMPLETION = 2 << 20;
@@ -46,12 +47,13 @@ function readPartNumber({ target }: Pick<S3Request, 'target'>): number {
 export async function createUpload(request: S3Request, name: string, key: string): Promise<void> {
   await readNothing(request);
   const { options, headers, caller } = request;
-  readChecksumType(headers, fieldOf(headers, 'x-amz-checksum-algorithm'));
+  const checksumType = readChecksumType(headers, fieldOf(headers, 'x-amz-checksum-algorithm'));
   const bucket = await bucketForUpload(request, name);
   const id = await options.objects.uploads.create(bucket.seq, key, {
     httpMetadata: readHttpMetadata(headers),
     customMetadata: readCustomMetadata(headers),
     storageClass: readStorageClass(headers),
+    checksumType,
     beforeWrite: caller.stillMay,
   });
   const document = documentOf(
@@ -128,8 +130,8 @@ export async function completeUpload(request: S3Request, bucket: BucketRow, key:
     limit: LARGEST_OBJECT,
     mayReplace: (existing) => judgeWrite(conditionsOf(headers), existing),
     beforeWrite: caller.stillMay,
-    compose(parts) {
-      const composed = composeChecksums(parts, headers);
+    compose(parts, begun) {
+      const composed = composeChecksums(parts, headers, begun);
       requireComposed(headers, composed);
       return composed;
     },
@@ -141,7 +143,7 @@ export async function completeUpload(request: S3Request, bucket: BucketRow, key:
     element('Bucket', bucket.name),
     element('Key', key),
     element('ETag', `"${item.etag}"`),
-    checksum ? element(`Checksum${checksum.name.toUpperCase()}`, checksum.value) : '',
+    elementOfChecksum(checksum),
     checksum ? element('ChecksumType', checksumFields(item.checksum)['x-amz-checksum-type']) : '',
   );
   noteExpiry(request, bucket.seq, item);
@@ -168,13 +170,22 @@ export async function abortUpload(request: S3Request, bucket: BucketRow, key: st
   sendEmpty(request, 204);
 }
 
+/** The number of the part after which a page begins. */
+export function readMarker(text: string | undefined, name: string): number {
+  if (text === undefined || text === '') return 0;
+  if (!/^\d{1,5}$/.test(text)) throw new S3Error('InvalidArgument', `${name} must be a number.`);
+  return Number(text);
+}
+
+export const elementOfChecksum = (checksum: Checksum | undefined): Xml =>
+  checksum ? element(`Checksum${checksum.name.toUpperCase()}`, checksum.value) : '';
+
 export async function listParts(request: S3Request, bucket: BucketRow, key: string): Promise<void> {
   await readNothing(request);
   const { target, options } = request;
   const place = placeOf(request, bucket, key);
-  const most = readMaximum(target.query, 'max-parts');
-  const marker = Number(/^\d{1,5}$/.exec(parameterOf(target.query, 'part-number-marker') ?? '0')?.[0] ?? Number.NaN);
-  if (Number.isNaN(marker)) throw new S3Error('InvalidArgument', 'part-number-marker is not a number.');
+  const most = readMaximum(parameterOf(target.query, 'max-parts'), 'max-parts');
+  const marker = readMarker(parameterOf(target.query, 'part-number-marker'), 'part-number-marker');
   const { storageClass } = options.objects.uploads.find(place);
   const found = options.objects.uploads.parts(place, marker, most + 1);
   const page = found.slice(0, most);
@@ -190,17 +201,16 @@ export async function listParts(request: S3Request, bucket: BucketRow, key: stri
     element('NextPartNumberMarker', page.at(-1)?.number ?? 0),
     element('MaxParts', most),
     element('IsTruncated', most > 0 && found.length > most),
-    ...page.map((part) => {
-      const checksum = checksumOf(part.checksum);
-      return parent(
+    ...page.map((part) =>
+      parent(
         'Part',
         element('PartNumber', part.number),
         element('LastModified', printTime(part.uploadedAt)),
         element('ETag', `"${part.etag}"`),
         element('Size', part.size),
-        checksum ? element(`Checksum${checksum.name.toUpperCase()}`, checksum.value) : '',
-      );
-    }),
+        elementOfChecksum(checksumOf(part.checksum)),
+      ),
+    ),
   );
   sendXml(request, document);
 }
@@ -211,7 +221,7 @@ export async function listUploads(request: S3Request, bucket: BucketRow): Promis
   const named = (name: string): string => parameterOf(target.query, name) ?? '';
   const [prefix, keyMarker, idMarker] = [named('prefix'), named('key-marker'), named('upload-id-marker')];
   const delimiter = named('delimiter');
-  const most = readMaximum(target.query, 'max-uploads');
+  const most = readMaximum(parameterOf(target.query, 'max-uploads'), 'max-uploads');
   const isEncoded = named('encoding-type') === 'url';
   const show = (text: string): string => (isEncoded ? encodeStrictly(text).replaceAll('%2F', '/') : text);
   // A bucket has no more than 1000 that are open.

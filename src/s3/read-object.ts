@@ -10,11 +10,12 @@ import { readNothing } from './body.js';
 import { noteExpiry } from './bucket-lifecycle.js';
 import { checksumFields, checksumOf } from './checksums.js';
 import { S3Error } from './errors.js';
+import { readMaximum } from './lists.js';
 import { objectFields, printStorageClass } from './metadata.js';
-import { rangeOfPart } from './multipart.js';
+import { elementOfChecksum, rangeOfPart, readMarker } from './multipart.js';
 import { fieldOf, type S3Request, sendXml } from './request.js';
 import { parameterOf } from './target.js';
-import { documentOf, element, parent } from './xml.js';
+import { documentOf, element, parent, type Xml } from './xml.js';
 
 /** Parameters that replace header fields of an answer. */
 const OVERRIDES = [
@@ -134,15 +135,42 @@ export async function getObjectAttributes(request: S3Request, bucket: BucketRow,
     'GetObjectAttributesResponse',
     show('ETag', item.etag),
     checksum && wanted.has('Checksum')
-      ? parent('Checksum', element(`Checksum${checksum.name.toUpperCase()}`, checksum.value))
+      ? parent(
+          'Checksum',
+          elementOfChecksum(checksum),
+          element('ChecksumType', checksumFields(item.checksum)['x-amz-checksum-type']),
+        )
       : '',
-    item.parts !== undefined && wanted.has('ObjectParts')
-      ? parent('ObjectParts', element('TotalPartsCount', item.parts))
-      : '',
+    item.parts !== undefined && wanted.has('ObjectParts') ? partsElement(request, bucket, key, item.parts) : '',
     show('StorageClass', printStorageClass(item.storageClass)),
     show('ObjectSize', item.size),
   );
   sendXml(request, document, { 'last-modified': objectFields(item)['last-modified'] });
+}
+
+/** A page of the parts of an object. `total`: how many it has. */
+function partsElement({ options, headers }: S3Request, bucket: BucketRow, key: string, total: number): Xml {
+  const most = readMaximum(fieldOf(headers, 'x-amz-max-parts'), 'x-amz-max-parts');
+  const marker = readMarker(fieldOf(headers, 'x-amz-part-number-marker'), 'x-amz-part-number-marker');
+  const found = options.objects.partsOf(bucket.seq, key, marker, most + 1) ?? [];
+  const page = found.slice(0, most);
+  return parent(
+    'ObjectParts',
+    element('IsTruncated', most > 0 && found.length > most),
+    element('MaxParts', most),
+    element('NextPartNumberMarker', page.at(-1)?.number ?? 0),
+    ...page.map((part) =>
+      parent(
+        'Part',
+        element('PartNumber', part.number),
+        element('Size', part.size),
+        elementOfChecksum(checksumOf(part.checksum)),
+      ),
+    ),
+    element('PartNumberMarker', marker),
+    // The SDKs read it under this name and call it TotalPartsCount.
+    element('PartsCount', total),
+  );
 }
 
 /** Returns no tags, since none can be set. The AWS command line asks for them before it copies an object in parts. */

@@ -52,6 +52,11 @@ export function createS3Server(options: DoorOptions): S3Server {
   shareConnections(server, MOST_CONNECTIONS);
   // "100 Continue" is sent when reading the body begins, not before (RFC 9110 §10.1.1).
   server.on('checkContinue', answer);
+  // An empty field expects nothing.
+  server.on('checkExpectation', (raw, response) => {
+    if (raw.headers.expect === '') answer(raw, response);
+    else response.writeHead(417, { 'content-length': 0, connection: 'close' }).end();
+  });
   server.on('clientError', answerClientError);
   keepWhileAnswering(server);
   const cutStalled = cutStalledConnections(server, options.clock);

@@ -22,6 +22,7 @@ import { linkedRecords } from './migrations/0220-linked-records.js';
 import { verifiedDomains } from './migrations/0221-verified-domains.js';
 import { endingRecords } from './migrations/0222-ending-records.js';
 import { rulesets } from './migrations/0223-rulesets.js';
+import { checksumTypes } from './migrations/0224-checksum-types.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { newestSchema } from './schema/newest.js';
@@ -48,6 +49,7 @@ export const MIGRATIONS: readonly Migration[] = [
   verifiedDomains,
   endingRecords,
   rulesets,
+  checksumTypes,
 ];
 
 /** The schema version after all migrations. */

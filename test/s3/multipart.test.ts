@@ -10,10 +10,12 @@ import {
   CreateMultipartUploadCommand,
   DeleteBucketCommand,
   DeleteObjectCommand,
+  GetObjectAttributesCommand,
   GetObjectCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
   ListPartsCommand,
+  type ObjectAttributes,
   PutObjectCommand,
   type S3Client,
   UploadPartCommand,
@@ -311,16 +313,57 @@ t.test('the CRC-32 of the octets of an object in parts, if the client wants it',
       );
     };
     const given = { [`Checksum${name}`]: whole };
-    for (const more of [given, { ChecksumType: 'FULL_OBJECT' }, { ...given, ChecksumType: 'FULL_OBJECT' }]) {
+    for (const more of [{}, given, { ChecksumType: 'FULL_OBJECT' }, { ...given, ChecksumType: 'FULL_OBJECT' }]) {
       t.match(await complete(more), { ...given, ChecksumType: 'FULL_OBJECT' }, name);
     }
     const head = await client.send(new HeadObjectCommand({ Bucket, Key, ChecksumMode: 'ENABLED' }));
     t.match(head, { ...given, ChecksumType: 'FULL_OBJECT' });
     const other = { [`Checksum${name}`]: base64(1), ChecksumType: 'FULL_OBJECT' };
     t.equal(await codeOf(complete(other)), 'BadDigest');
+    t.equal(
+      await codeOf(complete({ ChecksumType: 'COMPOSITE' })),
+      'InvalidRequest',
+      'it was begun with the other type',
+    );
   }
   const headers = { 'x-amz-checksum-algorithm': 'SHA256', 'x-amz-checksum-type': 'FULL_OBJECT' };
   t.equal((await send('POST', `/pictures/${Key}?uploads`, { headers })).code, 'InvalidRequest');
+});
+
+t.test('the parts of an object as its attributes, page by page', async (t) => {
+  const { client, send } = await startS3World(t);
+  const { UploadId } = await client.send(
+    new CreateMultipartUploadCommand({ Bucket, Key, ChecksumAlgorithm: 'SHA256', ChecksumType: 'COMPOSITE' }),
+  );
+  const Parts = [];
+  for (const [i, Body] of PARTS.entries()) {
+    const part = { Bucket, Key, UploadId, PartNumber: 2 * i + 1, Body, ChecksumAlgorithm: 'SHA256' as const };
+    const { ETag } = await client.send(new UploadPartCommand(part));
+    Parts.push({ ETag, PartNumber: 2 * i + 1 });
+  }
+  await client.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload: { Parts } }));
+  const wanted = { Bucket, Key, ObjectAttributes: ['ObjectParts', 'Checksum', 'ObjectSize'] as ObjectAttributes[] };
+  const sums = PARTS.map((part) => createHash('sha256').update(part).digest('base64'));
+  const all = await client.send(new GetObjectAttributesCommand(wanted));
+  t.match(all, {
+    ObjectSize: WHOLE.length,
+    Checksum: { ChecksumSHA256: /-3$/, ChecksumType: 'COMPOSITE' },
+    ObjectParts: { TotalPartsCount: 3, IsTruncated: false, MaxParts: 1000 },
+  });
+  t.strictSame(
+    all.ObjectParts!.Parts!.map(({ PartNumber, Size, ChecksumSHA256 }) => [PartNumber, Size, ChecksumSHA256]),
+    PARTS.map((part, i) => [2 * i + 1, part.length, sums[i]]),
+  );
+  const page = { ...wanted, MaxParts: 1, PartNumberMarker: '1' };
+  t.match((await client.send(new GetObjectAttributesCommand(page))).ObjectParts, {
+    ...{ TotalPartsCount: 3, IsTruncated: true, MaxParts: 1, PartNumberMarker: '1', NextPartNumberMarker: '3' },
+    Parts: [{ PartNumber: 3, Size: PARTS[1]!.length }],
+  });
+  const headers = { 'x-amz-object-attributes': 'ObjectParts', 'x-amz-part-number-marker': 'x' };
+  t.equal((await send('GET', `/pictures/${Key}?attributes`, { headers })).code, 'InvalidArgument');
+  await client.send(new PutObjectCommand({ Bucket, Key: 'one', Body: 'whole' }));
+  const one = await client.send(new GetObjectAttributesCommand({ ...wanted, Key: 'one' }));
+  t.equal(one.ObjectParts, undefined, 'an object that came as one has none');
 });
 
 t.test('uploads in groups', async (t) => {

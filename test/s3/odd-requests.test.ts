@@ -139,6 +139,13 @@ t.test('lengths that lie', async (t) => {
   await send('DELETE', '/pictures/kept');
 });
 
+t.test('expectations', async (t) => {
+  t.equal((await send('PUT', '/pictures/expected', { body: 'a', headers: { expect: '' } })).status, 200, 'none');
+  t.equal((await send('PUT', '/pictures/expected', { body: 'b', headers: { expect: '200-ok' } })).status, 417);
+  t.equal((await send('GET', '/pictures/expected')).text, 'a');
+  await send('DELETE', '/pictures/expected');
+});
+
 t.test('clocks that are apart', async (t) => {
   const codeOf = (atMs: number, nowMs: number, expires?: number): string | undefined => {
     try {

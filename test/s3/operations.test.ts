@@ -200,6 +200,11 @@ t.test('lists, page by page', async (t) => {
   const token = encodeURIComponent(/<NextContinuationToken>([^<]+)/.exec(first.text)![1]!);
   t.equal((await send('GET', `/many?list-type=2&continuation-token=${token}`)).status, 200);
   t.equal((await send('GET', `/many?list-type=2&prefix=dir&continuation-token=${token}`)).code, 'InvalidArgument');
+  t.equal(
+    (await send('GET', '/many?list-type=2&continuation-token=')).status,
+    200,
+    'an empty token is that of the first page',
+  );
   t.equal((await send('GET', '/many?list-type=2&continuation-token=nonsense')).code, 'InvalidArgument');
   t.equal((await send('GET', '/many?list-type=2&max-keys=-1')).code, 'InvalidArgument');
   t.equal((await send('GET', '/many?encoding-type=zip')).code, 'InvalidArgument');

@@ -74,6 +74,7 @@ t.test('clocks, keys and mechanisms', async (t) => {
   t.equal((await raw({})).code, 'AccessDenied', 'nobody');
   t.equal((await raw({ authorization: `AWS ${credentials.accessKeyId}:abc=` })).code, 'InvalidRequest', 'version 2');
   t.equal((await raw({}, '/?AWSAccessKeyId=a&Signature=b&Expires=1')).code, 'InvalidRequest');
+  t.equal((await raw({ authorization: '' })).code, 'AccessDenied', 'an empty field is none');
   t.equal((await raw({ authorization: 'AWS4-HMAC-SHA256 nonsense' })).code, 'AuthorizationHeaderMalformed');
   const old = await makeKey({});
   await revokeKey(ctx, old.accessKeyId);

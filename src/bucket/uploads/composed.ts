@@ -1,15 +1,16 @@
 /** Objects whose bodies are parts. */
 import { Readable } from 'node:stream';
+import { toHex } from '../../base/bytes.js';
 import type { Range } from '../../http/range.js';
 import type { Store } from '../../store/driver.js';
 import { findObject, type ObjectRow } from '../../store/objects/objects.js';
-import { findPart, type PartRow, partsAfter } from '../../store/objects/uploads.js';
+import { findPart, type NewPartRow, type PartRow, partsAfter } from '../../store/objects/uploads.js';
 import type { Blobs } from '../blobs.js';
 import { BodyDamaged, checkBody } from '../bodies/checked-body.js';
 import { objectItem } from '../item.js';
 import type { OpenObject } from '../object-store.js';
 import { nameOf } from '../open-object.js';
-import { MOST_PARTS } from './uploads.js';
+import { MOST_PARTS, type PartItem } from './uploads.js';
 
 /** The parts are looked up now, because the object may be replaced while it is read. Throws {@link BodyDamaged}. */
 export function openComposed(store: Store, row: ObjectRow, blobs: Blobs): OpenObject {
@@ -58,4 +59,19 @@ export function partOfObject(
   if (row.upload === null) return number === 1 ? { first: 0, last: row.size - 1 } : undefined;
   const part = findPart(store, row.upload, number);
   return part && { first: part.first, last: part.first + part.size - 1 };
+}
+
+/** Parts of an object with larger numbers; undefined when it came as one, or is not there. */
+export function partsOfObject(
+  { store }: { readonly store: Store },
+  bucket: number,
+  key: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): PartItem[] | undefined {
+  const row = findObject(store, bucket, key);
+  return row && row.upload !== null ? partsAfter(store, row.upload, after, limit).map(partItem) : undefined;
+}
+
+export function partItem({ number, size, md5, checksum, uploaded_at }: NewPartRow): PartItem {
+  return { number, size, etag: toHex(md5), checksum: checksum ?? undefined, uploadedAt: uploaded_at };
 }

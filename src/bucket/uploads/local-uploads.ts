@@ -36,6 +36,7 @@ import {
 } from '../publish.js';
 import { receiveBody, shareBody } from '../receive-body.js';
 import { requireUnlocked } from '../rules/locks.js';
+import { partItem } from './composed.js';
 import {
   type CompleteOptions,
   MOST_PARTS,
@@ -137,7 +138,12 @@ async function create(local: LocalStore, bucket: number, key: string, options: U
     requireSame(store, owner);
     if (countOpenUploads(store, bucket) >= MOST_UPLOADS) throw objectFailure('tooManyUploads', { most: MOST_UPLOADS });
     const storage_class = options.storageClass ?? owner.storage_class;
-    insertUpload(store, { ...{ id, bucket, key, storage_class }, ...columns, started_at: clock.nowUs() });
+    const checksum_type = options.checksumType ?? null;
+    insertUpload(store, {
+      ...{ id, bucket, key, storage_class, checksum_type },
+      ...columns,
+      started_at: clock.nowUs(),
+    });
   });
   return id;
 }
@@ -213,7 +219,7 @@ async function complete(
       ...{ storage_class, http_metadata, custom_metadata, metadata_size },
       md5: parts.reduce((hash, { md5 }) => hash.update(md5), createHash('md5')).digest(),
       ...{ upload: upload.seq, parts: parts.length },
-      checksum: options.compose(parts.map(partItem)) ?? null,
+      checksum: options.compose(parts.map(partItem), upload.checksum_type ?? undefined) ?? null,
     };
     return objectItem({ ...row, seq: insertObject(store, row, undefined) });
   });
@@ -236,8 +242,4 @@ function chooseParts(store: Store, { seq }: UploadRow, named: readonly NamedPart
 
 function uploadItem({ id, key, storage_class, started_at }: UploadRow): UploadItem {
   return { id, key, storageClass: storage_class, startedAt: started_at };
-}
-
-function partItem({ number, size, md5, checksum, uploaded_at }: Omit<PartRow, 'seq' | 'first'>): PartItem {
-  return { number, size, etag: toHex(md5), checksum: checksum ?? undefined, uploadedAt: uploaded_at };
 }

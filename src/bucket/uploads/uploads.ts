@@ -24,7 +24,13 @@ export interface PartItem {
   readonly uploadedAt: number;
 }
 
-export type UploadOptions = Pick<PutOptions, 'httpMetadata' | 'customMetadata' | 'storageClass' | 'beforeWrite'>;
+/** Whether the checksum of an object in parts covers its octets, or the checksums of its parts. */
+export type ChecksumType = 'FULL_OBJECT' | 'COMPOSITE';
+
+export interface UploadOptions
+  extends Pick<PutOptions, 'httpMetadata' | 'customMetadata' | 'storageClass' | 'beforeWrite'> {
+  readonly checksumType?: ChecksumType | undefined;
+}
 
 export type PartOptions = Pick<PutOptions, 'limit' | 'size' | 'md5' | 'beforeWrite' | 'checksum' | 'shares'>;
 
@@ -39,8 +45,8 @@ export interface NamedPart {
 export type PartChecksum = Pick<PartItem, 'size' | 'checksum'>;
 
 export interface CompleteOptions extends Pick<PutOptions, 'mayReplace' | 'beforeWrite' | 'limit'> {
-  /** Makes the checksum of the object from those of its parts. */
-  readonly compose: (parts: readonly PartChecksum[]) => string | undefined;
+  /** Makes the checksum of the object from those of its parts. `type`: what the upload was begun with. */
+  readonly compose: (parts: readonly PartChecksum[], type: ChecksumType | undefined) => string | undefined;
 }
 
 /** Where an upload is looked for. */
@@ -71,4 +77,6 @@ export interface UploadingStore extends ObjectStore {
   readonly uploads: Uploads;
   /** Octets of a part with this number; undefined when the object has no such part. */
   partOf(bucket: number, key: string, number: number): Range | undefined;
+  /** Parts of an object with larger numbers; undefined when it came as one. */
+  partsOf(bucket: number, key: string, after: number, limit: number): PartItem[] | undefined;
 }

@@ -32,7 +32,8 @@ export function readAuthorization(
   { headers }: Pick<IncomingMessage, 'headers'>,
   query: Query,
 ): Authorization | undefined {
-  const field = headers.authorization;
+  // Proxies empty a field instead of removing it.
+  const field = headers.authorization || undefined;
   const algorithm = parameterOf(query, 'X-Amz-Algorithm');
   if (field !== undefined && algorithm !== undefined) {
     throw new S3Error('InvalidArgument', 'Only one auth mechanism allowed.');

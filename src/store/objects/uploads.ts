@@ -12,6 +12,8 @@ const UPLOAD = columns({
   http_metadata: column<string>(),
   custom_metadata: column<string>(),
   metadata_size: column<number>(),
+  /** Whether the checksum of the object covers its octets or those of the parts; null when the client did not say. */
+  checksum_type: column<'FULL_OBJECT' | 'COMPOSITE' | null>(),
   /** Microseconds since 1970. */
   started_at: column<number>(),
 });
