@@ -325,7 +325,7 @@ t.test('who may say what a provider is, and where it may be', async (t) => {
   t.equal(away.headers.location, '/sign-in#problem=providerAway', 'a private address that the operator does not allow');
   t.equal(world.idp.asked.size, 0, 'nothing was connected to');
   const tested = await world.call('POST', `/oidc_providers/${world.provider}/test`);
-  t.match([tested.status, tested.json.errors[0].message], [503, /no public address/]);
+  t.match([tested.status, tested.json.errors[0].message], [503, /not a public address/]);
   const ada = browser(world);
   await signIn(ada);
   t.equal((await ada.call('GET', '/oidc_providers')).status, 403, 'super administrators only');

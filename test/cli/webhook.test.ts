@@ -28,7 +28,7 @@ t.test('a webhook is added, tried and deleted', async (t) => {
   t.teardown(() => receiver.close());
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
   t.match(await run('zone', 'create', 'example.com', '--init'), { code: 0 });
-  t.match(await run('webhook', 'add', 'chat', 'http://10.0.0.1/'), { code: 1, err: /no public address/ });
+  t.match(await run('webhook', 'add', 'chat', 'http://10.0.0.1/'), { code: 1, err: /not a public address/ });
   t.match(await run('webhook', 'add', 'chat', url, '--type', 'nothing'), { code: 1, err: /is not supported/ });
   t.match(await run('webhook', 'list'), { code: 0, out: /There are no webhooks/ }, 'nothing of it was kept');
   t.match(await run('webhook', 'add', 'open', url), { code: 0 });

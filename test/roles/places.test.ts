@@ -80,5 +80,5 @@ t.test('doctor says when nothing is known of places, and when the files are dama
   t.match(surroundings(), { region: 'WEU', pop: 'FRA', places: { version: 1 } });
   writeFileSync(geoDatabase, 'damaged');
   t.equal(surroundings().places, places, 'a damaged file leaves the old one');
-  t.match(examine(store, 0), [{ kind: 'places-damaged', text: /no database of places/ }]);
+  t.match(examine(store, 0), [{ kind: 'places-damaged', text: /not a database of places/ }]);
 });
