@@ -384,6 +384,32 @@ t.test('a hostname that leads to our edge is validated by HTTP without a questio
   }
 });
 
+t.test('a request for a hostname that leads here ends with its certificate, after few writes', async (t) => {
+  const { ctx, clock, zoneId, calls } = await startWorld(t);
+  const customer = await createZone(ctx, { name: 'customer.test' });
+  await createRecord(ctx, customer.id, { type: 'CNAME', name: 'app', content: 'origin.saas.test', ttl: 1 });
+  const { store } = ctx;
+  let writes = 0;
+  const counting = new Proxy(store, {
+    get(target, name) {
+      if (name === 'write') writes++;
+      const value = Reflect.get(target, name) as unknown;
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const certificates = { ...ctx.hostnames.certificates, store: counting };
+  const watching = { ...ctx, store: counting, hostnames: { ...ctx.hostnames, certificates } };
+  const nowMs = clock.nowMs();
+  const made = await createHostname(watching, zoneId, () => ({
+    hostname: 'app.customer.test',
+    ssl: { method: 'txt', type: 'dv' },
+  }));
+  t.match(made, { status: 'active', ssl: { state: { status: 'active' } } });
+  t.equal(clock.nowMs(), nowMs, 'without waiting for any time');
+  t.ok(writes <= 13, `${writes} writes`);
+  t.ok(calls.length <= 12, `${calls.length} questions to the authority: ${calls.join(' ')}`);
+});
+
 t.test('a clock that is set back by an hour delays neither checks nor certificates by an hour', async (t) => {
   const world = await startWorld(t);
   const { ctx, clock, answers, zoneId } = world;
