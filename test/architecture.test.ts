@@ -88,7 +88,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   hostnames: ['certs', 'control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'egress', 'dns', 'base'],
   monitoring: ['control', 'resolver', 'serving', 'store', 'egress', 'balancing', 'base'],
   'sign-in': ['control', 'vault', 'store', 'egress', 'base'],
-  alerts: ['control', 'resolver', 'vault', 'store', 'egress', 'base'],
+  alerts: ['control', 'jobs', 'resolver', 'vault', 'store', 'egress', 'base'],
   backup: ['bucket', 'control', 'store', 'base'],
   server: ['answer', 'image', 'publish', 'dns', 'base'],
   edge: [

@@ -98,6 +98,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'jobs/places.ts': '«jobs of one kind», by kind',
   'resolver/outside.ts': '«searches at parents», whose numbers are its callers’',
   'sign-in/hash.ts': 'docs/people.md',
+  'sign-in/letters.ts': 'the same',
 };
 
 t.test('the tables say what the program does', async (t) => {

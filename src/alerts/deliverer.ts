@@ -22,7 +22,7 @@ import {
   selectEvents,
 } from '../store/log/events-query.js';
 import { type Alert, alertOf, bodyOf, formOf } from './message.js';
-import type { Delivered, Report } from './record.js';
+import { beginningOf, type Delivered, type Report } from './record.js';
 import type { Attempt } from './send.js';
 import { createTarget, type Due, LONGEST_MS, pauseMs, type Target, type Told, type ToldPolicy } from './target.js';
 import { findAlertType, isToldOf } from './types.js';
@@ -254,8 +254,8 @@ class EventDeliverer implements Deliverer {
     this.note(
       target,
       alerts.map((alert): Delivered => {
-        const body = target.row.kind === 'email' ? alert.text : bodyOf(alert, formOf(target.row.address));
-        return deliveredOf(alert, result, { atUs, attempt, body });
+        const message = target.row.kind === 'email' ? alert.text : bodyOf(alert, formOf(target.row.address));
+        return deliveredOf(alert, result, { atUs, attempt, body: beginningOf(message) });
       }),
     );
     this.pump(target);

@@ -42,6 +42,11 @@ export interface Report {
 const LONGEST_BODY = 4_000;
 const LONGEST_ANSWER = 1_000;
 
+/** The part of a message that is kept, copied, because a part of a text keeps all of it in memory. */
+export function beginningOf(message: string): string {
+  return message.length <= LONGEST_BODY ? message : Buffer.from(message.slice(0, LONGEST_BODY)).toString();
+}
+
 export async function recordReports(base: ContextBase, reports: readonly Report[]): Promise<void> {
   const { store, clock, random } = base;
   await store.write(() => {
@@ -79,7 +84,7 @@ function insertOne({ store, random }: ContextBase, row: DestinationRow, one: Del
     ...{ event: one.event, message: one.message, at_us: one.atUs, attempt: one.attempt },
     ...{ delivered: one.delivered ? 1 : 0, status: one.status, reason: one.reason },
     ...{ answer: one.answer?.slice(0, LONGEST_ANSWER) ?? null, duration_ms: one.durationMs },
-    body: one.body.slice(0, LONGEST_BODY),
+    body: beginningOf(one.body),
   });
 }
 

@@ -1,4 +1,5 @@
 /** All kinds of jobs, and the job runner of the admin process. */
+import { OLD_DELIVERIES_JOB, oldDeliveriesJob } from '../alerts/old-deliveries.js';
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
@@ -96,6 +97,7 @@ function jobKinds(parts: JobParts): JobKinds {
     ...(member && { [SNAPSHOT_JOB]: snapshotJob(member, dataDir, clock) }),
     [TICKET_SECRET_JOB]: ticketSecretJob(hostnames.certificates.vault, base.random),
     [LIFECYCLE_JOB]: lifecycleJobs(objects, parts.lifecycleMs),
+    [OLD_DELIVERIES_JOB]: oldDeliveriesJob,
     /** Finds damaged bodies that nobody reads. */
     verify_bodies: {
       limitMs: HOUR_MS,
@@ -123,7 +125,8 @@ function isOften({ sharesBodies, store }: JobParts): boolean {
 export async function startJobs(parts: JobParts): Promise<Runner> {
   const { store, clock, log } = parts;
   const nowMs = clock.nowMs();
-  const permanent = ['sweep_objects', 'verify_bodies', TICKET_SECRET_JOB, ...(parts.member ? [SNAPSHOT_JOB] : [])];
+  const always = ['sweep_objects', 'verify_bodies', TICKET_SECRET_JOB, OLD_DELIVERIES_JOB];
+  const permanent = [...always, ...(parts.member ? [SNAPSHOT_JOB] : [])];
   // A start that writes nothing succeeds on a full disk, too.
   const missing = permanent.filter((kind) => nextJobAt(store, kind) === undefined);
   const lostEntries = parts.member?.lostEntries === true;

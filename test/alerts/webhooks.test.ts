@@ -3,6 +3,8 @@ import Cloudflare from 'cloudflare';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
 import type { Deliverer } from '../../src/alerts/deliverer.js';
+import { OLD_DELIVERIES_JOB, oldDeliveriesJob } from '../../src/alerts/old-deliveries.js';
+import { beginningOf } from '../../src/alerts/record.js';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { OPERATOR } from '../../src/control/guard/actor.js';
 import { allDestinations, editDestination, findDestinationById } from '../../src/store/alerts/destinations.js';
@@ -385,4 +387,23 @@ t.test('addresses that are not public, and listeners of this installation', asyn
   });
   const { json: test } = await world.call('POST', `${world.path}/destinations/webhooks/${json.result.id}/test`);
   t.match(test.result, { delivered: false, status: null, reason: /refused by policy/ });
+});
+
+t.test('of messages the beginning is kept, for a month, also of webhooks that are told nothing any more', async (t) => {
+  t.equal(beginningOf('ä'.repeat(40_000)), 'ä'.repeat(4000));
+  const receiver = await startReceiver(t);
+  const hook = await world.webhook(receiver);
+  await world.call('POST', `${world.path}/destinations/webhooks/${hook}/test`);
+  const path = `${world.path}/destinations/webhooks/${hook}/deliveries`;
+  const days = async (count: number): Promise<number> => {
+    world.clock.advance(count * DAY_MS);
+    const { store, clock, base } = world;
+    const { log } = base;
+    const context = { store, clock, log, attempt: 0, signal: new AbortController().signal, requireLease() {} };
+    const outcome = await oldDeliveriesJob.handler(context, '');
+    t.strictSame(outcome, { againAtMs: clock.nowMs() + DAY_MS }, OLD_DELIVERIES_JOB);
+    return (await world.call('GET', path)).json.result.length;
+  };
+  t.equal(await days(29), 1);
+  t.equal(await days(2), 0);
 });
