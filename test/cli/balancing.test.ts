@@ -3,6 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
+import { silentLogger } from '../../src/base/log.js';
+import { loadSettings } from '../../src/config/load.js';
+import { removeRunning, writeRunning } from '../../src/roles/process/data-directory.js';
 import { type Outcome, runCommand } from '../support/commands.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-cli-lb-'));
@@ -51,6 +54,15 @@ t.test('a load balancer is made, listed, looked at, drained and deleted', async 
   t.match(await status(), [{ state: 'disabled' }, { state: 'unknown' }]);
   t.equal((await run('lb', 'drain', 'www-example-org', 'origin-1', '--undo')).code, 0);
   t.match(await status(), [{ state: 'unknown' }, { state: 'unknown' }]);
+  const terminal = { ...ENVIRONMENT, ZONEPLANE_LB_MAX_ORIGINS: '1' };
+  const drain = ['lb', 'drain', 'www-example-org', 'origin-1', '--undo'];
+  t.match(await runCommand(terminal, ...drain), { code: 1, err: /in range \[1, 1\]/ }, 'no server runs');
+  const flags = { 'data-dir': ENVIRONMENT.ZONEPLANE_DATA_DIR };
+  const { settings } = loadSettings({ flags, environment: {} });
+  const running = { version: '1.0.0', adminUrl: 'http://127.0.0.1:1', dns: [], settings };
+  writeRunning(ENVIRONMENT.ZONEPLANE_DATA_DIR, running, silentLogger());
+  t.match(await runCommand(terminal, ...drain), { code: 0 }, 'the server that runs decides');
+  removeRunning(ENVIRONMENT.ZONEPLANE_DATA_DIR);
   t.match(await run('lb', 'drain', 'www-example-org', 'origin-9'), { code: 1, err: /It has origin-1, origin-2/ });
   t.match(await run('lb', 'status', 'ww.example.org'), { code: 1, err: /did you mean www\.example\.org\?/ });
   const explained = await run('lb', 'explain', 'www.example.org', '--from', '192.0.2.53', '--ecs', '203.0.113.0/24');

@@ -253,11 +253,17 @@ t.test('the series of pools are bounded', async (t) => {
   const counts = createBalanceCounts();
   for (let i = 0; i < 300; i++) counts.count({ id: String(i), name: 'p' }, 'chosen');
   counts.count({ id: '7', name: 'p' }, 'session');
-  const samples = counts.samples();
+  const samples = counts.samples(() => true);
   t.equal(samples.length, 103);
   t.match(
     samples.find(({ labels }) => labels['pool'] === 'others'),
     { value: 200 },
+  );
+  t.equal(counts.samples((id) => id === '7').length, 4, 'those of pools that are gone end');
+  counts.count({ id: 'new', name: 'new' }, 'chosen');
+  t.ok(
+    counts.samples(() => true).some(({ labels }) => labels['pool'] === 'new'),
+    'and leave room for others',
   );
 });
 

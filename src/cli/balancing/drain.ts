@@ -8,7 +8,8 @@ import { chooseAccount } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import { type CommandContext, example } from '../command.js';
 import { DATA_SETTINGS, withControl } from '../control.js';
-import { addSettingOptions } from '../settings.js';
+import { addSettingOptions, loadCommandSettings, withRunningSettings } from '../settings.js';
+import { asTheServer } from './find.js';
 
 interface DrainOptions {
   readonly account?: string;
@@ -27,7 +28,10 @@ export function addDrainCommand(lb: Command, { terminal, environment }: CommandC
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane lb drain web origin-1', 'zoneplane lb drain web origin-1 --undo'));
   addSettingOptions(drain, DATA_SETTINGS).action(async (pool: string, origin: string, options: DrainOptions) => {
-    const name = await withControl(drain, environment, (context) => setEnabled(context, pool, origin, options));
+    const { settings } = withRunningSettings(loadCommandSettings(drain, environment));
+    const name = await withControl(drain, environment, (context) =>
+      setEnabled(asTheServer(context, settings), pool, origin, options),
+    );
     if (options.json) terminal.json({ pool, origin: name, enabled: options.undo === true });
     else terminal.print(options.undo ? `${name} of ${pool} is enabled` : `${name} of ${pool} is disabled`);
   });

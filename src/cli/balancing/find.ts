@@ -1,11 +1,21 @@
 /** Finds load balancers and their zones by name. */
 import { UserError } from '../../base/errors.js';
 import { nearMatch } from '../../config/near-match.js';
+import type { Settings } from '../../config/schema.js';
 import type { BalancingItem } from '../../control/balancing/item.js';
 import { listLoadBalancers } from '../../control/balancing/load-balancers.js';
 import type { Context } from '../../control/kernel/context.js';
 import type { ZoneItem } from '../../control/zones/item.js';
 import { findZoneByName } from '../../control/zones/zones.js';
+import { balancingLimits } from '../../roles/process/control-base.js';
+import { createInstallationEgress } from '../../roles/process/listening.js';
+
+/** The context of a command in which pools are judged as the running server judges them. */
+export function asTheServer(context: Context, settings: Settings): Context {
+  const egress = createInstallationEgress(settings, context.settings, context.clock);
+  const limits = { ...context.settings.limits, balancing: balancingLimits(settings) };
+  return { ...context, egress, settings: { ...context.settings, limits } };
+}
 
 export interface FoundBalancer {
   readonly zone: ZoneItem;

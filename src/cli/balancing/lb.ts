@@ -8,15 +8,13 @@ import { createTogether, type Together } from '../../control/balancing/together.
 import type { Context } from '../../control/kernel/context.js';
 import type { ZoneItem } from '../../control/zones/item.js';
 import { listZones } from '../../control/zones/zones.js';
-import { balancingLimits } from '../../roles/process/control-base.js';
-import { createInstallationEgress } from '../../roles/process/listening.js';
 import { wholeNumber } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
 import { collectPages, DATA_SETTINGS, withControl } from '../control.js';
 import { addSettingOptions, loadCommandSettings, withRunningSettings } from '../settings.js';
 import { addDrainCommand } from './drain.js';
 import { addExplainCommand } from './explain.js';
-import { balancersOf, type FoundBalancer, requireBalancerNamed, zoneOfName } from './find.js';
+import { asTheServer, balancersOf, type FoundBalancer, requireBalancerNamed, zoneOfName } from './find.js';
 import { addStatusCommand } from './status.js';
 
 interface CreateOptions {
@@ -65,11 +63,9 @@ function addCreate(lb: Command, { terminal, environment }: CommandContext): void
   addSettingOptions(create, DATA_SETTINGS).action(async (name: string, options: CreateOptions) => {
     // The settings of the running server decide what may be probed, and how often.
     const { settings } = withRunningSettings(loadCommandSettings(create, environment));
-    const made = await withControl(create, environment, (context) => {
-      const egress = createInstallationEgress(settings, context.settings, context.clock);
-      const limits = { ...context.settings.limits, balancing: balancingLimits(settings) };
-      return createNamed({ ...context, egress, settings: { ...context.settings, limits } }, name, options);
-    });
+    const made = await withControl(create, environment, (context) =>
+      createNamed(asTheServer(context, settings), name, options),
+    );
     if (options.json) {
       terminal.json({
         load_balancer: shown(made.balancer),

@@ -2,6 +2,7 @@
  * Chooses an origin for each request to a load balancer, by the same functions as DNS does (steering/), and keeps clients at theirs.
  */
 import type { FixedResponse } from '../../balancing/load-balancer.js';
+import { fromHex } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { parsePeerAddress } from '../../base/ip.js';
 import type { MetricSample } from '../../base/metrics.js';
@@ -15,6 +16,7 @@ import { codeOf, hashText, State, textOfCode } from '../../steering/layout.js';
 import { chooseOrigin } from '../../steering/origins.js';
 import { nextPool } from '../../steering/pools.js';
 import { steer } from '../../steering/steer.js';
+import { findPoolById } from '../../store/balancing/pools.js';
 import type { Store } from '../../store/driver.js';
 import type { Failure } from '../error-pages/failures.js';
 import { routeFailure } from '../error-pages/failures.js';
@@ -122,7 +124,7 @@ export function createBalancing(options: BalancingOptions): Balancing {
       return isMore;
     },
     healthVersion: () => health.version(),
-    samples: () => chooser.counts.samples(),
+    samples: () => chooser.counts.samples((id) => findPoolById(options.store, fromHex(id)!) !== undefined),
   };
 }
 

@@ -8,7 +8,8 @@ export interface BalanceCounts {
   count(pool: { readonly id: string; readonly name: string }, way: Way): void;
   /** Counts a request for which no origin was left. */
   countNone(): void;
-  samples(): MetricSample[];
+  /** `exists`: whether a pool (identifier) does; the series of others end. */
+  samples(exists: (id: string) => boolean): MetricSample[];
 }
 
 const MOST_POOLS = 100;
@@ -32,19 +33,22 @@ export function createBalanceCounts(): BalanceCounts {
       ways.set(way, (ways.get(way) ?? 0) + 1);
     },
     countNone: () => void none++,
-    samples: () => [
-      ...[...pools].flatMap(([id, { name, ways }]) =>
-        [...ways].map(
-          ([way, value]): MetricSample => ({
-            ...{ name: 'edge_balanced_requests_total', type: 'counter', help: HELP },
-            ...{ labels: { pool: name, pool_id: id, way }, value },
-          }),
+    samples(exists) {
+      for (const id of pools.keys()) if (id !== OTHERS.id && !exists(id)) pools.delete(id);
+      return [
+        ...[...pools].flatMap(([id, { name, ways }]) =>
+          [...ways].map(
+            ([way, value]): MetricSample => ({
+              ...{ name: 'edge_balanced_requests_total', type: 'counter', help: HELP },
+              ...{ labels: { pool: name, pool_id: id, way }, value },
+            }),
+          ),
         ),
-      ),
-      {
-        ...{ name: 'edge_unbalanced_requests_total', type: 'counter' },
-        ...{ help: 'Requests to load balancers for which no origin was left', labels: {}, value: none },
-      },
-    ],
+        {
+          ...{ name: 'edge_unbalanced_requests_total', type: 'counter' },
+          ...{ help: 'Requests to load balancers for which no origin was left', labels: {}, value: none },
+        },
+      ];
+    },
   };
 }
