@@ -18,6 +18,7 @@ import { measureLists } from './lists.js';
 import { measureObjects, OBJECT_SECTIONS } from './objects/objects.js';
 import { makeCertificate, PEERS, type Peer } from './peers.js';
 import { memoryOctets, type Started, stop } from './processes.js';
+import { measureRules } from './rules.js';
 import { measureSeam } from './seam.js';
 import { measureShares } from './shares.js';
 import { measureSignedCreations } from './signed-creations.js';
@@ -75,6 +76,7 @@ const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>
   steering: (directory) => measureSteering(directory, 20655, rounds, taskset),
   synthesis: (directory) => measureSynthesis(directory, 20650, taskset),
   lists: (directory) => measureLists(directory, names, 20660),
+  rules: () => measureRules(),
   shares: (directory) => measureShares(directory, names, 20665),
   web: (directory) => measureWeb(directory, 20680, taskset),
   hostnames: (directory) => measureHostnames(directory, 20670),

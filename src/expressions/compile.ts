@@ -69,14 +69,10 @@ function conditionOf<S>(expression: Expression, fields: FieldTable<S>): Conditio
       const inner = conditionOf(expression.of, fields);
       return (subject) => !inner(subject);
     }
-    case 'and': {
-      const parts = expression.of.map((part) => conditionOf(part, fields));
-      return (subject) => parts.every((part) => part(subject));
-    }
-    case 'or': {
-      const parts = expression.of.map((part) => conditionOf(part, fields));
-      return (subject) => parts.some((part) => part(subject));
-    }
+    case 'and':
+      return joined(expression.of, fields, false);
+    case 'or':
+      return joined(expression.of, fields, true);
     case 'xor': {
       const parts = expression.of.map((part) => conditionOf(part, fields));
       return (subject) => parts.filter((part) => part(subject)).length % 2 === 1;
@@ -87,6 +83,15 @@ function conditionOf<S>(expression: Expression, fields: FieldTable<S>): Conditio
     default:
       return comparisonCondition(expression, fields);
   }
+}
+
+/** Parts in order, until one `decides`. */
+function joined<S>(of: readonly Expression[], fields: FieldTable<S>, decides: boolean): Condition<S> {
+  const parts = of.map((part) => conditionOf(part, fields));
+  return (subject) => {
+    for (let i = 0; i < parts.length; i++) if (parts[i]!(subject) === decides) return decides;
+    return !decides;
+  };
 }
 
 function listCondition<S>(comparison: Comparison, isAny: boolean, fields: FieldTable<S>): Condition<S> {

@@ -7,7 +7,15 @@ import { FaultFound } from './limits.js';
 import type { Value } from './syntax.js';
 import type { ValueType } from './tests.js';
 import { decodeUrl } from './url-decode.js';
-import { fillTemplate, lowerAscii, templateOf, wildcardCaptures, wildcardParts } from './wildcards.js';
+import {
+  fillTemplate,
+  lowerAscii,
+  lowered,
+  mayBegin,
+  templateOf,
+  wildcardCaptures,
+  wildcardParts,
+} from './wildcards.js';
 
 /** UTF-16 units. */
 const LONGEST_TEXT = 32 * 1024;
@@ -52,11 +60,11 @@ const FUNCTIONS: Readonly<Record<string, Shape>> = {
     make: (args, { offset }) => truthOfTexts(offset, args, (a, b) => a.endsWith(b)),
   },
   len: { takes: ['text'], make: lengthOf },
-  lower: { takes: ['text'], make: (args, { offset }) => mapped(offset, args, lowerAscii) },
+  lower: { takes: ['text'], make: (args, { offset }) => mapped(offset, args, lowered) },
   remove_query_args: { takes: ['text', 'text'], isOpen: true, make: withoutArgs },
   starts_with: {
     takes: ['text', 'text'],
-    make: (args, { offset }) => truthOfTexts(offset, args, (a, b) => a.startsWith(b)),
+    make: (args, { offset }) => truthOfTexts(offset, args, (a, b) => mayBegin(a, b) && a.startsWith(b)),
   },
   substring: { takes: ['text', 'number', 'number'], least: 2, make: partOf },
   to_string: { takes: ['any'], make: ([arg], { offset }) => text(offset, (subject) => printed(arg!.of(subject))) },

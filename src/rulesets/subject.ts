@@ -39,6 +39,7 @@ export class Subject {
   private keptUri: string | undefined;
   private keptAt: number | undefined;
   private keptPath: string | undefined;
+  private keptQuery: string | undefined;
 
   constructor(
     readonly request: RuleRequest,
@@ -53,6 +54,7 @@ export class Subject {
     this.keptUri = undefined;
     this.keptAt = undefined;
     this.keptPath = undefined;
+    this.keptQuery = undefined;
   }
 
   get path(): string {
@@ -61,7 +63,8 @@ export class Subject {
   }
 
   get query(): string {
-    return this.target.slice(this.queryAt + 1);
+    this.keptQuery ??= this.target.slice(this.queryAt + 1);
+    return this.keptQuery;
   }
 
   get fullUri(): string {

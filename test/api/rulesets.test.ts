@@ -400,3 +400,59 @@ t.test('other tenants, and tokens for some of it', async (t) => {
   t.equal((await call('GET', entrypoint, undefined, reading)).status, 200);
   t.equal((await call('PUT', entrypoint, { rules: [] }, reading)).status, 403);
 });
+
+t.test('trying the rules of a zone', async (t) => {
+  const { call, entrypoint, zone, token, misfits } = await world();
+  const put = (phase: string, rules: object[]) => call('PUT', entrypoint.replace(REDIRECTS, phase), { rules });
+  const asked = (url: string, more = '') =>
+    call('GET', `/zones/${zone}/rulesets/try?url=${encodeURIComponent(url)}${more}`);
+  const nothing = { applied: [], redirect: null, loops: false, target: '/a?b' };
+  t.match((await asked('http://www.example.com/a?b')).json.result, nothing);
+  const expression = 'concat("https://www.example.org", http.request.uri.path)';
+  const from_value = { status_code: 302, target_url: { expression }, preserve_query_string: true };
+  await put(REDIRECTS, [
+    {
+      action: 'redirect',
+      expression: 'http.host eq "old.example.com" and ip.src.country eq "DE"',
+      description: 'old',
+      action_parameters: { from_value },
+    },
+    redirect('http.request.uri.path eq "/x"', '/y'),
+    redirect('http.request.uri.path eq "/y"', 'http://www.example.com/x'),
+  ]);
+  const set = { operation: 'set', value: '1' };
+  const rewrite = (action_parameters: object) => [{ action: 'rewrite', expression: 'true', action_parameters }];
+  await put('http_request_transform', rewrite({ uri: { path: { value: '/new' } } }));
+  await put('http_request_late_transform', rewrite({ headers: { 'x-b': set, 'x-a': { operation: 'remove' } } }));
+  await put('http_response_headers_transform', rewrite({ headers: { 'x-r': set } }));
+  const moved = (await asked('http://old.example.com/a?b', '&country=de')).json.result;
+  t.match(moved, {
+    ...{ redirect: { status: 302, location: 'https://www.example.org/a?b' }, loops: false },
+    applied: [{ phase: REDIRECTS, description: 'old' }, { phase: 'http_response_headers_transform' }],
+    response_headers: [{ name: 'location' }, { name: 'x-r', value: '1' }],
+  });
+  const passed = (await asked('https://www.example.com/a?b', '&header=X-A:%20z')).json.result;
+  t.match(passed, { redirect: null, target: '/new?b' });
+  t.strictSame(passed.request_headers, [
+    ...[
+      { name: 'host', value: 'www.example.com' },
+      { name: 'x-b', value: '1' },
+    ],
+  ]);
+  t.match((await asked('http://www.example.com/x')).json.result, { redirect: { location: '/y' }, loops: true });
+  for (const [query, pointer] of [
+    ['url=ftp://a', '/url'],
+    ['url=http://a&client=b', '/client'],
+    ['url=http://a&header=b', '/header'],
+  ]) {
+    const { status, json } = await call('GET', `/zones/${zone}/rulesets/try?${query}`);
+    t.match({ status, json }, { status: 400, json: { errors: [{ source: { pointer } }] } });
+  }
+  t.equal((await call('GET', `/zones/${zone}/rulesets/try?url=http://a&status=99`)).status, 400);
+  const permission_groups = [{ id: 'd8e12db741544d1586ec1d6f5d3c7786' }];
+  const resources = { [`com.cloudflare.api.account.zone.${zone}`]: '*' } as const;
+  const headers = await token({ policies: [{ effect: 'allow', permission_groups, resources }] });
+  const some = await call('GET', `/zones/${zone}/rulesets/try?url=http://a`, undefined, { headers });
+  t.equal(some.status, 403, 'who may not read all rules must not learn of them');
+  t.strictSame(misfits, []);
+});

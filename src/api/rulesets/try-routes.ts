@@ -1,0 +1,69 @@
+/** `GET /zones/{zone_id}/rulesets/try` (ours): what the rules of a zone would make of a request. */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { tryRulesOfZone } from '../../control/rulesets/try.js';
+import type { Trial } from '../../rulesets/try.js';
+import { success } from '../envelope.js';
+import { failure } from '../errors.js';
+import { textValue } from '../query.js';
+import { type ContextOf, queryOf } from '../request.js';
+import { answersOne } from '../schema.js';
+import { zoneParams } from '../zones/schema.js';
+
+const querystring = z.object({
+  url: z.string().optional().describe('The URL that a client asks for; needed'),
+  method: z.string().optional().describe('Default `GET`'),
+  header: z.string().optional().describe('`Name: value`; may be repeated'),
+  client: z.string().optional().describe('Address of the client; default 192.0.2.1'),
+  country: z.string().optional().describe('Country of the client, two letters; default: not known'),
+  status: z.string().optional().describe('Status that the origin answers with; default 200'),
+});
+
+const fields = z.array(z.object({ name: z.string(), value: z.string() }));
+const trial = z
+  .object({
+    applied: z
+      .array(z.object({ phase: z.string(), id: z.string(), description: z.string() }))
+      .describe('The rules that do something, in order; `always_use_https` is the setting'),
+    redirect: z.object({ status: z.int(), location: z.string() }).nullable(),
+    loops: z.boolean().describe('Whether the redirects of this zone lead back to a URL'),
+    target: z.string().describe('Path and query for the cache and the origin'),
+    request_headers: fields.describe('Those of the request as the rules leave them'),
+    response_headers: fields.describe('Those that the rules add to an empty response'),
+  })
+  .meta({ id: 'RuleTrial' });
+
+const listOf = (headers: readonly string[]): z.output<typeof fields> =>
+  headers.flatMap((name, i) => (i % 2 === 0 ? [{ name, value: headers[i + 1]! }] : []));
+
+function trialView({ applied, redirect, isLoop, target, requestHeaders, responseHeaders }: Trial) {
+  return {
+    ...{ applied: applied.map((one) => ({ ...one })), redirect: redirect ?? null, loops: isLoop, target },
+    ...{ request_headers: listOf(requestHeaders), response_headers: listOf(responseHeaders) },
+  } satisfies z.output<typeof trial>;
+}
+
+export const ruleTrialRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  app.get(
+    '/zones/:zone_id/rulesets/try',
+    {
+      config: { area: 'zone' },
+      schema: {
+        ...{ tags: ['Rulesets'], summary: 'Try the rules of a zone', params: zoneParams, querystring },
+        response: answersOne(trial),
+      },
+    },
+    async (request) => {
+      const query = queryOf(request);
+      const status = textValue(query, 'status') ?? '200';
+      if (!/^[2-5]\d\d$/.test(status))
+        throw failure('badParameter', { name: 'status', expected: 'a number from 200 to 599' });
+      const tried = {
+        ...{ url: textValue(query, 'url') ?? '', method: textValue(query, 'method') ?? 'GET', status: Number(status) },
+        ...{ headers: query['header'] ?? [], client: textValue(query, 'client') ?? '192.0.2.1' },
+        country: textValue(query, 'country'),
+      };
+      return success(trialView(await tryRulesOfZone(contextOf(request), request.params.zone_id, tried)));
+    },
+  );
+};
