@@ -182,7 +182,8 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     http1: ['exchange', 'error-pages'],
     http2: ['exchange'],
     purge: [],
-    cache: ['purge', 'exchange', 'error-pages'],
+    compress: ['exchange', 'error-pages'],
+    cache: ['compress', 'purge', 'exchange', 'error-pages'],
     bucket: ['exchange', 'error-pages'],
     route: [],
     rules: ['exchange', 'error-pages'],
@@ -190,7 +191,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     balance: ['exchange', 'error-pages'],
     proxy: ['balance', 'rules', 'route', 'bucket', 'http1', 'http2', 'exchange', 'error-pages'],
     listen: ['proxy', 'balance', 'rules', 'route', 'tls', 'http1', 'exchange', 'error-pages'],
-    '.': ['listen', 'proxy', 'balance', 'cache', 'bucket', 'purge', 'rules', 'route', 'tls', 'exchange'],
+    '.': ['listen', 'proxy', 'balance', 'cache', 'compress', 'bucket', 'purge', 'rules', 'route', 'tls', 'exchange'],
   },
   roles: {
     process: [],

@@ -23,6 +23,8 @@ import { createBucketStage } from './bucket/from-bucket.js';
 import { createEdgeCache } from './cache/cache.js';
 import type { CacheResult } from './cache/cache-status.js';
 import { createCacheStage } from './cache/stage.js';
+import { createCompression } from './compress/compression.js';
+import { createCompressingStage } from './compress/stage.js';
 import type { Stage } from './exchange/exchange.js';
 import { createMemoryShares } from './exchange/memory-shares.js';
 import type { OriginTimes } from './exchange/origin-place.js';
@@ -171,8 +173,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     wake: follower.wake,
     samples: () => [
       ...metrics.samples({ ...gaugesOf({ connections, stalls, table, follower }), ...cached.gauges() }),
-      ...origins.samples(),
-      ...balancing.samples(),
+      ...[cached, origins, balancing].flatMap((part) => part.samples()),
     ],
     drain: (limitMs) => drain(options, { listeners, front, connections, lifecycle }, limitMs),
   };
@@ -282,19 +283,24 @@ const LARGEST_OBJECT = 512 * 1024 * 1024;
 /** The stage that answers from the cache, in front of the stage that can answer everything. */
 function createCached(options: EdgeOptions, origin: Stage, onResult: (result: CacheResult) => void) {
   const { store, clock, log, cacheOctets } = options;
-  if (cacheOctets === 0) return { stage: origin, readPurges: () => false, gauges: () => ({}) };
+  const compression = createCompression(clock);
+  const { samples } = compression;
+  if (cacheOctets === 0) {
+    const onFault = (err: unknown): void => log.error({ err }, 'a response could not be compressed');
+    const stage = createCompressingStage(origin, compression, onFault);
+    return { stage, readPurges: () => false, gauges: () => ({}), samples };
+  }
   const purged = createPurgedItems();
   const maxObjectOctets = Math.min(cacheOctets * OBJECT_SHARE, LARGEST_OBJECT);
-  const cache = createEdgeCache({ clock, purged, maxOctets: cacheOctets, maxObjectOctets });
+  const cache = createEdgeCache({ clock, purged, compression, maxOctets: cacheOctets, maxObjectOctets });
   return {
     stage: createCacheStage({
-      cache,
-      origin,
-      onResult,
+      ...{ cache, origin, compression, onResult },
       onFault: (err) => log.error({ err }, 'the cache could not answer a request'),
     }),
     readPurges: followPurges(store, purged, cache.sweepPurged),
     gauges: () => ({ edge_cache_bytes: cache.octets(), edge_cache_urls: cache.count() }),
+    samples,
   };
 }
 

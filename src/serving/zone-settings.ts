@@ -41,6 +41,9 @@ export interface ZoneSettings {
   readonly browser_cache_ttl: number;
   /** Whether the cache is left out. */
   readonly development_mode: Switch;
+  /** Whether the edge compresses responses (ours), and whether also with Brotli. */
+  readonly compression: Switch;
+  readonly brotli: Switch;
   readonly security_header: { readonly strict_transport_security: SecurityHeader };
   readonly origin_max_http_version: '1' | '2';
   /** Each custom hostname must lead to its own name (ours). */
@@ -63,6 +66,8 @@ export const DEFAULT_ZONE_SETTINGS: ZoneSettings = {
   cache_level: 'aggressive',
   browser_cache_ttl: 0,
   development_mode: 'off',
+  compression: 'on',
+  brotli: 'on',
   security_header: {
     strict_transport_security: {
       enabled: false,

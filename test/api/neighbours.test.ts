@@ -68,26 +68,26 @@ t.test('several settings at once: each by itself known or not, and fixed ones tr
   const mixed = await patch(
     { id: 'ssl', value: 'strict' },
     { id: 'unheard_of', value: 1 },
-    { id: 'brotli', value: 'off' },
+    { id: 'mirage', value: 'off' },
   );
   t.match(mixed.json, {
     success: true,
     result: [
       { id: 'ssl', value: 'strict', editable: true },
-      { id: 'brotli', value: 'off', editable: false },
+      { id: 'mirage', value: 'off', editable: false },
     ],
     messages: [{ code: 1003, message: 'Undefined zone setting: unheard_of' }],
   });
   t.match(await client.zones.settings.get('ssl', { zone_id }), { value: 'strict' });
   t.match((await patch({ id: 'unheard_of', value: 1 })).json, { success: false, errors: [{ code: 1003 }] });
-  const refused = await patch({ id: 'ssl', value: 'full' }, { id: 'brotli', value: 'on' });
+  const refused = await patch({ id: 'ssl', value: 'full' }, { id: 'mirage', value: 'on' });
   t.match(refused.json.errors[0], { code: 1015, source: { pointer: '/items/1/value' } });
   const wrong = await patch({ id: 'unheard_of', value: 1 }, { id: 'ssl', value: 'loose' });
   t.match(wrong.json.errors[0], { source: { pointer: '/items/1/value' } });
   t.match(await client.zones.settings.get('ssl', { zone_id }), { value: 'strict' }, 'nothing is half done');
-  t.match(await client.zones.settings.get('brotli', { zone_id }), { value: 'off', editable: false });
-  await t.rejects(client.zones.settings.edit('brotli', { zone_id, value: 'on' }), /^400 /);
-  t.match(await client.zones.settings.edit('brotli', { zone_id, value: 'off' }), { value: 'off' });
+  t.match(await client.zones.settings.get('mirage', { zone_id }), { value: 'off', editable: false });
+  await t.rejects(client.zones.settings.edit('mirage', { zone_id, value: 'on' }), /^400 /);
+  t.match(await client.zones.settings.edit('mirage', { zone_id, value: 'off' }), { value: 'off' });
   await t.rejects(client.zones.settings.get('constructor', { zone_id }), /^400 /);
   const all = (await call('GET', `/zones/${zone_id}/settings`)).json.result;
   t.ok(all.some((setting: { id: string; editable: boolean }) => setting.id === 'polish' && !setting.editable));

@@ -189,7 +189,7 @@ t.test('several settings at once, all or none', async (t) => {
     [
       [
         { id: 'websockets', value: 'off' },
-        { id: 'brotli', value: 'on' },
+        { id: 'mirage', value: 'on' },
       ],
       1015,
       '/items/1/value',

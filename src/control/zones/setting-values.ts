@@ -22,37 +22,30 @@ const READERS: Readers = {
   cache_level: oneOf('bypass', 'basic', 'simplified', 'aggressive', 'cache_everything'),
   browser_cache_ttl: readBrowserTtl,
   development_mode: onOff,
+  compression: onOff,
+  brotli: onOff,
   security_header: readSecurityHeader,
   origin_max_http_version: oneOf('1', '2'),
   unique_targets: onOff,
 };
 
+const ABSENT =
+  '0rtt advanced_ddos always_online automatic_https_rewrites browser_check china_network_enabled ' +
+  'content_converter early_hints email_obfuscation h2_prioritization hotlink_protection image_resizing ' +
+  'ip_geolocation mirage nel opportunistic_encryption opportunistic_onion orange_to_orange polish pre_render ' +
+  'prefetch_preload privacy_pass pseudo_ipv4 redirects_for_ai_training replace_insecure_js response_buffering ' +
+  'rocket_loader search_for_agents security_level server_side_exclude sha1_support sort_query_string_for_cache ' +
+  'tls_client_auth transformations true_client_ip_header waf webmcp_enabled webp';
+
 /**
  * What v4 has and the edge does not do, with the value that is true of it: it can be read, and nothing else be set. What has no
  * such value is not a setting here.
  */
-export const FIXED_SETTINGS: Readonly<Record<string, 'off'>> = {
-  '0rtt': 'off',
-  always_online: 'off',
-  automatic_https_rewrites: 'off',
-  brotli: 'off',
-  early_hints: 'off',
-  email_obfuscation: 'off',
-  hotlink_protection: 'off',
-  ip_geolocation: 'off',
-  mirage: 'off',
-  opportunistic_encryption: 'off',
-  opportunistic_onion: 'off',
-  polish: 'off',
-  prefetch_preload: 'off',
-  pseudo_ipv4: 'off',
-  response_buffering: 'off',
-  rocket_loader: 'off',
-  server_side_exclude: 'off',
-  sort_query_string_for_cache: 'off',
-  tls_client_auth: 'off',
-  true_client_ip_header: 'off',
-  waf: 'off',
+export const FIXED_SETTINGS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(ABSENT.split(' ').map((name) => [name, 'off'])),
+  // Errors of origins pass as they are, and a response may take 100 s to begin.
+  origin_error_page_pass_thru: 'on',
+  proxy_read_timeout: '100',
 };
 
 export const ZONE_SETTING_NAMES = Object.keys(READERS) as readonly ZoneSettingName[];

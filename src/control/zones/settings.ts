@@ -20,7 +20,7 @@ import { applyChange } from './write.js';
 
 export interface ZoneSettingItem {
   readonly name: string;
-  readonly value: ZoneSettings[ZoneSettingName];
+  readonly value: ZoneSettings[ZoneSettingName] | string;
   /** False for what the edge does not do. */
   readonly isEditable: boolean;
   /** Microseconds since 1970; null until changed. */

@@ -1,11 +1,15 @@
 /** Builds answers from stored responses: the whole body, a part of it, or a 304 (RFC 9111 §4, RFC 9110 §13 and §14). */
 import { Readable } from 'node:stream';
+import type { Coding } from '../../http/content-coding.js';
 import { fieldValue, type HeaderFields, isStorableField, storableFields } from '../../http/fields.js';
 import type { Range } from '../../http/range.js';
 import { notModifiedHeaders, type Selection, selectParts } from '../../http/selection.js';
-import { type HeaderList, headerList } from '../exchange/exchange.js';
+import { encodedHeaders, LEAST_OCTETS, weakTag } from '../compress/compressible.js';
+import { type HeaderList, headerFields, headerList } from '../exchange/exchange.js';
 import { withBrowserTtl } from './browser-ttl.js';
 import { addCacheStatus, type CacheNotes, type CacheResult, printCacheStatus } from './cache-status.js';
+import type { Form, Forms } from './forms.js';
+import type { GrowingBody } from './growing-body.js';
 import type { OriginBody, OriginResponse } from './origin-response.js';
 import { PIECE } from './pace.js';
 import type { CachePolicy } from './policy.js';
@@ -19,12 +23,26 @@ export interface Answer {
   readonly result: CacheResult;
   /** The same fields as a frozen list, of answers that are given several times. */
   readonly headers?: HeaderList;
+  /** It comes from the origin as it is: it was not stored. */
+  readonly isPassed?: true;
+  /** It has a body that the client wants in a form which is not there yet. */
+  readonly encodable?: Encodable;
+}
+
+export interface Encodable {
+  readonly forms: Forms;
+  readonly coding: Coding;
+  /** Octets of the body, if they are known. */
+  readonly size: number | undefined;
+  /** The body, if it is still arriving. */
+  readonly growing?: GrowingBody;
 }
 
 /** The parts of a request that answers depend on. */
 export interface AnswerRequest {
   readonly method: string;
   readonly fields: HeaderFields;
+  readonly coding: Coding | undefined;
   readonly policy: CachePolicy;
 }
 
@@ -32,7 +50,7 @@ export interface AnswerRequest {
 export function answerPassed({ status, fields, body }: OriginResponse, notes: CacheNotes): Answer {
   const passed = storableFields(fields);
   addCacheStatus(passed, { forwardedStatus: status, ...notes });
-  return { status, fields: passed, body, result: notes.result };
+  return { status, fields: passed, body, result: notes.result, isPassed: true };
 }
 
 /** Fields that this cache appends to, if the origin sent them. */
@@ -52,36 +70,60 @@ const WHOLE: Selection = { status: 200, ranges: [] };
 interface Repeated {
   readonly ageS: number;
   readonly ttlS: number;
-  readonly browserTtlS: number;
+  readonly policy: Pick<CachePolicy, 'browserTtlS' | 'compresses'>;
   readonly answer: Answer;
 }
 
 /** Most requests for a stored response get the same answer as the one before, if that was in the same second. */
-const repeated = new WeakMap<StoredResponse, Repeated>();
+const repeated = new WeakMap<StoredResponse | Form, Repeated>();
 
 /** Answers a request from a fresh stored response. */
 export function answerHit(stored: StoredResponse, request: AnswerRequest, nowMs: number): Answer {
   const notes: CacheNotes = { result: 'HIT' };
-  const isOnePiece = stored.body.length === 1 && stored.representation.size <= PIECE;
-  if (request.method !== 'GET' || hasConditions(request.fields) || !isOnePiece) {
+  const coding = codingOf(stored, request, stored.representation.size);
+  const form = coding && stored.forms.find(coding);
+  const { body, size } = form ?? { body: stored.body, size: stored.representation.size };
+  const isOnePiece = body.length === 1 && size <= PIECE;
+  const isMade = coding === undefined || form !== undefined;
+  if (request.method !== 'GET' || hasConditions(request.fields) || !isOnePiece || !isMade) {
     return answerStored(stored, request, notes, nowMs);
   }
   const age = currentAge(stored, nowMs);
   const [ageS, ttlS] = [Math.floor(age), Math.floor(stored.lifetimeS - age)];
-  const { browserTtlS } = request.policy;
-  const last = repeated.get(stored);
-  if (last && last.ageS === ageS && last.ttlS === ttlS && last.browserTtlS === browserTtlS) return last.answer;
+  const { policy } = request;
+  const last = repeated.get(form ?? stored);
+  if (last && last.ageS === ageS && last.ttlS === ttlS && isSame(last.policy, policy)) return last.answer;
   const made = answerStored(stored, request, notes, nowMs);
   const answer = { ...made, headers: Object.freeze(headerList(made.fields)) };
-  repeated.set(stored, { ageS, ttlS, browserTtlS, answer });
+  repeated.set(form ?? stored, { ageS, ttlS, policy, answer });
   return answer;
+}
+
+function isSame(a: Repeated['policy'], b: Repeated['policy']): boolean {
+  return a.browserTtlS === b.browserTtlS && a.compresses === b.compresses;
+}
+
+/** Whether the body is long enough to be compressed, or may be. */
+function isLong(size: number | undefined): boolean {
+  return size === undefined || size > LEAST_OCTETS;
+}
+
+/** The coding of the answer with a whole response; undefined: the plain form. */
+function codingOf(
+  { varied, forms }: StoredHead,
+  { coding }: AnswerRequest,
+  size: number | undefined,
+): Coding | undefined {
+  if (coding === undefined || !varied || !isLong(size)) return undefined;
+  return forms.isUseless(coding) ? undefined : coding;
 }
 
 /** Answers a request from a stored response. */
 export function answerStored(stored: StoredResponse, request: AnswerRequest, notes: CacheNotes, nowMs: number): Answer {
   const { size } = stored.representation;
   const selection = stored.status === 200 ? select(request, stored) : WHOLE;
-  const fields = answerFields(stored, request.policy, nowMs);
+  const coding = codingOf(stored, request, size);
+  const fields = answerFields(stored, request.policy, size, nowMs);
   const age = currentAge(stored, nowMs);
   addCacheStatus(fields, { ttlS: stored.lifetimeS - age, ...notes });
   const answer = (status: number, range: Range | undefined, extra: Record<string, string>): Answer => ({
@@ -90,7 +132,7 @@ export function answerStored(stored: StoredResponse, request: AnswerRequest, not
     body: request.method === 'HEAD' || (size === 0 && !range) ? undefined : bodyOf(stored.body, range),
     result: notes.result,
   });
-  if (selection.status === 304) return notModified(fields, notes);
+  if (selection.status === 304) return notModified(fields, coding, notes);
   if (selection.status === 416) return notSatisfiable(fields, size, notes);
   const [range] = selection.ranges;
   if (range) {
@@ -100,32 +142,48 @@ export function answerStored(stored: StoredResponse, request: AnswerRequest, not
       'content-length': `${last - first + 1}`,
     });
   }
+  const form = coding && stored.forms.find(coding);
+  if (coding && (form || request.method === 'HEAD')) {
+    const body = request.method === 'HEAD' ? undefined : bodyOf(form!.body, undefined);
+    return { status: stored.status, fields: encodedFields(fields, coding, form?.size), body, result: notes.result };
+  }
   // A 204 has no Content-Length (RFC 9110 §8.6).
-  return answer(stored.status, undefined, stored.status === 204 ? {} : { 'content-length': `${size}` });
+  const plain = answer(stored.status, undefined, stored.status === 204 ? {} : { 'content-length': `${size}` });
+  return coding ? { ...plain, encodable: { forms: stored.forms, coding, size } } : plain;
 }
 
-/** Answers a request with a response that is still arriving; `body` reads it. `length`: its octets, if known. */
+/** The fields of the compressed form of an answer. */
+export function encodedFields(fields: Answer['fields'], coding: Coding, size?: number): Answer['fields'] {
+  return { ...headerFields(encodedHeaders(headerList(fields), coding, size)) } as Answer['fields'];
+}
+
+/** Answers a request with a response that is still arriving. `length`: its octets, if known. */
 export function answerGrowing(
   head: StoredHead,
   length: number | undefined,
-  open: () => Readable,
+  growing: GrowingBody,
   request: AnswerRequest,
   notes: CacheNotes,
   nowMs: number,
 ): Answer {
-  const fields = answerFields(head, request.policy, nowMs);
+  const coding = codingOf(head, request, length);
+  const fields = answerFields(head, request.policy, length, nowMs);
   // `Age` tells the client that the response was not made for this request (RFC 9111 §5.1).
   if (fields['age'] === '0') delete fields['age'];
   addCacheStatus(fields, notes);
   if (length !== undefined && head.status !== 204) fields['content-length'] = `${length}`;
-  const answer = (status: number): Answer => ({ status, fields, body: open(), result: notes.result });
-  if (head.status !== 200 || !hasConditions(request.fields)) return answer(head.status);
+  const answer = (status: number): Answer => ({ status, fields, body: growing.open(), result: notes.result });
+  const whole = (): Answer => {
+    const plain = answer(head.status);
+    return coding ? { ...plain, encodable: { forms: head.forms, coding, size: length, growing } } : plain;
+  };
+  if (head.status !== 200 || !hasConditions(request.fields)) return whole();
   const selection = selectParts(request.method, request.fields, representationOf(head, length ?? 0));
-  if (selection.status === 304) return notModified(fields, notes);
+  if (selection.status === 304) return notModified(fields, coding, notes);
   if (selection.status === 416 && length !== undefined) return notSatisfiable(fields, length, notes);
   const [range] = length === undefined ? [] : selection.ranges;
   // Only this range waits for the body, because it covers all of it.
-  if (!range || range.first > 0 || range.last !== length! - 1) return answer(200);
+  if (!range || range.first > 0 || range.last !== length! - 1) return whole();
   fields['content-range'] = `bytes 0-${range.last}/${length}`;
   return answer(206);
 }
@@ -135,15 +193,23 @@ function notSatisfiable(fields: Answer['fields'], size: number, { result }: Cach
   return { status: 416, fields, body: undefined, result };
 }
 
-function notModified(fields: Answer['fields'], { result }: CacheNotes): Answer {
+/** `coding`: that in which the client has the response. */
+function notModified(fields: Answer['fields'], coding: Coding | undefined, { result }: CacheNotes): Answer {
   const kept = notModifiedHeaders(fields);
+  if (coding && typeof kept['etag'] === 'string') kept['etag'] = weakTag(kept['etag']);
   for (const name of ['age', 'cache-status', 'cf-cache-status'])
     if (fields[name] !== undefined) kept[name] = fields[name];
   return { status: 304, fields: kept, body: undefined, result };
 }
 
-function answerFields(stored: StoredHead, { browserTtlS }: CachePolicy, nowMs: number): Answer['fields'] {
-  const fields = { ...withBrowserTtl(stored, browserTtlS), age: String(Math.floor(currentAge(stored, nowMs))) };
+function answerFields(
+  stored: StoredHead,
+  { browserTtlS, compresses }: CachePolicy,
+  size: number | undefined,
+  nowMs: number,
+): Answer['fields'] {
+  const said = compresses && stored.varied && isLong(size) ? { ...stored, fields: stored.varied } : stored;
+  const fields = { ...withBrowserTtl(said, browserTtlS), age: String(Math.floor(currentAge(stored, nowMs))) };
   if (stored.status === 200) (fields as Answer['fields'])['accept-ranges'] ??= 'bytes';
   return fields;
 }

@@ -1,7 +1,9 @@
 /** The state that the parts of the cache share, and what they know about a request. */
 import type { LRUCache } from 'lru-cache';
 import { type Clock, steadyMs } from '../../base/clock.js';
+import type { Coding } from '../../http/content-coding.js';
 import type { HeaderFields } from '../../http/fields.js';
+import type { Compression } from '../compress/compression.js';
 import type { MemoryShares } from '../exchange/memory-shares.js';
 import { type CachedItem, type PurgedItems, purgedUrl } from '../purge/purged.js';
 import type { Exchange } from './freshness.js';
@@ -25,6 +27,8 @@ export interface CacheRequest {
   /** The header fields as the client sent them. */
   readonly fields: HeaderFields;
   readonly hasBody: boolean;
+  /** In which the client is to get what is worth compressing; undefined: in none. */
+  readonly coding: Coding | undefined;
   readonly policy: CachePolicy;
 }
 
@@ -48,6 +52,7 @@ export type Forward = (fields: HeaderFields) => SentRequest;
 export interface CacheOptions {
   readonly clock: Clock;
   readonly purged: PurgedItems;
+  readonly compression: Compression;
   /** Octets of all stored responses together. */
   readonly maxOctets: number;
   /** The largest body that is stored, octets. */

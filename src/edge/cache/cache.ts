@@ -15,6 +15,7 @@ import {
   type Forward,
   type Lookup,
 } from './cache-state.js';
+import { encode } from './encode.js';
 import { fillCache, isStalled, joinFill, leaveFill, originRequest } from './fill-cache.js';
 import { createMemoryStores } from './memory-store.js';
 import { Passage } from './passage.js';
@@ -28,6 +29,8 @@ export interface EdgeCache {
   serve(request: CacheRequest, forward: Forward, found?: Answer | Lookup): Answer | Promise<Answer>;
   /** A fresh answer, or a lookup if nothing can be used at once; undefined if the request bypasses the cache. */
   look(request: CacheRequest): Answer | Lookup | undefined;
+  /** The answer in the form that the client wants, if that is not there yet. */
+  encoded(request: CacheRequest, network: string, answer: Answer): Answer | Promise<Answer>;
   /** A passage if the response is probably for this request alone; otherwise undefined. */
   pass(found: Lookup): Passage | undefined;
   /**
@@ -58,6 +61,7 @@ export function createEdgeCache(options: CacheOptions): EdgeCache {
   return {
     serve: (request, forward, found = look(cache, request)) => serve(cache, request, forward, found),
     look: (request) => look(cache, request),
+    encoded: (request, network, answer) => encode(cache, { request, network, key: keyOf(request) }, answer),
     pass: (found) => (mayPass(cache, found) ? new Passage(cache, found) : undefined),
     leave: (forward) => leaveFill(cache, forward),
     sweepPurged: () => cache.stores.sweep((stored) => isPurged(cache, stored)),

@@ -52,7 +52,7 @@ export async function joinFill(
   const notes: CacheNotes = { result: lookup.stored ? 'EXPIRED' : 'MISS', isCollapsed: true };
   if (result.kind === 'stored') return answerStored(result.stored, request, notes, nowMs);
   const { length, body } = result;
-  return body.isKept ? answerGrowing(head, length, () => body.open(), request, notes, nowMs) : undefined;
+  return body.isKept ? answerGrowing(head, length, body, request, notes, nowMs) : undefined;
 }
 
 /** The longest wait for something of a response that another request has asked for, milliseconds. */
@@ -281,7 +281,7 @@ function keep(
     onPiece: () => (fill.lastMs = steadyMs(cache.clock)),
   });
   settle({ kind: 'growing', head, length, body });
-  const answer = answerGrowing(head, length, () => body.open(), request, notes, nowMs);
+  const answer = answerGrowing(head, length, body, request, notes, nowMs);
   const isComplete = isWhole.then((whole) => {
     if (whole) store(body.chunks, body.size);
   });

@@ -22,6 +22,7 @@ export class GrowingBody {
   private failure: Error | undefined;
   private keepsAll = true;
   private giveRoom: (() => void) | undefined;
+  private longer: { readonly octets: number; readonly run: () => void }[] = [];
 
   /** `onAbandoned` is called when the last reader leaves before the end. */
   constructor(private readonly onAbandoned: () => void) {}
@@ -31,12 +32,14 @@ export class GrowingBody {
     this.keptOctets += chunk.length;
     this.kept.push(ownCopy(chunk));
     this.feedWaiting();
+    this.tellLength();
   }
 
   /** Call when the body is complete. */
   end(): void {
     this.state = 'whole';
     this.feedWaiting();
+    this.tellLength();
   }
 
   /** Call when the body cannot be completed: all readers fail. */
@@ -44,6 +47,18 @@ export class GrowingBody {
     this.state = 'failed';
     this.failure = error;
     this.feedWaiting();
+    this.tellLength();
+  }
+
+  /** Calls `run` once more than so many octets have come, or nothing more will. */
+  whenLonger(octets: number, run: () => void): void {
+    this.longer.push({ octets, run });
+    this.tellLength();
+  }
+
+  /** Nothing more comes. */
+  get isOver(): boolean {
+    return this.state !== 'growing';
   }
 
   /** From now on, drops what all readers have read. New readers are no longer possible. */
@@ -101,6 +116,13 @@ export class GrowingBody {
       else reader.isWaiting = true;
     }
     this.dropRead();
+  }
+
+  private tellLength(): void {
+    if (this.longer.length === 0) return;
+    const told = this.longer.filter(({ octets }) => this.isOver || this.octets > octets);
+    this.longer = this.longer.filter((one) => !told.includes(one));
+    for (const { run } of told) run();
   }
 
   private feedWaiting(): void {

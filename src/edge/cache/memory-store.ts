@@ -25,6 +25,8 @@ export interface MemoryStore {
   replace(key: string, old: StoredResponse, response: StoredResponse): void;
   remove(key: string, response: StoredResponse): void;
   removeAll(key: string): void;
+  /** A response of this key has gained a form. */
+  resized(key: string): void;
 }
 
 /** Stored responses of one key. */
@@ -115,6 +117,11 @@ class AccountStore implements MemoryStore {
     this.set(key, []);
   }
 
+  resized(key: string): void {
+    const list = this.variants.peek(key);
+    if (list) this.set(key, [...list]);
+  }
+
   removeOldest(): void {
     this.change(() => void this.variants.pop());
   }
@@ -145,8 +152,8 @@ function isSameVariant(a: StoredResponse, b: StoredResponse): boolean {
   return a.selecting.every(([name, value], i) => b.selecting[i]![0] === name && b.selecting[i]![1] === value);
 }
 
-function octetsOf({ fields, body, representation }: StoredResponse): number {
-  let octets = OVERHEAD + representation.size + body.length * 64;
+function octetsOf({ fields, body, representation, forms }: StoredResponse): number {
+  let octets = OVERHEAD + representation.size + body.length * 64 + forms.octets;
   for (const name in fields) octets += name.length + String(fields[name]).length;
   return octets;
 }

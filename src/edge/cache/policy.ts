@@ -11,6 +11,8 @@ export interface CachePolicy {
   /** The least number of seconds that browsers keep a response the cache may store; 0: as the origin says. */
   readonly browserTtlS: number;
   readonly developmentMode: boolean;
+  /** Whether responses are compressed for clients that accept it. */
+  readonly compresses: boolean;
 }
 
 /**

@@ -1,6 +1,8 @@
 /** The stage between route and origin: it answers from the cache or lets the origin answer. */
 import { Readable } from 'node:stream';
 import type { HeaderFields } from '../../http/fields.js';
+import { CompressingSink } from '../compress/compressing-sink.js';
+import { type Compression, codingFor } from '../compress/compression.js';
 import { failureOf } from '../error-pages/failures.js';
 import {
   type EdgeRequest,
@@ -22,31 +24,41 @@ import { createPace, type Pace, PIECE } from './pace.js';
 export interface CacheStageOptions {
   readonly cache: EdgeCache;
   readonly origin: Stage;
+  readonly compression: Compression;
   readonly onResult: (result: CacheResult) => void;
   /** Called with errors that are bugs in the program. */
   readonly onFault: (error: unknown) => void;
 }
 
-export function createCacheStage({ cache, origin, onResult, onFault }: CacheStageOptions): Stage {
+export function createCacheStage({ cache, origin, compression, onResult, onFault }: CacheStageOptions): Stage {
   const pace = createPace();
   return (request, route, sink) => {
     const asked = cacheRequest(request, route);
     const found = cache.look(asked);
-    if (found && !('key' in found) && isWhole(found)) {
+    if (found && !('key' in found) && !found.encodable && isWhole(found)) {
       onResult(found.result);
       deliverWhole(found, sink);
       return leaveNothing;
     }
-    const delivery = new Delivery(sink, { pace, account: asked.account, onFault });
-    const deliver = (ready: Answer): void => {
-      onResult(ready.result);
-      delivery.deliver(ready);
+    const passing = asked.policy.compresses
+      ? new CompressingSink(sink, request, route, compression, onFault)
+      : undefined;
+    const delivery = new Delivery(sink, passing ?? sink, { pace, account: asked.account, onFault });
+    const send = (answer: Answer): void => {
+      const ready = cache.encoded(asked, request.network, answer);
+      if (ready instanceof Promise) delivery.await(answer, ready);
+      else delivery.deliver(ready);
+    };
+    const deliver = (answer: Answer): void => {
+      onResult(answer.result);
+      send(answer);
     };
     const passage = found && 'key' in found ? cache.pass(found) : undefined;
     if (passage) {
-      const end = { sink, onResult, deliver: (ready: Answer) => delivery.deliver(ready) };
+      const end = { sink: passing ?? sink, onResult, deliver: send };
       const abort = origin(request, route, passage.leadTo({ ...end, fail: (error) => delivery.fail(error) }));
       return () => {
+        passing?.drop();
         if (passage.leave()) delivery.leave();
         else abort();
       };
@@ -67,6 +79,7 @@ export function createCacheStage({ cache, origin, onResult, onFault }: CacheStag
     if (answer instanceof Promise) answer.then(deliver, (error: unknown) => delivery.fail(error));
     else deliver(answer);
     return () => {
+      passing?.drop();
       // Once a response has begun, the last client that reads it ends it.
       if (!delivery.leave() && !cache.leave(forward)) for (const { stop } of sent) stop();
     };
@@ -76,6 +89,7 @@ export function createCacheStage({ cache, origin, onResult, onFault }: CacheStag
 const leaveNothing = (): void => {};
 
 function cacheRequest(request: EdgeRequest, { zone, settings }: ServedRoute): CacheRequest {
+  const coding = codingFor(request, settings);
   const { scheme, host, target, method, headers, body } = request;
   return {
     zone: zone.seq,
@@ -86,10 +100,12 @@ function cacheRequest(request: EdgeRequest, { zone, settings }: ServedRoute): Ca
     method,
     fields: headerFields(headers),
     hasBody: body !== undefined,
+    coding,
     policy: {
       level: settings.cache_level,
       browserTtlS: settings.browser_cache_ttl,
       developmentMode: settings.development_mode === 'on',
+      compresses: settings.compression === 'on',
     },
   };
 }
@@ -126,6 +142,8 @@ class Delivery {
 
   constructor(
     private readonly sink: ResponseSink,
+    /** For what was not stored. */
+    private readonly passing: ResponseSink,
     private readonly options: DeliveryOptions,
   ) {}
 
@@ -134,8 +152,18 @@ class Delivery {
     if (!this.hasBegun && !this.hasLeft) this.sink.onInformation(status, headers);
   }
 
-  deliver({ status, fields, headers, body }: Answer): void {
-    const { sink } = this;
+  /** The answer will have another form. */
+  await({ body }: Answer, ready: Promise<Answer>): void {
+    this.hasBegun = true;
+    if (body instanceof Readable) this.stop = () => body.on('error', () => {}).destroy();
+    ready.then(
+      (answer) => this.deliver(answer),
+      (error: unknown) => this.fail(error),
+    );
+  }
+
+  deliver({ status, fields, headers, body, isPassed }: Answer): void {
+    const sink = isPassed ? this.passing : this.sink;
     this.hasBegun = true;
     if (this.hasLeft) {
       if (body instanceof Readable) body.on('error', () => {}).destroy();

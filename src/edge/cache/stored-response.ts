@@ -2,9 +2,11 @@
 import type { Representation } from '../../http/conditions.js';
 import { parseCacheDate, printHttpDate } from '../../http/date.js';
 import { fieldValue, type HeaderFields, listMembers, storableFields } from '../../http/fields.js';
+import { compressibleOf } from '../compress/compressible.js';
+import { headerFields, headerList } from '../exchange/exchange.js';
 import type { CachedItem } from '../purge/purged.js';
-import type { Directives } from './directives.js';
-import { directivesOf } from './directives.js';
+import { type Directives, directivesOf } from './directives.js';
+import { Forms } from './forms.js';
 import { type Exchange, explicitLifetime, initialAge } from './freshness.js';
 import { type SelectingField, selects } from './vary.js';
 
@@ -20,6 +22,9 @@ export interface StoredResponse {
   readonly status: number;
   /** Includes `date`. Excludes connection fields, fields that may not be stored, `age` and `content-length`. */
   readonly fields: StoredFields;
+  /** The same, of a response that is worth compressing if it is long enough; they say that there are other forms. */
+  readonly varied: StoredFields | undefined;
+  readonly forms: Forms;
   /** Values of the request fields that always select (`alwaysSelecting`). */
   readonly always: string;
   readonly selecting: readonly SelectingField[];
@@ -47,6 +52,8 @@ export interface StorableResponse {
   readonly lifetimeS: number;
   readonly selecting: readonly SelectingField[];
   readonly exchange: Exchange;
+  /** Of the same body, if there are any. */
+  readonly forms?: Forms;
 }
 
 /** Fields that each answer computes itself, or that only the cache reads. */
@@ -57,6 +64,7 @@ export function storedHead(response: StorableResponse): StoredHead {
   const stored = storableFields(fields);
   for (const name of [...NOT_STORED, ...directives.withheld]) delete stored[name];
   stored['date'] ??= printHttpDate(exchange.receivedAtMs * 1000);
+  const compressible = compressibleOf(response.status, headerList(stored));
   return {
     item: { ...item, tags: tagsOf(fields) },
     purgesSeen: response.purgesSeen,
@@ -64,6 +72,8 @@ export function storedHead(response: StorableResponse): StoredHead {
     status: response.status,
     // A copy, because V8 reads an object slowly after a property was deleted from it.
     fields: { ...stored },
+    varied: compressible && ({ ...headerFields(compressible.plain) } as StoredFields),
+    forms: response.forms ?? new Forms(),
     always: response.always,
     selecting: response.selecting,
     directives,

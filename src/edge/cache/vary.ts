@@ -36,8 +36,11 @@ export function alwaysSelecting(request: HeaderFields): string {
 /** The request's values of the fields that `Vary` names; undefined for `*`. */
 export function selectingFields(response: HeaderFields, request: HeaderFields): readonly SelectingField[] | undefined {
   const vary = fieldValue(response, 'vary');
-  if (vary === undefined) return [];
-  const names = new Set(listMembers(vary.toLowerCase()));
+  const encoding = response['content-encoding'];
+  if (vary === undefined && encoding === undefined) return [];
+  const names = new Set(listMembers((vary ?? '').toLowerCase()));
+  // Origins forget to say so, and others could not read it.
+  if (encoding !== undefined) names.add('accept-encoding');
   if (names.has('*')) return undefined;
   return [...names].sort().map((name) => {
     const value = normalValue(name, request);

@@ -4,6 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import type { BucketRoute, OriginRoute } from '../../hostnames/routing/find-route.js';
+import type { AcceptedCodings } from '../../http/content-coding.js';
 import type { HeaderFields } from '../../http/fields.js';
 import type { Failure } from '../error-pages/failures.js';
 
@@ -25,8 +26,10 @@ export interface EdgeRequest {
   /** Path and query. */
   readonly target: string;
   readonly httpVersion: '1.0' | '1.1' | '2.0';
-  /** As the client sent them, without those that concern only its connection. */
+  /** As the client sent them, without those that concern only its connection; `Accept-Encoding` in its normal form. */
   readonly headers: HeaderList;
+  /** What its `Accept-Encoding` said; undefined: it had none. */
+  readonly accepted?: AcceptedCodings | undefined;
   /** The client's address. */
   readonly client: string;
   /** What counts as one client: its address, or the network of an IPv6 address. */

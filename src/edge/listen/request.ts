@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { Readable } from 'node:stream';
+import { type AcceptedCodings, acceptedCodings, normalAcceptEncoding } from '../../http/content-coding.js';
 import type { PlainHead } from '../../plain/request-head.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import { type BodyDeadline, limitedBody } from '../exchange/body.js';
@@ -52,6 +53,7 @@ interface PlainFields {
   readonly directed: Directed | Refusal;
   /** Frozen if the fields repeat. */
   readonly headers: HeaderList;
+  readonly accepted: AcceptedCodings | undefined;
 }
 
 /** Cached for frozen field lists, which repeat, as long as their connection keeps them. */
@@ -62,7 +64,8 @@ function plainFields(rawHeaders: HeaderList): PlainFields {
   const before = isFrozen ? known.get(rawHeaders) : undefined;
   if (before) return before;
   const headers = endToEndHeaders(rawHeaders);
-  const fields = { directed: hostOf(rawHeaders), headers: isFrozen ? Object.freeze(headers) : headers };
+  const accepted = negotiate(headers);
+  const fields = { directed: hostOf(rawHeaders), headers: isFrozen ? Object.freeze(headers) : headers, accepted };
   if (isFrozen) known.set(rawHeaders, fields);
   return fields;
 }
@@ -72,7 +75,7 @@ export function readPlain(
   { method, url, httpVersion, rawHeaders }: PlainHead,
   { ray, scheme, client, network }: RequestFacts,
 ): ReadRequest {
-  const { directed, headers } = plainFields(rawHeaders);
+  const { directed, headers, accepted } = plainFields(rawHeaders);
   if ('failure' in directed) return directed;
   const { host, authority } = directed;
   const path = pathOf(url, authority);
@@ -80,7 +83,7 @@ export function readPlain(
   if (fault) return refusal(fault, authority, rawHeaders);
   const [target, body] = [path as string, undefined];
   const where = { method, scheme, host, authority, target, httpVersion };
-  return { ray, ...where, headers, client, network, body, bodyLength: body };
+  return { ray, ...where, headers, accepted, client, network, body, bodyLength: body };
 }
 
 type Refusal = Extract<ReadRequest, { readonly failure: Failure }>;
@@ -158,14 +161,31 @@ function finish(parts: Parts, facts: RequestFacts, openBody: (() => Readable) | 
   const fault = targetFault(method, path);
   if (fault) return refuse(fault);
   if (length !== undefined && length > bodyLimit) return refuse(failureOf('tooLarge', `${length} octets`));
+  const forwarded = endToEndHeaders(headers);
   return {
     ...{ ray, method, scheme, host, authority, client, network },
     target: path,
     httpVersion,
-    headers: endToEndHeaders(headers),
+    accepted: negotiate(forwarded),
+    headers: forwarded,
     body: openBody?.(),
     bodyLength: openBody && length,
   };
+}
+
+/** Puts `Accept-Encoding` into its normal form, and gives what it said; undefined if there is none. */
+function negotiate(headers: string[]): AcceptedCodings | undefined {
+  const [first, ...others] = valuesOf(headers, 'accept-encoding');
+  if (first === undefined) return undefined;
+  const accepted = acceptedCodings(others.length === 0 ? first : [first, ...others].join(','));
+  let at = headers.length;
+  for (let i = headers.length - 2; i >= 0; i -= 2) {
+    if (headers[i] !== 'accept-encoding') continue;
+    if (at < headers.length) headers.splice(at, 2);
+    at = i;
+  }
+  headers[at + 1] = normalAcceptEncoding(accepted);
+  return accepted;
 }
 
 function targetFault(method: string, path: string): Failure | undefined {

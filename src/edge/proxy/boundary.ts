@@ -4,15 +4,6 @@
  */
 import type { HeaderList, OriginEvents } from '../exchange/exchange.js';
 
-/** Runs `work`; what it throws goes to `onFault`. */
-export function bounded(onFault: (error: unknown) => void, work: () => void): void {
-  try {
-    work();
-  } catch (error) {
-    onFault(error);
-  }
-}
-
 /** The same events, with a boundary around each. */
 export class BoundedEvents implements OriginEvents {
   constructor(

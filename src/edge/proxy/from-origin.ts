@@ -4,6 +4,7 @@ import type { Leave, TurnHolder } from '../../base/turns.js';
 import type { BucketRoute, OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import { BODY_TOO_LARGE, BODY_TOO_SLOW } from '../exchange/body.js';
+import { bounded } from '../exchange/bounded.js';
 import type {
   EdgeRequest,
   HeaderList,
@@ -14,7 +15,7 @@ import type {
 } from '../exchange/exchange.js';
 import type { MemoryShares } from '../exchange/memory-shares.js';
 import { isInterim, mayBeRepeated, originFailure, statusFailure } from '../exchange/origin-failure.js';
-import { BoundedEvents, bounded } from './boundary.js';
+import { BoundedEvents } from './boundary.js';
 import { endToEndHeaders, type HeaderRules, originHeaders } from './headers.js';
 import { type OriginPlaces, type OriginShare, refusal } from './origin-places.js';
 import type { OriginPlan, OriginPlanner, Planned } from './origin-plan.js';

@@ -128,8 +128,10 @@ function describeCache({ development_mode: development, cache_level: level }: Zo
 }
 
 function describeRest(settings: ZoneSettings): string[] {
-  const { websockets, origin_max_http_version: version, ssl } = settings;
+  const { websockets, origin_max_http_version: version, ssl, compression, brotli } = settings;
   return [
+    ...(compression === 'off' ? ['nothing is compressed (compression off)'] : []),
+    ...(compression === 'on' && brotli === 'off' ? ['responses are compressed without Brotli (brotli off)'] : []),
     ...(version === '2' && ssl !== 'off' && ssl !== 'flexible'
       ? ['HTTP/2 is used with the origin if it offers it (origin_max_http_version 2)']
       : []),

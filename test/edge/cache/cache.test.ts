@@ -7,6 +7,7 @@ import type { Answer } from '../../../src/edge/cache/answer.js';
 import { createEdgeCache } from '../../../src/edge/cache/cache.js';
 import type { CacheRequest, Forward } from '../../../src/edge/cache/cache-state.js';
 import { type OriginResponse, OriginSilent } from '../../../src/edge/cache/origin-response.js';
+import { createCompression } from '../../../src/edge/compress/compression.js';
 import { createPurgedItems } from '../../../src/edge/purge/purged.js';
 import type { HeaderFields } from '../../../src/http/fields.js';
 import { TestClock } from '../../support/test-clock.js';
@@ -32,7 +33,14 @@ const fresh = { 'cache-control': 'max-age=60' };
 function setUp(limits: { maxOctets?: number; maxObjectOctets?: number } = {}) {
   const clock = new TestClock();
   const purged = createPurgedItems();
-  const cache = createEdgeCache({ clock, purged, maxOctets: 1 << 20, maxObjectOctets: 1 << 18, ...limits });
+  const cache = createEdgeCache({
+    clock,
+    purged,
+    compression: createCompression(clock),
+    maxOctets: 1 << 20,
+    maxObjectOctets: 1 << 18,
+    ...limits,
+  });
   /** Request fields the origin has seen. */
   const asked: HeaderFields[] = [];
   let origin: Origin = () => ({ status: 200, fields: fresh, body: 'hello' });
@@ -66,7 +74,8 @@ function setUp(limits: { maxOctets?: number; maxObjectOctets?: number } = {}) {
         method: 'GET',
         fields: {},
         hasBody: false,
-        policy: { level: 'cache_everything', browserTtlS: 0, developmentMode: false },
+        coding: undefined,
+        policy: { level: 'cache_everything', browserTtlS: 0, developmentMode: false, compresses: false },
         ...more,
       },
       forward,
@@ -74,7 +83,7 @@ function setUp(limits: { maxOctets?: number; maxObjectOctets?: number } = {}) {
   /** A request of its own client, which may leave. */
   const begin = (target: string) => {
     const own: Forward = (fields) => forward(fields);
-    const policy = { level: 'cache_everything', browserTtlS: 0, developmentMode: false } as const;
+    const policy = { level: 'cache_everything', browserTtlS: 0, developmentMode: false, compresses: false } as const;
     const request = {
       zone: 1,
       account: 1,
@@ -84,7 +93,7 @@ function setUp(limits: { maxOctets?: number; maxObjectOctets?: number } = {}) {
       method: 'GET',
       fields: {},
     } as const;
-    const answer = Promise.resolve(cache.serve({ ...request, hasBody: false, policy }, own));
+    const answer = Promise.resolve(cache.serve({ ...request, hasBody: false, coding: undefined, policy }, own));
     answer.catch(() => {});
     return { forward: own, answer };
   };
@@ -698,7 +707,7 @@ t.test('a purge is right against a fill in flight', async (t) => {
 
 t.test('settings of the zone', async (t) => {
   const room = setUp();
-  const policy = { level: 'aggressive', browserTtlS: 0, developmentMode: false } as const;
+  const policy = { level: 'aggressive', browserTtlS: 0, developmentMode: false, compresses: false } as const;
   const as = (target: string, more: object = {}) => room.get(target, { policy: { ...policy, ...more } });
   t.match([await as('/p'), await as('/p')], [{ result: 'DYNAMIC' }, { result: 'DYNAMIC' }]);
   t.match([await as('/p.css'), await as('/p.css')], [{ result: 'MISS' }, { result: 'HIT' }]);

@@ -7,6 +7,7 @@ import type { CacheRequest, Lookup } from '../../../src/edge/cache/cache-state.j
 import { directivesOf } from '../../../src/edge/cache/directives.js';
 import { createCacheStage } from '../../../src/edge/cache/stage.js';
 import { allowsSharedCaches, judgeStoring } from '../../../src/edge/cache/storing.js';
+import { createCompression } from '../../../src/edge/compress/compression.js';
 import { failureOf } from '../../../src/edge/error-pages/failures.js';
 import { type EdgeRequest, headerFields, headerList, type ResponseSink } from '../../../src/edge/exchange/exchange.js';
 import { createPurgedItems } from '../../../src/edge/purge/purged.js';
@@ -75,10 +76,12 @@ interface Asked {
 function setUp() {
   const clock = new TestClock();
   const purged = createPurgedItems();
-  const cache = createEdgeCache({ clock, purged, maxOctets: 1 << 26, maxObjectOctets: 1 << 24 });
+  const compression = createCompression(clock);
+  const cache = createEdgeCache({ clock, purged, compression, maxOctets: 1 << 26, maxObjectOctets: 1 << 24 });
   const asked: Asked[] = [];
   const results: string[] = [];
   const stage = createCacheStage({
+    compression,
     cache,
     origin: (_request, _route, sink) => {
       const one: Asked = { sink, isAborted: false };
@@ -177,9 +180,18 @@ t.test('clients that leave, and origins that fail', async (t) => {
 
 t.test('what is passed waits for no other request, and no other for it', async (t) => {
   const { cache } = setUp();
-  const policy = { level: 'aggressive', browserTtlS: 0, developmentMode: false } as const;
+  const policy = { level: 'aggressive', browserTtlS: 0, developmentMode: false, compresses: false } as const;
   const request: CacheRequest = {
-    ...{ zone: 1, account: 1, scheme: 'http', host: 'a.test', method: 'GET', fields: {}, hasBody: false },
+    ...{
+      zone: 1,
+      account: 1,
+      scheme: 'http',
+      host: 'a.test',
+      method: 'GET',
+      fields: {},
+      hasBody: false,
+      coding: undefined,
+    },
     ...{ target: '/page', policy },
   };
   const pass = (more: Partial<CacheRequest>) => {

@@ -183,7 +183,7 @@ t.test('which requests the cache has part in', async (t) => {
       target,
       fields,
       hasBody,
-      policy: { level: 'aggressive', browserTtlS: 0, developmentMode: false, ...more },
+      policy: { level: 'aggressive', browserTtlS: 0, developmentMode: false, compresses: false, ...more },
     });
   const rows: [string, ReturnType<typeof of>][] = [
     ['static', of('/a/b.css')],
@@ -206,7 +206,7 @@ t.test('which requests the cache has part in', async (t) => {
   ];
   for (const [expected, eligibility] of rows) t.equal(eligibility, expected);
   const target = { target: '/a.css?v=1' };
-  const policy = { browserTtlS: 0, developmentMode: false };
+  const policy = { browserTtlS: 0, developmentMode: false, compresses: false };
   t.equal(keyTarget({ ...target, policy: { ...policy, level: 'simplified' } }), '/a.css');
   t.equal(keyTarget({ ...target, policy: { ...policy, level: 'aggressive' } }), '/a.css?v=1');
 });

@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { createEdgeCache } from '../../../src/edge/cache/cache.js';
 import { createCacheStage } from '../../../src/edge/cache/stage.js';
+import { createCompression } from '../../../src/edge/compress/compression.js';
 import type { EdgeRequest, ResponseSink, Stage } from '../../../src/edge/exchange/exchange.js';
 import { createPurgedItems } from '../../../src/edge/purge/purged.js';
 import { TestClock } from '../../support/test-clock.js';
@@ -18,11 +19,19 @@ function setUp() {
     sink.onEnd([]);
     return () => {};
   };
+  const clock = new TestClock();
+  const compression = createCompression(clock);
   const cache = createEdgeCache({
-    ...{ clock: new TestClock(), purged: createPurgedItems() },
+    ...{ clock, purged: createPurgedItems(), compression },
     ...{ maxOctets: 1 << 26, maxObjectOctets: 1 << 24 },
   });
-  const stage = createCacheStage({ cache, origin, onResult() {}, onFault: (error) => t.fail(String(error)) });
+  const stage = createCacheStage({
+    cache,
+    origin,
+    compression,
+    onResult() {},
+    onFault: (error) => t.fail(String(error)),
+  });
   /** Octets that were written, by account. */
   const written = new Map<number, number>();
   const ask = (account: number): Promise<void> =>

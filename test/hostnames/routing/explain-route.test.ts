@@ -74,6 +74,8 @@ t.test('the way of a request', async (t) => {
     ['cache_level', 'bypass', /cache: nothing is stored \(cache_level bypass\)/],
     ['development_mode', 'on', /nothing is stored or answered .*\(development_mode on\)/],
     ['origin_max_http_version', '2', /HTTP\/2 is used with the origin/],
+    ['brotli', 'off', /without Brotli \(brotli off\)/],
+    ['compression', 'off', /nothing is compressed \(compression off\)/],
     ['websockets', 'off', /WebSockets are refused \(websockets off\)/],
   ] as const) {
     t.notMatch(steps(), told, `not before ${name} is ${value}`);

@@ -78,6 +78,19 @@ const FOR_VISITORS: readonly About[] = [
     control: SWITCH,
   },
   {
+    id: 'compression',
+    name: 'Compression',
+    does: 'Texts, scripts and the like are compressed for visitors who understand that, unless your servers have done it or forbid it.',
+    control: SWITCH,
+  },
+  {
+    id: 'brotli',
+    name: 'Brotli',
+    does: 'Compresses with Brotli, too, beside gzip and zstd.',
+    control: SWITCH,
+    note: ({ compression }) => (compression === 'off' ? 'Has no effect at present: nothing is compressed.' : undefined),
+  },
+  {
     id: 'security_header',
     name: 'HTTPS only, remembered by browsers (HSTS)',
     does: 'Browsers that were here once use nothing but HTTPS until the time has passed, whatever you change meanwhile.',
