@@ -28,6 +28,8 @@ import { isUnclaimed } from './unclaimed.js';
 export const LINK_LIFE: Readonly<Record<UserLinkKind, number>> = { 'sign-in': 15, password: 60 };
 /** Links of one user and kind at once; the oldest ends when there are more. */
 const MOST_LINKS = 5;
+/** First links, which several accounts may make. Others do not count with them: whoever asks for a new password ends no invitation. */
+const MOST_FIRST_LINKS = 50;
 /** A link for the first password works as long as its invitation: seven days, in minutes. */
 const INVITATION_LIFE = 7 * 24 * 60;
 
@@ -41,7 +43,7 @@ export function requireUser({ store }: Pick<ContextBase, 'store'>, email: string
 
 /** A link with which an invited user chooses the first password. It ends once somebody claims the user another way. */
 export function createFirstLink(ctx: Context, user: UserRow): Promise<string> {
-  return addLink(ctx, user, 'password', { minutes: INVITATION_LIFE, hash: hashOfFirst });
+  return addLink(ctx, user, 'password', { minutes: INVITATION_LIFE, hash: hashOfFirst, most: MOST_FIRST_LINKS });
 }
 
 /** Distinguishes these links from others: they are hashed twice, so a secret of one kind never matches the other. */
@@ -59,15 +61,16 @@ async function addLink(
   ctx: Context,
   { seq, id, email }: UserRow,
   kind: UserLinkKind,
-  { minutes, hash } = { minutes: LINK_LIFE[kind], hash: hashSecret },
+  { minutes, hash, most } = { minutes: LINK_LIFE[kind], hash: hashSecret, most: MOST_LINKS },
 ): Promise<string> {
   const { store } = ctx;
   const secret = makeSecret(ctx);
   await commit(ctx, (draft) => {
     removeUserLinksOver(store, draft.now);
-    const others = linksOfUser(store, seq, kind);
-    for (const old of others.slice(0, Math.max(0, others.length + 1 - MOST_LINKS))) removeUserLink(store, old.hash);
+    const ofReset = draft.now + LINK_LIFE[kind] * 60_000_000;
     const expires = draft.now + minutes * 60_000_000;
+    const others = linksOfUser(store, seq, kind).filter((one) => one.expires_at > ofReset === expires > ofReset);
+    for (const old of others.slice(0, Math.max(0, others.length + 1 - most))) removeUserLink(store, old.hash);
     insertUserLink(store, { hash: hash(store, secret), user: seq, kind, expires_at: expires });
     draft.event({ kind: 'user_link.create', id, name: email, after: { for: kind } });
   });

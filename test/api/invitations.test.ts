@@ -1,11 +1,13 @@
 /** How people hear of invitations: by mail, or with a link that an administrator hands on. */
 import t, { type Test } from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
+import { createUserLink } from '../../src/sign-in/links.js';
 import { until } from '../support/until.js';
 import { type InstallationOptions, install } from './installation.js';
 import { browser, PASSWORD, signIn, suspend } from './people.js';
 
 const DNS = '069fe803647ed3609e93d041d5df6050';
+const SUPER = '33666b9c79b9a5273fc7344ff42f953d';
 const PUBLIC = { signIn: { publicUrl: 'https://dns.example.org' } };
 
 /** An account with a head who manages it. */
@@ -69,6 +71,9 @@ t.test('a link that was handed on ends when somebody is the user', async (t) => 
   const { operator, invite, call, path } = world;
   const { id } = (await invite('grace@example.com')).json.result;
   const { link } = (await call('POST', `${path}/${id}/invitation`)).json.result;
+  for (let n = 0; n < 8; n++) await createUserLink(operator, 'grace@example.com', 'password');
+  const hashes = world.store.prepare('SELECT count(*) AS links FROM user_links').get();
+  t.same(hashes, { links: 6 }, 'requests for a new password end no invitation');
   await createAccount(operator, { name: 'Elsewhere', members: ['grace@example.com'] });
   const mallory = browser(world);
   const [, code] = link.split('=');
@@ -98,6 +103,37 @@ t.test('floods, and names that look like header fields', async (t) => {
   }
   t.strictSame(statuses, [400, 400, 400]);
   t.equal(mails.length, 3);
+});
+
+t.test('an invitation gives no more than whoever made it could give now', async (t) => {
+  const world = await team(t, {}, 'Changing');
+  const { call, path, head, operator } = world;
+  const second = { headers: await world.token({ email: 'second@example.org', name: 'second' }) };
+  const byHead = async (email: string): Promise<string> =>
+    (await call('POST', path, { email, roles: [SUPER], status: 'accepted' }, head)).json.result.id;
+  await byHead('second@example.org');
+  const inviting = (email: string) => call('POST', path, { email, roles: [DNS] }, second);
+  for (const email of ['ann@example.org', 'bea@example.org', 'cleo@example.org']) await inviting(email);
+  /** Signs in somebody with a new password. */
+  const accept = async (email: string) => {
+    const link = await createUserLink(operator, email, 'sign-in');
+    const person = browser(world);
+    await person.call('POST', '/user/sign_in/link', { link });
+    const [{ id }] = (await person.call('GET', '/user/invites')).json.result;
+    return (await person.call('PATCH', `/user/invites/${id}`, { status: 'accepted' })).status;
+  };
+  t.equal(await accept('ann@example.org'), 200);
+  const members = (await call('GET', path, undefined, head)).json.result;
+  const idOf = (email: string): string =>
+    members.find(({ user }: { user: { email: string } }) => user.email === email).id;
+  const demoted = await call('PUT', `${path}/${idOf('second@example.org')}`, { roles: [{ id: DNS }] }, head);
+  t.equal(demoted.status, 200);
+  t.equal(await accept('bea@example.org'), 400, 'may not invite any more');
+  await call('PUT', `${path}/${idOf('second@example.org')}`, { roles: [{ id: SUPER }] }, head);
+  await suspend(world, 'second@example.org');
+  t.equal(await accept('cleo@example.org'), 400, 'is suspended');
+  const own = await call('DELETE', `${path}/${idOf('head@example.org')}`, undefined, head);
+  t.match([own.status, own.json.errors[0].message], [400, 'The account needs a super administrator.']);
 });
 
 t.test('without mail, an administrator of the installation hands a link on, and nobody else', async (t) => {

@@ -4,6 +4,7 @@ import { makeId } from '../../base/random.js';
 import type { AccountRow } from '../../store/access/accounts.js';
 import { findResourceGroup, zonesOfResourceGroup } from '../../store/access/groups.js';
 import { type MemberRow, membersOfAccount, type StoredPolicy } from '../../store/access/members.js';
+import { findUser } from '../../store/access/users.js';
 import type { Store } from '../../store/driver.js';
 import { grantsOfMember, grantsOfPolicies, grantsOfRoles } from '../access/rights.js';
 import { parseId, requireGivable } from '../guard/access.js';
@@ -120,7 +121,7 @@ export function isHeadOf({ policies, grants }: Actor, { id }: AccountRow): boole
   return policies === undefined && (known === undefined || giveEverything(known));
 }
 
-/** Runs a change after which the account still has a super administrator, if it had one. Throws 400/1004 otherwise. */
+/** Runs a change after which the account still has a super administrator who can sign in, if it had one. Throws 400/1004 otherwise. */
 export function keepingAdministrator<T>(store: Store, account: number, change: () => T): T {
   const had = hasAdministrator(store, account);
   const result = change();
@@ -130,7 +131,10 @@ export function keepingAdministrator<T>(store: Store, account: number, change: (
 
 function hasAdministrator(store: Store, account: number): boolean {
   return membersOfAccount(store, account).some(
-    (row) => row.status === 'accepted' && giveEverything(grantsOfMember(store, row)),
+    (row) =>
+      row.status === 'accepted' &&
+      giveEverything(grantsOfMember(store, row)) &&
+      findUser(store, row.user)?.suspended === 0,
   );
 }
 

@@ -18,6 +18,11 @@ export const peopleFailure = defineErrors('people', {
   lastAdministrator: { status: 400, code: 1004, text: 'The account needs a super administrator.' },
   groupUsed: { status: 400, code: 1001, text: 'Policies use the resource group {name}. Change them first.' },
   inviteOver: { status: 400, code: 1001, text: 'The invitation has expired. Ask for a new one.' },
+  inviterGone: {
+    status: 400,
+    code: 1001,
+    text: 'The invitation has ended, because whoever made it could not make it any more. Ask for a new one.',
+  },
   inviteSettled: { status: 400, code: 1001, text: 'The invitation was answered already.' },
   tooManyInvites: {
     status: 429,

@@ -1,21 +1,25 @@
 /** What users do with their own memberships: list, accept or reject, leave. */
 import { toHex } from '../../base/bytes.js';
+import { AppError } from '../../base/errors.js';
 import { findAccount } from '../../store/access/accounts.js';
-import { findInvitation, settleInvitation } from '../../store/access/invitations.js';
+import { findInvitation, type InvitationRow, settleInvitation } from '../../store/access/invitations.js';
 import {
   findMemberById,
   type MemberRow,
   membersOfUser,
   removeMember as removeMemberRow,
 } from '../../store/access/members.js';
-import { findUserById } from '../../store/access/users.js';
+import { findUserByEmail, findUserById } from '../../store/access/users.js';
 import { accountItem } from '../access/accounts.js';
+import { actorOfPerson } from '../access/authentication.js';
 import { grantsOfMember } from '../access/rights.js';
 import { parseId } from '../guard/access.js';
+import { OPERATOR } from '../guard/actor.js';
+import { decide } from '../guard/decision.js';
 import { type Grant, grantsAllowSomewhere } from '../guard/roles.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { policyItems } from './assignment.js';
+import { policyItems, requireGivableMember } from './assignment.js';
 import { peopleFailure } from './errors.js';
 import { invitationItem, requireInvitation, requireOpenInvitation } from './invitations.js';
 import type { InvitationItem, MembershipItem } from './item.js';
@@ -63,6 +67,7 @@ export async function replyToInvitation(ctx: Context, inviteId: string, reply: R
 
 function settle(ctx: Context, draft: Draft, row: MemberRow, reply: Reply): void {
   const open = requireOpenInvitation(ctx, row);
+  if (reply === 'accepted') requireInviter(ctx, row, open);
   settleInvitation(ctx.store, open.seq, reply);
   if (reply === 'accepted') {
     acceptMembership(ctx, draft, row);
@@ -70,6 +75,24 @@ function settle(ctx: Context, draft: Draft, row: MemberRow, reply: Reply): void 
   }
   draft.event({ kind: 'member.reject', account: row.account, id: row.id, name: emailOf(ctx, row) });
   removeMemberRow(ctx.store, row.seq);
+}
+
+/** An invitation gives no more than whoever made it could give now. Throws 400/1001 otherwise. */
+function requireInviter(ctx: Context, member: MemberRow, { invited_by: email }: InvitationRow): void {
+  if (email === OPERATOR.email) return;
+  const account = findAccount(ctx.store, member.account)!;
+  const id = toHex(account.id);
+  const user = findUserByEmail(ctx.store, email);
+  const actor = user?.suspended === 0 ? actorOfPerson(ctx.store, user) : undefined;
+  const isOfAccount = actor?.superAdministrator || actor?.accountIds.includes(id);
+  if (!actor || !isOfAccount || !decide(actor, 'members', 'write', { account: id }).allowed) {
+    throw peopleFailure('inviterGone');
+  }
+  try {
+    requireGivableMember({ ...ctx, actor }, account, member);
+  } catch (error) {
+    throw error instanceof AppError ? peopleFailure('inviterGone') : error;
+  }
 }
 
 /** The user leaves the account. Throws 400/1004 for its last super administrator. */

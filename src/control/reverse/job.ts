@@ -1,5 +1,6 @@
 /** The job that corrects all PTR records kept in an account, a part at a time. */
 import { fromHex } from '../../base/bytes.js';
+import { AppError } from '../../base/errors.js';
 import { nextSlice } from '../../base/slices.js';
 import type { JobKind } from '../../jobs/kind.js';
 import { findAccountById } from '../../store/access/accounts.js';
@@ -24,6 +25,7 @@ export function pointersJob(base: ContextBase): JobKind {
     async handler({ requireLease, signal }, subject) {
       const ctx: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'service' };
       const account = findAccountById(ctx.store, fromHex(subject)!)?.seq;
+      let refused = 0;
       for (let after = 0; account !== undefined && !signal.aborted; ) {
         const rows = linkedRecordsAfter(ctx.store, after, PART);
         if (rows.length === 0) break;
@@ -34,9 +36,11 @@ export function pointersJob(base: ContextBase): JobKind {
         if (wrong.length === 0) continue;
         await commit(ctx, (draft) => {
           requireLease();
-          for (const row of wrong) mend(ctx, draft, account, row);
+          for (const row of wrong) refused += mend(ctx, draft, account, row) ? 0 : 1;
         });
       }
+      if (refused > 0)
+        base.log.warn({ account: subject, records: refused }, 'PTR records were not added: the zone is full');
       return signal.aborted ? { againAtMs: base.clock.nowMs() } : { done: true };
     },
   };
@@ -49,10 +53,18 @@ function isWrong({ store }: Context, account: number, row: RecordRow): boolean {
   return status !== 'kept' && reverse !== undefined;
 }
 
-function mend(ctx: Context, edits: RecordEdits, account: number, row: RecordRow): void {
+/** False when there is no room for the PTR record: that of another zone may still be kept. */
+function mend(ctx: Context, edits: RecordEdits, account: number, row: RecordRow): boolean {
   const zone = isWrong(ctx, account, row) ? findZone(ctx.store, row.zone) : undefined;
   const now = zone && edits.find(zone, row.id);
-  if (!now) return;
-  if (isAddress(now.type)) keepPointer(ctx, edits, zone, now);
-  else removePointer(edits, zone, now);
+  if (!now) return true;
+  try {
+    if (isAddress(now.type)) keepPointer(ctx, edits, zone, now);
+    else removePointer(edits, zone, now);
+    return true;
+  } catch (error) {
+    // Nothing was edited yet when the quota refuses the record.
+    if (error instanceof AppError) return false;
+    throw error;
+  }
 }
