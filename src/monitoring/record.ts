@@ -57,7 +57,7 @@ export interface RecordOptions {
 /** Pools of one write. */
 const POOLS_AT_ONCE = 10;
 /** Transitions that one write stores, more only of one pool; the others follow after a pause. */
-const ROWS_AT_ONCE = 200;
+export const ROWS_AT_ONCE = 200;
 
 /**
  * Writes transitions, of each origin the last one; those of pools, origins and monitors that are gone are dropped. Resolves with what

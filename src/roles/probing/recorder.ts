@@ -3,10 +3,13 @@ import type { Clock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { MetricSample } from '../../base/metrics.js';
+import { betweenWrites } from '../../base/slices.js';
 import type { ContextBase } from '../../control/kernel/context.js';
 import type { ProbingNode } from '../../monitoring/plan.js';
 import type { Transition } from '../../monitoring/prober.js';
-import { type RecordedChange, recordAgreement, recordTransitions } from '../../monitoring/record.js';
+import { type RecordedChange, ROWS_AT_ONCE, recordAgreement, recordTransitions } from '../../monitoring/record.js';
+import { findPool } from '../../store/balancing/pools.js';
+import { createWaitingTransitions, type PoolTransitions, transitionsOf } from './waiting-transitions.js';
 
 export interface RecorderOptions {
   readonly base: ContextBase;
@@ -28,38 +31,36 @@ export interface Recorder {
   close(): void;
 }
 
-/** Makes one write at a time. Transitions that come meanwhile share the next write; only the last of each origin is stored. */
+/**
+ * Makes one write at a time; accounts take turns, so that one whose origins come and go does not delay the others. Transitions that
+ * come meanwhile share a later write; only the last of each origin is stored.
+ */
 export function createRecorder({ base, node, living }: RecorderOptions): Recorder {
-  const { clock, log } = base;
-  let pending = new Map<string, Transition>();
-  let writing = new Map<string, Transition>();
+  const { clock, log, store } = base;
+  const waiting = createWaitingTransitions((pool) => findPool(store, pool)?.account ?? 0);
+  let writing: readonly PoolTransitions[] = [];
   let isWriting = false;
   let isClosed = false;
   let failures = 0;
-  const keyOf = ({ pool, origin, monitor }: Transition): string => `${pool} ${monitor} ${origin}`;
   const write = async (): Promise<void> => {
-    const taken = pending;
-    writing = taken;
-    pending = new Map();
+    writing = waiting.take(ROWS_AT_ONCE);
     try {
-      const changes = await recordTransitions(base, { node, living: living?.() }, [...taken.values()]);
-      logChanges(log, changes);
+      const transitions = transitionsOf(writing);
+      logChanges(log, await recordTransitions(base, { node, living: living?.() }, transitions));
+      if (waiting.size > 0) await betweenWrites();
     } catch (error) {
       failures++;
-      log.warn(
-        { reason: messageOf(error), transitions: taken.size },
-        'the health of origins could not be stored; trying again',
-      );
-      // Transitions that came meanwhile are newer.
-      pending = new Map([...taken, ...pending]);
+      const transitions = transitionsOf(writing).length + waiting.list().length;
+      log.warn({ reason: messageOf(error), transitions }, 'the health of origins could not be stored; trying again');
+      waiting.putBack(writing);
       await pause(clock);
     }
-    writing = new Map();
+    writing = [];
   };
   const run = async (): Promise<void> => {
     if (isWriting) return;
     isWriting = true;
-    while (pending.size > 0 && !isClosed) await write();
+    while (waiting.size > 0 && !isClosed) await write();
     isWriting = false;
   };
   let lived = '';
@@ -80,12 +81,12 @@ export function createRecorder({ base, node, living }: RecorderOptions): Recorde
   };
   const cancel = living ? clock.every(AGREE_MS, () => void agree()) : () => {};
   return {
-    unwritten: () => [...new Map([...writing, ...pending]).values()],
+    unwritten: () => [...transitionsOf(writing), ...waiting.list()],
     take(transitions) {
-      for (const transition of transitions) pending.set(keyOf(transition), transition);
+      for (const transition of transitions) waiting.add(transition);
       void run();
     },
-    samples: () => samplesOf(pending.size, failures),
+    samples: () => samplesOf(waiting.list().length, failures),
     close() {
       isClosed = true;
       cancel();
