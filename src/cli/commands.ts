@@ -223,7 +223,7 @@ const COMMANDS: ReadonlyMap<string, Listed> = new Map([
   [
     'import-config',
     {
-      description: 'take over zones, keys and secondaries from the configuration of BIND',
+      description: 'take over zones, keys and secondaries from the configuration of BIND, NSD or Knot',
       load: async () => (await import('./moving/import-config.js')).addImportConfigCommand,
     },
   ],

@@ -80,7 +80,7 @@ function readBounded(file: string, from: Place | undefined): { readonly real: st
     const descriptor = openSync(real, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const { size } = fstatSync(descriptor);
-      if (!fstatSync(descriptor).isFile()) throw new UserError(`${file} is no regular file`);
+      if (!fstatSync(descriptor).isFile()) throw new UserError(`${file} is not a regular file`);
       if (size > MOST_OCTETS_OF_FILE) throw new UserError(`${file} has more than ${MOST_OCTETS_OF_FILE / 2 ** 20} MiB`);
       return { real, octets: readFileSync(descriptor) };
     } finally {

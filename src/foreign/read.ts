@@ -3,12 +3,20 @@ import { basename } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { readBind } from './bind/read.js';
 import type { Configuration, ProgramName, ReadingOptions } from './configuration.js';
+import { readKnot } from './knot/read.js';
+import { readNsd } from './nsd/read.js';
 
 const READERS: Readonly<Record<ProgramName, (path: string, options: ReadingOptions) => Configuration>> = {
   bind: readBind,
+  nsd: readNsd,
+  knot: readKnot,
 };
 
-const NAMES: readonly (readonly [RegExp, ProgramName])[] = [[/^named.*\.conf|\.named$/, 'bind']];
+const NAMES: readonly (readonly [RegExp, ProgramName])[] = [
+  [/^named.*\.conf|\.named$/, 'bind'],
+  [/^nsd.*\.conf/, 'nsd'],
+  [/^knot.*\.conf/, 'knot'],
+];
 
 /** Throws a UserError for a file that cannot be read or is not understood. */
 export function readConfiguration(
@@ -17,7 +25,7 @@ export function readConfiguration(
 ): Configuration {
   const program = kind ?? NAMES.find(([pattern]) => pattern.test(basename(path)))?.[1];
   if (!program) {
-    throw new UserError(`${path}: its name does not say whose configuration it is`, 'Say it with --kind bind.', 2);
+    throw new UserError(`${path}: its name does not say whose configuration it is`, 'Say it with --kind.', 2);
   }
   return READERS[program](path, options);
 }

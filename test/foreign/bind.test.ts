@@ -200,7 +200,7 @@ t.test('faults are at their line, and nothing runs away', async (t) => {
       'primaries a { b; }; primaries b { a; };\nzone x { type secondary; primaries { a; }; };',
       /the list of servers [ab] contains itself/,
     ],
-    ['zone x { type secondary; primaries { 192.0.2.1 port 0; }; };', /0 is no port/],
+    ['zone x { type secondary; primaries { 192.0.2.1 port 0; }; };', /0 is not a port/],
     ['key k { algorithm hmac-sha256; secret "not base 64!"; };', /the secret of the key k is not base 64/],
     ['zone x { file "x"; };', /zone x has no type/],
   ];

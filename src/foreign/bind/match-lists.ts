@@ -71,7 +71,7 @@ function readAddressOrName(reading: Reading, word: Word, count: number, open: re
     return;
   }
   const list = reading.lists.get(text.toLowerCase());
-  if (!list) throw faultAt(place, `there is no acl ${text}, and it is no address`);
+  if (!list) throw faultAt(place, `there is no acl ${text}, and it is not an address`);
   if (open.includes(text)) throw faultAt(place, `the acl ${text} contains itself`);
   if (open.length >= MOST_DEPTH) throw faultAt(place, `acls are nested more than ${MOST_DEPTH} deep`);
   readElements(reading, list.statements, [...open, text]);

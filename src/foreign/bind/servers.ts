@@ -2,6 +2,7 @@
 import { parseIP } from '../../base/ip.js';
 import type { ServerStatement } from '../configuration.js';
 import { faultAt, type Place } from '../place.js';
+import { readPort } from '../port.js';
 import { type Block, blockOf, type Clause, isWord, nameOf, wordsOf } from './clauses.js';
 
 const MOST_DEPTH = 16;
@@ -32,12 +33,6 @@ function optionOf({ parts }: Clause, name: string): string | undefined {
   return isWord(value) ? value.text : undefined;
 }
 
-function readPort(text: string, place: Place): number {
-  const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535) throw faultAt(place, `${text} is no port`);
-  return port;
-}
-
 function readServer(
   element: Clause,
   usual: number | undefined,
@@ -62,7 +57,7 @@ function readServer(
     ];
   }
   const list = facts.lists.get(first.text.toLowerCase());
-  if (!list) throw faultAt(place, `there is no list of servers ${first.text}, and it is no address`);
+  if (!list) throw faultAt(place, `there is no list of servers ${first.text}, and it is not an address`);
   if (open.includes(first.text)) throw faultAt(place, `the list of servers ${first.text} contains itself`);
   if (open.length >= MOST_DEPTH) throw faultAt(place, `lists of servers are nested more than ${MOST_DEPTH} deep`);
   return readServers(list, facts, [...open, first.text]).map((server) => ({

@@ -83,7 +83,7 @@ function scopeOf(key: string, kind: string, words: readonly string[], zone: stri
   }
 }
 
-/** Names in rules are absolute with or without a final dot; `@` is no name there. */
+/** Names in rules are absolute with or without a final dot; `@` is not a name there. */
 function absolute(text: string, zone: string): string {
   return text === '@' ? zone : text.replace(FINAL_DOT, '').toLowerCase();
 }
