@@ -1,6 +1,7 @@
 /** The routes of a plain resource of an account, from one declaration: a list, and what is done with one of its members. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Area } from '../control/guard/permissions.js';
 import type { Context } from '../control/kernel/context.js';
 import { accountParams } from './accounts/schema.js';
 import { success, successPage } from './envelope.js';
@@ -24,6 +25,10 @@ export interface AccountResource<Item, Body> {
   readonly isPaged: boolean;
   /** Whether a write is one commit, see {@link FastifyContextConfig}. */
   readonly oneCommit: boolean;
+  /** What a token needs; `account` if absent. */
+  readonly area?: Area;
+  /** The entity tag of one: writes then are dry runs on request, and depend on conditions. */
+  tagOf?(item: Item): string;
   view(item: Item): unknown;
   list(ctx: Context, account: string): Promise<readonly Item[]>;
   create(ctx: Context, account: string, body: Body): Promise<Item>;
@@ -43,8 +48,18 @@ export function accountResource<Item, Body>(
     `/accounts/:account_id/${resource.path}`,
     `/accounts/:account_id/${resource.path}/:${resource.id}`,
   ];
-  const config = { area: 'account' } as const;
-  const writes = resource.oneCommit ? ({ ...config, oneCommit: true } as const) : config;
+  const { area = 'account', tagOf } = resource;
+  const config = { area };
+  const reads = { ...config, ...(tagOf && ({ objectState: 'read' } as const)) };
+  const writes = {
+    ...config,
+    ...(tagOf && ({ objectState: 'write' } as const)),
+    ...(resource.oneCommit && { oneCommit: true }),
+  };
+  const shownTo = (reply: FastifyReply, found: Item) => {
+    if (tagOf) reply.header('etag', tagOf(found));
+    return success(view(found));
+  };
   const idsOf = (request: FastifyRequest): readonly [account: string, id: string] => {
     const known = request.params as Record<string, string>;
     return [known.account_id!, known[resource.id]!];
@@ -63,18 +78,21 @@ export function accountResource<Item, Body>(
   app.post(
     all,
     { config: writes, schema: { tags, summary: `Create ${one}`, params: accountParams, body, response: shown } },
-    async (request) =>
-      success(view(await resource.create(contextOf(request), idsOf(request)[0], request.body as Body))),
+    async (request, reply) =>
+      shownTo(reply, await resource.create(contextOf(request), idsOf(request)[0], request.body as Body)),
   );
-  app.get(single, { config, schema: { tags, summary: `Get ${one}`, params, response: shown } }, async (request) =>
-    success(view(await resource.get(contextOf(request), ...idsOf(request)))),
+  app.get(
+    single,
+    { config: reads, schema: { tags, summary: `Get ${one}`, params, response: shown } },
+    async (request, reply) => shownTo(reply, await resource.get(contextOf(request), ...idsOf(request))),
   );
   const { replace } = resource;
   if (replace) {
     app.put(
       single,
       { config: writes, schema: { tags, summary: `Replace ${one}`, params, body, response: shown } },
-      async (request) => success(view(await replace(contextOf(request), ...idsOf(request), request.body as Body))),
+      async (request, reply) =>
+        shownTo(reply, await replace(contextOf(request), ...idsOf(request), request.body as Body)),
     );
   }
   app.delete(

@@ -25,6 +25,7 @@ import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
 import { hostnameRoutes } from './custom-hostnames/routes.js';
 import { scanRoutes } from './dns-records/scan-routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
+import { templateRoutes } from './dns-templates/routes.js';
 import { dnssecKeyRoutes, dnssecRoutes, dnssecSignatureRoutes } from './dnssec/routes.js';
 import { dynamicDnsRoutes } from './dynamic-dns/routes.js';
 import { eventRoutes } from './events/routes.js';
@@ -110,6 +111,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   zoneFileRoutes,
   recordTypeRoutes,
   scanRoutes,
+  templateRoutes,
   dnsSettingsRoutes,
   zoneHoldRoutes,
   dnssecRoutes,

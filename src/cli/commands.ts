@@ -179,6 +179,13 @@ const COMMANDS: ReadonlyMap<string, Listed> = new Map([
     },
   ],
   [
+    'template',
+    {
+      description: 'named sets of records with variables: import, apply to zones, preview, export',
+      load: async () => (await import('./zones/template.js')).addTemplateCommands,
+    },
+  ],
+  [
     'cluster',
     {
       description: 'several nodes that share a log in PostgreSQL',

@@ -23,6 +23,7 @@ import { verifiedDomains } from './migrations/0221-verified-domains.js';
 import { endingRecords } from './migrations/0222-ending-records.js';
 import { rulesets } from './migrations/0223-rulesets.js';
 import { checksumTypes } from './migrations/0224-checksum-types.js';
+import { recordTemplates } from './migrations/0225-record-templates.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { newestSchema } from './schema/newest.js';
@@ -50,6 +51,7 @@ export const MIGRATIONS: readonly Migration[] = [
   endingRecords,
   rulesets,
   checksumTypes,
+  recordTemplates,
 ];
 
 /** The schema version after all migrations. */

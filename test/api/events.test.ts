@@ -363,6 +363,20 @@ t.test('a walk through all requests that change something', async (t) => {
   const which = { policy_id: policy.id as string };
   await does(`PUT ${told}/policies/{policy_id}`, which, { enabled: false }, [['alert_policy.edit', 'all']]);
   await does(`DELETE ${told}/policies/{policy_id}`, which, undefined, [['alert_policy.delete', 'all']]);
+
+  // Templates.
+  const templates = '/accounts/{account_id}/dns_templates';
+  const plain = { name: 'plain', records: [{ type: 'TXT', name: 'from-template', content: 'x' }] };
+  const template = await does(`POST ${templates}`, {}, plain, [['dns_template.create', 'plain']]);
+  const asYaml = JSON.stringify({ ...plain, name: 'other' });
+  await does(`POST ${templates}/import`, {}, asYaml, [['dns_template.create', 'other']]);
+  const ofTemplate = { template_id: template.id };
+  await does(`PUT ${templates}/{template_id}`, ofTemplate, plain, [['dns_template.edit', 'plain']]);
+  await does(`POST ${templates}/{template_id}/apply`, ofTemplate, { zones: [signed.zone_id] }, [
+    ['record.create', 'from-template.signed.example TXT'],
+    ['dns_template.apply', 'plain'],
+  ]);
+  await does(`DELETE ${templates}/{template_id}`, ofTemplate, undefined, [['dns_template.delete', 'plain']]);
   await does(`DELETE ${told}/destinations/webhooks/{webhook_id}`, hooked, undefined, [['webhook.delete', 'chat']]);
 
   // Other servers.

@@ -13,6 +13,7 @@ type Subject =
   | 'zone'
   | 'newZone'
   | 'dns'
+  | 'allDns'
   | 'settings'
   | 'purge'
   | 'certificates'
@@ -100,6 +101,10 @@ const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
   ['account', '/accounts/{account_id}', '/accounts/{account_id}/quotas', '/accounts/{account_id}/dns_settings'],
   ['account', '/accounts/{account_id}/dns_records/usage', '/accounts/{account_id}/secondary_dns/*'],
   ['account', '/accounts/{account_id}/alerting/v3/*'],
+  // Each zone is examined by itself; the account is that of a member.
+  ['name', '/accounts/{account_id}/dns_templates/{template_id}/apply'],
+  // Of all zones of the account.
+  ['allDns', '/accounts/{account_id}/dns_templates', '/accounts/{account_id}/dns_templates/*'],
   ['zone', 'GET /zones/{zone_id}/rulesets', 'GET /zones/{zone_id}/rulesets/*'],
   ['zone', 'GET /zones/{zone_id}/pagerules', 'GET /zones/{zone_id}/pagerules/{pagerule_id}'],
   ['rules', '/zones/{zone_id}/rulesets', '/zones/{zone_id}/rulesets/*'],
@@ -156,7 +161,7 @@ function may(role: string, subject: Subject, method: string, isOfGroup: boolean)
   if (subject === 'anybody' || subject === 'name') return true;
   if (subject === 'nobody') return false;
   if (isOfGroup && !ZONE_SUBJECTS.includes(subject)) return false;
-  const column = subject === 'newZone' ? 'zone' : subject;
+  const column = { newZone: 'zone', allDns: 'dns' }[subject as string] ?? subject;
   const level = TABLE[role]!.split(' ')[COLUMNS.indexOf(column)]!;
   return method === 'GET' || method === 'HEAD' ? level !== '-' : level === 'w';
 }

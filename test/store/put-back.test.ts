@@ -37,7 +37,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'issuance_events.at_ms issuance_lockouts.until_ms': 'control/certificates/issuance-limit.ts',
   'order_starts.at_ms': 'store/certs/order-starts.ts',
   'applied_updates.expires_at': 'a signature is refused for as long as it could be sent again',
-  'write_log.written_at': 'shown only',
+  'write_log.written_at template_zones.applied_at': 'shown only',
   'alert_destinations.retry_at': 'alerts/deliverer.ts: no pause is longer than the longest',
   'alert_destinations.disabled_at alert_deliveries.duration_ms': 'shown only',
 };

@@ -47,6 +47,7 @@ const VERBS: Readonly<Record<string, string>> = {
   dns_settings: 'DNS settings changed',
   purge: 'purged',
   health: 'changed its health',
+  apply: 'applied',
 };
 const NOUNS: Readonly<Record<string, string>> = {
   tsig: 'TSIG key',
@@ -62,6 +63,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   bucket_lifecycle: 'Lifecycle rules of the bucket',
   bucket_lock: 'Locks of the bucket',
   monitor_group: 'Group of monitors',
+  dns_template: 'Template',
 };
 
 /** `zone.create` as «Zone created». */

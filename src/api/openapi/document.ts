@@ -39,6 +39,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'Certificate packs': 'Certificates for the names of a zone.',
   Events: 'Events as they happen.',
   'Audit log': 'Who changed what, and when.',
+  'DNS templates': 'Named sets of records with variables, applied to zones; ours.',
   Alerting: 'Alerts about events: webhooks, notification policies, and deliveries.',
   User: 'The user of the credential.',
   'Sign-in': 'People who sign in to the dashboard as themselves; requests need the header `zoneplane-dashboard`.',

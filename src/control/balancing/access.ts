@@ -8,7 +8,7 @@ import { findMonitorById, type MonitorRow } from '../../store/balancing/monitors
 import { findPoolById, type PoolRow } from '../../store/balancing/pools.js';
 import type { Store } from '../../store/driver.js';
 import { parseId, requireAccount } from '../guard/access.js';
-import { matchesWeakly } from '../guard/precondition.js';
+import { isMet } from '../guard/precondition.js';
 import type { Context } from '../kernel/context.js';
 import { balancingFailure } from './errors.js';
 import { tagOf } from './item.js';
@@ -46,11 +46,8 @@ export function requirePool(ctx: Context, accountId: string, id: string): PoolRo
 }
 
 function inState<Row extends { readonly modified_at: number }>({ precondition }: Context, row: Row): Row {
-  if (!precondition) return row;
-  const { ifMatch, ifNoneMatch } = precondition;
   const tag = tagOf(row);
-  const isKnown = ifMatch === undefined || ifMatch === '*' || ifMatch.includes(tag);
-  if (!isKnown || (ifNoneMatch !== undefined && matchesWeakly(ifNoneMatch, tag))) throw stale(tag);
+  if (precondition && !isMet(precondition, tag)) throw stale(tag);
   return row;
 }
 

@@ -29,10 +29,13 @@ export function matchesWeakly(tags: TagList, tag: string): boolean {
 }
 
 /** Throws 412 when the zone does not have the required state. */
-export function requireState(zone: ZoneRow, { ifMatch, ifNoneMatch }: Precondition): void {
+export function requireState(zone: ZoneRow, precondition: Precondition): void {
   const tag = zoneTag(zone);
-  const fails =
-    (ifMatch !== undefined && !matchesStrongly(ifMatch, tag)) ||
-    (ifNoneMatch !== undefined && matchesWeakly(ifNoneMatch, tag));
-  if (fails) throw zoneFailure('stale', { tag });
+  if (!isMet(precondition, tag)) throw zoneFailure('stale', { tag });
+}
+
+/** Whether an object with this entity tag is in the required state. */
+export function isMet({ ifMatch, ifNoneMatch }: Precondition, tag: string): boolean {
+  if (ifMatch !== undefined && !matchesStrongly(ifMatch, tag)) return false;
+  return ifNoneMatch === undefined || !matchesWeakly(ifNoneMatch, tag);
 }

@@ -116,7 +116,7 @@ function readAttributes(record: ParsedRecord, limits: ControlLimits, issues: Iss
   if (!fits) report('tags-left-out', 'the tags are not valid and were left out');
   const end = parsed.expires === undefined ? undefined : parseEnd(parsed.expires);
   if (parsed.expires !== undefined && end === undefined) {
-    report('end-left-out', 'expires= is no time such as 2030-01-01T00:00:00Z and was left out');
+    report('end-left-out', 'expires= is not followed by a time such as 2030-01-01T00:00:00Z and was left out');
   }
   return { ...parsed, comment, tags: fits ? tags.tags : [], end };
 }

@@ -72,6 +72,7 @@ export const EVENT_KINDS = [
   ...(['certificate.issue', 'certificate.wait', 'certificate.fail', 'certificate.expire'] as const),
   ...(['certificate.recover', 'backup.overdue', 'backup.recover', 'warning.begin', 'warning.end'] as const),
   ...(['webhook.create', 'webhook.edit', 'webhook.delete', 'webhook.disable', 'pool.health'] as const),
+  ...(['dns_template.create', 'dns_template.edit', 'dns_template.delete', 'dns_template.apply'] as const),
   ...(['alert_policy.create', 'alert_policy.edit', 'alert_policy.delete'] as const),
 ] as const;
 

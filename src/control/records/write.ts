@@ -57,7 +57,12 @@ export function requireRow(ctx: Context, zone: ZoneRow, recordId: string, edits?
 }
 
 export function createRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, input: RecordInput): NewRecordRow {
-  return addRow(ctx, edits, zone, readColumns(ctx, zone, input, 'create', undefined));
+  return addRow(ctx, edits, zone, columnsOfNew(ctx, zone, input));
+}
+
+/** The columns of a new record, by the rules about its own members. */
+export function columnsOfNew(ctx: Context, zone: ZoneRow, input: RecordInput): Columns {
+  return readColumns(ctx, zone, input, 'create', undefined);
 }
 
 /** Adds a record whose own members were checked. */

@@ -28,7 +28,7 @@ t.test('what others call our commands', async (t) => {
     'bucket ls': 'list',
     'secret set': 'put',
     dns: 'one of zone, record',
-    import: 'one of zone import, dnssec import',
+    import: 'one of zone import, template import, dnssec import',
     status: 'one of healthcheck, doctor, lb status, vault status, cluster status, dnssec status, secondary status',
     'help token': 'key',
   };
@@ -58,6 +58,7 @@ t.test('words that resemble nothing get no guess', async (t) => {
 const WITHOUT_JSON: ReadonlySet<string> = new Set([
   'serve',
   'zone export',
+  'template export',
   'config reference',
   'completion',
   'ca root',

@@ -1,0 +1,8 @@
+/** Worker thread that reads one text of a template, or writes one; the other end is text-threads.ts. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { parseText, printText } from './text.js';
+import type { TextOrder } from './text-threads.js';
+
+const order = workerData as TextOrder;
+
+parentPort!.postMessage('text' in order ? parseText(order.text) : printText(order.template));
