@@ -45,7 +45,7 @@ export interface ProberOptions extends ProbeParts {
 }
 
 export interface Prober {
-  /** Looks whether there is something else to probe. */
+  /** Looks whether there is something else to probe. Call it from time to time: it may rest. */
   look(): void;
   /** What was last found of the origins of a pool (store number). */
   lastOf(pool: number): readonly LastResult[];
@@ -64,6 +64,12 @@ const NEWEST_WEIGHT = 0.2;
 const RTT_FACTOR = 2;
 const RTT_LEAST_MS = 10;
 const RTT_PAUSE_MS = 60_000;
+
+/**
+ * All is planned anew after an edit, and probes wait meanwhile: it takes no more than a small part of the time, however often somebody
+ * edits.
+ */
+const REST_FACTOR = 5;
 
 interface User extends Probed {
   /** What was told or stored of it. */
@@ -98,6 +104,7 @@ class PlannedProber implements Prober {
   private readonly counts = createProbeCounts();
   private mark: string | undefined;
   private version = -1;
+  private restUntilMs = 0;
   private gathered: Transition[] = [];
   private cancelTelling: (() => void) | undefined;
   private isClosed = false;
@@ -110,11 +117,16 @@ class PlannedProber implements Prober {
   }
 
   look(): void {
-    const { store } = this.options;
+    const { store, clock } = this.options;
     const version = store.dataVersion();
-    if (version === this.version) return;
+    if (version === this.version || steadyMs(clock) < this.restUntilMs) return;
     const mark = probedMark(store);
-    if (mark !== this.mark) this.replan();
+    if (mark !== this.mark) {
+      const beganMs = steadyMs(clock);
+      this.replan();
+      const endMs = steadyMs(clock);
+      this.restUntilMs = endMs + (endMs - beganMs) * REST_FACTOR;
+    }
     this.version = version;
     this.mark = mark;
   }
@@ -267,7 +279,10 @@ class PlannedProber implements Prober {
   samples(): readonly MetricSample[] {
     const states = Map.groupBy(this.probes.values(), ({ standing }) => standing.state);
     const count = (state: Standing['state']): number => states.get(state)?.length ?? 0;
-    const late = Math.max(0, ...[...this.probes.values()].map(({ dueMs }) => steadyMs(this.options.clock) - dueMs));
+    const nowMs = steadyMs(this.options.clock);
+    let late = 0;
+    // There may be more of them than a call takes arguments.
+    for (const { dueMs } of this.probes.values()) late = Math.max(late, nowMs - dueMs);
     return [
       ...this.counts.samples({ unknown: count('unknown'), healthy: count('healthy'), unhealthy: count('unhealthy') }),
       {

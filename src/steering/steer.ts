@@ -82,10 +82,18 @@ function matchSet({ words, at }: Choice, asker: Asker): number {
   return -1;
 }
 
+/** Whether a list of codes, which are in order, has one; an empty one has all. */
 function fits(words: Int32Array, at: number, codes: number, code: number): boolean {
   if (codes === 0) return true;
-  const count = words[at + codes]!;
-  for (let i = 1; i <= count; i++) if (words[at + codes + i] === code) return true;
+  let from = 1;
+  let to = words[at + codes]!;
+  while (from <= to) {
+    const middle = (from + to) >>> 1;
+    const found = words[at + codes + middle]!;
+    if (found === code) return true;
+    if (found < code) from = middle + 1;
+    else to = middle - 1;
+  }
   return false;
 }
 

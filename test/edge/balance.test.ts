@@ -7,6 +7,7 @@ import { createRecord } from '../../src/control/records/records.js';
 import { ownerKeyOf, parseName } from '../../src/dns/name.js';
 import type { Whereabouts } from '../../src/edge/balance/balancing.js';
 import { createBalanceCounts } from '../../src/edge/balance/counts.js';
+import { createSharedSessions } from '../../src/edge/balance/shared-sessions.js';
 import { recordTransitions } from '../../src/monitoring/record.js';
 import { codeOf } from '../../src/steering/layout.js';
 import {
@@ -385,6 +386,21 @@ t.test('sessions by fields of requests', async (t) => {
   t.equal(await textsOf(() => ({ 'x-user': 'lee' })), 2);
   t.equal(await textsOf(() => ({ 'x-user': 'lee', 'x-org': 'o' })), 1);
   t.equal((await get({ 'x-user': 'lee', 'x-org': 'o' })).cookie, undefined);
+});
+
+t.test('nobody pushes out the sessions of other accounts', async (t) => {
+  const sessions = createSharedSessions<number>(1000);
+  for (let i = 0; i < 100; i++) sessions.set(1, `quiet ${i}`, i);
+  for (let i = 0; i < 5000; i++) {
+    sessions.set(2, `busy ${i}`, i);
+    if (sessions.get(2, 'busy 0') !== 0) t.fail('what is used stays');
+  }
+  t.strictSame(
+    [0, 99].map((i) => sessions.get(1, `quiet ${i}`)),
+    [0, 99],
+  );
+  t.equal(sessions.get(2, 'busy 10'), undefined, 'the oldest went');
+  t.equal(sessions.get(2, 'busy 4999'), 4999);
 });
 
 t.test('fewest requests under way, and the next pools', async (t) => {

@@ -133,6 +133,44 @@ t.test('what is told of what is gone is dropped, and 100,000 transitions leave n
   t.equal(events().length, 2, 'transitions of one write are one event');
 });
 
+t.test('edits without end do not keep probes waiting', async (t) => {
+  const world = await startMonitoringWorld(t);
+  const { clock, reader } = world;
+  // A plan takes a second.
+  let tookUs = 0;
+  const slow: typeof reader = Object.create(reader, {
+    snapshot: {
+      value: <Result>(read: () => Result) => {
+        tookUs += 1_000_000;
+        return reader.snapshot(read);
+      },
+    },
+  });
+  const late: typeof clock = Object.create(clock, { steadyUs: { value: () => clock.steadyUs() + tookUs } });
+  const prober = world.startProber(11, { clock: late, store: slow });
+  const targets = (): number =>
+    prober
+      .samples()
+      .filter(({ name }) => name === 'probe_targets')
+      .reduce((sum, { value }) => sum + value, 0);
+  const monitor = await world.monitor({ interval: 60, port: 80 });
+  let pools = 0;
+  const edit = () => world.pool(`p${++pools}`, monitor, { origins: [{ name: 'a', address: `127.0.0.${pools}` }] });
+  clock.advance(6000);
+  await edit();
+  prober.look();
+  t.equal(targets(), 1);
+  for (let i = 0; i < 4; i++) {
+    await edit();
+    prober.look();
+    clock.advance(1000);
+  }
+  t.equal(targets(), 1, 'it rests five times as long as it planned');
+  clock.advance(1001);
+  prober.look();
+  t.equal(targets(), 5, 'and misses nothing');
+});
+
 t.test('probes are spread over their interval', async (t) => {
   const clock = new TestClock();
   const random = seededRandom(3);

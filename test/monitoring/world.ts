@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
-import { createProber, type Prober, type Transition } from '../../src/monitoring/prober.js';
+import { createProber, type Prober, type ProberOptions, type Transition } from '../../src/monitoring/prober.js';
 import { NoProbe } from '../../src/monitoring/probes/dial.js';
 import { createTlsContexts } from '../../src/monitoring/probes/tls-contexts.js';
 import { recordTransitions } from '../../src/monitoring/record.js';
@@ -79,7 +79,10 @@ export async function startMonitoringWorld(t: Test) {
     editPool: (seq: number, name: string, monitor: number | null, members: Record<string, unknown>) =>
       store.write(() => updatePool(store, seq, poolValues(name, monitor, members), clock.nowUs())),
     /** A prober whose transitions are stored. */
-    startProber(seed = 11): Prober & { readonly told: Transition[]; idle(): Promise<void> } {
+    startProber(
+      seed = 11,
+      more: Partial<ProberOptions> = {},
+    ): Prober & { readonly told: Transition[]; idle(): Promise<void> } {
       const told: Transition[] = [];
       let writing: Promise<unknown> = Promise.resolve();
       const prober = createProber({
@@ -93,6 +96,7 @@ export async function startMonitoringWorld(t: Test) {
           writing = recordTransitions(base, { node: { region: '', node: '' }, living: undefined }, transitions);
         },
         onFault: (error) => t.fail(String(error)),
+        ...more,
       });
       t.teardown(() => prober.close());
       return Object.assign(prober, { told, idle: async () => void (await writing) });

@@ -263,6 +263,25 @@ t.test('pool sets: the first that matches takes the place of the topology', asyn
   t.equal(fixed.choice.fixedSet, 2);
 });
 
+t.test('pool sets: a list fits exactly the codes that it has', async (t) => {
+  const codes = ['AT', 'BE', 'CH', 'DE', 'ES', 'FR', 'GB'];
+  const rest = {
+    disabled: false,
+    fixedResponse: undefined,
+    fallbackPool: undefined,
+    policy: undefined,
+    weights: undefined,
+  };
+  for (let bits = 1; bits < 1 << codes.length; bits++) {
+    const countries = codes.filter((_, i) => (bits >> i) & 1).reverse();
+    const place = world([{}, {}, {}], {
+      poolSets: [{ ...rest, topology: { pops: [], countries, regions: [] }, pools: ['b'] }],
+    });
+    const fitting = ['AD', ...codes, 'US'].filter((code) => order(place, { country: codeOf(code) })[0] === 'b');
+    if (fitting.join() !== [...countries].reverse().join()) t.fail(`${countries}: ${fitting}`);
+  }
+});
+
 t.test('rules: in order, each over the one before, until one terminates', async (t) => {
   const rule = (overrides: object, change: object = {}) => ({
     ...{ disabled: false, terminates: false, fixedResponse: undefined, overrides, ...change },

@@ -166,7 +166,7 @@ class Chooser {
 
   begin(made: EdgeBalancer, request: EdgeRequest, route: BalancedRoute, headers: string[]): Balanced {
     const { id, affinity } = made.balancer;
-    const asked = this.sessions.find(id, affinity, request);
+    const asked = this.sessions.find({ id, account: route.balanced.row.account }, affinity, request);
     const fixed = this.steer(made, request, asked.token !== undefined);
     if (fixed) return { fixed };
     const own = asked.token === undefined ? undefined : made.byToken.get(asked.token);

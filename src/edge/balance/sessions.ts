@@ -1,13 +1,13 @@
 /** Sessions of clients: which origin one keeps, by a cookie or by fields of its requests. */
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { SessionAffinity } from '../../balancing/load-balancer.js';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import type { EdgeRequest } from '../exchange/exchange.js';
 import { valuesOf } from './fields.js';
 import { printSession, readSession, SESSION_COOKIE, type SessionKeys, takeCookie } from './session-token.js';
+import { createSharedSessions } from './shared-sessions.js';
 
-/** By fields, in one process; the one that was used least recently goes first. */
+/** By fields, in one process. */
 const MOST_SESSIONS = 100_000;
 
 /** What a request says of its session. */
@@ -16,12 +16,19 @@ export interface AskedSession {
   readonly token: string | undefined;
   /** Where a session is remembered here; undefined: nowhere. */
   readonly key: string | undefined;
+  readonly account: number;
   /** The fields of the request without the session's cookie. */
   readonly headers: readonly string[];
 }
 
+/** A load balancer, and the store number of its account. */
+export interface SessionsOf {
+  readonly id: string;
+  readonly account: number;
+}
+
 export interface Sessions {
-  find(balancer: string, affinity: SessionAffinity, request: EdgeRequest): AskedSession;
+  find(balancer: SessionsOf, affinity: SessionAffinity, request: EdgeRequest): AskedSession;
   /** Remembers the origin of a session by fields. */
   keep(asked: AskedSession, affinity: SessionAffinity, token: string): void;
   /** The value of `Set-Cookie` for a session by cookie. */
@@ -34,24 +41,24 @@ interface Kept {
 }
 
 export function createSessions(clock: Clock, keys: SessionKeys): Sessions {
-  const kept = new LRUCache<string, Kept>({ max: MOST_SESSIONS });
+  const kept = createSharedSessions<Kept>(MOST_SESSIONS);
   const nowS = (): number => Math.floor(clock.nowMs() / 1000);
   return {
-    find(balancer, affinity, request) {
+    find({ id: balancer, account }, affinity, request) {
       const { value, headers } = withoutCookie(request.headers);
-      if (affinity.kind === 'none') return { token: undefined, key: undefined, headers };
+      if (affinity.kind === 'none') return { token: undefined, key: undefined, account, headers };
       if (affinity.kind === 'header') {
         const key = keyOf(balancer, affinity, request);
-        const found = key === undefined ? undefined : kept.get(key);
+        const found = key === undefined ? undefined : kept.get(account, key);
         const isOver = found === undefined || steadyMs(clock) >= found.untilMs;
-        return { token: isOver ? undefined : found.token, key, headers };
+        return { token: isOver ? undefined : found.token, key, account, headers };
       }
       const session = value === undefined ? undefined : readSession(keys, balancer, value);
       const isOver = session === undefined || nowS() - session.sinceS >= affinity.ttl;
-      return { token: isOver ? undefined : session.token, key: undefined, headers };
+      return { token: isOver ? undefined : session.token, key: undefined, account, headers };
     },
-    keep({ key }, { ttl }, token) {
-      if (key !== undefined) kept.set(key, { token, untilMs: steadyMs(clock) + ttl * 1000 });
+    keep({ key, account }, { ttl }, token) {
+      if (key !== undefined) kept.set(account, key, { token, untilMs: steadyMs(clock) + ttl * 1000 });
     },
     cookieFor(balancer, affinity, token, alwaysHttps) {
       const value = printSession(keys, balancer, { token, sinceS: nowS() });

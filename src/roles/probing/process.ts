@@ -3,6 +3,7 @@ import { SystemClock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import { createLogger, type Logger } from '../../base/log.js';
 import { pooledRandom, systemRandom } from '../../base/random.js';
+import { createTurns, type Turns } from '../../base/turns.js';
 import { createTrustedRoots } from '../../certs/trusted-roots.js';
 import { createProber, type Prober } from '../../monitoring/prober.js';
 import { NoProbe } from '../../monitoring/probes/dial.js';
@@ -24,8 +25,8 @@ import type { ProbingNotice, ProbingOrder } from './messages.js';
 /** A commit that nobody has told of is seen after so long. */
 const LOOK_MS = 500;
 const SAMPLES_MS = 5000;
-/** Probes of a preview. */
-const PREVIEWED_AT_ONCE = 200;
+/** Probes of previews that run at once, of all accounts and of one. */
+const PREVIEWED = { all: { places: 400, waiting: 100_000 }, each: [{ places: 200, waiting: 20_000 }], waitMs: 60_000 };
 
 interface Started {
   readonly prober: Prober;
@@ -54,7 +55,8 @@ async function start({ settings, node }: Extract<ProbingOrder, { kind: 'start' }
   const prober = createProber({ ...parts, store, random, node, tell, onFault });
   clock.every(LOOK_MS, () => prober.look());
   clock.every(SAMPLES_MS, () => send({ kind: 'samples', samples: prober.samples() }));
-  return { prober, once: (targets) => probeAll(parts, targets) };
+  const turns = createTurns(PREVIEWED, clock);
+  return { prober, once: (targets) => Promise.all(targets.map((target) => probeInTurn(parts, turns, target))) };
 }
 
 /** Where the system calls cannot be loaded, no origin is pinged. */
@@ -69,23 +71,20 @@ async function icmpSockets(log: Logger): Promise<OpenIcmp> {
   }
 }
 
-/** In the order of the targets, some at once. */
-async function probeAll(parts: ProbeParts, targets: readonly Target[]): Promise<ProbeResult[]> {
-  const results: ProbeResult[] = [];
-  let next = 0;
-  const work = async (): Promise<void> => {
-    for (let at = next++; at < targets.length; at = next++) results[at] = await probeOnce(parts, targets[at]!);
-  };
-  await Promise.all(Array.from({ length: PREVIEWED_AT_ONCE }, work));
-  return results;
-}
+const NOT_PROBED: ProbeResult = {
+  ...{ pass: false, reason: 'Monitor Config Error', responseCode: undefined, rttMs: 0, timedOut: false },
+};
 
-async function probeOnce(parts: ProbeParts, target: Target): Promise<ProbeResult> {
+async function probeInTurn(parts: ProbeParts, turns: Turns, target: Target): Promise<ProbeResult> {
+  const turn = await turns.enter([String(target.account)]);
+  if (typeof turn !== 'function') return NOT_PROBED;
   try {
     return await probe(parts, target);
   } catch (error) {
     if (!(error instanceof NoProbe)) throw error;
-    return { pass: false, reason: 'Monitor Config Error', responseCode: undefined, rttMs: 0, timedOut: false };
+    return NOT_PROBED;
+  } finally {
+    turn();
   }
 }
 
