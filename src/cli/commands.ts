@@ -230,7 +230,7 @@ const COMMANDS: ReadonlyMap<string, Listed> = new Map([
   [
     'import-config',
     {
-      description: 'take over zones, keys and secondaries from the configuration of BIND, NSD or Knot',
+      description: 'take over zones, keys and secondaries from the configuration of BIND, NSD, Knot or PowerDNS',
       load: async () => (await import('./moving/import-config.js')).addImportConfigCommand,
     },
   ],

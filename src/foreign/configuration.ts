@@ -2,7 +2,7 @@
 import type { Network } from '../base/ip.js';
 import type { Place } from './place.js';
 
-export const PROGRAMS = ['bind', 'nsd', 'knot'] as const;
+export const PROGRAMS = ['bind', 'nsd', 'knot', 'powerdns'] as const;
 export type ProgramName = (typeof PROGRAMS)[number];
 
 export interface KeyStatement {

@@ -5,17 +5,20 @@ import { readBind } from './bind/read.js';
 import type { Configuration, ProgramName, ReadingOptions } from './configuration.js';
 import { readKnot } from './knot/read.js';
 import { readNsd } from './nsd/read.js';
+import { readPowerDns } from './powerdns/read.js';
 
 const READERS: Readonly<Record<ProgramName, (path: string, options: ReadingOptions) => Configuration>> = {
   bind: readBind,
   nsd: readNsd,
   knot: readKnot,
+  powerdns: readPowerDns,
 };
 
 const NAMES: readonly (readonly [RegExp, ProgramName])[] = [
   [/^named.*\.conf|\.named$/, 'bind'],
   [/^nsd.*\.conf/, 'nsd'],
   [/^knot.*\.conf/, 'knot'],
+  [/^pdns.*\.conf/, 'powerdns'],
 ];
 
 /** Throws a UserError for a file that cannot be read or is not understood. */
