@@ -15,6 +15,9 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['records of one zone file over the API', '1,000,000', 'control/rules/quotas.ts', 'records_per_file: 1_000_000'],
   ['records that `$GENERATE` makes', '65,536', 'control/imports/reader.ts', 'generated: 65_536'],
   ['records that `$GENERATE` makes', '`zone import`: 1,000,000', 'dns/zonefile/parser.ts', 'generated: 1_000_000'],
+  ['large zone files', '4, 2 (see above)', 'control/imports/places.ts', 'places: 4, waiting: 64, beyond: 4'],
+  ['large zone files', 'at most 16 of one account', 'control/imports/places.ts', 'places: 2, waiting: 16'],
+  ['large zone files', 'for 30 s', 'control/imports/places.ts', 'waitMs: 30_000'],
   ['long reads of one account at once', '| 2 ', 'api/reading/readers.ts', 'places: THREADS / 2'],
   [
     'long reads of one account that wait',

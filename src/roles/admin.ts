@@ -17,6 +17,7 @@ import { replacedSettings } from '../config/allowed-networks.js';
 import type { Settings } from '../config/schema.js';
 import { createSecretAccessKeys } from '../control/access/secret-access-keys.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
+import { turnsOfImports } from '../control/imports/places.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import { createPropagation } from '../control/kernel/propagation.js';
 import { noticesOfAccounts, noticesOfInstallation } from '../control/zones/notices.js';
@@ -130,8 +131,10 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
     for (const part of [probing, alerts]) part.look();
   };
   const backups = await startScheduledBackups(options, store, lifecycle);
+  const imports = { samples: () => turnsOfImports(base).samples('imports') };
   const measured = [
     alerts,
+    imports,
     events,
     runner,
     ...hearing.parts,

@@ -24,6 +24,7 @@ import type { Context } from '../kernel/context.js';
 import { OCTETS_OF_RECORD, reservedFailure } from '../kernel/errors.js';
 import { planRemoval, planRemovalOfAbandoned } from '../kernel/unused-records.js';
 import { readImportOnThread } from './pipe.js';
+import { enterImport } from './places.js';
 import { type ImportBatch, type ImportEnd, type ImportOrder, readImport } from './reader.js';
 
 export interface ImportProgress {
@@ -138,6 +139,20 @@ export async function beginStaging(ctx: Context): Promise<Staging> {
 
 /** Stores all records in parts, outside of a write. The caller uses the set, or calls {@link giveUp}. */
 export async function stageInParts(
+  ctx: Context,
+  order: ImportOrder,
+  onProgress: OnProgress,
+  signal: AbortSignal | undefined,
+): Promise<Staged> {
+  const leave = await enterImport(ctx, signal);
+  try {
+    return await stageInTurn(ctx, order, onProgress, signal);
+  } finally {
+    leave();
+  }
+}
+
+async function stageInTurn(
   ctx: Context,
   order: ImportOrder,
   onProgress: OnProgress,

@@ -56,7 +56,7 @@ interface Queue {
 const queues = perStore((): Queue => ({ jobs: createTurnQueue(({ ctx }) => accountOf(ctx)), draining: false }));
 
 /** The account for which an actor writes; the service itself is one of its own. */
-function accountOf({ actor: { accountIds, kind } }: Context): string {
+export function accountOf({ actor: { accountIds, kind } }: Pick<Context, 'actor'>): string {
   return accountIds[0] ?? kind;
 }
 

@@ -44,6 +44,11 @@ export const zoneFailure = defineErrors('zones', {
   },
   settingFixed: { status: 400, code: 1015, text: 'Not allowed to edit setting for {name}: it is always {value} here.' },
   settingUnknown: { status: 400, code: 1003, text: 'Undefined zone setting: {name}' },
+  importsBusy: {
+    status: 429,
+    code: 971,
+    text: 'Too many large zone files of this account are being read. Please wait and try again.',
+  },
   scansBusy: { status: 429, code: 971, text: '{most} scans are running. Please wait and try again.' },
   badSetting: { status: 400, code: 1007, text: 'Invalid value for zone setting {name}' },
   importSecondary: {
