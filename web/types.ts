@@ -15,6 +15,7 @@ export type { Cluster } from '../src/api/cluster/schema.js';
 export type { CustomHostname, FallbackOrigin } from '../src/api/custom-hostnames/schema.js';
 export type { DnsRecord } from '../src/api/dns-records/schema.js';
 export type { AccountDnsSettings, DnsSettings } from '../src/api/dns-settings/schema.js';
+export type { DnsTemplate, TemplateApplication, TemplateZone } from '../src/api/dns-templates/schema.js';
 export type { Dnssec, DnssecKey, DnssecStatus } from '../src/api/dnssec/schema.js';
 export type { Message, ResultInfo } from '../src/api/envelope.js';
 export type { Explanation } from '../src/api/explain/schema.js';

@@ -3,6 +3,7 @@ export const PAGES = [
   'sign-in',
   'overview',
   'zones',
+  'templates',
   'live',
   'pools',
   'buckets',

@@ -72,6 +72,8 @@ export const appliedZone = z
   })
   .meta({ id: 'DnsTemplateZone' });
 
+export type TemplateZone = z.output<typeof appliedZone>;
+
 export const applyBody = z
   .object({
     zones: listOf(z.string(), 1, MOST_ZONES, 'identifiers of zones')

@@ -30,6 +30,7 @@ const VISITS: readonly Visit[] = [
   { name: 'edge', path: '/zones/example.com/edge', shows: 'Development mode' },
   { name: 'certificates', path: '/zones/example.com/certificates', shows: 'There are no certificates yet' },
   { name: 'settings', path: '/zones/example.com/settings', shows: 'Delete this zone' },
+  { name: 'templates', path: '/templates', shows: 'Sites with mail' },
   { name: 'pools', path: '/pools', shows: 'web-2' },
   { name: 'balancers', path: '/zones/example.com/balancers', shows: 'lb.example.com' },
   { name: 'buckets', path: '/buckets', shows: 'assets' },
@@ -55,6 +56,7 @@ async function prepare({ call, program, key }: Dashboard): Promise<void> {
   await prepareParts(call, zone.id);
   await prepareBalancing(call, zone.id);
   await prepareAlerts(call);
+  await prepareTemplates(call);
   await prepareObjects(program.api, key, call);
   await prepareQuestions(program.dnsPort);
   for (const name of ['example.org', 'shop.example', 'xn--bcher-kva.example']) await call('POST', '/zones', { name });
@@ -94,6 +96,19 @@ async function prepareBalancing(call: Dashboard['call'], zone: string): Promise<
   }
   const balancer = { name: 'lb.example.com', default_pools: pools, fallback_pool: pools[0] };
   await call('POST', `/zones/${zone}/load_balancers`, balancer);
+}
+
+async function prepareTemplates(call: Dashboard['call']): Promise<void> {
+  const [account] = await call('GET', '/accounts');
+  await call('POST', `/accounts/${account.id}/dns_templates`, {
+    name: 'web',
+    description: 'Sites with mail',
+    variables: [{ name: 'ip', type: 'ipv4' }],
+    records: [
+      { type: 'A', name: 'site', content: '{ip}', ttl: 300 },
+      { type: 'CNAME', name: 'shop', content: 'site.{zone}' },
+    ],
+  });
 }
 
 async function prepareAlerts(call: Dashboard['call']): Promise<void> {
@@ -143,6 +158,7 @@ t.test('the screens', { skip: noBrowser, timeout: 900_000 }, async (t: Test) => 
     await page.context().close();
   }
   await balance(t, dashboard);
+  await applyTemplate(t, dashboard);
 });
 
 /** A record becomes a load balancer; its pools are put in order, and an origin is drained. */
@@ -170,4 +186,26 @@ async function balance(t: Test, { enter, call }: Dashboard): Promise<void> {
   await pools.getByRole('button', { name: 'Drain near' }).first().click();
   await pools.getByRole('button', { name: 'Enable near' }).first().waitFor();
   await pools.context().close();
+}
+
+/** A template is previewed, applied and edited. */
+async function applyTemplate(t: Test, { enter, call, inspect }: Dashboard): Promise<void> {
+  const page = await enter('/templates');
+  await page.getByRole('button', { name: 'Apply web' }).click();
+  await page.getByRole('textbox', { name: /^Zones/ }).fill('shop.example');
+  await page.getByRole('textbox', { name: /^ip/ }).fill('192.0.2.77');
+  await page.getByRole('button', { name: 'Show what it would do' }).click();
+  await page.getByText('site.shop.example  300  A  192.0.2.77').waitFor();
+  await inspect(page, 'templates-preview');
+  const [zone] = await call('GET', '/zones?name=shop.example');
+  t.strictSame(await call('GET', `/zones/${zone.id}/dns_records`), [], 'a preview does nothing');
+  await page.getByRole('button', { name: 'Apply it' }).click();
+  await page.getByRole('heading', { name: 'shop.example: applied' }).waitFor();
+  t.equal((await call('GET', `/zones/${zone.id}/dns_records`)).length, 2);
+  await page.getByRole('button', { name: 'Edit web' }).click();
+  const text = page.getByRole('textbox', { name: /^Template as YAML/ });
+  await text.fill((await text.inputValue()).replace('Sites with mail', 'Sites alone'));
+  await page.getByRole('button', { name: 'Save the template' }).click();
+  await page.getByRole('cell', { name: 'Sites alone' }).waitFor();
+  await page.context().close();
 }
