@@ -6,9 +6,10 @@ import { type Clock, steadyMs } from '../base/clock.js';
 import { ROOT } from '../dns/name.js';
 import { latin1Text } from '../dns/presentation.js';
 import { parseRdata } from '../dns/rr/registry.js';
+import type { CaaProperty } from '../policy-records/caa.js';
 import type { ResolveOptions, Resolver } from '../resolver/resolve.js';
 import { TYPE_CODES } from '../resolver/types.js';
-import type { CaaLookup, CaaRecord } from './caa.js';
+import type { CaaLookup } from './caa.js';
 
 /** Milliseconds for the whole search; the resolver has a shorter limit for each step. */
 const DEADLINE_MS = 30_000;
@@ -44,7 +45,7 @@ export async function lookUpCaa(
 }
 
 /** Parses a record in presentation form, such as `0 issue "ca.test"`. */
-function readCaa(content: string): CaaRecord {
+function readCaa(content: string): CaaProperty {
   const rdata = parseRdata(TYPE_CODES.CAA, content, ROOT);
   const value = 2 + rdata[1]!;
   return {

@@ -3,14 +3,8 @@
  * looks the records up.
  */
 import { latin1Bytes, quoteText } from '../dns/presentation.js';
+import { type CaaProperty, type IssueValue, isCriticalUnknown, readIssueValue } from '../policy-records/caa.js';
 import type { ChallengeType } from './authority.js';
-
-export interface CaaRecord {
-  readonly flags: number;
-  readonly tag: string;
-  /** Octets as latin1 text. */
-  readonly value: string;
-}
 
 /** The result of searching from a name towards the root (RFC 8659 §3). Names are without the final dot. */
 export type CaaLookup =
@@ -20,7 +14,7 @@ export type CaaLookup =
       readonly name: string;
       /** The owner of the records: `name`, or the target of its aliases. */
       readonly owner: string;
-      readonly records: readonly CaaRecord[];
+      readonly records: readonly CaaProperty[];
     }
   | { readonly kind: 'none' }
   /** `name` could not be looked up, so it is unknown whether the authority may issue. */
@@ -50,29 +44,9 @@ export type CaaVerdict =
 
 type CaaSet = Extract<CaaLookup, { kind: 'set' }>;
 
-const CRITICAL = 128;
-/** `issuemail` (RFC 9495) and the contacts of the CA/Browser Forum are known, but do not affect TLS certificates. */
-const KNOWN_TAGS: ReadonlySet<string> = new Set([
-  'issue',
-  'issuewild',
-  'iodef',
-  'issuemail',
-  'contactemail',
-  'contactphone',
-]);
-
-/** RFC 8659 §4.2: labels, parameter tags, and the octets of a parameter's value. */
 const LABEL = '[A-Za-z0-9](?:-*[A-Za-z0-9])*';
-const DOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
-const PARAMETER = new RegExp(`^(${LABEL})[ \\t]*=[ \\t]*([\\x21-\\x3a\\x3c-\\x7e]*)$`);
 /** RFC 8657 §4. */
 const METHODS = new RegExp(`^${LABEL}(?:,${LABEL})*$`);
-
-interface IssueValue {
-  /** Lower case; empty permits no authority. */
-  readonly domain: string;
-  readonly parameters: readonly (readonly [tag: string, value: string])[];
-}
 
 const NOBODY: IssueValue = { domain: '', parameters: [] };
 
@@ -95,7 +69,7 @@ export function decideCaa(
   const foreign = lookup.records.filter(isCriticalUnknown);
   if (foreign.length > 0) return forbiddenByForeign(lookup, foreign);
   const tag = wildcard && lookup.records.some(hasTag('issuewild')) ? 'issuewild' : 'issue';
-  const values = lookup.records.filter(hasTag(tag)).map(({ value }) => readIssueValue(value));
+  const values = lookup.records.filter(hasTag(tag)).map(({ value }) => permittedBy(value));
   if (values.length === 0) {
     return { outcome: 'permitted', because: `The CAA records at ${place(lookup)} restrict no authority.`, methods };
   }
@@ -111,41 +85,23 @@ export function decideCaa(
 export function asksForAccount(lookup: CaaLookup): boolean {
   return (
     lookup.kind === 'set' &&
-    lookup.records.some(({ value }) => readIssueValue(value).parameters.some(([tag]) => tag === 'accounturi'))
+    lookup.records.some(({ value }) => permittedBy(value).parameters.some(([tag]) => tag === 'accounturi'))
   );
 }
 
 /** `customer.test. CAA 0 issue "ca.test"`: a zone file line. */
-function printCaa(owner: string, { flags, tag, value }: CaaRecord): string {
+function printCaa(owner: string, { flags, tag, value }: CaaProperty): string {
   return `${owner}. CAA ${flags} ${tag} ${quoteText(latin1Bytes(value))}`;
 }
 
 /** Tags are compared without regard to case (RFC 8659 §4.1). */
-function hasTag(tag: string): (record: CaaRecord) => boolean {
+function hasTag(tag: string): (record: CaaProperty) => boolean {
   return (record) => record.tag.toLowerCase() === tag;
 }
 
-function isCriticalUnknown({ flags, tag }: CaaRecord): boolean {
-  return (flags & CRITICAL) !== 0 && !KNOWN_TAGS.has(tag.toLowerCase());
-}
-
 /** A value that violates the grammar permits no authority (RFC 8659 §4.2). */
-function readIssueValue(text: string): IssueValue {
-  const [domain, ...rest] = text.split(';').map(trimBlanks);
-  if (domain !== '' && !DOMAIN.test(domain!)) return NOBODY;
-  // A single semicolon without parameters is allowed.
-  if (rest.length === 1 && rest[0] === '') rest.pop();
-  const parameters: [string, string][] = [];
-  for (const parameter of rest) {
-    const match = PARAMETER.exec(parameter);
-    if (!match) return NOBODY;
-    parameters.push([match[1]!.toLowerCase(), match[2]!]);
-  }
-  return { domain: domain!.toLowerCase(), parameters };
-}
-
-function trimBlanks(text: string): string {
-  return text.replace(/^[ \t]+|[ \t]+$/g, '');
+function permittedBy(text: string): IssueValue {
+  return readIssueValue(text) ?? NOBODY;
 }
 
 function permits(value: IssueValue, issuer: CaaIssuer, method: ChallengeType): boolean {
@@ -170,7 +126,7 @@ function place({ name, owner }: CaaSet): string {
   return name === owner ? owner : `${owner}, where ${name} leads,`;
 }
 
-function forbiddenByForeign(set: CaaSet, foreign: readonly CaaRecord[]): CaaVerdict {
+function forbiddenByForeign(set: CaaSet, foreign: readonly CaaProperty[]): CaaVerdict {
   const tags = foreign.map(({ tag }) => tag).join(', ');
   return {
     outcome: 'forbidden',

@@ -61,12 +61,14 @@ export const Type = {
   zonemd: 63,
   svcb: 64,
   https: 65,
+  spf: 99,
   nxname: 128,
   tkey: 249,
   tsig: 250,
   ixfr: 251,
   axfr: 252,
   any: 255,
+  caa: 257,
 } as const;
 
 /** EDNS options (RFC 6891 §6.1.2). */

@@ -8,6 +8,7 @@ import { examineCertificates } from './certificates.js';
 import { examineSignedZones } from './dnssec.js';
 import type { Finding } from './finding.js';
 import { examineJobs } from './jobs.js';
+import { examinePolicies } from './policies.js';
 import { examinePools } from './pools.js';
 import { examineConsumedCatalogs, examineSecondaries } from './secondaries.js';
 import { examineShares } from './shares.js';
@@ -19,6 +20,7 @@ const PARTS: readonly ((examined: Examined) => Finding[])[] = [
   examineSecondaryZones,
   examineAccounts,
   examineZones,
+  examinePolicies,
   examineShares,
   examineJobs,
   examinePools,

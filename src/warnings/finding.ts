@@ -12,6 +12,7 @@ export const WARNING_KINDS = [
   'zone-expired',
   'zone-not-refreshed',
   'zone-not-published',
+  'policy-record',
   'secondary-behind',
   'secondary-ahead',
   'secondary-unreachable',

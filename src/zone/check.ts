@@ -32,6 +32,17 @@ export interface ZoneChecker {
   add(record: CheckedRecord): boolean;
   /** All findings, errors first, ordered by line. No records may be added afterwards. */
   finish(): Issue[];
+  /** What was added at a name (lower case, wire form); undefined: others decide what is there. */
+  lookUp(name: Uint8Array): FoundOwner | undefined;
+}
+
+export interface FoundOwner {
+  readonly isAlias: boolean;
+  readonly hasAddress: boolean;
+  /** MX records; 255 stands for all larger numbers. */
+  readonly mx: number;
+  /** Whether it has data of other types than these, NS, DS and DNAME. */
+  readonly hasOther: boolean;
 }
 
 export interface CheckOptions {
@@ -88,10 +99,10 @@ class Checker implements ZoneChecker {
 
   add(record: CheckedRecord): boolean {
     if (record.owner !== this.lastOwner && !this.enterOwner(record)) return false;
-    const { type, rdata } = record;
+    const { type } = record;
     const { current, owners } = this;
     const has = owners.has[current]!;
-    owners.has[current] = has | Has.any | whatIs(type, rdata);
+    owners.has[current] = has | Has.any | whatIs(type);
     const place = this.places.pack(record);
     if (has === 0) owners.places[current] = place;
     this.checkRun(record);
@@ -99,8 +110,10 @@ class Checker implements ZoneChecker {
     else if (type === Type.dname) this.checkDname(current, record, place);
     else if (type === Type.soa) this.checkSoa(record);
     else if (type === Type.ns) this.checkNameServer(current, record, place);
-    else if (type === Type.mx) this.noteTarget(current, record, place, 2);
-    else if (type === Type.srv) this.noteTarget(current, record, place, 6);
+    else if (type === Type.mx) {
+      if (owners.mx[current]! < 255) owners.mx[current]!++;
+      this.noteTarget(current, record, place, 2);
+    } else if (type === Type.srv) this.noteTarget(current, record, place, 6);
     else if (type === Type.naptr) this.checkSemantics(record);
     return true;
   }
@@ -118,6 +131,21 @@ class Checker implements ZoneChecker {
     for (let index = 0; index < this.targets.count; index++) this.checkTarget(index);
     if (this.hasAliases) for (let owner = 0; owner < owners.count; owner++) this.checkAliasTarget(owner);
     return [...this.sorted('error'), ...this.sorted('warning')];
+  }
+
+  lookUp(name: Uint8Array): FoundOwner | undefined {
+    const { apex, owners } = this;
+    if (!isAtOrBelow(name, apex)) return undefined;
+    const owner = owners.add(name, name.length - apex.length);
+    // A wildcard, a delegation or a DNAME may be above it.
+    if (owners.isCovered(owner, -1)) return undefined;
+    const has = owners.has[owner]!;
+    return {
+      isAlias: (has & Has.cname) !== 0,
+      hasAddress: (has & Has.address) !== 0,
+      mx: owners.mx[owner]!,
+      hasOther: (has & Has.other) !== 0,
+    };
   }
 
   /** Makes the record's owner the current one; false when it is outside the zone. */
@@ -242,17 +270,13 @@ class Checker implements ZoneChecker {
       if (has & Has.dname) {
         const message = `DNAME beside NS at ${this.print(owner)} (RFC 6672 §2.3)`;
         this.reportAt('error', 'dname-with-ns', message, this.dnames.get(owner)!.place);
-      } else if (has & (Has.other | Has.mx | Has.nullMx) && !this.print(owner).startsWith('*.')) {
+      } else if (has & (Has.other | Has.mx) && !this.print(owner).startsWith('*.')) {
         const message = `records other than NS, DS and addresses at the delegation ${this.print(owner)} are not answered`;
         this.reportAt('warning', 'occluded', message, owners.places[owner]!);
       }
     }
     if (has & Has.ds && !(has & Has.ns)) {
       this.reportAt('warning', 'ds-without-ns', `DS without NS at ${this.print(owner)}`, owners.places[owner]!);
-    }
-    if (has & Has.nullMx && has & Has.mx) {
-      const message = `MX 0 . says that ${this.print(owner)} takes no mail, but other MX records do (RFC 7505 §3)`;
-      this.reportAt('warning', 'null-mx-not-alone', message, owners.places[owner]!);
     }
   }
 

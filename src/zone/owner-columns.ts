@@ -11,8 +11,6 @@ export const Has = {
   ds: 8,
   address: 16,
   mx: 32,
-  /** An MX record that says that there is no mail service (RFC 7505 §3). */
-  nullMx: 64,
   other: 128,
   /** Any record, including those that may accompany a CNAME (RFC 4034 §2.5, §3). */
   any: 256,
@@ -25,7 +23,7 @@ export const Has = {
 /** The bits that stand for data. */
 export const DATA = Has.any - 1;
 
-export function whatIs(type: number, rdata: Uint8Array): number {
+export function whatIs(type: number): number {
   switch (type) {
     case Type.cname:
       return Has.cname;
@@ -39,7 +37,7 @@ export function whatIs(type: number, rdata: Uint8Array): number {
     case Type.aaaa:
       return Has.address;
     case Type.mx:
-      return rdata.length === 3 ? Has.nullMx : Has.mx;
+      return Has.mx;
     case Type.rrsig:
     case Type.nsec:
     case Type.nsec3:
@@ -59,6 +57,8 @@ export class OwnerColumns {
   /** Target of the first CNAME, as {@link targetOf} returns it; 0 when there is none. */
   aliases = new Int32Array(1024);
   aliasPlaces = new Float64Array(1024);
+  /** How many MX records it has; more than 255 are not counted. */
+  mx = new Uint8Array(1024);
   private readonly outside = new NameTable();
   private readonly found: number[] = [];
   private readonly wildcard = Uint8Array.of(1, 42, ...new Uint8Array(254));
@@ -75,6 +75,7 @@ export class OwnerColumns {
       this.places = doubled(this.places);
       this.aliases = doubled(this.aliases);
       this.aliasPlaces = doubled(this.aliasPlaces);
+      this.mx = doubled(this.mx);
     }
     return number;
   }

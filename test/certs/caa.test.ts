@@ -3,9 +3,10 @@ import t, { type Test } from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
 import type { AuthorityName, ChallengeType } from '../../src/certs/authority.js';
 import { type Candidate, candidateNames, chooseAuthority, decideForNames } from '../../src/certs/authority-choice.js';
-import { asksForAccount, type CaaLookup, type CaaRecord, decideCaa } from '../../src/certs/caa.js';
+import { asksForAccount, type CaaLookup, decideCaa } from '../../src/certs/caa.js';
 import { lookUpCaa } from '../../src/certs/caa-lookup.js';
 import { importZone } from '../../src/control/imports/zone.js';
+import type { CaaProperty } from '../../src/policy-records/caa.js';
 import { createResolver, type Resolver } from '../../src/resolver/resolve.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import { startControl } from '../control/fixture.js';
@@ -17,7 +18,7 @@ const ISSUER = { identities: ['ca.test'], accountUri: 'https://ca.test/acct/1' }
 const BOTH: readonly ChallengeType[] = ['dns-01', 'http-01'];
 
 /** `0 issue ca.test` → record; the value is what follows the second blank, as it is. */
-function record(text: string): CaaRecord {
+function record(text: string): CaaProperty {
   const [, flags, tag, value] = /^(\d+) (\S+) (.*)$/s.exec(text)!;
   return { flags: Number(flags), tag: tag!, value: value! };
 }

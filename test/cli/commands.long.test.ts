@@ -91,15 +91,15 @@ t.test('a command loads what it needs, so that it starts at once', async (t) => 
     [20, 'zoen', 'list'],
     [80, '--version'],
     [80, 'version'],
-    [380, 'zone', 'check', file, '--origin', 'example.com'],
-    [355, 'help', 'zone'],
-    [355, 'zone', 'list'],
+    [395, 'zone', 'check', file, '--origin', 'example.com'],
+    [366, 'help', 'zone'],
+    [366, 'zone', 'list'],
     [90, 'zone-names'],
-    [345, 'hostname', 'list', 'example.com'],
-    [330, 'certificate', 'list'],
-    [340, 'record', 'list', 'example.com'],
-    [335, 'key', 'list'],
-    [330, 'account', 'list'],
+    [356, 'hostname', 'list', 'example.com'],
+    [338, 'certificate', 'list'],
+    [350, 'record', 'list', 'example.com'],
+    [344, 'key', 'list'],
+    [341, 'account', 'list'],
   ] as const) {
     const { err } = await runIn(listing, ...args);
     const all = /^loaded (.*)$/m.exec(err)![1]!.split(' ');

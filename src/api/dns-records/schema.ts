@@ -101,6 +101,10 @@ export const record = z
         })
         .optional()
         .describe('With `ptr`: the other record of the pair, or why there is no PTR record; ours'),
+      warnings: z
+        .array(z.object({ code: z.string(), text: z.string(), remedy: z.string().describe('What to change') }))
+        .optional()
+        .describe('What is wrong with the SPF, DKIM, DMARC, MTA-STS, TLS-RPT, BIMI, null MX or CAA that it says; ours'),
       shadowed_by: z.array(z.string()).optional().describe('NS records that prevent it from being answered'),
       is_glue: z.boolean().optional(),
       dead_glue: z.boolean().optional(),

@@ -30,6 +30,7 @@ export function recordView(item: RecordItem): DnsRecord {
       ...(item.shadowedByBalancer && { shadowed_by_lb: true }),
       ...(item.counterpart && { ptr: counterpartView(item.counterpart) }),
       ...(item.targetFault && { target: item.targetFault }),
+      ...(item.warnings && { warnings: item.warnings.map(({ code, text, remedy }) => ({ code, text, remedy })) }),
       ...(item.shadow && shadowView(item.shadow)),
     },
     comment: item.comment,

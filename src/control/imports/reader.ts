@@ -15,6 +15,7 @@ import { createZoneChecker } from '../../zone/check.js';
 import { createSignedZone } from '../../zone/signed.js';
 import type { Context, ControlLimits } from '../kernel/context.js';
 import { quotaOf, USUAL_QUOTAS } from '../rules/quotas.js';
+import { createPolicyReview } from './policies.js';
 import { createRowMaker, isApexAuthority } from './row.js';
 
 export interface ImportOrder {
@@ -74,6 +75,7 @@ export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEn
   const isExport = exportedZone(source) !== undefined;
   const maker = createRowMaker({ apex, limits, proxied, oneIsAutomatic: isExport });
   const checker = createZoneChecker(apex, { selfContained: !automaticSoa, flattens: isExport });
+  const policies = createPolicyReview(checker);
   const include = 'file' in source ? { includeDirectory: dirname(resolve(source.file)) } : {};
   const reading = readZone(source, { origin: apex, keepComments: true, ...include, ...(bounds && { bounds }) });
   const unevenSets: [Uint8Array, number][] = [];
@@ -88,6 +90,7 @@ export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEn
       const isMade = signed.note(record);
       if (isMade && isLeftOut(signatures, record.type)) continue;
       if (!checker.add(record)) continue;
+      policies.note(record);
       if (isApexAuthority(record, apex)) {
         if (record.type === Type.soa) soa ??= soaOf(record);
         if (automaticSoa || record.type === Type.soa) continue;
@@ -104,7 +107,8 @@ export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEn
     yield { rows, parsed, octetsRead: reading.octets };
   }
   const signature = signatures === 'refuse' ? signed.refusal() : signatures === 'strip' ? signed.advice() : undefined;
-  const issues = [...(signature ? [signature] : []), ...reading.issues, ...checker.finish(), ...maker.issues];
+  const checked = [...checker.finish(), ...policies.finish()];
+  const issues = [...(signature ? [signature] : []), ...reading.issues, ...checked, ...maker.issues];
   return { issues, soa, apexNameServers, unevenSets, longestRdata };
 }
 

@@ -8,7 +8,7 @@ import { badBody } from '../kernel/errors.js';
 import { commitEdits } from '../kernel/planned-edits.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
 import type { RecordInput } from './input.js';
-import { type RecordItem, recordItem } from './item.js';
+import { judgedItem, judgeFor, type RecordItem, recordItem } from './item.js';
 import { changeRow, createRow, deleteRow, requireRow } from './write.js';
 
 interface RecordId {
@@ -31,6 +31,18 @@ export interface BatchResult {
   readonly posts: readonly RecordItem[];
 }
 
+interface EditedRecord {
+  readonly item: RecordItem;
+  readonly row: NewRecordRow;
+}
+
+interface Edited extends Readonly<Record<keyof BatchResult, readonly EditedRecord[]>> {
+  readonly zone: ZoneRow;
+}
+
+/** In a larger batch, nobody looks at each record. */
+const MOST_JUDGED = 300;
+
 /**
  * Deletes, patches, puts, posts in this order, all or nothing; the first failing item's error is thrown. `postsAt`: the member
  * of the request that has the new records, to which their refusals point.
@@ -49,7 +61,7 @@ export async function applyBatch(
     size: count,
     zone: () => requireZone(ctx, zoneId),
     work: (edits, zone) => runBatch(ctx, edits, zone, input, postsAt),
-    read: (result) => result,
+    read: (lists) => resultOf(ctx, lists, count <= MOST_JUDGED),
   });
   return done.value;
 }
@@ -60,7 +72,7 @@ function* runBatch(
   zone: ZoneRow,
   { deletes, patches, puts, posts }: BatchInput,
   postsAt: string,
-): Generator<undefined, BatchResult> {
+): Generator<undefined, Edited> {
   const change = (operation: RecordInput & RecordId, mode: 'edit' | 'replace'): RecordRow =>
     changeRow(ctx, edits, zone, requireRow(ctx, zone, operation.id, edits), operation, mode);
   const remove = ({ id }: RecordId): RecordRow => {
@@ -72,19 +84,38 @@ function* runBatch(
     list: string,
     operations: readonly Operation[] | null | undefined,
     apply: (operation: Operation) => NewRecordRow,
-  ): Generator<undefined, RecordItem[]> {
-    const items: RecordItem[] = [];
+  ): Generator<undefined, EditedRecord[]> {
+    const records: EditedRecord[] = [];
     for (const [i, operation] of (operations ?? []).entries()) {
-      items.push(pointingTo(`/${list}/${i}`, () => recordItem(apply(operation), zone, ctx.settings.limits.origins)));
+      const edited = pointingTo(`/${list}/${i}`, () => {
+        const row = apply(operation);
+        return { row, item: recordItem(row, zone, ctx.settings.limits.origins) };
+      });
+      records.push(edited);
       yield;
     }
-    return items;
+    return records;
   };
   return {
+    zone,
     deletes: yield* done('deletes', deletes, remove),
     patches: yield* done('patches', patches, (operation) => change(operation, 'edit')),
     puts: yield* done('puts', puts, (operation) => change(operation, 'replace')),
     posts: yield* done(postsAt, posts, (operation) => createRow(ctx, edits, zone, operation)),
+  };
+}
+
+/** What was edited, with what is wrong with the policies among it, by all of the zone as it is now. */
+function resultOf(ctx: Context, lists: Edited, isJudged: boolean): BatchResult {
+  const judge = isJudged ? judgeFor(ctx, lists.zone) : () => [];
+  const judged = (records: readonly EditedRecord[]): RecordItem[] =>
+    records.map(({ item, row }) => judgedItem(item, row, judge));
+  const { deletes, patches, puts, posts } = lists;
+  return {
+    deletes: deletes.map(({ item }) => item),
+    patches: judged(patches),
+    puts: judged(puts),
+    posts: judged(posts),
   };
 }
 

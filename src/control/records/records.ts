@@ -19,7 +19,7 @@ import {
   type RecordOrder,
   selectRecords,
 } from '../../store/records/query.js';
-import { type RecordRow, rdataKeyOf } from '../../store/records/records.js';
+import { type NewRecordRow, type RecordRow, rdataKeyOf } from '../../store/records/records.js';
 import { matchTags, type TagTest } from '../../store/records/tag-filter.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../guard/access.js';
@@ -28,7 +28,7 @@ import { commit } from '../kernel/commit.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
 import { readAsOf } from '../zones/history.js';
 import type { RecordInput } from './input.js';
-import { type RecordItem, recordItem, recordItemWithTarget } from './item.js';
+import { judgedItem, judgeFor, type RecordItem, recordItem, recordItemWithTarget } from './item.js';
 import { createShadows, type ShadowQuery, shadowConditions } from './shadow.js';
 import { changeRow, createRow, deleteRow, requireRow } from './write.js';
 
@@ -102,13 +102,19 @@ export async function listRecords(ctx: Context, zoneId: string, query: RecordQue
     });
     if (octetsOf(rows) > (query.mostOctets ?? Number.POSITIVE_INFINITY)) throw new PageTooLong();
     const shadowOf = createShadows(store, zone);
+    const judge = judgeFor({ ...ctx, store }, zone);
     const itemOf = (row: RecordRow): RecordItem => {
-      const item = recordItemWithTarget(store, row, zone, ctx.settings.limits.origins);
+      const plain = recordItemWithTarget(store, row, zone, ctx.settings.limits.origins);
+      const item = judgedItem(plain, row, judge);
       return query.withShadow ? { ...item, shadow: shadowOf(row) } : item;
     };
     return { items: rows.map(itemOf), page, perPage, totalCount: total };
   };
   return query.asOf === undefined ? ctx.store.snapshot(() => read(ctx)) : readAsOf(ctx, zoneId, query.asOf, read);
+}
+
+function writtenItem(ctx: Context, row: NewRecordRow, zone: ZoneRow): RecordItem {
+  return judgedItem(recordItem(row, zone, ctx.settings.limits.origins), row, judgeFor(ctx, zone));
 }
 
 function octetsOf(rows: readonly RecordRow[]): number {
@@ -211,7 +217,8 @@ export async function getRecord(
   const read = (at: Context): RecordItem => {
     const zone = requireZone(at, zoneId);
     const row = requireRow(at, zone, recordId);
-    const item = recordItemWithTarget(at.store, row, zone, at.settings.limits.origins);
+    const plain = recordItemWithTarget(at.store, row, zone, at.settings.limits.origins);
+    const item = judgedItem(plain, row, judgeFor(at, zone));
     return withShadow ? { ...item, shadow: createShadows(at.store, zone)(row) } : item;
   };
   return asOf === undefined ? read(ctx) : readAsOf(ctx, zoneId, asOf, read);
@@ -220,7 +227,7 @@ export async function getRecord(
 export async function createRecord(ctx: Context, zoneId: string, input: RecordInput): Promise<RecordItem> {
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
-    return recordItem(createRow(ctx, draft, zone, input), zone, ctx.settings.limits.origins);
+    return writtenItem(ctx, createRow(ctx, draft, zone, input), zone);
   });
   return value;
 }
@@ -255,7 +262,7 @@ async function changeRecord(
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const row = changeRow(ctx, draft, zone, requireRow(ctx, zone, recordId), input, mode);
-    return recordItem(row, zone, ctx.settings.limits.origins);
+    return writtenItem(ctx, row, zone);
   });
   return value;
 }

@@ -95,3 +95,13 @@ export function parseHostName(input: string): string | undefined {
   const parsed = parseNewZoneName(input);
   return 'name' in parsed ? parsed.name : undefined;
 }
+
+/** A name without its final dot in wire form; undefined: no name is like that. */
+export function wireName(name: string): Uint8Array | undefined {
+  try {
+    return parseName(`${name}.`);
+  } catch (error) {
+    if (error instanceof NameError) return undefined;
+    throw error;
+  }
+}

@@ -12,7 +12,8 @@ import {
   rdataKeyOf,
   recordsOfOwner,
 } from '../../store/records/records.js';
-import { type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { zoneAround } from './account-zone.js';
 import { addressOfReverse, reverseOfAddress } from './reverse-zone.js';
 
 /** Where a PTR record belongs. */
@@ -24,14 +25,6 @@ export interface Reverse {
 
 export function isAddress(type: number): boolean {
   return type === Type.a || type === Type.aaaa;
-}
-
-/** The account's closest zone at or above this name. */
-function zoneAround(store: Store, account: number, name: string): ZoneRow | undefined {
-  for (let at = name; ; at = at.slice(at.indexOf('.') + 1)) {
-    const zone = zonesOfName(store, at).find((one) => one.account === account);
-    if (zone || !at.includes('.')) return zone;
-  }
 }
 
 /** Undefined if the account has no zone for the reverse name, or the zone is not `full`, or the name is delegated. */

@@ -111,6 +111,11 @@ const statements = perStore((store) => ({
     `SELECT owner_key, type FROM record_rows
      WHERE record_set = ${SET_OF_ZONE} AND owner_key >= ? AND owner_key < ? LIMIT ?`,
   ),
+  // By their types, of which the index of data knows the rows.
+  ofTypes: store.prepare<[zone: number, types: string, limit: number], Pick<RecordRow, 'name' | 'type' | 'rdata'>>(
+    `SELECT name, type, rdata FROM record_rows INDEXED BY records_data WHERE record_set = ${SET_OF_ZONE}
+     AND type IN (SELECT value FROM json_each(?)) LIMIT ?`,
+  ),
   types: store.prepareTuples<[zone: number], [type: number]>(
     `SELECT DISTINCT type FROM record_rows WHERE record_set = ${SET_OF_ZONE}`,
   ),
@@ -165,6 +170,16 @@ export function recordsOfZone(store: Store, zone: number): IterableIterator<Reco
 /** Records of one type in canonical order, row by row like {@link recordsOfZone}. */
 export function recordsOfType(store: Store, zone: number, type: number): IterableIterator<RecordRow> {
   return statements(store).ofType.iterate(zone, zone, type);
+}
+
+/** Some records of these types, no more than `limit`, in no particular order. */
+export function someOfTypes(
+  store: Store,
+  zone: number,
+  types: readonly number[],
+  limit: number,
+): Pick<RecordRow, 'name' | 'type' | 'rdata'>[] {
+  return statements(store).ofTypes.all(zone, JSON.stringify(types), limit);
 }
 
 /** The types of a zone's records, in no particular order. */

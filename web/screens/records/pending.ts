@@ -24,9 +24,23 @@ export interface RecordBody {
 }
 
 export type Edit =
-  | { readonly kind: 'change'; readonly before: DnsRecord; readonly body: RecordBody }
+  | {
+      readonly kind: 'change';
+      readonly before: DnsRecord;
+      readonly body: RecordBody;
+      readonly warnings?: RecordWarnings;
+    }
   | { readonly kind: 'delete'; readonly before: DnsRecord }
-  | { readonly kind: 'create'; readonly body: RecordBody };
+  | { readonly kind: 'create'; readonly body: RecordBody; readonly warnings?: RecordWarnings };
+
+/** What the server finds wrong with the policy that a record says. */
+export type RecordWarnings = NonNullable<DnsRecord['meta']['warnings']>;
+
+/** Of the record as it would be: what it was before says nothing about an edit. */
+export function warningsOf(before: DnsRecord | undefined, edit: Edit | undefined): RecordWarnings {
+  if (!edit) return before?.meta.warnings ?? [];
+  return edit.kind === 'delete' ? [] : (edit.warnings ?? []);
+}
 
 /** By the record's identifier; new ones have a key of their own. */
 export type Edits = ReadonlyMap<string, Edit>;

@@ -3,12 +3,18 @@ import { type Answer, ApiError, call, pathWith } from '../../api.js';
 import { sortOf } from '../../parts/sort.js';
 import type { DnsRecord, Zone } from '../../types.js';
 import { answersInOrder } from './in-order.js';
-import { batchOf, type Edits, editAt } from './pending.js';
+import { batchOf, type Edits, editAt, type RecordWarnings } from './pending.js';
 import { ORDERS } from './table.js';
 
 const PER_PAGE = 100;
 /** Records of a page when all of them are read. */
 const READ_AT_ONCE = 2000;
+/** The lists of a batch that have warnings. */
+interface BatchAnswer {
+  readonly patches: readonly DnsRecord[] | null;
+  readonly posts: readonly DnsRecord[] | null;
+}
+
 /** Edits that are checked together with a new one; above, only the new one is. */
 const MOST_CHECKED = 300;
 
@@ -58,11 +64,19 @@ export async function readAll(
   return all;
 }
 
-/** Asks the server whether the edits would be accepted. Throws its refusal, with pointers into the record of `key`. */
-export async function check(zone: Zone, edits: Edits, key: string): Promise<void> {
+/**
+ * Asks the server whether the edits would be accepted, and what it finds wrong with the policy that the record of `key` says.
+ * Throws its refusal, with pointers into that record.
+ */
+export async function check(zone: Zone, edits: Edits, key: string): Promise<RecordWarnings> {
   const tried = edits.size <= MOST_CHECKED ? edits : new Map([[key, edits.get(key)!]]);
   try {
-    await call('POST', `/zones/${zone.id}/dns_records/batch?dry_run=true`, { body: batchOf(tried) });
+    const path = `/zones/${zone.id}/dns_records/batch?dry_run=true`;
+    const { result } = await call<BatchAnswer>('POST', path, { body: batchOf(tried) });
+    const kind = edits.get(key)!.kind;
+    const same = [...tried].filter(([, edit]) => edit.kind === kind).map(([other]) => other);
+    const list = kind === 'create' ? result.posts : kind === 'change' ? result.patches : [];
+    return list?.[same.indexOf(key)]?.meta.warnings ?? [];
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const errors = error.errors.map(({ source, ...rest }) => {

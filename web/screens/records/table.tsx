@@ -11,7 +11,7 @@ import { Link, withQuery } from '../../router.js';
 import type { DnsRecord, RecordType } from '../../types.js';
 import type { Drafts } from './drafts.js';
 import { relativeName } from './form-values.js';
-import { bodyOf, type Edit, type Edits, type RecordBody } from './pending.js';
+import { bodyOf, type Edit, type Edits, type RecordBody, type RecordWarnings, warningsOf } from './pending.js';
 
 export const ORDERS = ['name', 'type', 'content', 'ttl', 'proxied'] as const;
 const COLUMNS = { name: 'Name', type: 'Type', content: 'Content', ttl: 'TTL', proxied: 'Proxied' } as const;
@@ -263,6 +263,7 @@ function RecordRow({
             </span>
           )}
           {before?.meta.target && <span class="problem">{before.meta.target.reason}</span>}
+          <PolicyWarnings warnings={warningsOf(before, edit)} />
           {before?.meta.ptr && <KeptPointer type={before.type} status={before.meta.ptr.status} />}
         </td>
         <td class="muted number">{printTtl(body.ttl)}</td>
@@ -303,6 +304,17 @@ function RecordRow({
     </>
   );
 }
+
+/** What is wrong with the policy that a record says, and what to change. */
+function PolicyWarnings({ warnings }: { readonly warnings: RecordWarnings }) {
+  return warnings.map(({ code, text, remedy }, index) => (
+    <span key={`${code} ${index}`} class="problem">
+      {capital(visible(text))}. {remedy}
+    </span>
+  ));
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Whether the PTR record of an address is kept, or why not. */
 function KeptPointer({

@@ -4,7 +4,7 @@ import { ApiError } from '../../api.js';
 import type { DnsRecord, Zone } from '../../types.js';
 import { type Drafts, draftsOf } from './drafts.js';
 import { isCommand } from './editor.js';
-import { changeOf, type Edit, type Pending, type RecordBody, usePending } from './pending.js';
+import { changeOf, type Edit, type Pending, type RecordBody, type RecordWarnings, usePending } from './pending.js';
 import { check } from './reading.js';
 
 /** The form of a record that is not there yet. */
@@ -52,14 +52,16 @@ export function useRecordEdits(zone: Zone, etag: string | undefined): RecordEdit
   const keep: RecordEdits['keep'] = async (form, key, before, body) => {
     const edit: Edit = before ? { kind: 'change', before, body } : { kind: 'create', body };
     setRefused(undefined);
+    let warnings: RecordWarnings;
     try {
-      await check(zone, new Map([...present.current.edits, [key, edit]]), key);
+      warnings = await check(zone, new Map([...present.current.edits, [key, edit]]), key);
     } catch (error) {
       // Its form, where the refusal would stand, is closed already.
       if (present.current.open !== form && error instanceof ApiError) setRefused(notKept(body, error));
       throw error;
     }
-    present.current.apply(new Map([[key, before ? changeOf(before, body) : edit]]));
+    const kept = before ? changeOf(before, body) : edit;
+    present.current.apply(new Map([[key, kept && { ...kept, warnings }]]));
     drafts.delete(form);
     close(form);
   };

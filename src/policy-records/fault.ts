@@ -1,0 +1,37 @@
+/** What is wrong with a record that says a policy, and how that is said. */
+
+/** One thing that is wrong, and the sentence that says what to change. */
+export interface PolicyFault {
+  /** The reason, as a program knows it. */
+  readonly code: string;
+  /** A clause without a full stop. */
+  readonly text: string;
+  /** A whole sentence. */
+  readonly remedy: string;
+}
+
+/** Faults of one record that are told. */
+export const MOST_FAULTS = 5;
+/** Octets of a text that is read; nothing that receivers accept comes near. */
+export const LONGEST_TEXT = 8192;
+
+const LONGEST_QUOTE = 60;
+
+/** A part of a record inside a sentence: short, on one line, in ASCII. */
+export function quoted(text: string): string {
+  const short = text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text;
+  return `“${short.replace(/[^\x20-\x7e…]/g, '?')}”`;
+}
+
+const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
+
+/** Whether a text is the full name of a host or domain; a dot may end it. A number is no top-level domain. */
+export function isDomain(text: string): boolean {
+  const labels = text.replace(/\.$/, '').split('.');
+  return (
+    text.length <= 254 &&
+    labels.length > 1 &&
+    labels.every((label) => LABEL.test(label)) &&
+    !/^\d+$/.test(labels.at(-1)!)
+  );
+}
