@@ -91,15 +91,15 @@ t.test('a command loads what it needs, so that it starts at once', async (t) => 
     [20, 'zoen', 'list'],
     [80, '--version'],
     [80, 'version'],
-    [395, 'zone', 'check', file, '--origin', 'example.com'],
-    [366, 'help', 'zone'],
-    [366, 'zone', 'list'],
+    [400, 'zone', 'check', file, '--origin', 'example.com'],
+    [372, 'help', 'zone'],
+    [372, 'zone', 'list'],
     [90, 'zone-names'],
-    [356, 'hostname', 'list', 'example.com'],
-    [338, 'certificate', 'list'],
+    [361, 'hostname', 'list', 'example.com'],
+    [343, 'certificate', 'list'],
     [350, 'record', 'list', 'example.com'],
-    [344, 'key', 'list'],
-    [341, 'account', 'list'],
+    [349, 'key', 'list'],
+    [346, 'account', 'list'],
   ] as const) {
     const { err } = await runIn(listing, ...args);
     const all = /^loaded (.*)$/m.exec(err)![1]!.split(' ');
