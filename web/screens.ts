@@ -53,6 +53,10 @@ export const ZONE_SCREENS: readonly Screen<ZoneScreenProps>[] = [
   tab('dnssec', 'DNSSEC', { load: () => import('./screens/dnssec/dnssec.js'), needs: ['dns'] }),
   tab('transfers', 'Transfers', { load: () => import('./screens/transfers/transfers.js'), needs: ['dns'] }),
   tab('edge', 'Edge', { load: () => import('./screens/edge/edge.js'), needs: ['zoneSettings', 'cachePurge'] }),
+  tab('rules', 'Rules', {
+    load: () => import('./screens/rules/rules.js'),
+    needs: ['redirects', 'transforms', 'pageRules'],
+  }),
   tab('certificates', 'Certificates', {
     load: () => import('./screens/certificates/certificates.js'),
     needs: ['certificates'],

@@ -32,6 +32,7 @@ export type {
 } from '../src/api/members/schema.js';
 export type { Invite, Membership } from '../src/api/memberships/schema.js';
 export type { Overview } from '../src/api/overview/schema.js';
+export type { PageRuleShape as PageRule } from '../src/api/page-rules/schema.js';
 export type { BucketApplication } from '../src/api/r2-application/schema.js';
 export type { Bucket } from '../src/api/r2-buckets/schema.js';
 export type { BucketKey, ObjectLink } from '../src/api/r2-credentials/schema.js';
@@ -39,6 +40,12 @@ export type { BucketDomain } from '../src/api/r2-domains/schema.js';
 export type { BucketObject, ObjectListInfo } from '../src/api/r2-objects/schema.js';
 export type { BucketCorsRule, BucketLifecycleRule, BucketLockRule } from '../src/api/r2-rules/schema.js';
 export type { RecordType } from '../src/api/record-types/schema.js';
+export type {
+  ListedRulesetShape as ListedRuleset,
+  RuleShape as Rule,
+  RulesetShape as Ruleset,
+  RuleTrialShape as RuleTrial,
+} from '../src/api/rulesets/schema.js';
 export type { Diff } from '../src/api/schema.js';
 export type { FoundRecords } from '../src/api/search/schema.js';
 export type { Catalog, Member as CatalogMember } from '../src/api/secondary-dns/catalog-schema.js';

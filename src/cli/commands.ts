@@ -186,6 +186,13 @@ const COMMANDS: ReadonlyMap<string, Listed> = new Map([
     },
   ],
   [
+    'redirect',
+    {
+      description: 'redirects of zones at the edge, and what rules make of a URL',
+      load: async () => (await import('./redirect.js')).addRedirectCommands,
+    },
+  ],
+  [
     'cluster',
     {
       description: 'several nodes that share a log in PostgreSQL',

@@ -120,6 +120,16 @@ export async function requireZoneNamed(context: Context, text: string): Promise<
   );
 }
 
+/** The zone in which a name lies: that with the longest name. */
+export async function zoneOfName(context: Context, name: string): Promise<ZoneItem> {
+  const labels = name.replace(/\.$/, '').split('.');
+  for (const [i] of labels.entries()) {
+    const zone = labels[i] === '*' ? undefined : await findZoneByName(context, labels.slice(i).join('.'));
+    if (zone) return zone;
+  }
+  throw new UserError(`there is no zone for ${name}`, 'See them all with `zoneplane zone list`.');
+}
+
 /** The first `most` items of a list that comes in pages; all of them unless told otherwise. */
 export async function collectPages<Item>(
   list: (page: number) => Promise<{ readonly items: readonly Item[]; readonly totalCount: number }>,

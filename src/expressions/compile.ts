@@ -45,7 +45,7 @@ export function compileText<S>(
     if (made.type !== 'text') {
       throw new FaultFound(
         0,
-        `the value is no text but ${made.type === 'address' ? 'an' : 'a'} ${made.type}; to_string() makes a text of it`,
+        `the value is not a text but ${made.type === 'address' ? 'an' : 'a'} ${made.type}; to_string() makes a text of it`,
       );
     }
     return { ok: true, of: made.of } as const;

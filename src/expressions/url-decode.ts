@@ -1,4 +1,4 @@
-/** Percent-encoded texts (RFC 3986 §2.1), as rules read them: `+` is a space, and what is no escape stays as it is. */
+/** Percent-encoded texts (RFC 3986 §2.1), as rules read them: `+` is a space, and what is not an escape stays as it is. */
 
 /** Repetitions of the option `r`: each makes the text shorter, so there are few. */
 const MOST_ROUNDS = 8;

@@ -15,7 +15,7 @@ export interface Redirect {
 /** Told of each rule that does something. */
 export type OnApplied = (rule: CompiledRule['rule']) => void;
 
-/** Where the first rule that matches leads. One whose target is no URL is as if it were not there. */
+/** Where the first rule that matches leads. One whose target is not a URL is as if it were not there. */
 export function redirectBy({ redirects }: ZoneRules, subject: Subject): Redirect | undefined {
   for (const { rule, holds, action } of redirects) {
     if (action.kind !== 'redirect' || !holds(subject)) continue;

@@ -33,7 +33,7 @@ const OF_RESPONSES: ReadonlySet<string> = new Set([...FRAMING, 'content-encoding
 
 /** Why a rule may not do this to a field; undefined if it may. `name`: in lower case. */
 export function faultOfHeader(side: HeaderSide, operation: HeaderOperation, name: string): string | undefined {
-  if (name.length > LONGEST_NAME || !TOKEN.test(name)) return 'it is no name of a header field';
+  if (name.length > LONGEST_NAME || !TOKEN.test(name)) return 'it is not a name of a header field';
   // What an origin may take for another one (`cf_ray`) counts as that.
   const merged = name.replace(/[^a-z0-9]/g, '-');
   const own = side === 'request' ? OF_REQUESTS : OF_RESPONSES;

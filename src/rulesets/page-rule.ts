@@ -102,7 +102,7 @@ function readAction(input: unknown, at: string, stars: number, readSetting: Read
   // It has no value at the vendor.
   if (id === 'always_use_https' && (value === undefined || value === null)) return { id };
   const known = readSetting(id, value);
-  if (known === undefined) throw new RuleFault(`${at}/value`, `it is no value of ${id}`);
+  if (known === undefined) throw new RuleFault(`${at}/value`, `it is not a value of ${id}`);
   return { id, value: known };
 }
 

@@ -100,7 +100,7 @@ export function faultOfTarget(url: string, keepsQuery: boolean): string | undefi
   if (hasControls(url) || /[^\x21-\x7e]/.test(url)) return 'a URL has neither spaces nor characters beyond ASCII';
   if (url.length > LONGEST_URL) return `a URL has at most ${LONGEST_URL} characters`;
   if (safeLocation(url) !== url) return 'it is neither a URL that begins with http:// or https:// nor a path';
-  if (!url.startsWith('/') && !URL.canParse(url)) return 'it is no URL';
+  if (!url.startsWith('/') && !URL.canParse(url)) return 'it is not a URL';
   return keepsQuery && url.includes('?') ? 'it has a query, so that of the request cannot be preserved' : undefined;
 }
 

@@ -66,7 +66,7 @@ t.test('page rules', async (t) => {
       [
         { ...rule('a', '/'), actions: [{ id: 'cache_level', value: 'most' }] },
         '/actions/0/value',
-        /no value of cache_level/,
+        /not a value of cache_level/,
       ],
       [{}, '/targets', /one target/],
     ];

@@ -260,7 +260,7 @@ t.test('what is not understood is refused, with its place', async (t) => {
       REDIRECTS,
       value({ target_url: { expression: 'ssl' } }),
       '/action_parameters/from_value/target_url/expression',
-      /no text/,
+      /not a text/,
     ],
     [
       REDIRECTS,
@@ -313,7 +313,7 @@ t.test('what is not understood is refused, with its place', async (t) => {
       (name) =>
         ['http_response_headers_transform', header(name, set), `/action_parameters/headers/${name}`, /set of/] as const,
     ),
-    ['http_request_late_transform', header('a b', set), '/action_parameters/headers/a b', /no name/],
+    ['http_request_late_transform', header('a b', set), '/action_parameters/headers/a b', /not a name/],
     [
       'http_request_late_transform',
       header('x', { ...set, value: 'a\r\nb: c' }),

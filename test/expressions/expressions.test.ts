@@ -204,7 +204,7 @@ t.test('values', async (t) => {
     ['wildcard_replace(http.host, "*.nothing", "x")', 'www.example.com'],
     [`wildcard_replace(http.host, "WWW.*", "\${1}")`, 'example.com'],
     [`wildcard_replace(http.host, "WWW.*", "\${1}", "s")`, 'www.example.com'],
-    ['ssl', '0: the value is no text but a truth; to_string() makes a text of it'],
+    ['ssl', '0: the value is not a text but a truth; to_string() makes a text of it'],
     ['', '0: expected a value, not the end'],
     ['http.host ssl', "10: expected the end, not 'ssl'"],
     ['concat("a" "b")', "11: expected ',', not 'b'"],

@@ -84,3 +84,20 @@ export const ruleset = z.object({ ...listed, rules: z.array(rule) }).meta({ id: 
 
 export type ListedRulesetShape = z.output<typeof listedRuleset>;
 export type RulesetShape = z.output<typeof ruleset>;
+export type RuleShape = z.output<typeof rule>;
+
+const fields = z.array(z.object({ name: z.string(), value: z.string() }));
+export const ruleTrial = z
+  .object({
+    applied: z
+      .array(z.object({ phase: z.string(), id: z.string(), description: z.string() }))
+      .describe('The rules that do something, in order; `always_use_https` is the setting'),
+    redirect: z.object({ status: z.int(), location: z.string() }).nullable(),
+    loops: z.boolean().describe('Whether the redirects of this zone lead back to a URL'),
+    target: z.string().describe('Path and query for the cache and the origin'),
+    request_headers: fields.describe('Those of the request as the rules leave them'),
+    response_headers: fields.describe('Those that the rules add to an empty response'),
+  })
+  .meta({ id: 'RuleTrial' });
+
+export type RuleTrialShape = z.output<typeof ruleTrial>;

@@ -9,6 +9,7 @@ import { textValue } from '../query.js';
 import { type ContextOf, queryOf } from '../request.js';
 import { answersOne } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
+import { type RuleTrialShape, ruleTrial } from './schema.js';
 
 const querystring = z.object({
   url: z.string().optional().describe('The URL that a client asks for; needed'),
@@ -19,28 +20,14 @@ const querystring = z.object({
   status: z.string().optional().describe('Status that the origin answers with; default 200'),
 });
 
-const fields = z.array(z.object({ name: z.string(), value: z.string() }));
-const trial = z
-  .object({
-    applied: z
-      .array(z.object({ phase: z.string(), id: z.string(), description: z.string() }))
-      .describe('The rules that do something, in order; `always_use_https` is the setting'),
-    redirect: z.object({ status: z.int(), location: z.string() }).nullable(),
-    loops: z.boolean().describe('Whether the redirects of this zone lead back to a URL'),
-    target: z.string().describe('Path and query for the cache and the origin'),
-    request_headers: fields.describe('Those of the request as the rules leave them'),
-    response_headers: fields.describe('Those that the rules add to an empty response'),
-  })
-  .meta({ id: 'RuleTrial' });
-
-const listOf = (headers: readonly string[]): z.output<typeof fields> =>
+const listOf = (headers: readonly string[]): RuleTrialShape['request_headers'] =>
   headers.flatMap((name, i) => (i % 2 === 0 ? [{ name, value: headers[i + 1]! }] : []));
 
 function trialView({ applied, redirect, isLoop, target, requestHeaders, responseHeaders }: Trial) {
   return {
     ...{ applied: applied.map((one) => ({ ...one })), redirect: redirect ?? null, loops: isLoop, target },
     ...{ request_headers: listOf(requestHeaders), response_headers: listOf(responseHeaders) },
-  } satisfies z.output<typeof trial>;
+  } satisfies RuleTrialShape;
 }
 
 export const ruleTrialRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
@@ -50,7 +37,7 @@ export const ruleTrialRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
       config: { area: 'zone' },
       schema: {
         ...{ tags: ['Rulesets'], summary: 'Try the rules of a zone', params: zoneParams, querystring },
-        response: answersOne(trial),
+        response: answersOne(ruleTrial),
       },
     },
     async (request) => {

@@ -6,9 +6,9 @@ import type { BalancingItem } from '../../control/balancing/item.js';
 import { listLoadBalancers } from '../../control/balancing/load-balancers.js';
 import type { Context } from '../../control/kernel/context.js';
 import type { ZoneItem } from '../../control/zones/item.js';
-import { findZoneByName } from '../../control/zones/zones.js';
 import { balancingLimits } from '../../roles/process/control-base.js';
 import { createInstallationEgress } from '../../roles/process/listening.js';
+import { zoneOfName } from '../control.js';
 
 /** The context of a command in which pools are judged as the running server judges them. */
 export function asTheServer(context: Context, settings: Settings): Context {
@@ -20,16 +20,6 @@ export function asTheServer(context: Context, settings: Settings): Context {
 export interface FoundBalancer {
   readonly zone: ZoneItem;
   readonly item: BalancingItem;
-}
-
-/** The zone in which a name lies: that with the longest name. */
-export async function zoneOfName(context: Context, name: string): Promise<ZoneItem> {
-  const labels = name.replace(/\.$/, '').split('.');
-  for (const [i] of labels.entries()) {
-    const zone = labels[i] === '*' ? undefined : await findZoneByName(context, labels.slice(i).join('.'));
-    if (zone) return zone;
-  }
-  throw new UserError(`there is no zone for ${name}`, 'See them all with `zoneplane zone list`.');
 }
 
 /** Those of the zone in which a name lies. */

@@ -10,11 +10,11 @@ import type { ZoneItem } from '../../control/zones/item.js';
 import { listZones } from '../../control/zones/zones.js';
 import { wholeNumber } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
-import { collectPages, DATA_SETTINGS, withControl } from '../control.js';
+import { collectPages, DATA_SETTINGS, withControl, zoneOfName } from '../control.js';
 import { addSettingOptions, loadCommandSettings, withRunningSettings } from '../settings.js';
 import { addDrainCommand } from './drain.js';
 import { addExplainCommand } from './explain.js';
-import { asTheServer, balancersOf, type FoundBalancer, requireBalancerNamed, zoneOfName } from './find.js';
+import { asTheServer, balancersOf, type FoundBalancer, requireBalancerNamed } from './find.js';
 import { addStatusCommand } from './status.js';
 
 interface CreateOptions {

@@ -28,6 +28,7 @@ const VISITS: readonly Visit[] = [
   { name: 'hostnames', path: '/zones/example.com/hostnames', shows: 'shop.customer.example' },
   { name: 'alerts', path: '/alerts', shows: 'Records Changed' },
   { name: 'edge', path: '/zones/example.com/edge', shows: 'Development mode' },
+  { name: 'rules', path: '/zones/example.com/rules', shows: 'The old shop' },
   { name: 'certificates', path: '/zones/example.com/certificates', shows: 'There are no certificates yet' },
   { name: 'settings', path: '/zones/example.com/settings', shows: 'Delete this zone' },
   { name: 'templates', path: '/templates', shows: 'Sites with mail' },
@@ -73,6 +74,13 @@ async function prepareParts(call: Dashboard['call'], zone: string): Promise<void
   const outgoing = `/zones/${signed.id}/secondary_dns/outgoing`;
   await call('POST', outgoing, { name: 'signed.example', peers: [peer.id] });
   await call('POST', `${outgoing}/enable`, {});
+  const target_url = { expression: 'concat("https://www.example.com", http.request.uri.path)' };
+  const from_value = { status_code: 301, target_url, preserve_query_string: true };
+  const old = {
+    ...{ action: 'redirect', description: 'The old shop', expression: 'http.host eq "shop.example.com"' },
+    action_parameters: { from_value },
+  };
+  await call('PUT', `/zones/${zone}/rulesets/phases/http_request_dynamic_redirect/entrypoint`, { rules: [old] });
   const ssl = { method: 'txt', type: 'dv' };
   await call('POST', `/zones/${zone}/custom_hostnames`, { hostname: 'shop.customer.example', ssl });
   const dnsRead = { id: '82e64a83756745bbbb1c9c2701bf816b' };
@@ -159,6 +167,7 @@ t.test('the screens', { skip: noBrowser, timeout: 900_000 }, async (t: Test) => 
   }
   await balance(t, dashboard);
   await applyTemplate(t, dashboard);
+  await rule(t, dashboard);
 });
 
 /** A record becomes a load balancer; its pools are put in order, and an origin is drained. */
@@ -208,4 +217,38 @@ async function applyTemplate(t: Test, { enter, call, inspect }: Dashboard): Prom
   await page.getByRole('button', { name: 'Save the template' }).click();
   await page.getByRole('cell', { name: 'Sites alone' }).waitFor();
   await page.context().close();
+}
+
+/** A redirect is tried, another one is made from a pattern and moved up, and a header field is set. */
+async function rule(t: Test, { enter, call }: Dashboard): Promise<void> {
+  const [zone] = await call('GET', '/zones?name=example.com');
+  const page = await enter('/zones/example.com/rules');
+  const attempt = async (url: string, said: RegExp): Promise<void> => {
+    await page.getByRole('textbox', { name: 'URL to try' }).fill(url);
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByRole('status').filter({ hasText: said }).waitFor();
+  };
+  await attempt('https://shop.example.com/a?b', /301 to https:\/\/www\.example\.com\/a\?b/);
+  await page.getByRole('button', { name: 'Add to redirects' }).click();
+  await page.getByRole('textbox', { name: 'Name of the rule' }).fill('Files');
+  await page.getByRole('textbox', { name: /^When/ }).fill('www.example.com/files/*');
+  await page.getByRole('textbox', { name: /^To/ }).fill(`https://files.example.com/\${1}`);
+  await page.getByRole('button', { name: 'Add the rule' }).click();
+  await page.getByRole('button', { name: 'Move Files up' }).click();
+  await page.getByRole('button', { name: 'Move The old shop up' }).waitFor();
+  await attempt('www.example.com/files/a.pdf', /301 to https:\/\/files\.example\.com\/a\.pdf/);
+  await page.getByRole('button', { name: 'Add to response headers' }).click();
+  await page.getByRole('textbox', { name: 'Name of the field' }).fill('X-Robots-Tag');
+  await page.getByRole('textbox', { name: 'Value' }).fill('noindex');
+  await page.getByRole('button', { name: 'Add the rule' }).click();
+  await page.getByRole('button', { name: 'Edit Rule 1' }).click();
+  await page.getByRole('textbox', { name: 'Name of the rule' }).fill('Robots');
+  await page.getByRole('button', { name: 'Save the rule' }).click();
+  await page.getByRole('rowheader', { name: 'Robots' }).waitFor();
+  await page.context().close();
+  const { rules } = await call('GET', `/zones/${zone.id}/rulesets/phases/http_request_dynamic_redirect/entrypoint`);
+  t.strictSame(
+    rules.map(({ description }: { description: string }) => description),
+    ['Files', 'The old shop'],
+  );
 }

@@ -1,0 +1,84 @@
+/** Page rules, which clients of the API make: they are shown, switched and deleted here. */
+import { ListState, ListTable } from '../../kit/list.js';
+import { useLoad, useSending } from '../../load.js';
+import { Confirm } from '../../parts/confirm.js';
+import { Curl } from '../../parts/curl.js';
+import { Panel } from '../../parts/facts.js';
+import { ErrorNote } from '../../parts/notes.js';
+import type { PageRule } from '../../types.js';
+
+interface Props {
+  readonly path: string;
+  readonly writes: boolean;
+}
+
+interface Target {
+  readonly constraint: { readonly value: string };
+}
+
+interface Action {
+  readonly id: string;
+  readonly value?: unknown;
+}
+
+/** Nothing while there are none: redirects do the same. */
+export function PageRules({ path, writes }: Props) {
+  const loaded = useLoad<PageRule[]>(path);
+  const sending = useSending(loaded.reload);
+  const rules = loaded.answer?.result ?? [];
+  if (loaded.answer && rules.length === 0) return null;
+  return (
+    <Panel title="Page rules">
+      <p class="muted">After the redirects, the page rule with the highest priority that matches a URL holds for it.</p>
+      <ListState loaded={loaded} what="the page rules" />
+      <ListTable
+        label="List of page rules"
+        columns={['URL', 'Then', 'Priority']}
+        actions={writes}
+        items={rules}
+        keyOf={({ id }) => id}
+        row={(rule) => (
+          <tr>
+            <th scope="row" class="mono">
+              {urlOf(rule)}
+            </th>
+            <td>{(rule.actions as Action[]).map(said).join(', ')}</td>
+            <td>{rule.priority}</td>
+            {writes && (
+              <td class="row-actions">
+                <button
+                  type="button"
+                  class="quiet"
+                  disabled={sending.busy}
+                  onClick={() =>
+                    void sending.send('PATCH', `${path}/${rule.id}`, {
+                      body: { status: rule.status === 'active' ? 'disabled' : 'active' },
+                    })
+                  }
+                >
+                  {rule.status === 'active' ? 'Switch off' : 'Switch on'}
+                </button>
+                <Confirm
+                  what={urlOf(rule)}
+                  busy={sending.busy}
+                  quiet
+                  onConfirm={() => void sending.send('DELETE', `${path}/${rule.id}`)}
+                />
+              </td>
+            )}
+          </tr>
+        )}
+      />
+      {sending.error && <ErrorNote error={sending.error} />}
+      <Curl request={{ method: 'GET', path }} />
+    </Panel>
+  );
+}
+
+const urlOf = ({ targets }: PageRule): string => (targets[0] as Target).constraint.value;
+
+function said({ id, value }: Action): string {
+  if (id !== 'forwarding_url') return value === undefined ? id : `${id} ${String(value)}`;
+  const { url, status_code: status } = value as { readonly url: string; readonly status_code: number };
+  return `${status} to ${url}`;
+}
