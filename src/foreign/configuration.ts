@@ -21,6 +21,8 @@ export interface ServerStatement {
   readonly key?: string | undefined;
   /** The name that its certificate has to have, when it is asked over TLS. */
   readonly tlsName?: string | undefined;
+  /** Why it cannot be asked over TLS as it should be. */
+  readonly tlsFault?: string | undefined;
   readonly place: Place;
 }
 

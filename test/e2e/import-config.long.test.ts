@@ -169,3 +169,35 @@ t.test('50 zones, two keys, two secondaries', { skip }, async (t) => {
     );
   }
 });
+
+t.test('a zone that BIND signs goes on with its keys', { skip }, async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-import-signed-'));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  const [port, log, config] = [await freePort(), join(directory, 'log'), join(directory, 'named.conf')];
+  const keys = join(directory, 'keys');
+  mkdirSync(keys);
+  writeFileSync(join(directory, 'db'), zoneText(1).replace('$INCLUDE shared\n', ''));
+  writeFileSync(
+    config,
+    `options { directory "${directory}"; key-directory "${keys}"; listen-on port ${port} { 127.0.0.1; }; listen-on-v6 { none; }; recursion no; pid-file none; session-keyfile none; };\n` +
+      'controls { };\nzone signed.example { type primary; file "db"; dnssec-policy default; inline-signing yes; allow-transfer { none; }; };\n',
+  );
+  const named = launch('bind', ['-g', '-n', '1', '-c', config], log);
+  t.teardown(() => endChild(named));
+  await waitForAnswers('bind', port, log);
+  const dnskeyAt = async (at: number): Promise<string[]> => {
+    const [answer] = await askAll(at, [makeQuery(parseName('signed.example.'), 48)]);
+    return answer ? asSet(decodeMessage(answer).answer).map((record) => record.split(' ').at(-1)!) : [];
+  };
+  await until(async () => (await dnskeyAt(port)).length > 0, 'it is signed');
+  const before = await dnskeyAt(port);
+  await endChild(named);
+  const environment = { ZONEPLANE_DATA_DIR: join(directory, 'data'), ZONEPLANE_RESOLVER_UPSTREAMS: '' };
+  const hidden = await runCommand(environment, 'import-config', config, '--init', '--yes', '--root', keys);
+  t.match(hidden, { code: 1 }, 'without its keys it is not taken');
+  const taken = await runCommand(environment, 'import-config', config, '--init', '--yes');
+  t.match(taken, { code: 0, out: /zone signed\.example, .*signed with its keys/ }, taken.err);
+  const program = await startProgram({ directory });
+  t.teardown(() => stopProgram(program));
+  t.strictSame(await dnskeyAt(program.dnsPort), before, 'the keys are those of BIND');
+});

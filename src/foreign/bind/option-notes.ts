@@ -7,7 +7,7 @@ const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/
 /** Read elsewhere. */
 const READ = words(`
   acl allow-transfer allow-update also-notify auto-dnssec catalog-zones dnssec-policy file inline-signing in-view key
-  key-directory masterfile-format masters notify options primaries remote-servers parental-agents server tls type
+  key-directory masterfile-format masters notify options primaries remote-servers parental-agents server template tls type
   update-policy view zone
 `);
 

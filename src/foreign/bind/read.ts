@@ -26,6 +26,7 @@ export function readBind(path: string, { view, root }: ReadingOptions): Configur
     lists: blocksOf(outer, 'acl'),
     servers: factsOf(outer),
     levels: [inside, options],
+    templates: blocksOf(outer, 'template'),
     catalogs: catalogsOf([...options, ...inside]),
   };
   const zones = outer.filter((statement) => nameOf(statement) === 'zone');

@@ -1,7 +1,7 @@
 /** Lists of servers of BIND: `primaries`, `also-notify`, and what `server` says about them. */
 import { parseIP } from '../../base/ip.js';
 import type { ServerStatement } from '../configuration.js';
-import { faultAt, type Place } from '../place.js';
+import { faultAt } from '../place.js';
 import { readPort } from '../port.js';
 import { type Block, blockOf, type Clause, isWord, nameOf, wordsOf } from './clauses.js';
 
@@ -51,16 +51,17 @@ function readServer(
         address: first.text,
         port: port === undefined ? usual : readPort(port, place),
         key: key ?? facts.keys.get(first.text),
-        tlsName: tls === undefined ? undefined : tlsNameOf(tls, facts, place),
+        ...(tls !== undefined && tlsOf(tls, facts)),
         place,
       },
     ];
   }
   const list = facts.lists.get(first.text.toLowerCase());
   if (!list) throw faultAt(place, `there is no list of servers ${first.text}, and it is not an address`);
-  if (open.includes(first.text)) throw faultAt(place, `the list of servers ${first.text} contains itself`);
+  // As named does: a list is read once.
+  if (open.includes(first.text.toLowerCase())) return [];
   if (open.length >= MOST_DEPTH) throw faultAt(place, `lists of servers are nested more than ${MOST_DEPTH} deep`);
-  return readServers(list, facts, [...open, first.text]).map((server) => ({
+  return readServers(list, facts, [...open, first.text.toLowerCase()]).map((server) => ({
     ...server,
     port: server.port ?? usual,
     key: key ?? server.key,
@@ -68,17 +69,12 @@ function readServer(
 }
 
 /** `ephemeral` and a `tls` without a name to check would trust everybody. */
-function tlsNameOf(name: string, { tls }: ServerFacts, place: Place): string {
-  const statement = tls.get(name);
-  const host = statement && valueIn(blockOf(statement), 'remote-hostname');
-  if (host === undefined) {
-    throw faultAt(
-      place,
-      `tls ${name} does not say which name the certificate of the server must have`,
-      'Give it a remote-hostname, or make the secondary zone by hand: zoneplane zone create --tls-name, or --tls-pin.',
-    );
-  }
-  return host;
+function tlsOf(name: string, { tls }: ServerFacts): Pick<ServerStatement, 'tlsName' | 'tlsFault'> {
+  const named = tls.get(name);
+  const tlsName = named && valueIn(blockOf(named), 'remote-hostname');
+  return tlsName === undefined
+    ? { tlsFault: `tls ${name} does not say which name its certificate must have` }
+    : { tlsName };
 }
 
 /** The first value of a statement in a block. */

@@ -18,6 +18,8 @@ export interface ZoneSurroundings {
   readonly servers: ServerFacts;
   /** Statements that hold for a zone that does not say otherwise, the nearest first: of the view, of the options. */
   readonly levels: readonly (readonly Clause[])[];
+  /** `template` of BIND 9.21, by name in lower case. */
+  readonly templates: NamedLists;
   /** Names of catalog zones. */
   readonly catalogs: ReadonlySet<string>;
 }
@@ -39,8 +41,9 @@ const ROLES: ReadonlyMap<string, 'primary' | 'secondary'> = new Map([
 export function readZone(statement: Clause, around: ZoneSurroundings): ReadZone {
   const { place } = statement;
   const [named, zoneClass] = wordsOf(statement);
-  const own = blockOf(statement)?.statements;
-  if (!named || !own) throw faultAt(place, 'expected zone NAME { … };');
+  const block = blockOf(statement);
+  if (!named || !block) throw faultAt(place, 'expected zone NAME { … };');
+  const own = withTemplate(block.statements, around.templates);
   const name = named.text.toLowerCase().replace(/(?<=.)\.$/, '');
   const type = wordOf('type', [own]);
   const role = ROLES.get(type ?? '');
@@ -60,6 +63,16 @@ export function readZone(statement: Clause, around: ZoneSurroundings): ReadZone 
     role === 'primary' ? readPrimary(name, statement, own, around) : readSecondary(name, statement, own, around);
   const notes = own.flatMap((inner) => noteOf(inner) ?? []).filter(({ kind }) => kind !== 'self');
   return { zone: zone.zone, notes: [...notes, ...zone.notes] };
+}
+
+/** What the zone says itself comes first. */
+function withTemplate(own: readonly Clause[], templates: NamedLists): readonly Clause[] {
+  const statement = find('template', [own]);
+  if (!statement) return own;
+  const name = wordsOf(statement)[0]?.text ?? '';
+  const template = templates.get(name.toLowerCase());
+  if (!template) throw faultAt(statement.place, `there is no template ${name}`);
+  return [...own, ...template.statements];
 }
 
 type Levels = readonly (readonly Clause[])[];
@@ -108,7 +121,7 @@ function readPrimary(name: string, { place }: Clause, own: readonly Clause[], ar
     const refusal = { text: 'it has no file', remedy: 'Transfer it while BIND runs: zoneplane zone transfer' };
     return { zone: { ...base, refusal }, notes: [...notes, ...outgoing.notes] };
   }
-  const file = around.files.locate(path, around.directory);
+  const file = around.files.locate(path.replaceAll('$name', name), around.directory);
   const refusal = refusalOf(name, file, wordOf('masterfile-format', levels));
   return { zone: { ...base, source: { file }, ...(refusal && { refusal }) }, notes: [...notes, ...outgoing.notes] };
 }
@@ -178,6 +191,7 @@ function readSecondary(name: string, { place }: Clause, own: readonly Clause[], 
   const statement = find('primaries', [own]) ?? find('masters', [own]);
   const outgoing = readOutgoing(place, [own, ...around.levels], around);
   const primaries = statement ? readServers(statement, around.servers) : [];
+  const refusal = refusalOfPrimaries(primaries);
   const zone = {
     name,
     place,
@@ -185,9 +199,19 @@ function readSecondary(name: string, { place }: Clause, own: readonly Clause[], 
     primaries,
     updates: [],
     ...outgoing.servers,
-    ...(primaries.length === 0 && {
-      refusal: { text: 'it has no primaries', remedy: 'Say from where it comes: zoneplane zone create --primary' },
-    }),
+    ...(refusal && { refusal }),
   };
   return { zone, notes: outgoing.notes };
+}
+
+function refusalOfPrimaries(primaries: readonly ServerStatement[]): ZoneStatement['refusal'] {
+  if (primaries.length === 0) {
+    return { text: 'it has no primaries', remedy: 'Say from where it comes: zoneplane zone create --primary' };
+  }
+  const fault = primaries.find(({ tlsFault }) => tlsFault !== undefined)?.tlsFault;
+  if (fault === undefined) return undefined;
+  return {
+    text: fault,
+    remedy: 'Give it a remote-hostname, or make the zone with zoneplane zone create --tls-name or --tls-pin.',
+  };
 }
