@@ -15,6 +15,9 @@ export const STORED = '/stored.css';
 export const PASSED = '/passed';
 export const LONGER = '/longer';
 const LONGER_OCTETS = 131_072;
+/** 64 KiB of text, not stored and stored. */
+export const TEXT = '/text.html';
+export const STORED_TEXT = '/stored.html';
 export const LARGE = '/large';
 export const LARGE_OCTETS = 2 ** 30;
 
@@ -75,10 +78,25 @@ export function startOrigin(directory: string, port: number, cpu: number): Promi
   mkdirSync(join(home, 'www'), { recursive: true });
   for (const path of [STORED, PASSED]) writeFileSync(join(home, 'www', path), 'x'.repeat(1024));
   writeFileSync(join(home, 'www', LONGER), 'x'.repeat(LONGER_OCTETS));
+  for (const path of [TEXT, STORED_TEXT]) writeFileSync(join(home, 'www', path), textOf(65_536));
   run('truncate', ['-s', String(LARGE_OCTETS), join(home, 'www', LARGE)]);
   const server = `server { listen 127.0.0.1:${port}; root ${home}/www; keepalive_requests 100000000;
-    location = ${STORED} { add_header Cache-Control "public, max-age=86400"; } }`;
+    location ~ ^/stored { add_header Cache-Control "public, max-age=86400"; } }`;
   return startNginx('origin', home, server, port, cpu);
+}
+
+/** Lines as of a page, of words in no order. */
+function textOf(octets: number): string {
+  const words = 'the edge answers for names whose owners want pages to come at once wherever their readers are'.split(
+    ' ',
+  );
+  let text = '';
+  for (let seed = 1; text.length < octets; ) {
+    seed = (seed * 1103515245 + 12345) & 0x7fffffff;
+    const [a, b] = [words[seed % words.length]!, words[(seed >> 8) % words.length]!];
+    text += `<p class="${a}" id="n${(seed >> 4) % 10_000}">${b} ${a}</p>\n`;
+  }
+  return text.slice(0, octets);
 }
 
 function startNginx(name: string, home: string, servers: string, port: number, cpu: number): Promise<Started> {
@@ -90,7 +108,7 @@ function startNginx(name: string, home: string, servers: string, port: number, c
 worker_rlimit_nofile 65536;
 events { worker_connections 16384; }
 http {
-  access_log off; sendfile on; tcp_nopush on; keepalive_timeout 65; keepalive_requests 100000000;
+  default_type application/octet-stream; access_log off; sendfile on; tcp_nopush on; keepalive_timeout 65; keepalive_requests 100000000;
   client_body_temp_path ${home}/body; proxy_temp_path ${home}/proxy; fastcgi_temp_path ${home}/fastcgi;
   uwsgi_temp_path ${home}/uwsgi; scgi_temp_path ${home}/scgi;
   proxy_cache_path ${home}/cache keys_zone=stored:10m;
@@ -120,9 +138,10 @@ export async function startNginxFront(
     listen 127.0.0.1:${ports.http}; listen 127.0.0.1:${ports.https} ssl http2;
     ssl_certificate ${certificate}; ssl_certificate_key ${key}; ssl_protocols TLSv1.2 TLSv1.3;
     http2_max_concurrent_streams 100;
+    gzip on; gzip_comp_level 5; gzip_vary on; gzip_http_version 1.1;
     location / { proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";
       proxy_set_header Host $host; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; }
-    location = ${STORED} { proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";
+    location ~ ^/stored { proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";
       proxy_set_header Host $host; proxy_cache stored; }
   }`;
   return { ...(await startNginx('nginx', home, servers, ports.https, cpu)), ports };

@@ -11,6 +11,7 @@ import type { Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { measureCompression } from './edge-compression.js';
 import { addHostnames, nameOf, prepareData } from './edge-data.js';
 import {
   FLOODS,
@@ -49,7 +50,7 @@ export interface EdgeBenchOptions {
   readonly sections: readonly string[];
 }
 
-export const EDGE_SECTIONS = ['speed', 'tails', 'slow', 'flood', 'memory'] as const;
+export const EDGE_SECTIONS = ['speed', 'compression', 'tails', 'slow', 'flood', 'memory'] as const;
 
 const HOSTNAMES = 10_000;
 const SLOW_CLIENTS = 500;
@@ -82,6 +83,13 @@ export async function measureEdge(directory: string, port: number, options: Edge
       const varnish = await startVarnish(own, port + 30, origin.port, SERVER_CPU);
       if (varnish) keep(varnish);
       if (wants('speed')) Object.assign(figures, await measureSpeed({ edge, nginx, varnish }, options));
+      if (wants('compression')) {
+        const cpu = LOAD_CPU;
+        Object.assign(
+          figures,
+          await measureCompression(edge, nginx, { ...options, requests: options.requests / 10, cpu }),
+        );
+      }
       if (wants('tails')) Object.assign(figures, await measureTails(own, { edge, nginx, varnish }, options));
       if (wants('slow')) Object.assign(figures, await measureSlowClients(own, edge, options));
       if (wants('flood')) Object.assign(figures, await measureFloods(own, edge, options));

@@ -1,7 +1,8 @@
 /** Answers with the compressed form of a stored response, or of one that is being stored, and keeps that form. */
-import { pipeline, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { Clock } from '../../base/clock.js';
 import { LEAST_OCTETS } from '../compress/compressible.js';
+import { encodedBody } from '../compress/encoded-body.js';
 import { HELD_MS } from '../compress/encoders.js';
 import { type Answer, encodedFields } from './answer.js';
 import type { CacheRequest, CacheState } from './cache-state.js';
@@ -37,7 +38,7 @@ function isLong(clock: Clock, body: GrowingBody): Promise<boolean> {
 }
 
 function begin(cache: CacheState, { request, network, key }: Encoding, answer: Answer): Answer {
-  const { forms, coding, size } = answer.encodable!;
+  const { forms, coding, size, growing } = answer.encodable!;
   const plain = answer.body;
   const others = forms.findGrowing(coding);
   if (others) {
@@ -46,23 +47,14 @@ function begin(cache: CacheState, { request, network, key }: Encoding, answer: A
   }
   const { account } = request;
   const isGone = plain instanceof Readable && plain.destroyed;
-  const fed = isGone ? undefined : cache.compression.begin({ account, network }, coding, size);
-  if (!fed) return answer;
-  const { encoder, flushing } = fed;
-  let octets = 0;
-  if (plain instanceof Readable) {
-    plain.on('data', ({ length }: Uint8Array) => {
-      octets += length;
-      flushing.fed();
-    });
-    // Who reads the form sees the failure.
-    pipeline(plain, encoder, () => {});
-  } else {
-    octets = (plain as Uint8Array).length;
-    encoder.end(plain);
-  }
+  const source = isGone
+    ? undefined
+    : encodedBody(plain as Readable | Uint8Array, (events) =>
+        cache.compression.begin({ account, network }, coding, size, events),
+      );
+  if (!source) return answer;
   const { body, isWhole } = pump({
-    source: encoder,
+    source,
     length: undefined,
     maxOctets: cache.maxObjectOctets,
     ...{ memory: cache.filling, account },
@@ -70,7 +62,11 @@ function begin(cache: CacheState, { request, network, key }: Encoding, answer: A
   });
   forms.begin(coding, body);
   void isWhole.then((whole) => {
-    forms.end(coding, whole ? { body: joined(body.chunks, body.size), size: body.size } : undefined, octets);
+    forms.end(
+      coding,
+      whole ? { body: joined(body.chunks, body.size), size: body.size } : undefined,
+      size ?? growing!.size,
+    );
     if (whole) cache.stores.of(account).resized(key);
   });
   return encodedAnswer(answer, body.open());

@@ -11,8 +11,8 @@ import {
   LEAST_OCTETS,
   withoutDigests,
 } from './compressible.js';
-import { type Compression, codingFor, type FedEncoder } from './compression.js';
-import { HELD_MS } from './encoders.js';
+import { type Compression, codingFor } from './compression.js';
+import { type Encoder, HELD_MS } from './encoders.js';
 
 /** A response of which nothing was sent yet, because it is not known whether it is long enough. */
 interface Held {
@@ -28,7 +28,7 @@ export class CompressingSink implements ResponseSink, ResponseFlow {
   showsItsEnd = true;
   private flow: ResponseFlow | undefined;
   private held: Held | undefined;
-  private fed: FedEncoder | undefined;
+  private encoder: Encoder | undefined;
   /** Octets of the body that are still to come, if its length is known. */
   private left = Number.POSITIVE_INFINITY;
   private isPaused = false;
@@ -69,27 +69,27 @@ export class CompressingSink implements ResponseSink, ResponseFlow {
   }
 
   onData(chunk: Buffer): void {
-    const { held, fed } = this;
+    const { held, encoder } = this;
     if (held) {
       held.chunks.push(chunk);
       held.octets += chunk.length;
       if (held.octets > LEAST_OCTETS) this.release();
-    } else if (fed) this.feed(fed, chunk);
+    } else if (encoder) this.feed(encoder, chunk);
     else this.sink.onData(chunk);
   }
 
   onEnd(trailers: HeaderList): void {
-    const { held, fed, sink } = this;
+    const { held, encoder, sink } = this;
     if (held) {
       this.held = undefined;
       held.cancel();
       sink.onHead(held.status, held.headers, this.flow!);
       for (const chunk of held.chunks) sink.onData(chunk);
       sink.onEnd(trailers);
-    } else if (fed) {
+    } else if (encoder) {
       this.trailers = trailers.length > 0 ? withoutDigests(trailers) : trailers;
       if (this.hasEncoded) this.finish();
-      else if (!fed.encoder.writableEnded) fed.encoder.end();
+      else encoder.end();
     } else sink.onEnd(trailers);
   }
 
@@ -105,7 +105,7 @@ export class CompressingSink implements ResponseSink, ResponseFlow {
 
   resume(): void {
     this.isPaused = false;
-    if (!this.fed?.encoder.writableNeedDrain) this.flow?.resume();
+    if (!this.encoder?.needsDrain) this.flow?.resume();
   }
 
   abort(): void {
@@ -118,7 +118,7 @@ export class CompressingSink implements ResponseSink, ResponseFlow {
     this.isOver = true;
     this.held?.cancel();
     this.held = undefined;
-    this.fed?.encoder.destroy();
+    this.encoder?.destroy();
   }
 
   /** Decides about a response whose length is not known. */
@@ -132,42 +132,33 @@ export class CompressingSink implements ResponseSink, ResponseFlow {
 
   private begin(status: number, { plain, length }: Compressible, coding: Coding): void {
     const share = { account: this.route.zone.account, network: this.request.network };
-    const fed = this.compression.begin(share, coding, length);
-    if (!fed) {
+    const guarded = (work: () => void): void => {
+      if (!this.isOver) bounded(this.onBroken, work);
+    };
+    this.encoder = this.compression.begin(share, coding, length, {
+      onData: (chunk) => guarded(() => this.sink.onData(chunk)),
+      onDrain: () => guarded(() => this.isPaused || this.flow!.resume()),
+      onEnd: () =>
+        guarded(() => {
+          this.hasEncoded = true;
+          if (this.trailers) this.finish();
+        }),
+      onError: (error) => guarded(() => this.onBroken(error)),
+    });
+    if (!this.encoder) {
       this.sink.onHead(status, plain, this.flow!);
       return;
     }
-    this.fed = fed;
     if (length !== undefined) this.left = length;
-    const { encoder } = fed;
-    const guarded = (work: () => void) => (): void => {
-      if (!this.isOver) bounded(this.onBroken, work);
-    };
-    encoder.on('data', (chunk: Buffer) => guarded(() => this.sink.onData(chunk))());
-    encoder.on(
-      'drain',
-      guarded(() => this.isPaused || this.flow!.resume()),
-    );
-    encoder.on('error', (error) => guarded(() => this.onBroken(error))());
-    encoder.on(
-      'end',
-      guarded(() => {
-        this.hasEncoded = true;
-        if (this.trailers) this.finish();
-      }),
-    );
     this.sink.onHead(status, encodedHeaders(plain, coding), this);
   }
 
-  private feed({ encoder, flushing }: FedEncoder, chunk: Buffer): void {
-    if (this.isOver || encoder.writableEnded) return;
+  private feed(encoder: Encoder, chunk: Buffer): void {
+    if (this.isOver) return;
     this.left -= chunk.length;
     // The last piece goes with the end: one way to the threads less.
     if (this.left <= 0) encoder.end(chunk);
-    else {
-      if (!encoder.write(chunk)) this.flow!.pause();
-      flushing.fed();
-    }
+    else if (!encoder.write(chunk)) this.flow!.pause();
   }
 
   private finish(): void {

@@ -7,7 +7,7 @@ import type { MetricSample } from '../../base/metrics.js';
 import { type AcceptedCodings, type Coding, preferredCoding } from '../../http/content-coding.js';
 import type { EdgeRequest, ServedRoute } from '../exchange/exchange.js';
 import { createMemoryShares } from '../exchange/memory-shares.js';
-import { ABLE, ABLE_WITHOUT_BR, createEncoder, ENCODER_OCTETS, type Encoder, Flushing } from './encoders.js';
+import { ABLE, ABLE_WITHOUT_BR, ENCODER_OCTETS, type Encoder, type EncoderEvents, Encoders } from './encoders.js';
 
 /** Memory for all encoders at once. */
 const MOST_OCTETS = 64 * 1024 * 1024;
@@ -19,26 +19,22 @@ export interface EncoderShare {
   readonly network: string;
 }
 
-export interface FedEncoder {
-  readonly encoder: Encoder;
-  readonly flushing: Flushing;
-}
-
 export interface Compression {
   readonly clock: Clock;
-  /** Undefined if others use so much that there is none left. It gives back what it takes when it is closed. */
-  begin(share: EncoderShare, coding: Coding, length: number | undefined): FedEncoder | undefined;
+  /** Undefined if others use so much that there is none left. It gives back what it takes when it has ended or is destroyed. */
+  begin(share: EncoderShare, coding: Coding, length: number | undefined, events: EncoderEvents): Encoder | undefined;
   samples(): MetricSample[];
 }
 
 export function createCompression(clock: Clock, mostOctets: number = MOST_OCTETS): Compression {
   const accounts = createMemoryShares(mostOctets);
   const networks = createMemoryShares<string>(mostOctets);
+  const encoders = new Encoders(clock);
   const begun = new Map<Coding, number>();
   let refused = 0;
   return {
     clock,
-    begin({ account, network }, coding, length) {
+    begin({ account, network }, coding, length, events) {
       const octets = ENCODER_OCTETS[coding];
       const hasShare = accounts.take(account, octets);
       if (!hasShare || !networks.take(network, octets)) {
@@ -46,13 +42,11 @@ export function createCompression(clock: Clock, mostOctets: number = MOST_OCTETS
         refused++;
         return undefined;
       }
-      const encoder = createEncoder(coding, length);
-      encoder.once('close', () => {
+      begun.set(coding, (begun.get(coding) ?? 0) + 1);
+      return encoders.begin(coding, length, events, () => {
         accounts.give(account, octets);
         networks.give(network, octets);
       });
-      begun.set(coding, (begun.get(coding) ?? 0) + 1);
-      return { encoder, flushing: new Flushing(encoder, clock) };
     },
     samples: () => [
       ...[...begun].map(
