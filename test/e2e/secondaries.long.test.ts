@@ -159,6 +159,40 @@ t.test('three secondaries follow', { skip, timeout: CHANGES * 10_000 + 120_000 }
     t.equal(serialOf(unknown.records[0]!), newest);
   });
 
+  await t.test('load balancers stand there as they are without health', async (t) => {
+    const { account } = (await world.call('GET', `/zones/${world.zone}`)).result;
+    const pools = `/accounts/${account.id}/load_balancers/pools`;
+    const origins = [
+      { name: 'one', address: '192.0.2.1' },
+      { name: 'two', address: '192.0.2.2' },
+      { name: 'six', address: '2001:db8::6' },
+      { name: 'off', address: '192.0.2.3', enabled: false },
+      { name: 'drained', address: '192.0.2.4', weight: 0 },
+    ];
+    const monitor = await world.call('POST', `/accounts/${account.id}/load_balancers/monitors`, { type: 'http' });
+    const made = await world.call('POST', pools, { name: 'static', monitor: monitor.result.id, origins });
+    const { id: pool } = made.result;
+    for (const name of ['lb.example.com', '*.lb.example.com']) {
+      const balancer = { name, default_pools: [pool], fallback_pool: pool, ttl: 45 };
+      t.match(await world.call('POST', `/zones/${world.zone}/load_balancers`, balancer), { success: true });
+    }
+    const sees = async (expected: readonly string[]) => {
+      await untilInSync(t, world, 'with load balancers');
+      for (const name of ['lb', 'any.lb'].map((label) => parseName(`${label}.example.com.`))) {
+        for (const { name: who, port } of secondaries) {
+          const [a, aaaa] = await askAll(port, [makeQuery(name, 1), makeQuery(name, 28)]);
+          const answers = [a, aaaa].flatMap((message) => decodeMessage(message!).answer);
+          t.strictSame(answers.map(({ rdata, ttl }) => `${rdata} ${ttl}`).sort(), expected, who);
+        }
+      }
+    };
+    const six = '20010db8000000000000000000000006 45';
+    await sees([six, 'c0000201 45', 'c0000202 45']);
+    const edited = await world.call('PATCH', `${pools}/${pool}`, { origins: origins.slice(1) });
+    t.match(edited, { success: true });
+    await sees([six, 'c0000202 45']);
+  });
+
   await t.test('signed', async (t) => {
     const { dnsPort } = world.program;
     const enabled = await run('dnssec', 'enable', 'example.com');
