@@ -62,6 +62,9 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['templates of an account', '200, 200, 100', 'control/templates/apply.ts', 'MOST_ZONES = 100'],
   ['probes of origins at once', '1,000, 300', 'monitoring/prober.ts', 'places: 1000, waiting: 200_000'],
   ['probes of origins at once', '1,000, 300', 'monitoring/prober.ts', 'places: 300, waiting: 2000'],
+  ['probes of previews at once', '400, 200', 'roles/probing/process.ts', 'places: 400, waiting: 100_000'],
+  ['probes of previews at once', '400, 200', 'roles/probing/process.ts', 'places: 200, waiting: 20_000'],
+  ['sessions by fields at the edge', '100,000', 'edge/balance/sessions.ts', 'MOST_SESSIONS = 100_000'],
   ['previews of monitors', '20, for 10 min', 'monitoring/previews.ts', 'MOST_OF_ACCOUNT = 20'],
   ['uploads in parts of one bucket', '1,000', 'bucket/uploads/local-uploads.ts', 'MOST_UPLOADS = 1000'],
   ['writes of all accounts', '100, in turns', 'control/kernel/commit.ts', 'MOST_TOGETHER = 100'],
@@ -99,6 +102,7 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
 
 /** Turns whose limits stand elsewhere, or that are not limits. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  'roles/probing/waiting-transitions.ts': 'what waits is bounded by what is probed: the last word of each origin',
   'cluster/turn.ts': 'a node has the turn to write, docs/cluster.md',
   'cluster/postgres-log.ts': 'the same',
   'edge/cache/pace.ts': 'pieces of bodies: all are sent, one after the other',

@@ -106,6 +106,9 @@ export interface PoolSet {
   readonly weights: PoolWeights | undefined;
 }
 
+/** Names of healthy origins by the identifiers of their pools, as they were some time ago; of pools that are probed. */
+export type TransferView = Readonly<Record<string, readonly string[]>>;
+
 /** A load balancer with all defaults. */
 export interface LoadBalancer extends Steering {
   readonly id: string;
@@ -118,6 +121,8 @@ export interface LoadBalancer extends Steering {
   readonly poolSets: readonly PoolSet[];
   /** One address, or those of all healthy origins. */
   readonly answer: 'one' | 'all';
+  /** The origins that transfers have, if they follow health. */
+  readonly transferView: TransferView | undefined;
 }
 
 export const DEFAULT_TTL = 30;
@@ -138,6 +143,7 @@ export function loadBalancerOf({ id, settings }: StoredSettings): LoadBalancer {
       .sort((a, b) => a.priority - b.priority),
     poolSets: memberOr<readonly Members[]>(members, 'pool_sets', []).map(poolSetOf),
     answer: memberOr<'one' | 'all'>(members, 'answer', 'one'),
+    transferView: memberOr<TransferView | undefined>(members, 'transfer_view', undefined),
   };
 }
 

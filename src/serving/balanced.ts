@@ -71,16 +71,22 @@ export function isHiddenType(type: number): boolean {
 
 /**
  * The records of its owner: those that it does not hide, and in place of the others what does not depend on health, the addresses of
- * the first pool that has any, for each family. So the types of the owner are those that it can ever answer. There is always a
+ * the first pool that has any, for each family. Where transfers follow health, they are those of origins that were healthy when that was
+ * last looked at, if there were any. So the types of the owner are those that it can ever answer. There is always a
  * record, because the name exists.
  */
 export function balancedRecords(balanced: Balanced, records: readonly RecordFacts[]): readonly RecordFacts[] {
   const kept = records.filter(({ type }) => !HIDDEN.has(type));
   const { balancer } = balanced;
+  const { transferView: view } = balancer;
   const facts = { ttl: balancer.proxied ? 1 : balancer.ttl, proxied: balancer.proxied };
   const pools = inOrder(balanced).map(({ pool }) => pool.origins.filter(isAnswered));
+  const healthy = inOrder(balanced).map(({ pool, monitored }) =>
+    pool.origins.filter((one) => isAnswered(one) && (!monitored || view?.[pool.id]?.includes(one.name))),
+  );
   const addresses = [4, 16].flatMap((length) => {
-    const first = pools.map((origins) => origins.filter(({ ip }) => ip?.length === length)).find(isNotEmpty) ?? [];
+    const candidates = view ? [...healthy, ...pools] : pools;
+    const first = candidates.map((origins) => origins.filter(({ ip }) => ip?.length === length)).find(isNotEmpty) ?? [];
     return first.map(({ ip }) => ({ ...facts, type: length === 4 ? Type.a : Type.aaaa, rdata: ip! }));
   });
   if (addresses.length > 0) return [...kept, ...addresses];

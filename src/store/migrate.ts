@@ -24,6 +24,7 @@ import { endingRecords } from './migrations/0222-ending-records.js';
 import { rulesets } from './migrations/0223-rulesets.js';
 import { checksumTypes } from './migrations/0224-checksum-types.js';
 import { recordTemplates } from './migrations/0225-record-templates.js';
+import { transferHealth } from './migrations/0226-transfer-health.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { newestSchema } from './schema/newest.js';
@@ -52,6 +53,7 @@ export const MIGRATIONS: readonly Migration[] = [
   rulesets,
   checksumTypes,
   recordTemplates,
+  transferHealth,
 ];
 
 /** The schema version after all migrations. */

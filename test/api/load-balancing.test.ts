@@ -362,7 +362,6 @@ t.test('each rule of load balancers refuses with its own words', async (t) => {
     [{ name: 'a.*.balanced.test' }, 'name is not a name in the zone balanced.test'],
     [{ name: 'a.cut.balanced.test' }, 'name is delegated to other name servers at cut.balanced.test'],
     [{ default_pools: [] }, 'default_pools is empty'],
-    [{ transfer_health: true }, 'transfer_health is not available here'],
     [{ default_pools: [pool, pool] }, 'default_pools has a pool twice'],
     [{ fallback_pool: '' }, 'fallback_pool is missing'],
     [{ ttl: 9 }, 'ttl is not 1 or in range [10, 86400]'],

@@ -1,6 +1,7 @@
 /** The health of pools over HTTP, previews, and events of what became of it. */
 import t from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
+import { refreshTransferViews } from '../../src/control/balancing/transfer-views.js';
 import { OPERATOR } from '../../src/control/guard/actor.js';
 import { createPreviews } from '../../src/monitoring/previews.js';
 import type { LastResult } from '../../src/monitoring/prober.js';
@@ -8,6 +9,7 @@ import type { Target } from '../../src/monitoring/probes/probe.js';
 import { recordTransitions } from '../../src/monitoring/record.js';
 import { findMonitorById } from '../../src/store/balancing/monitors.js';
 import { findPoolById } from '../../src/store/balancing/pools.js';
+import { findZoneByName } from '../../src/store/zones/zones.js';
 import { examinedFor } from '../../src/warnings/asked.js';
 import { examinePools } from '../../src/warnings/pools.js';
 import { TestClock } from '../support/test-clock.js';
@@ -156,4 +158,63 @@ t.test('events of the only account, and what older clients ask', async (t) => {
   t.strictSame(await events('?until=2020-01-01T00:00:00Z'), []);
   t.equal((await call('GET', '/user/load_balancing_analytics/events?since=yesterday')).status, 400);
   t.strictSame(misfits, []);
+});
+
+t.test('transfers follow health where that is wanted, and not each change of it', async (t) => {
+  const world = await install(t);
+  const { call, base, store } = world;
+  const account = (await call('GET', '/accounts')).json.result[0].id as string;
+  const at = `/accounts/${account}/load_balancers`;
+  const monitor = (await call('POST', `${at}/monitors`, {})).json.result.id as string;
+  const origins = ['a', 'b'].map((name, i) => ({ name, address: `198.51.100.${i + 1}` }));
+  const pool = (await call('POST', `${at}/pools`, { name: 'web', monitor, origins })).json.result.id as string;
+  const seq = findPoolById(store, Buffer.from(pool, 'hex'))!.seq;
+  const monitorSeq = findMonitorById(store, Buffer.from(monitor, 'hex'))!.seq;
+  const zone = await world.createZone('followed.test');
+  const body = { default_pools: [pool], fallback_pool: pool };
+  const still = { name: 'still.followed.test', ...body };
+  await call('POST', `/zones/${zone}/load_balancers`, still);
+  const note = async (origin: string, healthy: boolean) => {
+    const found = { pool: seq, monitor: monitorSeq, origin, healthy, responseCode: undefined, rttMs: 1 };
+    const transition = { ...found, reason: healthy ? ('No failures' as const) : ('TCP Timeout' as const) };
+    await recordTransitions(base, { node: { region: '', node: '' }, living: undefined }, [transition]);
+  };
+  for (const { name } of origins) await note(name, true);
+  const wish = { name: 'www.followed.test', ...body, transfer_health: true };
+  const made = (await call('POST', `/zones/${zone}/load_balancers`, wish)).json.result;
+  t.match(made, { transfer_health: true });
+  t.notOk('transfer_view' in made, 'what the service keeps is not shown');
+  const serial = () => findZoneByName(store, 'followed.test')!.serial;
+  const carried = async (): Promise<string> => {
+    const { text } = await call('GET', `/zones/${zone}/dns_records/export`);
+    const found = [...text.matchAll(/^(still|www)\.followed\.test\.\s.*\sA\s+198\.51\.100\.(\d)/gm)];
+    return found
+      .map(([, name, last]) => `${name}${last}`)
+      .sort()
+      .join(' ');
+  };
+  const both = 'still1 still2 www1 www2';
+  t.equal(await carried(), both);
+  const before = serial();
+  await note('b', false);
+  await note('b', true);
+  await note('b', false);
+  t.equal(await carried(), both, 'not each change');
+  t.equal(serial(), before);
+  await refreshTransferViews(base);
+  t.equal(await carried(), 'still1 still2 www1');
+  t.equal(serial(), before + 1);
+  const position = store.position().number;
+  await refreshTransferViews(base);
+  t.equal(store.position().number, position, 'nothing is written when nothing changes');
+  await note('a', false);
+  await refreshTransferViews(base);
+  t.equal(await carried(), both, 'all of them while none is healthy');
+  await note('b', true);
+  await call('PATCH', `/zones/${zone}/load_balancers/${made.id}`, { ttl: 60 });
+  t.equal(await carried(), 'still1 still2 www2', 'an edit looks at it, too');
+  const edited = await call('PATCH', `/zones/${zone}/load_balancers/${made.id}`, { transfer_health: false });
+  t.match(edited.json.result, { transfer_health: false });
+  t.equal(await carried(), both);
+  t.strictSame(world.misfits, []);
 });

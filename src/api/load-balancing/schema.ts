@@ -236,7 +236,9 @@ const balancerMembers = {
     .enum(['one', 'all'])
     .nullish()
     .describe('One address, or those of all healthy origins; default `one` (ours)'),
-  transfer_health: flag.describe('Refused unless false: transfers to secondaries do not follow health (ours)'),
+  transfer_health: flag.describe(
+    'Whether transfers follow the health of origins, within half a minute; default false (ours)',
+  ),
 };
 
 export const balancerBody = body(

@@ -18,8 +18,6 @@ export function checkBalancer(members: Members): void {
   const pools = memberOr<readonly string[]>(members, 'default_pools', []);
   if (pools.length === 0) throw invalid('default_pools is empty', '/default_pools');
   if (memberOr(members, 'fallback_pool', '') === '') throw invalid('fallback_pool is missing', '/fallback_pool');
-  if (memberOr(members, 'transfer_health', false))
-    throw invalid('transfer_health is not available here', '/transfer_health');
   checkSteering(members, '');
   checkAffinity(members, '');
   checkRules(memberOr<readonly Members[]>(members, 'rules', []), (overrides, at) => {

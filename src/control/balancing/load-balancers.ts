@@ -26,6 +26,7 @@ import { patched, settable } from './check.js';
 import { balancingFailure, invalid } from './errors.js';
 import { type BalancingItem, itemOf } from './item.js';
 import { requireFewBalancers } from './limits.js';
+import { withTransferView } from './transfer-views.js';
 
 export async function listLoadBalancers(ctx: Context, zoneId: string): Promise<BalancingItem[]> {
   const zone = requireZone(ctx, zoneId);
@@ -155,15 +156,15 @@ function readBalancer(ctx: Context, zone: ZoneRow, input: Members, before: LoadB
   if (same && same.seq !== before?.seq) throw invalid(`name ${name} has a load balancer already`, '/name');
   const members = withCodes({ ...input, name });
   checkBalancer(members);
-  const pools = poolsReferredTo(members).map((id) => requirePoolOf(store, zone.account, id, '/default_pools').seq);
+  const pools = poolsReferredTo(members).map((id) => requirePoolOf(store, zone.account, id, '/default_pools'));
   const values = {
     owner_key: ownerKey,
     name,
     enabled: memberOr<boolean>(members, 'enabled', true) ? 1 : 0,
     proxied: memberOr<boolean>(members, 'proxied', false) ? 1 : 0,
-    settings: JSON.stringify(members),
+    settings: JSON.stringify(withTransferView(store, members, pools)),
   };
-  return { values, pools };
+  return { values, pools: pools.map(({ seq }) => seq) };
 }
 
 /** Codes of countries and places are written in any case. */
@@ -199,7 +200,7 @@ const SHOWN = { description: '', enabled: true, proxied: false };
 
 /** The TTL of a proxied name is not its owner's. */
 function balancerItem({ name }: ZoneRow, row: LoadBalancerRow, notices: readonly string[] = []): BalancingItem {
-  const { ttl, ...members } = membersOfRow(row);
+  const { ttl, transfer_view: _, ...members } = membersOfRow(row);
   const shown = row.proxied === 1 ? {} : { ttl: ttl ?? DEFAULT_TTL };
   return itemOf(row, { ...SHOWN, ...members, ...shown, zone_name: name }, notices);
 }

@@ -8,6 +8,7 @@ import { messageOf } from '../../base/errors.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { ReplicaStatus } from '../../cluster/replica.js';
 import type { Settings } from '../../config/schema.js';
+import { refreshTransferViews } from '../../control/balancing/transfer-views.js';
 import type { ContextBase } from '../../control/kernel/context.js';
 import { keepOwnHealth, type OwnHealthKeeper } from '../../monitoring/own-health.js';
 import type { ProbingNode } from '../../monitoring/plan.js';
@@ -16,6 +17,7 @@ import { createPreviews, type Previews } from '../../monitoring/previews.js';
 import type { LastResult } from '../../monitoring/prober.js';
 import type { Target } from '../../monitoring/probes/probe.js';
 import type { ProbeResult } from '../../monitoring/probes/result.js';
+import { lastHealthEvent } from '../../store/balancing/health-events.js';
 import { isProbingNeeded } from '../../store/balancing/probed.js';
 import { withoutSecretSettings, withoutSecrets, withoutStorageKeys } from '../process/secrets.js';
 import type { ProbingNotice, ProbingOrder } from './messages.js';
@@ -48,6 +50,8 @@ const LONGEST_DELAY_MS = 30_000;
 const LAST_WAIT_MS = 1000;
 /** What results are shown under where a node has neither name nor region. */
 const ONLY_NODE = 'local';
+/** Transfers follow health no more often. */
+const TRANSFERS_MS = 30_000;
 /** It is told of commits no more often. */
 const TELL_MS = 20;
 
@@ -71,6 +75,9 @@ class ProbingService implements Probing {
   private isTelling = false;
   private cancelStart: (() => void) | undefined;
   private isClosed = false;
+  private readonly cancelTransfers: () => void;
+  /** The last transition that transfers follow. */
+  private transferred = -1;
 
   constructor(private readonly options: ProbingOptions) {
     const { base, node } = options;
@@ -82,7 +89,19 @@ class ProbingService implements Probing {
     const { unwritten } = this.recorder;
     const isAway = (): boolean => copyStatus?.().state === 'away';
     this.ownHealth = copyStatus && keepOwnHealth({ ...base, node: node.node, isAway, unwritten });
+    this.cancelTransfers = base.clock.every(TRANSFERS_MS, () => void this.followInTransfers());
     this.look();
+  }
+
+  private async followInTransfers(): Promise<void> {
+    const { base } = this.options;
+    try {
+      const last = lastHealthEvent(base.store);
+      if (last !== this.transferred) await refreshTransferViews(base);
+      this.transferred = last;
+    } catch (error) {
+      base.log.warn({ reason: messageOf(error) }, 'transfers could not follow the health of origins; trying again');
+    }
   }
 
   look(): void {
@@ -186,6 +205,7 @@ class ProbingService implements Probing {
   close(): void {
     this.isClosed = true;
     this.cancelStart?.();
+    this.cancelTransfers();
     this.recorder.close();
     this.ownHealth?.close();
     this.child?.kill('SIGKILL');

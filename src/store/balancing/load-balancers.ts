@@ -53,6 +53,11 @@ const statements = perStore((store) => ({
     `SELECT 1 FROM load_balancers WHERE enabled = 1 AND (settings LIKE '%"country_pools":{"%'
        OR settings LIKE '%"countries":["%' OR settings LIKE '%"steering_policy":"proximity"%') LIMIT 1`,
   ),
+  // Matches JSON without spaces; inside of its texts, quotes have backslashes.
+  transferHealth: store.prepare<[], LoadBalancerRow>(
+    `SELECT * FROM load_balancers WHERE instr(settings, '"transfer_health":true') > 0 ORDER BY seq`,
+  ),
+  setSettings: store.prepare<[settings: string, seq: number]>('UPDATE load_balancers SET settings = ? WHERE seq = ?'),
   insert: store.prepare<SqlValue[]>(insertion('load_balancers', BALANCER)),
   update: store.prepare<SqlValue[]>(`UPDATE load_balancers SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
   remove: store.prepare<[seq: number]>('DELETE FROM load_balancers WHERE seq = ?'),
@@ -90,6 +95,16 @@ export function proxiedBalancerOwners(store: Store, zone: number, limit: number)
 /** Whether any load balancer needs the country of a client, or its distance. */
 export function needsPlaces(store: Store): boolean {
   return statements(store).placed.get() !== undefined;
+}
+
+/** Those whose transfers follow health. */
+export function balancersWithTransferHealth(store: Store): LoadBalancerRow[] {
+  return statements(store).transferHealth.all();
+}
+
+/** Sets what the service itself keeps among the settings: for the owner, nothing changes. */
+export function setBalancerSettings(store: Store, seq: number, settings: string): void {
+  statements(store).setSettings.run(settings, seq);
 }
 
 /** In all zones of the account. */
