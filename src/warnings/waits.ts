@@ -1,5 +1,6 @@
 /** Of signed zones that wait for somebody outside: they are not warnings, but events tell of them. */
 import { judgeZoneKeys } from '../control/dnssec/key-steps.js';
+import { isSignedElsewhere } from '../serving/signing.js';
 import { allDnssecZones } from '../store/dnssec/zones.js';
 import type { Store } from '../store/driver.js';
 import { findZone } from '../store/zones/zones.js';
@@ -13,7 +14,7 @@ export interface Condition extends Pick<Finding, 'zoneId' | 'text' | 'remedy'> {
 /** Zones whose DS record the parent does not have yet, and rollovers that wait for the parent. */
 export function examineWaits(store: Store, nowUs: number): Condition[] {
   return allDnssecZones(store).flatMap((row): Condition[] => {
-    const zone = row.phase === 'signed' && row.presigned === 0 ? findZone(store, row.zone) : undefined;
+    const zone = row.phase === 'signed' && !isSignedElsewhere(row) ? findZone(store, row.zone) : undefined;
     if (!zone) return [];
     const zoneId = Buffer.from(zone.id).toString('hex');
     if (row.state === 'pending') {
