@@ -14,7 +14,7 @@ import { createTlsContexts } from '../../src/monitoring/probes/tls-contexts.js';
 import type { Resolver } from '../../src/resolver/resolve.js';
 import { openIcmp } from '../../src/roles/probing/icmp.js';
 import { mayPing } from '../../src/roles/process/icmp-capability.js';
-import { loadSyscalls } from '../../src/server/syscalls.js';
+import { Linux, loadSyscalls, type Syscalls } from '../../src/server/syscalls.js';
 import { makeCertificate } from '../edge/fixture.js';
 import { egressTo } from '../support/egress.js';
 import { seededRandom } from '../support/seeded-random.js';
@@ -231,6 +231,35 @@ t.test('pings of the system, and ports of UDP', { skip: !mayPing() && 'this user
   silent.close();
   await once(silent, 'close');
   t.strictSame(await ask('udp_icmp', port, '127.0.0.1'), ['TCP connection failed'], 'nothing listens there');
+});
+
+t.test('a raw socket hears replies, and nothing else', { skip: !mayPing() && 'this user may not ping' }, async (t) => {
+  const real = await loadSyscalls();
+  const isRaw = (type: number): boolean => (type & 15) === Linux.SOCK_RAW;
+  const raw: Syscalls = {
+    ...real,
+    socket: (family, type, protocol) => (isRaw(type) ? real.socket(family, type, protocol) : -1),
+  };
+  for (const [length, address, reply] of [
+    [4, '127.0.0.1', 0],
+    [16, '::1', 129],
+  ] as const) {
+    const types: number[] = [];
+    const socket = openIcmp(raw, length, (message) => types.push(message[0]!));
+    // This user may have no raw sockets.
+    if (!socket) return;
+    const pinger = createPinger((_, hear) => openIcmp(raw, length, hear), systemRandom);
+    socket.await(true);
+    const members = { type: 'icmp_ping', timeout: LONG, port: 1 };
+    const networks = ['127.0.0.0/8', '::1/128'];
+    t.strictSame(await probeWith(0, { members, address, networks, parts: { pinger } }), ['No failures'], address);
+    await until(() => types.length > 0);
+    socket.await(false);
+    t.ok(
+      types.every((type) => type === reply),
+      `${types}`,
+    );
+  }
 });
 
 t.test('certificates', async (t) => {

@@ -21,7 +21,7 @@ type Hear = (message: Uint8Array) => void;
 export function openIcmp(calls: Syscalls, length: 4 | 16, hear: Hear): IcmpSocket | undefined {
   const fd = open(calls, length, Linux.SOCK_DGRAM);
   if (fd >= 0) return fromDatagrams(fd, length, hear);
-  const [heard, sent] = [open(calls, length, Linux.SOCK_RAW), open(calls, length, Linux.SOCK_RAW)];
+  const [heard, sent] = [openRaw(calls, length, [ECHO_REPLY[length]]), openRaw(calls, length, [])];
   if (heard >= 0 && sent >= 0) return fromRaw(calls, { heard, sent }, length, hear);
   for (const one of [heard, sent]) if (one >= 0) calls.close(one);
   return undefined;
@@ -31,6 +31,25 @@ function open(calls: Syscalls, length: 4 | 16, type: number): number {
   const [family, protocol] =
     length === 4 ? [Linux.AF_INET, Linux.IPPROTO_ICMP] : [Linux.AF_INET6, Linux.IPPROTO_ICMPV6];
   return calls.socket(family, type | Linux.SOCK_CLOEXEC, protocol);
+}
+
+/** Types of ICMP messages (RFC 792, RFC 4443 §4.2). */
+const ECHO_REPLY = { 4: 0, 16: 129 } as const;
+
+/**
+ * A raw socket that receives messages of these types alone (raw(7), RFC 3542 §3.2): otherwise the kernel copies all that the machine
+ * receives into its buffer, where they push out what is awaited. -1: this process may not have one.
+ */
+function openRaw(calls: Syscalls, length: 4 | 16, types: readonly number[]): number {
+  const fd = open(calls, length, Linux.SOCK_RAW);
+  if (fd < 0) return fd;
+  // Bits of types that are left out.
+  const filter = new Uint32Array(length === 4 ? 1 : 8).fill(0xffffffff);
+  for (const type of types) filter[type >> 5]! &= ~(1 << (type & 31));
+  const [level, name] = length === 4 ? [Linux.SOL_RAW, Linux.ICMP_FILTER] : [Linux.IPPROTO_ICMPV6, Linux.ICMPV6_FILTER];
+  if (calls.setsockopt(fd, level, name, calls.addressOf(filter.buffer), filter.byteLength) >= 0) return fd;
+  calls.close(fd);
+  return -1;
 }
 
 /** The kernel sets checksums and identifiers, and gives each socket only its own answers. */
