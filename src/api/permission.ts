@@ -13,7 +13,7 @@ import {
 } from '../control/guard/access.js';
 import { accountFailure } from '../control/guard/account-failures.js';
 import { isAlike, isRestricted } from '../control/guard/decision.js';
-import type { Area, Level, Target } from '../control/guard/permissions.js';
+import { type Area, type Level, type Target, ZONE_AREAS } from '../control/guard/permissions.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import { zoneFailure } from '../control/rules/zone-failures.js';
 import type { Caller } from './request.js';
@@ -85,7 +85,9 @@ function targetOf({ store }: ContextBase, request: FastifyRequest, { actor }: Ca
     return zone && { zone: zoneId, account: accountIdOf(store, zone) };
   }
   if (accountId === undefined) return { user: actor.userId };
-  if (bucketName === undefined) return { account: accountId };
+  // What is about the records of an account is about those of all its zones.
+  const isOfZones = (ZONE_AREAS as readonly unknown[]).includes(request.routeOptions.config.area);
+  if (bucketName === undefined) return { account: accountId, ...(isOfZones && { zone: '*' }) };
   const jurisdiction = request.headers['cf-r2-jurisdiction'];
   return { account: accountId, bucket: `${(jurisdiction ?? 'default').toString().toLowerCase()}_${bucketName}` };
 }

@@ -58,6 +58,13 @@ t.test('a record says when it ends', async (t) => {
   t.strictSame([made.status, made.json.result.expires_on], [200, ENDS]);
   const { id } = made.json.result;
   const one = async () => (await call('GET', `${records}/${id}`)).json.result;
+  await call('POST', records, { ...body, name: 'stays' });
+  const ending = (await call('GET', `${records}?expires_on.present`)).json.result;
+  t.strictSame(
+    ending.map((record: { id: string }) => record.id),
+    [id],
+    'a filter shows those that end',
+  );
   const { expires_on, settings } = await one();
   t.strictSame([expires_on, settings], [ENDS, {}]);
   const back = await call('PUT', `${records}/${id}`, await one());

@@ -244,6 +244,9 @@ t.test('strangers, tenants, and credentials for some zones and records', async (
     );
   }
   t.equal((await call('GET', templates, undefined, { headers: ofTwo })).status, 403);
+  const ofAll = await token({ policies: [policy('*')] as never });
+  t.equal((await call('GET', templates, undefined, { headers: ofAll })).status, 200, 'a credential for all zones');
+  t.equal((await call('PUT', `${templates}/${id}`, { ...WEB, name: 'shared' }, { headers: ofAll })).status, 200);
 
   const ofTxt = await token({ policies: [policy(two, { names: ['_acme.*'], types: ['TXT'] })] as never });
   const scoped = await apply(id, { zones: [two], values, preview: true, force: true }, ofTxt);

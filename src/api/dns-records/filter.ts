@@ -35,6 +35,7 @@ export function recordFilter(query: Query): RecordQuery {
     ...(types.length === 0 ? {} : { types }),
     ...(proxied === undefined ? {} : { proxied }),
     ...(tags.length === 0 ? {} : { tags }),
+    ...(isPresent(query, 'expires_on.present') ? { ending: true } : {}),
     ...(match === undefined ? {} : { match }),
     ...(tagMatch === undefined ? {} : { tagMatch }),
     ...(search === undefined ? {} : { search }),

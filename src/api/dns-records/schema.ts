@@ -267,6 +267,7 @@ export const recordQuery = z.object({
   ...textFilters('comment'),
   'comment.present': z.string().optional().describe('Needs no value'),
   'comment.absent': z.string().optional().describe('Needs no value'),
+  'expires_on.present': z.string().optional().describe('Only records that end. Needs no value; ours'),
   tag: z.string().optional().describe('`name:value`, or a name; repeatable'),
   'tag.exact': z.string().optional(),
   'tag.contains': z.string().optional(),

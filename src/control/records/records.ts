@@ -4,6 +4,7 @@ import { NameError, ownerKeyOf, parseName } from '../../dns/name.js';
 import { TYPES, typeByMnemonic, typeMnemonic } from '../../dns/rr/registry.js';
 import { RdataError, type RRType } from '../../dns/rr/type.js';
 import { type Condition, joinConditions, matchNothing, type TextOperator } from '../../store/condition.js';
+import { matchEnding } from '../../store/records/ending.js';
 import {
   matchComment,
   matchCommentPresence,
@@ -57,6 +58,8 @@ export interface RecordQuery extends PageQuery, ShadowQuery {
   readonly proxied?: boolean;
   readonly comment?: CommentFilter;
   readonly tags?: readonly TagTest[];
+  /** Only records that end. */
+  readonly ending?: boolean;
   readonly tagMatch?: 'all' | 'any';
   readonly match?: 'all' | 'any';
   readonly search?: string;
@@ -148,6 +151,7 @@ function conditionsOf(zone: ZoneRow, query: RecordQuery): Condition[] {
   if (query.proxied !== undefined) conditions.push(matchProxied(query.proxied));
   if (query.comment?.present) conditions.push(matchCommentPresence(true));
   if (query.comment?.absent) conditions.push(matchCommentPresence(false));
+  if (query.ending) conditions.push(matchEnding());
   if (query.tags && query.tags.length > 0) {
     conditions.push(matchTags(query.tagMatch ?? 'all', query.tags));
   }

@@ -1,4 +1,5 @@
 /** Records that end: those with the setting `expires_at`. */
+import type { Condition } from '../condition.js';
 import { perStore, type Store } from '../driver.js';
 import { COLUMNS_OF_ZONE, type NewRecordRow, parseSettings, type RecordRow, SET_OF_ZONE } from './records.js';
 
@@ -20,6 +21,11 @@ const statements = perStore((store) => ({
 /** When a record ends, in microseconds since 1970; undefined: never. */
 export function endOf({ settings }: Pick<NewRecordRow, 'settings'>): number | undefined {
   return settings === null ? undefined : parseSettings(settings).expires_at;
+}
+
+/** Records that end at some time. */
+export function matchEnding(): Condition {
+  return { sql: `(${ENDS})`, params: [] };
 }
 
 /** Records of a zone that have ended at a moment, the first ones first; `offset`: so many are left out. */

@@ -16,6 +16,8 @@ import { listHistory, restoreZone } from '../../../src/control/zones/history.js'
 import { createZone } from '../../../src/control/zones/zones.js';
 import { listJobs } from '../../../src/store/jobs.js';
 import { matchBehind, newestEvent, selectEvents } from '../../../src/store/log/events-query.js';
+import { insertBucket } from '../../../src/store/objects/buckets.js';
+import { type BucketDomainRow, insertBucketDomain, removeBucketDomain } from '../../../src/store/objects/domains.js';
 import { countTurns } from '../../support/turns.js';
 import { refusal, startZone } from '../fixture.js';
 
@@ -160,4 +162,21 @@ t.test('a zone file has the end', async (t) => {
   let json = '';
   for await (const chunk of exportZone(ctx, zoneId, 'json')) json += chunk;
   t.equal(JSON.parse(json).records[0].expires_on, '2026-01-01T05:00:00Z');
+});
+
+t.test('a record that nobody may remove now stays, and keeps no other', async (t) => {
+  const { ctx, clock, zoneId, inHours, run, names } = await start(t);
+  const { store } = ctx;
+  const domain = { domain: 'shown.example.com', zone: 1 };
+  await createRecord(ctx, zoneId, { ...A, name: 'shown', expires_on: inHours(1) });
+  await createRecord(ctx, zoneId, { ...A, expires_on: inHours(1.5) });
+  await store.write(() => {
+    const place = { account: 1, jurisdiction: 'default', location: null } as const;
+    const bucket = insertBucket(store, { ...place, name: 'assets', storage_class: 'Standard', created_at: 0 });
+    insertBucketDomain(store, { ...domain, bucket, enabled: 1, min_tls: null, ciphers: '[]', created_at: 0 });
+  });
+  clock.advance(2 * HOUR_MS);
+  t.strictSame([await run(), await names()], [{ againAtMs: clock.nowMs() + HOUR_MS }, ['shown']]);
+  await store.write(() => removeBucketDomain(store, domain as BucketDomainRow));
+  t.strictSame([await run(), await names()], [{ done: true }, []]);
 });
