@@ -252,6 +252,11 @@ t.test('strangers, tenants, and credentials for some zones and records', async (
   const scoped = await apply(id, { zones: [two], values, preview: true, force: true }, ofTxt);
   t.match(scoped.json.result, [{ status: 'failed', changes: [], conflicts: [], errors: [{ code: 10000 }] }]);
   t.notMatch(scoped.text, /192\.0\.2/, 'it learns nothing of other records');
+  const alone = await make({ ...WEB, name: 'alone', records: [{ ...WEB.records[0], ttl: 900 }] });
+  const seen = await apply(alone.id, { zones: [two], values, preview: true });
+  t.match(seen.json.result, [{ status: 'preview', conflicts: [{ reason: 'other', record: { ttl: 300 } }] }]);
+  const unseen = await apply(alone.id, { zones: [two], values, preview: true }, ofTxt);
+  t.match(unseen.json.result, [{ status: 'failed', conflicts: [], errors: [{ code: 10000 }] }]);
   const reading = await token({ readOnly: true });
   t.not((await apply(id, { zones: [two], values }, reading)).json.result?.[0]?.status, 'applied');
 });
