@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { isHostName } from './host-names.js';
 import { about } from './setting-about.js';
-import { isAddress, isCidr, port, text, texts, wholeNumber } from './values.js';
+import { isAddress, isCidr, isInterfaceName, port, text, texts, wholeNumber } from './values.js';
 
 /** The value of `tls-cert` that stands for a certificate of our own. */
 export const AUTOMATIC = 'auto';
@@ -33,6 +33,14 @@ export const dnsSettings = {
       value: 'transport',
       summary: 'How UDP is served: `batched` (many packets in one system call, Linux), `portable`, or `auto`',
     }),
+  dnsXdp: texts('names of network interfaces', isInterfaceName, { atLeast: 0 }).prefault('').register(about, {
+    group: 'DNS',
+    value: 'interfaces',
+    mayBeEmpty: true,
+    summary:
+      'Network interfaces, separated by commas, whose UDP queries bypass the network stack of Linux (AF_XDP), and with it firewalls',
+    defaultText: 'none',
+  }),
   dotPort: port().optional().register(about, {
     group: 'DNS',
     value: 'port',

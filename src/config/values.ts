@@ -37,4 +37,7 @@ export function texts(
 
 export const isAddress = (entry: string): boolean => parseIP(entry) !== undefined;
 
+/** As Linux has them: no slash, no blank, no way out of a directory. */
+export const isInterfaceName = (entry: string): boolean => /^(?!\.{1,2}$)[^\s/:]{1,15}$/.test(entry);
+
 export const isCidr = (entry: string): boolean => parseNetwork(entry) !== undefined;

@@ -74,7 +74,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     const compact = createDnsCompact({ store, vault, clock, log });
     const { keyNames, secondaryNames } = transfers;
     const engine = { ...engineOptions, keyNames, secondaryNames, signingTime: compact.signingTime };
-    const observation = observationOf(settings, 1 + udpThreads(settings.dnsWorkers));
+    const observation = observationOf(settings, 1 + udpThreads(settings.dnsWorkers, settings.dnsXdp));
     const publishing = publish(options, engine, compact.made, observation, store, onProgress);
     const publisher = lifecycle.own('publisher', publishing, (part) => part.close());
     const ends = watchPlaces(settings, (places) => publisher.setPlaces(places), clock, log);
@@ -166,6 +166,7 @@ function listen(
     port: settings.dnsPort ?? DNS_PORT,
     takeOver,
     transport: settings.udpTransport,
+    xdp: settings.dnsXdp,
     workers: settings.dnsWorkers,
     answer: publisher.answer,
     answerTransfer,

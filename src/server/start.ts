@@ -23,6 +23,7 @@ import { startTls, type TlsCredentials, type TlsListener } from './tls.js';
 import { startUdpBatched, type UdpServer } from './udp-batched.js';
 import { startUdpPortable } from './udp-portable.js';
 import type { WorkerEngineSource } from './udp-workers.js';
+import { startXdp, type XdpServers } from './xdp/start.js';
 
 export type UdpTransport = 'batched' | 'portable';
 
@@ -38,6 +39,8 @@ export interface DnsServersOptions {
   readonly takeOver?: boolean | undefined;
   /** `auto`: batched if this machine supports it. */
   readonly transport: 'auto' | UdpTransport;
+  /** Network interfaces whose queries do not go through the sockets of the system. */
+  readonly xdp?: readonly string[] | undefined;
   /** Threads for UDP; undefined: one for each core. */
   readonly workers?: number | undefined;
   /** Engine of this thread: for TCP and TLS, and for UDP if sockets cannot share a port. */
@@ -75,8 +78,12 @@ export interface DnsServers {
   close(): Promise<void>;
 }
 
-/** Threads that answer over UDP. `wanted` undefined: one for each core. */
-export function udpThreads(wanted: number | undefined): number {
+/** Threads that answer over UDP, those of interfaces included. `wanted`: of one kind; undefined: one for each core. */
+export function udpThreads(wanted: number | undefined, xdp: readonly string[]): number {
+  return socketThreads(wanted) * (1 + xdp.length);
+}
+
+function socketThreads(wanted: number | undefined): number {
   return Math.max(1, wanted ?? availableParallelism());
 }
 
@@ -115,6 +122,16 @@ async function chooseTransport(wish: DnsServersOptions['transport'], log: Logger
   }
 }
 
+/** AF_XDP is another way beside both transports. */
+async function requireCalls(calls: Syscalls | undefined): Promise<Syscalls> {
+  try {
+    return calls ?? (await loadSyscalls());
+  } catch (error) {
+    if (!(error instanceof SyscallsUnavailable)) throw error;
+    throw new UserError(`AF_XDP cannot be used: ${error.message}`, `Leave 'dns-xdp' out.`);
+  }
+}
+
 /** The system chose a port for one protocol that another protocol cannot use. */
 function mayTryAgain(error: unknown, { port, tls, https }: DnsServersOptions): boolean {
   if (!(error instanceof ListenError) || error.code !== 'EADDRINUSE') return false;
@@ -135,13 +152,15 @@ interface Bound {
   readonly tls: TlsListener[];
   readonly https: TlsListener[];
   udp: UdpServer | undefined;
+  xdp: XdpServers | undefined;
   readonly sharing: PortSharing;
 }
 
 async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined): Promise<DnsServers> {
   const { addresses, log, clock } = options;
-  const workers = udpThreads(options.workers);
-  const counters = createCounters(1 + workers);
+  const workers = socketThreads(options.workers);
+  const { xdp = [] } = options;
+  const counters = createCounters(1 + udpThreads(options.workers, xdp));
   const counts = countBlock(counters.memory, 0);
   const answer = guardAnswer(options.answer, counts, faultLogger(log));
   const { answerTransfer } = options;
@@ -157,6 +176,7 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
     tls: [],
     https: [],
     udp: undefined,
+    xdp: undefined,
     sharing: canShare ? (takeOver ? 'now' : 'later') : 'never',
   };
   try {
@@ -166,6 +186,13 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
     bound.udp = udp;
     await bindStreams(options, udp.port, counts, bound);
     await bindHttps(options, { answer, answerDeferred, counts }, bound);
+    if (xdp.length > 0)
+      bound.xdp = await startXdp(await requireCalls(calls), {
+        ...udpOptions,
+        port: udp.port,
+        interfaces: xdp,
+        firstThread: 1 + workers,
+      });
     return {
       addresses,
       port: udp.port,
@@ -216,7 +243,9 @@ async function bindHttps(
   }
 }
 
-async function closeAll({ connections, httpsConnections, streams, tls, https, udp }: Bound): Promise<void> {
+async function closeAll({ connections, httpsConnections, streams, tls, https, udp, xdp }: Bound): Promise<void> {
+  // The sockets answer what comes from now on.
+  await xdp?.close();
   for (const listener of [...streams, ...tls, ...https]) listener.close();
   httpsConnections.close();
   await Promise.all([udp?.close(), connections.close(CLOSE_GRACE_MS)]);
@@ -232,7 +261,7 @@ function faultLogger(log: Logger): ReportFault {
   };
 }
 
-function readGauges({ connections, httpsConnections }: Bound, udp: UdpServer): MetricSample[] {
+function readGauges({ connections, httpsConnections, xdp }: Bound, udp: UdpServer): MetricSample[] {
   const samples: MetricSample[] = [
     {
       name: 'dns_connections',
@@ -242,8 +271,9 @@ function readGauges({ connections, httpsConnections }: Bound, udp: UdpServer): M
       value: connections.size + httpsConnections.size,
     },
   ];
-  const drops = udp.countQueueDrops();
-  if (drops !== undefined) {
+  const [atSockets, atInterfaces] = [udp.countQueueDrops(), xdp ? xdp.countQueueDrops() : 0];
+  if (atSockets !== undefined && atInterfaces !== undefined) {
+    const drops = atSockets + atInterfaces;
     const help = 'Datagrams the kernel dropped because a receive queue was full';
     samples.push({ name: 'dns_udp_queue_drops_total', type: 'counter', help, labels: {}, value: drops });
   }

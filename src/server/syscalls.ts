@@ -43,7 +43,16 @@ export const Linux = {
   MSG_DONTWAIT: 0x40,
   MSG_WAITFORONE: 0x10000,
   POLLIN: 1,
+  AF_XDP: 44,
+  SOL_XDP: 283,
+  PROT_READ_WRITE: 3,
+  MAP_SHARED: 1,
+  MAP_ANONYMOUS: 0x20,
+  MAP_POPULATE: 0x8000,
 } as const;
+
+/** Numbers of the system call, which the C library does not wrap. */
+const BPF = { x64: 321, arm64: 280 } as const;
 
 /** System calls for datagrams, which workers need. All return -1 on failure; `errno()` has the reason. */
 export interface DatagramCalls {
@@ -61,6 +70,13 @@ export interface Syscalls extends DatagramCalls {
   setsockopt(fd: number, level: number, option: number, value: number, length: number): number;
   getsockopt(fd: number, level: number, option: number, value: number, length: number): number;
   close(fd: number): number;
+  sendto(fd: number, octets: number, length: number, flags: number, address: number, addressLength: number): number;
+  /** The address of the mapping; a number above 2^48 on failure. */
+  mmap(address: number, length: number, protection: number, flags: number, fd: number, offset: number): number;
+  munmap(address: number, length: number): number;
+  bpf(command: number, attributes: number, length: number): number;
+  /** Memory that this process has mapped. It must not be used when it is mapped no more. */
+  viewOf(address: number, length: number): ArrayBuffer;
   /** The address of the storage of `buffer`. */
   addressOf(buffer: ArrayBuffer): number;
 }
@@ -101,6 +117,8 @@ export async function loadSyscalls(): Promise<Syscalls> {
   try {
     const { default: koffi } = await import('koffi');
     const libc = koffi.load(null);
+    const syscall = libc.func('long syscall(long, long, uintptr_t, long)');
+    const mmap = libc.func('uintptr_t mmap(uintptr_t, unsigned long, int, int, int, int64_t)');
     return {
       socket: libc.func('int socket(int, int, int)'),
       bind: libc.func('int bind(int, uintptr_t, uint32_t)'),
@@ -112,6 +130,12 @@ export async function loadSyscalls(): Promise<Syscalls> {
       sendmmsg: libc.func('int sendmmsg(int, uintptr_t, uint32_t, int)'),
       connect: libc.func('int connect(int, uintptr_t, uint32_t)'),
       poll: libc.func('int poll(uintptr_t, unsigned long, int)'),
+      sendto: libc.func('long sendto(int, uintptr_t, unsigned long, int, uintptr_t, uint32_t)'),
+      mmap: (...mapping) => Number(mmap(...mapping)),
+      munmap: libc.func('int munmap(uintptr_t, unsigned long)'),
+      bpf: (command, attributes, length) =>
+        Number(syscall(BPF[arch() as 'x64' | 'arm64'], command, attributes, length)),
+      viewOf: (address, length) => koffi.view(BigInt(address), length),
       errno: koffi.errno,
       addressOf: (buffer) => Number(koffi.address(buffer)),
     };

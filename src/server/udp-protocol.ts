@@ -45,7 +45,29 @@ export type WorkerPlaces =
   /** Bound sockets, owned by the main thread. */
   | { readonly descriptors: readonly number[] }
   /** Addresses to bind; other sockets bind the same ones. */
-  | { readonly addresses: readonly string[]; readonly port: number };
+  | { readonly addresses: readonly string[]; readonly port: number }
+  /** Queues of network interfaces. */
+  | { readonly queues: readonly QueuePlace[] };
+
+/** A queue whose frames come through memory that the main thread has mapped. */
+export interface QueuePlace {
+  readonly fd: number;
+  /** Addresses. */
+  readonly frames: number;
+  readonly rings: Readonly<Record<'fill' | 'completion' | 'receive' | 'transmit', RingPlace>>;
+  /** Where the interface has its MTU. */
+  readonly facts: SharedArrayBuffer;
+}
+
+export interface RingPlace {
+  readonly address: number;
+  /** Octets that are mapped. */
+  readonly length: number;
+  /** Offsets in octets. */
+  readonly producer: number;
+  readonly consumer: number;
+  readonly entries: number;
+}
 
 export type UdpWorkerMessage =
   | { readonly kind: 'serving' }

@@ -44,7 +44,7 @@ export interface UdpWorkersOptions {
   readonly script: URL;
   readonly workers: number;
   /** Called whenever a worker starts, including replacements. */
-  openSockets(): WorkerSockets;
+  openSockets(worker: number): WorkerSockets;
   readonly engine: WorkerEngineSource;
   /** Answers queries that the engines of the workers defer; absent: they are dropped. */
   readonly answerDeferred?: AnswerDeferred | undefined;
@@ -126,7 +126,7 @@ export class UdpWorkers {
 
   /** Opens the sockets of a slot and starts its thread; resolves when it serves. */
   private async occupy(seat: Seat): Promise<void> {
-    const sockets = this.options.openSockets();
+    const sockets = this.options.openSockets(seat.index);
     seat.sockets = sockets;
     try {
       await this.startThread(seat, sockets);

@@ -18,6 +18,7 @@ export interface Reload {
 const DNS_ONLY: readonly SettingKey[] = [
   'dnsWorkers',
   'udpTransport',
+  'dnsXdp',
   'dnsIdentity',
   'cookieSecret',
   'cookiePolicy',
