@@ -22,7 +22,17 @@ import {
   STOP,
 } from '../udp-protocol.js';
 import { beginWorker } from '../worker-thread.js';
-import { ANSWER_AT, addHeaders, answerFrame, FRAME, messageAt, messageLength, readClient, roomFor, withoutRecords } from './frame.js';
+import {
+  ANSWER_AT,
+  addHeaders,
+  answerFrame,
+  FRAME,
+  messageAt,
+  messageLength,
+  readClient,
+  roomFor,
+  withoutRecords,
+} from './frame.js';
 import { FRAMES } from './queue.js';
 import {
   AddressStep,
