@@ -14,7 +14,7 @@ export interface ProgramOptions {
 }
 
 /** Longer frames stay with the kernel. They leave room for the answer in the frame of the request. */
-export const LONGEST_FRAME = 1536;
+const LONGEST_FRAME = 1536;
 /** Of Ethernet, IPv4 without options, IPv6, and UDP. */
 export const Octets = { ethernet: 14, ipv4: 20, ipv6: 40, udp: 8 } as const;
 
