@@ -4,6 +4,7 @@
  */
 import Cloudflare from 'cloudflare';
 import t from 'tap';
+import { REGIONS } from '../../src/balancing/region-codes.js';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { changesAfter, lastChange, touchedOwners } from '../../src/store/log/changes.js';
 import { findZoneById } from '../../src/store/zones/zones.js';
@@ -354,6 +355,10 @@ t.test('each rule of pools refuses with its own words', async (t) => {
   }
 });
 
+/** Identifiers of pools that need not exist. */
+const strangers = (count: number, from = 0): string[] =>
+  Array.from({ length: count }, (_, i) => (from * 1000 + i + 1).toString(16).padStart(32, 'e'));
+
 t.test('each rule of load balancers refuses with its own words', async (t) => {
   const { call, zone, pool } = world;
   const set = { overrides: { pools: [pool] } };
@@ -369,6 +374,12 @@ t.test('each rule of load balancers refuses with its own words', async (t) => {
       { steering_policy: 'best' },
       'steering_policy must be one of off, geo, random, dynamic_latency, proximity, least_outstanding_requests, least_connections, ',
     ],
+    [{ default_pools: strangers(101) }, 'default_pools has more than 100 pools'],
+    [
+      { region_pools: Object.fromEntries(REGIONS.map((code, i) => [code, strangers(100, i)])) },
+      'the load balancer refers to more than 1000 pools',
+    ],
+    [{ pool_sets: [{ overrides: { pools: strangers(101) } }] }, 'pools of pool set 0 has more than 100 pools'],
     [{ region_pools: { MARS: [pool] } }, 'region_pools has the unknown code MARS'],
     [{ country_pools: { GBR: [pool] } }, 'country_pools has the unknown code GBR'],
     [{ pop_pools: { LA: [pool] } }, 'pop_pools has the unknown code LA'],

@@ -1,14 +1,16 @@
 /** Rules of load balancers, apart from their names. */
 import { AFFINITIES, STEERING_POLICIES } from '../../balancing/load-balancer.js';
 import { type Members, memberOr, membersOf } from '../../balancing/members.js';
+import { poolsReferredTo } from '../../balancing/references.js';
 import { REGIONS } from '../../balancing/region-codes.js';
-import { requireText, requireWeight, requireWhole } from './check.js';
+import { checkPoolList, requireText, requireWeight, requireWhole } from './check.js';
 import { invalid } from './errors.js';
 import { checkPoolSets } from './pool-set-rules.js';
 import { checkRules } from './rule-rules.js';
 
-const MOST_POOLS = 100;
 const MOST_CODES = 1000;
+/** No more than what chooses between them has room for. */
+const MOST_POOLS_IN_ALL = 1000;
 const LONGEST_DRAIN = 86_400;
 
 /** Throws 1002 for a load balancer that means nothing. Codes are in upper case already. */
@@ -26,6 +28,9 @@ export function checkBalancer(members: Members): void {
     checkAffinity(overrides, at);
   });
   checkPoolSets(memberOr<readonly Members[]>(members, 'pool_sets', []));
+  if (poolsReferredTo(members).length > MOST_POOLS_IN_ALL) {
+    throw invalid(`the load balancer refers to more than ${MOST_POOLS_IN_ALL} pools`, '/default_pools');
+  }
 }
 
 /** `at`: pointer to a load balancer, or to the overrides of a rule. */
@@ -53,12 +58,6 @@ function checkTtl(value: unknown, at: string): void {
   if (!Number.isInteger(value) || (value as number) < 10 || (value as number) > 86_400) {
     throw invalid('ttl is not 1 or in range [10, 86400]', at);
   }
-}
-
-/** Pools in the order of failover. */
-function checkPoolList(pools: readonly string[], name: string, at: string): void {
-  if (pools.length > MOST_POOLS) throw invalid(`${name} has more than ${MOST_POOLS} pools`, at);
-  if (new Set(pools).size < pools.length) throw invalid(`${name} has a pool twice`, at);
 }
 
 function checkPoolMap(members: Members, name: string, at: string, isCode: (code: string) => boolean): void {

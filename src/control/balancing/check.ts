@@ -48,6 +48,14 @@ export function requireWeight(value: unknown, name: string, at: string): void {
   if (Math.abs(value * 100 - Math.round(value * 100)) > 1e-9) throw invalid(`${name} has a step smaller than 0.01`, at);
 }
 
+const MOST_POOLS = 100;
+
+/** Pools in the order of failover. */
+export function checkPoolList(pools: readonly string[], name: string, at: string): void {
+  if (pools.length > MOST_POOLS) throw invalid(`${name} has more than ${MOST_POOLS} pools`, at);
+  if (new Set(pools).size < pools.length) throw invalid(`${name} has a pool twice`, at);
+}
+
 /** A host name in lower case, of a Host header; it may have a port. */
 export function hostOf(text: string): string | undefined {
   const [, name, port] = /^([^:\s]+)(?::(\d{1,5}))?$/.exec(text) ?? [];

@@ -2,7 +2,7 @@
 import { STEERING_POLICIES } from '../../balancing/load-balancer.js';
 import { type Members, memberOr, membersOf } from '../../balancing/members.js';
 import { REGIONS } from '../../balancing/region-codes.js';
-import { requireText, requireWeight } from './check.js';
+import { checkPoolList, requireText, requireWeight } from './check.js';
 import { invalid } from './errors.js';
 import { checkFixedResponse } from './fixed-response-rules.js';
 
@@ -31,9 +31,7 @@ function checkIntent(set: Members, at: string): void {
   if (fixed && pools) throw invalid(`pool set ${i(at)} has both pools and a fixed_response`, `${at}/overrides/pools`);
   if (fixed) checkFixedResponse(fixed, `${at}/fixed_response`);
   if (pools && pools.length === 0) throw invalid(`pools of pool set ${i(at)} is empty`, `${at}/overrides/pools`);
-  if (pools && new Set(pools).size < pools.length) {
-    throw invalid(`pools of pool set ${i(at)} has a pool twice`, `${at}/overrides/pools`);
-  }
+  checkPoolList(pools ?? [], `pools of pool set ${i(at)}`, `${at}/overrides/pools`);
   const policy = memberOr(overrides, 'steering_policy', '');
   if (!(STEERING_POLICIES as readonly string[]).includes(policy)) {
     throw invalid(`steering_policy of pool set ${i(at)} is unknown`, `${at}/overrides/steering_policy`);
