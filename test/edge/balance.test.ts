@@ -354,6 +354,8 @@ t.test('session cookies', async (t) => {
   t.match(await keep(), { text: 'a', cookie: undefined }, 'it is drained');
   await world.editPool('one', both({ enabled: false, disabled_at: (Date.now() - 61_000) * 1000 }));
   t.equal((await keep()).text, 'b', 'and its time is over');
+  await world.editPool('one', both({ enabled: false, disabled_at: (Date.now() + 86_400_000) * 1000 }));
+  t.equal((await keep()).text, 'b', 'a clock that was put back a day does not prolong it');
   const fresh = await get();
   t.match(fresh.cookie, /SameSite=None; Secure$/);
 

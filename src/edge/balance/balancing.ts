@@ -278,7 +278,9 @@ class Chooser {
     const { enabled, disabledAt } = one.origin;
     if (!enabled) {
       const { drainDuration } = made.balancer.affinity;
-      return disabledAt !== undefined && this.options.clock.nowMs() < disabledAt / 1000 + drainDuration * 1000;
+      if (disabledAt === undefined) return false;
+      // A clock that was put back does not prolong it.
+      return Math.abs(this.options.clock.nowMs() - disabledAt / 1000) < drainDuration * 1000;
     }
     if (!isEnabled || this.choice.dropped[index] === Drop.shed) return false;
     return !isMonitored || made.standing.states[one.slots[1]] === State.up;
