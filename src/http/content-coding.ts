@@ -46,7 +46,7 @@ function read(value: string): AcceptedCodings {
   return { zstd: zstd!, br: br!, gzip: gzip!, identity: weights.get('identity') ?? 0 };
 }
 
-/** What is no weight makes a coding one that is not accepted, because the plain form is always understood. */
+/** What is not a weight makes a coding one that is not accepted, because the plain form is always understood. */
 function weightOf(parameters: readonly string[]): number {
   const [weight] = parameters;
   if (weight === undefined) return 1;

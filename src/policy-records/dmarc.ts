@@ -46,7 +46,7 @@ function policyFaults(what: string, tags: TagList['tags']): PolicyFault[] {
   for (const tag of ['p', 'sp', 'np']) {
     const value = tags.get(tag);
     if (value === undefined || POLICIES.includes(value.toLowerCase())) continue;
-    const text = `${what} says ${tag}=${quoted(value)}, which is no policy`;
+    const text = `${what} says ${tag}=${quoted(value)}, which is not a policy`;
     faults.push({ code: 'dmarc-policy', text, remedy: `Write ${tag}=none, ${tag}=quarantine or ${tag}=reject.` });
   }
   return faults;

@@ -25,7 +25,7 @@ export function quoted(text: string): string {
 
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
 
-/** Whether a text is the full name of a host or domain; a dot may end it. A number is no top-level domain. */
+/** Whether a text is the full name of a host or domain; a dot may end it. A number is not a top-level domain. */
 export function isDomain(text: string): boolean {
   const labels = text.replace(/\.$/, '').split('.');
   return (

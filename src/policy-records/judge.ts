@@ -115,7 +115,7 @@ function kindOf(name: string, text: string): Kind | undefined {
   if (name.startsWith('_mta-sts.')) return 'mta-sts';
   if (name.startsWith('_smtp._tls.')) return 'tls-reporting';
   if (name.includes('._report._dmarc.')) return 'dmarc-consent';
-  // Names that begin with an underscore are no selectors (RFC 5617, RFC 6651).
+  // Names that begin with an underscore are not selectors (RFC 5617, RFC 6651).
   if (!name.startsWith('_') && name.includes('._domainkey.')) return 'dkim';
   if (!name.startsWith('_') && name.includes('._bimi.')) return 'bimi';
   return isMeantAsSpf(text) ? 'spf' : undefined;

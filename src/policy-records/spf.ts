@@ -157,7 +157,7 @@ class Reader {
       return false;
     }
     if (left !== spec ? /^[\x21-\x7e]*$/.test(left) : isDomain(spec)) return true;
-    this.wrong(term, 'this is no domain', 'Name a domain; addresses are written with ip4: or ip6:.');
+    this.wrong(term, 'this is not a domain', 'Name a domain; addresses are written with ip4: or ip6:.');
     return false;
   }
 

@@ -22,7 +22,7 @@ export function readTags(text: string, what: string, code: string): TagList | Po
         text:
           part === ''
             ? `${what} has an empty part between two semicolons`
-            : `${what} has ${quoted(part)}, which is no tag=value`,
+            : `${what} has ${quoted(part)}, which is not tag=value`,
         remedy: 'Write tag=value, with a semicolon between two of them.',
       };
     }

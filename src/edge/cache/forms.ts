@@ -22,7 +22,7 @@ export class Forms {
     return form === 'useless' ? undefined : form;
   }
 
-  /** Whether the form in this coding was no smaller than the body. */
+  /** Whether the form in this coding was not smaller than the body. */
   isUseless(coding: Coding): boolean {
     return this.whole.get(coding) === 'useless';
   }

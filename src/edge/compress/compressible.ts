@@ -47,7 +47,7 @@ function isWorthIt(contentType: string): boolean {
 
 const NO_TRANSFORM = /(?:^|[,\s])no-transform(?:[,\s]|$)/i;
 
-/** Statuses whose body is no whole representation, or that have none. */
+/** Statuses whose body is not a whole representation, or that have none. */
 const WITHOUT: ReadonlySet<number> = new Set([204, 205, 206, 304]);
 
 interface Judged {

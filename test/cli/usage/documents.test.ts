@@ -1,6 +1,6 @@
 /** Commands in documents and in help exist as they are written: names, options, choices and numbers of arguments. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import t from 'tap';
 import { addCommands } from '../../../src/cli/commands.js';
@@ -55,10 +55,16 @@ function split(line: string): string[] {
 /** `zoneplane` as a word of its own; it is also the name of users and databases. */
 const COMMAND = /^(?!createdb|createuser)(?:.*?[\s(`/])??zoneplane ((?:-|[a-z]).*)$/;
 
+/** The options that a document has put into a variable (`export ONE="--data-dir one"`), where it uses that. */
+function withVariables(text: string): string {
+  const variables = [...text.matchAll(/^export ([A-Z]+)="(--[^"]*)"$/gm)];
+  return variables.reduce((all, [, name, options]) => all.replace(new RegExp(`\\$${name}\\b`, 'g'), options!), text);
+}
+
 function commandsOf(file: string, text: string): Written[] {
   const found: Written[] = [];
   let isFenced = false;
-  const lines = text.replace(/\\\n\s*/g, ' ').split('\n');
+  const lines = withVariables(text.replace(/\\\n\s*/g, ' ')).split('\n');
   for (const [index, line] of lines.entries()) {
     const place = `${file}:${index + 1}`;
     if (/^\s*(?:> )?```/.test(line)) isFenced = !isFenced;
@@ -87,17 +93,14 @@ async function faultOf(program: Command, { words, isMention }: Written): Promise
   }
 }
 
+const DOCUMENTS: readonly string[] = [
+  ...['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md'],
+  ...globSync('docs/**/*.md').sort(),
+];
+
 t.test('commands in documents', async (t) => {
   const program = await inertProgram();
-  const documents = [
-    'README.md',
-    'SECURITY.md',
-    'CONTRIBUTING.md',
-    ...readdirSync('docs').map((name) => `docs/${name}`),
-  ];
-  const texts = documents
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => [name, readFileSync(name, 'utf8')] as const);
+  const texts = DOCUMENTS.map((name) => [name, readFileSync(name, 'utf8')] as const);
   const written = texts.flatMap(([name, text]) => commandsOf(name, text));
   t.ok(written.length > 100, `${written.length} commands`);
   for (const command of written) {
@@ -106,6 +109,43 @@ t.test('commands in documents', async (t) => {
     t.equal(await faultOf(program, command), undefined, `${command.place}: zoneplane ${command.words.join(' ')}`);
   }
 });
+
+t.test('every link between documents leads to a page, and to a heading that is there', async (t) => {
+  const texts = new Map(DOCUMENTS.map((name) => [name, readFileSync(name, 'utf8').replace(/^```[\s\S]*?^```/gm, '')]));
+  let links = 0;
+  for (const [name, text] of texts) {
+    for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(target!)) continue;
+      links++;
+      const [path, anchor] = target!.split('#');
+      const page = path === '' ? name : join(dirname(name), path!);
+      t.ok(existsSync(page), `${name}: ${target}`);
+      const there = texts.get(page);
+      if (anchor !== undefined && there !== undefined) {
+        t.ok(anchorsOf(there).has(anchor), `${name}: ${target} is a heading`);
+      }
+    }
+  }
+  t.ok(links > 100, `${links} links`);
+  const index = texts.get('docs/README.md')!;
+  for (const name of DOCUMENTS) {
+    if (!name.startsWith('docs/') || name === 'docs/README.md') continue;
+    t.match(index, `](${name.slice('docs/'.length)})`, `the index has ${name}`);
+  }
+});
+
+/** The anchors of headings as GitHub makes them. */
+function anchorsOf(text: string): ReadonlySet<string> {
+  const headings = [...text.matchAll(/^#{1,6} (.*)$/gm)].map(([, heading]) => heading!);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
 
 t.test('examples of help', async (t) => {
   const program = await inertProgram();
