@@ -288,12 +288,15 @@ t.test('names that are unusual', { skip: noBrowser, timeout: 120_000 }, async (t
     await openRow(page, '7');
     await page.getByText('@ is 0/25.2.0.192.in-addr.arpa').waitFor();
     await page.getByLabel('Comment').fill('the seventh');
+    await page.getByLabel('Ends').fill('2190-01-31T18:00');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Review and save' }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Saved. Nothing changed for resolvers.').waitFor();
     const [record] = await call('GET', `/zones/${reverse.id}/dns_records`);
-    t.match(record, { name: '7.0/25.2.0.192.in-addr.arpa', comment: 'the seventh' });
+    t.match(record, { name: '7.0/25.2.0.192.in-addr.arpa', comment: 'the seventh', expires_on: /^2190-0/ });
+    await openRow(page, '7');
+    t.equal(await page.getByLabel('Ends').inputValue(), '2190-01-31T18:00');
     await page.context().close();
   });
 
