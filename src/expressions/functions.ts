@@ -16,6 +16,7 @@ import {
   wildcardCaptures,
   wildcardParts,
 } from './wildcards.js';
+import { spend } from './work.js';
 
 /** UTF-16 units. */
 const LONGEST_TEXT = 32 * 1024;
@@ -60,7 +61,7 @@ const FUNCTIONS: Readonly<Record<string, Shape>> = {
     make: (args, { offset }) => truthOfTexts(offset, args, (a, b) => a.endsWith(b)),
   },
   len: { takes: ['text'], make: lengthOf },
-  lower: { takes: ['text'], make: (args, { offset }) => mapped(offset, args, lowered) },
+  lower: { takes: ['text'], make: (args, { offset }) => mapped(offset, args, 0, lowered) },
   remove_query_args: { takes: ['text', 'text'], isOpen: true, make: withoutArgs },
   starts_with: {
     takes: ['text', 'text'],
@@ -68,7 +69,7 @@ const FUNCTIONS: Readonly<Record<string, Shape>> = {
   },
   substring: { takes: ['text', 'number', 'number'], least: 2, make: partOf },
   to_string: { takes: ['any'], make: ([arg], { offset }) => text(offset, (subject) => printed(arg!.of(subject))) },
-  upper: { takes: ['text'], make: (args, { offset }) => mapped(offset, args, upperAscii) },
+  upper: { takes: ['text'], make: (args, { offset }) => mapped(offset, args, 64, upperAscii) },
   url_decode: { takes: ['text', 'text'], least: 1, make: decoded },
   wildcard_replace: { takes: ['text', 'text', 'text', 'text'], least: 3, make: replaced },
 };
@@ -124,11 +125,19 @@ function textsOf<S>(args: Args<S>): Texts<S> {
   return args.map(({ of }) => of as (subject: S) => string | undefined);
 }
 
-function mapped<S>(offset: number, args: Args<S>, map: (text: string) => string | undefined): CompiledValue<S> {
+/** `cost`: units of work for each character. */
+function mapped<S>(
+  offset: number,
+  args: Args<S>,
+  cost: number,
+  map: (text: string) => string | undefined,
+): CompiledValue<S> {
   const [of] = textsOf(args);
   return text(offset, (subject) => {
     const value = of!(subject);
-    return value === undefined ? undefined : map(value);
+    if (value === undefined) return undefined;
+    spend(value.length * cost);
+    return map(value);
   });
 }
 
@@ -153,6 +162,7 @@ function printed(value: string | number | boolean | Uint8Array | undefined): str
 function joined<S>(args: Args<S>, subject: S): string | undefined {
   let whole = '';
   for (const { of } of args) whole += printed(of(subject)) ?? '';
+  spend(whole.length * 2);
   return whole.length > LONGEST_TEXT ? undefined : whole;
 }
 
@@ -181,7 +191,7 @@ function decoded<S>(args: Args<S>, { offset }: Call): CompiledValue<S> {
   const options = args[1] ? literalText(args[1], 'the options of url_decode()') : '';
   const unknown = /[^ru]/.exec(options);
   if (unknown) throw new FaultFound(args[1]!.offset, `url_decode() has the options r and u, not ${unknown[0]}`);
-  return mapped(offset, args, (value) => decodeUrl(value, options));
+  return mapped(offset, args, options.includes('r') ? 512 : 128, (value) => decodeUrl(value, options));
 }
 
 function replaced<S>(args: Args<S>, { offset }: Call): CompiledValue<S> {
@@ -193,7 +203,7 @@ function replaced<S>(args: Args<S>, { offset }: Call): CompiledValue<S> {
   const parts = wildcardParts(isStrict ? written : lowerAscii(written), pattern!.offset);
   const filled = literalText(replacement!, 'the replacement of wildcard_replace()');
   const template = templateOf(filled, parts.length - 1, replacement!.offset);
-  return mapped(offset, args, (value) => {
+  return mapped(offset, args, 16, (value) => {
     const captures = wildcardCaptures(parts, value, isStrict);
     if (!captures) return value;
     const made = fillTemplate(template, captures);
@@ -207,7 +217,7 @@ function withoutArgs<S>(args: Args<S>, { offset }: Call): CompiledValue<S> {
     const end = pair.indexOf('=');
     return end < 0 ? pair : pair.slice(0, end);
   };
-  return mapped(offset, args, (query) =>
+  return mapped(offset, args, 64, (query) =>
     query
       .split('&')
       .filter((pair) => !names.has(nameOf(pair)))

@@ -7,11 +7,13 @@ export interface ExpressionLimits {
   readonly depth: number;
   /** Comparisons and operators. */
   readonly nodes: number;
+  /** Uses of functions; 0: there are none. */
+  readonly calls: number;
   /** Values of one list. */
   readonly listValues: number;
 }
 
-export const DEFAULT_LIMITS: ExpressionLimits = { length: 4096, depth: 32, nodes: 256, listValues: 512 };
+export const DEFAULT_LIMITS: ExpressionLimits = { length: 4096, depth: 32, nodes: 256, calls: 0, listValues: 512 };
 
 /** The text is not an expression; `offset` counts UTF-16 units from its beginning. */
 export interface ExpressionFault {

@@ -57,6 +57,7 @@ const LEVELS: readonly Joint[] = ['or', 'xor', 'and'];
 class Parser {
   private at = 0;
   private nodes = 0;
+  private calls = 0;
   private depth = 0;
 
   constructor(
@@ -163,6 +164,12 @@ class Parser {
   private call(): Extract<Value, { kind: 'call' }> {
     const { value: name, offset } = this.next();
     if (RESERVED.has(name)) throw new FaultFound(offset, `'${name}' cannot stand here`);
+    if (++this.calls > this.limits.calls) {
+      const most = this.limits.calls;
+      const why =
+        most === 0 ? `the function '${name}' is not available here` : `an expression uses at most ${most} functions`;
+      throw new FaultFound(offset, why);
+    }
     this.expect('(');
     if (++this.depth > this.limits.depth) {
       throw new FaultFound(offset, `an expression is at most ${this.limits.depth} levels deep`);

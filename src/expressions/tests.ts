@@ -4,6 +4,7 @@ import { containsOf } from './addresses.js';
 import { FaultFound } from './limits.js';
 import type { Comparison, ListValue, Literal } from './syntax.js';
 import { wildcardTest } from './wildcards.js';
+import { spend } from './work.js';
 
 export type ValueType = 'text' | 'number' | 'truth' | 'address';
 
@@ -21,7 +22,10 @@ export function testOf(comparison: Comparison, type: ValueType): (value: never) 
   if (by === 'contains') {
     if (type !== 'text') throw new FaultFound(value.offset, "'contains' is for texts");
     const part = textOf(value);
-    return (text: string) => text.includes(part);
+    return (text: string) => {
+      spend(text.length * part.length);
+      return text.includes(part);
+    };
   }
   if (by === 'wildcard' || by === 'strict wildcard') {
     if (type !== 'text') throw new FaultFound(value.offset, `'${by}' is for texts`);

@@ -3,11 +3,14 @@
  * that lets the rest match. As the parts between the stars are looked for in order, a match takes linear time whatever the pattern.
  */
 import { FaultFound } from './limits.js';
+import { spend } from './work.js';
 
 /** The texts between the stars. */
 export type Parts = readonly string[];
 
 const MOST_STARS = 8;
+/** Units of work for each character of a text in which parts are looked for. */
+const LOOKING = 16;
 
 /** `offset`: of the pattern in the expression. Throws {@link FaultFound}. */
 export function wildcardParts(pattern: string, offset: number): Parts {
@@ -31,20 +34,25 @@ export function wildcardParts(pattern: string, offset: number): Parts {
 
 /** Only ASCII has cases here. */
 export function lowerAscii(text: string): string {
-  return UPPER.test(text) ? text.replace(UPPERS, (letter) => letter.toLowerCase()) : text;
+  if (!UPPER.test(text)) return text;
+  return ASCII.test(text) ? text.toLowerCase() : text.replace(UPPERS, (letters) => letters.toLowerCase());
 }
 
+const ASCII = /^[\0-\x7f]*$/;
 const UPPER = /[A-Z]/;
 const UPPERS = /[A-Z]+/g;
 
 /** The last texts in lower case, by length: the rules of a zone compare the same few fields again and again. */
 const PLACES = 16;
+/** Units of work for each character. */
+const LOWERING = 16;
 const lastTexts = new Array<string>(PLACES).fill('');
 const lastLowers = new Array<string>(PLACES).fill('');
 
 export function lowered(text: string): string {
   const place = text.length % PLACES;
   if (text !== lastTexts[place]) {
+    spend(text.length * LOWERING);
     lastLowers[place] = lowerAscii(text);
     lastTexts[place] = text;
   }
@@ -71,6 +79,7 @@ function matches(parts: Parts, text: string): boolean {
   if (!mayBegin(text, first)) return false;
   if (!text.startsWith(first) || end < first.length || !text.endsWith(last)) return false;
   let at = first.length;
+  if (parts.length > 2) spend(text.length * LOOKING);
   for (let i = 1; i < parts.length - 1; i++) {
     const part = parts[i]!;
     const found = text.indexOf(part, at);

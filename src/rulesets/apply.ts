@@ -1,10 +1,16 @@
-/** Applies the rules of a zone to a request and its response: the one way for the edge and for whoever tries them. */
-
+/**
+ * Applies the rules of a zone to a request and its response: the one way for the edge and for whoever tries them. Each function throws
+ * TooMuchWork (expressions/work.ts) where the rules take too long for this request.
+ */
+import { spend, withinWork } from '../expressions/work.js';
 import { isHeaderValue } from './header-names.js';
 import type { HeaderChange } from './parameters.js';
 import type { Subject } from './subject.js';
 import { LONGEST_URL, safePath, safeQuery } from './urls.js';
 import type { CompiledRule, ZoneRules } from './zone-rules.js';
+
+/** Units of work for each text of a list. */
+const COPYING = 32;
 
 export interface Redirect {
   readonly status: number;
@@ -16,7 +22,11 @@ export interface Redirect {
 export type OnApplied = (rule: CompiledRule['rule']) => void;
 
 /** Where the first rule that matches leads. One whose target is not a URL is as if it were not there. */
-export function redirectBy({ redirects }: ZoneRules, subject: Subject): Redirect | undefined {
+export function redirectBy(rules: ZoneRules, subject: Subject): Redirect | undefined {
+  return withinWork(subject, () => firstRedirect(rules, subject));
+}
+
+function firstRedirect({ redirects }: ZoneRules, subject: Subject): Redirect | undefined {
   for (const { rule, holds, action } of redirects) {
     if (action.kind !== 'redirect' || !holds(subject)) continue;
     const location = action.location(subject);
@@ -26,7 +36,11 @@ export function redirectBy({ redirects }: ZoneRules, subject: Subject): Redirect
 }
 
 /** Path and query for the origin, which are those of the request if no rule matches; every rule sees what the client asked for. */
-export function rewrittenTarget({ rewrites }: ZoneRules, subject: Subject, onApplied?: OnApplied): string {
+export function rewrittenTarget(rules: ZoneRules, subject: Subject, onApplied?: OnApplied): string {
+  return withinWork(subject, () => newTarget(rules, subject, onApplied));
+}
+
+function newTarget({ rewrites }: ZoneRules, subject: Subject, onApplied?: OnApplied): string {
   let path: string | undefined;
   let query: string | undefined;
   for (const { rule, holds, action } of rewrites) {
@@ -50,6 +64,15 @@ export function changedHeaders(
   headers: readonly string[],
   onApplied?: OnApplied,
 ): readonly string[] {
+  return withinWork(subject, () => newHeaders(rules, subject, headers, onApplied));
+}
+
+function newHeaders(
+  rules: readonly CompiledRule[],
+  subject: Subject,
+  headers: readonly string[],
+  onApplied?: OnApplied,
+): readonly string[] {
   let changed: string[] | undefined;
   for (const { rule, holds, action } of rules) {
     if (action.kind !== 'headers' || !holds(subject)) continue;
@@ -62,6 +85,7 @@ export function changedHeaders(
 
 /** A value that could end its line is left out, and with it the change. */
 function withChange(headers: string[], { name, operation, of }: HeaderChange, subject: Subject): string[] {
+  spend(headers.length * COPYING);
   const value = operation === 'remove' ? undefined : of(subject)?.trim();
   if (value !== undefined && !isHeaderValue(value)) return headers;
   const isEmpty = value === undefined || value === '';

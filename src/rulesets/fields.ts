@@ -1,7 +1,8 @@
 /** The fields that expressions of rules may use. */
 import { parseIP } from '../base/ip.js';
 import { type FieldTable, fieldTable } from '../expressions/fields.js';
-import { fieldValues, pathEnd, type Subject } from './subject.js';
+import { spend } from '../expressions/work.js';
+import { fieldValues, parsedQuery, pathEnd, type Subject } from './subject.js';
 
 const FIELDS = {
   'cf.ray_id': 'text',
@@ -47,7 +48,7 @@ export const REQUEST_FIELDS: FieldTable<Subject> = fieldTable<Subject, typeof FI
   'http.cookie': joined('cookie', '; '),
   'http.host': text(({ request }) => request.host),
   'http.referer': joined('referer', ', '),
-  'http.request.cookies': { type: 'map', of: ({ request }, key) => cookies(request.headers, key) },
+  'http.request.cookies': { type: 'map', of: ({ cookies }, key) => cookies.get(key) },
   'http.request.full_uri': text((subject) => subject.fullUri),
   'http.request.headers': { type: 'map', of: ({ request }, key) => fieldValues(request.headers, key) },
   'http.request.method': text(({ request }) => request.method),
@@ -56,7 +57,7 @@ export const REQUEST_FIELDS: FieldTable<Subject> = fieldTable<Subject, typeof FI
     of: ({ surroundings }) => Math.floor(surroundings.nowMs() / 1000),
   },
   'http.request.uri': text(({ target }) => target),
-  'http.request.uri.args': { type: 'map', of: ({ query }, key) => args(query, key) },
+  'http.request.uri.args': { type: 'map', of: (subject, key) => valuesOf(subject.args, subject.query, key) },
   'http.request.uri.path': text(({ path }) => path),
   'http.request.uri.path.extension': text(({ path }) => extension(path)),
   'http.request.uri.query': text(({ query }) => query),
@@ -68,7 +69,13 @@ export const REQUEST_FIELDS: FieldTable<Subject> = fieldTable<Subject, typeof FI
   'ip.src.country': country,
   'raw.http.request.full_uri': text(({ request }) => `${request.scheme}://${request.host}${request.target}`),
   'raw.http.request.uri': text(({ request }) => request.target),
-  'raw.http.request.uri.args': { type: 'map', of: ({ request }, key) => args(queryOf(request.target), key) },
+  'raw.http.request.uri.args': {
+    type: 'map',
+    of: ({ request }, key) => {
+      const query = queryOf(request.target);
+      return valuesOf(parsedQuery(query), query, key);
+    },
+  },
   'raw.http.request.uri.path': text(({ request: { target } }) => target.slice(0, pathEnd(target))),
   'raw.http.request.uri.query': text(({ request }) => queryOf(request.target)),
   ssl: { type: 'truth', of: ({ request }) => request.scheme === 'https' },
@@ -85,23 +92,10 @@ function queryOf(target: string): string {
   return target.slice(pathEnd(target) + 1);
 }
 
-function args(query: string, key: string): string[] | undefined {
-  if (query === '') return undefined;
-  const values = new URLSearchParams(query).getAll(key);
+function valuesOf(args: URLSearchParams, query: string, key: string): string[] | undefined {
+  spend(query.length);
+  const values = args.getAll(key);
   return values.length === 0 ? undefined : values;
-}
-
-function cookies(headers: readonly string[], key: string): string[] | undefined {
-  let values: string[] | undefined;
-  for (const line of fieldValues(headers, 'cookie') ?? []) {
-    for (const pair of line.split(';')) {
-      const at = pair.indexOf('=');
-      if (at < 0 || pair.slice(0, at).trim() !== key) continue;
-      values ??= [];
-      values.push(pair.slice(at + 1).trim());
-    }
-  }
-  return values;
 }
 
 /** In lower case, without its dot. */

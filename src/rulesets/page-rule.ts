@@ -9,6 +9,7 @@ import {
   wildcardCaptures,
   wildcardParts,
 } from '../expressions/wildcards.js';
+import { withinWork } from '../expressions/work.js';
 import { type Members, objectOf, RuleFault } from './fault.js';
 import { faultOfTarget } from './parameters.js';
 import type { Subject } from './subject.js';
@@ -178,8 +179,11 @@ export interface PageMatch {
 }
 
 /** The page rule of a request: it is about the URL that the client asked for, whatever was rewritten. */
-export function pageRuleOf(rules: readonly CompiledPageRule[], { request }: Subject): PageMatch | undefined {
-  if (rules.length === 0) return undefined;
+export function pageRuleOf(rules: readonly CompiledPageRule[], subject: Subject): PageMatch | undefined {
+  return rules.length === 0 ? undefined : withinWork(subject, () => firstMatch(rules, subject));
+}
+
+function firstMatch(rules: readonly CompiledPageRule[], { request }: Subject): PageMatch | undefined {
   const plain = `${request.host}${request.target}`;
   const full = `${request.scheme}://${plain}`;
   for (const rule of rules) {

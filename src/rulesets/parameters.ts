@@ -1,6 +1,7 @@
 /** Reads the parameters of actions: what is not understood is refused, and what is understood can be applied. */
 import { compileText } from '../expressions/compile.js';
 import type { FieldTable } from '../expressions/fields.js';
+import { DEFAULT_LIMITS, type ExpressionLimits } from '../expressions/limits.js';
 import { hasControls, type Members, objectOf, RuleFault } from './fault.js';
 import { REQUEST_FIELDS, RESPONSE_FIELDS } from './fields.js';
 import { faultOfHeader, type HeaderOperation, type HeaderSide, isHeaderValue, LONGEST_VALUE } from './header-names.js';
@@ -26,6 +27,9 @@ export type Action =
 
 const STATUSES: readonly unknown[] = [301, 302, 303, 307, 308];
 const MOST_HEADERS = 30;
+
+/** Of expressions of rules. */
+export const RULE_LIMITS: ExpressionLimits = { ...DEFAULT_LIMITS, calls: 64 };
 
 /** The fields that expressions of a phase may use. */
 export function fieldsOf(phase: Phase): FieldTable<Subject> {
@@ -68,7 +72,7 @@ function textOf(
     return () => value;
   }
   if (typeof expression !== 'string') throw new RuleFault(`${at}/expression`, 'expression is a text');
-  const made = compileText(expression, fields);
+  const made = compileText(expression, fields, RULE_LIMITS);
   if (!made.ok) throw new RuleFault(`${at}/expression`, `${made.fault.message} at offset ${made.fault.offset}`, true);
   return made.of;
 }

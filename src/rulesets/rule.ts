@@ -1,7 +1,7 @@
 /** Reads rules as their owners write them. */
 import { compileExpression } from '../expressions/compile.js';
 import { type Members, objectOf, RuleFault } from './fault.js';
-import { fieldsOf, readParameters } from './parameters.js';
+import { fieldsOf, RULE_LIMITS, readParameters } from './parameters.js';
 import { PHASE_FACTS, type Phase } from './phases.js';
 
 /** A rule as it is stored and shown (v4). */
@@ -43,7 +43,7 @@ export function readRule(phase: Phase, input: unknown): WrittenRule {
   }
   if (typeof enabled !== 'boolean') throw new RuleFault('/enabled', 'enabled is true or false');
   if (typeof expression !== 'string') throw new RuleFault('/expression', 'expression is a text');
-  const made = compileExpression(expression, fieldsOf(phase));
+  const made = compileExpression(expression, fieldsOf(phase), RULE_LIMITS);
   if (!made.ok) throw new RuleFault('/expression', `${made.fault.message} at offset ${made.fault.offset}`, true);
   if (expression.trim() === '')
     throw new RuleFault('/expression', 'expression says which requests the rule matches; true: all');

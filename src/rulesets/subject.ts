@@ -1,5 +1,6 @@
 /** What the expressions of rules examine: a request, and what follows from it once it is asked for. */
 import { lowerAscii } from '../expressions/wildcards.js';
+import { spend } from '../expressions/work.js';
 
 /** A request as rules know it. */
 export interface RuleRequest {
@@ -32,10 +33,17 @@ export interface RuleSurroundings {
   country(client: string): string | undefined;
 }
 
+/** Units of work (expressions/work.ts) for a request, and again for its response: some milliseconds. */
+const MOST_WORK = 16_000_000;
+
 export class Subject {
+  /** What is left of it. */
+  work = MOST_WORK;
   /** After a rewrite, another one than the client asked for. */
   target: string;
   response: RuleResponse | undefined;
+  private keptArgs: URLSearchParams | undefined;
+  private keptCookies: ReadonlyMap<string, readonly string[]> | undefined;
   private keptUri: string | undefined;
   private keptAt: number | undefined;
   private keptPath: string | undefined;
@@ -55,6 +63,7 @@ export class Subject {
     this.keptAt = undefined;
     this.keptPath = undefined;
     this.keptQuery = undefined;
+    this.keptArgs = undefined;
   }
 
   get path(): string {
@@ -65,6 +74,22 @@ export class Subject {
   get query(): string {
     this.keptQuery ??= this.target.slice(this.queryAt + 1);
     return this.keptQuery;
+  }
+
+  get args(): URLSearchParams {
+    this.keptArgs ??= parsedQuery(this.query);
+    return this.keptArgs;
+  }
+
+  get cookies(): ReadonlyMap<string, readonly string[]> {
+    this.keptCookies ??= parsedCookies(this.request.headers);
+    return this.keptCookies;
+  }
+
+  /** For the rules about a response. */
+  answered(response: RuleResponse): void {
+    this.response = response;
+    this.work = MOST_WORK;
   }
 
   get fullUri(): string {
@@ -88,10 +113,36 @@ export function pathEnd(target: string): number {
 export function fieldValues(headers: readonly string[], name: string): string[] | undefined {
   const wanted = lowerAscii(name);
   let values: string[] | undefined;
+  spend(headers.length);
   for (let i = 0; i < headers.length; i += 2) {
     if (headers[i] !== wanted) continue;
     values ??= [];
     values.push(headers[i + 1]!);
   }
   return values;
+}
+
+/** Units of work for each character. */
+const PARSING_QUERY = 512;
+const PARSING_COOKIES = 128;
+
+export function parsedQuery(query: string): URLSearchParams {
+  spend(query.length * PARSING_QUERY);
+  return new URLSearchParams(query);
+}
+
+function parsedCookies(headers: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const cookies = new Map<string, string[]>();
+  for (const line of fieldValues(headers, 'cookie') ?? []) {
+    spend(line.length * PARSING_COOKIES);
+    for (const pair of line.split(';')) {
+      const at = pair.indexOf('=');
+      if (at < 0) continue;
+      const name = pair.slice(0, at).trim();
+      const known = cookies.get(name);
+      if (known) known.push(pair.slice(at + 1).trim());
+      else cookies.set(name, [pair.slice(at + 1).trim()]);
+    }
+  }
+  return cookies;
 }

@@ -55,7 +55,7 @@ export function tryRules(options: TrialOptions, request: RuleRequest, response: 
     );
   }
   const answer = redirect ? { status: redirect.status, headers: ['location', redirect.location] } : response;
-  subject.response = answer;
+  subject.answered(answer);
   return {
     applied,
     redirect,

@@ -2,7 +2,7 @@
 import { type Condition, compileExpression } from '../expressions/compile.js';
 import { RuleFault } from './fault.js';
 import { type CompiledPageRule, compilePageRules, type StoredPageRule } from './page-rule.js';
-import { type Action, fieldsOf, readParameters } from './parameters.js';
+import { type Action, fieldsOf, RULE_LIMITS, readParameters } from './parameters.js';
 import { PAGE_RULES, type Phase } from './phases.js';
 import type { StoredRule } from './rule.js';
 import type { Subject } from './subject.js';
@@ -46,7 +46,7 @@ function compileRules(phase: Phase, rules: readonly StoredRule[]): readonly Comp
   return rules.flatMap((rule) => {
     if (!rule.enabled) return [];
     try {
-      const made = compileExpression(rule.expression, fieldsOf(phase));
+      const made = compileExpression(rule.expression, fieldsOf(phase), RULE_LIMITS);
       return made.ok ? [{ rule, holds: made.holds, action: readParameters(phase, rule.action_parameters) }] : [];
     } catch (error) {
       if (error instanceof RuleFault) return [];

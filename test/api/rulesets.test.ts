@@ -5,6 +5,7 @@
 import Cloudflare from 'cloudflare';
 import t from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
+import { latestEvents } from '../support/rows.js';
 import { install } from './installation.js';
 import { sent } from './sdk-fetch.js';
 
@@ -399,6 +400,21 @@ t.test('other tenants, and tokens for some of it', async (t) => {
   const reading = await withGroup('d8e12db741544d1586ec1d6f5d3c7786');
   t.equal((await call('GET', entrypoint, undefined, reading)).status, 200);
   t.equal((await call('PUT', entrypoint, { rules: [] }, reading)).status, 403);
+});
+
+t.test('events say what was done, without secrets', async (t) => {
+  const { call, entrypoint, store } = await world();
+  const late = entrypoint.replace(REDIRECTS, 'http_request_late_transform');
+  const headers = {
+    'X-Api-Key': { operation: 'set', value: 's3cret' },
+    'x-plain': { operation: 'set', value: 'shown' },
+  };
+  const rules = [{ action: 'rewrite', expression: 'true', action_parameters: { headers } }];
+  t.equal((await call('PUT', late, { rules })).status, 200);
+  const [event] = latestEvents(store, 1);
+  t.match(event, { kind: 'ruleset.create' });
+  t.match(JSON.stringify(event), /shown/);
+  t.notMatch(JSON.stringify(event), /s3cret/);
 });
 
 t.test('trying the rules of a zone', async (t) => {

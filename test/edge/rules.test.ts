@@ -187,6 +187,14 @@ t.test('redirects, rewrites and header fields', async (t) => {
     'GET /old HTTP/1.1\r\nHost: www.example.org\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
   );
   t.match(upgrade, /^HTTP\/1\.1 301 /, 'WebSockets, too');
+  const costly = `${'url_decode('.repeat(20)}http.request.uri${', "r")'.repeat(20)} eq "x"`;
+  await put('redirect', ...Array.from({ length: 40 }, () => [costly, to({ value: '/' })] as const));
+  t.equal(
+    (await get(`/${'%2525'.repeat(1200)}`)).status,
+    500,
+    'what takes too long is not answered as if there were no rules',
+  );
+  t.equal((await get('/short')).status, 200, 'and costs nobody else');
   await put('redirect');
   t.equal((await get('/old')).status, 200, 'a change is there at once');
 });

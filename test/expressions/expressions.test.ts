@@ -4,6 +4,8 @@ import t from 'tap';
 import { networkContains, parseIP, parseNetwork } from '../../src/base/ip.js';
 import { compileExpression, compileText } from '../../src/expressions/compile.js';
 import type { FieldTable } from '../../src/expressions/fields.js';
+import { DEFAULT_LIMITS } from '../../src/expressions/limits.js';
+import { spend, withinWork } from '../../src/expressions/work.js';
 
 interface Subject {
   readonly host?: string;
@@ -30,8 +32,10 @@ const SUBJECT: Subject = {
   headers: { accept: ['a', 'b'] },
 };
 
+const LIMITS = { ...DEFAULT_LIMITS, calls: 64 };
+
 function holds(text: string, subject: Subject = SUBJECT): boolean | string {
-  const compiled = compileExpression(text, FIELDS);
+  const compiled = compileExpression(text, FIELDS, LIMITS);
   return compiled.ok ? compiled.holds(subject) : `${compiled.fault.offset}: ${compiled.fault.message}`;
 }
 
@@ -151,7 +155,7 @@ t.test('what it does not understand it refuses, with the offset', async (t) => {
     ['ssl 😀', 4, /'😀' has no meaning/],
   ];
   for (const [text, offset, message] of cases) {
-    const compiled = compileExpression(text, FIELDS);
+    const compiled = compileExpression(text, FIELDS, LIMITS);
     t.equal(compiled.ok, false, text);
     if (compiled.ok) continue;
     t.equal(compiled.fault.offset, offset, text);
@@ -190,7 +194,7 @@ t.test('functions and patterns', async (t) => {
 
 t.test('values', async (t) => {
   const text = (expression: string, subject: Subject = SUBJECT): string | undefined => {
-    const made = compileText(expression, FIELDS);
+    const made = compileText(expression, FIELDS, LIMITS);
     return made.ok ? made.of(subject) : `${made.fault.offset}: ${made.fault.message}`;
   };
   const cases: readonly (readonly [string, string | undefined])[] = [
@@ -231,20 +235,22 @@ t.test('the shortest texts match, as by trying all', async (t) => {
       const stars = pattern.split('*').length - 1;
       t.equal(holds(`http.host wildcard "${pattern}"`, { host }), wanted !== null);
       const template = Array.from({ length: stars }, (_, i) => `\${${i + 1}}`).join('|');
-      const made = compileText(`wildcard_replace(http.host, "${pattern}", "${template}")`, FIELDS);
+      const made = compileText(`wildcard_replace(http.host, "${pattern}", "${template}")`, FIELDS, LIMITS);
       return made.ok && made.of({ host }) === (wanted ? wanted.slice(1).join('|') : host);
     }),
   );
 });
 
 t.test('bombs are refused', async (t) => {
-  const limits = { length: 1_000_000, depth: 32, nodes: 256, listValues: 512 };
+  const limits = { length: 1_000_000, depth: 32, nodes: 256, calls: 64, listValues: 512 };
   const refusal = (text: string): string => {
     const compiled = compileExpression(text, FIELDS, limits);
     return compiled.ok ? 'accepted' : compiled.fault.message;
   };
   t.match(refusal(`${'lower('.repeat(33)}http.host${')'.repeat(33)} == "a"`), /32 levels/);
   t.match(refusal(`concat(${'"a",'.repeat(300)}"b") == "a"`), /256 comparisons/);
+  t.match(refusal(`${'lower(http.host) == "a" or '.repeat(65)}ssl`), /at most 64 functions/);
+  t.match(compileExpression('lower(http.host) == "a"', FIELDS), { fault: { message: /'lower' is not available/ } });
   t.match(refusal(`http.host wildcard "${'a*'.repeat(9)}"`), /8 stars/);
   t.match(refusal(`${'('.repeat(33)}ssl${')'.repeat(33)}`), /32 levels/);
   t.match(refusal('('.repeat(500_000)), /32 levels/);
@@ -259,6 +265,22 @@ t.test('bombs are refused', async (t) => {
   t.equal(refusal(`ssl${' and ssl'.repeat(127)}`), 'accepted');
 });
 
+t.test('work is counted where it is limited', async (t) => {
+  const account = { work: 100 };
+  t.throws(() => withinWork(account, () => holds(`http.host contains "${'a'.repeat(20)}"`)), {
+    message: /too long/,
+  });
+  t.ok(account.work < 0);
+  t.equal(holds(`http.host contains "${'a'.repeat(20)}"`), false, 'nowhere else');
+  t.equal(
+    withinWork({ work: 10 }, () => {
+      spend(10);
+      return 'enough';
+    }),
+    'enough',
+  );
+});
+
 t.test('any text is accepted or refused at an offset inside of it', async () => {
   const piece = fc.constantFrom(
     ...['http.host', 'ssl', 'ip.src', '==', 'eq', 'in', '{', '}', '(', ')', '"a"', '1', '192.0.2.1', '::/0', 'and'],
@@ -271,7 +293,7 @@ t.test('any text is accepted or refused at an offset inside of it', async () => 
         fc.array(piece, { maxLength: 30 }).map((parts) => parts.join(' ')),
       ),
       (text) => {
-        const compiled = compileExpression(text, FIELDS);
+        const compiled = compileExpression(text, FIELDS, LIMITS);
         if (compiled.ok) return typeof compiled.holds(SUBJECT) === 'boolean';
         return compiled.fault.offset >= 0 && compiled.fault.offset <= text.length && compiled.fault.message.length > 0;
       },

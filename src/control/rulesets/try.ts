@@ -1,5 +1,6 @@
 /** Tries the rules of a zone with a request that nobody sends. */
 import { parseIP } from '../../base/ip.js';
+import { TooMuchWork } from '../../expressions/work.js';
 import { PAGE_RULES, type Phase } from '../../rulesets/phases.js';
 import { type Trial, tryRules } from '../../rulesets/try.js';
 import { compileZone } from '../../rulesets/zone-rules.js';
@@ -45,10 +46,13 @@ export async function tryRulesOfZone(ctx: Context, zoneId: string, tried: TriedR
   };
   const surroundings = { zone: zone.name, nowMs: () => clock.nowMs(), country: () => tried.country?.toUpperCase() };
   const usesHttps = zoneSettings(store, zone).always_use_https === 'on';
-  return tryRules({ rules: compileZone(sets), surroundings, usesHttps }, request, {
-    status: tried.status,
-    headers: [],
-  });
+  try {
+    const options = { rules: compileZone(sets), surroundings, usesHttps };
+    return tryRules(options, request, { status: tried.status, headers: [] });
+  } catch (error) {
+    if (error instanceof TooMuchWork) throw invalid('/url', 'the rules of the zone take too long for this request');
+    throw error;
+  }
 }
 
 function readUrl(text: string): URL {

@@ -85,8 +85,21 @@ function difference(row: RulesetRow, other: RulesetRow | undefined): unknown {
   const changed = rules.filter((rule) => known.get(rule.id) !== JSON.stringify(rule));
   return {
     ...{ id: toHex(row.id), name: row.name, description: row.description, version: row.version },
-    ...{ order: rules.map(({ id }) => id), rules: changed },
+    ...{ order: rules.map(({ id }) => id), rules: changed.map(withoutSecrets) },
   };
+}
+
+/** Fields that prove who one is: more people read events than rules. */
+const SECRET = /auth|cookie|key|pass|secret|signature|token/;
+
+function withoutSecrets(rule: { readonly id: string }): unknown {
+  const { action_parameters: parameters } = rule as { readonly action_parameters?: { readonly headers?: object } };
+  if (!parameters?.headers) return rule;
+  const headers = Object.entries(parameters.headers).map(([name, change]) => {
+    const hides = SECRET.test(name.toLowerCase()) && change.operation !== 'remove';
+    return [name, hides ? { operation: change.operation } : change] as const;
+  });
+  return { ...rule, action_parameters: { ...parameters, headers: Object.fromEntries(headers) } };
 }
 
 function parsed(row: RulesetRow | undefined): { readonly id: string }[] {

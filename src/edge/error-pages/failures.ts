@@ -14,6 +14,7 @@ const FAILURES = {
   misdirected: { status: 421, code: 421, title: 'Misdirected request' },
   headersTooLarge: { status: 431, code: 431, title: 'Request header fields too large' },
   overloaded: { status: 503, code: 503, title: 'Service unavailable', retryAfterS: 5 },
+  rules: { status: 500, code: 500, title: 'Internal error' },
   fault: { status: 500, code: 500, title: 'Internal error' },
   loop: { status: 508, code: 508, title: 'Loop detected' },
   prohibitedOrigin: { status: 403, code: 1000, title: 'DNS points to a prohibited address' },

@@ -1,9 +1,11 @@
 /** Passes a response on to a client, as fast as the client reads it, and reports what became of it. */
+import { TooMuchWork } from '../../expressions/work.js';
 import type { Failure } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
 import type { ClientEvents, ClientResponse } from '../exchange/client-response.js';
 import type { HeaderList, ResponseFlow, ResponseSink } from '../exchange/exchange.js';
 import type { Sending, Stalls } from '../exchange/stalls.js';
+import { tooMuchWork } from '../rules/rules.js';
 
 /** The outcome of a request, for log and metrics. */
 export interface Outcome {
@@ -105,11 +107,34 @@ export class Reply implements ResponseSink, ClientEvents, Sending {
     if (this.response.endsAtLength) this.promised = contentLengthOf(headers);
     try {
       const own = ['cf-ray', this.options.ray];
-      if (this.changeFields) this.response.head(status, this.changeFields(status, [...headers, ...this.extra]), own);
-      else this.response.head(status, headers, [...this.extra, ...own]);
+      if (!this.changeFields) {
+        this.response.head(status, headers, [...this.extra, ...own]);
+        return;
+      }
+      const changed = this.changed(status, [...headers, ...this.extra]);
+      if (changed) this.response.head(status, changed, own);
+      else this.refuse(flow);
     } catch (error) {
       this.onFault(error);
     }
+  }
+
+  /** Undefined: the rules take too long for this response. */
+  private changed(status: number, headers: HeaderList): HeaderList | undefined {
+    try {
+      return this.changeFields ? this.changeFields(status, headers) : headers;
+    } catch (error) {
+      if (error instanceof TooMuchWork) return undefined;
+      throw error;
+    }
+  }
+
+  /** What the rules would have taken out must not pass. */
+  private refuse(flow: ResponseFlow): void {
+    flow.abort();
+    this.status = 0;
+    this.changeFields = undefined;
+    this.onFailure(tooMuchWork());
   }
 
   onData(chunk: Buffer): void {
@@ -166,7 +191,7 @@ export class Reply implements ResponseSink, ClientEvents, Sending {
     this.octets = body.length;
     this.over = true;
     try {
-      this.response.whole(status, this.changeFields?.(status, headers) ?? headers, body);
+      this.response.whole(status, this.changed(status, headers) ?? headers, body);
       this.watch();
     } catch (error) {
       this.onFault(error);

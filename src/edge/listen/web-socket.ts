@@ -11,7 +11,7 @@ import { type Failure, failureOf, reasonOf } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
 import type { ChosenOrigin, EdgeRequest, HeaderList } from '../exchange/exchange.js';
 import type { Stalls } from '../exchange/stalls.js';
-import { checkRoute, forwarded, isChallengePath, redirectFields, withSettings } from '../proxy/answer.js';
+import { checkRoute, redirectFields, rulesFor, withSettings } from '../proxy/answer.js';
 import { tunnel, type UpgradeOutcome, type Upgrader, webSocketRoute } from '../proxy/upgrade.js';
 import type { RoutingTable } from '../route/table.js';
 import type { EdgeRules } from '../rules/rules.js';
@@ -98,15 +98,19 @@ function open(
       client.cut();
     },
   };
-  const ruled = rules.begin(request, checked.route.zone);
-  const elsewhere = isChallengePath(request.target) ? undefined : ruled?.redirect();
-  if (elsewhere) {
-    client.answered(elsewhere.status, redirectFields(elsewhere), Buffer.alloc(0));
-    onEnd({ status: elsewhere.status, octets: 0, failure: undefined, complete: true });
+  const made = rulesFor(request, rules.begin(request, checked.route.zone));
+  if ('failure' in made) {
+    fail(made.failure);
     return;
   }
-  const asked = asGet(forwarded(request, ruled));
-  const route = withSettings(checked.route, ruled?.settings);
+  if ('elsewhere' in made) {
+    const { status } = made.elsewhere;
+    client.answered(status, redirectFields(made.elsewhere), Buffer.alloc(0));
+    onEnd({ status, octets: 0, failure: undefined, complete: true });
+    return;
+  }
+  const asked = asGet(made.request);
+  const route = withSettings(checked.route, made.settings);
   if (!isBalanced(route)) {
     client.onClose(upgrader(asked, route, extra, outcome));
     return;

@@ -22,7 +22,7 @@ import {
   type Stage,
 } from '../exchange/exchange.js';
 import type { RoutingTable } from '../route/table.js';
-import type { EdgeRules, RuledRequest } from '../rules/rules.js';
+import { applyRules, type EdgeRules, type Ruled, type RuledRequest } from '../rules/rules.js';
 import { hasLooped } from './headers.js';
 
 /** Also takes answers that the edge makes itself. */
@@ -77,18 +77,22 @@ export function createAnswer(options: AnswerOptions): Answer {
     }
     const ruled = options.rules.begin(request, checked.route.zone);
     if (ruled) sink.changeFields = ruled.changeFields;
-    const elsewhere = isChallengePath(request.target) ? undefined : ruled?.redirect();
-    if (elsewhere) {
-      sink.whole(elsewhere.status, redirectFields(elsewhere), EMPTY);
+    const made = rulesFor(request, ruled);
+    if ('failure' in made) {
+      sink.onFailure(made.failure);
       return;
     }
-    const route = withSettings(checked.route, ruled?.settings);
+    if ('elsewhere' in made) {
+      sink.whole(made.elsewhere.status, redirectFields(made.elsewhere), EMPTY);
+      return;
+    }
+    const route = withSettings(checked.route, made.settings);
     const location = redirectOf(options, request, route);
     if (location !== undefined) {
       sink.whole(301, redirectFields({ status: 301, location }), EMPTY);
       return;
     }
-    deliver(options, forwarded(request, ruled), route, sink);
+    deliver(options, made.request, route, sink);
   };
 }
 
@@ -109,8 +113,8 @@ function deliver(options: AnswerOptions, request: EdgeRequest, route: ServedRout
 }
 
 /** Paths of challenges stay as they are, also those of the customer's own server. */
-export function forwarded(request: EdgeRequest, ruled: RuledRequest | undefined): EdgeRequest {
-  return ruled && !isChallengePath(request.target) ? ruled.forward() : request;
+export function rulesFor(request: EdgeRequest, ruled: RuledRequest | undefined): Ruled {
+  return ruled && !isChallengePath(request.target) ? applyRules(ruled) : { request, settings: undefined };
 }
 
 /** Clients keep what is moved for good without asking again, so they are told how long. */
@@ -195,7 +199,7 @@ function challengeBody(store: Store, { target, host, method }: EdgeRequest): Buf
   return body === undefined ? undefined : Buffer.from(body);
 }
 
-export function isChallengePath(target: string): boolean {
+function isChallengePath(target: string): boolean {
   return target.startsWith(CHALLENGE_PATH) || target.startsWith(VALIDATION_PATH);
 }
 

@@ -5,6 +5,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.js';
 import { parsePeerAddress } from '../../base/ip.js';
+import { TooMuchWork } from '../../expressions/work.js';
 import type { RoutedZone } from '../../hostnames/routing/find-route.js';
 import { changedHeaders, redirectBy, rewrittenTarget } from '../../rulesets/apply.js';
 import { type PageMatch, pageRuleOf } from '../../rulesets/page-rule.js';
@@ -13,6 +14,7 @@ import { compileZone, type ZoneRules } from '../../rulesets/zone-rules.js';
 import { textOfCode } from '../../steering/layout.js';
 import type { Store } from '../../store/driver.js';
 import { rulesetsOfZone } from '../../store/edge/rulesets.js';
+import { type Failure, failureOf } from '../error-pages/failures.js';
 import type { EdgeRequest, HeaderList } from '../exchange/exchange.js';
 
 export interface EdgeRulesOptions {
@@ -70,6 +72,28 @@ interface Elsewhere {
   readonly location: string;
 }
 
+/** What becomes of a request to a zone that has rules. */
+export type Ruled =
+  | { readonly elsewhere: Elsewhere }
+  | { readonly failure: Failure }
+  /** `settings` hold for this request instead of the zone's; the same object for each page rule. */
+  | { readonly request: EdgeRequest; readonly settings: Readonly<Record<string, unknown>> | undefined };
+
+/** Every step before the cache and the origin. A request for which the rules take too long is not answered as if there were none. */
+export function applyRules(ruled: RuledRequest): Ruled {
+  try {
+    const elsewhere = ruled.redirect();
+    return elsewhere ? { elsewhere } : { request: ruled.forward(), settings: ruled.settings };
+  } catch (error) {
+    if (error instanceof TooMuchWork) return { failure: tooMuchWork() };
+    throw error;
+  }
+}
+
+export function tooMuchWork(): Failure {
+  return failureOf('rules', 'the rules of the zone take too long', 'Use fewer or simpler expressions.');
+}
+
 /** A request to a zone that has rules. */
 export class RuledRequest {
   private readonly subject: Subject;
@@ -112,7 +136,7 @@ export class RuledRequest {
     const { responseHeaders } = this.rules;
     if (responseHeaders.length === 0) return undefined;
     return (status, headers) => {
-      this.subject.response = { status, headers };
+      this.subject.answered({ status, headers });
       return changedHeaders(responseHeaders, this.subject, headers);
     };
   }
