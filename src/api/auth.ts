@@ -66,7 +66,7 @@ export async function authenticate(base: ContextBase, request: FastifyRequest): 
     credential.scheme === 'token'
       ? await authenticateToken(base, secret, request.clientAddress)
       : await authenticateKey(base, credential.email, secret, request.clientAddress);
-  if (found.ok) return { actor: found.actor, key: found.key, scheme };
+  if (found.ok) return { actor: found.actor, key: found.key, keyHash: found.hash, scheme };
   if (found.reason === 'location') throw failure('wrongLocation', { address: request.clientAddress });
   if (found.reason === 'unknown') noteRefusedSignIn(base, { reason: 'unknown', address: request.clientAddress });
   if (scheme === 'key') throw await refuseKey(base, secret, request.clientAddress);
@@ -91,9 +91,9 @@ async function authenticateBrowser(base: ContextBase, request: FastifyRequest): 
   requireOwnPage(request);
   const found = await authenticateSession(base, secret, address);
   if (found.ok) {
-    const { actor, key, session } = found;
+    const { actor, key, hash, session } = found;
     const mustEnrol = key === undefined && lacksSecondFactor(base.store, session);
-    return { actor, key, scheme: key?.kind ?? 'session', session: toHex(session.id), mustEnrol };
+    return { actor, key, keyHash: hash, scheme: key?.kind ?? 'session', session: toHex(session.id), mustEnrol };
   }
   throw found.reason === 'location' ? failure('wrongLocation', { address }) : failure('sessionOver');
 }

@@ -48,7 +48,7 @@ export function permit(base: ContextBase, request: FastifyRequest, caller: Calle
 export function requireStillPermitted(base: ContextBase, request: FastifyRequest): void {
   const { caller, clientAddress, routeOptions, params } = request;
   if (!caller || routeOptions.config.signsIn) return;
-  const actor = actorNow(base, caller.actor, clientAddress, caller.session);
+  const actor = actorNow(base, caller.actor, clientAddress, caller.session, caller.keyHash);
   if (!actor) throw accountFailure('outOfScope');
   if (isAlike(actor, caller.actor)) return;
   const { zone_id: zoneId, account_id: accountId } = (params ?? {}) as Readonly<Record<string, string | undefined>>;

@@ -64,6 +64,8 @@ export interface Caller {
   /** Undefined: a person who signed in as themself. */
   readonly key?: KeyItem | undefined;
   readonly scheme: 'token' | 'key' | 'session';
+  /** Hash of the secret of `key`, as it was when the request came. */
+  readonly keyHash?: Uint8Array | undefined;
   /** The session of the browser that sent the request. */
   readonly session?: string;
   /** Whether the person must enrol a second factor before anything else. */

@@ -1,7 +1,11 @@
 /** Downloads that are on their way when their reader may not read any more. */
+import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import { streamText } from '../../src/api/dns-records/transfer.js';
+import { requireStillPermitted } from '../../src/api/permission.js';
 import { silentLogger } from '../../src/base/log.js';
+import { authenticateToken } from '../../src/control/access/authentication.js';
+import { install } from './installation.js';
 
 t.test('a download ends with the right to read it', async (t) => {
   let isClosed = false;
@@ -27,4 +31,22 @@ t.test('a download ends with the right to read it', async (t) => {
   await t.rejects(reading(), /removed/);
   t.ok(read < 100, 'what was under way, and no more');
   t.equal(isClosed, true, 'its source is closed');
+});
+
+t.test('a secret that was replaced permits nothing more, also to requests under way', async (t) => {
+  const world = await install(t);
+  const headers = await world.token({ name: 'rolled' });
+  const [, secret] = headers.authorization.split(' ');
+  const [account] = (await world.call('GET', '/accounts')).json.result;
+  const found = await authenticateToken(world.base, secret!, '127.0.0.1');
+  if (!found.ok) return t.fail('it is a token');
+  const request = {
+    caller: { actor: found.actor, key: found.key, keyHash: found.hash, scheme: 'token' },
+    ...{ clientAddress: '127.0.0.1', method: 'GET', params: { account_id: account.id } },
+    routeOptions: { config: { area: 'zone' }, url: '' },
+  } as unknown as FastifyRequest;
+  requireStillPermitted(world.base, request);
+  const rolled = await world.call('PUT', `/user/tokens/${found.key.id}/value`, {});
+  t.equal(rolled.status, 200);
+  t.throws(() => requireStillPermitted(world.base, request));
 });

@@ -32,13 +32,13 @@ export const eventRoutes: FastifyPluginAsyncZod<Parts> = async (app, { contextOf
       },
     },
     async (request, reply) => {
-      const { actor, session } = callerOf(request);
+      const { actor, keyHash, session } = callerOf(request);
       const query = queryOf(request);
       const filter = filterOf(query);
       if (filter.account !== undefined) requireAccount(contextOf(request), filter.account);
       const after = positionOf(request, query);
       if (wantsStream(request)) {
-        const wish = { actor, session, address: request.clientAddress, filter, after };
+        const wish = { actor, keyHash, session, address: request.clientAddress, filter, after };
         return sendStream(reply, events.open(wish)) as never;
       }
       const { events: found, position } = await events.list(actor, { ...filter, after: after ?? 0 });

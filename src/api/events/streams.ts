@@ -4,7 +4,6 @@
  * Clients that do not read are cut off, and the number of streams is limited.
  */
 import { PassThrough } from 'node:stream';
-import { equalBytes } from '../../base/bytes.js';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import type { MetricSample } from '../../base/metrics.js';
@@ -22,7 +21,6 @@ import { isAlike } from '../../control/guard/decision.js';
 import type { ContextBase } from '../../control/kernel/context.js';
 import { lacksSecondFactor } from '../../sign-in/enforcement.js';
 import { networkOf } from '../../sign-in/limits.js';
-import { findKeyById } from '../../store/access/keys.js';
 import { findSessionById } from '../../store/access/sessions.js';
 import type { Store } from '../../store/driver.js';
 import { newestEvent, oldestEvent } from '../../store/log/events-query.js';
@@ -31,6 +29,8 @@ import type { Readers } from '../reading/readers.js';
 
 export interface StreamWish {
   readonly actor: Actor;
+  /** Hash of the credential's secret: when the secret is replaced, the stream ends. */
+  readonly keyHash?: Uint8Array | undefined;
   /** Identifier of the browser session. */
   readonly session?: string | undefined;
   readonly address: string;
@@ -67,8 +67,6 @@ interface Stream {
   readonly wish: StreamWish;
   readonly out: PassThrough;
   readonly classes: readonly string[];
-  /** Hash of the credential's secret: when the secret is replaced, the stream ends. */
-  readonly keyHash: Uint8Array | undefined;
   position: number;
   isReading: boolean;
   /** Events were committed during a read. */
@@ -106,7 +104,7 @@ class Streams implements EventStreams {
     const position = Math.min(wish.after ?? newest, newest);
     const names = classes.map(([, name]) => name);
     const stream: Stream = {
-      ...{ wish, out, classes: names, keyHash: hashOfKey(store, wish.actor), position },
+      ...{ wish, out, classes: names, position },
       ...{ isReading: false, isBehind: false, cancelRest: undefined },
     };
     for (const name of names) this.counts.set(name, this.countOf(name) + 1);
@@ -196,12 +194,9 @@ class Streams implements EventStreams {
   }
 
   /** The present actor; undefined: the credential ended, or its permissions changed since the stream began. */
-  private actorOf({ wish, keyHash }: Stream): Actor | undefined {
-    const { store } = this.base;
-    const now = hashOfKey(store, wish.actor);
-    if (keyHash && !(now && equalBytes(now, keyHash))) return undefined;
-    if (lacksFactor(store, wish.session)) return undefined;
-    const actor = actorNow(this.base, wish.actor, wish.address, wish.session);
+  private actorOf({ wish }: Stream): Actor | undefined {
+    if (lacksFactor(this.base.store, wish.session)) return undefined;
+    const actor = actorNow(this.base, wish.actor, wish.address, wish.session, wish.keyHash);
     return actor && isAlike(actor, wish.actor) ? actor : undefined;
   }
 
@@ -279,11 +274,6 @@ class Streams implements EventStreams {
 }
 
 const GONE = 'the credential has ended, or its permissions have changed';
-
-function hashOfKey(store: Store, { keyId }: Actor): Uint8Array | undefined {
-  const id = keyId === undefined ? undefined : parseId(keyId);
-  return id && findKeyById(store, id)?.hash;
-}
 
 /** Whether an account now requires a second factor that the session did not give. */
 function lacksFactor(store: Store, sessionId: string | undefined): boolean {

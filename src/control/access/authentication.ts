@@ -16,26 +16,19 @@ import { findUser, findUserById, type UserRow } from '../../store/access/users.j
 import { perStore, type Store } from '../../store/driver.js';
 import { StoreBusy, StoreFull } from '../../store/failures.js';
 import { keptPerState } from '../../store/state/kept.js';
-import { findZoneById, zoneIdsOfAccount } from '../../store/zones/zones.js';
-import { accountIdOf, parseId } from '../guard/access.js';
+import { parseId } from '../guard/access.js';
 import type { Actor } from '../guard/actor.js';
-import {
-  findPermissionGroup,
-  type Policy,
-  policiesForZones,
-  type Resource,
-  resourcesOf,
-  showsZone,
-} from '../guard/permissions.js';
+import { type Policy, policiesForZones } from '../guard/permissions.js';
 import type { ContextBase } from '../kernel/context.js';
 import type { KeyItem } from './item.js';
 import { hashSecret, keyItem } from './keys.js';
 import { isWithin } from './networks.js';
+import { scopeOf } from './policy-scope.js';
 import { noteRefusedSignIn } from './refused-sign-ins.js';
 import { type Rights, rightsOfPerson } from './rights.js';
 
 export type Authentication =
-  | { readonly ok: true; readonly actor: Actor; readonly key: KeyItem }
+  | { readonly ok: true; readonly actor: Actor; readonly key: KeyItem; readonly hash: Uint8Array }
   | { readonly ok: false; readonly reason: 'unknown' | 'expired' | 'disabled' | 'location' };
 
 const UNKNOWN = { ok: false, reason: 'unknown' } as const satisfies Authentication;
@@ -94,11 +87,18 @@ interface PersonFound {
   readonly ok: true;
   readonly actor: Actor;
   readonly key?: undefined;
+  readonly hash?: undefined;
 }
 
 /** `key` undefined: the session is that of a person who signed in as themself. */
 export type SessionAuthentication =
-  | { readonly ok: true; readonly actor: Actor; readonly key?: KeyItem | undefined; readonly session: SessionRow }
+  | {
+      readonly ok: true;
+      readonly actor: Actor;
+      readonly key?: KeyItem | undefined;
+      readonly hash?: Uint8Array | undefined;
+      readonly session: SessionRow;
+    }
   | Extract<Authentication, { readonly ok: false }>;
 
 function admitPerson({ store }: ContextBase, { user }: SessionRow): PersonFound | typeof UNKNOWN {
@@ -180,12 +180,16 @@ export function authenticateAgain(base: ContextBase, { seq, hash }: KeyRow, addr
   return row && user && timingSafeEqual(row.hash, hash) ? judge(base, row, user, address) : UNKNOWN;
 }
 
-/** The actor of a running request with the permissions it has now; undefined if it lost access. `sessionId`: of a browser. */
+/**
+ * The actor of a running request with the permissions it has now; undefined if it lost access. `sessionId`: of a browser. `hash`: of the
+ * secret with which the request came, whose place another may have taken.
+ */
 export function actorNow(
   base: ContextBase,
   { keyId, userId }: Actor,
   address: string,
   sessionId: string | undefined,
+  hash: Uint8Array | undefined,
 ): Actor | undefined {
   if (sessionId !== undefined && !isSessionOpen(base, sessionId)) return undefined;
   if (keyId === undefined) {
@@ -195,6 +199,7 @@ export function actorNow(
   }
   const id = parseId(keyId);
   const row = id && findKeyById(base.store, id);
+  if (hash && row && !timingSafeEqual(row.hash, hash)) return undefined;
   const user = row && findUser(base.store, row.user);
   const found = user ? judge(base, row, user, address) : UNKNOWN;
   return found.ok ? found.actor : undefined;
@@ -232,7 +237,7 @@ function findAdmitted(base: ContextBase, row: KeyRow, address: string): Admitted
     const user = now && findUser(base.store, now.user);
     if (!now || !user || !timingSafeEqual(now.hash, row.hash)) return undefined;
     const key = keyItem(base, now);
-    return isActive(base, user, key, address) ? { found: actorOf(base, key, user), user } : undefined;
+    return isActive(base, user, key, address) ? { found: actorOf(base, now, key, user), user } : undefined;
   });
   return kept && isActive(base, kept.user, kept.found.key, address) ? kept.found : undefined;
 }
@@ -251,10 +256,10 @@ function judgeAnew(base: ContextBase, row: KeyRow, user: UserRow, address: strin
     noteRefusedSignIn(base, { reason, address, known: { actor, account: row.account ?? undefined } });
     return { ok: false, reason };
   }
-  return actorOf(base, key, user);
+  return actorOf(base, row, key, user);
 }
 
-function actorOf(base: ContextBase, key: KeyItem, user: UserRow): Admitted {
+function actorOf(base: ContextBase, { hash }: KeyRow, key: KeyItem, user: UserRow): Admitted {
   const superAdministrator = user.super_administrator === 1;
   const limited = key.accountId !== null || key.zoneIds !== null || key.policies !== null;
   const common = {
@@ -267,9 +272,9 @@ function actorOf(base: ContextBase, key: KeyItem, user: UserRow): Admitted {
   };
   const rights = rightsOf(base.store, user, key);
   const policies = policiesOf(key);
-  if (!policies) return { ok: true, key, actor: { ...common, ...rights, readOnly: key.readOnly } };
-  const reach = reachOf(base.store, policies, rights.accountIds);
-  return { ok: true, key, actor: { ...common, ...rights, ...reach, readOnly: key.readOnly || reach.readOnly } };
+  if (!policies) return { ok: true, key, hash, actor: { ...common, ...rights, readOnly: key.readOnly } };
+  const scope = scopeOf(base.store, policies, rights.accountIds);
+  return { ok: true, key, hash, actor: { ...common, ...rights, ...scope, readOnly: key.readOnly || scope.readOnly } };
 }
 
 function refusalOf(
@@ -309,59 +314,6 @@ function rightsOf(store: Store, user: UserRow, key: KeyItem): Rights {
   // A super administrator's token may name any account.
   const others = allAccounts(store).map(({ id }) => toHex(id));
   return { accountIds: [...new Set([...accountIds, ...others])] };
-}
-
-/**
- * What an actor with policies sees: the zones with any permission, and the accounts of these and of other resources.
- */
-function reachOf(
-  store: Store,
-  policies: readonly Policy[],
-  accountIds: readonly string[],
-): Pick<Actor, 'accountIds' | 'zoneIds' | 'policies' | 'readOnly'> {
-  const allowing = policies.filter(({ effect }) => effect === 'allow');
-  const mentioned = new Set(allowing.flatMap(resourcesOf).map((resource) => accountOf(store, resource)));
-  const visible = accountIds.filter((id) => mentioned.has(id) || mentioned.has('*'));
-  const groups = allowing.flatMap((policy) => policy.groups.map(findPermissionGroup));
-  const readOnly = !groups.some((entry) => entry?.level === 'write');
-  return { accountIds: visible, ...zonesOf(store, policies, visible), policies, readOnly };
-}
-
-/** The account in which a resource is; `*` for all, undefined for none. */
-function accountOf(store: Store, { scope, id, account = '*' }: Resource): string | undefined {
-  if (scope === 'user') return undefined;
-  if (id === '*') return account;
-  const own = scope === 'zone' ? zoneOf(store, id)?.account : scope === 'bucket' ? id.split('_', 1)[0] : id;
-  return account === '*' || account === own ? own : undefined;
-}
-
-function zoneOf(store: Store, zoneId: string): { readonly id: string; readonly account: string } | undefined {
-  const id = parseId(zoneId);
-  const zone = id && findZoneById(store, id);
-  return zone && { id: zoneId, account: accountIdOf(store, zone) };
-}
-
-/**
- * The zones of the resources, one by one if that is shorter or no account is named; undefined = all zones of the
- * accounts.
- */
-function zonesOf(store: Store, policies: readonly Policy[], accountIds: readonly string[]): Pick<Actor, 'zoneIds'> {
-  const whole = accountIds.filter((account) => showsZone(policies, { account, zone: '*' }));
-  const denies = policies.some(({ effect }) => effect === 'deny');
-  if (whole.length > 0 && whole.length === accountIds.length && !denies) return {};
-  if (whole.length === 0 && !denies) {
-    const named = policies.flatMap(resourcesOf).filter(({ scope, id }) => scope === 'zone' && id !== '*');
-    const ids = [...new Set(named.map(({ id }) => id))];
-    return {
-      zoneIds: ids.filter((zone) => showsZone(policies, { zone, account: zoneOf(store, zone)?.account ?? '' })),
-    };
-  }
-  const shown = accountIds.flatMap((account) =>
-    zoneIdsOfAccount(store, parseId(account)!)
-      .map(toHex)
-      .filter((zone) => showsZone(policies, { zone, account })),
-  );
-  return { zoneIds: shown };
 }
 
 function isTouchDue({ clock }: ContextBase, { last_used_at: last }: KeyRow): boolean {
