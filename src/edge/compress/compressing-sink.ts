@@ -133,7 +133,7 @@ export class CompressingSink implements ResponseSink, ResponseFlow {
   private begin(status: number, { plain, length }: Compressible, coding: Coding): void {
     const share = { account: this.route.zone.account, network: this.request.network };
     const guarded = (work: () => void): void => {
-      if (!this.isOver) bounded(this.onBroken, work);
+      if (!this.isOver) bounded((error) => this.onBroken(error), work);
     };
     this.encoder = this.compression.begin(share, coding, length, {
       onData: (chunk) => guarded(() => this.sink.onData(chunk)),
@@ -167,11 +167,11 @@ export class CompressingSink implements ResponseSink, ResponseFlow {
   }
 
   /** A bug, perhaps one of the sink itself, ends this response. */
-  private readonly onBroken = (error: unknown): void => {
+  private onBroken(error: unknown): void {
     this.onFault(error);
     this.abort();
     bounded(this.onFault, () => this.sink.onFailure(failureOf('fault', String(error))));
-  };
+  }
 }
 
 function confirmed({ headers: asked, accepted }: EdgeRequest, headers: HeaderList): HeaderList {
