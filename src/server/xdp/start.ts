@@ -84,7 +84,7 @@ class ServedInterface {
     private readonly options: XdpOptions,
   ) {}
 
-  /** `mayWait`: whether another program at the interface is no error. */
+  /** `mayWait`: whether another program at the interface is not an error. */
   async begin(mayWait: boolean): Promise<void> {
     const found = findInterface(this.name);
     if (!found) throw new UserError(`there is no network interface '${this.name}'`, 'ip link lists them.');

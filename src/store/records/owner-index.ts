@@ -23,6 +23,11 @@ export function amongProxied(store: Store): string {
   return indexedBy(store, 'records_proxied');
 }
 
+/** The same for the index of data, by type. */
+export function byType(store: Store): string {
+  return indexedBy(store, 'records_data');
+}
+
 /** The same for the index of owners with a CNAME. */
 export function amongAliases(store: Store): string {
   return indexedBy(store, 'records_cname');

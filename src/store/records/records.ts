@@ -9,7 +9,7 @@ import { descendantsEnd } from '../../dns/name.js';
 import { proxiedBalancerOwners } from '../balancing/load-balancers.js';
 import { column, columns, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { amongProxied, byOwner } from './owner-index.js';
+import { amongProxied, byOwner, byType } from './owner-index.js';
 
 /** What a client edits, or a draft fills in, with the identifier. */
 export const RECORD = columns({
@@ -113,7 +113,7 @@ const statements = perStore((store) => ({
   ),
   // By their types, of which the index of data knows the rows.
   ofTypes: store.prepare<[zone: number, types: string, limit: number], Pick<RecordRow, 'name' | 'type' | 'rdata'>>(
-    `SELECT name, type, rdata FROM record_rows INDEXED BY records_data WHERE record_set = ${SET_OF_ZONE}
+    `SELECT name, type, rdata FROM record_rows ${byType(store)} WHERE record_set = ${SET_OF_ZONE}
      AND type IN (SELECT value FROM json_each(?)) LIMIT ?`,
   ),
   types: store.prepareTuples<[zone: number], [type: number]>(
