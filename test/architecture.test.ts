@@ -100,6 +100,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   ],
   transfer: ['control', 'answer', 'jobs', 'resolver', 'serving', 'vault', 'store', 'egress', 'dns', 'base'],
   hostnames: ['certs', 'control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'egress', 'dns', 'base'],
+  statistics: ['answer', 'observe', 'control', 'store', 'dns', 'base'],
   monitoring: ['control', 'resolver', 'serving', 'store', 'egress', 'balancing', 'base'],
   'sign-in': ['control', 'vault', 'store', 'egress', 'base'],
   alerts: ['control', 'jobs', 'resolver', 'vault', 'store', 'egress', 'base'],
@@ -140,6 +141,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   api: [
     'warnings',
     'explain',
+    'statistics',
     'observe',
     'hostnames',
     'certs',

@@ -65,6 +65,7 @@ export const ZONE_SCREENS: readonly Screen<ZoneScreenProps>[] = [
     load: () => import('./screens/hostnames/hostnames.js'),
     needs: ['certificates'],
   }),
+  tab('statistics', 'Statistics', { load: () => import('./screens/statistics/statistics.js'), needs: ['dns'] }),
   tab('live', 'Live', { load: () => import('./screens/live/live.js'), needs: ['dns'] }),
   tab('settings', 'Settings', { load: () => import('./screens/settings/settings.js'), needs: ['zone'] }),
 ];

@@ -13,6 +13,7 @@ export type { AuditLog } from '../src/api/audit-logs/schema.js';
 export type { CertificateAuthority, Pack, PackQuota, UniversalView } from '../src/api/certificate-packs/schema.js';
 export type { Cluster } from '../src/api/cluster/schema.js';
 export type { CustomHostname, FallbackOrigin } from '../src/api/custom-hostnames/schema.js';
+export type { DnsReport, DnsReportByTime } from '../src/api/dns-analytics/schema.js';
 export type { DnsRecord } from '../src/api/dns-records/schema.js';
 export type { AccountDnsSettings, DnsSettings } from '../src/api/dns-settings/schema.js';
 export type { DnsTemplate, TemplateApplication, TemplateZone } from '../src/api/dns-templates/schema.js';

@@ -4,12 +4,14 @@
  * Every thread owns one block and is its only writer; one reader (observe/reader.ts) reads all blocks. Neither waits
  * for the other: counters are plain additions, and a sample that does not fit into the ring is dropped and counted.
  *
- * A block has four parts:
+ * A block has six parts:
  * - control words, {@link Word};
  * - the index of rows: two words for each, {@link IndexWord}, so that the neighbours among which a zone may be stand in
  *   one or two cache lines;
  * - rows of counters, {@link Row}, as doubles: row 0 counts what belongs to no other row, each further row belongs to a
  *   zone, whose apex stands behind the counters, its length first;
+ * - slots of the tally, {@link Slot}: what the zones with rows were asked, in more detail (tally.ts), and beside them
+ *   the names that they count, each with its length first;
  * - the ring: samples in whole words, {@link SampleWord}, one behind the other. One that would pass the end begins again
  *   at the start; {@link SKIP} marks the gap.
  */
@@ -27,6 +29,8 @@ export const Word = {
   tap: 5,
   /** 1: the reader rests until it is notified of the next sample. */
   resting: 6,
+  /** Counts the looks of the reader at the tally; 0: nothing is tallied. */
+  epoch: 7,
   length: 16,
 } as const;
 
@@ -71,6 +75,32 @@ export const ROWS = 1024;
 /** Neighbouring rows in which a zone may be counted. */
 export const NEIGHBOURS = 8;
 
+/** Words of a slot of the tally. */
+export const Slot = {
+  /** Number of the zone in the image; 0: the slot is free. */
+  zone: 0,
+  /** Hash of a name, 0 for what has none; or the first octets of a network. */
+  key: 1,
+  /** See {@link Tallied}. */
+  facts: 2,
+  /** {@link Word.epoch} when it last counted. */
+  epoch: 3,
+  count: 4,
+} as const;
+
+/**
+ * Facts about counted answers. Of a name: type | rcode << 16 | transport << 21 | these bits. Of a network: the octets that
+ * do not fit into its key | these bits.
+ */
+export const Tallied = { rcodeShift: 16, transportShift: 21, ipv6: 1 << 23, network: 1 << 24 } as const;
+
+/** log2 of the words of a slot. */
+export const SLOT_SHIFT = 3;
+/** Slots; a power of two. */
+export const SLOTS = 4096;
+/** Octets of the name of a slot. */
+export const SLOT_NAME = 256;
+
 /** Words of a sample before its octets. */
 export const SampleWord = {
   /** Words in all. */
@@ -105,6 +135,9 @@ const CONTROL_OCTETS = Word.length * 4;
 /** A multiple of a cache line, like the other parts. */
 const INDEX_OCTETS = (ROWS << INDEX_SHIFT) * 4 + 64;
 const ROWS_OCTETS = (1 + ROWS) * ROW * 8;
+const SLOTS_OCTETS = (SLOTS << SLOT_SHIFT) * 4;
+const NAMES_OCTETS = SLOTS * SLOT_NAME;
+const FIXED_OCTETS = CONTROL_OCTETS + INDEX_OCTETS + ROWS_OCTETS + SLOTS_OCTETS + NAMES_OCTETS;
 
 /** The memory of all threads. */
 export interface Observation {
@@ -127,26 +160,32 @@ export interface ObservationBlock {
   readonly rows: Float64Array<SharedArrayBuffer>;
   /** The octets of all rows. */
   readonly rowOctets: Uint8Array<SharedArrayBuffer>;
+  readonly slots: Int32Array<SharedArrayBuffer>;
+  readonly slotNames: Uint8Array<SharedArrayBuffer>;
   readonly ring: Int32Array<SharedArrayBuffer>;
   readonly ringOctets: Uint8Array<SharedArrayBuffer>;
 }
 
 export function createObservation(threads: number, ringOctets: number): Observation {
-  const octets = threads * (CONTROL_OCTETS + INDEX_OCTETS + ROWS_OCTETS + ringOctets);
+  const octets = threads * (FIXED_OCTETS + ringOctets);
   return { memory: new SharedArrayBuffer(octets), threads, ringOctets };
 }
 
 export function observationBlock({ observation, thread }: ObservationPlace): ObservationBlock {
   const { memory, ringOctets } = observation;
-  const start = thread * (CONTROL_OCTETS + INDEX_OCTETS + ROWS_OCTETS + ringOctets);
+  const start = thread * (FIXED_OCTETS + ringOctets);
   const index = start + CONTROL_OCTETS;
   const rows = index + INDEX_OCTETS;
-  const ring = rows + ROWS_OCTETS;
+  const slots = rows + ROWS_OCTETS;
+  const names = slots + SLOTS_OCTETS;
+  const ring = names + NAMES_OCTETS;
   return {
     control: new Int32Array(memory, start, Word.length),
     index: new Int32Array(memory, index, (1 + ROWS) << INDEX_SHIFT),
     rows: new Float64Array(memory, rows, (1 + ROWS) * ROW),
     rowOctets: new Uint8Array(memory, rows, ROWS_OCTETS),
+    slots: new Int32Array(memory, slots, SLOTS << SLOT_SHIFT),
+    slotNames: new Uint8Array(memory, names, NAMES_OCTETS),
     ring: new Int32Array(memory, ring, ringOctets / 4),
     ringOctets: new Uint8Array(memory, ring, ringOctets),
   };

@@ -29,6 +29,7 @@ import {
   Word,
 } from './observation.js';
 import type { Engine } from './state.js';
+import { tallyAnswer } from './tally.js';
 import { type Answer, type Client, DEFERRED } from './transport.js';
 
 /** A zone keeps its row against this many questions for others, times {@link MISSES_TO_AGE}. */
@@ -88,6 +89,8 @@ export function createObservedEngine(
     const written = answer(request, start, length, response, at, limit, transport, client);
     if (written === DEFERRED) return written;
     countAnswer(observer, written);
+    if (observer.row !== 0 && written !== 0 && block.control[Word.epoch] !== 0)
+      tallyAnswer(block, engine, image, transport, client);
     if (marks !== 0)
       putSample(observer, marks, began, request, start, length, response, at, written, transport, client);
     return written;

@@ -11,6 +11,7 @@ import type { HostnameServices } from '../hostnames/context.js';
 import type { PoolProbing } from '../monitoring/pool-probing.js';
 import type { Activity } from '../observe/activity.js';
 import type { SignInServices } from '../sign-in/services.js';
+import type { Statistics } from '../statistics/recorder.js';
 import { activityRoutes } from './activity/routes.js';
 import { alertingRoutes } from './alerting/routes.js';
 import { authorityRootRoutes } from './authority-root/routes.js';
@@ -23,6 +24,7 @@ import type { Cluster } from './cluster/schema.js';
 import { hostnameCertificateRoutes } from './custom-hostnames/certificate-routes.js';
 import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
 import { hostnameRoutes } from './custom-hostnames/routes.js';
+import { dnsAnalyticsRoutes } from './dns-analytics/routes.js';
 import { scanRoutes } from './dns-records/scan-routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
 import { templateRoutes } from './dns-templates/routes.js';
@@ -92,6 +94,7 @@ export interface RouteParts {
   readonly certificates: HostnameServices['certificates'];
   readonly services: { readonly vault: HostnameServices['certificates']['vault'] };
   readonly activity: Activity;
+  readonly statistics: Pick<Statistics, 'pendingOf'> | undefined;
   readonly edgeAddresses: readonly Uint8Array[];
   readonly propagation: Propagation | undefined;
   readonly readCluster: (() => Promise<Cluster>) | undefined;
@@ -123,6 +126,7 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   overviewRoutes,
   clusterRoutes,
   activityRoutes,
+  dnsAnalyticsRoutes,
   eventRoutes,
   userRoutes,
   inviteRoutes,

@@ -31,6 +31,7 @@ import type { HostnameServices } from '../hostnames/context.js';
 import type { PoolProbing } from '../monitoring/pool-probing.js';
 import { type Activity, createActivity } from '../observe/activity.js';
 import type { SignInServices } from '../sign-in/services.js';
+import type { Statistics } from '../statistics/recorder.js';
 import type { Finding } from '../warnings/finding.js';
 import { authenticate } from './auth.js';
 import { bodyFailure, JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
@@ -86,6 +87,8 @@ export interface ApiOptions {
   readonly propagation?: Propagation;
   /** What is known about questions; absent: nothing. */
   readonly activity?: Activity;
+  /** What DNS was asked and is not stored yet; absent: nothing is counted here. */
+  readonly statistics?: Pick<Statistics, 'pendingOf'>;
   /** What is known of the nodes; absent: one machine. */
   readonly readCluster?: () => Promise<Cluster>;
   /** The bucket application; absent: it is nowhere. */
@@ -322,6 +325,7 @@ async function registerVersion4(scope: FastifyInstance, options: BuiltOptions): 
     services: { vault: certificates.vault },
     events: options.events,
     alerts: { vault: certificates.vault, sendsMail: signIn.sendMail !== undefined, sender: senderOf(options) },
+    statistics: options.statistics,
     activity: options.activity ?? createActivity(base.clock, () => undefined),
     edgeAddresses: base.settings.edgeAddresses,
     warnings: createWarningSource(base, options.readers, options.processFindings ?? (async () => [])),

@@ -104,7 +104,8 @@ function readRow({ index, rows }: ObservationBlock, line: number): Seen | undefi
   return index[at] === zone ? { zone, counts: withRest(kept) } : undefined;
 }
 
-function apexOf({ rowOctets }: ObservationBlock, line: number): string {
+/** The apex of a row, as latin1 text of its wire form. */
+export function apexOf({ rowOctets }: ObservationBlock, line: number): string {
   const at = (line * ROW + Row.apex) * 8;
   return Buffer.from(rowOctets.subarray(at + 1, at + 1 + rowOctets[at]!)).toString('latin1');
 }

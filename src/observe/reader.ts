@@ -7,13 +7,14 @@ import { createObservationBlocks, Mark, type Observation, type ObservationBlock,
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import { toFqdn } from '../dns/name.js';
-import { createCountsReader } from './counts.js';
+import { createCountsReader, type ZoneCounts } from './counts.js';
 import { createTapWriter, DNSTAP_CONTENT_TYPE, type TapServer } from './dnstap.js';
 import { type FrameStream, openFrameFile, openFrameSocket } from './frame-stream.js';
 import { type ClientDetail, describeSample } from './query.js';
 import { openQueryLog, type QueryLog } from './query-log.js';
 import { type ActivityReport, MOST_REPORTED_ZONES, MOST_SAMPLES, type WeightedQuery } from './report.js';
 import { readSamples, type Sample } from './samples.js';
+import { createTallyReader } from './tally.js';
 
 export interface ReaderSettings {
   readonly observation: Observation;
@@ -58,6 +59,7 @@ export function startReader(
 ): Reader {
   const blocks = createObservationBlocks(observation);
   const counts = createCountsReader(blocks);
+  const tally = createTallyReader(blocks, statistics, clients !== 'none');
   const lines = queryLog && openQueryLog(queryLog.path, log);
   const frames = dnstap === undefined ? undefined : openFrames(dnstap, clock, log);
   const tap = createTapWriter(tapServer);
@@ -96,15 +98,14 @@ export function startReader(
     const came = samples.length - before;
     if (came > TOO_MANY) setStride((stride * came) / (TOO_MANY / 2));
   };
-  const report = (): void => {
+  const report = (isLast = false): void => {
     look();
     const { total, zones } = counts.gain();
+    tally.look(zones);
     setStride(total[0]! / WANTED);
-    const busiest = zones.sort((a, b) => b.counts[0]! - a.counts[0]!).slice(0, MOST_REPORTED_ZONES);
-    const named = busiest.map(({ apex, counts }) => ({ zone: toFqdn(Buffer.from(apex, 'latin1')), counts }));
     const dropped = blocks.reduce((sum, { control }) => sum + (control[Word.dropped]! >>> 0), 0);
     tell(
-      { atMs: clock.nowMs(), total, zones: named, samples },
+      { atMs: clock.nowMs(), total, zones: busiest(zones), samples, tallies: tally.take(isLast) },
       { samples: dropped, dnstapFrames: frames?.dropped() ?? 0, queryLogLines: lines?.dropped() ?? 0 },
     );
     if (samples.length === 0 && !frames && !lines) rest.begin();
@@ -118,14 +119,19 @@ export function startReader(
     control[Word.tap] = frames ? 1 : 0;
   }
   rest.end();
-  const cancels = [rest.close, clock.inStep(REPORT_MS, report)];
+  const cancels = [rest.close, clock.inStep(REPORT_MS, () => report())];
   return {
     reopen() {
       lines?.reopen();
       frames?.reopen();
     },
-    close: () => closeReader(cancels, report, lines, frames),
+    close: () => closeReader(cancels, () => report(true), lines, frames),
   };
+}
+
+function busiest(zones: readonly ZoneCounts[]): ActivityReport['zones'] {
+  const order = zones.toSorted((a, b) => b.counts[0]! - a.counts[0]!).slice(0, MOST_REPORTED_ZONES);
+  return order.map(({ apex, counts }) => ({ zone: toFqdn(Buffer.from(apex, 'latin1')), counts }));
 }
 
 /** Looks that stop while no samples come. The thread that takes the next one wakes them. */

@@ -1,6 +1,7 @@
 /** What a DNS process reports about the questions of one second. */
 import { COUNTS, type Counts } from './counts.js';
 import type { SampledQuery } from './query.js';
+import type { ZoneTally } from './tally.js';
 
 export interface ActivityReport {
   /** The end of the second, milliseconds since 1970. */
@@ -9,6 +10,8 @@ export interface ActivityReport {
   /** Apexes in lower case without their final dots; no more than {@link MOST_REPORTED_ZONES}, the busiest ones. */
   readonly zones: readonly { readonly zone: string; readonly counts: Counts }[];
   readonly samples: readonly WeightedQuery[];
+  /** What zones were asked, by name and network, since the last report that told it. */
+  readonly tallies?: readonly ZoneTally[] | undefined;
 }
 
 /** A sample that stands for `weight` questions. */
@@ -43,7 +46,8 @@ export function parseReport(line: string): ActivityReport | undefined {
       isCounts(report.total) &&
       Array.isArray(report.samples) &&
       Array.isArray(report.zones) &&
-      report.zones.every(({ zone, counts }) => typeof zone === 'string' && isCounts(counts));
+      report.zones.every(({ zone, counts }) => typeof zone === 'string' && isCounts(counts)) &&
+      (report.tallies === undefined || Array.isArray(report.tallies));
     return isSound ? report : undefined;
   } catch {
     return undefined;

@@ -23,9 +23,11 @@ import { createPropagation } from '../control/kernel/propagation.js';
 import { noticesOfAccounts, noticesOfInstallation } from '../control/zones/notices.js';
 import { logServingSettings } from '../control/zones/serving-settings.js';
 import { createActivity } from '../observe/activity.js';
+import type { ActivityReport } from '../observe/report.js';
 import { createResolver, type Resolver } from '../resolver/resolve.js';
 import { createResolverMetrics, type ResolverMetrics } from '../resolver/resolver-metrics.js';
 import { createUpstream } from '../resolver/upstream.js';
+import { startStatistics } from '../statistics/recorder.js';
 import type { Store } from '../store/driver.js';
 import { servedZoneOfName } from '../store/zones/zones.js';
 import { startAlertDelivery, startSender } from './alerts/service.js';
@@ -114,12 +116,12 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
     lifecycleMs: settings.lifecycleInterval * 1000,
   });
   const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
-  const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
+  const asked = startCounting(base, lifecycle);
   const edge = watchEdge(options, store, lifecycle);
   const events = createEventStreams(base, readers);
   const later = { look: (): void => {} };
   const looks = [edge.look, doors.s3.look, lookAtServing, () => later.look(), events.wake];
-  const sources = { base, vault, propagation, activity, refresher, runner, looks, lifecycle, member };
+  const sources = { base, vault, propagation, onReport: asked.onReport, refresher, runner, looks, lifecycle, member };
   const hearing = await hearProcesses(options, sources);
   own.onCommit(hearing.afterCommit);
   const node = { region: settings.region ?? '', node: member?.name ?? '' };
@@ -146,7 +148,7 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
     probing,
   ];
   return {
-    ...{ base, objects, hostnames, propagation, activity, ownCertificate, doors, edge, firstSteps, differences },
+    ...{ base, objects, hostnames, propagation, asked, ownCertificate, doors, edge, firstSteps, differences },
     ofCluster: hearing.ofCluster,
     ...{ probing, resolver, sendMail, events, readers },
     measured: [...measured, resolverMetrics, refresher, incoming],
@@ -163,7 +165,7 @@ async function startApi(
   services: Services,
 ): Promise<RunningAdmin> {
   const { settings, clock, log, version } = options;
-  const { base, objects, hostnames, propagation, activity, ownCertificate, doors, ofCluster, readers } = services;
+  const { base, objects, hostnames, propagation, asked, ownCertificate, doors, ofCluster, readers } = services;
   const heldZones = () => heldZonesOf(store, propagation);
   const isProbing = () => services.probing.isWell();
   const { isAlone } = services.probing;
@@ -180,7 +182,8 @@ async function startApi(
       hostnames,
       version,
       propagation,
-      activity,
+      activity: asked.activity,
+      statistics: asked.statistics,
       requestMetrics,
       readers,
       ...warnings,
@@ -295,6 +298,17 @@ function startResolver({ settings, clock }: AdminOptions, base: ContextBase, met
     metrics,
     serving: base.settings,
   });
+}
+
+/** What DNS is asked: now and in the last day, and over a month. */
+function startCounting(base: ContextBase, lifecycle: Lifecycle) {
+  const activity = createActivity(base.clock, (name) => servedZoneOfName(base.store, name));
+  const statistics = lifecycle.own('statistics', startStatistics(base), (part) => part.close());
+  const onReport = (report: ActivityReport): void => {
+    activity.add(report);
+    statistics.add(report);
+  };
+  return { activity, statistics, onReport };
 }
 
 /** What the edge process says, and whether there is to be one. */

@@ -8,8 +8,7 @@ import type { ContextBase } from '../control/kernel/context.js';
 import type { Propagation } from '../control/kernel/propagation.js';
 import { watchOwnChanges } from '../hostnames/own-changes.js';
 import type { Runner } from '../jobs/runner.js';
-import type { Activity } from '../observe/activity.js';
-import { parseReport } from '../observe/report.js';
+import { type ActivityReport, parseReport } from '../observe/report.js';
 import type { Vault } from '../vault/vault.js';
 import type { ClusterMember } from './cluster/member.js';
 import { startPeers } from './cluster/peers.js';
@@ -30,7 +29,8 @@ interface HearingParts {
   readonly base: ContextBase;
   readonly vault: Vault;
   readonly propagation: Propagation;
-  readonly activity: Activity;
+  /** Called with what DNS processes were asked. */
+  readonly onReport: (report: ActivityReport) => void;
   readonly refresher: FlattenRefresher;
   readonly runner: Runner;
   /** Further functions to call after each commit. */
@@ -53,7 +53,7 @@ interface Hearing {
 /** Listens to the other processes and, in a cluster, to the other nodes; notifies peers, and answers dynamic updates. */
 export async function hearProcesses(
   options: HearingOptions,
-  { base, vault, propagation, activity, refresher, runner, looks, lifecycle, member }: HearingParts,
+  { base, vault, propagation, onReport, refresher, runner, looks, lifecycle, member }: HearingParts,
 ): Promise<Hearing> {
   const { settings, clock, log, version } = options;
   const edges = hearEdges(base.store, clock);
@@ -79,7 +79,7 @@ export async function hearProcesses(
   const afterCommit = [...wakes, edges.noteChanges, transfers.wake, ...looks];
   const observed = (line: string): void => {
     const report = parseReport(line);
-    if (report) activity.add(report);
+    if (report) onReport(report);
   };
   const listeners = { ...(peers?.own ?? { propagation, edges }), transfers, observed };
   const hearing = await hearAcknowledgements(settings.dataDir, listeners, log, () => {

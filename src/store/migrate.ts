@@ -25,6 +25,7 @@ import { rulesets } from './migrations/0223-rulesets.js';
 import { checksumTypes } from './migrations/0224-checksum-types.js';
 import { recordTemplates } from './migrations/0225-record-templates.js';
 import { transferHealth } from './migrations/0226-transfer-health.js';
+import { zoneQueries } from './migrations/0227-zone-queries.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { newestSchema } from './schema/newest.js';
@@ -54,6 +55,7 @@ export const MIGRATIONS: readonly Migration[] = [
   checksumTypes,
   recordTemplates,
   transferHealth,
+  zoneQueries,
 ];
 
 /** The schema version after all migrations. */

@@ -25,6 +25,7 @@ import type { PoolProbing } from '../../src/monitoring/pool-probing.js';
 import { type Activity, createActivity } from '../../src/observe/activity.js';
 import { presign } from '../../src/s3/signature/presign.js';
 import type { Message, SignInServices } from '../../src/sign-in/services.js';
+import { type Statistics, startStatistics } from '../../src/statistics/recorder.js';
 import type { DiskRoom } from '../../src/store/disk-room.js';
 import type { Store } from '../../src/store/driver.js';
 import { servedZoneOfName } from '../../src/store/zones/zones.js';
@@ -92,6 +93,7 @@ export interface Installation {
   readonly store: Store;
   readonly clock: TestClock;
   readonly activity: Activity;
+  readonly statistics: Statistics;
   readonly base: ContextBase;
   /** The operator's context, to prepare things behind the API's back. */
   readonly operator: Context;
@@ -146,6 +148,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
   const mails: Message[] = [];
   const signIn = signInServices(base, hostnames, options.signIn, mails);
   const activity = createActivity(clock, (name) => servedZoneOfName(store, name));
+  const statistics = startStatistics(base);
   const events = createEventStreams(base, undefined);
   const app = buildApi({
     events,
@@ -154,6 +157,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     hostnames,
     signIn,
     activity,
+    statistics,
     application: { url: 'http://127.0.0.1:8787', allowList: ['logo.svg'] },
     objects: createLocalStore({ ...base, ...(options.disk && { disk: options.disk }) }),
     ...(options.probing && { probing: options.probing }),
@@ -192,6 +196,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     store,
     clock,
     activity,
+    statistics,
     base,
     operator,
     hostnames,

@@ -126,6 +126,8 @@ const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
     '/zones/{zone_id}/secondary_dns/*',
     '/zones/{zone_id}/activity',
     '/zones/{zone_id}/activity/queries',
+    '/zones/{zone_id}/dns_analytics/report',
+    '/zones/{zone_id}/dns_analytics/report/bytime',
   ],
   ['settings', '/zones/{zone_id}/settings', '/zones/{zone_id}/settings/{setting}'],
   ['zone', '/zones/{zone_id}', '/zones/{zone_id}/activation_check', '/zones/{zone_id}/hold'],

@@ -1,10 +1,6 @@
 /** What answering threads observe: counters by zone, samples, full rings, and how the reader takes them. */
 import t from 'tap';
-import { createObservation, createObservationBlocks, Mark, ROWS, Word } from '../../src/answer/observation.js';
-import { createObservedEngine } from '../../src/answer/observe.js';
-import { createEngineState, DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
-import { createClient, Transport } from '../../src/answer/transport.js';
-import { parseIP } from '../../src/base/ip.js';
+import { Mark, ROWS, Word } from '../../src/answer/observation.js';
 import { silentLogger } from '../../src/base/log.js';
 import { parseName } from '../../src/dns/name.js';
 import { typeByMnemonic } from '../../src/dns/rr/registry.js';
@@ -16,28 +12,8 @@ import { startReader } from '../../src/observe/reader.js';
 import type { ActivityReport } from '../../src/observe/report.js';
 import { readSamples, type Sample } from '../../src/observe/samples.js';
 import { APEX, startBalancedZone } from '../support/balanced-zone.js';
-import { makeQuery } from '../support/message.js';
-import { type ServedZones, serveOwners, serveZones } from '../support/served-zones.js';
-import { TestClock } from '../support/test-clock.js';
-
-const ZONE = '$TTL 60\n@ SOA ns h 1 3600 600 86400 60\n@ NS ns\nns A 192.0.2.1\nwww A 192.0.2.2\n';
-const zoneOf = (apex: string) => ({ apex, text: `$ORIGIN ${apex}\n${ZONE}` });
-
-function observed(zones: Pick<ServedZones, 'writer'>, { ringOctets = 64 * 1024 } = {}) {
-  const clock = new TestClock(1_700_000_000_000);
-  const observation = createObservation(1, ringOctets);
-  const [block] = createObservationBlocks(observation);
-  const place = { observation, thread: 0 };
-  const answer = createObservedEngine(zones.writer.reader, createEngineState(DEFAULT_ENGINE_SETTINGS), place, clock);
-  const out = Buffer.alloc(4096);
-  const ask = (name: string, type = 'A', from = '198.51.100.7', options: object = {}): number => {
-    const query = makeQuery(parseName(name), typeByMnemonic(type)!.code, { edns: 1232, ...options });
-    const source = parseIP(from)!;
-    const client = { ...createClient(), source, length: source.length, port: 4711, seconds: 1 };
-    return answer(query, 0, query.length, out, 0, out.length, Transport.udp, client);
-  };
-  return { clock, observation, block: block!, ask };
-}
+import { observed, zoneOf } from '../support/observed.js';
+import { serveOwners, serveZones } from '../support/served-zones.js';
 
 function named(counts: Counts): Partial<Record<(typeof COUNT_NAMES)[number], number>> {
   return Object.fromEntries(

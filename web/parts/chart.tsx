@@ -19,6 +19,8 @@ interface ChartProps {
   /** Values are shown by this many seconds each. */
   readonly stepSeconds: number;
   readonly lines: readonly Line[];
+  /** Of what one value is the count: `a second`, unless it is said. */
+  readonly unit?: string;
 }
 
 const NARROW = 520;
@@ -31,6 +33,9 @@ const MOST_POINTS = 180;
 
 const clock = once(() => new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' }));
 const preciseClock = once(() => new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }));
+const calendar = once(() => new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' }));
+/** Times that are further apart than this are told by their days. */
+const LONG_SECONDS = 2 * 86_400;
 /** Times that are nearer than this are told apart by seconds. */
 const SHORT_SECONDS = 300;
 
@@ -88,7 +93,7 @@ function fromFirst({ at, lines }: Pick<ChartProps, 'at' | 'lines'>): Pick<ChartP
   return { at: at.slice(first), lines: lines.map((line) => ({ ...line, values: line.values.slice(first) })) };
 }
 
-function Drawing({ label, stepSeconds, width, ...all }: ChartProps & { readonly width: number }) {
+function Drawing({ label, stepSeconds, width, unit = 'a second', ...all }: ChartProps & { readonly width: number }) {
   const { at, lines } = fromFirst(all);
   const drawn = lines.map((line) => ({ ...line, points: pointsOf(line.values, stepSeconds) }));
   const most = Math.max(...drawn.flatMap(({ points }) => points), 0);
@@ -98,10 +103,11 @@ function Drawing({ label, stepSeconds, width, ...all }: ChartProps & { readonly 
   const y = (value: number): number => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);
   const path = (points: readonly number[]): string =>
     points.map((value, i) => `${i === 0 ? 'M' : 'L'}${x(i).toFixed(1)} ${y(value).toFixed(1)}`).join('');
-  const shownClock = (at.at(-1) ?? 0) - (at[0] ?? 0) < SHORT_SECONDS ? preciseClock() : clock();
+  const spanned = (at.at(-1) ?? 0) - (at[0] ?? 0);
+  const shownClock = spanned > LONG_SECONDS ? calendar() : spanned < SHORT_SECONDS ? preciseClock() : clock();
   const marks = width < NARROW ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1];
   return (
-    <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`${label}: at most ${count(most)} a second`}>
+    <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`${label}: at most ${count(most)} ${unit}`}>
       {[0, 0.5, 1].map((share) => (
         <g key={share}>
           <line class="chart-grid" x1={LEFT} x2={width} y1={y(top * share)} y2={y(top * share)} />

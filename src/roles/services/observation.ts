@@ -46,8 +46,8 @@ export async function startObservation(
   return { ...observing, metrics: () => metrics.samples() };
 }
 
-function isWorthTelling({ total, samples }: ActivityReport): boolean {
-  return total[0]! > 0 || samples.length > 0;
+function isWorthTelling({ total, samples, tallies }: ActivityReport): boolean {
+  return total[0]! > 0 || samples.length > 0 || tallies !== undefined;
 }
 
 function readerSettings(settings: Settings, version: string, observation: Observation): ReaderSettings {

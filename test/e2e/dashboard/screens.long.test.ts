@@ -21,6 +21,7 @@ const VISITS: readonly Visit[] = [
   { name: 'explain', path: '/zones/example.com/explain?name=www.example.com&type=A', shows: 'NOERROR' },
   { name: 'overview', path: '/overview', shows: 'Busiest zones' },
   { name: 'live', path: '/live', shows: 'www.example.com' },
+  { name: 'statistics', path: '/zones/example.com/statistics', shows: 'Networks of clients' },
   { name: 'dnssec', path: '/zones/signed.example/dnssec', shows: 'DS record for the parent' },
   { name: 'dnssec-off', path: '/zones/example.com/dnssec', shows: 'This zone is not signed' },
   { name: 'transfers', path: '/zones/signed.example/transfers', shows: 'Does not answer' },

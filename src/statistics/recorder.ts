@@ -1,0 +1,131 @@
+/**
+ * Collects what the DNS processes of this node were asked, and stores it every few minutes, a row for each zone and hour and one for each
+ * zone and day. Nodes add to the same rows. What has not been stored is lost when the process ends at once.
+ */
+import { messageOf } from '../base/errors.js';
+import { betweenWrites } from '../base/slices.js';
+import type { ContextBase } from '../control/kernel/context.js';
+import type { ActivityReport } from '../observe/report.js';
+import type { ZoneTally } from '../observe/tally.js';
+import { countZonesAt, DAY, findQueries, HOUR, pruneQueries, putQueries } from '../store/zones/queries.js';
+import { findZone, findZoneByName } from '../store/zones/zones.js';
+import { addDetail, type Detail, detailOf, noDetail, PENDING, printDetail, readDetail, STORED } from './detail.js';
+
+/** What a zone was asked in an hour, and is not stored yet. */
+export interface Pending {
+  /** Store numbers. */
+  readonly zone: number;
+  readonly account: number;
+  /** The beginning of the hour, seconds since 1970. */
+  readonly begins: number;
+  readonly detail: Detail;
+}
+
+export interface Statistics {
+  add(report: Pick<ActivityReport, 'atMs' | 'tallies'>): void;
+  /** What is not stored yet about a zone (store number). */
+  pendingOf(zone: number): readonly Pending[];
+  close(): Promise<void>;
+}
+
+const STORE_MS = 300_000;
+/** The last write waits no longer than that for the lock, or for the log of a cluster. */
+const LAST_WRITE_MS = 2000;
+/** Zones of one write, and rows that are removed with it. */
+const ZONES_AT_ONCE = 20;
+const PRUNED_AT_ONCE = 200;
+/** Zones of all, and of one account, that have rows in an hour. What further zones are asked is not kept. */
+const MOST_ZONES = 2000;
+const MOST_OF_ACCOUNT = 500;
+
+export function startStatistics(base: Pick<ContextBase, 'store' | 'clock' | 'log'>): Statistics {
+  const { store, clock, log } = base;
+  const pending = new Map<string, Pending>();
+  /** What is being stored now. */
+  let written: readonly Pending[] = [];
+  let storing: Promise<void> | undefined;
+  let hasFailed = false;
+
+  const addTally = (tally: ZoneTally, begins: number): void => {
+    const zone = findZoneByName(store, tally.zone);
+    if (zone?.served !== 1) return;
+    const key = `${begins} ${zone.seq}`;
+    let known = pending.get(key);
+    if (!known) {
+      if (pending.size >= MOST_ZONES) return;
+      const isOfAccount = (one: Pending): boolean => one.account === zone.account && one.begins === begins;
+      const own = [...pending.values()].filter(isOfAccount).length;
+      const hasRow = findQueries(store, zone.seq, HOUR, begins) !== undefined;
+      if (!hasRow && own + countZonesAt(store, HOUR, begins, zone.account) >= MOST_OF_ACCOUNT) return;
+      known = { zone: zone.seq, account: zone.account, begins, detail: noDetail() };
+      pending.set(key, known);
+    }
+    addDetail(known.detail, detailOf(tally), PENDING);
+  };
+
+  /** Moves what could not be stored back. */
+  const keep = (some: readonly Pending[]): void => {
+    for (const one of some) {
+      const key = `${one.begins} ${one.zone}`;
+      const newer = pending.get(key);
+      pending.set(key, one);
+      if (newer) addDetail(one.detail, newer.detail, PENDING);
+    }
+  };
+  const storeAll = async (timeoutMs?: number): Promise<void> => {
+    const all = [...pending.values()];
+    while (all.length > 0) {
+      written = all.splice(0, ZONES_AT_ONCE);
+      for (const one of written) pending.delete(`${one.begins} ${one.zone}`);
+      try {
+        const some = written;
+        await store.write(() => writeSome(base, some), timeoutMs);
+        hasFailed = false;
+      } catch (error) {
+        keep(written);
+        if (!hasFailed)
+          log.warn({ reason: messageOf(error) }, 'what zones were asked cannot be stored; it is tried again');
+        hasFailed = true;
+        return;
+      } finally {
+        written = [];
+      }
+      if (all.length > 0) await betweenWrites();
+    }
+  };
+  const storeOnce = (timeoutMs?: number): Promise<void> => {
+    storing ??= storeAll(timeoutMs).finally(() => {
+      storing = undefined;
+    });
+    return storing;
+  };
+
+  const cancel = clock.every(STORE_MS, () => void storeOnce());
+  return {
+    add({ atMs, tallies = [] }) {
+      const begins = Math.floor(atMs / 1000 / HOUR) * HOUR;
+      for (const tally of tallies) addTally(tally, begins);
+    },
+    pendingOf: (zone) => [...written, ...pending.values()].filter((one) => one.zone === zone),
+    async close() {
+      cancel();
+      await storing;
+      await storeOnce(LAST_WRITE_MS);
+    },
+  };
+}
+
+/** Adds to the rows of the hour and the day, of zones that are still there, and removes some old rows. */
+function writeSome({ store, clock }: Pick<ContextBase, 'store' | 'clock'>, some: readonly Pending[]): void {
+  for (const { zone, begins: hour, detail } of some) {
+    if (!findZone(store, zone)) continue;
+    for (const span of [HOUR, DAY]) {
+      const begins = Math.floor(hour / span) * span;
+      const row = findQueries(store, zone, span, begins);
+      const sum = row ? readDetail(row.total, row.detail) : noDetail();
+      addDetail(sum, detail, STORED);
+      putQueries(store, { zone, span, begins, total: sum.total, detail: printDetail(sum) });
+    }
+  }
+  pruneQueries(store, Math.floor(clock.nowMs() / 1000), PRUNED_AT_ONCE);
+}

@@ -1,0 +1,78 @@
+/** What zones were asked: a row for each hour and each day, with the names and networks that asked most. */
+import { column, columns, insertion, type RowOf } from '../columns.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
+
+const QUERIES = columns({
+  /** Store number. */
+  zone: column<number>(),
+  /** Seconds of the row, {@link HOUR} or {@link DAY}, and its beginning, seconds since 1970. */
+  span: column<number>(),
+  begins: column<number>(),
+  /** Answers. */
+  total: column<number>(),
+  /** JSON. */
+  detail: column<string>(),
+});
+
+export type QueriesRow = RowOf<typeof QUERIES>;
+
+export const HOUR = 3600;
+export const DAY = 86_400;
+/** How long rows are kept, seconds from their beginning. */
+export const KEPT: Readonly<Record<number, number>> = { [HOUR]: 4 * DAY, [DAY]: 32 * DAY };
+
+const statements = perStore((store) => ({
+  find: store.prepare<[zone: number, span: number, begins: number], QueriesRow>(
+    'SELECT * FROM zone_queries WHERE zone = ? AND span = ? AND begins = ?',
+  ),
+  put: store.prepare<SqlValue[]>(
+    `${insertion('zone_queries', QUERIES)} ON CONFLICT (zone, span, begins) DO UPDATE SET
+       total = excluded.total, detail = excluded.detail`,
+  ),
+  between: store.prepare<[zone: number, span: number, since: number, until: number], QueriesRow>(
+    'SELECT * FROM zone_queries WHERE zone = ? AND span = ? AND begins >= ? AND begins < ? ORDER BY begins',
+  ),
+  zonesAt: store.prepareTuples<[span: number, begins: number, account: number], [number]>(
+    `SELECT count(*) FROM zone_queries q JOIN zones z ON z.seq = q.zone
+     WHERE q.span = ? AND q.begins = ? AND z.account = ?`,
+  ),
+  outside: store.prepareTuples<
+    [span: number, before: number, after: number, limit: number],
+    [zone: number, begins: number]
+  >(
+    'SELECT zone, begins FROM zone_queries WHERE span = ? AND (begins < ? OR begins > ?) ORDER BY begins, zone LIMIT ?',
+  ),
+  remove: store.prepare<[zone: number, span: number, begins: number]>(
+    'DELETE FROM zone_queries WHERE zone = ? AND span = ? AND begins = ?',
+  ),
+}));
+
+export function findQueries(store: Store, zone: number, span: number, begins: number): QueriesRow | undefined {
+  return statements(store).find.get(zone, span, begins);
+}
+
+export function putQueries(store: Store, row: QueriesRow): void {
+  statements(store).put.run(...QUERIES.values(row));
+}
+
+/** The rows of a zone that begin at or after `since` and before `until`, the oldest first. */
+export function queriesBetween(store: Store, zone: number, span: number, since: number, until: number): QueriesRow[] {
+  return statements(store).between.all(zone, span, since, until);
+}
+
+/** For how many zones of an account there is a row. */
+export function countZonesAt(store: Store, span: number, begins: number, account: number): number {
+  return statements(store).zonesAt.get(span, begins, account)![0];
+}
+
+/** Removes some rows that are too old, or more than a day in the future. `now`: seconds since 1970. */
+export function pruneQueries(store: Store, now: number, limit: number): void {
+  const { outside, remove } = statements(store);
+  let left = limit;
+  for (const span of [HOUR, DAY]) {
+    for (const [zone, begins] of outside.all(span, now - KEPT[span]!, now + DAY, left)) {
+      remove.run(zone, span, begins);
+      left -= 1;
+    }
+  }
+}

@@ -1,0 +1,131 @@
+/** What zones were asked is stored by the hour and the day, in rows of bounded size. */
+import t, { type Test } from 'tap';
+import { Tallied } from '../../src/answer/observation.js';
+import { deleteZone } from '../../src/control/zones/zones.js';
+import { Rcode, Type } from '../../src/dns/codes.js';
+import type { TalliedName, ZoneTally } from '../../src/observe/tally.js';
+import { readDetail, STORED } from '../../src/statistics/detail.js';
+import { startStatistics } from '../../src/statistics/recorder.js';
+import { DAY, HOUR, putQueries, queriesBetween } from '../../src/store/zones/queries.js';
+import { findZoneByName } from '../../src/store/zones/zones.js';
+import { startZone } from '../control/fixture.js';
+
+const tally = (zone: string, names: TalliedName[], networks: ZoneTally['networks'] = []): ZoneTally => {
+  return { zone, total: names.reduce((sum, [, , count]) => sum + count, 0), names, networks };
+};
+const MISSING = Type.a | (Rcode.nxDomain << Tallied.rcodeShift);
+const APEX = 'example.com';
+
+async function startWorld(t: Test) {
+  const world = await startZone(t);
+  const { ctx, clock } = world;
+  const statistics = startStatistics(ctx);
+  const { seq } = findZoneByName(ctx.store, APEX)!;
+  const rows = (span: number) =>
+    queriesBetween(ctx.store, seq, span, 0, 2 ** 40).map(({ begins, total, detail }) => ({
+      begins,
+      ...readDetail(total, detail),
+    }));
+  const add = (...tallies: ZoneTally[]): void => statistics.add({ atMs: clock.nowMs(), tallies });
+  return { ...world, statistics, rows, add, seq };
+}
+
+t.test('counts of two nodes add up, by the hour and by the day', async (t) => {
+  const { ctx, clock, statistics, rows, add, seq } = await startWorld(t);
+  const other = startStatistics(ctx);
+  add(tally(APEX, [['www.example.com', Type.a, 3]], [['192.0.2.0/24', 3]]), tally('example.net', [['', MISSING, 1]]));
+  other.add({
+    atMs: clock.nowMs(),
+    tallies: [
+      tally(APEX, [
+        ['www.example.com', Type.a, 2],
+        ['', MISSING, 1],
+      ]),
+    ],
+  });
+  t.equal(statistics.pendingOf(seq)[0]!.detail.total, 3);
+  await Promise.all([statistics.close(), other.close()]);
+  t.strictSame(statistics.pendingOf(seq), []);
+  for (const span of [HOUR, DAY]) {
+    const found = rows(span);
+    t.equal(found.length, 1);
+    t.match(found[0], { begins: Math.floor(clock.nowMs() / 1000 / span) * span, total: 6 });
+    t.strictSame(
+      [...found[0]!.names].sort(),
+      [
+        [`${MISSING} `, 1],
+        [`${Type.a} www.example.com`, 5],
+      ].sort(),
+    );
+    t.strictSame([...found[0]!.networks], [['192.0.2.0/24', 3]]);
+  }
+});
+
+t.test('rows are bounded, whatever is asked, and their sums stay whole', async (t) => {
+  const { statistics, rows, add, ctx, seq } = await startWorld(t);
+  for (let round = 0; round < 20; round++) {
+    const names: TalliedName[] = [['www.example.com', Type.aaaa, 1000]];
+    for (let i = 0; i < 200; i++)
+      names.push([i % 2 ? `n${round}-${i}.example.com` : '', 1 + i + ((i % 4) << Tallied.rcodeShift), 1]);
+    add(
+      tally(
+        APEX,
+        names,
+        Array.from({ length: 300 }, (_, i) => [`10.${round}.${i}.0/24`, 1]),
+      ),
+    );
+  }
+  await statistics.close();
+  const [row] = rows(HOUR);
+  t.equal(row!.total, 20 * 1200);
+  t.equal(
+    [...row!.names.values()].reduce((sum, count) => sum + count, 0),
+    row!.total,
+    'nothing was lost',
+  );
+  t.equal(row!.names.get(`${Type.aaaa} www.example.com`), 20_000);
+  t.ok(row!.names.size <= STORED.names + 64, `${row!.names.size} names`);
+  t.equal(row!.networks.size, STORED.networks);
+  const [stored] = queriesBetween(ctx.store, seq, HOUR, 0, 2 ** 40);
+  t.ok(stored!.detail.length < 10_000);
+});
+
+t.test('old rows go, also after the clock leapt, a few at a time', async (t) => {
+  const { ctx, clock, statistics, rows, add, seq } = await startWorld(t);
+  const now = Math.floor(clock.nowMs() / 1000 / DAY) * DAY;
+  const put = (span: number, begins: number) =>
+    putQueries(ctx.store, { zone: seq, span, begins, total: 1, detail: '{"names":[],"networks":[]}' });
+  await ctx.store.write(() => {
+    for (let day = 0; day < 40; day++) put(DAY, now - day * DAY);
+    for (let hour = 0; hour < 300; hour++) put(HOUR, now - hour * HOUR);
+    put(DAY, now + 30 * DAY);
+  });
+  add(tally(APEX, [['', MISSING, 1]]));
+  await statistics.close();
+  t.ok(rows(HOUR).length >= 100, 'no more than two hundred at once');
+  const again = startStatistics(ctx);
+  again.add({ atMs: clock.nowMs(), tallies: [tally(APEX, [['', MISSING, 1]])] });
+  await again.close();
+  t.ok(rows(DAY).length <= 34 && rows(DAY).every(({ begins }) => begins <= now + DAY), `${rows(DAY).length} days`);
+  t.ok(rows(HOUR).length <= 4 * 24 + 2, `${rows(HOUR).length} hours`);
+});
+
+t.test('what cannot be stored is stored later, and a zone that is gone takes nothing with it', async (t) => {
+  const { ctx, clock, rows, zoneId } = await startWorld(t);
+  let isFull = true;
+  const store = Object.assign(Object.create(ctx.store) as typeof ctx.store, {
+    write: (work: () => unknown) => (isFull ? Promise.reject(new Error('disk full')) : ctx.store.write(work)),
+  });
+  const statistics = startStatistics({ ...ctx, store });
+  statistics.add({ atMs: clock.nowMs(), tallies: [tally(APEX, [['', MISSING, 1]])] });
+  await statistics.close();
+  t.equal(rows(HOUR).length, 0);
+  isFull = false;
+  statistics.add({ atMs: clock.nowMs(), tallies: [tally(APEX, [['', MISSING, 2]])] });
+  await statistics.close();
+  t.equal(rows(HOUR)[0]!.total, 3);
+  statistics.add({ atMs: clock.nowMs(), tallies: [tally(APEX, [['', MISSING, 2]])] });
+  await deleteZone(ctx, zoneId);
+  await statistics.close();
+  t.equal(ctx.store.prepareTuples<[], [number]>('SELECT count(*) FROM zone_queries').get()![0], 0);
+});
