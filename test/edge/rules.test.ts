@@ -107,7 +107,7 @@ t.test('redirects, rewrites and header fields', async (t) => {
   t.match(await get('/to/https%3A%2F%2Fa%0d%0aset-cookie:%20b'), { location: 'https://a%0D%0Aset-cookie:%20b' });
   t.notMatch((await get('/to/https%3A%2F%2Fa%0d%0aset-cookie:%20b')).head, /^set-cookie/im);
   t.equal((await get('/to/javascript%3Aalert(1)')).status, 200, 'no redirect to anything but HTTP');
-  t.match(await get('//evil.example/x'), { status: 301, location: '/evil.example/x' }, 'it stays at the host');
+  t.equal((await get('//evil.example/x')).location, '/evil.example/x', 'it stays at the host');
   t.equal((await get('/.well-known/acme-challenge/x')).status, 200, 'challenges are never redirected');
 
   await put(
