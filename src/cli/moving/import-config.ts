@@ -63,7 +63,7 @@ export function addImportConfigCommand(program: Command, { terminal, environment
       environment,
       async (context, _, unlock) => {
         const services = await openServices(command, environment, context);
-        const target = { context, services, account: accountOf(context, options), unlock };
+        const target = { context, services, account: accountOf(context, options), unlock, listings: new Map() };
         const plan = await makePlan(target, configuration);
         if (!options.json) printPlan(plan, configuration, file, terminal);
         const steps = options.dryRun ? plan.steps : await carryOut(plan, options, terminal);

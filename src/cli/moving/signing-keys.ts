@@ -11,6 +11,9 @@ import type { SigningStatement, StoredKey } from '../../foreign/configuration.js
 import { faultAt } from '../../foreign/place.js';
 import { readKey } from '../dnssec/key-files.js';
 
+/** Files of keys by directory and zone; many zones share a directory. */
+export type KeyListings = Map<string, ReadonlyMap<string, readonly string[]>>;
+
 /**
  * The keys that sign the zone now. Throws a UserError when there are none: without them the zone would not fit the DS record at its
  * parent.
@@ -19,12 +22,15 @@ export function keysOfZone(
   zone: string,
   { place, directory, keys, remedy }: SigningStatement,
   nowMs: number,
+  listings: KeyListings,
 ): OfferedKey[] {
   const found = keys
     ? keys.map((key) => openStored(zone, key))
     : directory === undefined
       ? []
-      : keyFilesOf(zone, directory, nowMs);
+      : keyFilesOf(zone, directory, listings)
+          .filter((path) => isInUse(path, nowMs))
+          .map((path) => readKey(path));
   if (found.length > 0) return found;
   const where = directory === undefined ? '' : ` in ${directory}`;
   throw faultAt(place, `the zone is signed, and its keys are not${where}`, remedy);
@@ -41,17 +47,26 @@ function openStored(zone: string, { text, flags }: StoredKey): OfferedKey {
   }
 }
 
-function keyFilesOf(zone: string, directory: string, nowMs: number): OfferedKey[] {
-  const begin = `K${zone}.+`;
+/** The private keys of a zone in a directory. */
+function keyFilesOf(zone: string, directory: string, listings: KeyListings): string[] {
+  const known = listings.get(directory) ?? listKeys(directory);
+  listings.set(directory, known);
+  return (known.get(zone) ?? []).map((name) => join(directory, name));
+}
+
+function listKeys(directory: string): ReadonlyMap<string, readonly string[]> {
   let names: string[];
   try {
     names = readdirSync(directory);
   } catch (error) {
     throw explainFileFailure(error, directory);
   }
-  const files = names.filter((name) => name.toLowerCase().startsWith(begin.toLowerCase()) && name.endsWith('.private'));
-  const paths = files.sort().map((name) => join(directory, name));
-  return paths.filter((path) => isInUse(path, nowMs)).map((path) => readKey(path));
+  const byZone = new Map<string, string[]>();
+  for (const name of names.sort()) {
+    const zone = /^K(.+)\.\+\d+\+\d+\.private$/.exec(name)?.[1]?.toLowerCase();
+    if (zone !== undefined) byZone.set(zone, [...(byZone.get(zone) ?? []), name]);
+  }
+  return byZone;
 }
 
 /** By the times that BIND writes into the file of the private key. */

@@ -4,6 +4,7 @@ import type { Context } from '../../control/kernel/context.js';
 import type { SecondaryServices } from '../../control/secondary/tsigs.js';
 import type { Place } from '../../foreign/place.js';
 import { explainStoreFailure } from '../../roles/process/store-failure.js';
+import type { KeyListings } from './signing-keys.js';
 
 export interface Step {
   readonly kind: 'key' | 'zone' | 'secondary zone' | 'catalog' | 'updates' | 'secondary' | 'network';
@@ -28,6 +29,7 @@ export interface Target {
   /** Identifier of the account. */
   readonly account: string;
   readonly unlock: () => Promise<void>;
+  readonly listings: KeyListings;
 }
 
 /** What refuses a step, as a standing; a bug is thrown on. */

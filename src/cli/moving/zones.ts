@@ -73,7 +73,7 @@ async function tryImport(
 async function wishFor(target: Target, { name, signing }: ZoneStatement): Promise<SignaturesWish> {
   if (!signing) return { kind: 'refuse' };
   await target.unlock();
-  return { kind: 'sign', keys: keysOfZone(name, signing, target.context.clock.nowMs()) };
+  return { kind: 'sign', keys: keysOfZone(name, signing, target.context.clock.nowMs(), target.listings) };
 }
 
 function inputFor({ account }: Target, { name, source }: ZoneStatement, signatures: SignaturesWish): ImportInput {
