@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { toHex } from '../../src/base/bytes.js';
 import { silentLogger } from '../../src/base/log.js';
@@ -156,6 +157,20 @@ t.test('objects over the edge', async (t) => {
       result: 'HIT',
       text: large.toString().slice(-7),
     });
+  });
+
+  await t.test('compressed for who accepts it, unless it was stored compressed', async (t) => {
+    const text = '{"a":"value of an object"}\n'.repeat(200);
+    await put('data.json', text, { contentType: 'application/json' });
+    await put('data.json.gz', gzipSync(text), { contentType: 'application/json', contentEncoding: 'gzip' });
+    for (const name of ['/data.json', '/data.json.gz']) {
+      const { headers, text: octets } = await get(name, { 'accept-encoding': 'gzip' });
+      t.equal(headers['content-encoding'], 'gzip');
+      t.equal(gunzipSync(Buffer.from(octets, 'latin1')).toString(), text);
+      t.equal(headers.etag?.startsWith('W/'), name === '/data.json', `${name}: ${headers.etag}`);
+    }
+    const part = await get('/data.json', { 'accept-encoding': 'gzip', range: 'bytes=1-3' });
+    t.match([part.status, part.text, part.headers['content-encoding']], [206, text.slice(1, 4), undefined]);
   });
 
   await t.test('the cache, and purging it', async (t) => {
