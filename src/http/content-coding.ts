@@ -64,6 +64,13 @@ export function preferredCoding(accepted: AcceptedCodings, able: readonly Coding
   return best;
 }
 
+const NO_TRANSFORM = /(?:^|[,\s])no-transform(?:[,\s]|$)/i;
+
+/** Whether a `Cache-Control` of a request or a response forbids other codings (RFC 9111 §5.2.1.6, §5.2.2.6). */
+export function forbidsTransforming(cacheControl: string): boolean {
+  return NO_TRANSFORM.test(cacheControl);
+}
+
 /**
  * `Accept-Encoding` for the origin: one of four values, so that few variants of a response are stored. Origins that make zstd are
  * rare, and the edge makes it of what they send.

@@ -1,5 +1,5 @@
 /** Which responses are worth compressing, and what their fields say then (RFC 9110 §8). Pure. */
-import type { Coding } from '../../http/content-coding.js';
+import { type Coding, forbidsTransforming } from '../../http/content-coding.js';
 import type { HeaderList } from '../exchange/exchange.js';
 
 /** What fits into one packet anyway gains nothing: bodies of up to so many octets stay as they are. */
@@ -45,8 +45,6 @@ function isWorthIt(contentType: string): boolean {
   return type.startsWith('text/') || /\+(?:json|xml|text)$/.test(type) || TYPES.has(type);
 }
 
-const NO_TRANSFORM = /(?:^|[,\s])no-transform(?:[,\s]|$)/i;
-
 /** Statuses whose body is not a whole representation, or that have none. */
 const WITHOUT: ReadonlySet<number> = new Set([204, 205, 206, 304]);
 
@@ -86,7 +84,7 @@ function judge(status: number, headers: HeaderList): Compressible | undefined {
         length = Number(value);
         break;
       case 'cache-control':
-        if (NO_TRANSFORM.test(value)) return undefined;
+        if (forbidsTransforming(value)) return undefined;
     }
   }
   if (type === undefined || !isWorthIt(type) || (length !== undefined && !(length > LEAST_OCTETS))) return undefined;

@@ -28,7 +28,7 @@ export interface EdgeRequest {
   readonly httpVersion: '1.0' | '1.1' | '2.0';
   /** As the client sent them, without those that concern only its connection; `Accept-Encoding` in its normal form. */
   readonly headers: HeaderList;
-  /** What its `Accept-Encoding` said; undefined: it had none. */
+  /** What its `Accept-Encoding` said; undefined: it had none, or its `Cache-Control` forbids that the edge encodes. */
   readonly accepted?: AcceptedCodings | undefined;
   /** The client's address. */
   readonly client: string;

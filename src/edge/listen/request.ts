@@ -2,7 +2,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { Readable } from 'node:stream';
-import { type AcceptedCodings, acceptedCodings, normalAcceptEncoding } from '../../http/content-coding.js';
+import {
+  type AcceptedCodings,
+  acceptedCodings,
+  forbidsTransforming,
+  normalAcceptEncoding,
+} from '../../http/content-coding.js';
 import type { PlainHead } from '../../plain/request-head.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import { type BodyDeadline, limitedBody } from '../exchange/body.js';
@@ -173,7 +178,7 @@ function finish(parts: Parts, facts: RequestFacts, openBody: (() => Readable) | 
   };
 }
 
-/** Puts `Accept-Encoding` into its normal form, and gives what it said; undefined if there is none. */
+/** Puts `Accept-Encoding` into its normal form, and gives what it said; undefined if there is none, or the edge is to encode nothing. */
 function negotiate(headers: string[]): AcceptedCodings | undefined {
   const [first, ...others] = valuesOf(headers, 'accept-encoding');
   if (first === undefined) return undefined;
@@ -185,7 +190,7 @@ function negotiate(headers: string[]): AcceptedCodings | undefined {
     at = i;
   }
   headers[at + 1] = normalAcceptEncoding(accepted);
-  return accepted;
+  return valuesOf(headers, 'cache-control').some(forbidsTransforming) ? undefined : accepted;
 }
 
 function targetFault(method: string, path: string): Failure | undefined {
