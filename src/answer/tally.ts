@@ -15,8 +15,9 @@ import { NEIGHBOURS, type ObservationBlock, SLOT_NAME, SLOT_SHIFT, SLOTS, Slot, 
 import type { Engine } from './state.js';
 import type { Client } from './transport.js';
 
-/** Slots among which those of a zone are; a power of two. */
+/** Slots among which the names of a zone are, and behind them its networks: forged addresses take no room from names. Powers of two. */
 const WINDOW = 512;
+const NETWORKS = 256;
 /** 32 minus the binary logarithm of the number of slots. */
 const ZONE_SHIFT = 20;
 /** Looks of the reader after which a slot that did not count has been read. */
@@ -78,7 +79,9 @@ function countIn(
 ): boolean {
   const epoch = control[Word.epoch]!;
   const mixed = Math.imul(key ^ Math.imul(facts, 0x9e3779b1), 0x85ebca6b);
-  const first = (Math.imul(zone, 0x9e3779b1) >>> ZONE_SHIFT) + ((mixed ^ (mixed >>> 15)) & (WINDOW - 1));
+  const spread = mixed ^ (mixed >>> 15);
+  const place = (facts & Tallied.network) === 0 ? spread & (WINDOW - 1) : WINDOW + (spread & (NETWORKS - 1));
+  const first = (Math.imul(zone, 0x9e3779b1) >>> ZONE_SHIFT) + place;
   let free = -1;
   for (let i = 0; i < NEIGHBOURS; i++) {
     const line = (first + i) & (SLOTS - 1);

@@ -80,6 +80,8 @@ t.test('the SDK: reports by dimensions, filters, order and limit', async (t) => 
     { dimensions: ['mail.example.com'], metrics: [2] },
   ]);
   t.strictSame(names.query.sort, ['-queryName']);
+  const some = await reports.get({ zone_id, dimensions: 'queryType', filters: 'queryType==MX OR queryType==aaaa' });
+  t.strictSame(some.totals, { queryCount: 5 });
   const few = await reports.get({ zone_id, dimensions: 'protocol,ipVersion,tcp', limit: 1, filters: 'ipVersion<=4' });
   t.match(few, { rows: 1, data: [{ dimensions: ['UDP', '4', '0'], metrics: [46] }], totals: { queryCount: 48 } });
   const sources = await reports.get({ zone_id, dimensions: 'sourceNetwork,responseCached' });
