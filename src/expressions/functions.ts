@@ -154,9 +154,14 @@ function upperAscii(value: string): string {
   return value.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 }
 
+/** Units of work for an address. */
+const PRINTING = 4096;
+
 function printed(value: string | number | boolean | Uint8Array | undefined): string | undefined {
   if (value === undefined) return undefined;
-  return typeof value === 'object' ? printIP(value) : String(value);
+  if (typeof value !== 'object') return String(value);
+  spend(PRINTING);
+  return printIP(value);
 }
 
 function joined<S>(args: Args<S>, subject: S): string | undefined {

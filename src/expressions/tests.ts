@@ -59,12 +59,18 @@ function equalTest(literal: Literal, type: 'text' | 'number' | 'address'): (valu
   return (value: string | number) => value === wanted;
 }
 
+/** Units of work for each character. */
+const HASHING = 2;
+
 function listTest(values: readonly ListValue[], type: 'text' | 'number' | 'address'): (value: never) => boolean {
   const range = type === 'number' ? undefined : values.find(({ last }) => last)?.last;
   if (range) throw new FaultFound(range.offset, 'only numbers have ranges');
   if (type === 'text') {
     const texts = new Set(values.map(({ first }) => textOf(first)));
-    return (value: string) => texts.has(value);
+    return (value: string) => {
+      spend(value.length * HASHING);
+      return texts.has(value);
+    };
   }
   if (type === 'address') return containsOf(values.map(({ first }) => networkOf(first)));
   const ranges = values.map(({ first, last }) => ({ from: numberOf(first), to: numberOf(last ?? first) }));

@@ -1,6 +1,6 @@
 /**
  * Patterns in which `*` stands for any characters, none included; `\*` and `\\` stand for themselves. Each star takes the shortest text
- * that lets the rest match. As the parts between the stars are looked for in order, a match takes linear time whatever the pattern.
+ * that lets the rest match. The parts between the stars are looked for in order, which takes linear time as long as none is too long.
  */
 import { FaultFound } from './limits.js';
 import { spend } from './work.js';
@@ -9,7 +9,7 @@ import { spend } from './work.js';
 export type Parts = readonly string[];
 
 const MOST_STARS = 8;
-/** Units of work for each character of a text in which parts are looked for. */
+/** Units of work for each character of a text in which parts are looked for that are not too long. */
 const LOOKING = 16;
 
 /** `offset`: of the pattern in the expression. Throws {@link FaultFound}. */
@@ -71,6 +71,15 @@ export function mayBegin(text: string, start: string): boolean {
   return last < 0 || text.charCodeAt(last) === start.charCodeAt(last);
 }
 
+/** V8 looks for a part in linear time only as far as its tables reach (`kBMMaxShift`): a longer one costs its length at each character. */
+const LONGEST_LINEAR = 250;
+
+function costOf(parts: Parts): number {
+  let longest = 0;
+  for (let i = 1; i < parts.length - 1; i++) longest = Math.max(longest, parts[i]!.length);
+  return longest > LONGEST_LINEAR ? longest * 2 : LOOKING;
+}
+
 function matches(parts: Parts, text: string): boolean {
   const first = parts[0]!;
   if (parts.length === 1) return text === first;
@@ -79,7 +88,7 @@ function matches(parts: Parts, text: string): boolean {
   if (!mayBegin(text, first)) return false;
   if (!text.startsWith(first) || end < first.length || !text.endsWith(last)) return false;
   let at = first.length;
-  if (parts.length > 2) spend(text.length * LOOKING);
+  if (parts.length > 2) spend(text.length * costOf(parts));
   for (let i = 1; i < parts.length - 1; i++) {
     const part = parts[i]!;
     const found = text.indexOf(part, at);

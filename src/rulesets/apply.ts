@@ -2,7 +2,7 @@
  * Applies the rules of a zone to a request and its response: the one way for the edge and for whoever tries them. Each function throws
  * TooMuchWork (expressions/work.ts) where the rules take too long for this request.
  */
-import { spend, withinWork } from '../expressions/work.js';
+import { spend, TooMuchWork, withinWork } from '../expressions/work.js';
 import { isHeaderValue } from './header-names.js';
 import type { HeaderChange } from './parameters.js';
 import type { Subject } from './subject.js';
@@ -11,6 +11,10 @@ import type { CompiledRule, ZoneRules } from './zone-rules.js';
 
 /** Units of work for each text of a list. */
 const COPYING = 32;
+/** Units of work for each character of a value. */
+const CHECKING = 8;
+/** Octets of all fields that rules may leave: a client that reads slowly holds them all. */
+const MOST_OCTETS = 64 * 1024;
 
 export interface Redirect {
   readonly status: number;
@@ -80,13 +84,17 @@ function newHeaders(
     for (const change of action.changes) changed = withChange(changed, change, subject);
     onApplied?.(rule);
   }
-  return changed ?? headers;
+  if (!changed) return headers;
+  const octets = changed.reduce((sum, { length }) => sum + length, 0);
+  if (octets > MOST_OCTETS) throw new TooMuchWork('the rules make too many fields');
+  return changed;
 }
 
 /** A value that could end its line is left out, and with it the change. */
 function withChange(headers: string[], { name, operation, of }: HeaderChange, subject: Subject): string[] {
   spend(headers.length * COPYING);
   const value = operation === 'remove' ? undefined : of(subject)?.trim();
+  if (value !== undefined) spend(value.length * CHECKING);
   if (value !== undefined && !isHeaderValue(value)) return headers;
   const isEmpty = value === undefined || value === '';
   if (operation === 'add') return isEmpty ? headers : [...headers, name, value];

@@ -1,5 +1,4 @@
 /** The fields that expressions of rules may use. */
-import { parseIP } from '../base/ip.js';
 import { type FieldTable, fieldTable } from '../expressions/fields.js';
 import { spend } from '../expressions/work.js';
 import { fieldValues, parsedQuery, pathEnd, type Subject } from './subject.js';
@@ -38,8 +37,8 @@ type Reading = (subject: Subject) => string | undefined;
 
 const text = (of: Reading) => ({ type: 'text', of }) as const;
 const joined = (name: string, separator: string) =>
-  text(({ request }) => fieldValues(request.headers, name)?.join(separator));
-const country = text(({ request, surroundings }) => surroundings.country(request.client));
+  text(({ request }) => joinedValues(fieldValues(request.headers, name), separator));
+const country = text((subject) => subject.country);
 
 /** In all phases. */
 export const REQUEST_FIELDS: FieldTable<Subject> = fieldTable<Subject, typeof FIELDS>(FIELDS, {
@@ -65,9 +64,12 @@ export const REQUEST_FIELDS: FieldTable<Subject> = fieldTable<Subject, typeof FI
   'http.user_agent': joined('user-agent', ', '),
   'http.x_forwarded_for': joined('x-forwarded-for', ', '),
   'ip.geoip.country': country,
-  'ip.src': { type: 'address', of: ({ request }) => parseIP(request.client) },
+  'ip.src': { type: 'address', of: (subject) => subject.address },
   'ip.src.country': country,
-  'raw.http.request.full_uri': text(({ request }) => `${request.scheme}://${request.host}${request.target}`),
+  'raw.http.request.full_uri': text(({ request: { scheme, host, target } }) => {
+    spend(target.length * COPYING);
+    return `${scheme}://${host}${target}`;
+  }),
   'raw.http.request.uri': text(({ request }) => request.target),
   'raw.http.request.uri.args': {
     type: 'map',
@@ -88,6 +90,15 @@ export const RESPONSE_FIELDS: FieldTable<Subject> = {
   'http.response.headers': { type: 'map', of: ({ response }, key) => response && fieldValues(response.headers, key) },
 };
 
+/** Units of work for each character. */
+const COPYING = 4;
+
+function joinedValues(values: readonly string[] | undefined, separator: string): string | undefined {
+  if (!values || values.length === 1) return values?.[0];
+  spend(values.reduce((sum, { length }) => sum + length, 0) * COPYING);
+  return values.join(separator);
+}
+
 function queryOf(target: string): string {
   return target.slice(pathEnd(target) + 1);
 }
@@ -100,6 +111,7 @@ function valuesOf(args: URLSearchParams, query: string, key: string): string[] |
 
 /** In lower case, without its dot. */
 function extension(path: string): string | undefined {
+  spend(path.length * COPYING);
   const name = path.slice(path.lastIndexOf('/') + 1);
   const dot = name.lastIndexOf('.');
   return dot < 0 ? undefined : name.slice(dot + 1).toLowerCase();

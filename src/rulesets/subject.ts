@@ -1,4 +1,5 @@
 /** What the expressions of rules examine: a request, and what follows from it once it is asked for. */
+import { parseIP } from '../base/ip.js';
 import { lowerAscii } from '../expressions/wildcards.js';
 import { spend } from '../expressions/work.js';
 
@@ -48,6 +49,8 @@ export class Subject {
   private keptAt: number | undefined;
   private keptPath: string | undefined;
   private keptQuery: string | undefined;
+  private keptAddress: Uint8Array | undefined;
+  private keptCountry: readonly [string | undefined] | undefined;
 
   constructor(
     readonly request: RuleRequest,
@@ -86,6 +89,17 @@ export class Subject {
     return this.keptCookies;
   }
 
+  /** Of the client. */
+  get address(): Uint8Array | undefined {
+    this.keptAddress ??= parseIP(this.request.client);
+    return this.keptAddress;
+  }
+
+  get country(): string | undefined {
+    this.keptCountry ??= [this.surroundings.country(this.request.client)];
+    return this.keptCountry[0];
+  }
+
   /** For the rules about a response. */
   answered(response: RuleResponse): void {
     this.response = response;
@@ -109,11 +123,14 @@ export function pathEnd(target: string): number {
   return at < 0 ? target.length : at;
 }
 
+/** Units of work for each text of a list. */
+const LOOKING = 8;
+
 /** The values of a field; undefined: there is none. `name`: in any case. */
 export function fieldValues(headers: readonly string[], name: string): string[] | undefined {
   const wanted = lowerAscii(name);
   let values: string[] | undefined;
-  spend(headers.length);
+  spend(headers.length * LOOKING);
   for (let i = 0; i < headers.length; i += 2) {
     if (headers[i] !== wanted) continue;
     values ??= [];

@@ -1,4 +1,5 @@
 /** What rules make of URLs: no value of a request can end the line, or the part of the URL, in which it stands. */
+import { spend } from '../expressions/work.js';
 import { pathEnd } from './subject.js';
 
 /** Of a target and of a location, as of the targets that the edge takes. */
@@ -7,8 +8,15 @@ export const LONGEST_URL = 8192;
 /** Everything but printable ASCII, without the space. */
 const UNSAFE = /[^\x21-\x7e]+/g;
 
-/** Octets in UTF-8 as percent escapes (RFC 3986 §2.5). */
+/** Units of work for each character: to look at it, and to replace it. */
+const [LOOKING, REPLACING] = [64, 256];
+
+/** Octets in UTF-8 as percent escapes (RFC 3986 §2.5). What is too long for a URL stays as it is: it is not used. */
 function escaped(text: string): string {
+  if (text.length > LONGEST_URL) return text;
+  spend(text.length * LOOKING);
+  if (text.search(UNSAFE) < 0) return text;
+  spend(text.length * REPLACING);
   return text.replace(UNSAFE, (part) => {
     let escapes = '';
     for (const octet of Buffer.from(part, 'utf8')) escapes += `%${octet.toString(16).toUpperCase().padStart(2, '0')}`;
@@ -16,13 +24,16 @@ function escaped(text: string): string {
   });
 }
 
-/** A path for a request; undefined for what is none. */
+/** A path for a request; undefined for what is none. One that is longer than {@link LONGEST_URL} is not made safe. */
 export function safePath(text: string): string | undefined {
   if (!text.startsWith('/')) return undefined;
+  if (text.length > LONGEST_URL) return text;
   return escaped(text).replaceAll('?', '%3F').replaceAll('#', '%23');
 }
 
+/** As {@link safePath}. */
 export function safeQuery(text: string): string {
+  if (text.length > LONGEST_URL) return text;
   return escaped(text).replaceAll('#', '%23');
 }
 
@@ -31,6 +42,8 @@ export function safeQuery(text: string): string {
  * begins with two slashes, which a client can ask for, would lead to another host.
  */
 export function safeLocation(text: string): string | undefined {
+  // Before it is looked at: a template can make megabytes of a short pattern.
+  if (text.length > LONGEST_URL) return undefined;
   const location = escaped(text).replace(/^[/\\]{2,}/, '/');
   if (location.length > LONGEST_URL || !/^(?:https?:\/\/[^/?#\\]|\/)/i.test(location)) return undefined;
   return location;

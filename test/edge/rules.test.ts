@@ -3,6 +3,9 @@ import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import t from 'tap';
 import { putEntrypoint } from '../../src/control/rulesets/rulesets.js';
+import type { EdgeRequest } from '../../src/edge/exchange/exchange.js';
+import { createEdgeRules } from '../../src/edge/rules/rules.js';
+import type { RoutedZone } from '../../src/hostnames/routing/find-route.js';
 import { PAGE_RULES } from '../../src/rulesets/phases.js';
 import { insertRuleset, removeRuleset, rulesetAt, rulesetsOfZone } from '../../src/store/edge/rulesets.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
@@ -222,4 +225,25 @@ t.test('page rules', async (t) => {
   t.match((await get('/c.css')).head, /cf-cache-status: (BYPASS|DYNAMIC)/i);
   t.match((await get('/d.css')).head, /cf-cache-status: MISS/i);
   t.match(await get('/.well-known/acme-challenge/x'), { status: 200 });
+});
+
+t.test('compiled rules are kept within their octets', async (t) => {
+  const { ctx, pages } = await begin(t);
+  await pages({
+    ...{ id: 'a', priority: 1, status: 'active', created_on: 1, modified_on: 1 },
+    targets: [{ target: 'url', constraint: { operator: 'matches', value: '*' } }],
+    actions: [{ id: 'cache_level', value: 'bypass' }],
+  });
+  const zone = findZoneByName(ctx.store, 'example.org')!;
+  const rules = createEdgeRules({ ...ctx, mostOctets: 4096 });
+  const ask = (seq: number) => {
+    const request = { host: 'example.org', target: '/', scheme: 'http' } as EdgeRequest;
+    const ruled = rules.begin(request, { seq, name: 'example.org' } as RoutedZone);
+    ruled?.redirect();
+    return ruled?.settings;
+  };
+  const kept = ask(zone.seq);
+  t.ok(kept && ask(zone.seq) === kept, 'they are compiled once');
+  for (let other = 1; other <= 4; other++) ask(zone.seq + other);
+  t.not(ask(zone.seq), kept, 'those of other zones have taken their place');
 });

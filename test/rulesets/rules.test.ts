@@ -4,7 +4,7 @@ import t from 'tap';
 import { changedHeaders, redirectBy, rewrittenTarget } from '../../src/rulesets/apply.js';
 import { RuleFault } from '../../src/rulesets/fault.js';
 import { faultOfHeader } from '../../src/rulesets/header-names.js';
-import { readPageRule } from '../../src/rulesets/page-rule.js';
+import { pageRuleOf, readPageRule } from '../../src/rulesets/page-rule.js';
 import { readRule } from '../../src/rulesets/rule.js';
 import { type RuleRequest, Subject } from '../../src/rulesets/subject.js';
 import { compileZone } from '../../src/rulesets/zone-rules.js';
@@ -58,6 +58,70 @@ t.test('fields', async (t) => {
     t.ok(holds(expression), expression);
     t.notOk(holds(`not (${expression})`), expression);
   }
+});
+
+/** Rules that are alike. */
+function manyRules(phase: string, expression: string, action_parameters: object, count = 300) {
+  const action = phase === 'http_request_dynamic_redirect' ? 'redirect' : 'rewrite';
+  const rule = { id: 'r', version: '1', last_updated: 1, ref: 'r', enabled: true, action, expression };
+  const rules = new Array(count).fill({ ...rule, action_parameters });
+  return compileZone([{ phase, rules: JSON.stringify(rules) }])!;
+}
+
+t.test('what the length of a request makes dear is counted', async (t) => {
+  const to = (target_url: object) => ({ from_value: { target_url } });
+  const repeated = (expression: string) => new Array(30).fill(expression).join(' or ');
+  const long = 'a'.repeat(8000);
+  const path = { target: `/${long}` };
+  const agent = (text: string) => ({ headers: ['user-agent', text] });
+  for (const [name, expression, change] of [
+    ['an extension', 'http.request.uri.path.extension eq "b"', path],
+    ['a URI that is made', 'raw.http.request.full_uri in {"a"}', path],
+    ['lines that are joined', 'http.cookie eq "b"', { headers: ['cookie', long, 'cookie', long] }],
+    ['an address that is printed', 'to_string(ip.src) eq "b"', {}],
+    ['a list of texts', 'raw.http.request.uri.query in {"b"}', { target: `/?${long}` }],
+  ] as const) {
+    const rules = manyRules('http_request_dynamic_redirect', repeated(expression), to({ value: '/' }));
+    t.throws(() => redirectBy(rules, subjectOf(change)), /too long/, name);
+  }
+  const part = `${'a'.repeat(20)}b${'a'.repeat(3500)}`;
+  const search = `http.user_agent strict wildcard "*${part}*"`;
+  const searches = manyRules('http_request_dynamic_redirect', search, to({ value: '/' }), 100);
+  t.throws(() => redirectBy(searches, subjectOf(agent(long))), /too long/, 'a long part of a pattern');
+  const mixed = '\u00e9a'.repeat(4000);
+  const dynamic = { expression: 'concat("/", http.user_agent)' };
+  const redirects = manyRules('http_request_dynamic_redirect', 'true', to(dynamic));
+  t.equal(
+    redirectBy(redirects, subjectOf(agent(`${mixed}${mixed}`))),
+    undefined,
+    'nothing longer than a URL is escaped',
+  );
+  const uri = { uri: { path: dynamic } };
+  const rewrites = manyRules('http_request_transform', 'true', uri);
+  t.throws(() => rewrittenTarget(rewrites, subjectOf(agent(mixed))), /too long/, 'escapes');
+  t.equal(rewrittenTarget(rewrites, subjectOf(agent(`${mixed}${mixed}`))), REQUEST.target, 'too long');
+});
+
+t.test('rules make no more fields than a connection should hold', async (t) => {
+  const long = 'a'.repeat(4000);
+  const headers = { 'x-long': { operation: 'add', expression: 'http.user_agent' } };
+  const rules = manyRules('http_response_headers_transform', 'true', { headers });
+  const change = (text: string) =>
+    changedHeaders(rules.responseHeaders, subjectOf({ headers: ['user-agent', text] }), []);
+  t.throws(() => change(long), /too many fields/);
+  t.equal(change('a').length, 600);
+});
+
+t.test('no page rule makes more of a request than a URL', async (t) => {
+  const url = `https://x.example/${'$1'.repeat(8000)}`;
+  const targets = [{ target: 'url', constraint: { operator: 'matches', value: '*/*' } }];
+  const actions = [{ id: 'forwarding_url', value: { url: url.replaceAll('$1', '$2'), status_code: 301 } }];
+  const rule = { id: 'p', priority: 1, status: 'active', targets, actions };
+  const { pages } = compileZone([{ phase: 'page_rules', rules: JSON.stringify([rule]) }])!;
+  const before = process.memoryUsage().heapUsed;
+  const found = pageRuleOf(pages, subjectOf({ target: `/${'a'.repeat(8000)}` }));
+  t.ok(found && found.location === undefined);
+  t.ok(process.memoryUsage().heapUsed - before < 32_000_000, 'nor does it write it down');
 });
 
 t.test('no request puts more into a line than it should', async () => {

@@ -22,6 +22,8 @@ export interface EdgeRulesOptions {
   readonly clock: Clock;
   /** The country of a client, as a number (steering/layout.ts); 0: not known. */
   readonly country?: ((address: Uint8Array) => number) | undefined;
+  /** Of compiled rules to keep, as they are stored. */
+  readonly mostOctets?: number;
 }
 
 export interface EdgeRules {
@@ -31,16 +33,20 @@ export interface EdgeRules {
   forgetAll(): void;
 }
 
-/** The most zones to keep; the least recently used ones are dropped. */
-const MOST_ZONES = 10_000;
+/** Of rules to keep, as they are stored; compiled, they take some ten times as much. The least recently used ones are dropped. */
+const MOST_OCTETS = 32 * 1024 * 1024;
+/** For a zone without rules. */
+const OVERHEAD = 1024;
 
 interface Kept {
   readonly rules: ZoneRules | undefined;
+  readonly octets: number;
   readonly surroundings: RuleSurroundings;
 }
 
-export function createEdgeRules({ store, clock, country }: EdgeRulesOptions): EdgeRules {
-  const zones = new LRUCache<number, Kept>({ max: MOST_ZONES });
+export function createEdgeRules(options: EdgeRulesOptions): EdgeRules {
+  const { store, clock, country, mostOctets = MOST_OCTETS } = options;
+  const zones = new LRUCache<number, Kept>({ maxSize: mostOctets, sizeCalculation: ({ octets }) => octets });
   const countryOf = (client: string): string | undefined => {
     const address = country && parsePeerAddress(client);
     const code = address ? country(address) : 0;
@@ -50,8 +56,13 @@ export function createEdgeRules({ store, clock, country }: EdgeRulesOptions): Ed
   function read({ seq, name: zone }: RoutedZone): Kept {
     const kept = zones.get(seq);
     if (kept) return kept;
-    const rules = compileZone(rulesetsOfZone(store, seq));
-    const made = { rules, surroundings: { zone, nowMs: () => clock.nowMs(), country: countryOf } };
+    const sets = rulesetsOfZone(store, seq);
+    const octets = sets.reduce((sum, set) => sum + set.octets, OVERHEAD);
+    const made = {
+      rules: compileZone(sets),
+      octets,
+      surroundings: { zone, nowMs: () => clock.nowMs(), country: countryOf },
+    };
     zones.set(seq, made);
     return made;
   }
