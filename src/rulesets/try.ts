@@ -1,4 +1,5 @@
 /** What the rules of a zone would make of a request, step by step as at the edge. */
+import { TooMuchWork } from '../expressions/work.js';
 import { changedHeaders, redirectBy, rewrittenTarget } from './apply.js';
 import { pageRuleOf } from './page-rule.js';
 import { PAGE_RULES, type Phase } from './phases.js';
@@ -59,7 +60,7 @@ export function tryRules(options: TrialOptions, request: RuleRequest, response: 
   return {
     applied,
     redirect,
-    isLoop: redirect !== undefined && comesBack(options, request, redirect.location),
+    isLoop: redirect !== undefined && comesBack(options, subject, redirect.location),
     target: subject.target,
     requestHeaders,
     responseHeaders: changedHeaders(
@@ -93,8 +94,9 @@ function redirectOf(
   return { status: 301, location: `https://${request.host}${request.target}` };
 }
 
-/** Follows redirects at the same host, which are those of this zone for sure. */
-function comesBack(options: TrialOptions, first: RuleRequest, location: string): boolean {
+/** Follows redirects at the same host, which are those of this zone for sure, as far as the work of one request goes. */
+function comesBack(options: TrialOptions, subject: Subject, location: string): boolean {
+  const { request: first } = subject;
   const seen = new Set([urlOf(first)]);
   let request = first;
   let next: string | undefined = location;
@@ -106,7 +108,15 @@ function comesBack(options: TrialOptions, first: RuleRequest, location: string):
     request = { ...request, scheme, target: `${url.pathname}${url.search}` };
     if (seen.has(urlOf(request))) return true;
     seen.add(urlOf(request));
-    next = redirectOf(options, new Subject(request, options.surroundings), [])?.location;
+    const hopped = new Subject(request, options.surroundings);
+    hopped.work = subject.work;
+    try {
+      next = redirectOf(options, hopped, [])?.location;
+    } catch (error) {
+      if (error instanceof TooMuchWork) return false;
+      throw error;
+    }
+    subject.work = hopped.work;
   }
   return next !== undefined;
 }

@@ -7,6 +7,7 @@ import { faultOfHeader } from '../../src/rulesets/header-names.js';
 import { pageRuleOf, readPageRule } from '../../src/rulesets/page-rule.js';
 import { readRule } from '../../src/rulesets/rule.js';
 import { type RuleRequest, Subject } from '../../src/rulesets/subject.js';
+import { tryRules } from '../../src/rulesets/try.js';
 import { compileZone } from '../../src/rulesets/zone-rules.js';
 
 const SURROUNDINGS = { zone: 'example.com', nowMs: () => 1_700_000_000_000, country: () => 'DE' };
@@ -110,6 +111,23 @@ t.test('rules make no more fields than a connection should hold', async (t) => {
     changedHeaders(rules.responseHeaders, subjectOf({ headers: ['user-agent', text] }), []);
   t.throws(() => change(long), /too many fields/);
   t.equal(change('a').length, 600);
+});
+
+t.test('who tries rules follows redirects with the work of one request', async (t) => {
+  const costly = `${'url_decode('.repeat(8)}http.request.uri${', "r")'.repeat(8)} ne ""`;
+  const rules = zoneOf('http_request_dynamic_redirect', `http.request.timestamp.sec gt 0 and ${costly}`, {
+    from_value: { target_url: { expression: 'concat(http.request.uri, "a")' } },
+  });
+  let asked = 0;
+  const surroundings = { ...SURROUNDINGS, nowMs: () => ++asked * 1000 };
+  const target = `/${'a'.repeat(1000)}`;
+  const trial = tryRules(
+    { rules, surroundings, usesHttps: false },
+    { ...REQUEST, target },
+    { status: 200, headers: [] },
+  );
+  t.ok(trial.redirect && !trial.isLoop);
+  t.ok(asked > 1 && asked < 6, `${asked} requests`);
 });
 
 t.test('no page rule makes more of a request than a URL', async (t) => {

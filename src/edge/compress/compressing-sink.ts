@@ -50,6 +50,11 @@ export class CompressingSink implements ResponseSink, ResponseFlow {
   }
 
   onHead(status: number, headers: HeaderList, flow: ResponseFlow): void {
+    // Nobody would give back what an encoder takes.
+    if (this.isOver) {
+      flow.abort();
+      return;
+    }
     this.flow = flow;
     this.showsItsEnd = flow.showsItsEnd;
     const { sink, request } = this;

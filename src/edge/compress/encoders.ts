@@ -143,10 +143,11 @@ export class Encoder {
     events.onEnd();
   };
 
-  private readonly onFlushed = (): void => {
-    if (this.isOver) return;
+  /** `error`: the stream tells it, too, and is not used again. */
+  private readonly onFlushed = (error?: Error | null): void => {
+    if (this.isOver || error || this.stream.destroyed) return;
     const { events } = this;
-    if (this.stream.readableLength > 0) setImmediate(this.onFlushed);
+    if (this.stream.readableLength > 0) setImmediate(() => this.onFlushed());
     else {
       this.leave(this.stream as ReusableGzip);
       events.onEnd();
