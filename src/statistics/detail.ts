@@ -9,10 +9,20 @@ export interface Detail {
   networks: Map<string, number>;
 }
 
-/** Entries of a stored row. */
-export const STORED = { names: 96, unnamed: 32, networks: 32 } as const;
-/** Entries in memory, between two writes. */
-export const PENDING = { names: 512, unnamed: 128, networks: 256 } as const;
+/** What a zone was asked in an hour, and is not stored yet. */
+export interface Pending {
+  /** Store numbers. */
+  readonly zone: number;
+  readonly account: number;
+  /** The beginning of the hour, seconds since 1970. */
+  readonly begins: number;
+  readonly detail: Detail;
+}
+
+/** Entries of a stored row, and characters of its names: a name may have a thousand. */
+export const STORED = { names: 96, unnamed: 32, networks: 32, characters: 4096 } as const;
+/** The same in memory, between two writes. */
+export const PENDING = { names: 512, unnamed: 128, networks: 256, characters: 32_768 } as const;
 
 type Bounds = { readonly [Kind in keyof typeof STORED]: number };
 
@@ -55,17 +65,29 @@ function largest(counts: ReadonlyMap<string, number>): [string, number][] {
 
 /** Names that are asked seldom lose their names, and what is left then its types, so that codes and transports stay whole. */
 function boundNames(names: Map<string, number>, bounds: Bounds): Map<string, number> {
-  if (names.size <= bounds.unnamed) return names;
-  const order = largest(names);
-  const named = order.filter(([key]) => partsOf(key).name !== '');
-  const kept = new Map(named.slice(0, bounds.names - bounds.unnamed));
-  const unnamed = new Map(order.filter(([key]) => partsOf(key).name === ''));
-  for (const [key, count] of named.slice(kept.size)) add(unnamed, keyOf('', partsOf(key).facts), count);
+  if (names.size <= bounds.unnamed && lengthOf(names.keys()) <= bounds.characters) return names;
+  const kept = new Map<string, number>();
+  const unnamed = new Map<string, number>();
+  let characters = 0;
+  for (const [key, count] of largest(names)) {
+    const { name, facts } = partsOf(key);
+    const isKept =
+      name !== '' && kept.size < bounds.names - bounds.unnamed && characters + key.length <= bounds.characters;
+    if (isKept) characters += key.length;
+    if (isKept) kept.set(key, count);
+    else add(unnamed, keyOf('', facts), count);
+  }
   for (const [place, [key, count]] of largest(unnamed).entries()) {
     const { facts } = partsOf(key);
     add(kept, place < bounds.unnamed ? key : keyOf('', facts & ~0xffff), count);
   }
   return kept;
+}
+
+function lengthOf(keys: Iterable<string>): number {
+  let length = 0;
+  for (const key of keys) length += key.length;
+  return length;
 }
 
 export function printDetail({ names, networks }: Detail): string {

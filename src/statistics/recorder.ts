@@ -7,19 +7,10 @@ import { betweenWrites } from '../base/slices.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import type { ActivityReport } from '../observe/report.js';
 import type { ZoneTally } from '../observe/tally.js';
-import { countZonesAt, DAY, findQueries, HOUR, pruneQueries, putQueries } from '../store/zones/queries.js';
+import { DAY, findQueries, HOUR, pruneQueries, putQueries } from '../store/zones/queries.js';
 import { findZone, findZoneByName } from '../store/zones/zones.js';
-import { addDetail, type Detail, detailOf, noDetail, PENDING, printDetail, readDetail, STORED } from './detail.js';
-
-/** What a zone was asked in an hour, and is not stored yet. */
-export interface Pending {
-  /** Store numbers. */
-  readonly zone: number;
-  readonly account: number;
-  /** The beginning of the hour, seconds since 1970. */
-  readonly begins: number;
-  readonly detail: Detail;
-}
+import { addDetail, detailOf, noDetail, PENDING, type Pending, printDetail, readDetail, STORED } from './detail.js';
+import { createHourShares, roomFor } from './shares.js';
 
 export interface Statistics {
   add(report: Pick<ActivityReport, 'atMs' | 'tallies'>): void;
@@ -34,13 +25,13 @@ const LAST_WRITE_MS = 2000;
 /** Zones of one write, and rows that are removed with it. */
 const ZONES_AT_ONCE = 20;
 const PRUNED_AT_ONCE = 200;
-/** Zones of all, and of one account, that have rows in an hour. What further zones are asked is not kept. */
+/** Zones of all accounts that are not stored yet. */
 const MOST_ZONES = 2000;
-const MOST_OF_ACCOUNT = 500;
 
 export function startStatistics(base: Pick<ContextBase, 'store' | 'clock' | 'log'>): Statistics {
   const { store, clock, log } = base;
   const pending = new Map<string, Pending>();
+  const shares = createHourShares(store);
   /** What is being stored now. */
   let written: readonly Pending[] = [];
   let storing: Promise<void> | undefined;
@@ -52,11 +43,8 @@ export function startStatistics(base: Pick<ContextBase, 'store' | 'clock' | 'log
     const key = `${begins} ${zone.seq}`;
     let known = pending.get(key);
     if (!known) {
-      if (pending.size >= MOST_ZONES) return;
-      const isOfAccount = (one: Pending): boolean => one.account === zone.account && one.begins === begins;
-      const own = [...pending.values()].filter(isOfAccount).length;
-      const hasRow = findQueries(store, zone.seq, HOUR, begins) !== undefined;
-      if (!hasRow && own + countZonesAt(store, HOUR, begins, zone.account) >= MOST_OF_ACCOUNT) return;
+      if (!shares.admit(zone, begins)) return;
+      if (pending.size >= MOST_ZONES && !roomFor(zone.account, pending)) return;
       known = { zone: zone.seq, account: zone.account, begins, detail: noDetail() };
       pending.set(key, known);
     }

@@ -3,8 +3,7 @@ import { RCODE_MNEMONICS } from '../dns/codes.js';
 import { typeMnemonic } from '../dns/rr/registry.js';
 import type { Store } from '../store/driver.js';
 import { queriesBetween } from '../store/zones/queries.js';
-import { type Detail, factsOf, partsOf, readDetail } from './detail.js';
-import type { Pending } from './recorder.js';
+import { type Detail, factsOf, type Pending, partsOf, readDetail } from './detail.js';
 
 /** What is told apart by name, and what by network. Values are texts; an empty one is not known, or too seldom. */
 export const NAME_DIMENSIONS = ['queryName', 'queryType', 'responseCode', 'tcp', 'ipVersion', 'protocol'] as const;

@@ -129,3 +129,65 @@ t.test('what cannot be stored is stored later, and a zone that is gone takes not
   await statistics.close();
   t.equal(ctx.store.prepareTuples<[], [number]>('SELECT count(*) FROM zone_queries').get()![0], 0);
 });
+
+t.test('long names take no more room than short ones', async (t) => {
+  const { statistics, rows, add, ctx, seq } = await startWorld(t);
+  const long = (i: number): string => `${String(i).padStart(4, '0')}${'\\000'.repeat(200)}.example.com`;
+  add(
+    tally(
+      APEX,
+      Array.from({ length: 500 }, (_, i): TalliedName => [long(i), Type.a, 1 + i]),
+    ),
+  );
+  t.ok(JSON.stringify([...statistics.pendingOf(seq)[0]!.detail.names]).length < 50_000);
+  await statistics.close();
+  const [stored] = queriesBetween(ctx.store, seq, HOUR, 0, 2 ** 40);
+  t.ok(stored!.detail.length < 10_000, `${stored!.detail.length} characters`);
+  const [row] = rows(HOUR);
+  t.equal(row!.names.get(`${Type.a} ${long(499)}`), 500, 'the name that was asked most is told');
+  t.equal(
+    [...row!.names.values()].reduce((sum, count) => sum + count, 0),
+    row!.total,
+    'nothing was lost',
+  );
+});
+
+t.test('accounts with many zones take none of the room of others', async (t) => {
+  const { ctx, clock, seq } = await startWorld(t);
+  const { account } = findZoneByName(ctx.store, APEX)!;
+  const names = Array.from({ length: 3000 }, (_, i) => `z${i}.test`);
+  let scans = 0;
+  // Zones of five accounts that are not in the store.
+  const store = Object.assign(Object.create(ctx.store) as typeof ctx.store, {
+    prepare(sql: string) {
+      const statement = ctx.store.prepare<[name: string], unknown>(sql);
+      if (!/FROM zones WHERE name = /.test(sql)) return statement;
+      return {
+        get(name: string) {
+          const i = names.indexOf(name);
+          return i < 0 ? statement.get(name) : { seq: 1_000_000 + i, account: 1_000_000 + (i % 5), served: 1 };
+        },
+      };
+    },
+    prepareTuples(sql: string) {
+      const statement = ctx.store.prepareTuples<number[], number[]>(sql);
+      if (!/FROM zone_queries q/.test(sql)) return statement;
+      const counted = (values: number[]): number[] => {
+        scans++;
+        return values;
+      };
+      return {
+        get: (...values: number[]) => statement.get(...counted(values)),
+        all: (...values: number[]) => statement.all(...counted(values)),
+      };
+    },
+  });
+  const statistics = startStatistics({ ...ctx, store });
+  const tallies = names.map((zone) => tally(zone, [['', MISSING, 9]]));
+  statistics.add({ atMs: clock.nowMs(), tallies });
+  statistics.add({ atMs: clock.nowMs(), tallies: [...tallies, tally(APEX, [['', MISSING, 1]])] });
+  t.match(statistics.pendingOf(seq), [{ account, detail: { total: 1 } }]);
+  const kept = names.filter((_, i) => statistics.pendingOf(1_000_000 + i).length > 0).length;
+  t.equal(kept, 1999);
+  t.equal(scans, 1, 'the rows of an hour are looked through once');
+});

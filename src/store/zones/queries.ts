@@ -32,9 +32,9 @@ const statements = perStore((store) => ({
   between: store.prepare<[zone: number, span: number, since: number, until: number], QueriesRow>(
     'SELECT * FROM zone_queries WHERE zone = ? AND span = ? AND begins >= ? AND begins < ? ORDER BY begins',
   ),
-  zonesAt: store.prepareTuples<[span: number, begins: number, account: number], [number]>(
-    `SELECT count(*) FROM zone_queries q JOIN zones z ON z.seq = q.zone
-     WHERE q.span = ? AND q.begins = ? AND z.account = ?`,
+  zonesAt: store.prepareTuples<[span: number, begins: number], [zone: number, account: number]>(
+    `SELECT q.zone, z.account FROM zone_queries q JOIN zones z ON z.seq = q.zone
+     WHERE q.span = ? AND q.begins = ?`,
   ),
   outside: store.prepareTuples<
     [span: number, before: number, after: number, limit: number],
@@ -60,9 +60,9 @@ export function queriesBetween(store: Store, zone: number, span: number, since: 
   return statements(store).between.all(zone, span, since, until);
 }
 
-/** For how many zones of an account there is a row. */
-export function countZonesAt(store: Store, span: number, begins: number, account: number): number {
-  return statements(store).zonesAt.get(span, begins, account)![0];
+/** The zones for which there is a row, with their accounts. */
+export function zonesWithQueries(store: Store, span: number, begins: number): [zone: number, account: number][] {
+  return statements(store).zonesAt.all(span, begins);
 }
 
 /** Removes some rows that are too old, or more than a day in the future. `now`: seconds since 1970. */
