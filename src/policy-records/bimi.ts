@@ -27,7 +27,7 @@ export function bimiFaults(text: string, name: string, known: KnownNames): Polic
     ['l', logo],
     ['a', list.tags.get('a') ?? ''],
   ] as const) {
-    if (value === '' || value === 'self' || /^https:\/\/[^\s/,]+\S*$/i.test(value)) continue;
+    if (value === '' || value === 'self' || /^https:\/\/[^\s/,]\S*$/i.test(value)) continue;
     faults.push(
       fault(
         `${what} says ${tag}=${quoted(value)}, and receivers read only https: URLs`,

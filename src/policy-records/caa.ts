@@ -1,6 +1,6 @@
 /** CAA properties: how they are written (RFC 8659 §4, RFC 8657, RFC 9495). */
 import { latin1Text } from '../dns/presentation.js';
-import { type PolicyFault, quoted } from './fault.js';
+import { type PolicyFault, quoted, trimBlanks } from './fault.js';
 
 export interface IssueValue {
   /** Lower case; empty permits no authority. */
@@ -28,7 +28,7 @@ const PARAMETER = new RegExp(`^(${LABEL})[ \\t]*=[ \\t]*([\\x21-\\x3a\\x3c-\\x7e
 
 /** The value of `issue` and its like; undefined when it violates the grammar, and so permits nobody (RFC 8659 §4.2). */
 export function readIssueValue(text: string): IssueValue | undefined {
-  const [domain, ...rest] = text.split(';').map(trimBlanks);
+  const [domain, ...rest] = text.split(';').map((part) => trimBlanks(part, ' \t'));
   if (domain !== '' && !DOMAIN.test(domain!)) return undefined;
   // A single semicolon without parameters is allowed.
   if (rest.length === 1 && rest[0] === '') rest.pop();
@@ -83,8 +83,4 @@ export function caaFaults(property: CaaProperty, name: string): PolicyFault[] {
     faults.push({ code: 'caa-value', text, remedy: 'Write a mailto:, http: or https: URL.' });
   }
   return faults;
-}
-
-function trimBlanks(text: string): string {
-  return text.replace(/^[ \t]+|[ \t]+$/g, '');
 }

@@ -23,6 +23,15 @@ export function quoted(text: string): string {
   return `“${short.replace(/[^\x20-\x7e…]/g, '?')}”`;
 }
 
+/** A text without these characters at its ends, in a time that grows with its length only, unlike a regular expression's. */
+export function trimBlanks(text: string, blanks: string): string {
+  let from = 0;
+  let to = text.length;
+  while (from < to && blanks.includes(text[from]!)) from++;
+  while (to > from && blanks.includes(text[to - 1]!)) to--;
+  return text.slice(from, to);
+}
+
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
 
 /** Whether a text is the full name of a host or domain; a dot may end it. A number is not a top-level domain. */

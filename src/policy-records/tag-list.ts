@@ -1,5 +1,5 @@
 /** Lists of `tag=value;` (RFC 6376 §3.2), which DKIM, DMARC, MTA-STS, TLS-RPT and BIMI share. */
-import { type PolicyFault, quoted } from './fault.js';
+import { type PolicyFault, quoted, trimBlanks } from './fault.js';
 
 export interface TagList {
   /** The first tag, with its value. */
@@ -12,7 +12,7 @@ const TAG = /^([a-z][a-z0-9_]*)[ \t]*=[ \t]*(.*)$/is;
 /** Values lose the blanks around them. `what`: as the record is called in a sentence. */
 export function readTags(text: string, what: string, code: string): TagList | PolicyFault {
   const tags = new Map<string, string>();
-  const parts = text.split(';').map((part) => part.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, ''));
+  const parts = text.split(';').map((part) => trimBlanks(part, ' \t\r\n'));
   if (parts.at(-1) === '') parts.pop();
   for (const part of parts) {
     const [, tag, value] = TAG.exec(part) ?? [];

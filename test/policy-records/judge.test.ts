@@ -397,3 +397,17 @@ t.test('hostile records are judged in one short turn', async (t) => {
     }
   }
 });
+
+t.test('long values take no longer than their length', async (t) => {
+  // With a time that grows with the square of the length, this takes minutes.
+  const blanks = ' '.repeat(8000);
+  const issue = concatBytes(Uint8Array.of(0, 5), latin1Bytes(`issuea${blanks}b`));
+  for (let i = 0; i < 1000; i++) {
+    judge('_dmarc.example.com', `v=DMARC1; p=a${blanks}b`);
+    judge('s._bimi.example.com', `v=BIMI1; l=https://${'a'.repeat(8000)} b`);
+    createJudge(known({}))({ name: 'example.com', type: Type.caa, rdata: issue });
+  }
+  t.match(judge('_dmarc.example.com', `v=DMARC1; p=a${blanks}b`), [{ code: 'dmarc-policy' }]);
+  t.match(judge('s._bimi.example.com', `v=BIMI1; l=https://${'a'.repeat(8000)} b`), [{ code: 'bimi' }]);
+  t.match(createJudge(known({}))({ name: 'example.com', type: Type.caa, rdata: issue }), [{ code: 'caa-value' }]);
+});
