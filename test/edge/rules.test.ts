@@ -190,6 +190,11 @@ t.test('redirects, rewrites and header fields', async (t) => {
     'GET /old HTTP/1.1\r\nHost: www.example.org\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
   );
   t.match(upgrade, /^HTTP\/1\.1 301 /, 'WebSockets, too');
+  const refused = await world.raw(
+    'GET /x HTTP/1.1\r\nHost: www.example.org\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+  );
+  t.match(refused, /^x-added: a\r$/m, 'a response to a WebSocket that the origin does not open');
+  t.notMatch(refused, /^server:/im, 'what the rules take out');
   const costly = `${'url_decode('.repeat(20)}http.request.uri${', "r")'.repeat(20)} eq "x"`;
   await put('redirect', ...Array.from({ length: 40 }, () => [costly, to({ value: '/' })] as const));
   t.equal(

@@ -5,6 +5,7 @@ import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'no
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
+import { TooMuchWork } from '../../expressions/work.js';
 import { type Balancing, isBalanced } from '../balance/balancing.js';
 import { mayAskAnother, requestTo } from '../balance/stage.js';
 import { type Failure, failureOf, reasonOf } from '../error-pages/failures.js';
@@ -14,7 +15,7 @@ import type { Stalls } from '../exchange/stalls.js';
 import { checkRoute, redirectFields, rulesFor, withSettings } from '../proxy/answer.js';
 import { tunnel, type UpgradeOutcome, type Upgrader, webSocketRoute } from '../proxy/upgrade.js';
 import type { RoutingTable } from '../route/table.js';
-import type { EdgeRules } from '../rules/rules.js';
+import { type EdgeRules, type RuledRequest, tooMuchWork } from '../rules/rules.js';
 import { http2Fields } from './http2-fields.js';
 import type { Outcome } from './reply.js';
 import type { ReadRequest } from './request.js';
@@ -84,31 +85,25 @@ function open(
     if ('failure' in checked) fail(checked.failure, 'failure' in request ? request.accept : undefined);
     return;
   }
-  const outcome: UpgradeOutcome = {
-    onUpgraded: client.upgraded,
-    onAnswered(status, headers, body) {
-      client.answered(status, headers, body);
-      let octets = 0;
-      body.on('data', (piece: Buffer) => (octets += piece.length));
-      body.once('close', () => onEnd({ status, octets, failure: undefined, complete: body.complete }));
-    },
-    onFailure: fail,
-    onFault(error) {
-      onFault(error);
-      client.cut();
-    },
-  };
-  const made = rulesFor(request, rules.begin(request, checked.route.zone));
+  const ruled = rules.begin(request, checked.route.zone);
+  const made = rulesFor(request, ruled);
   if ('failure' in made) {
     fail(made.failure);
     return;
   }
+  const change = changing(ruled);
   if ('elsewhere' in made) {
     const { status } = made.elsewhere;
-    client.answered(status, redirectFields(made.elsewhere), Buffer.alloc(0));
+    const fields = redirectFields(made.elsewhere);
+    client.answered(status, change(status, fields) ?? fields, Buffer.alloc(0));
     onEnd({ status, octets: 0, failure: undefined, complete: true });
     return;
   }
+  const onFaultHere = (error: unknown): void => {
+    onFault(error);
+    client.cut();
+  };
+  const outcome = outcomeFor(client, change, onEnd, { onFailure: fail, onFault: onFaultHere });
   const asked = asGet(made.request);
   const route = withSettings(checked.route, made.settings);
   if (!isBalanced(route)) {
@@ -120,6 +115,54 @@ function open(
   else if ('fixed' in balanced)
     fail(failureOf('badRequest', 'the load balancer has a fixed response for this request'));
   else client.onClose(upgradeAt(upgrader, balanced.request, extra, outcome));
+}
+
+/** Changes the fields of a response as the rules say; undefined: they take too long for it. */
+type Change = (status: number, headers: HeaderList) => HeaderList | undefined;
+
+function changing(ruled: RuledRequest | undefined): Change {
+  const changeFields = ruled?.changeFields;
+  return (status, headers) => {
+    try {
+      return changeFields ? changeFields(status, headers) : headers;
+    } catch (error) {
+      if (error instanceof TooMuchWork) return undefined;
+      throw error;
+    }
+  };
+}
+
+/** What the rules would have taken out does not pass, whatever the origin makes of the request. */
+function outcomeFor(
+  client: Client,
+  change: Change,
+  onEnd: OnEnd,
+  failing: Pick<UpgradeOutcome, 'onFailure' | 'onFault'>,
+): UpgradeOutcome {
+  return {
+    ...failing,
+    onUpgraded(headers, origin, head) {
+      const changed = change(101, headers);
+      if (changed) {
+        client.upgraded(changed, origin, head);
+        return;
+      }
+      origin.destroy();
+      failing.onFailure(tooMuchWork());
+    },
+    onAnswered(status, headers, body) {
+      const changed = change(status, headers);
+      if (!changed) {
+        body.destroy();
+        failing.onFailure(tooMuchWork());
+        return;
+      }
+      client.answered(status, changed, body);
+      let octets = 0;
+      body.on('data', (piece: Buffer) => (octets += piece.length));
+      body.once('close', () => onEnd({ status, octets, failure: undefined, complete: body.complete }));
+    },
+  };
 }
 
 /** Upgrades at the chosen origin, where it counts as a pending request, or at another if connecting fails. */
