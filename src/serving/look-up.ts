@@ -37,21 +37,27 @@ export type Located =
 
 /**
  * Descends from the apex; the topmost zone cut or DNAME decides (RFC 1034 §4.3.2 step 3). `name` is at or below the
- * apex.
+ * apex. `read`: for a caller that keeps what it has read.
  */
-export function locate(store: Store, zone: ServingZone, name: Uint8Array, type: number): Located {
+export function locate(
+  store: Store,
+  zone: ServingZone,
+  name: Uint8Array,
+  type: number,
+  read: typeof recordsAtOwner = recordsAtOwner,
+): Located {
   let encloser: Uint8Array = new Uint8Array(0);
   const nameKey = ownerKeyOf(name, zone.facts.apex);
   for (const ownerKey of [encloser, ...ownerKeysDownTo(nameKey)]) {
     const isName = ownerKey.length === nameKey.length;
-    const records = recordsAtOwner(store, zone, ownerKey);
+    const records = read(store, zone, ownerKey);
     const has = (code: number): boolean => records.some((record) => record.type === code);
     // DS belongs to the parent side of a zone cut (RFC 4035 §3.1.4.1).
     const isCut = has(Type.ns) && mayDelegate(ownerKey) && !(isName && type === Type.ds);
     if (isCut) return { kind: 'cut', ownerKey, records };
     // A DNAME redirects the names below its owner, not the owner itself (RFC 6672 §2.3).
     if (!isName && has(Type.dname)) return { kind: 'dname', ownerKey, records };
-    if (!ownerExists(store, zone, { ownerKey, records })) return locateWildcard(store, zone, encloser);
+    if (!ownerExists(store, zone, { ownerKey, records })) return locateWildcard(store, zone, encloser, read);
     if (isName) return { kind: 'name', ownerKey, records };
     encloser = ownerKey;
   }
@@ -62,9 +68,9 @@ export function locate(store: Store, zone: ServingZone, name: Uint8Array, type: 
  * The wildcard of the closest encloser, if it exists; it may exist without records of its own (RFC 4592 §2.2.1,
  * §3.3.1).
  */
-function locateWildcard(store: Store, zone: ServingZone, encloser: Uint8Array): Located {
+function locateWildcard(store: Store, zone: ServingZone, encloser: Uint8Array, read: typeof recordsAtOwner): Located {
   const ownerKey = concatBytes(encloser, WILDCARD_KEY);
-  const records = recordsAtOwner(store, zone, ownerKey);
+  const records = read(store, zone, ownerKey);
   return ownerExists(store, zone, { ownerKey, records })
     ? { kind: 'wildcard', ownerKey, records }
     : { kind: 'nowhere' };
