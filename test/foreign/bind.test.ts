@@ -156,6 +156,21 @@ t.test('updates become rules of keys, and what cannot be said is not granted', a
   }
 });
 
+t.test('a name with an asterisk grants no other names, and secrets are not repeated', (t) => {
+  const cookie = '0123456789abcdef0123456789abcdef';
+  const configuration = read({
+    'named.conf': `${KEYS}options { cookie-secret "${cookie}"; };\nzone a.example { type primary; file "a"; update-policy {
+      grant one name *.a.example. TXT; grant one subdomain *.b.a.example. A; grant one name x.a.example. A; }; };`,
+  });
+  t.match(zoneOf(configuration, 'a.example').updates, [{ key: 'one', names: ['x.a.example'] }]);
+  t.equal(zoneOf(configuration, 'a.example').updates.length, 1);
+  const told = configuration.notes.map(({ text }) => text);
+  t.ok(told.some((text) => /^grant one name \*\.a\.example\. TXT: /.test(text)));
+  t.ok(told.some((text) => /^cookie-secret: the settings here are/.test(text)));
+  t.notMatch(JSON.stringify(told), new RegExp(cookie));
+  t.end();
+});
+
 t.test('primaries that cannot be asked refuse their zone only', async (t) => {
   const configuration = read({
     'named.conf': `primaries a { b; }; primaries b { a; 192.0.2.5; }; tls good { remote-hostname "ns1.example.net"; };

@@ -125,6 +125,42 @@ t.test('it is taken over, and a second run does what is left', async (t) => {
   t.match(second, { code: 0, out: /3 things done, 0 not/ }, second.err);
 });
 
+t.test('an asterisk grants no other names, who may not update is told, and secrets are not repeated', (t) => {
+  const other = join(directory, 'knot-updates.conf');
+  writeFileSync(
+    other,
+    `keystore:
+  - id: hardware
+    config: "pkcs11:token=knot;pin-value=123456 /usr/lib/pkcs11.so"
+key:
+  - id: one.test
+    secret: ${SECRET}
+acl:
+  - id: star
+    key: one.test
+    action: update
+    update-owner: name
+    update-owner-name: ["*"]
+  - id: near
+    key: one.test
+    address: 192.0.2.1
+    action: update
+    update-type: A
+zone:
+  - domain: a.example
+    acl: [star, near]
+`,
+  );
+  const { zones, notes } = readConfiguration(other, {});
+  t.match(zones, [{ updates: [{ key: 'one.test', names: undefined, types: ['A'] }] }]);
+  t.equal(zones[0]!.updates.length, 1);
+  const told = notes.map(({ text }) => text);
+  t.ok(told.some((text) => /^acl star: a \* would stand for all names here/.test(text)));
+  t.ok(told.some((text) => /^acl near: its keys may update from any address, not from 192\.0\.2\.1 only/.test(text)));
+  t.notMatch(JSON.stringify(told), /123456/);
+  t.end();
+});
+
 t.test('faults are at their line', async (t) => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ['server:\n\tlisten: x', /knot\.conf:2: lines begin with spaces/],

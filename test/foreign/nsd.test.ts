@@ -117,6 +117,16 @@ t.test('it is taken over, and a second run does nothing', async (t) => {
   t.match(await runCommand(environment, 'import-config', config, '--yes'), { code: 1, out: /0 things done, 1 not/ });
 });
 
+t.test('secrets are not repeated', (t) => {
+  const cookie = '0123456789abcdef0123456789abcdef';
+  const other = join(directory, 'nsd-cookies.conf');
+  writeFileSync(other, `server:\n    cookie-secret: "${cookie}"\n    cookie-staging-secret: "${cookie}"\n`);
+  const told = readConfiguration(other, {}).notes.map(({ text }) => text);
+  t.match(told, [/^cookie-secret: the setting here is cookie-secret/, /^cookie-staging-secret: /]);
+  t.notMatch(JSON.stringify(told), new RegExp(cookie));
+  t.end();
+});
+
 t.test('faults are at their line', async (t) => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ['port: 53', /nsd\.conf:1: port: stands in front of all sections/],

@@ -1,5 +1,5 @@
 /** What becomes of the options of BIND that are not about zones, keys and who may transfer. */
-import type { Note } from '../configuration.js';
+import { mayBeSecret, type Note } from '../configuration.js';
 import { blockOf, type Clause, isWord, nameOf, wordsOf } from './clauses.js';
 
 const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
@@ -92,7 +92,7 @@ export function noteOf(statement: Clause): Note | undefined {
 /** The statement in short. */
 function describe(statement: Clause): string {
   const first = statement.parts[0];
-  const values = wordsOf(statement).map(({ text }) => text);
+  const values = mayBeSecret(nameOf(statement)) ? [] : wordsOf(statement).map(({ text }) => text);
   const shown = [isWord(first) ? first.text : '', ...values, ...(blockOf(statement) ? ['{ … }'] : [])].join(' ');
   return shown.length > 80 ? `${shown.slice(0, 79)}…` : shown;
 }

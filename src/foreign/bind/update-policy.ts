@@ -61,6 +61,9 @@ type Scope = Pick<UpdateStatement, 'names' | 'types' | 'without'>;
 
 function scopeOf(key: string, kind: string, words: readonly string[], zone: string): Scope | undefined {
   const [name, ...rest] = words;
+  // Elsewhere than in `wildcard` it is a label like others there, and would stand for all names here.
+  const literal = kind.startsWith('self') ? key : name;
+  if (kind !== 'wildcard' && kind !== 'zonesub' && literal?.includes('*')) return undefined;
   const full = (text: string | undefined): string => absolute(text ?? '', zone);
   switch (kind) {
     case 'zonesub':

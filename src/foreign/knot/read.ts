@@ -1,7 +1,13 @@
 /** knot.conf: zones with their templates, keys, remotes and acls. */
 import { fromBase64 } from '../../base/bytes.js';
 import { parseNetwork } from '../../base/ip.js';
-import type { Configuration, KeyStatement, Note, ReadingOptions } from '../configuration.js';
+import {
+  type Configuration,
+  type KeyStatement,
+  mayBeSecret,
+  type Note,
+  type ReadingOptions,
+} from '../configuration.js';
 import { ConfigurationFiles } from '../files.js';
 import { faultAt, type Place } from '../place.js';
 import { readPort } from '../port.js';
@@ -53,7 +59,8 @@ export function readKnot(path: string, { root }: ReadingOptions): Configuration 
 }
 
 function noteOf(section: string, { name, values, place }: Item): Note {
-  const written = `${section}.${name}: ${values.join(' ')}`;
+  const full = `${section}.${name}`;
+  const written = mayBeSecret(full) ? full : `${full}: ${values.join(' ')}`;
   const setting = section === 'server' ? SETTINGS.get(name) : undefined;
   if (setting !== undefined) return { kind: 'setting', place, text: `${written}: the settings here are ${setting}` };
   if (section === 'mod-rrl')

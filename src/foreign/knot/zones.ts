@@ -174,13 +174,17 @@ function grantsOf({ addresses, keys, remotes, place }: Acl, notes: Note[]): Gran
 }
 
 function updatesOf(acl: Acl, zone: string, notes: Note[]): UpdateStatement[] {
-  const { id, keys, remotes, place, updateOwner, updateMatch, updateNames, updateTypes } = acl;
+  const { id, addresses, keys, remotes, place, updateOwner, updateMatch, updateNames, updateTypes } = acl;
   const signers = [...keys, ...remotes.flatMap(({ key }) => key ?? [])];
   const none = (text: string): UpdateStatement[] => {
     notes.push({ kind: 'none', place, text: `acl ${id}: ${text}` });
     return [];
   };
   if (signers.length === 0) return none('updates without a signature are not taken; give the client a key');
+  if (addresses.length > 0) {
+    const text = `acl ${id}: its keys may update from any address, not from ${addresses.join(', ')} only`;
+    notes.push({ kind: 'none', place, text });
+  }
   const types = updateTypes.length === 0 ? {} : { types: updateTypes };
   if (updateOwner === undefined) return signers.map((key) => ({ key, ...types, place }));
   if (updateMatch === 'pattern') return none('names are not compared by patterns of labels here');
@@ -198,6 +202,8 @@ function updatesOf(acl: Acl, zone: string, notes: Note[]): UpdateStatement[] {
           ? [zone]
           : updateNames.map(full);
     if (owners.length === 0) return none('it names nothing that may be updated');
+    // There it is a label like others.
+    if (owners.some((name) => name.includes('*'))) return none('a * would stand for all names here');
     return [{ key, names: owners.flatMap(within), ...types, place }];
   });
 }

@@ -1,14 +1,15 @@
 /** nsd.conf: zones with their patterns, keys, and who transfers. */
 import { fromBase64 } from '../../base/bytes.js';
 import { parseIP, parseNetwork } from '../../base/ip.js';
-import type {
-  Configuration,
-  Grant,
-  KeyStatement,
-  Note,
-  ReadingOptions,
-  ServerStatement,
-  ZoneStatement,
+import {
+  type Configuration,
+  type Grant,
+  type KeyStatement,
+  mayBeSecret,
+  type Note,
+  type ReadingOptions,
+  type ServerStatement,
+  type ZoneStatement,
 } from '../configuration.js';
 import { ConfigurationFiles } from '../files.js';
 import { isLocalZone } from '../local-zones.js';
@@ -80,7 +81,7 @@ export function readNsd(path: string, { root }: ReadingOptions): Configuration {
 
 function noteOf({ name, values, place }: Attribute): Note {
   const setting = SETTINGS.get(name);
-  const written = `${name}: ${values.join(' ')}`;
+  const written = mayBeSecret(name) ? name : `${name}: ${values.join(' ')}`;
   if (setting === undefined) return { kind: 'self', place, text: `${written}: needed for nothing here` };
   return { kind: 'setting', place, text: `${written}: the setting here is ${setting}` };
 }

@@ -1,14 +1,15 @@
 /** pdns.conf with the backends whose data are files: zone files (bind) and SQLite (gsqlite3). */
 import { isLoopback, parseIP, parseNetwork } from '../../base/ip.js';
 import { readBind } from '../bind/read.js';
-import type {
-  Configuration,
-  Grant,
-  KeyStatement,
-  Note,
-  ReadingOptions,
-  ServerStatement,
-  ZoneStatement,
+import {
+  type Configuration,
+  type Grant,
+  type KeyStatement,
+  mayBeSecret,
+  type Note,
+  type ReadingOptions,
+  type ServerStatement,
+  type ZoneStatement,
 } from '../configuration.js';
 import { ConfigurationFiles } from '../files.js';
 import { isLocalZone } from '../local-zones.js';
@@ -59,7 +60,7 @@ export function readPowerDns(path: string, { root, view }: ReadingOptions): Conf
 
 function noteOf(name: string, value: string, place: Place): Note {
   // Passwords stand in some of them.
-  const written = /password|key|secret/.test(name) ? name : `${name}=${value}`;
+  const written = mayBeSecret(name) || name.includes('key') ? name : `${name}=${value}`;
   const setting = OWN_SETTINGS.get(name);
   if (setting !== undefined) return { kind: 'setting', place, text: `${written}: here it is ${setting}` };
   if (WITHOUT_EQUIVALENT.test(name)) return { kind: 'none', place, text: `${written}: no equivalent` };
@@ -203,6 +204,11 @@ function ownFacts(
   }
   const takesUpdates = settings.get('dnsupdate')?.value === 'yes';
   const updates = takesUpdates ? of('TSIG-ALLOW-DNSUPDATE').map((key) => ({ key, place })) : [];
+  const updaters = [...of('ALLOW-DNSUPDATE-FROM'), settings.get('allow-dnsupdate-from')?.value ?? ''].join(' ').trim();
+  if (updates.length > 0 && updaters !== '') {
+    const text = `zone ${name}: its keys may update from any address, not from ${updaters} only`;
+    notes.push({ kind: 'none', place, text });
+  }
   const signers = database?.cryptoKeys({ name }) ?? [];
   const stored = signers.map(({ flags, content }) => ({ flags, text: content }));
   return {
