@@ -165,6 +165,7 @@ t.test('what is not understood, not kept or too much is refused by name', async 
     [`since=${day(-40)}`, /since is invalid: expected a time in the last 31 days/],
     [`until=${day(2)}`, /until is invalid/],
     ['sort=-queryName', /sort is invalid/],
+    ['sort=-queryCount,queryCount', /sort is invalid: expected each of them once/],
     ['limit=0', /limit is invalid: expected a whole number from 1 to 1000/],
   ];
   for (const [query, said] of refused) {

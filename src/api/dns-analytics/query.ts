@@ -68,11 +68,14 @@ export function parseReportQuery(query: Query, nowMs: number): ReportQuery {
     throw wrong('dimensions', `${NETWORK_DIMENSION} only with ${COMMON_DIMENSIONS.join(' or ')}: it is counted apart`);
   }
   const sort = listValues(query, 'sort');
+  const order = sort.map((text) => orderOf(text, dimensions, metrics));
+  // Each is compared for each pair of rows.
+  if (new Set(order.map(({ of }) => of)).size < order.length) throw wrong('sort', 'each of them once');
   return {
     ...{ dimensions, metrics, filters, isWanted: filter.isWanted },
     kind: used.has(NETWORK_DIMENSION) ? 'networks' : 'names',
     ...rangeOf(query, Math.floor(nowMs / 1000)),
-    ...{ sort, order: sort.length > 0 ? sort.map((text) => orderOf(text, dimensions, metrics)) : usualOrder(metrics) },
+    ...{ sort, order: order.length > 0 ? order : usualOrder(metrics) },
     limit: numberValue(query, 'limit', 1, MOST_ROWS) ?? USUAL_LIMIT,
   };
 }
