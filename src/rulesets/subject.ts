@@ -35,11 +35,11 @@ export interface RuleSurroundings {
 }
 
 /** Units of work (expressions/work.ts) for a request, and again for its response: some milliseconds. */
-const MOST_WORK = 16_000_000;
+export const MOST_WORK = 16_000_000;
 
 export class Subject {
   /** What is left of it. */
-  work = MOST_WORK;
+  work: number;
   /** After a rewrite, another one than the client asked for. */
   target: string;
   response: RuleResponse | undefined;
@@ -55,7 +55,9 @@ export class Subject {
   constructor(
     readonly request: RuleRequest,
     readonly surroundings: RuleSurroundings,
+    private readonly mostWork = MOST_WORK,
   ) {
+    this.work = mostWork;
     this.target = request.target;
   }
 
@@ -103,7 +105,7 @@ export class Subject {
   /** For the rules about a response. */
   answered(response: RuleResponse): void {
     this.response = response;
-    this.work = MOST_WORK;
+    this.work = this.mostWork;
   }
 
   get fullUri(): string {

@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import t from 'tap';
 import { putEntrypoint } from '../../src/control/rulesets/rulesets.js';
 import type { EdgeRequest } from '../../src/edge/exchange/exchange.js';
-import { createEdgeRules } from '../../src/edge/rules/rules.js';
+import { applyRules, createEdgeRules } from '../../src/edge/rules/rules.js';
 import type { RoutedZone } from '../../src/hostnames/routing/find-route.js';
 import { PAGE_RULES } from '../../src/rulesets/phases.js';
 import { insertRuleset, removeRuleset, rulesetAt, rulesetsOfZone } from '../../src/store/edge/rulesets.js';
@@ -251,4 +251,26 @@ t.test('compiled rules are kept within their octets', async (t) => {
   t.ok(kept && ask(zone.seq) === kept, 'they are compiled once');
   for (let other = 1; other <= 4; other++) ask(zone.seq + other);
   t.not(ask(zone.seq), kept, 'those of other zones have taken their place');
+});
+
+t.test('accounts have a share of the work of rules in each second', async (t) => {
+  const { ctx, put } = await begin(t);
+  const costly = `${'url_decode('.repeat(20)}http.request.uri${', "r")'.repeat(20)} eq "x"`;
+  await put('redirect', [costly, to({ value: '/' })]);
+  const zone = findZoneByName(ctx.store, 'example.org')!;
+  let nowUs = 5_000_000;
+  const clock = Object.assign(Object.create(ctx.clock), { steadyUs: () => nowUs });
+  const rules = createEdgeRules({ store: ctx.store, clock });
+  const ask = (letters: number, account = zone.account) => {
+    const request = { host: 'example.org', target: `/${'a'.repeat(letters)}`, scheme: 'http', headers: [] };
+    const routed = { seq: zone.seq, name: 'example.org', account } as RoutedZone;
+    return applyRules(rules.begin(request as unknown as EdgeRequest, routed)!);
+  };
+  let answered = 0;
+  while (answered < 1000 && !('failure' in ask(1000))) answered++;
+  t.ok(answered > 5 && answered < 100, `${answered} costly requests are answered`);
+  t.ok('request' in ask(50), 'others of the account still are');
+  t.ok('request' in ask(1000, zone.account + 1), 'nor does another account notice');
+  nowUs += 1_000_000;
+  t.ok('request' in ask(1000), 'the next second is another one');
 });

@@ -16,6 +16,7 @@ import type { Store } from '../../store/driver.js';
 import { rulesetsOfZone } from '../../store/edge/rulesets.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import type { EdgeRequest, HeaderList } from '../exchange/exchange.js';
+import { createWorkShares } from './work-shares.js';
 
 export interface EdgeRulesOptions {
   readonly store: Store;
@@ -67,10 +68,16 @@ export function createEdgeRules(options: EdgeRulesOptions): EdgeRules {
     return made;
   }
 
+  const shares = createWorkShares(clock);
+  const accountOf = ({ account }: RoutedZone): WorkAccount => ({
+    most: shares.of(account),
+    took: (units) => shares.took(account, units),
+  });
+
   return {
     begin(request, zone) {
       const { rules, surroundings } = read(zone);
-      return rules && new RuledRequest(rules, request, surroundings);
+      return rules && new RuledRequest(rules, request, surroundings, accountOf(zone));
     },
     forgetZone: (zone) => void zones.delete(zone),
     forgetAll: () => zones.clear(),
@@ -98,11 +105,19 @@ export function applyRules(ruled: RuledRequest): Ruled {
   } catch (error) {
     if (error instanceof TooMuchWork) return { failure: tooMuchWork() };
     throw error;
+  } finally {
+    ruled.settle();
   }
 }
 
 export function tooMuchWork(): Failure {
   return failureOf('rules', 'the rules of the zone take too long', 'Use fewer or simpler expressions.');
+}
+
+/** What the rules may take for one request, and again for its response. */
+interface WorkAccount {
+  readonly most: number;
+  took(units: number): void;
 }
 
 /** A request to a zone that has rules. */
@@ -114,8 +129,14 @@ export class RuledRequest {
     private readonly rules: ZoneRules,
     private readonly request: EdgeRequest,
     surroundings: RuleSurroundings,
+    private readonly account: WorkAccount,
   ) {
-    this.subject = new Subject(request, surroundings);
+    this.subject = new Subject(request, surroundings, account.most);
+  }
+
+  /** Call once after the steps before the response. */
+  settle(): void {
+    this.account.took(this.account.most - this.subject.work);
   }
 
   /** The first step. */
@@ -148,7 +169,11 @@ export class RuledRequest {
     if (responseHeaders.length === 0) return undefined;
     return (status, headers) => {
       this.subject.answered({ status, headers });
-      return changedHeaders(responseHeaders, this.subject, headers);
+      try {
+        return changedHeaders(responseHeaders, this.subject, headers);
+      } finally {
+        this.settle();
+      }
     };
   }
 }
