@@ -415,6 +415,13 @@ t.test('events say what was done, without secrets', async (t) => {
   t.match(event, { kind: 'ruleset.create' });
   t.match(JSON.stringify(event), /shown/);
   t.notMatch(JSON.stringify(event), /s3cret/);
+  const many = Array.from({ length: 100 }, () => redirect(`http.host in {"${'a'.repeat(1000)}"}`, '/'));
+  t.equal((await call('PUT', entrypoint, { rules: [OLD, ...many] })).status, 200);
+  const [long] = latestEvents(store, 1);
+  const octets = JSON.stringify(long).length;
+  t.ok(octets < 40_000, `an event of many rules takes ${octets} octets`);
+  t.match(JSON.stringify(long), /old\.example\.com/, 'what is short is shown');
+  t.match(JSON.stringify(long), /omitted/);
 });
 
 t.test('trying the rules of a zone', async (t) => {

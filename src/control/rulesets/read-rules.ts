@@ -5,6 +5,7 @@ import type { Phase } from '../../rulesets/phases.js';
 import { readRule, type StoredRule, type WrittenRule } from '../../rulesets/rule.js';
 import type { Context } from '../kernel/context.js';
 import { checked, invalid } from './errors.js';
+import { requireShort } from './write.js';
 
 export interface RulesPlace {
   readonly phase: Phase;
@@ -20,6 +21,7 @@ export function readRules(
   before: readonly StoredRule[],
 ): StoredRule[] {
   if (!Array.isArray(input)) throw invalid('/rules', 'rules is a list');
+  requireShort(input);
   const rules: StoredRule[] = [];
   const taken = new Set<string>();
   for (const [i, one] of input.entries()) {

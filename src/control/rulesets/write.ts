@@ -62,6 +62,16 @@ function requireWithin(
   if (more > 0) requireRoomFor(ctx, zone.account, 'rules', more);
 }
 
+/** What clients write may be a little longer than what is stored. */
+const MORE_WRITTEN = 16 * 1024;
+
+/** Throws 403 for rules that are too many or too long, before they are read: that takes far longer. */
+export function requireShort(rules: readonly unknown[]): void {
+  if (rules.length > MOST_RULES) throw rulesetFailure('tooMany', { most: MOST_RULES, count: rules.length });
+  const octets = Buffer.byteLength(JSON.stringify(rules));
+  if (octets > MOST_OCTETS + MORE_WRITTEN) throw rulesetFailure('tooLarge', { most: MOST_OCTETS, count: octets });
+}
+
 /** The event of a change. Of many rules, it has those that differ. */
 export function noteRuleset(
   draft: Draft,
@@ -83,10 +93,26 @@ function difference(row: RulesetRow, other: RulesetRow | undefined): unknown {
   const known = new Map(parsed(other).map((rule) => [rule.id, JSON.stringify(rule)]));
   const rules = parsed(row);
   const changed = rules.filter((rule) => known.get(rule.id) !== JSON.stringify(rule));
+  const shown = shortened(changed.map(withoutSecrets));
   return {
     ...{ id: toHex(row.id), name: row.name, description: row.description, version: row.version },
-    ...{ order: rules.map(({ id }) => id), rules: changed.map(withoutSecrets) },
+    ...{ order: rules.map(({ id }) => id), rules: shown },
+    ...(shown.length < changed.length && { omitted: changed.length - shown.length }),
   };
+}
+
+/** Octets of rules on one side of an event: events are kept by the million, and a set of rules can be changed at every moment. */
+const MOST_OF_EVENT = 16 * 1024;
+
+/** Those that are short enough together. */
+function shortened(rules: readonly unknown[]): readonly unknown[] {
+  let left = MOST_OF_EVENT;
+  return rules.filter((rule) => {
+    const octets = Buffer.byteLength(JSON.stringify(rule));
+    if (octets > left) return false;
+    left -= octets;
+    return true;
+  });
 }
 
 /** Fields that prove who one is: more people read events than rules. */
