@@ -479,3 +479,12 @@ t.test('trying the rules of a zone', async (t) => {
   t.equal(some.status, 403, 'who may not read all rules must not learn of them');
   t.strictSame(misfits, []);
 });
+
+t.test('rules that are too many are not read', async (t) => {
+  const { call, entrypoint } = await world();
+  const { status, json } = await call('PUT', entrypoint, { rules: new Array(301).fill({}) });
+  t.equal(status, 403);
+  t.match(json, { errors: [{ code: 20018 }] });
+  const long = { ...OLD, description: 'a'.repeat(1000) };
+  t.match((await call('PUT', entrypoint, { rules: new Array(290).fill(long) })).json, { errors: [{ code: 20019 }] });
+});

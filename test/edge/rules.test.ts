@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import t from 'tap';
 import { putEntrypoint } from '../../src/control/rulesets/rulesets.js';
-import type { EdgeRequest } from '../../src/edge/exchange/exchange.js';
+import type { EdgeRequest, ServedRoute } from '../../src/edge/exchange/exchange.js';
+import { withSettings } from '../../src/edge/proxy/answer.js';
 import { applyRules, createEdgeRules } from '../../src/edge/rules/rules.js';
 import type { RoutedZone } from '../../src/hostnames/routing/find-route.js';
 import { PAGE_RULES } from '../../src/rulesets/phases.js';
@@ -273,4 +274,17 @@ t.test('accounts have a share of the work of rules in each second', async (t) =>
   t.ok('request' in ask(1000, zone.account + 1), 'nor does another account notice');
   nowUs += 1_000_000;
   t.ok('request' in ask(1000), 'the next second is another one');
+});
+
+t.test('few routes are kept with settings of page rules', async (t) => {
+  const routeOf = () => ({ settings: { cache_level: 'aggressive' } }) as unknown as ServedRoute;
+  const [route, settings] = [routeOf(), { cache_level: 'bypass' }];
+  const made = withSettings(route, settings);
+  t.match(made, { settings });
+  t.equal(withSettings(route, settings), made);
+  for (let others = 0; others < 100; others++) withSettings(route, { cache_level: 'bypass' });
+  const again = withSettings(route, settings);
+  t.not(again, made, 'of many page rules');
+  for (let others = 0; others < 6000; others++) withSettings(routeOf(), settings);
+  t.not(withSettings(route, settings), again, 'of many hosts');
 });

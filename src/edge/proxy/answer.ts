@@ -1,5 +1,6 @@
 /** Answers a request in order: loop check, challenge, route, rules, redirect, and then the stages. */
 
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.js';
 import { storedRootsPem } from '../../certs/embedded/issuers.js';
 import {
@@ -129,8 +130,12 @@ export function redirectFields({
   return ['location', location, 'content-length', '0', 'cache-control', isPermanent ? 'max-age=3600' : 'no-store'];
 }
 
-/** By route and by the settings of a page rule: load balancers are compiled once for each route. */
-const ruledRoutes = new WeakMap<ServedRoute, WeakMap<object, ServedRoute>>();
+/**
+ * By route and by the settings of a page rule: load balancers are compiled once for each route. Hosts below a wildcard are as many as
+ * clients like, and each can have as many routes as there are page rules, so only the last ones are kept.
+ */
+const ruledRoutes = new LRUCache<ServedRoute, Map<object, ServedRoute>>({ max: 5000 });
+const MOST_OF_ROUTE = 16;
 
 /** The route with settings of a page rule instead of the zone's. */
 export function withSettings<Served extends ServedRoute>(
@@ -138,10 +143,11 @@ export function withSettings<Served extends ServedRoute>(
   settings: Readonly<Record<string, unknown>> | undefined,
 ): Served {
   if (!settings) return route;
-  const known = ruledRoutes.get(route) ?? new WeakMap<object, ServedRoute>();
-  ruledRoutes.set(route, known);
+  let known = ruledRoutes.get(route);
+  if (!known) ruledRoutes.set(route, (known = new Map()));
   const before = known.get(settings);
   if (before) return before as Served;
+  if (known.size >= MOST_OF_ROUTE) known.clear();
   const made = { ...route, settings: { ...route.settings, ...settings } };
   known.set(settings, made);
   return made;
