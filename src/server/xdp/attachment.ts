@@ -89,12 +89,17 @@ function loadProgram(calls: Syscalls, options: ProgramOptions): number {
   bytes.set(program, At.program);
   bytes[At.log] = 0;
   const base = calls.addressOf(memory);
-  const fd = bpf(calls, Command.load, [
-    ...[XDP_PROGRAM, program.length / 8, ...pointer(base + At.program), ...pointer(base + At.license)],
-    ...[1, LOG_OCTETS, ...pointer(base + At.log), 0, 0, ...NAME, 0, XDP],
-  ]);
+  const load = (log: readonly number[]): number =>
+    bpf(calls, Command.load, [
+      ...[XDP_PROGRAM, program.length / 8, ...pointer(base + At.program), ...pointer(base + At.license)],
+      ...[...log, 0, 0, ...NAME, 0, XDP],
+    ]);
+  const fd = load([0, 0, 0, 0]);
   if (fd >= 0) return fd;
   const error = new SystemError('bpf', calls.errno());
+  // Only now with a log: one that does not fit makes the kernel refuse the program.
+  const again = load([1, LOG_OCTETS, ...pointer(base + At.log)]);
+  if (again >= 0) return again;
   const log = Buffer.from(bytes.subarray(At.log, bytes.indexOf(0, At.log)))
     .toString()
     .trim();

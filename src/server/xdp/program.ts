@@ -29,6 +29,12 @@ const OURS = 'ours';
 
 export function queryProgram({ addresses, port, map }: ProgramOptions): Uint8Array {
   const code = new Assembler();
+  if (addresses.length === 0) {
+    // The kernel refuses a program with a part that nothing leads to.
+    code.set(0, PASS);
+    code.exit();
+    return code.assemble();
+  }
   code.copy(CONTEXT, 1);
   code.load(DATA, CONTEXT, 0, 4);
   code.load(END, CONTEXT, 4, 4);

@@ -6,6 +6,9 @@ import { SystemClock, sleep } from '../../../src/base/clock.js';
 import { UserError } from '../../../src/base/errors.js';
 import { createLogger } from '../../../src/base/log.js';
 import { type DnsServers, startDnsServers } from '../../../src/server/start.js';
+import { loadSyscalls } from '../../../src/server/syscalls.js';
+import { createAttachment } from '../../../src/server/xdp/attachment.js';
+import { findInterface } from '../../../src/server/xdp/interface.js';
 import { seededRandom } from '../../support/seeded-random.js';
 import { makeQuery } from '../clients.js';
 import { Odd, standInAnswer } from '../stand-in-engine.js';
@@ -16,6 +19,8 @@ const skip = whyNoInterfaces() ?? false;
 const V4 = { own: '198.18.7.1', client: '198.18.7.2' };
 const V6 = { own: 'fd00:18:7::1', client: 'fd00:18:7::2' };
 const clock = new SystemClock();
+/** Of one program. */
+const MOST_ADDRESSES = 128;
 
 interface World {
   readonly cable: Cable;
@@ -237,6 +242,20 @@ t.test('interfaces that change', { skip }, async (t) => {
   const again = { ...world, cable: layCable(t, 'zpxc', [`${V4.own}/24`], [V4.client]) };
   while (lines.filter((line) => /AF_XDP on zpxc: serving/.test(line)).length < 2) await sleep(50);
   t.ok(await ask(again), 'an interface that comes back is served again');
+});
+
+t.test('no address, and very many', { skip }, async (t) => {
+  const { name } = layCable(t, 'zpxe', [], []);
+  const { index, queues } = findInterface(name)!;
+  const attachment = createAttachment(await loadSyscalls(), index, queues);
+  t.teardown(() => attachment.close());
+  const random = seededRandom(3);
+  const some = (count: number, octets: number): Uint8Array[] =>
+    Array.from({ length: count }, () => random.bytes(octets));
+  for (const addresses of [[], some(MOST_ADDRESSES, 16), some(MOST_ADDRESSES, 4), []]) {
+    attachment.serve(addresses, 53);
+    t.ok(attachment.mode, `${addresses.length} addresses`);
+  }
 });
 
 t.test('what cannot be', { skip }, async (t) => {
