@@ -1,6 +1,6 @@
 /** BIMI: the logo of a sender (draft-brand-indicators-for-message-identification §4.3). */
 import { isDmarc } from './dmarc.js';
-import { type PolicyFault, quoted } from './fault.js';
+import { LONGEST_TEXT, type PolicyFault, quoted } from './fault.js';
 import type { KnownNames } from './known.js';
 import { readTags } from './tag-list.js';
 
@@ -47,6 +47,7 @@ function enforcement(domain: string, known: KnownNames): PolicyFault[] {
     if (texts === undefined) return [];
     const record = texts.find((text) => isDmarc(text));
     if (record === undefined) continue;
+    if (record.length > LONGEST_TEXT) return [];
     const list = readTags(record, '', '');
     if ('code' in list) return [];
     const { tags } = list;

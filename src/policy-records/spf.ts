@@ -1,6 +1,6 @@
 /** SPF records: what one says (RFC 7208 §4.6, §5, §6, §7, §12). */
 import { parseNetwork } from '../base/ip.js';
-import { isDomain, type PolicyFault, quoted } from './fault.js';
+import { isDomain, MOST_FAULTS, type PolicyFault, quoted } from './fault.js';
 
 /** A term for which a receiver asks the DNS. */
 export interface SpfQuestion {
@@ -63,7 +63,10 @@ class Reader {
         'Replace them; terms are separated by blanks.',
       );
     }
-    for (const term of text.slice('v=spf1'.length).split(' ')) if (term !== '') this.readTerm(term);
+    for (const term of text.slice('v=spf1'.length).split(' ')) {
+      if (term !== '') this.readTerm(term);
+      if (this.faults.length >= MOST_FAULTS) break;
+    }
     this.readEnd();
     const questions = this.all === undefined && this.redirect ? [...this.questions, this.redirect] : this.questions;
     return { faults: this.faults, questions };

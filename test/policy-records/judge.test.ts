@@ -6,6 +6,7 @@ import { latin1Bytes } from '../../src/dns/presentation.js';
 import { CAA } from '../../src/dns/rr/caa.js';
 import { createJudge } from '../../src/policy-records/judge.js';
 import type { KnownNames } from '../../src/policy-records/known.js';
+import { readSpf } from '../../src/policy-records/spf.js';
 
 /** A zone as texts by name; names below example.com that are not there do not exist, and of others nothing is known. */
 interface Zone {
@@ -410,4 +411,8 @@ t.test('long values take no longer than their length', async (t) => {
   t.match(judge('_dmarc.example.com', `v=DMARC1; p=a${blanks}b`), [{ code: 'dmarc-policy' }]);
   t.match(judge('s._bimi.example.com', `v=BIMI1; l=https://${'a'.repeat(8000)} b`), [{ code: 'bimi' }]);
   t.match(createJudge(known({}))({ name: 'example.com', type: Type.caa, rdata: issue }), [{ code: 'caa-value' }]);
+});
+
+t.test('no more faults of an SPF record are made than are told', async (t) => {
+  t.equal(readSpf(`v=spf1 ${'x '.repeat(4000)}`, 'example.com').faults.length, 5);
 });
