@@ -7,6 +7,7 @@ import { createPreviews } from '../../src/monitoring/previews.js';
 import type { LastResult } from '../../src/monitoring/prober.js';
 import type { Target } from '../../src/monitoring/probes/probe.js';
 import { recordTransitions } from '../../src/monitoring/record.js';
+import { findLoadBalancerById } from '../../src/store/balancing/load-balancers.js';
 import { findMonitorById } from '../../src/store/balancing/monitors.js';
 import { findPoolById } from '../../src/store/balancing/pools.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
@@ -207,6 +208,14 @@ t.test('transfers follow health where that is wanted, and not each change of it'
   const position = store.position().number;
   await refreshTransferViews(base);
   t.equal(store.position().number, position, 'nothing is written when nothing changes');
+  let turns = 0;
+  let next = setImmediate(function count() {
+    turns++;
+    next = setImmediate(count);
+  });
+  await refreshTransferViews(base);
+  clearImmediate(next);
+  t.ok(turns > 0, 'everybody else gets a turn for each load balancer, also where nothing changes');
   await note('a', false);
   await refreshTransferViews(base);
   t.equal(await carried(), both, 'all of them while none is healthy');
@@ -216,5 +225,18 @@ t.test('transfers follow health where that is wanted, and not each change of it'
   const edited = await call('PATCH', `/zones/${zone}/load_balancers/${made.id}`, { transfer_health: false });
   t.match(edited.json.result, { transfer_health: false });
   t.equal(await carried(), both);
+
+  const other = await world.createZone('other.test');
+  const later = { ...body, name: 'www.other.test', transfer_health: true };
+  await call('PATCH', `/zones/${zone}/load_balancers/${made.id}`, { transfer_health: true });
+  const { id } = (await call('POST', `/zones/${other}/load_balancers`, later)).json.result;
+  const refusal = `CREATE TRIGGER refused BEFORE UPDATE OF settings ON load_balancers WHEN OLD.id = x'${made.id}'
+    BEGIN SELECT RAISE(ABORT, 'not this one'); END`;
+  await store.write(() => store.prepare(refusal).run());
+  await note('a', true);
+  await t.rejects(refreshTransferViews(base), /not this one/);
+  const { settings } = findLoadBalancerById(store, Buffer.from(id, 'hex'))!;
+  t.strictSame(JSON.parse(settings).transfer_view, { [pool]: ['a', 'b'] }, 'one that fails keeps no other from it');
+  await store.write(() => store.prepare('DROP TRIGGER refused').run());
   t.strictSame(world.misfits, []);
 });
