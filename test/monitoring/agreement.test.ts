@@ -4,7 +4,12 @@ import { poolOf } from '../../src/balancing/pool.js';
 import { recordAgreement, recordTransitions } from '../../src/monitoring/record.js';
 import { createHealthSource } from '../../src/serving/health-source.js';
 import { healthOfPool } from '../../src/serving/pool-health.js';
-import { healthEventsAfter, healthEventsOfAccount } from '../../src/store/balancing/health-events.js';
+import {
+  appendHealthEvent,
+  appendPoolNews,
+  healthEventsAfter,
+  healthEventsOfAccount,
+} from '../../src/store/balancing/health-events.js';
 import { originStatesOfPool } from '../../src/store/balancing/origin-states.js';
 import { findPool } from '../../src/store/balancing/pools.js';
 import { latestEvents } from '../support/rows.js';
@@ -146,4 +151,23 @@ t.test('owners are told of what they want to be told of', async (t) => {
   t.strictSame(await toldWith({ origin: { disable: true }, pool: { disable: true } }), []);
   const seen = healthEventsOfAccount(store, 1, { since: 0, until: clock.nowUs() + 1 }, 100);
   t.equal(seen.filter(({ pool_name }) => pool_name === 'filtered').length, 26, 'all of it is in the list of events');
+});
+
+t.test('what is no transition replaces what was, without looking through all of a pool', async (t) => {
+  const { store, clock } = world;
+  const pool = new Uint8Array(16).fill(7);
+  const row = {
+    ...{ at_us: clock.nowUs(), account: 1, pool, pool_name: 'often', pool_healthy: 1, minimum_origins: 1 },
+  };
+  const news = () => healthEventsAfter(store, 0, 1000).filter((one) => one.pool[0] === 7 && one.origins === '[]').length;
+  await store.write(() => {
+    for (let i = 0; i < 3; i++) appendPoolNews(store, row);
+  });
+  t.equal(news(), 1);
+  await store.write(() => {
+    for (let i = 0; i < 100; i++) appendHealthEvent(store, { ...row, pool_changed: 1, origins: '[]' });
+  });
+  const before = news();
+  await store.write(() => appendPoolNews(store, row));
+  t.equal(news(), before + 1, 'behind a hundred transitions, it stays');
 });

@@ -1,7 +1,7 @@
 /**
  * Transitions of pools and origins from healthy to unhealthy and back: 30 days of them, at most 100,000. Their numbers grow and are
  * never used again, so that a process that remembers the last one learns of every later transition. A row without origins is no
- * transition: round trips are others, or what one region agrees on. A pool has at most one of these.
+ * transition: round trips are others, or what one region agrees on. A pool has at most one of these among its last rows.
  */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
@@ -51,8 +51,8 @@ const statements = perStore((store) => ({
     `SELECT * FROM health_events WHERE pool = ? AND account = ? AND at_us >= ? AND at_us < ? AND ${IS_TRANSITION}
        ORDER BY seq DESC LIMIT ?`,
   ),
-  ofPoolWithout: store.prepareTuples<[pool: Uint8Array], [number]>(
-    `SELECT seq FROM health_events WHERE pool = ? AND NOT (${IS_TRANSITION})`,
+  newsOfPool: store.prepareTuples<[pool: Uint8Array, among: number], [number]>(
+    `SELECT seq FROM (SELECT * FROM health_events WHERE pool = ? ORDER BY seq DESC LIMIT ?) WHERE NOT ${IS_TRANSITION}`,
   ),
   oldest: store.prepareTuples<[limit: number], [seq: number, atUs: number]>(
     'SELECT seq, at_us FROM health_events ORDER BY seq LIMIT ?',
@@ -96,10 +96,13 @@ export function appendHealthEvent(store: Store, row: RowOf<typeof EVENT>): numbe
   return seq;
 }
 
+/** Rows of a pool among which the last one without a transition is looked for: a pool may have most of what is kept. */
+const NEWS_AMONG = 100;
+
 /** Tells whoever follows that something else than the health of a pool is new. Inside a write. */
 export function appendPoolNews(store: Store, row: Omit<RowOf<typeof EVENT>, 'pool_changed' | 'origins'>): void {
-  const { ofPoolWithout, prune } = statements(store);
-  for (const [seq] of ofPoolWithout.all(row.pool)) prune.run(seq);
+  const { newsOfPool, prune } = statements(store);
+  for (const [seq] of newsOfPool.all(row.pool, NEWS_AMONG)) prune.run(seq);
   appendHealthEvent(store, { ...row, pool_changed: 0, origins: '[]' });
 }
 
