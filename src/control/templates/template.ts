@@ -31,6 +31,8 @@ const LONGEST_DESCRIPTION = 500;
 /** In all texts of a template; a TXT record may have 8,192 octets. */
 const LONGEST_FIELD = 16_384;
 const MOST_OCTETS = 256 * 1024;
+/** Characters of all records with values: a short text may name a long value thousands of times. */
+const MOST_FILLED = 2 * 1024 * 1024;
 
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,62}[\p{L}\p{N}])?$/u;
 const VARIABLE_NAME = /^[a-z][a-z0-9_]{0,31}$/;
@@ -38,10 +40,12 @@ const CONTROL = /\p{Cc}/u;
 
 /** Throws 400 with a pointer to what is wrong. Nothing that is not understood is left out. */
 export function readTemplate(raw: unknown): Template {
-  const { name, description = '', variables = [], records } = membersOf(raw, '', TEMPLATE_MEMBERS);
+  const { name, description: text, variables, records } = membersOf(raw, '', TEMPLATE_MEMBERS);
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw badBody('name: 1 to 64 letters, digits, blanks, dots, hyphens and underscores are expected', '/name');
   }
+  // Clients send null for what is absent (v4: §0 rule 9).
+  const description = text ?? '';
   if (typeof description !== 'string' || description.length > LONGEST_DESCRIPTION || CONTROL.test(description)) {
     throw badBody(`description: one line of up to ${LONGEST_DESCRIPTION} characters is expected`, '/description');
   }
@@ -75,7 +79,8 @@ function readVariables(raw: unknown): readonly TemplateVariable[] {
   const names = new Set([ZONE_VARIABLE.name]);
   return listOf(raw, '/variables', 0, MOST_VARIABLES).map((each, i): TemplateVariable => {
     const pointer = `/variables/${i}`;
-    const { name, type, default: usual, description } = membersOf(each, pointer, VARIABLE_MEMBERS);
+    const { name, type, default: usual, description: text } = membersOf(each, pointer, VARIABLE_MEMBERS);
+    const description = text ?? undefined;
     if (typeof name !== 'string' || !VARIABLE_NAME.test(name)) {
       throw badBody('name: up to 32 lower-case letters, digits and underscores are expected', `${pointer}/name`);
     }
@@ -190,7 +195,15 @@ function checkText(text: string, place: Place, pointer: string, variables: reado
   }
 }
 
-/** The records of a template with these values. Throws a LeavesField. */
+/** The records of a template with these values. Throws a LeavesField, and 400 where values would make them very long. */
 export function filledRecords({ records }: Template, values: ReadonlyMap<string, string>): readonly TemplateRecord[] {
-  return records.map((record) => eachText(record, (text, place) => fill(text, place, values)));
+  let room = MOST_FILLED;
+  return records.map((record) =>
+    eachText(record, (text, place) => {
+      const filled = fill(text, place, values, room);
+      if (filled === undefined) throw badBody(`with these values, the records have over ${MOST_FILLED} characters`);
+      room -= filled.length;
+      return filled;
+    }),
+  );
 }

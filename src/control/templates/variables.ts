@@ -96,13 +96,22 @@ export class LeavesField extends Error {
   }
 }
 
-/** Inserts values, which are never looked through for variables. Throws {@link LeavesField}. */
-export function fill(text: string, place: Place, values: ReadonlyMap<string, string>): string {
-  const insert = (part: Part): string => {
-    if ('text' in part) return part.text;
-    const value = values.get(part.variable) ?? '';
-    if (place === 'content' && SEPARATES.test(value)) throw new LeavesField(part.variable);
-    return value;
-  };
-  return partsOf(text)?.map(insert).join('') ?? text;
+/**
+ * Inserts values, which are never looked through for variables. Undefined: the text would be longer than `most`. Throws
+ * {@link LeavesField}.
+ */
+export function fill(
+  text: string,
+  place: Place,
+  values: ReadonlyMap<string, string>,
+  most: number,
+): string | undefined {
+  let filled = '';
+  for (const part of partsOf(text) ?? [{ text }]) {
+    const value = 'text' in part ? part.text : (values.get(part.variable) ?? '');
+    if ('variable' in part && place === 'content' && SEPARATES.test(value)) throw new LeavesField(part.variable);
+    filled += value;
+    if (filled.length > most) return undefined;
+  }
+  return filled;
 }
