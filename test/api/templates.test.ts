@@ -2,6 +2,7 @@
 import t from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { DNS_WRITE } from '../../src/control/guard/permissions.js';
+import { applyTemplate } from '../../src/control/templates/apply.js';
 import { latestEvents } from '../support/rows.js';
 import { install } from './installation.js';
 
@@ -192,6 +193,31 @@ t.test('what is not understood is refused, and values stay in their field', asyn
     ['0 issue "{host}"', '6 443 b.test', '1 b.test dohpath=/q{?dns}'],
     'values are not looked through for variables',
   );
+});
+
+t.test('of the changes that nobody is told, only what they are is kept', async (t) => {
+  const { id } = await make({ ...WEB, name: 'told' });
+  const zones = [await createZone('told.test'), await createZone('more.test')];
+  const input = { zones, values: { ip: '192.0.2.1' }, preview: true };
+  const results = await applyTemplate(operator, account, id, input, 5);
+  t.strictSame(
+    results.map(({ difference }) => [Object.keys(difference!), difference!.changes.filter(({ after }) => after).length]),
+    [
+      [['changes', 'conflicts', 'unchanged'], 4],
+      [['changes', 'conflicts', 'unchanged'], 1],
+    ],
+  );
+  t.strictSame(results[1]!.difference!.changes.at(-1), { action: 'create' });
+});
+
+t.test('null is what is absent, and a short text does not become a very long one', async (t) => {
+  const record = { type: 'TXT', name: '@', content: '{v}'.repeat(5000), comment: null };
+  const variable = { name: 'v', type: 'text', default: 'x'.repeat(2048), description: null };
+  const bomb = { name: 'bomb', description: null, variables: [variable], records: Array(16).fill(record) };
+  const { id, description } = await make(bomb);
+  t.equal(description, '');
+  const { json } = await apply(id, { zones: [two], preview: true });
+  t.match(json.result[0], { status: 'failed', errors: [{ message: /2097152 characters/ }] });
 });
 
 t.test('strangers, tenants, and credentials for some zones and records', async (t) => {

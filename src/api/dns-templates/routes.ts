@@ -22,7 +22,7 @@ import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { accountResource } from '../resource.js';
 import { answersList, answersOne, failureEnvelope } from '../schema.js';
 import { application, appliedZone, applyBody, importQuery, template, templateBody, templateParams } from './schema.js';
-import { applicationViews, appliedZoneView, templateView } from './view.js';
+import { applicationViews, appliedZoneView, MOST_LISTED, templateView } from './view.js';
 
 const tags = ['DNS templates'];
 const PATH = 'dns_templates';
@@ -61,7 +61,7 @@ function addApplication(app: RouteScope, contextOf: ContextOf): void {
     async (request) => {
       const context = contextOf(request);
       const { account_id: account, template_id: id } = request.params;
-      const results = await applyTemplate(context, account, id, request.body);
+      const results = await applyTemplate(context, account, id, request.body, MOST_LISTED);
       return success(await inSlices(context.clock, applicationViews(results)));
     },
   );

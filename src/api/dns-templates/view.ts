@@ -8,7 +8,7 @@ import { printTime } from '../times.js';
 import type { DnsTemplate, TemplateApplication } from './schema.js';
 
 /** Changes that one answer lists. */
-const MOST_LISTED = 1000;
+export const MOST_LISTED = 1000;
 
 export function templateView(item: TemplateItem): DnsTemplate {
   const { id, name, description, variables, records, version, createdAt, modifiedAt } = item;

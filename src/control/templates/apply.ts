@@ -51,11 +51,13 @@ interface Target {
   readonly zone: ZoneRow;
 }
 
+/** `mostTold`: changes and conflicts that are described; of the others, the result has only what kind they are of. */
 export async function applyTemplate(
   ctx: Context,
   accountId: string,
   templateId: string,
   input: ApplyInput,
+  mostTold: number = Number.POSITIVE_INFINITY,
 ): Promise<AppliedToZone[]> {
   const { seq: account } = requireAccount(ctx, accountId);
   const targets = new Map((input.zones ?? []).map((id) => [id, targetOf(ctx, account, accountId, id)]));
@@ -73,11 +75,26 @@ export async function applyTemplate(
   const template = templateOf(row);
   const given = readValues(template, input.values ?? {});
   const results: AppliedToZone[] = [];
+  let room = mostTold;
   for (const [id, target] of targets) {
-    results.push(isTarget(target) ? await applyTo(target, row, template, given, input) : failed(id, target));
+    const result = isTarget(target) ? await applyTo(target, row, template, given, input) : failed(id, target);
+    results.push(toldOf(result, room));
+    const { changes = [], conflicts = [] } = result.difference ?? {};
+    room = Math.max(0, room - changes.length - conflicts.length);
     await nextSlice();
   }
   return results;
+}
+
+/** A result without what nobody is told, so that a request for many zones does not hold all records of the template for each. */
+function toldOf({ difference, ...result }: AppliedToZone, room: number): AppliedToZone {
+  if (!difference) return result;
+  const { changes, conflicts, unchanged } = difference;
+  const told = {
+    changes: changes.map((change, i) => (i < room ? change : { action: change.action })),
+    conflicts: conflicts.map((conflict, i) => (changes.length + i < room ? conflict : { reason: conflict.reason })),
+  };
+  return { ...result, difference: { ...told, unchanged } };
 }
 
 function isTarget(target: Target | AppError): target is Target {
