@@ -14,6 +14,7 @@ import { findZoneByName } from '../../src/store/zones/zones.js';
 import { examinedFor } from '../../src/warnings/asked.js';
 import { examinePools } from '../../src/warnings/pools.js';
 import { TestClock } from '../support/test-clock.js';
+import { runSql } from '../support/write-now.js';
 import { install } from './installation.js';
 
 t.test('health, events and previews', async (t) => {
@@ -230,13 +231,12 @@ t.test('transfers follow health where that is wanted, and not each change of it'
   const later = { ...body, name: 'www.other.test', transfer_health: true };
   await call('PATCH', `/zones/${zone}/load_balancers/${made.id}`, { transfer_health: true });
   const { id } = (await call('POST', `/zones/${other}/load_balancers`, later)).json.result;
-  const refusal = `CREATE TRIGGER refused BEFORE UPDATE OF settings ON load_balancers WHEN OLD.id = x'${made.id}'
-    BEGIN SELECT RAISE(ABORT, 'not this one'); END`;
-  await store.write(() => store.prepare(refusal).run());
+  const refused = `CREATE TRIGGER refused BEFORE UPDATE OF settings ON load_balancers WHEN OLD.id = x'${made.id}'`;
+  runSql(store, `${refused} BEGIN SELECT RAISE(ABORT, 'not this one'); END`);
   await note('a', true);
   await t.rejects(refreshTransferViews(base), /not this one/);
   const { settings } = findLoadBalancerById(store, Buffer.from(id, 'hex'))!;
   t.strictSame(JSON.parse(settings).transfer_view, { [pool]: ['a', 'b'] }, 'one that fails keeps no other from it');
-  await store.write(() => store.prepare('DROP TRIGGER refused').run());
+  runSql(store, 'DROP TRIGGER refused');
   t.strictSame(world.misfits, []);
 });

@@ -201,7 +201,10 @@ t.test('of the changes that nobody is told, only what they are is kept', async (
   const input = { zones, values: { ip: '192.0.2.1' }, preview: true };
   const results = await applyTemplate(operator, account, id, input, 5);
   t.strictSame(
-    results.map(({ difference }) => [Object.keys(difference!), difference!.changes.filter(({ after }) => after).length]),
+    results.map(({ difference }) => [
+      Object.keys(difference!),
+      difference!.changes.filter(({ after }) => after).length,
+    ]),
     [
       [['changes', 'conflicts', 'unchanged'], 4],
       [['changes', 'conflicts', 'unchanged'], 1],
@@ -217,7 +220,7 @@ t.test('null is what is absent, and a short text does not become a very long one
   const { id, description } = await make(bomb);
   t.equal(description, '');
   const { json } = await apply(id, { zones: [two], preview: true });
-  t.match(json.result[0], { status: 'failed', errors: [{ message: /2097152 characters/ }] });
+  t.match(json.result[0], { status: 'failed', errors: [{ error_chain: [{ message: /2097152 characters/ }] }] });
 });
 
 t.test('strangers, tenants, and credentials for some zones and records', async (t) => {

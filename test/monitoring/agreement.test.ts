@@ -159,7 +159,8 @@ t.test('what is no transition replaces what was, without looking through all of 
   const row = {
     ...{ at_us: clock.nowUs(), account: 1, pool, pool_name: 'often', pool_healthy: 1, minimum_origins: 1 },
   };
-  const news = () => healthEventsAfter(store, 0, 1000).filter((one) => one.pool[0] === 7 && one.origins === '[]').length;
+  const news = () =>
+    healthEventsAfter(store, 0, 1000).filter((one) => one.pool[0] === 7 && one.origins === '[]').length;
   await store.write(() => {
     for (let i = 0; i < 3; i++) appendPoolNews(store, row);
   });

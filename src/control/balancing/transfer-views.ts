@@ -63,11 +63,7 @@ export async function refreshTransferViews(base: ContextBase): Promise<void> {
   for (const { seq } of balancersWithTransferHealth(store)) {
     await nextSlice();
     if (newSettings(store, findLoadBalancer(store, seq), known) === undefined) continue;
-    try {
-      await refresh(ctx, seq);
-    } catch (error) {
-      failures.push(error);
-    }
+    await refresh(ctx, seq).catch((error: unknown) => failures.push(error));
     await betweenWrites();
   }
   if (failures.length > 0) throw failures[0];
