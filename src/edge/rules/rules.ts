@@ -31,6 +31,7 @@ export interface EdgeRules {
   /** What the rules of the zone make of a request; undefined: it has none. */
   begin(request: EdgeRequest, zone: RoutedZone): RuledRequest | undefined;
   forgetZone(zone: number): void;
+  /** Whatever is asked for next is compared with what is stored. */
   forgetAll(): void;
 }
 
@@ -42,12 +43,16 @@ const OVERHEAD = 1024;
 interface Kept {
   readonly rules: ZoneRules | undefined;
   readonly octets: number;
+  /** Which state of the zone's sets was compiled, and when it was last known to be the current one. */
+  readonly tag: string;
+  generation: number;
   readonly surroundings: RuleSurroundings;
 }
 
 export function createEdgeRules(options: EdgeRulesOptions): EdgeRules {
   const { store, clock, country, mostOctets = MOST_OCTETS } = options;
   const zones = new LRUCache<number, Kept>({ maxSize: mostOctets, sizeCalculation: ({ octets }) => octets });
+  let generation = 0;
   const countryOf = (client: string): string | undefined => {
     const address = country && parsePeerAddress(client);
     const code = address ? country(address) : 0;
@@ -56,12 +61,17 @@ export function createEdgeRules(options: EdgeRulesOptions): EdgeRules {
 
   function read({ seq, name: zone }: RoutedZone): Kept {
     const kept = zones.get(seq);
-    if (kept) return kept;
+    if (kept?.generation === generation) return kept;
     const sets = rulesetsOfZone(store, seq);
+    const tag = sets.map((set) => `${set.seq} ${set.version} ${set.modified_at}`).join();
+    if (kept?.tag === tag) {
+      kept.generation = generation;
+      return kept;
+    }
     const octets = sets.reduce((sum, set) => sum + set.octets, OVERHEAD);
     const made = {
       rules: compileZone(sets),
-      octets,
+      ...{ octets, tag, generation },
       surroundings: { zone, nowMs: () => clock.nowMs(), country: countryOf },
     };
     zones.set(seq, made);
@@ -80,7 +90,8 @@ export function createEdgeRules(options: EdgeRulesOptions): EdgeRules {
       return rules && new RuledRequest(rules, request, surroundings, accountOf(zone));
     },
     forgetZone: (zone) => void zones.delete(zone),
-    forgetAll: () => zones.clear(),
+    // Any account can cause it, by adding a zone: what did not change is not compiled again.
+    forgetAll: () => void generation++,
   };
 }
 
