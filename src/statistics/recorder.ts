@@ -10,7 +10,7 @@ import type { ZoneTally } from '../observe/tally.js';
 import { DAY, findQueries, HOUR, pruneQueries, putQueries } from '../store/zones/queries.js';
 import { findZone, findZoneByName } from '../store/zones/zones.js';
 import { addDetail, detailOf, noDetail, PENDING, type Pending, printDetail, readDetail, STORED } from './detail.js';
-import { createHourShares, roomFor } from './shares.js';
+import { createHourShares, createRoom } from './shares.js';
 
 export interface Statistics {
   add(report: Pick<ActivityReport, 'atMs' | 'tallies'>): void;
@@ -37,14 +37,14 @@ export function startStatistics(base: Pick<ContextBase, 'store' | 'clock' | 'log
   let storing: Promise<void> | undefined;
   let hasFailed = false;
 
-  const addTally = (tally: ZoneTally, begins: number): void => {
+  const addTally = (tally: ZoneTally, begins: number, makeRoom: (account: number) => boolean): void => {
     const zone = findZoneByName(store, tally.zone);
     if (zone?.served !== 1) return;
     const key = `${begins} ${zone.seq}`;
     let known = pending.get(key);
     if (!known) {
       if (!shares.admit(zone, begins)) return;
-      if (pending.size >= MOST_ZONES && !roomFor(zone.account, pending)) return;
+      if (pending.size >= MOST_ZONES && !makeRoom(zone.account)) return;
       known = { zone: zone.seq, account: zone.account, begins, detail: noDetail() };
       pending.set(key, known);
     }
@@ -92,7 +92,8 @@ export function startStatistics(base: Pick<ContextBase, 'store' | 'clock' | 'log
   return {
     add({ atMs, tallies = [] }) {
       const begins = Math.floor(atMs / 1000 / HOUR) * HOUR;
-      for (const tally of tallies) addTally(tally, begins);
+      const makeRoom = createRoom(pending);
+      for (const tally of tallies) addTally(tally, begins, makeRoom);
     },
     pendingOf: (zone) => [...written, ...pending.values()].filter((one) => one.zone === zone),
     async close() {

@@ -35,14 +35,27 @@ export function createHourShares(store: Store): HourShares {
   };
 }
 
-/** Drops the least asked zone of the account with most zones, where the one that comes would still have fewer. */
-export function roomFor(account: number, pending: Map<string, Pending>): boolean {
+/**
+ * Makes room among what is not stored yet, which nothing else changes meanwhile: drops the least asked zone of the account with most
+ * zones, where the one that comes would still have fewer. Accounts are counted once, because thousands of zones may come at once.
+ */
+export function createRoom(pending: Map<string, Pending>): (account: number) => boolean {
+  let counts: Map<number, number> | undefined;
+  return (account) => {
+    counts ??= countByAccount(pending);
+    const own = counts.get(account) ?? 0;
+    const [largest, most] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
+    if (own + 1 >= most) return false;
+    const [key] = [...pending]
+      .filter(([, one]) => one.account === largest)
+      .reduce((a, b) => (b[1].detail.total < a[1].detail.total ? b : a));
+    counts.set(largest, most - 1).set(account, own + 1);
+    return pending.delete(key);
+  };
+}
+
+function countByAccount(pending: ReadonlyMap<string, Pending>): Map<number, number> {
   const counts = new Map<number, number>();
-  for (const one of pending.values()) counts.set(one.account, (counts.get(one.account) ?? 0) + 1);
-  const [largest, most] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
-  if ((counts.get(account) ?? 0) + 1 >= most) return false;
-  const [key] = [...pending]
-    .filter(([, one]) => one.account === largest)
-    .reduce((a, b) => (b[1].detail.total < a[1].detail.total ? b : a));
-  return pending.delete(key);
+  for (const { account } of pending.values()) counts.set(account, (counts.get(account) ?? 0) + 1);
+  return counts;
 }
