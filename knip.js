@@ -17,6 +17,7 @@ export default {
     'release/main.ts',
     // The dashboard: what browsers load, and what builds it.
     'web/main.tsx!',
+    'web/guide/guide.ts!',
     // The shapes of the API for all screens.
     'web/types.ts!',
   ],

@@ -45,8 +45,10 @@ export function Frame({ path }: { readonly path: string }) {
     if (path === '/') go(FIRST, { replace: true });
   }, [path]);
   const found = findScreen(path);
-  const isPermitted = !found?.screen.needs || mayRead(permissions, ...found.screen.needs);
-  const listed = SCREENS.filter(({ listed, needs }) => listed && (!needs || mayRead(permissions, ...needs)));
+  const isFor = ({ needs, needsAllZones }: Pick<Screen, 'needs' | 'needsAllZones'>): boolean =>
+    (!needs || mayRead(permissions, ...needs)) && (!needsAllZones || permissions.all_zones);
+  const isPermitted = !found || isFor(found.screen);
+  const listed = SCREENS.filter((screen) => screen.listed && isFor(screen));
   return (
     <>
       <a class="skip" href="#main">

@@ -27,6 +27,8 @@ export interface Screen<Props = ScreenProps> {
   readonly listed: boolean;
   /** The credential must be able to read something of one of these. */
   readonly needs?: readonly Area[];
+  /** Whether it is about all zones of an account. */
+  readonly needsAllZones?: boolean;
   /** Whether it also works for credentials that are restricted to certain records. */
   readonly narrowable?: boolean;
   readonly load: () => Promise<ScreenFile<Props>>;

@@ -19,7 +19,11 @@ const tab = screen<ZoneScreenProps>;
 export const SCREENS: readonly Screen[] = [
   page('/overview', 'Overview', { load: () => import('./screens/overview/overview.js') }),
   page('/zones', 'Zones', { load: () => import('./screens/zones/zones.js') }),
-  page('/templates', 'Templates', { load: () => import('./screens/templates/templates.js'), needs: ['dns'] }),
+  page('/templates', 'Templates', {
+    load: () => import('./screens/templates/templates.js'),
+    needs: ['dns'],
+    needsAllZones: true,
+  }),
   page('/live', 'Live', { load: () => import('./screens/live/live.js') }),
   page('/pools', 'Pools', { load: () => import('./screens/pools/pools.js'), needs: ['loadBalancing'] }),
   page('/buckets', 'Buckets', { load: () => import('./screens/buckets/buckets.js'), needs: ['buckets'] }),

@@ -42,6 +42,7 @@ import { addTag, noteTag } from './conditions.js';
 import { answerClientError, MOST_CONNECTIONS, ROUTING, TIMEOUTS } from './connection.js';
 import { createCurrentReads, type FollowingCopy } from './current.js';
 import { type Assets, loadAssets } from './dashboard/assets.js';
+import { guideRoutes } from './dashboard/guide.js';
 import { dashboardRoutes, sendMissing, wantsPage } from './dashboard/routes.js';
 import { createDiskGuard } from './disk-guard.js';
 import { failure, loggedPathOf, MalformedIdentifier, pathOf, sendError } from './errors.js';
@@ -296,6 +297,7 @@ function registerRoutes(app: FastifyInstance, options: BuiltOptions, assets: Ass
     for (const routes of ROOT_ROUTES) await scope.register(routes, options);
     scope.get('/openapi.json', { config: { access: 'local' }, schema: { hide: true } }, async () => app.swagger());
     await scope.register(dashboardRoutes, { base: options.base, assets });
+    await scope.register(guideRoutes);
     refuseOtherMethods(scope, declared, local ? 'local' : undefined);
   });
   app.register(swaggerUi, docsOptions());

@@ -237,7 +237,7 @@ t.test('what a credential may do is what it is told', async (t) => {
   for (const [what, limits] of Object.entries(kinds)) {
     const credential = await installation.token(limits);
     const call = as(installation, await signIn(installation, credential));
-    const { areas, creates_zones: creates } = (await call('GET', '/user/permissions')).json.result;
+    const { areas, creates_zones: creates, all_zones: all } = (await call('GET', '/user/permissions')).json.result;
     const isDone = async (method: 'GET' | 'POST', path: string, body?: object): Promise<boolean> =>
       (await call(method, path, body)).status !== 403;
     t.equal(creates, await isDone('POST', '/zones', { name: `${what.replaceAll(' ', '-')}.example` }), `zones ${what}`);
@@ -245,6 +245,7 @@ t.test('what a credential may do is what it is told', async (t) => {
     const makes = await isDone('POST', '/user/tokens', { name: what, ...victim });
     t.equal(areas.userTokens === 'write', makes, `tokens ${what}`);
     t.equal(areas.buckets !== null, await isDone('GET', `/accounts/${account}/r2/buckets`), `buckets ${what}`);
+    t.equal(all, await isDone('GET', `/accounts/${account}/dns_templates`), `templates ${what}`);
   }
 });
 

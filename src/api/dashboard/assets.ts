@@ -1,4 +1,4 @@
-/** The files of the dashboard, as the build wrote them: read once and served from memory. */
+/** The files of the dashboard and of the guide, as the build wrote them: read once and served from memory. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -37,6 +37,11 @@ const SUFFIXES: readonly (readonly [Coding, string])[] = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ];
+
+/** The guide (web/guide/build.js). Undefined when the program was built without it. */
+export function loadGuide(): Assets | undefined {
+  return loadAssets(join(DIRECTORY, 'guide'));
+}
 
 /** Undefined when the program was built without the dashboard. */
 export function loadAssets(directory = DIRECTORY): Assets | undefined {

@@ -14,7 +14,7 @@ import type { Asset, Assets, Coding } from './assets.js';
 import { PAGES, screenAt } from './pages.js';
 
 /** Everything comes from here; nothing is inline, and no other page may frame it (CSP level 3). */
-const POLICY = [
+export const POLICY = [
   "default-src 'self'",
   "img-src 'self' data:",
   "object-src 'none'",
@@ -106,7 +106,8 @@ function sendPage({ index, screens }: Assets, request: FastifyRequest, reply: Fa
   return send(index, request, reply);
 }
 
-function send(asset: Asset, request: FastifyRequest, reply: FastifyReply): Buffer | string {
+/** Answers with a file, unless the client has it. */
+export function send(asset: Asset, request: FastifyRequest, reply: FastifyReply): Buffer | string {
   const { etag, octets } = asset;
   reply.header('vary', 'accept-encoding');
   reply.header('etag', `"${etag}"`);

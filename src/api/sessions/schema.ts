@@ -45,6 +45,7 @@ export const permissions = z
       .object(Object.fromEntries(AREAS.map((area) => [area, level])) as Record<Area, typeof level>)
       .describe('What it may read or write'),
     creates_zones: z.boolean().describe('Whether it may add zones'),
+    all_zones: z.boolean().describe('Whether it may read all records of all zones of an account'),
     session: z
       .object({
         person: z.boolean().describe('Whether somebody signed in as themself'),

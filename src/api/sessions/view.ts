@@ -22,7 +22,7 @@ export function sessionView(item: SessionItem, current: string | undefined): Ses
 }
 
 export function permissionsView(
-  { administrator, email, areas, createsZones, records }: Reach,
+  { administrator, email, areas, createsZones, allZones, records }: Reach,
   facts: SessionFacts | undefined,
 ): Permissions {
   return {
@@ -30,6 +30,7 @@ export function permissionsView(
     email,
     areas: { ...areas },
     creates_zones: createsZones,
+    all_zones: allZones,
     session: facts
       ? {
           person: facts.person,

@@ -14,6 +14,8 @@ export interface Reach {
   readonly areas: Readonly<Record<Area, Level | null>>;
   /** Whether it may add zones to an account of its own. */
   readonly createsZones: boolean;
+  /** Whether it may read all records of all zones of an account of its own. */
+  readonly allZones: boolean;
   /** The records to which `dns` is restricted; undefined for all. */
   readonly records?: readonly RecordScope[];
 }
@@ -43,8 +45,9 @@ export async function reachOf(ctx: Context, { zoneId, accountId }: ReachQuery): 
   const records = 'records' in dns ? dns.records : undefined;
   const createsZones =
     !actor.readOnly && (actor.superAdministrator || actor.accountIds.some((account) => mayAddZones(actor, account)));
+  const allZones = actor.zoneIds === undefined && actor.accountIds.some((account) => mayReadAllZones(actor, account));
   const { superAdministrator: administrator, email } = actor;
-  return { administrator, email, areas, createsZones, ...(records && { records }) };
+  return { administrator, email, areas, createsZones, allZones, ...(records && { records }) };
 }
 
 /** `limited`: to one account or certain zones. Such a credential makes and deletes no tokens, and one for zones has no buckets. */
@@ -52,4 +55,9 @@ function mayWithoutPolicies(actor: Actor, limited: boolean, area: Area, level: L
   if ((area === 'buckets' || area === 'objects') && !mayUseBuckets(actor)) return false;
   const makesTokens = area === 'userTokens' || area === 'accountTokens';
   return level === 'read' || (!actor.readOnly && !(makesTokens && limited));
+}
+
+function mayReadAllZones(actor: Actor, account: string): boolean {
+  const decision = decide(actor, 'dns', 'read', { account, zone: '*' });
+  return decision.allowed && !decision.records;
 }
