@@ -312,7 +312,7 @@ const packagesOf = (text: string): string[] =>
 const WEB = join(ROOT, 'web');
 
 /** Packages of the dashboard, which are bundled into it. */
-const WEB_PACKAGES = ['preact', 'lean-qr'];
+const WEB_PACKAGES = ['preact', 'lean-qr', 'minisearch'];
 
 t.test('the dashboard imports its own files, its packages, and types of the API', async (t) => {
   const files = readdirSync(WEB, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name));

@@ -10,7 +10,7 @@ const linksOf = (page: string): string[] =>
 
 t.test('all pages, and all links in them', async (t) => {
   const { app } = await install(t, { host: '0.0.0.0' });
-  t.match(await app.inject(PLACE), { statusCode: 302, headers: { location: `${PLACE}/` } });
+  t.equal((await app.inject(PLACE)).body, (await app.inject(`${PLACE}/`)).body);
   const pages = new Map<string, string>();
   const anchors: { readonly from: string; readonly link: string }[] = [];
   for (const todo = [`${PLACE}/`]; todo.length > 0; ) {
@@ -49,7 +49,7 @@ t.test('what is searched', async (t) => {
 
 t.test('what is not there', async (t) => {
   const { app } = await install(t, { host: '0.0.0.0' });
-  for (const name of ['nothing', 'manifest.json', '../manifest.json', '..%2fmanifest.json', 'index.html', 'toString']) {
+  for (const name of ['nothing', 'manifest.json', '..%2fmanifest.json', 'index.html', 'toString']) {
     t.equal((await app.inject(`${PLACE}/${name}`)).statusCode, 404, name);
   }
   const { etag } = (await app.inject(`${PLACE}/people`)).headers;

@@ -21,6 +21,9 @@ const SIGNS_IN =
 /** The dashboard, which holds no data. */
 const DASHBOARD = ['/', ...PAGES.flatMap((page) => [`/${page}`, `/${page}/*`])];
 const ASSET = '/assets/:file';
+/** The documents, and no page of the name that is tried. */
+const GUIDE = '/docs/guide';
+const GUIDE_PAGE = '/docs/guide/*';
 /** Open as well; only what an order waits for is found there. */
 const CHALLENGES = ['/.well-known/acme-challenge/:token', '/.well-known/pki-validation/:token'];
 /** Refuses in the words of its protocol. */
@@ -61,8 +64,8 @@ t.test('only public routes answer without a credential', async (t) => {
   t.ok(found.size > 150, 'all routes under both prefixes, with the methods they refuse');
   for (const [route, { status, text }] of found) {
     const [method, url] = route.split(' ') as [string, string];
-    const open = [...PUBLIC, ...DASHBOARD].includes(url) && (method === 'GET' || method === 'HEAD');
-    const challenge = [...CHALLENGES, ASSET].includes(url) && (method === 'GET' || method === 'HEAD');
+    const open = [...PUBLIC, ...DASHBOARD, GUIDE].includes(url) && (method === 'GET' || method === 'HEAD');
+    const challenge = [...CHALLENGES, ASSET, GUIDE_PAGE].includes(url) && (method === 'GET' || method === 'HEAD');
     if (SSO.includes(url) && (method === 'GET' || method === 'HEAD')) t.equal(status, 302, route);
     else if (LOGOUT.includes(url) && method === 'POST') t.equal(status, 404, route);
     else if (SIGNS_IN.test(route)) t.strictSame([status, text === MISSING], [400, false], route);

@@ -26,7 +26,12 @@ const TYPES = {
 /** The list of all documents, in its order. */
 const INDEX = 'docs/README.md';
 /** Documents beside docs/ and their addresses. */
-const OTHERS = { 'README.md': 'readme', 'SECURITY.md': 'security', 'CONTRIBUTING.md': 'contributing', 'CHANGELOG.md': 'changes' };
+const OTHERS = {
+  'README.md': 'readme',
+  'SECURITY.md': 'security',
+  'CONTRIBUTING.md': 'contributing',
+  'CHANGELOG.md': 'changes',
+};
 
 const inDocs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
   .map((name) => posix.join('docs', name.replaceAll('\\', '/')))
@@ -73,6 +78,9 @@ function adapt(tokens, name) {
   const taken = new Map();
   for (const [i, token] of tokens.entries()) {
     if (token.type === 'heading_open') token.attrSet('id', anchorOf(textOf(tokens[i + 1]), taken));
+    // Inline styles are not allowed (Content-Security-Policy).
+    const alignment = /^text-align:(\w+)$/.exec(token.attrGet('style') ?? '')?.[1];
+    if (alignment) token.attrs = [['class', alignment]];
     for (const child of token.children ?? []) {
       const attribute = child.type === 'link_open' ? 'href' : child.type === 'image' ? 'src' : undefined;
       if (attribute === undefined) continue;
@@ -85,9 +93,7 @@ function adapt(tokens, name) {
 }
 
 const textOf = ({ children, content }) =>
-  children
-    ? children.map((child) => (child.type === 'softbreak' ? ' ' : child.content)).join('')
-    : content;
+  children ? children.map((child) => (child.type === 'softbreak' ? ' ' : child.content)).join('') : content;
 
 /** The texts between headings, for the search. */
 function sectionsOf(tokens, name, title) {
@@ -96,7 +102,12 @@ function sectionsOf(tokens, name, title) {
     if (token.type === 'heading_open') {
       const heading = textOf(tokens[i + 1]);
       const address = `${PLACE}/${addressOf(name)}`;
-      sections.push({ link: token.tag === 'h1' ? address : `${address}#${token.attrGet('id')}`, title, heading, text: '' });
+      sections.push({
+        link: token.tag === 'h1' ? address : `${address}#${token.attrGet('id')}`,
+        title,
+        heading,
+        text: '',
+      });
     } else if (['inline', 'fence', 'code_block'].includes(token.type) && tokens[i - 1]?.type !== 'heading_open') {
       const last = sections.at(-1);
       if (last) last.text += `${textOf(token)}\n`;
@@ -179,7 +190,10 @@ const files = readdirSync(OUT, { recursive: true, encoding: 'utf8' })
   .sort();
 for (const name of files.filter((file) => !file.endsWith('.png'))) {
   const octets = readFileSync(join(OUT, name));
-  writeFileSync(join(OUT, `${name}.br`), brotliCompressSync(octets, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
+  writeFileSync(
+    join(OUT, `${name}.br`),
+    brotliCompressSync(octets, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  );
   writeFileSync(join(OUT, `${name}.gz`), gzipSync(octets, { level: 9 }));
 }
 const assets = files.filter((name) => name !== 'index.html').map((name) => [name, TYPES[extname(name)]]);
