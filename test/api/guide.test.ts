@@ -32,7 +32,7 @@ t.test('all pages, and all links in them', async (t) => {
     t.ok(pages.get(page!)!.includes(` id="${anchor}"`), `${from}: ${link}`);
   }
   t.notOk(
-    html.find((page) => /\{\{|<script(?! type="module" src="\/)| style=/.test(page)),
+    html.find((page) => /\{\{\w|<script(?! type="module" src="\/)| style=/.test(page)),
     'nothing is inline',
   );
 });
