@@ -152,24 +152,38 @@ export interface CompiledPageRule {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** Those that are active, the first of which that matches counts. */
+/** Those that are active, the first of which that matches counts. One that this program does not understand is left out. */
 export function compilePageRules(rules: readonly StoredPageRule[]): readonly CompiledPageRule[] {
   return rules
     .filter(({ status }) => status === 'active')
     .sort((a, b) => b.priority - a.priority || b.modified_on - a.modified_on)
-    .map(({ id, targets: [target], actions }) => {
-      const pattern = patternOf(target.constraint.value);
-      const forwarding = actions.find((action) => action.id === 'forwarding_url')?.value as Forwarding | undefined;
-      const settings = actions.filter((action) => action.id !== 'forwarding_url');
-      return {
-        ...{ id, pattern },
-        forward: forwarding && {
-          template: templateOf(forwarding.url, pattern.parts.length - 1, 0, true),
-          status: forwarding.status_code,
-        },
-        settings: Object.fromEntries(settings.map(({ id: name, value = 'on' }) => [name, value])),
-      };
+    .flatMap((rule) => {
+      try {
+        return [compilePageRule(rule)];
+      } catch (error) {
+        if (error instanceof RuleFault) return [];
+        throw error;
+      }
     });
+}
+
+/** The values of settings were checked when the rule was stored. */
+const asStored: ReadSetting = (_, value) => value;
+
+function compilePageRule({ id, targets, actions: stored }: StoredPageRule): CompiledPageRule {
+  const pattern = patternOf(readTarget({ targets }).constraint.value);
+  const stars = pattern.parts.length - 1;
+  const actions = readActions({ actions: stored }, stars, asStored);
+  const forwarding = actions.find((action) => action.id === 'forwarding_url')?.value as Forwarding | undefined;
+  const settings = actions.filter((action) => action.id !== 'forwarding_url');
+  return {
+    ...{ id, pattern },
+    forward: forwarding && {
+      template: templateOf(forwarding.url, stars, 0, true),
+      status: forwarding.status_code,
+    },
+    settings: Object.fromEntries(settings.map(({ id: name, value = 'on' }) => [name, value])),
+  };
 }
 
 export interface PageMatch {

@@ -267,6 +267,29 @@ t.test('page rules that are not understood', async (t) => {
   }
 });
 
+t.test('a stored page rule that this program does not understand is left out, and no other', (t) => {
+  const rule = (id: string, value: string, action: object) => ({
+    ...{ id, priority: 1, status: 'active', actions: [action] },
+    targets: [{ target: 'url', constraint: { operator: 'matches', value } }],
+  });
+  const leads = (url: string, status_code = 301) => ({ id: 'forwarding_url', value: { url, status_code } });
+  const rules = [
+    rule('pattern', 'example.com/**', leads('https://example.net/')),
+    rule('stars', '*a*b*c*d*e', leads('https://example.net/')),
+    rule('template', 'example.com/*', leads('https://example.net/$2')),
+    rule('status', 'example.com/*', leads('https://example.net/', 307)),
+    rule('action', 'example.com/*', { id: 'under_attack', value: 'on' }),
+    { ...rule('target', '', leads('https://example.net/')), targets: [{ target: 'host' }] },
+    rule('plain', '*/*', { id: 'ssl', value: 'full' }),
+  ];
+  const { pages } = compileZone([{ phase: 'page_rules', rules: JSON.stringify(rules) }])!;
+  t.strictSame(
+    pages.map(({ id }) => id),
+    ['plain'],
+  );
+  t.end();
+});
+
 t.test('any JSON is a rule or a fault', async (t) => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
