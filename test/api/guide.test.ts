@@ -31,6 +31,8 @@ t.test('all pages, and all links in them', async (t) => {
     const [page, anchor] = link.split('#');
     t.ok(pages.get(page!)!.includes(` id="${anchor}"`), `${from}: ${link}`);
   }
+  const relative = html.flatMap((page) => [...page.matchAll(/(?:href|src)="(?!\/|#|https?:|mailto:|data:)[^"]*"/g)]);
+  t.same(relative, [], 'every address holds from any page');
   t.notOk(
     html.find((page) => /\{\{\w|<script(?! type="module" src="\/)| style=/.test(page)),
     'nothing is inline',

@@ -73,6 +73,10 @@ function linkOf(from, target) {
 
 const markdown = new MarkdownIt({ html: true });
 
+/** The same of HTML in a document. */
+const withLinks = (html, name) =>
+  html.replace(/\b(href|src)="([^"]*)"/g, (_, attribute, target) => `${attribute}="${linkOf(name, target) ?? target}"`);
+
 /** Gives headings their anchors, and links their addresses. */
 function adapt(tokens, name) {
   const taken = new Map();
@@ -81,7 +85,9 @@ function adapt(tokens, name) {
     // Inline styles are not allowed (Content-Security-Policy).
     const alignment = /^text-align:(\w+)$/.exec(token.attrGet('style') ?? '')?.[1];
     if (alignment) token.attrs = [['class', alignment]];
+    if (token.type === 'html_block') token.content = withLinks(token.content, name);
     for (const child of token.children ?? []) {
+      if (child.type === 'html_inline') child.content = withLinks(child.content, name);
       const attribute = child.type === 'link_open' ? 'href' : child.type === 'image' ? 'src' : undefined;
       if (attribute === undefined) continue;
       const link = linkOf(name, child.attrGet(attribute));
