@@ -42,9 +42,11 @@ export function queryProgram({ addresses, port, map }: ProgramOptions): Uint8Arr
   code.subtract(LENGTH, DATA);
   code.when(LENGTH, '>', LONGEST_FRAME, PASSING);
   requireOctets(code, Octets.ethernet + Octets.ipv4 + Octets.udp);
-  // To many stations at once.
-  code.load(A, DATA, 0, 1);
-  code.when(A, '&', 1, PASSING);
+  // To many stations at once, or from them.
+  for (const station of [0, 6]) {
+    code.load(A, DATA, station, 1);
+    code.when(A, '&', 1, PASSING);
+  }
   code.load(A, DATA, 12, 2);
   code.fromNetwork(A);
   code.when(A, '==', 0x86dd, 'ipv6');
@@ -116,6 +118,14 @@ function ipv6(code: Assembler, port: number, addresses: readonly Uint8Array[]): 
   code.load(A, DATA, ip + 4, 2);
   code.fromNetwork(A);
   datagram(code, { ip, header: Octets.ipv6, counted: 0, port });
+  // From the address that it is sent to.
+  code.load(A, DATA, ip + 8, 8);
+  code.load(B, DATA, ip + 24, 8);
+  code.whenRegister(A, '!=', B, 'from another');
+  code.load(A, DATA, ip + 16, 8);
+  code.load(B, DATA, ip + 32, 8);
+  code.whenRegister(A, '==', B, PASSING);
+  code.label('from another');
   for (const [i, address] of addresses.filter(({ length }) => length === 16).entries()) {
     const other = `not ${i}`;
     for (const half of [0, 8]) {

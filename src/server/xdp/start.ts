@@ -32,7 +32,8 @@ export interface XdpServers {
 
 /** How often interfaces are looked at, in milliseconds. */
 const LOOK_MS = 2000;
-const PACKET_TOO_SMALL = 576;
+/** Octets of a packet; what every host can receive (RFC 1122 §3.3.3). */
+const LEAST_MTU = 576;
 /** Addresses that a program compares. */
 const MOST_ADDRESSES = 128;
 
@@ -146,19 +147,19 @@ class ServedInterface {
       script: new URL('./worker.js', import.meta.url),
       openSockets: (worker) => this.openQueues(found, attachment, { worker, workers }),
     });
+    this.threads = threads;
     try {
-      await threads.start();
-      this.threads = threads;
+      // Without sockets all frames pass, so the program can come first: another one may have the interface.
       this.serve(found);
+      await threads.start();
     } catch (error) {
-      this.threads = threads;
       await this.release();
       throw error;
     }
     this.say(`serving with ${workers} ${workers === 1 ? 'thread' : 'threads'}, in the ${this.mode()}`);
   }
 
-  /** Every so-many-th queue. */
+  /** One worker serves each queue whose number leaves the worker's own when divided by the number of workers. */
   private openQueues(
     { index, queues }: Interface,
     attachment: Attachment,
@@ -188,7 +189,7 @@ class ServedInterface {
   /** Gives the kernel the addresses of this moment, and the threads the MTU. */
   private serve({ mtu }: Interface): void {
     const { options } = this;
-    Atomics.store(new Int32Array(this.facts), 0, Math.max(PACKET_TOO_SMALL, mtu));
+    Atomics.store(new Int32Array(this.facts), 0, Math.max(LEAST_MTU, mtu));
     const addresses = servedAddresses(this.name, options.addresses).slice(0, MOST_ADDRESSES);
     const text = addresses.map((address) => Buffer.from(address).toString('hex')).join();
     if (this.attachment!.mode !== undefined && text === this.addresses) return;

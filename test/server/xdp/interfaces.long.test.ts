@@ -174,6 +174,7 @@ t.test('frames of all kinds', { skip }, async (t) => {
     'no sum over IPv6': [v6((frame) => change(frame, (octets) => octets.writeUInt16BE(0, 60))), 'nobody'],
     'a multicast sender over IPv6': [v4(plain, { from: 'ff02::9', to: V6.own }), 'nobody'],
     'a loopback sender over IPv6': [v4(plain, { from: '::1', to: V6.own }), 'nobody'],
+    'ourselves as sender over IPv6': [v4(plain, { from: V6.own, to: V6.own }), 'nobody'],
     'a message without a header': [v4(plain, { message: Buffer.from('short') }), 'nobody'],
     'half of a header': [v4((frame) => frame.subarray(0, 30)), 'nobody'],
   };
@@ -191,6 +192,12 @@ t.test('frames of all kinds', { skip }, async (t) => {
   }
   const answers = [...cable.others, ...cable.received()].filter((frame) => portOf(frame) === world.servers.port);
   t.same(answers, [], 'nothing else was answered');
+
+  const group = optionsOf(world, { fromMac: Buffer.from(cable.otherMac) });
+  group.fromMac[0]! |= 1;
+  cable.send(makeFrame(group));
+  const toGroup = await cable.next((frame) => portOf(frame) === world.servers.port);
+  t.strictSame(toGroup.subarray(0, 6), cable.otherMac, 'no answer goes to a group of stations');
 });
 
 t.test('nonsense, and then more queries than there are frames', { skip }, async (t) => {
@@ -260,13 +267,16 @@ t.test('no address, and very many', { skip }, async (t) => {
 
 t.test('what cannot be', { skip }, async (t) => {
   const taken = await serve(t, 'zpxd');
-  const start = (xdp: readonly string[]) =>
-    startDnsServers({
+  let threads = 0;
+  const start = (xdp: readonly string[]) => {
+    threads = 0;
+    return startDnsServers({
       ...{ addresses: ['127.0.0.1'], port: 0, transport: 'batched' as const, workers: 1, xdp },
       answer: standInAnswer,
       workerEngine: {
         module: new URL('../stand-in-engine.js', import.meta.url),
         connect() {
+          threads++;
           const { port1, port2 } = new MessageChannel();
           t.teardown(() => port1.close());
           return { data: { words: new SharedArrayBuffer(8) }, port: port2 };
@@ -275,11 +285,17 @@ t.test('what cannot be', { skip }, async (t) => {
       log: createLogger({ level: 'silent', pretty: false }),
       clock,
     });
+  };
   await t.rejects(start(['zpxnone']), { message: "there is no network interface 'zpxnone'", constructor: UserError });
   await t.rejects(start(['zpxd']), { message: /AF_XDP cannot be used on zpxd/, constructor: UserError });
   t.ok(await ask(taken), 'the first one still serves');
   await taken.servers.close();
   t.notMatch(ip('link', 'show', 'dev', 'zpxd'), /xdp/, 'nothing is left at the interface');
+  const attachment = createAttachment(await loadSyscalls(), findInterface('zpxd')!.index, 1);
+  attachment.serve([], 53);
+  await t.rejects(start(['zpxd']), { message: /AF_XDP cannot be used on zpxd/, constructor: UserError });
+  t.equal(threads, 1, 'no thread begins for an interface that another program has');
+  attachment.close();
 });
 
 /** The port from which a datagram comes. */
