@@ -8,7 +8,8 @@ import { badBody } from '../kernel/errors.js';
 import { commitEdits } from '../kernel/planned-edits.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
 import type { RecordInput } from './input.js';
-import { judgedItem, judgeFor, type RecordItem, recordItem } from './item.js';
+import { type RecordItem, recordItem } from './item.js';
+import { judgedItem, judgeFor } from './judged.js';
 import { changeRow, createRow, deleteRow, requireRow } from './write.js';
 
 interface RecordId {

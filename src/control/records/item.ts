@@ -9,7 +9,6 @@ import { lowerName } from '../../dns/name.js';
 import { typeByCode } from '../../dns/rr/registry.js';
 import type { AllowedNetwork } from '../../egress/egress.js';
 import type { PolicyFault } from '../../policy-records/fault.js';
-import type { ServingSettings } from '../../serving/zone.js';
 import { loadBalancerAt } from '../../store/balancing/load-balancers.js';
 import type { Store } from '../../store/driver.js';
 import { isFlattenedOwner } from '../../store/flatten/owners.js';
@@ -17,10 +16,7 @@ import { findTarget } from '../../store/flatten/targets.js';
 import { findBucketDomain } from '../../store/objects/domains.js';
 import { type NewRecordRow, parseSettings, parseTags, type RecordSettings } from '../../store/records/records.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
-import type { Asked } from '../guard/access.js';
-import { visibleZones } from '../guard/visible.js';
 import { isAddress, type PointerState, pointerState, sourceOf } from '../rules/pointers.js';
-import { createStoredJudge, type StoredJudge } from '../rules/policy-judge.js';
 import { isProxiable } from '../rules/proxiable.js';
 import { shownTtl } from '../rules/ttl.js';
 
@@ -166,19 +162,6 @@ export function recordItem(row: NewRecordRow, zone: ZoneRow, origins: readonly A
     ...(row.comment_modified_at === null ? {} : { commentModifiedAt: row.comment_modified_at }),
     ...(row.tags_modified_at === null ? {} : { tagsModifiedAt: row.tags_modified_at }),
   };
-}
-
-/** Judges the records of one answer by what the caller may read. */
-export function judgeFor(ctx: Asked & { readonly settings: ServingSettings }, { account }: ZoneRow): StoredJudge {
-  const visible = visibleZones(ctx);
-  const reads = (zone: number): boolean => visible.idOf(zone) !== undefined;
-  return createStoredJudge({ store: ctx.store, settings: ctx.settings, account, reads });
-}
-
-/** With what is wrong with the policy that it says. */
-export function judgedItem(item: RecordItem, row: NewRecordRow, judge: StoredJudge): RecordItem {
-  const warnings = judge(row);
-  return warnings.length === 0 ? item : { ...item, warnings };
 }
 
 /** As people call a record. */

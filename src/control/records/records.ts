@@ -29,7 +29,8 @@ import { commit } from '../kernel/commit.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
 import { readAsOf } from '../zones/history.js';
 import type { RecordInput } from './input.js';
-import { judgedItem, judgeFor, type RecordItem, recordItem, recordItemWithTarget } from './item.js';
+import { type RecordItem, recordItem, recordItemWithTarget } from './item.js';
+import { judgedItem, judgeFor } from './judged.js';
 import { createShadows, type ShadowQuery, shadowConditions } from './shadow.js';
 import { changeRow, createRow, deleteRow, requireRow } from './write.js';
 
