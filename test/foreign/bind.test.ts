@@ -126,6 +126,26 @@ t.test('who may transfer: nobody gets more than before', async (t) => {
   }
 });
 
+t.test('that transfers are allowed over one transport or port only is told, with file and line', (t) => {
+  const zone = (name: string, text: string): string => `zone ${name}.example { type primary; file "x"; ${text} };\n`;
+  const { notes } = read({
+    'named.conf':
+      KEYS +
+      zone('plain', 'allow-transfer { key one; };') +
+      zone('tls', 'allow-transfer port 853 transport tls { key one; };') +
+      zone('port', 'allow-transfer port 5353 { key one; };'),
+  });
+  t.match(
+    notes.map(({ kind, place: { line }, text }) => [kind, line, text]),
+    [
+      ['none', 4, /^allow-transfer port 853 transport tls: /],
+      ['none', 5, /^allow-transfer port 5353: /],
+    ],
+  );
+  t.equal(notes.length, 2);
+  t.end();
+});
+
 t.test('updates become rules of keys, and what cannot be said is not granted', async (t) => {
   const configuration = read({
     'named.conf': `${KEYS}zone a.example { type primary; file "a"; update-policy {

@@ -184,7 +184,15 @@ function readOutgoing(place: Place, levels: Levels, { lists, servers }: ZoneSurr
   const notified = also && !isQuiet ? readServers(also, servers) : [];
   // Before 9.20 a server without the statement lets everybody transfer.
   const everybody: Grant[] = allow ? [] : [{ place, text: 'any' }];
-  return { servers: { notified, grants: [...grants, ...everybody] }, notes };
+  return { servers: { notified, grants: [...grants, ...everybody] }, notes: [...notesOfTransport(allow), ...notes] };
+}
+
+/** `allow-transfer port 853 transport tls { … }`: whoever may transfer here may do so over TCP and TLS. */
+function notesOfTransport(allow: Clause | undefined): Note[] {
+  const only = allow ? wordsOf(allow).map(({ text }) => text) : [];
+  if (!allow || only.length === 0) return [];
+  const text = `allow-transfer ${only.join(' ')}: no equivalent; here, whoever may transfer may do so over TCP and over TLS`;
+  return [{ kind: 'none', place: allow.place, text }];
 }
 
 function readSecondary(name: string, { place }: Clause, own: readonly Clause[], around: ZoneSurroundings): Read {
