@@ -272,6 +272,16 @@ t.test('strangers, tenants, and credentials for some zones and records', async (
       'no template is looked for',
     );
   }
+  const unapplied = await make({ ...WEB, name: 'unapplied' });
+  const answerTo = async (template: string, headers = {}) => {
+    const { status, text } = await apply(template, { values: { unknown: 'x' } }, { ...ofTwo, ...headers });
+    return [status, text];
+  };
+  const refused = await answerTo(ABSENT);
+  t.equal(refused[0], 403);
+  t.strictSame(await answerTo(unapplied.id), refused, 'whoever edits none of its zones learns nothing of it');
+  t.strictSame(await answerTo(unapplied.id, { 'if-match': '"7"' }), refused);
+  t.strictSame((await apply(unapplied.id, {})).json.result, [], 'whoever may edit all zones does');
   t.equal((await call('GET', templates, undefined, { headers: ofTwo })).status, 403);
   const ofAll = await token({ policies: [policy('*')] as never });
   t.equal((await call('GET', templates, undefined, { headers: ofAll })).status, 200, 'a credential for all zones');

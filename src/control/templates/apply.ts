@@ -11,7 +11,7 @@ import {
   zonesOfTemplate,
 } from '../../store/records/templates.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
-import { permitted, requireAccount, requireZone } from '../guard/access.js';
+import { parseId, permitted, requireAccount, requirePermission, requireZone } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { commitEdits } from '../kernel/planned-edits.js';
@@ -60,17 +60,18 @@ export async function applyTemplate(
   mostTold: number = Number.POSITIVE_INFINITY,
 ): Promise<AppliedToZone[]> {
   const { seq: account } = requireAccount(ctx, accountId);
-  const targets = new Map((input.zones ?? []).map((id) => [id, targetOf(ctx, account, accountId, id)]));
-  if (targets.size > MOST_ZONES) throw badBody(`up to ${MOST_ZONES} zones are expected`, '/zones');
+  const zones = input.zones ?? zonesBefore(ctx, account, templateId);
+  const targets = new Map(zones.map((id) => [id, targetOf(ctx, account, accountId, id)]));
+  if (input.zones && targets.size > MOST_ZONES) throw badBody(`up to ${MOST_ZONES} zones are expected`, '/zones');
   // Who may edit none of these zones does not learn whether there is such a template.
-  if (input.zones && ![...targets.values()].some(isTarget))
-    return [...targets].map(([id, target]) => failed(id, target));
+  if (![...targets.values()].some(isTarget)) {
+    if (input.zones) return [...targets].map(([id, target]) => failed(id, target));
+    requirePermission(ctx.actor, 'dns', 'write', { account: accountId, zone: '*' });
+  }
   const row = requireTemplate(ctx, accountId, templateId);
   if (!input.zones) {
-    for (const id of zonesBefore(ctx, row)) {
-      const target = targetOf(ctx, account, accountId, id);
-      if (isTarget(target)) targets.set(id, target);
-    }
+    if (zones.length > MOST_ZONES) throw templateFailure('tooManyZones', { most: MOST_ZONES }, { pointer: '/zones' });
+    for (const [id, target] of targets) if (!isTarget(target)) targets.delete(id);
   }
   const template = templateOf(row);
   const given = readValues(template, input.values ?? {});
@@ -122,10 +123,12 @@ function zoneOfAccount({ precondition: _, ...ctx }: Context, account: number, zo
   return zone;
 }
 
-function zonesBefore({ store }: Context, { seq }: TemplateRow): string[] {
-  const rows = zonesOfTemplate(store, seq, MOST_ZONES + 1);
-  if (rows.length > MOST_ZONES) throw templateFailure('tooManyZones', { most: MOST_ZONES }, { pointer: '/zones' });
-  return rows.map(({ zone }) => toHex(findZone(store, zone)!.id));
+/** The zones to which a template was applied, one more than are expected at most; none of a template that there is not. */
+function zonesBefore({ store }: Context, account: number, templateId: string): string[] {
+  const id = parseId(templateId);
+  const row = id && findTemplateById(store, id);
+  if (row?.account !== account) return [];
+  return zonesOfTemplate(store, row.seq, MOST_ZONES + 1).map(({ zone }) => toHex(findZone(store, zone)!.id));
 }
 
 /** The values that a request gives; throws 400 for unknown variables and for values that do not fit their types. */
