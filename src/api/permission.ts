@@ -2,7 +2,6 @@
 import type { FastifyRequest, RouteOptions } from 'fastify';
 import { actorNow } from '../control/access/authentication.js';
 import {
-  accountIdOf,
   findVisibleZone,
   maySeeAccount,
   permitted,
@@ -10,6 +9,7 @@ import {
   requireInScope,
   requireMayAddZones,
   requirePermission,
+  targetOfZone,
 } from '../control/guard/access.js';
 import { accountFailure } from '../control/guard/account-failures.js';
 import { isAlike, isRestricted } from '../control/guard/decision.js';
@@ -82,7 +82,7 @@ function targetOf({ store }: ContextBase, request: FastifyRequest, { actor }: Ca
   // What is of an account, such as a zone in its catalog, is so whether the caller sees the zone or not.
   if (zoneId !== undefined && accountId === undefined) {
     const zone = findVisibleZone({ store, actor }, zoneId);
-    return zone && { zone: zoneId, account: accountIdOf(store, zone) };
+    return zone && targetOfZone(store, zone);
   }
   if (accountId === undefined) return { user: actor.userId };
   // What is about the records of an account is about those of all its zones.

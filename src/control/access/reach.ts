@@ -1,6 +1,6 @@
 /** What an actor may do, area by area, so that clients need not try. The checks themselves are in access.ts. */
 
-import { accountIdOf, mayAddZones, mayUseBuckets, requireAccount, requireZone } from '../guard/access.js';
+import { mayAddZones, mayUseBuckets, requireAccount, requireZone, targetOfZone } from '../guard/access.js';
 import type { Actor } from '../guard/actor.js';
 import { decide, decideAnywhere } from '../guard/decision.js';
 import { AREAS, type Area, type Level, type RecordScope } from '../guard/permissions.js';
@@ -32,7 +32,7 @@ export async function reachOf(ctx: Context, { zoneId, accountId }: ReachQuery): 
   if (accountId !== undefined) requireAccount(ctx, accountId);
   const actor = accountId === undefined ? ctx.actor : { ...ctx.actor, accountIds: [accountId] };
   const zone = zoneId === undefined ? undefined : requireZone(ctx, zoneId);
-  const target = zone && { zone: zoneId!, account: accountIdOf(store, zone) };
+  const target = zone && targetOfZone(store, zone);
   const limited = isLimited(ctx);
   const decisionOf = (area: Area, level: Level) => {
     if (!actor.policies && !mayWithoutPolicies(actor, limited, area, level)) return { allowed: false };

@@ -41,6 +41,14 @@ export function accountIdOf(store: Store, { account }: ZoneRow): string {
   return toHex(findAccount(store, account)!.id);
 }
 
+/** A zone as what permissions are about. */
+export function targetOfZone(
+  store: Store,
+  zone: ZoneRow,
+): Target & { readonly account: string; readonly zone: string } {
+  return { account: accountIdOf(store, zone), zone: toHex(zone.id) };
+}
+
 /** The actor if it may do this, restricted to records if its policies say so. Throws 403 otherwise. */
 export function permitted(actor: Actor, area: Area, level: Level, target: Target): Actor {
   // A zone that appears in lists may be read: clients find its identifier there and then request it.

@@ -34,8 +34,9 @@ export function requireState(zone: ZoneRow, precondition: Precondition): void {
   if (!isMet(precondition, tag)) throw zoneFailure('stale', { tag });
 }
 
-/** Whether an object with this entity tag is in the required state. */
-export function isMet({ ifMatch, ifNoneMatch }: Precondition, tag: string): boolean {
+/** Whether an object with this entity tag is in the required state. `tag`: undefined for one that is not there (RFC 9110 §13.1). */
+export function isMet({ ifMatch, ifNoneMatch }: Precondition, tag: string | undefined): boolean {
+  if (tag === undefined) return ifMatch === undefined;
   if (ifMatch !== undefined && !matchesStrongly(ifMatch, tag)) return false;
   return ifNoneMatch === undefined || !matchesWeakly(ifNoneMatch, tag);
 }

@@ -2,7 +2,7 @@
 import { toHex } from '../../base/bytes.js';
 import { findAccount } from '../../store/access/accounts.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
-import { type Asked, accountIdOf, maySeeAccount, maySeeZone, readsAllRecords } from './access.js';
+import { type Asked, maySeeAccount, maySeeZone, readsAllRecords, targetOfZone } from './access.js';
 import { decide } from './decision.js';
 
 /** Identifiers of zones by their store numbers, for those that the caller may see; looked up once for each. */
@@ -34,10 +34,9 @@ export function onlyZone({ seq, id }: ZoneRow): VisibleZones {
 function visibleId({ store, actor }: Asked, seq: number): string | undefined {
   const zone = findZone(store, seq);
   if (!zone) return undefined;
-  const id = toHex(zone.id);
-  const account = accountIdOf(store, zone);
-  if (!maySeeZone(actor, id, account)) return undefined;
-  return readsAllRecords(actor, { zone: id, account }) ? id : undefined;
+  const target = targetOfZone(store, zone);
+  if (!maySeeZone(actor, target.zone, target.account)) return undefined;
+  return readsAllRecords(actor, target) ? target.zone : undefined;
 }
 
 /** Whether the caller may read what belongs to an account (store number), beside its zones. */

@@ -1,9 +1,9 @@
 /** Finds all zones in which a credential may read or change records, for protocols whose requests name no zone. */
-import { fromHex, toHex } from '../../base/bytes.js';
+import { fromHex } from '../../base/bytes.js';
 import { AppError } from '../../base/errors.js';
 import { nextSlice } from '../../base/slices.js';
 import { findZoneById } from '../../store/zones/zones.js';
-import { accountIdOf, permitted } from '../guard/access.js';
+import { permitted, targetOfZone } from '../guard/access.js';
 import type { Level } from '../guard/permissions.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
@@ -43,8 +43,7 @@ function contextIn(ctx: Context, { id }: ZoneItem, level: Level): Context | unde
   const row = findZoneById(ctx.store, fromHex(id)!);
   if (!row) return undefined;
   try {
-    const target = { account: accountIdOf(ctx.store, row), zone: toHex(row.id) };
-    return { ...ctx, actor: permitted(ctx.actor, 'dns', level, target) };
+    return { ...ctx, actor: permitted(ctx.actor, 'dns', level, targetOfZone(ctx.store, row)) };
   } catch (error) {
     if (error instanceof AppError) return undefined;
     throw error;

@@ -1,10 +1,9 @@
 /** Decides from the `ptr` of a request whether a PTR record is kept for an address record. */
-import { toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import { isLinked } from '../../store/records/linked.js';
 import type { RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { accountIdOf, permitted, requireRecord } from '../guard/access.js';
+import { permitted, requireRecord, targetOfZone } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { isAddress, reverseOf } from '../rules/pointers.js';
@@ -50,6 +49,5 @@ export function choosePointer(
 function requireReverse({ store, actor }: Context, zone: ZoneRow, { rdata }: Wished, before: number | undefined): void {
   const reverse = reverseOf(store, zone.account, rdata);
   if (!reverse || reverse.zone.seq === before) return;
-  const target = { account: accountIdOf(store, zone), zone: toHex(reverse.zone.id) };
-  requireRecord(permitted(actor, 'dns', 'write', target), reverse.name, 'PTR');
+  requireRecord(permitted(actor, 'dns', 'write', targetOfZone(store, reverse.zone)), reverse.name, 'PTR');
 }

@@ -2,11 +2,11 @@
 import { PAGE_RULES, PHASE_FACTS, PHASES, type Phase, phaseOf } from '../../rulesets/phases.js';
 import { findRulesetById, type RulesetRow, rulesetAt } from '../../store/edge/rulesets.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { accountIdOf, parseId, requirePermission, requireZone } from '../guard/access.js';
+import { parseId, requirePermission, requireZone, targetOfZone } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
 import { decide } from '../guard/decision.js';
-import type { Level, Target } from '../guard/permissions.js';
-import { matchesWeakly } from '../guard/precondition.js';
+import type { Area, Level } from '../guard/permissions.js';
+import { isMet } from '../guard/precondition.js';
 import type { Context } from '../kernel/context.js';
 import { invalid, rulesetFailure } from './errors.js';
 import { tagOf } from './item.js';
@@ -15,22 +15,25 @@ import { tagOf } from './item.js';
 export function requireRuledZone(ctx: Context, zoneId: string, level: Level): ZoneRow {
   const { store, actor } = ctx;
   const zone = requireZone({ store, actor }, zoneId);
-  const isAny = PHASES.some((phase) => decide(actor, PHASE_FACTS[phase].area, level, targetOf(ctx, zone)).allowed);
+  const isAny = PHASES.some((phase) => decide(actor, areaOf(phase), level, targetOfZone(store, zone)).allowed);
   if (level === 'write' && !isAny) throw accountFailure('outOfScope');
   return zone;
 }
 
-function targetOf({ store }: Context, zone: ZoneRow): Target {
-  return { account: accountIdOf(store, zone), zone: Buffer.from(zone.id).toString('hex') };
+/** What rules are kept under: their phase, or that they are page rules. */
+export type KeptUnder = Phase | typeof PAGE_RULES;
+
+function areaOf(kept: KeptUnder): Area {
+  return kept === PAGE_RULES ? 'pageRules' : PHASE_FACTS[kept].area;
 }
 
-/** Throws 403 unless the actor may do this with rules of the phase. */
-export function requirePhase(ctx: Context, zone: ZoneRow, phase: Phase, level: Level): void {
-  requirePermission(ctx.actor, PHASE_FACTS[phase].area, level, targetOf(ctx, zone));
+/** Throws 403 unless the actor may do this with rules of the phase, or with page rules. */
+export function requirePhase({ store, actor }: Context, zone: ZoneRow, kept: KeptUnder, level: Level): void {
+  requirePermission(actor, areaOf(kept), level, targetOfZone(store, zone));
 }
 
 export function mayReadPhase(ctx: Context, zone: ZoneRow, phase: Phase): boolean {
-  const decision = decide(ctx.actor, PHASE_FACTS[phase].area, 'read', targetOf(ctx, zone));
+  const decision = decide(ctx.actor, areaOf(phase), 'read', targetOfZone(ctx.store, zone));
   return decision.allowed && !decision.records;
 }
 
@@ -59,10 +62,6 @@ export function entrypointOf(ctx: Context, zone: ZoneRow, phase: string): Rulese
 
 /** Throws 412 unless it is in the state that the request requires. */
 export function requireState({ precondition }: Context, row: RulesetRow | undefined): void {
-  if (!precondition) return;
-  const { ifMatch, ifNoneMatch } = precondition;
-  const tag = row ? tagOf(row) : 'none';
-  const fits = ifMatch === undefined || (row !== undefined && (ifMatch === '*' || ifMatch.includes(tag)));
-  if (fits && !(row && ifNoneMatch !== undefined && matchesWeakly(ifNoneMatch, tag))) return;
-  throw rulesetFailure('stale', { tag });
+  const tag = row && tagOf(row);
+  if (precondition && !isMet(precondition, tag)) throw rulesetFailure('stale', { tag: tag ?? 'none' });
 }

@@ -6,11 +6,11 @@ import { readPageRule, type StoredPageRule } from '../../rulesets/page-rule.js';
 import { PAGE_RULES } from '../../rulesets/phases.js';
 import { type RulesetRow, rulesetAt } from '../../store/edge/rulesets.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { accountIdOf, requirePermission, requireZone } from '../guard/access.js';
+import { requireZone } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { readSettingValue, ZONE_SETTING_NAMES } from '../zones/setting-values.js';
-import { requireState } from './access.js';
+import { requirePhase, requireState } from './access.js';
 import { rulesetFailure } from './errors.js';
 import { tagOf } from './item.js';
 import { writeRuleset } from './write.js';
@@ -112,9 +112,7 @@ function readSet(ctx: Context, zoneId: string) {
   const zone = requireZone({ store, actor }, zoneId);
   const row = rulesetAt(store, zone.seq, PAGE_RULES);
   const rules = rulesIn(row);
-  if (rules.length > 0) {
-    requirePermission(actor, 'pageRules', 'read', { account: accountIdOf(store, zone), zone: zoneId });
-  }
+  if (rules.length > 0) requirePhase(ctx, zone, PAGE_RULES, 'read');
   return { row, rules };
 }
 

@@ -1,14 +1,13 @@
 /** Tries the rules of a zone with a request that nobody sends. */
 import { parseIP } from '../../base/ip.js';
 import { TooMuchWork } from '../../expressions/work.js';
-import { PAGE_RULES, type Phase } from '../../rulesets/phases.js';
 import { type Trial, tryRules } from '../../rulesets/try.js';
 import { compileZone } from '../../rulesets/zone-rules.js';
 import { zoneSettings } from '../../serving/zone-settings.js';
 import { rulesetsOfZone } from '../../store/edge/rulesets.js';
-import { accountIdOf, requirePermission, requireZone } from '../guard/access.js';
+import { requireZone } from '../guard/access.js';
 import type { Context } from '../kernel/context.js';
-import { requirePhase } from './access.js';
+import { type KeptUnder, requirePhase } from './access.js';
 import { invalid } from './errors.js';
 
 /** A request, as somebody describes it. */
@@ -31,10 +30,7 @@ export async function tryRulesOfZone(ctx: Context, zoneId: string, tried: TriedR
   const { store, actor, clock } = ctx;
   const zone = requireZone({ store, actor }, zoneId);
   const sets = rulesetsOfZone(store, zone.seq);
-  for (const { phase } of sets) {
-    if (phase !== PAGE_RULES) requirePhase(ctx, zone, phase as Phase, 'read');
-    else requirePermission(actor, 'pageRules', 'read', { account: accountIdOf(store, zone), zone: zoneId });
-  }
+  for (const { phase } of sets) requirePhase(ctx, zone, phase as KeptUnder, 'read');
   const url = readUrl(tried.url);
   if (!parseIP(tried.client)) throw invalid('/client', 'client is an IP address');
   const request = {

@@ -61,8 +61,7 @@ export async function listAppliedZones(ctx: Context, accountId: string, id: stri
 
 /** `raw`: as somebody wrote it. */
 export async function createTemplate(ctx: Context, accountId: string, raw: unknown): Promise<TemplateItem> {
-  // What is not there yet is in no state (RFC 9110 §13.1.1).
-  if (ctx.precondition?.ifMatch !== undefined) throw templateFailure('stale', { tag: '' });
+  if (ctx.precondition && !isMet(ctx.precondition, undefined)) throw templateFailure('stale', { tag: '' });
   const template = readTemplate(raw);
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   const { value } = await commit(ctx, (draft) => {

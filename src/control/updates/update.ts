@@ -9,7 +9,7 @@ import { servingZone } from '../../serving/zone.js';
 import { isAnswered } from '../../serving/zone-state.js';
 import { noteApplied, type SignedUpdate, wasApplied } from '../../store/secondary/applied-updates.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { accountIdOf, permitted, requireZone } from '../guard/access.js';
+import { permitted, requireZone, targetOfZone } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { signPlanned } from '../kernel/planned-edits.js';
@@ -41,8 +41,7 @@ export interface UpdateResult extends Counts {
 export async function applyUpdate(ctx: Context, zoneId: string, request: UpdateRequest): Promise<UpdateResult> {
   const { updates, prerequisites, signed } = request;
   const asked = requireUpdatable(ctx, zoneId);
-  const target = { account: accountIdOf(ctx.store, asked), zone: zoneId };
-  const own: Context = { ...ctx, actor: permitted(ctx.actor, 'dns', 'write', target) };
+  const own: Context = { ...ctx, actor: permitted(ctx.actor, 'dns', 'write', targetOfZone(ctx.store, asked)) };
   const signatures = await signAhead(own, asked, updates);
   const { value, zones } = await commit({ ...own, signatures }, (draft): Counts & { readonly repeated: boolean } => {
     const zone = requireUpdatable(own, zoneId);
