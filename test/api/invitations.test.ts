@@ -7,6 +7,12 @@ import { type InstallationOptions, install } from './installation.js';
 import { browser, PASSWORD, signIn, suspend } from './people.js';
 
 const DNS = '069fe803647ed3609e93d041d5df6050';
+const [ACCOUNT_WRITE, ...ZONE_GROUPS] = [
+  '1af1fa2adc104452b74a9a3364202f20',
+  'c8fed203ed3043cba015a93ad1616f1f',
+  '517b21aee92c4d89936c976ba6e4be55',
+  '4755a26eedb94da69e1066d98aa820be',
+];
 const SUPER = '33666b9c79b9a5273fc7344ff42f953d';
 const PUBLIC = { signIn: { publicUrl: 'https://dns.example.org' } };
 
@@ -134,6 +140,41 @@ t.test('an invitation gives no more than whoever made it could give now', async 
   t.equal(await accept('cleo@example.org'), 400, 'is suspended');
   const own = await call('DELETE', `${path}/${idOf('head@example.org')}`, undefined, head);
   t.match([own.status, own.json.errors[0].message], [400, 'The account needs a super administrator.']);
+});
+
+t.test('a token of the account invites for the account, whatever becomes of who created it', async (t) => {
+  const world = await team(t, {}, 'Owner');
+  const { call, path, head, operator } = world;
+  const second = { headers: await world.token({ email: 'second@example.org', name: 'second' }) };
+  await call('POST', path, { email: 'second@example.org', roles: [SUPER], status: 'accepted' }, head);
+  const [, , id] = path.split('/');
+  const account = `com.cloudflare.api.account.${id}`;
+  const allow = (groups: readonly string[], resources: object) => {
+    return { effect: 'allow', permission_groups: groups.map((group) => ({ id: group })), resources };
+  };
+  const zones = allow(ZONE_GROUPS, { [account]: { 'com.cloudflare.api.account.zone.*': '*' } });
+  const policies = [allow([ACCOUNT_WRITE!], { [account]: '*' }), zones];
+  const made = await call('POST', `/accounts/${id}/tokens`, { name: 'automation', policies }, second);
+  const automation = { headers: { authorization: `Bearer ${made.json.result.value}` } };
+  for (const email of ['ann@example.org', 'bea@example.org', 'cleo@example.org']) {
+    t.match(await call('POST', path, { email, roles: [DNS] }, automation), { status: 200 });
+  }
+  const accept = async (email: string) => {
+    const link = await createUserLink(operator, email, 'sign-in');
+    const person = browser(world);
+    await person.call('POST', '/user/sign_in/link', { link });
+    const [invite] = (await person.call('GET', '/user/invites')).json.result;
+    t.equal(invite.invited_by, 'second@example.org');
+    return (await person.call('PATCH', `/user/invites/${invite.id}`, { status: 'accepted' })).status;
+  };
+  await suspend(world, 'second@example.org');
+  t.equal(await accept('ann@example.org'), 200, 'its creator is suspended');
+  const token = `/accounts/${id}/tokens/${made.json.result.id}`;
+  t.equal((await call('PUT', token, { name: 'automation', policies: [zones] }, head)).status, 200);
+  t.equal(await accept('bea@example.org'), 400, 'it may not invite any more');
+  t.equal((await call('PUT', token, { name: 'automation', policies }, head)).status, 200);
+  t.equal((await call('DELETE', token, undefined, head)).status, 200);
+  t.equal(await accept('cleo@example.org'), 400, 'it is deleted');
 });
 
 t.test('without mail, an administrator of the installation hands a link on, and nobody else', async (t) => {

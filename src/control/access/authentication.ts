@@ -118,6 +118,16 @@ export function actorOfPerson(store: Store, user: UserRow): Actor {
   };
 }
 
+/** What a token of an account may do now, from wherever it may be used; undefined: nothing any more. */
+export function actorOfAccountToken(base: ContextBase, id: Uint8Array): Actor | undefined {
+  const row = findKeyById(base.store, id);
+  const user = row && findUser(base.store, row.user);
+  if (!user || row.account_owned === 0) return undefined;
+  const key = keyItem(base, row);
+  const isUsable = refusalOf(base, user, { ...key, networks: null }, '') === undefined;
+  return isUsable ? actorOf(base, row, key, user).actor : undefined;
+}
+
 /** Checks the secret of a link for signing in; use cases of sessions.ts make it invalid when it is used. */
 export async function authenticateLink(base: ContextBase, secret: string, address: string): Promise<Authentication> {
   const link = findLoginLink(base.store, hashSecret(base.store, secret));

@@ -12,8 +12,9 @@ import {
   invitationsOfUser,
   openInvitationOf,
 } from '../../store/access/invitations.js';
+import { findKeyById } from '../../store/access/keys.js';
 import { findMemberById, type MemberRow } from '../../store/access/members.js';
-import { findUserById, type UserRow } from '../../store/access/users.js';
+import { findUser, findUserById, type UserRow } from '../../store/access/users.js';
 import { accountItem } from '../access/accounts.js';
 import { parseId } from '../guard/access.js';
 import { findRole } from '../guard/roles.js';
@@ -46,11 +47,17 @@ export function invite(
     account: account.seq,
     user: user.seq,
     member,
-    invited_by: ctx.actor.email,
+    invited_by: inviterOf(ctx),
     invited_at: draft.now,
     expires_at: draft.now + LIFETIME_US,
     status: 'pending',
   });
+}
+
+/** A token that belongs to an account invites for the account: whoever created it may have left. */
+function inviterOf({ store, actor }: Context): string {
+  const id = parseId(actor.keyId ?? '');
+  return id && findKeyById(store, id)?.account_owned === 1 ? toHex(id) : actor.email;
 }
 
 /** Invitations of the actor's user, answered ones included, the oldest first. */
@@ -86,9 +93,11 @@ export function requireOpenInvitation({ store, clock }: Context, { id }: MemberR
 }
 
 export function invitationItem({ store, clock }: Context, { email }: UserRow, row: InvitationRow): InvitationItem {
-  const { id, member: memberId, invited_by: invitedBy, invited_at: invitedAt, expires_at: expiresAt } = row;
+  const { id, member: memberId, invited_by: inviter, invited_at: invitedAt, expires_at: expiresAt } = row;
   const member = findMemberById(store, memberId);
   const roles = member?.policies === null ? (JSON.parse(member.roles) as string[]) : [];
+  const token = parseId(inviter);
+  const creator = token && findUser(store, findKeyById(store, token)?.user ?? 0);
   const isOver = row.status === 'pending' && expiresAt <= clock.nowUs();
   return {
     id: toHex(id),
@@ -96,7 +105,7 @@ export function invitationItem({ store, clock }: Context, { email }: UserRow, ro
     email,
     account: accountItem(findAccount(store, row.account)!),
     roles: roles.map((role) => findRole(role)?.name ?? role),
-    invitedBy,
+    invitedBy: creator?.email ?? inviter,
     invitedAt,
     expiresAt,
     status: isOver ? 'expired' : row.status,

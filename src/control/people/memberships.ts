@@ -11,10 +11,10 @@ import {
 } from '../../store/access/members.js';
 import { findUserByEmail, findUserById } from '../../store/access/users.js';
 import { accountItem } from '../access/accounts.js';
-import { actorOfPerson } from '../access/authentication.js';
+import { actorOfAccountToken, actorOfPerson } from '../access/authentication.js';
 import { grantsOfMember } from '../access/rights.js';
 import { parseId } from '../guard/access.js';
-import { OPERATOR } from '../guard/actor.js';
+import { type Actor, OPERATOR } from '../guard/actor.js';
 import { decide } from '../guard/decision.js';
 import { type Grant, grantsAllowSomewhere } from '../guard/roles.js';
 import { commit, type Draft } from '../kernel/commit.js';
@@ -78,12 +78,12 @@ function settle(ctx: Context, draft: Draft, row: MemberRow, reply: Reply): void 
 }
 
 /** An invitation gives no more than whoever made it could give now. Throws 400/1001 otherwise. */
-function requireInviter(ctx: Context, member: MemberRow, { invited_by: email }: InvitationRow): void {
-  if (email === OPERATOR.email) return;
+function requireInviter(ctx: Context, member: MemberRow, { invited_by: inviter }: InvitationRow): void {
+  if (inviter === OPERATOR.email) return;
   const account = findAccount(ctx.store, member.account)!;
   const id = toHex(account.id);
-  const user = findUserByEmail(ctx.store, email);
-  const actor = user?.suspended === 0 ? actorOfPerson(ctx.store, user) : undefined;
+  const token = parseId(inviter);
+  const actor = token ? actorOfAccountToken(ctx, token) : actorOfUser(ctx, inviter);
   const isOfAccount = actor?.superAdministrator || actor?.accountIds.includes(id);
   if (!actor || !isOfAccount || !decide(actor, 'members', 'write', { account: id }).allowed) {
     throw peopleFailure('inviterGone');
@@ -93,6 +93,11 @@ function requireInviter(ctx: Context, member: MemberRow, { invited_by: email }: 
   } catch (error) {
     throw error instanceof AppError ? peopleFailure('inviterGone') : error;
   }
+}
+
+function actorOfUser({ store }: Context, email: string): Actor | undefined {
+  const user = findUserByEmail(store, email);
+  return user?.suspended === 0 ? actorOfPerson(store, user) : undefined;
 }
 
 /** The user leaves the account. Throws 400/1004 for its last super administrator. */

@@ -9,7 +9,7 @@ export interface InvitationRow {
   readonly user: number;
   /** Identifier of the membership, which may be gone. */
   readonly member: Uint8Array;
-  /** E-mail address. */
+  /** E-mail address of a user, or identifier of a token that belongs to the account. */
   readonly invited_by: string;
   readonly invited_at: number;
   readonly expires_at: number;
