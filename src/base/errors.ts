@@ -61,6 +61,15 @@ export class AppError extends Error implements FailureOptions {
   }
 }
 
+/** Runs a part of a larger request; a refusal of it points to `place`, the JSON pointer to the part. */
+export function pointingTo<Result>(place: string, run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    throw error instanceof AppError ? error.within(place) : error;
+  }
+}
+
 export type Failure<Key extends string> = (
   key: Key,
   params?: Readonly<Record<string, string | number>>,

@@ -1,5 +1,5 @@
 /** Use case: many changes to one zone's records, all or nothing (v4: §7.1). */
-import { AppError } from '../../base/errors.js';
+import { pointingTo } from '../../base/errors.js';
 import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../guard/access.js';
@@ -118,13 +118,4 @@ function resultOf(ctx: Context, lists: Edited, isJudged: boolean): BatchResult {
     puts: judged(puts),
     posts: judged(posts),
   };
-}
-
-/** Runs an operation; a refusal of it points to where it stands in the batch. */
-function pointingTo<Result>(place: string, run: () => Result): Result {
-  try {
-    return run();
-  } catch (error) {
-    throw error instanceof AppError ? error.within(place) : error;
-  }
 }

@@ -3,7 +3,7 @@
  * and removed, and only while nobody has edited it by hand.
  */
 import { toHex } from '../../base/bytes.js';
-import { AppError } from '../../base/errors.js';
+import { pointingTo } from '../../base/errors.js';
 import { typeMnemonic } from '../../dns/rr/registry.js';
 import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
 import type { TemplateRecordRow } from '../../store/records/templates.js';
@@ -69,7 +69,7 @@ export function* bringInLine(
   const work = new Work(ctx, edits, zone, force);
   const places = new Map<string, Wanted>();
   for (const [index, input] of wanted.entries()) {
-    const columns = pointing(index, () => columnsOfNew(ctx, zone, input));
+    const columns = pointingTo(`/records/${index}`, () => columnsOfNew(ctx, zone, input));
     requireRecord(ctx.actor, columns.name, typeMnemonic(columns.type));
     const place = placeOf(columns);
     const twice = places.get(place);
@@ -88,7 +88,7 @@ export function* bringInLine(
     yield;
   }
   for (const [place, one] of places) {
-    pointing(one.index, () => work.keep(place, one, known.get(place)));
+    pointingTo(`/records/${one.index}`, () => work.keep(place, one, known.get(place)));
     yield;
   }
   return work.result();
@@ -183,13 +183,4 @@ function placeOf({ type, owner_key: ownerKey, rdata_key: key }: Columns): string
 function stateOf(row: Columns): string {
   const { name, type, content, rdata, ttl, proxied, settings, comment, tags, private_routing: routing } = row;
   return JSON.stringify([name, type, content, toHex(rdata), ttl, proxied, settings, comment, tags, routing]);
-}
-
-/** A refusal of a record points to where it stands in the template. */
-function pointing<Result>(index: number, run: () => Result): Result {
-  try {
-    return run();
-  } catch (error) {
-    throw error instanceof AppError ? error.within(`/records/${index}`) : error;
-  }
 }

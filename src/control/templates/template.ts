@@ -1,5 +1,5 @@
 /** What a template is, and the one check of what somebody writes as one: as JSON, or in a YAML file. Pure. */
-
+import { pointingTo } from '../../base/errors.js';
 import { badBody } from '../kernel/errors.js';
 import type { RecordInput } from '../records/input.js';
 import { readType } from '../records/input.js';
@@ -139,20 +139,12 @@ function readRecord(raw: unknown, pointer: string, variables: readonly TemplateV
   for (const member of ['type', 'name'] as const) {
     if (record[member] === undefined) throw badBody(`${member} is missing`, `${pointer}/${member}`);
   }
-  within(pointer, () => readType(record.type));
+  pointingTo(pointer, () => readType(record.type));
   eachText(record, (text, place, member) => {
     checkText(text, place, `${pointer}/${member}`, variables);
     return text;
   });
   return record;
-}
-
-function within<T>(pointer: string, run: () => T): T {
-  try {
-    return run();
-  } catch (error) {
-    throw error instanceof Error && 'within' in error ? (error as ReturnType<typeof badBody>).within(pointer) : error;
-  }
 }
 
 /** The record with each text replaced in which variables may stand. */
