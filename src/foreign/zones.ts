@@ -1,7 +1,25 @@
+/** What holds for zones in the configurations of all programs. */
+import type { Note, ZoneStatement } from './configuration.js';
+
 /** Zones that configurations come with, and that every resolver answers itself (RFC 6303, RFC 1912 §4.1). */
 const LOCAL = ['localhost', 'localdomain', '127.in-addr.arpa', '0.in-addr.arpa', '255.in-addr.arpa'] as const;
 const LOCAL_IPV6 = /^[01](?:\.0){31}\.ip6\.arpa$|^0\.ip6\.arpa$/;
 
-export function isLocalZone(name: string): boolean {
-  return LOCAL.some((local) => name === local || name.endsWith(`.${local}`)) || LOCAL_IPV6.test(name);
+/** The name of a zone as statements have it: in lower case, without a final dot. */
+export function zoneNameOf(text: string): string {
+  return text.toLowerCase().replace(/(?<=.)\.$/, '');
+}
+
+/** Why a zone is left out that resolvers answer themselves; undefined for others. */
+export function localZoneNote({ name, place }: Pick<ZoneStatement, 'name' | 'place'>): Note | undefined {
+  const isLocal = LOCAL.some((local) => name === local || name.endsWith(`.${local}`)) || LOCAL_IPV6.test(name);
+  return isLocal ? { kind: 'self', place, text: `zone ${name}: resolvers answer it themselves (RFC 6303)` } : undefined;
+}
+
+/** Why a catalog is not taken over whose members come from the zones of the other server. */
+export function madeCatalog(program: string): NonNullable<ZoneStatement['refusal']> {
+  return {
+    text: `it is a catalog that ${program} makes`,
+    remedy: 'Make it here: zoneplane secondary catalog create',
+  };
 }

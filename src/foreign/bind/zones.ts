@@ -2,8 +2,8 @@
 import { statSync } from 'node:fs';
 import type { Grant, Note, ServerStatement, SigningStatement, ZoneStatement } from '../configuration.js';
 import type { ConfigurationFiles } from '../files.js';
-import { isLocalZone } from '../local-zones.js';
 import { faultAt, type Place } from '../place.js';
+import { localZoneNote, zoneNameOf } from '../zones.js';
 import { blockOf, type Clause, nameOf, wordsOf } from './clauses.js';
 import { type NamedLists, readMatchList } from './match-lists.js';
 import { noteOf } from './option-notes.js';
@@ -44,7 +44,7 @@ export function readZone(statement: Clause, around: ZoneSurroundings): ReadZone 
   const block = blockOf(statement);
   if (!named || !block) throw faultAt(place, 'expected zone NAME { … };');
   const own = withTemplate(block.statements, around.templates);
-  const name = named.text.toLowerCase().replace(/(?<=.)\.$/, '');
+  const name = zoneNameOf(named.text);
   const type = wordOf('type', [own]);
   const role = ROLES.get(type ?? '');
   const leftOut = (kind: Note['kind'], text: string): ReadZone => ({
@@ -54,7 +54,8 @@ export function readZone(statement: Clause, around: ZoneSurroundings): ReadZone 
     return leftOut('none', `only the class IN is served, not ${zoneClass.text}`);
   if (wordOf('in-view', [own]) !== undefined)
     return leftOut('none', 'in-view takes it from another view; choose that one with --view');
-  if (isLocalZone(name)) return leftOut('self', 'resolvers answer it themselves (RFC 6303)');
+  const local = localZoneNote({ name, place });
+  if (local) return { notes: [local] };
   if (!role) {
     if (type === undefined) throw faultAt(place, `zone ${name} has no type`);
     return leftOut('resolver', `the type ${type} is for resolvers`);

@@ -2,8 +2,8 @@
 import { type Network, parseNetwork } from '../../base/ip.js';
 import type { Grant, Note, ServerStatement, UpdateStatement, ZoneStatement } from '../configuration.js';
 import type { ConfigurationFiles } from '../files.js';
-import { isLocalZone } from '../local-zones.js';
 import { faultAt, type Place } from '../place.js';
+import { localZoneNote, madeCatalog, zoneNameOf } from '../zones.js';
 import type { Entry, Item } from './items.js';
 
 export type Remote = ServerStatement & { readonly network: Network };
@@ -70,9 +70,10 @@ export function readZone(entry: Entry, around: ZoneSurroundings): ZoneStatement[
   const [first] = entry.items;
   if (first?.name !== 'domain' || first.values[0] === undefined)
     throw faultAt(place, 'an entry of zone begins with its domain');
-  const name = first.values[0].toLowerCase().replace(/(?<=.)\.$/, '');
-  if (isLocalZone(name)) {
-    around.notes.push({ kind: 'self', place, text: `zone ${name}: resolvers answer it themselves (RFC 6303)` });
+  const name = zoneNameOf(first.values[0]);
+  const local = localZoneNote({ name, place });
+  if (local) {
+    around.notes.push(local);
     return [];
   }
   const items = new Items(entry, around.templates, place);
@@ -82,16 +83,7 @@ export function readZone(entry: Entry, around: ZoneSurroundings): ZoneStatement[
   const base = { name, place, notified, primaries, grants, updates };
   const catalog = items.last('catalog-role') ?? 'none';
   if (catalog === 'generate') {
-    return [
-      {
-        ...base,
-        role: 'primary',
-        refusal: {
-          text: 'it is a catalog that Knot makes',
-          remedy: 'Make it here: zoneplane secondary catalog create',
-        },
-      },
-    ];
+    return [{ ...base, role: 'primary', refusal: madeCatalog('Knot') }];
   }
   if (primaries.length > 0) return [{ ...base, role: catalog === 'interpret' ? 'catalog' : 'secondary' }];
   const file = items.last('file') ?? DEFAULT_FILE;

@@ -12,9 +12,9 @@ import {
   type ZoneStatement,
 } from '../configuration.js';
 import { ConfigurationFiles } from '../files.js';
-import { isLocalZone } from '../local-zones.js';
 import { faultAt } from '../place.js';
 import { readPort } from '../port.js';
+import { localZoneNote, madeCatalog, zoneNameOf } from '../zones.js';
 import { type Attribute, readSections, type Section } from './sections.js';
 
 const DEFAULT_DIRECTORY = '/etc/nsd';
@@ -58,12 +58,11 @@ export function readNsd(path: string, { root }: ReadingOptions): Configuration {
   const notes: Note[] = server.map(noteOf);
   const zones = of('zone').flatMap((section): ZoneStatement[] => {
     const attributes = expand(section.attributes, patterns, []);
-    const name = nameIn(section)
-      .toLowerCase()
-      .replace(/(?<=.)\.$/, '');
+    const name = zoneNameOf(nameIn(section));
     const { place } = section;
-    if (isLocalZone(name)) {
-      notes.push({ kind: 'self', place, text: `zone ${name}: resolvers answer it themselves (RFC 6303)` });
+    const local = localZoneNote({ name, place });
+    if (local) {
+      notes.push(local);
       return [];
     }
     for (const attribute of attributes.filter(({ name: own }) => !READ.has(own))) {
@@ -145,12 +144,7 @@ function readZone(
     updates: [],
   };
   const catalog = lastOf('catalog', attributes);
-  if (catalog === 'producer')
-    return {
-      ...base,
-      role: 'primary',
-      refusal: { text: 'it is a catalog that NSD makes', remedy: 'Make it here: zoneplane secondary catalog create' },
-    };
+  if (catalog === 'producer') return { ...base, role: 'primary', refusal: madeCatalog('NSD') };
   if (primaries.length > 0) return { ...base, role: catalog === 'consumer' ? 'catalog' : 'secondary' };
   const file = lastOf('zonefile', attributes);
   if (file === undefined)

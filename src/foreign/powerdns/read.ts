@@ -12,9 +12,9 @@ import {
   type ZoneStatement,
 } from '../configuration.js';
 import { ConfigurationFiles } from '../files.js';
-import { isLocalZone } from '../local-zones.js';
 import { faultAt, type Place } from '../place.js';
 import { readPort } from '../port.js';
+import { localZoneNote, madeCatalog, zoneNameOf } from '../zones.js';
 import { type DomainRow, openDatabase, type PowerDnsDatabase } from './database.js';
 import { readSettings, type Setting, type SettingsByName } from './settings.js';
 import { zoneText } from './zone-text.js';
@@ -67,10 +67,10 @@ function noteOf(name: string, value: string, place: Place): Note {
   return { kind: 'self', place, text: `${written}: needed for nothing here` };
 }
 
-function leaveOut({ name, place }: ZoneStatement, notes: Note[]): boolean {
-  if (!isLocalZone(name)) return false;
-  notes.push({ kind: 'self', place, text: `zone ${name}: resolvers answer it themselves (RFC 6303)` });
-  return true;
+function leaveOut(zone: ZoneStatement, notes: Note[]): boolean {
+  const local = localZoneNote(zone);
+  if (local) notes.push(local);
+  return local !== undefined;
 }
 
 interface Surroundings extends ReadingOptions {
@@ -140,7 +140,7 @@ function keysIn(database: PowerDnsDatabase | undefined, place: Place): KeyStatem
 }
 
 function readDomain(domain: DomainRow, database: PowerDnsDatabase, place: Place, around: Surroundings): ZoneStatement {
-  const name = domain.name.toLowerCase().replace(/(?<=.)\.$/, '');
+  const name = zoneNameOf(domain.name);
   const kind = domain.type.toUpperCase();
   const { primaryKey, ...own } = ownFacts(domain.name, place, kind, database, around);
   const base = { name, place, primaries: [], ...own };
@@ -156,11 +156,7 @@ function readDomain(domain: DomainRow, database: PowerDnsDatabase, place: Place,
     };
   }
   if (kind === 'PRODUCER') {
-    const refusal = {
-      text: 'it is a catalog that PowerDNS makes',
-      remedy: 'Make it here: zoneplane secondary catalog create',
-    };
-    return { ...base, role: 'primary', refusal };
+    return { ...base, role: 'primary', refusal: madeCatalog('PowerDNS') };
   }
   const read = zoneText(name, database.records(domain));
   around.octets += read.source && 'text' in read.source ? read.source.text.length : 0;
