@@ -14,18 +14,18 @@ import { alertPoliciesOfAccount } from '../store/alerts/policies.js';
 import type { Store } from '../store/driver.js';
 import {
   accountsWithEvents,
-  matchAccountOf,
-  matchBehind,
-  matchColumn,
-  type NamedEventRow,
+  type BriefEvent,
+  type EventStates,
+  findEvent,
   newestEvent,
-  selectEvents,
+  statesOfEvent,
 } from '../store/log/events-query.js';
 import { type Alert, alertOf, bodyOf, formOf } from './message.js';
+import { RecentEvents } from './recent-events.js';
 import { beginningOf, type Delivered, type Report } from './record.js';
 import type { Attempt } from './send.js';
 import { createTarget, type Due, LONGEST_MS, pauseMs, type Target, type Told, type ToldPolicy } from './target.js';
-import { findAlertType, isToldOf } from './types.js';
+import { findAlertType, isToldOf, type Judged } from './types.js';
 
 export interface DelivererParts {
   readonly store: Store;
@@ -58,7 +58,6 @@ const LIMITS: TurnLimits = {
   waitMs: 600_000,
   patienceMs: 300,
 };
-const READ_AT_ONCE = 100;
 const REPORT_MS = 100;
 const REPORT_RETRY_MS = 1_000;
 /** Deliveries that are not stored yet would be repeated after a crash. */
@@ -86,14 +85,18 @@ class EventDeliverer implements Deliverer {
   private pending = new Map<number, Report>();
   private unreported = 0;
   private isReporting = false;
+  /** A delivery waits until reports are stored. */
+  private isHeld = false;
+  private readonly recent: RecentEvents;
   private isClosed = false;
 
   constructor(private readonly parts: DelivererParts) {
     const { store, clock } = parts;
     this.turns = createTurns(LIMITS, clock);
+    this.recent = new RecentEvents(store);
     this.seen = newestEvent(store);
     for (const account of new Set(allDestinations(store).map((row) => row.account))) this.reload(account);
-    for (const targets of this.targets.values()) for (const target of targets.values()) this.pump(target);
+    this.pumpAll();
   }
 
   look(): void {
@@ -103,11 +106,11 @@ class EventDeliverer implements Deliverer {
     const touched = accountsWithEvents(store, this.seen, newest);
     this.seen = newest;
     for (const { account, isAboutAlerts } of touched) if (isAboutAlerts && account !== null) this.reload(account);
-    const isOfInstallation = touched.some(({ account }) => account === null);
+    const accounts = new Set(touched.map(({ account }) => account));
     for (const [account, targets] of this.targets) {
-      const isTouched = touched.some((one) => one.account === account);
+      const isTouched = accounts.has(account);
       for (const target of targets.values()) {
-        if (isTouched || (isOfInstallation && target.seesInstallation)) this.pump(target);
+        if (isTouched || (accounts.has(null) && target.seesInstallation)) this.pump(target);
       }
     }
   }
@@ -147,7 +150,10 @@ class EventDeliverer implements Deliverer {
   /** Begins the next attempt, unless the destination is busy or has to wait. */
   private pump(target: Target): void {
     if (this.isClosed || target.isBusy || target.isGone || target.cancelWait) return;
-    if (this.unreported >= MOST_UNREPORTED) return;
+    if (this.unreported >= MOST_UNREPORTED) {
+      this.isHeld = true;
+      return;
+    }
     const nowUs = this.parts.clock.nowUs();
     if (target.retryAt !== undefined && target.retryAt > nowUs) {
       // A longer pause means that the clock was set back.
@@ -180,23 +186,26 @@ class EventDeliverer implements Deliverer {
     });
   }
 
-  /** Reads the next events; false when there are none now. */
+  private pumpAll(): void {
+    for (const targets of this.targets.values()) for (const target of targets.values()) this.pump(target);
+  }
+
+  /** Judges the next events; false when none of them is to be delivered. */
   private fill(target: Target): boolean {
     if (target.queue.length > 0) return true;
-    const { store } = this.parts;
-    const conditions = [
-      matchAccountOf(target.row.account, target.seesInstallation),
-      matchBehind(target.position, 'asc'),
-    ];
-    const rows = selectEvents(store, { conditions, direction: 'asc', limit: READ_AT_ONCE, offset: 0 });
-    for (const event of rows) {
-      const policy = policyFor(target, event);
+    const seen = { account: target.row.account, installation: target.seesInstallation };
+    const { events, upTo } = this.recent.behind(seen, Math.max(target.position, target.judged), this.seen);
+    target.judged = upTo;
+    let passed = target.position;
+    for (const event of events) {
+      const policy = policyFor(this.parts.store, target, event);
       if (policy) target.queue.push({ seq: event.seq, policy: policy.row });
-      else if (target.queue.length === 0) this.pass(target, event.seq);
+      else if (target.queue.length === 0) passed = event.seq;
     }
+    this.pass(target, passed);
     if (target.queue.length > 0) return true;
     // Many events may concern others only; other destinations get their turns in between.
-    if (rows.length === READ_AT_ONCE) this.wait(target, 1);
+    if (upTo < this.seen) this.wait(target, 1);
     return false;
   }
 
@@ -210,17 +219,9 @@ class EventDeliverer implements Deliverer {
   /** The events of the next message. They are read only here, so that destinations that wait hold no events in memory. */
   private take(target: Target): readonly Told[] {
     const due = target.queue.slice(0, target.row.kind === 'email' ? MAILED_AT_ONCE : 1);
-    const conditions = [
-      matchColumn(
-        'seq',
-        due.map(({ seq }) => seq),
-      ),
-    ];
-    const rows = selectEvents(this.parts.store, { conditions, direction: 'asc', limit: due.length, offset: 0 });
-    const found = new Map(rows.map((event) => [event.seq, event]));
     // Some may have been removed from the log meanwhile.
     const told = due.flatMap(({ seq, policy }) => {
-      const event = found.get(seq);
+      const event = findEvent(this.parts.store, seq);
       return event ? [{ event, policy }] : [];
     });
     target.queue.splice(0, due.length, ...told.map(({ event, policy }): Due => ({ seq: event.seq, policy })));
@@ -326,7 +327,9 @@ class EventDeliverer implements Deliverer {
       try {
         await this.parts.report([...reports.values()]);
         this.unreported -= count;
-        for (const targets of this.targets.values()) for (const target of targets.values()) this.pump(target);
+        const isHeld = this.isHeld;
+        this.isHeld = false;
+        if (isHeld) this.pumpAll();
       } catch {
         // The process that stores reports has logged the reason. Reports that came meanwhile are newer.
         this.pending = joined(reports, this.pending);
@@ -338,10 +341,12 @@ class EventDeliverer implements Deliverer {
   }
 }
 
-function policyFor({ policies, row }: Target, event: NamedEventRow): ToldPolicy | undefined {
+function policyFor(store: Store, { policies, row }: Target, event: BriefEvent): ToldPolicy | undefined {
   const isOwn = event.account === row.account;
+  let read: EventStates | undefined;
+  const judged: Judged = { event, states: () => (read ??= statesOfEvent(store, event.seq)) };
   return policies.find((policy) => {
-    return (isOwn || policy.row.sees_installation === 1) && isToldOf(policy.type, policy.filters, event);
+    return (isOwn || policy.row.sees_installation === 1) && isToldOf(policy.type, policy.filters, judged);
   });
 }
 

@@ -35,6 +35,8 @@ export interface Target {
   /** Number of the last event that was delivered, or that no policy selects. */
   position: number;
   storedPosition: number;
+  /** Number of the last event that was judged. The queue has those behind the position that a policy selects. */
+  judged: number;
   queue: Due[];
   isBusy: boolean;
   abort: AbortController | undefined;
@@ -65,12 +67,12 @@ export function createTarget(
     // Other policies may choose other events; the one that is being delivered stays the first.
     if (!before.isBusy) before.queue = [];
     else before.queue = before.queue.slice(0, 1);
-    return Object.assign(before, { policies, seesInstallation });
+    return Object.assign(before, { policies, seesInstallation, judged: before.queue[0]?.seq ?? before.position });
   }
+  const position = Math.max(row.position, before?.position ?? 0);
   return {
     ...{ row, id: toHex(row.id), accountId, policies, seesInstallation },
-    position: Math.max(row.position, before?.position ?? 0),
-    storedPosition: row.position,
+    ...{ position, storedPosition: row.position, judged: position },
     ...{ queue: [], isBusy: false, abort: undefined, cancelWait: undefined, isGathered: false },
     failures: row.failures,
     failingSince: row.failing_since ?? undefined,

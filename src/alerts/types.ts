@@ -3,6 +3,7 @@
  * and our own in addition. Pure.
  */
 import { coversKind as covers } from '../control/kernel/event.js';
+import type { BriefEvent, EventStates } from '../store/log/events-query.js';
 
 /** Filters by which a policy selects among the events of a type. */
 export const FILTERS = {
@@ -15,16 +16,6 @@ export const FILTERS = {
 
 export type FilterName = keyof typeof FILTERS;
 
-/** The members of an event that types and filters examine. */
-export interface JudgedEvent {
-  readonly kind: string;
-  readonly zone: Uint8Array | null;
-  readonly subject: Uint8Array | null;
-  /** State as JSON; null: none. */
-  readonly before: string | null;
-  readonly after: string | null;
-}
-
 export interface AlertType {
   readonly type: string;
   /** Heading under which it is listed. */
@@ -35,7 +26,7 @@ export interface AlertType {
   readonly kinds: readonly string[];
   readonly filters: readonly FilterName[];
   /** A further condition on events. */
-  readonly test?: (event: JudgedEvent) => boolean;
+  readonly test?: (states: EventStates) => boolean;
 }
 
 const [DNS, TLS, BALANCING, SECONDARY, SERVICE] = [
@@ -140,26 +131,33 @@ export function findAlertType(type: string): AlertType | undefined {
 
 export type Filters = Readonly<Partial<Record<FilterName, readonly string[]>>>;
 
+/** An event, and what reads its states: few types and filters need them. */
+export interface Judged {
+  readonly event: BriefEvent;
+  readonly states: () => EventStates;
+}
+
 /** Whether an event belongs to the type and passes the filters. */
-export function isToldOf({ kinds, test }: AlertType, filters: Filters, event: JudgedEvent): boolean {
-  if (!kinds.some((pattern) => covers(pattern, event.kind)) || test?.(event) === false) return false;
+export function isToldOf({ kinds, test }: AlertType, filters: Filters, judged: Judged): boolean {
+  if (!kinds.some((pattern) => covers(pattern, judged.event.kind))) return false;
+  if (test?.(judged.states()) === false) return false;
   return Object.entries(filters).every(
-    ([name, values]) => values.length === 0 || passes(name as FilterName, values, event),
+    ([name, values]) => values.length === 0 || passes(name as FilterName, values, judged),
   );
 }
 
-function passes(name: FilterName, values: readonly string[], event: JudgedEvent): boolean {
+function passes(name: FilterName, values: readonly string[], { event, states }: Judged): boolean {
   switch (name) {
     case 'zones':
-      return event.zone !== null && values.includes(hex(event.zone));
+      return event.zone !== null && values.includes(event.zone);
     case 'event_type':
       return values.some((pattern) => covers(pattern, event.kind));
     case 'pool_id':
-      return event.subject !== null && values.includes(hex(event.subject));
+      return event.subject !== null && values.includes(event.subject);
     case 'new_health':
-      return values.includes(memberOf(event.after, 'state') === 'healthy' ? 'Healthy' : 'Unhealthy');
+      return values.includes(memberOf(states().after, 'state') === 'healthy' ? 'Healthy' : 'Unhealthy');
     case 'enabled':
-      return values.includes(String(isEnabled(event.after)));
+      return values.includes(String(isEnabled(states().after)));
   }
 }
 
@@ -171,10 +169,6 @@ function memberOf(text: string | null, name: string): unknown {
 /** Pools are enabled by default. */
 function isEnabled(pool: string | null): boolean {
   return memberOf(pool, 'enabled') !== false;
-}
-
-function hex(octets: Uint8Array): string {
-  return Buffer.from(octets).toString('hex');
 }
 
 /** Whether an event begins or ends a condition, such as a failure. */

@@ -79,15 +79,14 @@ export function matchBehind(seq: number, direction: 'asc' | 'desc'): Condition {
   return { sql: `e.seq ${direction === 'asc' ? '>' : '<'} ?`, params: [seq] };
 }
 
+const NAMED = `SELECT e.*, coalesce(e.zone_name, z.name) AS zone_name, c.id AS account_id, c.name AS account_name
+  FROM events AS e LEFT JOIN zones AS z ON z.id = e.zone LEFT JOIN accounts AS c ON c.seq = e.account`;
+
 export function selectEvents(store: Store, selection: EventSelection): NamedEventRow[] {
   const { conditions, direction, limit, offset } = selection;
   const { sql, params } = joinConditions('all', conditions);
   return store
-    .prepare<SqlValue[], NamedEventRow>(
-      `SELECT e.*, coalesce(e.zone_name, z.name) AS zone_name, c.id AS account_id, c.name AS account_name
-       FROM events AS e LEFT JOIN zones AS z ON z.id = e.zone LEFT JOIN accounts AS c ON c.seq = e.account
-       WHERE ${sql} ORDER BY e.seq ${direction} LIMIT ? OFFSET ?`,
-    )
+    .prepare<SqlValue[], NamedEventRow>(`${NAMED} WHERE ${sql} ORDER BY e.seq ${direction} LIMIT ? OFFSET ?`)
     .all(...params, limit, offset);
 }
 
@@ -106,6 +105,53 @@ export function hasMoreEvents(store: Store, account: number, behind: number, mos
 export function countEvents(store: Store, conditions: readonly Condition[]): number {
   const { sql, params } = joinConditions('all', conditions);
   return store.prepareTuples<SqlValue[], [number]>(`SELECT count(*) FROM events AS e WHERE ${sql}`).get(...params)![0];
+}
+
+/** What policies judge of an event: it has no states, which may be long. */
+export interface BriefEvent {
+  readonly seq: number;
+  readonly kind: string;
+  readonly account: number | null;
+  /** Identifiers. */
+  readonly zone: string | null;
+  readonly subject: string | null;
+}
+
+/** JSON, or null. */
+export type EventStates = Pick<EventRow, 'before' | 'after'>;
+
+const briefOf = (account: string): string =>
+  `SELECT seq, kind, account, nullif(lower(hex(zone)), '') AS zone, nullif(lower(hex(subject)), '') AS subject
+   FROM events WHERE account ${account} AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`;
+
+const readings = perStore((store) => ({
+  named: store.prepare<[seq: number], NamedEventRow>(`${NAMED} WHERE e.seq = ?`),
+  states: store.prepare<[seq: number], EventStates>('SELECT before, after FROM events WHERE seq = ?'),
+  own: store.prepare<[account: number, behind: number, upTo: number, limit: number], BriefEvent>(briefOf('= ?')),
+  withInstallation: store.prepare<SqlValue[], BriefEvent>(
+    `SELECT * FROM (${briefOf('= ?')}) UNION ALL SELECT * FROM (${briefOf('IS NULL')}) ORDER BY seq LIMIT ?`,
+  ),
+}));
+
+/** An event by its number; undefined when it is no longer kept. */
+export function findEvent(store: Store, seq: number): NamedEventRow | undefined {
+  return readings(store).named.get(seq);
+}
+
+/** The states before and after an event; of one that is no longer kept there are none. */
+export function statesOfEvent(store: Store, seq: number): EventStates {
+  return readings(store).states.get(seq) ?? { before: null, after: null };
+}
+
+/** The first events of an account in a range; `installation`: those of none, too. */
+export function briefEventsBetween(
+  store: Store,
+  { account, installation }: { readonly account: number; readonly installation: boolean },
+  { behind, upTo, limit }: { readonly behind: number; readonly upTo: number; readonly limit: number },
+): BriefEvent[] {
+  const { own, withInstallation } = readings(store);
+  if (!installation) return own.all(account, behind, upTo, limit);
+  return withInstallation.all(account, behind, upTo, limit, behind, upTo, limit, limit);
 }
 
 const positions = perStore((store) => ({
