@@ -188,7 +188,7 @@ const COMMANDS: ReadonlyMap<string, Listed> = new Map([
   [
     'redirect',
     {
-      description: 'redirects of zones at the edge, and what rules make of a URL',
+      description: 'redirects of zones at the edge, and what rules do with a URL',
       load: async () => (await import('./redirect.js')).addRedirectCommands,
     },
   ],

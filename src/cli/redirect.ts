@@ -1,4 +1,4 @@
-/** `zoneplane redirect`: redirects of zones at the edge, and what the rules of a zone make of a URL. */
+/** `zoneplane redirect`: redirects of zones at the edge, and what the rules of a zone do with a URL. */
 import type { Command } from 'commander';
 import { UserError } from '../base/errors.js';
 import type { Context } from '../control/kernel/context.js';
@@ -45,7 +45,7 @@ function addAdd(redirect: Command, { terminal, environment }: CommandContext): v
     .argument('<to>', 'URL; $1 is what the first * stands for')
     .option('--status <code>', 'status: 301, 302, 303, 307 or 308', '301')
     .option('--no-query', 'leave out the query of the request')
-    .option('--name <text>', 'what it is called')
+    .option('--name <text>', 'name of the redirect')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -72,7 +72,7 @@ const paramsOf = ({ action_parameters: parameters }: { readonly action_parameter
 function addList(redirect: Command, { terminal, environment }: CommandContext): void {
   const list = redirect
     .command('list')
-    .description('list redirects of a zone, in the order in which they are looked at')
+    .description('list redirects of a zone, in the order in which they are tried')
     .argument('<zone>', 'name of the zone, or its identifier')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane redirect list example.com'));
@@ -130,9 +130,9 @@ interface TryOptions {
 function addTry(redirect: Command, { terminal, environment }: CommandContext): void {
   const attempt = redirect
     .command('try')
-    .description('say what the rules of a zone make of a URL; nothing is sent')
+    .description('show what the rules of a zone do with a URL; nothing is sent')
     .argument('<url>', 'URL that a client asks for')
-    .option('--zone <name>', 'zone whose rules hold (default: that of the host)')
+    .option('--zone <name>', 'zone whose rules apply (default: that of the host)')
     .option('--country <code>', 'country of the client, two letters')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane redirect try https://www.example.com/old/page'));
@@ -152,7 +152,7 @@ const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostna
 function printTrial(terminal: Terminal, url: string, { redirect, isLoop, target, applied }: Trial): void {
   if (redirect) terminal.print(`${url} → ${redirect.status} to ${redirect.location}`);
   else terminal.print(`${url} → the origin gets ${target}`);
-  if (isLoop) terminal.print('The redirects of this zone lead back to where the client was.');
+  if (isLoop) terminal.print('The redirects of this zone go in a circle.');
   for (const { phase, id, description } of applied) terminal.print(`  ${phase}: ${description || id || 'on'}`);
   if (applied.length === 0) terminal.print('  no rule matches');
 }

@@ -108,7 +108,7 @@ export function callOf<S>(call: Call, args: Args<S>): CompiledValue<S> {
     if (wanted !== 'any' && wanted !== type) {
       throw new FaultFound(
         at,
-        `argument ${i + 1} of '${name}' is a ${wanted}, not ${type === 'address' ? 'an' : 'a'} ${type}`,
+        `argument ${i + 1} of '${name}' must be a ${wanted}, not ${type === 'address' ? 'an' : 'a'} ${type}`,
       );
     }
   }
@@ -189,7 +189,7 @@ function partOf<S>(args: Args<S>, { offset }: Call): CompiledValue<S> {
 /** An argument that says how the others are read, so that it does not depend on the request. */
 function literalText<S>({ literal, offset }: CompiledValue<S>, what: string): string {
   if (typeof literal === 'string') return literal;
-  throw new FaultFound(offset, `${what} is a text in quotes`);
+  throw new FaultFound(offset, `${what} must be a text in quotes`);
 }
 
 function decoded<S>(args: Args<S>, { offset }: Call): CompiledValue<S> {
@@ -202,7 +202,7 @@ function decoded<S>(args: Args<S>, { offset }: Call): CompiledValue<S> {
 function replaced<S>(args: Args<S>, { offset }: Call): CompiledValue<S> {
   const [, pattern, replacement, flags] = args;
   const flag = flags ? literalText(flags, 'the flags of wildcard_replace()') : '';
-  if (flag !== '' && flag !== 's') throw new FaultFound(flags!.offset, "wildcard_replace() has the flag 's' only");
+  if (flag !== '' && flag !== 's') throw new FaultFound(flags!.offset, "wildcard_replace() has only the flag 's'");
   const isStrict = flag === 's';
   const written = literalText(pattern!, 'the pattern of wildcard_replace()');
   const parts = wildcardParts(isStrict ? written : lowerAscii(written), pattern!.offset);

@@ -1,6 +1,6 @@
 /**
  * Parses the language of conditions: comparisons of fields and of what functions make of them, joined by `and`, `xor`, `or` and `not`,
- * which bind in this order, `not` the closest. What it does not know it refuses, with the offset.
+ * which bind in this order, `not` the closest. It refuses what it does not know, with the offset.
  */
 import { type ExpressionLimits, FaultFound } from './limits.js';
 import type { Comparator, Comparison, Expression, FieldUse, Joint, ListValue, Literal, Value } from './syntax.js';
@@ -35,7 +35,7 @@ const MOST_INDEX = 255;
 /** Throws {@link FaultFound}. A text of nothing but spaces gives undefined. */
 export function parseExpression(text: string, limits: ExpressionLimits): Expression | undefined {
   if (text.length > limits.length) {
-    throw new FaultFound(limits.length, `an expression has at most ${limits.length} characters`);
+    throw new FaultFound(limits.length, `an expression may have at most ${limits.length} characters`);
   }
   const tokens = tokensOf(text);
   if (tokens.length === 1) return undefined;
@@ -46,7 +46,7 @@ export function parseExpression(text: string, limits: ExpressionLimits): Express
 /** An expression that makes a value, such as the target of a redirect. Throws {@link FaultFound}. */
 export function parseValue(text: string, limits: ExpressionLimits): Value {
   if (text.length > limits.length) {
-    throw new FaultFound(limits.length, `an expression has at most ${limits.length} characters`);
+    throw new FaultFound(limits.length, `an expression may have at most ${limits.length} characters`);
   }
   return new Parser(tokensOf(text), limits).wholeValue();
 }
@@ -91,7 +91,7 @@ class Parser {
     this.next();
     this.countNode(token);
     if (++this.depth > this.limits.depth) {
-      throw new FaultFound(token.offset, `an expression is at most ${this.limits.depth} levels deep`);
+      throw new FaultFound(token.offset, `an expression may be at most ${this.limits.depth} levels deep`);
     }
     const inner = negates ? this.unary() : this.joined(0);
     if (!negates) this.expect(')');
@@ -135,7 +135,7 @@ class Parser {
     this.countNode(this.peek());
     const isList = of.kind === 'field' && of.index === 'each';
     if (isEach && !isList) throw new FaultFound(of.offset, "'any' and 'all' need a field with [*]");
-    if (!isEach && isList) throw new FaultFound(of.offset, "a field with [*] stands only in 'any' or 'all'");
+    if (!isEach && isList) throw new FaultFound(of.offset, "a field with [*] may stand only in 'any' or 'all'");
     const token = this.peek();
     if (REFUSED.has(token.value) && isOperator(token)) {
       throw new FaultFound(token.offset, `'${token.value}' is not available here; 'wildcard', 'contains' and 'in' are`);
@@ -167,12 +167,12 @@ class Parser {
     if (++this.calls > this.limits.calls) {
       const most = this.limits.calls;
       const why =
-        most === 0 ? `the function '${name}' is not available here` : `an expression uses at most ${most} functions`;
+        most === 0 ? `the function '${name}' is not available here` : `an expression may use at most ${most} functions`;
       throw new FaultFound(offset, why);
     }
     this.expect('(');
     if (++this.depth > this.limits.depth) {
-      throw new FaultFound(offset, `an expression is at most ${this.limits.depth} levels deep`);
+      throw new FaultFound(offset, `an expression may be at most ${this.limits.depth} levels deep`);
     }
     const args: Value[] = [];
     while (!isSign(this.peek(), ')')) {
@@ -190,7 +190,7 @@ class Parser {
     if (this.isCall()) return this.call();
     if (kind !== 'word') return { kind: 'literal', ...this.literal() };
     const field = this.field();
-    if (field.index === 'each') throw new FaultFound(field.offset, "a field with [*] stands only in 'any' or 'all'");
+    if (field.index === 'each') throw new FaultFound(field.offset, "a field with [*] may stand only in 'any' or 'all'");
     return { kind: 'field', ...field };
   }
 
@@ -251,7 +251,7 @@ class Parser {
 
   private countNode({ offset }: Token): void {
     if (++this.nodes > this.limits.nodes) {
-      throw new FaultFound(offset, `an expression has at most ${this.limits.nodes} comparisons and operators`);
+      throw new FaultFound(offset, `an expression may have at most ${this.limits.nodes} comparisons and operators`);
     }
   }
 

@@ -11,11 +11,11 @@ export type ValueType = 'text' | 'number' | 'truth' | 'address';
 /** What a value has to fulfil. */
 export function testOf(comparison: Comparison, type: ValueType): (value: never) => boolean {
   if (comparison.kind === 'truth') {
-    if (type !== 'truth') throw new FaultFound(comparison.of.offset, `'${comparison.of.name}' is not compared`);
+    if (type !== 'truth') throw new FaultFound(comparison.of.offset, `'${comparison.of.name}' cannot be compared`);
     return (value: boolean) => value;
   }
   if (type === 'truth') {
-    throw new FaultFound(comparison.of.offset, `'${comparison.of.name}' is true or false and stands alone`);
+    throw new FaultFound(comparison.of.offset, `'${comparison.of.name}' is true or false, so it must stand alone`);
   }
   if (comparison.kind === 'in') return listTest(comparison.values, type);
   const { by, value } = comparison;
@@ -50,7 +50,7 @@ function equalTest(literal: Literal, type: 'text' | 'number' | 'address'): (valu
   if (type === 'address') {
     const network = networkOf(literal);
     if (network.bits !== network.address.length * 8) {
-      throw new FaultFound(literal.offset, 'a network stands in a list: ip.src in {192.0.2.0/24}');
+      throw new FaultFound(literal.offset, 'a network must stand in a list: ip.src in {192.0.2.0/24}');
     }
     const wanted = unmappedIP(network.address);
     return (value: Uint8Array) => Buffer.compare(unmappedIP(value), wanted) === 0;
@@ -75,7 +75,7 @@ function listTest(values: readonly ListValue[], type: 'text' | 'number' | 'addre
   if (type === 'address') return containsOf(values.map(({ first }) => networkOf(first)));
   const ranges = values.map(({ first, last }) => ({ from: numberOf(first), to: numberOf(last ?? first) }));
   const wrong = ranges.findIndex(({ from, to }) => from > to);
-  if (wrong >= 0) throw new FaultFound(values[wrong]!.first.offset, 'a range begins with its smaller number');
+  if (wrong >= 0) throw new FaultFound(values[wrong]!.first.offset, 'a range must begin with its smaller number');
   return (value: number) => ranges.some(({ from, to }) => from <= value && value <= to);
 }
 

@@ -20,15 +20,15 @@ export function wildcardParts(pattern: string, offset: number): Parts {
     if (unit === '\\') {
       const next = pattern[++at];
       if (next !== '*' && next !== '\\') {
-        throw new FaultFound(offset, 'in a pattern, a backslash stands only before * or another backslash');
+        throw new FaultFound(offset, 'in a pattern, a backslash may stand only before * or another backslash');
       }
       parts[parts.length - 1] += next;
     } else if (unit === '*') {
-      if (pattern[at + 1] === '*') throw new FaultFound(offset, 'a pattern has no two stars in a row');
+      if (pattern[at + 1] === '*') throw new FaultFound(offset, 'a pattern must not have two stars in a row');
       parts.push('');
     } else parts[parts.length - 1] += unit;
   }
-  if (parts.length > MOST_STARS + 1) throw new FaultFound(offset, `a pattern has at most ${MOST_STARS} stars`);
+  if (parts.length > MOST_STARS + 1) throw new FaultFound(offset, `a pattern may have at most ${MOST_STARS} stars`);
   return parts;
 }
 
@@ -65,7 +65,7 @@ export function wildcardTest(pattern: string, isStrict: boolean, offset: number)
   return isStrict ? (text) => matches(parts, text) : (text) => matches(parts, lowered(text));
 }
 
-/** Whether a text may begin with another one: the last character of that decides for most, and costs a tenth of a comparison. */
+/** Whether a text may begin with another one: the last character of the latter decides for most texts, and costs a tenth of a comparison. */
 export function mayBegin(text: string, start: string): boolean {
   const last = start.length - 1;
   return last < 0 || text.charCodeAt(last) === start.charCodeAt(last);
@@ -141,7 +141,7 @@ export function templateOf(text: string, captures: number, offset: number, bare 
       pieces.push(Number(number) - 1);
     } else if (escaped !== undefined) say('$');
     else if (bare) say(whole);
-    else throw new FaultFound(offset, `'$' stands before a number in braces, such as \${1}, or before another '$'`);
+    else throw new FaultFound(offset, `'$' must stand before a number in braces, such as \${1}, or before another '$'`);
   }
   say(text.slice(at));
   return pieces;

@@ -28,7 +28,7 @@ export function readConfiguration(
 ): Configuration {
   const program = kind ?? NAMES.find(([pattern]) => pattern.test(basename(path)))?.[1];
   if (!program) {
-    throw new UserError(`${path}: its name does not say whose configuration it is`, 'Say it with --kind.', 2);
+    throw new UserError(`${path}: its name does not say whose configuration it is`, 'Name the program with --kind.', 2);
   }
   return READERS[program](path, options);
 }

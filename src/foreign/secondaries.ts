@@ -1,9 +1,9 @@
-/** Which servers become secondaries of a zone, from who is told of its changes and who may transfer it. Pure. */
+/** Derives the secondaries of a zone from the servers that are told of its changes or may transfer it. Pure. */
 import { type Network, networkContains, parseIP, printIP } from '../base/ip.js';
 import type { Grant, Note, ServerStatement, ZoneStatement } from './configuration.js';
 import type { Place } from './place.js';
 
-/** Another server; without an address it is known by its key alone, and is neither told nor asked. */
+/** Another server. Without an address it is known by its key alone, and is neither told of changes nor asked. */
 export interface WantedPeer {
   readonly address: string | undefined;
   readonly port: number;
@@ -20,7 +20,7 @@ export interface WantedTransfers {
 
 const DNS_PORT = 53;
 
-/** Whoever may not transfer a zone there may not do so here. Who may do it there and cannot here is noted. */
+/** Whoever may not transfer a zone there may not do so here. Those who may do it there and cannot here are noted. */
 export function wantedTransfers({ notified, grants }: Pick<ZoneStatement, 'notified' | 'grants'>): WantedTransfers {
   const notes: Note[] = [];
   const none = (place: Place, text: string): void => void notes.push({ kind: 'none', place, text });
@@ -71,7 +71,10 @@ function toldPeer(server: ServerStatement, grants: readonly Grant[], none: Compl
   const address = printIP(octets);
   const fitting = grants.filter(({ network }) => !network || networkContains(network, octets));
   if (fitting.length === 0) {
-    none(place, `${address} is told of changes and may not transfer the zone: who may not is not told here`);
+    none(
+      place,
+      `${address} is told of changes and may not transfer the zone: here, servers that may not transfer a zone are not told of its changes`,
+    );
     return [];
   }
   const named = fitting.find(({ key }) => key !== undefined && key === server.key);

@@ -40,7 +40,7 @@ export function bimiFaults(text: string, name: string, known: KnownNames): Polic
     : [...faults, ...enforcement(name.slice(name.indexOf('_bimi.') + '_bimi.'.length), known)];
 }
 
-/** Receivers show a logo only for domains whose DMARC policy is kept. */
+/** Receivers show a logo only for domains whose DMARC policy is enforced. */
 function enforcement(domain: string, known: KnownNames): PolicyFault[] {
   for (let at = domain; at.includes('.'); at = at.slice(at.indexOf('.') + 1)) {
     const texts = known.texts(`_dmarc.${at}`);
@@ -56,7 +56,7 @@ function enforcement(domain: string, known: KnownNames): PolicyFault[] {
     return [
       {
         code: 'bimi',
-        text: `receivers show no logo for ${domain} as long as the DMARC policy at _dmarc.${at} is not kept for all of its mail`,
+        text: `receivers show no logo for ${domain} as long as the DMARC policy at _dmarc.${at} is not enforced for all of its mail`,
         remedy: `Write p=quarantine or p=reject at _dmarc.${at}, without pct=.`,
       },
     ];

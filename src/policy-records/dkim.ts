@@ -75,7 +75,7 @@ function keyFaults(what: string, kind: string, key: string): PolicyFault[] {
   }
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(key)) {
     const at = key.replace(/^[A-Za-z0-9+/]*/, '').slice(0, 1);
-    return fault('dkim-key', `${what} has ${quoted(at)} in p=, which base 64 does not have there`, copyAgain);
+    return fault('dkim-key', `${what} has ${quoted(at)} in p=, which does not belong there in base 64`, copyAgain);
   }
   if (key.length % 4 !== 0) {
     return fault(

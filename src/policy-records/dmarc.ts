@@ -40,7 +40,7 @@ function policyFaults(what: string, tags: TagList['tags']): PolicyFault[] {
   const faults: PolicyFault[] = [];
   const policy = tags.get('p');
   if (policy === undefined) {
-    const text = `${what} has no p=, so receivers do nothing because of it`;
+    const text = `${what} has no p=, so receivers do nothing with it`;
     faults.push({ code: 'dmarc-policy', text, remedy: 'Add p=none, p=quarantine or p=reject behind v=DMARC1;.' });
   }
   for (const tag of ['p', 'sp', 'np']) {

@@ -1,4 +1,4 @@
-/** What is wrong with a record that says a policy, and how that is said. */
+/** What is wrong with a record that says a policy, in words. */
 
 /** One thing that is wrong, and the sentence that says what to change. */
 export interface PolicyFault {
@@ -10,9 +10,9 @@ export interface PolicyFault {
   readonly remedy: string;
 }
 
-/** Faults of one record that are told. */
+/** The most faults of one record that are reported. */
 export const MOST_FAULTS = 5;
-/** Octets of a text that is read; nothing that receivers accept comes near. */
+/** The most octets of a text that is read; nothing that receivers accept comes near. */
 export const LONGEST_TEXT = 8192;
 
 const LONGEST_QUOTE = 60;

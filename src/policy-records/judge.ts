@@ -151,7 +151,7 @@ function severalFaults(kind: Kind, name: string, known: KnownNames): PolicyFault
     {
       code: `${kind}-several`,
       text,
-      remedy: kind === 'dkim' ? 'Keep one, or give each a selector of its own.' : 'Make them one.',
+      remedy: kind === 'dkim' ? 'Keep one, or give each a selector of its own.' : 'Merge them into one.',
     },
   ];
 }

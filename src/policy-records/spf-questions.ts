@@ -65,7 +65,7 @@ class Count {
       this.broken(
         'spf-include-several',
         `${quoted(term)} leads to ${domain}, which has ${records.length} SPF records`,
-        `Make them one at ${domain}.`,
+        `Merge them into one at ${domain}.`,
       );
     } else if (first.length > LONGEST_TEXT) this.isOpen = true;
     else this.follow(this.read(first, domain), [...path, domain]);

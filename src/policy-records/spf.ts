@@ -111,7 +111,7 @@ class Reader {
     const needsDomain = mechanism === 'include' || mechanism === 'exists';
     const [spec, lengths] = mechanism === 'a' || mechanism === 'mx' ? withoutLengths(value ?? '') : [value ?? '', ''];
     if (!areLengths(lengths))
-      this.wrong(term, 'the length of its prefix is not one', 'IPv4 has prefixes up to /32, IPv6 up to //128.');
+      this.wrong(term, 'the length of its prefix is not valid', 'IPv4 has prefixes up to /32, IPv6 up to //128.');
     if (spec === '' && (needsDomain || hasColon))
       this.wrong(term, 'it names no domain', `Write ${mechanism}:example.net.`);
     else this.ask(mechanism, term, spec);
@@ -137,7 +137,7 @@ class Reader {
       );
     }
     if (name !== 'redirect' && name !== 'exp') return;
-    if (this.modifiers.has(name)) this.wrong(term, `${name} stands twice`, `Keep one ${name}=.`);
+    if (this.modifiers.has(name)) this.wrong(term, `${name} is there twice`, `Keep one ${name}=.`);
     this.modifiers.add(name);
     const question = this.checkSpec(term, value) && { kind: 'redirect' as const, term, domain: domainOf(value) };
     if (name === 'redirect' && question) this.redirect = question;
@@ -182,7 +182,7 @@ class Reader {
     if (this.all === undefined && !this.modifiers.has('redirect') && this.faults.length === 0) {
       this.fault(
         'spf-without-end',
-        `the SPF record of ${this.owner} does not say what becomes of mail from other machines`,
+        `the SPF record of ${this.owner} does not say what happens to mail from other machines`,
         'End it with -all or ~all (RFC 7208 §4.7).',
       );
     }

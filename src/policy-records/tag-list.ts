@@ -30,7 +30,7 @@ export function readTags(text: string, what: string, code: string): TagList | Po
       return {
         code,
         text: `${what} has the tag ${tag} twice, so receivers ignore it`,
-        remedy: `Keep one ${tag}= of them.`,
+        remedy: `Keep only one ${tag}=.`,
       };
     }
     tags.set(tag, value);
@@ -39,7 +39,7 @@ export function readTags(text: string, what: string, code: string): TagList | Po
 }
 
 /**
- * A fault that is made while a text is copied: quotes or backslashes that were meant for a zone file, or blanks before the
+ * A fault that happens while a text is copied: quotes or backslashes that were meant for a zone file, or blanks before the
  * beginning.
  */
 export function copyFault(text: string, what: string, code: string): PolicyFault | undefined {

@@ -25,7 +25,7 @@ export interface Redirect {
 /** Told of each rule that does something. */
 export type OnApplied = (rule: CompiledRule['rule']) => void;
 
-/** Where the first rule that matches leads. One whose target is not a URL is as if it were not there. */
+/** Where the first rule that matches leads. One whose target is not a URL is ignored. */
 export function redirectBy(rules: ZoneRules, subject: Subject): Redirect | undefined {
   return withinWork(subject, () => firstRedirect(rules, subject));
 }

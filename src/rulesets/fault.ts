@@ -22,7 +22,7 @@ export type Members = Readonly<Record<string, unknown>>;
 export function objectOf(value: unknown, pointer: string, known: readonly string[]): Members {
   const name = pointer.slice(pointer.lastIndexOf('/') + 1);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new RuleFault(pointer, `${name || 'a rule'} is an object`);
+    throw new RuleFault(pointer, `${name || 'a rule'} must be an object`);
   }
   const unknown = Object.keys(value).find((member) => !known.includes(member));
   if (unknown !== undefined) {

@@ -33,8 +33,8 @@ const OF_RESPONSES: ReadonlySet<string> = new Set([...FRAMING, 'content-encoding
 
 /** Why a rule may not do this to a field; undefined if it may. `name`: in lower case. */
 export function faultOfHeader(side: HeaderSide, operation: HeaderOperation, name: string): string | undefined {
-  if (name.length > LONGEST_NAME || !TOKEN.test(name)) return 'it is not a name of a header field';
-  // What an origin may take for another one (`cf_ray`) counts as that.
+  if (name.length > LONGEST_NAME || !TOKEN.test(name)) return 'it is not the name of a header field';
+  // A name that an origin may take for another one (`cf_ray`) counts as that one.
   const merged = name.replace(/[^a-z0-9]/g, '-');
   const own = side === 'request' ? OF_REQUESTS : OF_RESPONSES;
   if (merged.startsWith('cf-') || merged.startsWith('x-cf-')) return 'only this service sets it';

@@ -1,4 +1,4 @@
-/** Page rules (v4): a pattern of URLs, and where a request leads that it matches, or settings that hold for it instead of the zone's. */
+/** Page rules (v4): a pattern of URLs, and where matching requests lead, or settings that hold for them instead of the zone's. */
 
 import { FaultFound } from '../expressions/limits.js';
 import {
@@ -60,9 +60,9 @@ export type ReadSetting = (name: string, value: unknown) => unknown;
 export function readPageRule(input: unknown, priority: number, readSetting: ReadSetting): WrittenPageRule {
   const members = objectOf(input, '', MEMBERS);
   const { status = 'disabled', priority: own = priority } = members;
-  if (status !== 'active' && status !== 'disabled') throw new RuleFault('/status', 'status is active or disabled');
+  if (status !== 'active' && status !== 'disabled') throw new RuleFault('/status', 'status must be active or disabled');
   if (!Number.isInteger(own) || (own as number) < 1 || (own as number) > HIGHEST_PRIORITY) {
-    throw new RuleFault('/priority', `priority is a number from 1 to ${HIGHEST_PRIORITY}`);
+    throw new RuleFault('/priority', `priority must be a number from 1 to ${HIGHEST_PRIORITY}`);
   }
   const target = readTarget(members);
   const actions = readActions(members, patternOf(target.constraint.value).parts.length - 1, readSetting);
@@ -71,25 +71,29 @@ export function readPageRule(input: unknown, priority: number, readSetting: Read
 
 function readTarget({ targets }: Members): PageTarget {
   const [first, ...others] = Array.isArray(targets) ? (targets as unknown[]) : [];
-  if (first === undefined || others.length > 0) throw new RuleFault('/targets', 'targets has one target');
+  if (first === undefined || others.length > 0) throw new RuleFault('/targets', 'targets must have one target');
   const { target, constraint } = objectOf(first, '/targets/0', ['target', 'constraint']);
-  if (target !== 'url') throw new RuleFault('/targets/0/target', 'target is url');
+  if (target !== 'url') throw new RuleFault('/targets/0/target', 'target must be url');
   const at = '/targets/0/constraint';
   const { operator, value } = objectOf(constraint, at, ['operator', 'value']);
-  if (operator !== 'matches') throw new RuleFault(`${at}/operator`, 'operator is matches');
+  if (operator !== 'matches') throw new RuleFault(`${at}/operator`, 'operator must be matches');
   if (typeof value !== 'string' || value === '' || value.length > LONGEST_PATTERN || /[^\x21-\x7e]/.test(value)) {
-    throw new RuleFault(`${at}/value`, `value is a pattern of at most ${LONGEST_PATTERN} characters of ASCII`);
+    throw new RuleFault(`${at}/value`, `value must be a pattern of at most ${LONGEST_PATTERN} characters of ASCII`);
   }
   return { target, constraint: { operator, value } };
 }
 
 function readActions({ actions }: Members, stars: number, readSetting: ReadSetting): readonly PageAction[] {
-  if (!Array.isArray(actions) || actions.length === 0) throw new RuleFault('/actions', 'actions has one or more');
+  if (!Array.isArray(actions) || actions.length === 0)
+    throw new RuleFault('/actions', 'actions must have one action or more');
   const read = actions.map((one: unknown, i) => readAction(one, `/actions/${i}`, stars, readSetting));
   const ids = new Set(read.map(({ id }) => id));
-  if (ids.size < read.length) throw new RuleFault('/actions', 'an action stands there once');
+  if (ids.size < read.length) throw new RuleFault('/actions', 'each action may be there only once');
   if (ids.has('forwarding_url') && ids.size > 1) {
-    throw new RuleFault('/actions', 'forwarding_url stands alone: nothing else happens to what is forwarded');
+    throw new RuleFault(
+      '/actions',
+      'forwarding_url must be the only action: nothing else happens to what is forwarded',
+    );
   }
   return read;
 }
@@ -109,8 +113,8 @@ function readAction(input: unknown, at: string, stars: number, readSetting: Read
 
 function readForwarding(input: unknown, at: string, stars: number): Forwarding {
   const { url, status_code: status } = objectOf(input, at, ['url', 'status_code']);
-  if (status !== 301 && status !== 302) throw new RuleFault(`${at}/status_code`, 'status_code is 301 or 302');
-  if (typeof url !== 'string') throw new RuleFault(`${at}/url`, 'url is a text');
+  if (status !== 301 && status !== 302) throw new RuleFault(`${at}/status_code`, 'status_code must be 301 or 302');
+  if (typeof url !== 'string') throw new RuleFault(`${at}/url`, 'url must be a text');
   const fault = faultOfTarget(url.replace(/\$\d/g, 'x'), false);
   if (fault) throw new RuleFault(`${at}/url`, fault);
   orFault(`${at}/url`, () => templateOf(url, stars, 0, true));
@@ -140,7 +144,7 @@ function patternOf(value: string): Pattern {
   const whole = `${scheme.toLowerCase()}${host.toLowerCase()}${path}`;
   const at = '/targets/0/constraint/value';
   const parts = orFault(at, () => wildcardParts(whole.replaceAll('\\', '\\\\'), 0));
-  if (parts.length > MOST_STARS + 1) throw new RuleFault(at, `a pattern has at most ${MOST_STARS} stars`);
+  if (parts.length > MOST_STARS + 1) throw new RuleFault(at, `a pattern may have at most ${MOST_STARS} stars`);
   return { parts, hasScheme: scheme !== '' };
 }
 

@@ -66,12 +66,12 @@ function textOf(
     throw new RuleFault(at, 'either value or expression is needed');
   }
   if (value !== undefined) {
-    if (typeof value !== 'string') throw new RuleFault(`${at}/value`, 'value is a text');
+    if (typeof value !== 'string') throw new RuleFault(`${at}/value`, 'value must be a text');
     const fault = check(value);
     if (fault) throw new RuleFault(`${at}/value`, fault);
     return () => value;
   }
-  if (typeof expression !== 'string') throw new RuleFault(`${at}/expression`, 'expression is a text');
+  if (typeof expression !== 'string') throw new RuleFault(`${at}/expression`, 'expression must be a text');
   const made = compileText(expression, fields, RULE_LIMITS);
   if (!made.ok) throw new RuleFault(`${at}/expression`, `${made.fault.message} at offset ${made.fault.offset}`, true);
   return made.of;
@@ -82,9 +82,9 @@ function redirectOf({ from_value: value }: Members, parent: string): Action {
   const members = objectOf(value, at, ['status_code', 'target_url', 'preserve_query_string']);
   const { status_code: status = 301, preserve_query_string: keeps = false } = members;
   if (!STATUSES.includes(status)) {
-    throw new RuleFault(`${at}/status_code`, `status_code is one of ${STATUSES.join(', ')}`);
+    throw new RuleFault(`${at}/status_code`, `status_code must be one of ${STATUSES.join(', ')}`);
   }
-  if (typeof keeps !== 'boolean') throw new RuleFault(`${at}/preserve_query_string`, 'it is true or false');
+  if (typeof keeps !== 'boolean') throw new RuleFault(`${at}/preserve_query_string`, 'it must be true or false');
   const target = objectOf(members.target_url, `${at}/target_url`, ['value', 'expression']);
   const of = textOf(target, `${at}/target_url`, REQUEST_FIELDS, (url) => faultOfTarget(url, keeps));
   return {
@@ -99,10 +99,10 @@ function redirectOf({ from_value: value }: Members, parent: string): Action {
   };
 }
 
-/** Why a fixed target is none; undefined for a good one. */
+/** Why a text cannot be a fixed target; undefined if it can. */
 export function faultOfTarget(url: string, keepsQuery: boolean): string | undefined {
-  if (hasControls(url) || /[^\x21-\x7e]/.test(url)) return 'a URL has neither spaces nor characters beyond ASCII';
-  if (url.length > LONGEST_URL) return `a URL has at most ${LONGEST_URL} characters`;
+  if (hasControls(url) || /[^\x21-\x7e]/.test(url)) return 'a URL must have neither spaces nor characters beyond ASCII';
+  if (url.length > LONGEST_URL) return `a URL may have at most ${LONGEST_URL} characters`;
   if (safeLocation(url) !== url) return 'it is neither a URL that begins with http:// or https:// nor a path';
   if (!url.startsWith('/') && !URL.canParse(url)) return 'it is not a URL';
   return keepsQuery && url.includes('?') ? 'it has a query, so that of the request cannot be preserved' : undefined;
@@ -127,21 +127,21 @@ function transformOf({ uri }: Members, parent: string): Action {
   const path = part('path', (value) =>
     safePath(value) === value
       ? undefined
-      : 'a path begins with / and has neither ? nor #, spaces nor characters beyond ASCII',
+      : 'a path must begin with / and have neither ? nor #, nor spaces, nor characters beyond ASCII',
   );
   const query = part('query', (value) =>
-    safeQuery(value) === value ? undefined : 'a query has neither # nor spaces nor characters beyond ASCII',
+    safeQuery(value) === value ? undefined : 'a query must have neither # nor spaces nor characters beyond ASCII',
   );
   return { kind: 'uri', path, query };
 }
 
 function headersOf({ headers }: Members, side: HeaderSide, fields: FieldTable<Subject>, at: string): Action {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
-    throw new RuleFault(at, 'headers is an object with the names of fields');
+    throw new RuleFault(at, 'headers must be an object with the names of fields');
   }
   const entries = Object.entries(headers);
   if (entries.length === 0 || entries.length > MOST_HEADERS) {
-    throw new RuleFault(at, `headers has 1 to ${MOST_HEADERS} fields`);
+    throw new RuleFault(at, `headers must have 1 to ${MOST_HEADERS} fields`);
   }
   const changes = entries.map(([name, change]) => changeOf(name, change, side, fields, `${at}/${name.slice(0, 100)}`));
   const names = new Set(changes.map(({ name }) => name));
@@ -159,7 +159,7 @@ function changeOf(
   const members = objectOf(change, at, ['operation', 'value', 'expression']);
   const { operation } = members;
   if (operation !== 'set' && operation !== 'add' && operation !== 'remove') {
-    throw new RuleFault(`${at}/operation`, 'operation is set, add or remove');
+    throw new RuleFault(`${at}/operation`, 'operation must be set, add or remove');
   }
   const name = written.toLowerCase();
   const fault = faultOfHeader(side, operation, name);
@@ -171,7 +171,7 @@ function changeOf(
   const check = (value: string): string | undefined =>
     value !== '' && isHeaderValue(value)
       ? undefined
-      : `a value has 1 to ${LONGEST_VALUE} printable characters of ASCII, and no line breaks`;
+      : `a value must have 1 to ${LONGEST_VALUE} printable characters of ASCII, and no line breaks`;
   const of = textOf(members, at, fields, check);
   return { name, operation, of };
 }

@@ -39,14 +39,14 @@ export function readRule(phase: Phase, input: unknown): WrittenRule {
   const { action, expression, enabled = true, logging } = members;
   const expected = PHASE_FACTS[phase].action;
   if (action !== expected) {
-    throw new RuleFault('/action', `the action of rules in the phase ${phase} is ${expected}`);
+    throw new RuleFault('/action', `the action of rules in the phase ${phase} must be ${expected}`);
   }
-  if (typeof enabled !== 'boolean') throw new RuleFault('/enabled', 'enabled is true or false');
-  if (typeof expression !== 'string') throw new RuleFault('/expression', 'expression is a text');
+  if (typeof enabled !== 'boolean') throw new RuleFault('/enabled', 'enabled must be true or false');
+  if (typeof expression !== 'string') throw new RuleFault('/expression', 'expression must be a text');
   const made = compileExpression(expression, fieldsOf(phase), RULE_LIMITS);
   if (!made.ok) throw new RuleFault('/expression', `${made.fault.message} at offset ${made.fault.offset}`, true);
   if (expression.trim() === '')
-    throw new RuleFault('/expression', 'expression says which requests the rule matches; true: all');
+    throw new RuleFault('/expression', 'expression must say which requests the rule matches; true matches all');
   readParameters(phase, members.action_parameters);
   return {
     ...textMembers(members),
@@ -61,7 +61,7 @@ function textMembers(members: Members): Pick<WrittenRule, 'id' | 'ref' | 'descri
     const value = members[name];
     if (value === undefined || value === null || (value === '' && name !== 'description')) continue;
     if (typeof value !== 'string' || value.length > LONGEST_TEXT) {
-      throw new RuleFault(`/${name}`, `${name} is a text of at most ${LONGEST_TEXT} characters`);
+      throw new RuleFault(`/${name}`, `${name} must be a text of at most ${LONGEST_TEXT} characters`);
     }
     read[name] = value;
   }
@@ -71,6 +71,6 @@ function textMembers(members: Members): Pick<WrittenRule, 'id' | 'ref' | 'descri
 /** Nothing is logged; it is kept for clients that compare it. */
 function readLogging(logging: unknown): unknown {
   const { enabled } = objectOf(logging, '/logging', ['enabled']);
-  if (typeof enabled !== 'boolean') throw new RuleFault('/logging/enabled', 'enabled is true or false');
+  if (typeof enabled !== 'boolean') throw new RuleFault('/logging/enabled', 'enabled must be true or false');
   return { enabled };
 }

@@ -24,7 +24,7 @@ function escaped(text: string): string {
   });
 }
 
-/** A path for a request; undefined for what is none. One that is longer than {@link LONGEST_URL} is not made safe. */
+/** A path for a request; undefined for what cannot be one. One that is longer than {@link LONGEST_URL} is not made safe. */
 export function safePath(text: string): string | undefined {
   if (!text.startsWith('/')) return undefined;
   if (text.length > LONGEST_URL) return text;

@@ -208,10 +208,10 @@ t.test('what is not understood is refused, with its place', async (t) => {
   const cases: readonly (readonly [string, object, string, RegExp])[] = [
     ['http_request_origin', OLD, '', /'http_request_origin' is not part of this service/],
     ['http_request_firewall_custom', OLD, '', /not part of this service/],
-    [REDIRECTS, { ...OLD, action: 'block' }, '/action', /is redirect/],
+    [REDIRECTS, { ...OLD, action: 'block' }, '/action', /must be redirect/],
     [REDIRECTS, { ...OLD, ratelimit: {} }, '/ratelimit', /'ratelimit' is not available/],
     [REDIRECTS, { ...OLD, id: 'a'.repeat(32) }, '/id', /no rule 'aaa/],
-    [REDIRECTS, { ...OLD, expression: '' }, '/expression', /true: all/],
+    [REDIRECTS, { ...OLD, expression: '' }, '/expression', /true matches all/],
     [
       REDIRECTS,
       { ...OLD, expression: 'http.response.code eq 200' },
@@ -281,7 +281,7 @@ t.test('what is not understood is refused, with its place', async (t) => {
       'http_request_transform',
       rewrite({ uri: { path: { value: 'x' } } }),
       '/action_parameters/uri/path/value',
-      /begins with \//,
+      /begin with \//,
     ],
     [
       'http_request_transform',
@@ -314,7 +314,7 @@ t.test('what is not understood is refused, with its place', async (t) => {
       (name) =>
         ['http_response_headers_transform', header(name, set), `/action_parameters/headers/${name}`, /set of/] as const,
     ),
-    ['http_request_late_transform', header('a b', set), '/action_parameters/headers/a b', /not a name/],
+    ['http_request_late_transform', header('a b', set), '/action_parameters/headers/a b', /not the name/],
     [
       'http_request_late_transform',
       header('x', { ...set, value: 'a\r\nb: c' }),

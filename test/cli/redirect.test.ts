@@ -18,7 +18,7 @@ t.test('a redirect is made, listed, tried and deleted', async (t) => {
   t.match(await add('www.example.org/old/*', 'https://www.example.org/new/$1'), { code: 0, out: /^added redirect / });
   t.match(await add('example.org', 'https://www.example.org/', '--status', '302', '--name', 'apex'), { code: 0 });
   t.match(await add('a', 'javascript:x'), { code: 1, err: /begins|neither|target/ });
-  t.match(await add('a', '/', '--status', '200'), { code: 1, err: /status_code is one of 301/ });
+  t.match(await add('a', '/', '--status', '200'), { code: 1, err: /status_code must be one of 301/ });
   t.match(await run('redirect', 'try', 'http://www.example.org/old/a?b'), {
     code: 0,
     out: /→ 301 to https:\/\/www\.example\.org\/new\/a\?b\n {2}http_request_dynamic_redirect: www\.example\.org\/old\/\*/,

@@ -48,7 +48,7 @@ t.test('a template is imported, previewed, applied, shown, exported and deleted'
   const forced = await run('template', 'apply', 'web', '--force', '--json');
   t.match(JSON.parse(forced.out), [{ status: 'applied', changes: [{ action: 'change' }], conflicts: [] }]);
   t.match(await run('template', 'show', 'web'), {
-    out: /^name: web\n[\s\S]*example\.com +as it is .* ip=192\.0\.2\.10/,
+    out: /^name: web\n[\s\S]*example\.com +current .* ip=192\.0\.2\.10/,
   });
   writeFileSync(file, (await run('template', 'export', 'web')).out);
   t.match(await run('template', 'import', file, '--replace'), { code: 0 });

@@ -230,7 +230,7 @@ t.test('faults are at their line, and nothing runs away', async (t) => {
     ['\noptions { directory "x"; }', /named\.conf:2: the statement has no ';'/],
     ['\n\nzone a { type primary;', /named\.conf:3: the '{' has no '}'/],
     ['options { };\n};', /named\.conf:2: a '}' closes nothing/],
-    ['options { };;', /named\.conf:1: a ';' ends no statement/],
+    ['options { };;', /named\.conf:1: this ';' ends no statement/],
     ['/* x', /named\.conf:1: the comment has no/],
     ['include "x;', /named\.conf:1: the quoted text has no end/],
     ['\ninclude "DIR/named.conf";', /named\.conf:2: .*includes itself/],

@@ -65,7 +65,10 @@ export function parseReportQuery(query: Query, nowMs: number): ReportQuery {
   const used = new Set<Dimension>([...dimensions, ...filter.dimensions]);
   const ofNames = NAME_DIMENSIONS.filter((dimension) => used.has(dimension));
   if (used.has(NETWORK_DIMENSION) && ofNames.length > 0) {
-    throw wrong('dimensions', `${NETWORK_DIMENSION} only with ${COMMON_DIMENSIONS.join(' or ')}: it is counted apart`);
+    throw wrong(
+      'dimensions',
+      `${NETWORK_DIMENSION} only with ${COMMON_DIMENSIONS.join(' or ')}: it is counted separately`,
+    );
   }
   const sort = listValues(query, 'sort');
   const order = sort.map((text) => orderOf(text, dimensions, metrics));
@@ -127,7 +130,7 @@ function usualOrder([first]: readonly Metric[]): Order[] {
 const DELTAS = ['auto', 'hour', 'day', 'week', 'month', 'quarter', 'year', 'all'] as const;
 export type Delta = (typeof DELTAS)[number];
 
-/** The unit of the intervals; what is finer than what is kept of the time is refused. */
+/** The unit of the intervals; a unit finer than what is kept of that time is refused. */
 export function deltaOf(query: Query, span: number): Delta {
   const text = textValue(query, 'time_delta') ?? 'auto';
   const delta = DELTAS.find((one) => one === text.toLowerCase());

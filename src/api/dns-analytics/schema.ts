@@ -5,7 +5,7 @@ const text = (about: string) => z.string().optional().describe(about);
 
 export const reportQuery = z.object({
   dimensions: text(
-    'Names separated by commas: `queryName`, `queryType`, `responseCode`, `tcp`, `ipVersion`, `protocol` (ours), `responseCached`, `dayOfWeek`; or `sourceNetwork` (ours), which is counted apart from the first six',
+    'Names separated by commas: `queryName`, `queryType`, `responseCode`, `tcp`, `ipVersion`, `protocol` (ours), `responseCached`, `dayOfWeek`; or `sourceNetwork` (ours), which is counted separately from the first six',
   ),
   metrics: text('`queryCount` (default), `uncachedCount`, `staleCount`'),
   filters: text('Conditions on dimensions, such as `queryType==AAAA;responseCode!=NOERROR`'),
@@ -39,7 +39,7 @@ const about = {
   max: z.object({}),
   data_lag: z.int().describe('Seconds of which counts may be missing'),
 };
-const dimensions = z.array(z.string()).describe('Empty: not known, or asked too seldom to be told apart');
+const dimensions = z.array(z.string()).describe('Empty: not known, or too rare to be counted separately');
 
 export const report = z
   .object({ ...about, query: asked, data: z.array(z.object({ dimensions, metrics: z.array(z.number()) })) })

@@ -104,7 +104,9 @@ export const record = z
       warnings: z
         .array(z.object({ code: z.string(), text: z.string(), remedy: z.string().describe('What to change') }))
         .optional()
-        .describe('What is wrong with the SPF, DKIM, DMARC, MTA-STS, TLS-RPT, BIMI, null MX or CAA that it says; ours'),
+        .describe(
+          'What is wrong with the SPF, DKIM, DMARC, MTA-STS, TLS-RPT, BIMI, null MX or CAA policy of the record; ours',
+        ),
       shadowed_by: z.array(z.string()).optional().describe('NS records that prevent it from being answered'),
       is_glue: z.boolean().optional(),
       dead_glue: z.boolean().optional(),
@@ -267,7 +269,7 @@ export const recordQuery = z.object({
   ...textFilters('comment'),
   'comment.present': z.string().optional().describe('Needs no value'),
   'comment.absent': z.string().optional().describe('Needs no value'),
-  'expires_on.present': z.string().optional().describe('Only records that end. Needs no value; ours'),
+  'expires_on.present': z.string().optional().describe('Only records with an `expires_on`. Needs no value; ours'),
   tag: z.string().optional().describe('`name:value`, or a name; repeatable'),
   'tag.exact': z.string().optional(),
   'tag.contains': z.string().optional(),

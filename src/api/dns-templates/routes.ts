@@ -52,7 +52,7 @@ function addApplication(app: RouteScope, contextOf: ContextOf): void {
       config: { area: 'any', objectState: 'write' },
       schema: {
         tags,
-        summary: 'Apply a template to zones, or preview that',
+        summary: 'Apply a template to zones, or preview what it would do',
         params: templateParams,
         body: applyBody,
         response: answersOne(z.array(application)),

@@ -11,7 +11,7 @@ import { identifier, message, time } from '../schema.js';
 export const templateParams = accountParams.extend({ template_id: identifier('template') });
 
 const variable = z.object({
-  name: z.string().describe('Lower-case letters, digits and underscores; it stands in texts as `{name}`'),
+  name: z.string().describe('Lower-case letters, digits and underscores; texts refer to it as `{name}`'),
   type: z.enum(VARIABLE_TYPES),
   default: z.string().optional().describe('Absent: a value must be given'),
   description: z.string().optional(),
@@ -29,7 +29,7 @@ export const template = z
     description: z.string(),
     variables: z.array(variable),
     records: z.array(templateRecord),
-    version: z.int().describe('Counts its states'),
+    version: z.int().describe('Grows by one with each change'),
     created_on: time,
     modified_on: time,
   })
@@ -59,7 +59,7 @@ export const templateBody = z
   });
 
 export const importQuery = z.object({
-  replace: z.enum(['true', 'false']).optional().describe('Whether it replaces the template of its name'),
+  replace: z.enum(['true', 'false']).optional().describe('Whether it replaces the template of the same name'),
 });
 
 export const appliedZone = z
@@ -82,7 +82,7 @@ export const applyBody = z
     values: z
       .record(z.string(), z.union([z.string(), z.number()]))
       .nullish()
-      .describe('Of variables. Absent ones are as they were in the zone before, or have their default'),
+      .describe('Of variables. Absent ones keep the value that they had in the zone, or have their default'),
     preview: z.boolean().nullish().describe('Say what would be done, and do nothing'),
     force: z.boolean().nullish().describe('Overwrite what was edited by hand, and what others made'),
   })
@@ -112,7 +112,7 @@ export const application = z
       z.object({
         reason: z
           .enum(['edited', 'deleted', 'other'])
-          .describe('Edited or deleted by hand, or a record of others that differs'),
+          .describe('Edited or deleted by hand, or a record that others made and that differs'),
         record: record.optional().describe('As it is'),
         wanted: z.object({ name: z.string(), type: z.string(), content: z.string() }).optional(),
       }),

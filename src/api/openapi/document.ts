@@ -28,7 +28,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'DNS settings': 'SOA, name servers and modes of a zone, and what new zones of an account begin with.',
   DNSSEC: 'Signing of zones, their keys and the DS records for parents.',
   Rulesets: 'Rules of a zone at the edge: redirects, rewrites of URLs, changes of header fields.',
-  'Page rules': 'Where requests for URLs with a pattern lead, and settings for them.',
+  'Page rules': 'Redirects and settings for the URLs that match a pattern.',
   'Load balancing': 'Names that are answered with the addresses of healthy origins: monitors, pools, load balancers.',
   'Secondary DNS': 'Zone transfers: keys, networks and peers.',
   Activity: 'What is asked: counts over time, the names asked for most, the newest questions.',

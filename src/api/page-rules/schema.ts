@@ -15,7 +15,9 @@ const members = {
   actions: anything
     .optional()
     .describe('`forwarding_url`, or `always_use_https`, `browser_cache_ttl`, `cache_level`, `ssl`'),
-  priority: anything.optional().describe('The highest one that matches counts; default 1'),
+  priority: anything
+    .optional()
+    .describe('Of the page rules that match, the one with the highest priority counts; default 1'),
   status: anything.optional().describe('`active` or `disabled` (default)'),
 };
 

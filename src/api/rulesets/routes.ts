@@ -30,7 +30,7 @@ import {
 import { listedView, rulesetView } from './view.js';
 
 const tags = ['Rulesets'];
-/** The phase decides which permission is needed, so the use cases ask for it; where there is nothing, none is. */
+/** The phase decides which permission is needed, so the use cases ask for it; where there is no ruleset, none is needed. */
 const read = { area: 'zone', objectState: 'read' } as const;
 const write = { area: 'any', objectState: 'write', oneCommit: true } as const;
 const BASE = '/zones/:zone_id/rulesets';
@@ -208,7 +208,11 @@ function addVersions(app: RouteScope, { contextOf }: Options): void {
     {
       config: write,
       schema: {
-        ...{ tags, summary: 'Delete a version of a ruleset: refused, as there is one', params: versionParams },
+        ...{
+          tags,
+          summary: 'Delete a version of a ruleset: refused, because there is only one',
+          params: versionParams,
+        },
         response: answersOne(z.null()),
       },
     },

@@ -59,7 +59,7 @@ export const rulesetBody = z
     description: anything.optional(),
     kind: anything.optional().describe('`zone`'),
     phase: anything.optional().describe('Needed to create one'),
-    rules: anything.optional().describe('All rules, in order; absent: as they are'),
+    rules: anything.optional().describe('All rules, in order; absent: they stay as they are'),
   })
   .meta({
     id: 'RulesetBody',
@@ -93,7 +93,7 @@ export const ruleTrial = z
       .array(z.object({ phase: z.string(), id: z.string(), description: z.string() }))
       .describe('The rules that do something, in order; `always_use_https` is the setting'),
     redirect: z.object({ status: z.int(), location: z.string() }).nullable(),
-    loops: z.boolean().describe('Whether the redirects of this zone lead back to a URL'),
+    loops: z.boolean().describe('Whether the redirects of this zone go in a circle'),
     target: z.string().describe('Path and query for the cache and the origin'),
     request_headers: fields.describe('Those of the request as the rules leave them'),
     response_headers: fields.describe('Those that the rules add to an empty response'),

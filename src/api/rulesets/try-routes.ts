@@ -1,4 +1,4 @@
-/** `GET /zones/{zone_id}/rulesets/try` (ours): what the rules of a zone would make of a request. */
+/** `GET /zones/{zone_id}/rulesets/try` (ours): what the rules of a zone would do with a request. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { tryRulesOfZone } from '../../control/rulesets/try.js';

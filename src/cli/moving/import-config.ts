@@ -1,4 +1,4 @@
-/** `zoneplane import-config`: what the configuration of another name server says becomes so here. */
+/** `zoneplane import-config`: does here what the configuration of another name server says. */
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { UserError } from '../../base/errors.js';
@@ -37,9 +37,16 @@ export function addImportConfigCommand(program: Command, { terminal, environment
   const command = program
     .command('import-config')
     .argument('<file>', 'its configuration file, such as /etc/bind/named.conf')
-    .addOption(new Option('--kind <program>', 'whose file it is (default: as its name says)').choices(PROGRAMS))
+    .addOption(
+      new Option('--kind <program>', 'the program whose file it is (default: by the name of the file)').choices(
+        PROGRAMS,
+      ),
+    )
     .option('--view <name>', 'the view of BIND whose zones are taken')
-    .option('--root <directory>', 'where the files of another machine stand, whose absolute paths the file names')
+    .option(
+      '--root <directory>',
+      'directory with the copied files of another machine, below which absolute paths are looked up',
+    )
     .option('--account <id>', 'account that gets the zones (default: the oldest)')
     .option('--dry-run', 'read and check everything, print what would be done, and do nothing')
     .option('--yes', 'do it without asking')
@@ -56,7 +63,7 @@ export function addImportConfigCommand(program: Command, { terminal, environment
   addSettingOptions(command, KEY_SETTINGS).action(async (file: string, options: Options) => {
     const configuration = readConfiguration(file, options);
     if (!options.dryRun && !options.yes && (!isTerminal || options.json)) {
-      throw new UserError('nobody can be asked here', 'Look at it with --dry-run, then say --yes.', 2);
+      throw new UserError('nobody can be asked here', 'Look at the plan with --dry-run, then give --yes.', 2);
     }
     await withControl(
       command,
@@ -98,7 +105,7 @@ async function makePlan(target: Target, { keys, zones, notes }: Configuration): 
 async function carryOut({ steps }: Plan, { yes }: Options, terminal: Terminal): Promise<Step[]> {
   const open = steps.filter(({ standing }) => standing.is === 'open').length;
   if (open === 0) return [...steps];
-  if (!yes) await confirmYes(`There are ${open} things to do.`, 'nothing was done');
+  if (!yes) await confirmYes(`Things to do: ${open}.`, 'nothing was done');
   const progress = terminal.progress();
   const { signal, stop } = watchInterruption(terminal);
   const outcomes: Step[] = [];
@@ -148,13 +155,13 @@ function printPlan(
   section('To do', of('open').map(line));
   section('Already so', of('already').map(line));
   section(
-    'Cannot be taken',
+    'Cannot be taken over',
     of('refused').map((step) => `${line(step)}: ${refusalText(step.standing)}`),
   );
   const noted = (kind: Note['kind']): string[] => gatherNotes(notes.filter((note) => note.kind === kind));
   section('Set by hand, in the settings of this server', noted('setting'));
   section('Only for resolvers', noted('resolver'));
-  section('Without equivalent', noted('none'));
+  section('Without an equivalent', noted('none'));
 }
 
 /** Notes of the same text in one line. */
@@ -176,9 +183,7 @@ function printEnd(steps: readonly Step[], plan: Plan, { dryRun }: Options, termi
   const count = (of: readonly Step[], is: Standing['is']): number =>
     of.filter(({ standing }) => standing.is === is).length;
   if (dryRun) {
-    terminal.print(
-      `\n${count(steps, 'open')} things to do, ${count(steps, 'refused')} cannot be done; nothing was changed`,
-    );
+    terminal.print(`\nto do: ${count(steps, 'open')}, cannot be done: ${count(steps, 'refused')}; nothing was changed`);
     return;
   }
   const failed = steps.filter(
@@ -186,10 +191,10 @@ function printEnd(steps: readonly Step[], plan: Plan, { dryRun }: Options, termi
   );
   for (const step of failed)
     terminal.complain(`${at(step.place)}: ${step.kind} ${step.subject}: ${refusalText(step.standing)}`);
-  terminal.print(`\n${count(steps, 'done')} things done, ${count(steps, 'refused')} not`);
+  terminal.print(`\ndone: ${count(steps, 'done')}, not done: ${count(steps, 'refused')}`);
   if (count(steps, 'refused') > 0)
-    terminal.print('Run the command again when the reasons are gone: it does what is left.');
-  else terminal.print('What the other servers serve: zoneplane secondary status');
+    terminal.print('Run the command again when the reasons are gone; it will do what is left.');
+  else terminal.print('See what the other servers serve: zoneplane secondary status');
 }
 
 const OUTCOMES = { open: 'to do', already: 'already', done: 'done', refused: 'refused' } as const;

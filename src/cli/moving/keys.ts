@@ -1,4 +1,4 @@
-/** Steps of TSIG keys: that they are there, and what they may update. */
+/** Steps of TSIG keys: they are created, and get what they may update. */
 import { fromBase64, toBase64 } from '../../base/bytes.js';
 import { UserError } from '../../base/errors.js';
 import type { PolicyInput } from '../../control/access/policy.js';
@@ -37,7 +37,7 @@ function standingOf(target: Target, key: KeyStatement, known: readonly TsigItem[
   return {
     is: 'refused',
     reason: 'a key of this name is here already, with another secret or algorithm',
-    remedy: `Delete it (zoneplane tsig delete ${name}), or rename one of them on both of its sides.`,
+    remedy: `Delete it (zoneplane tsig delete ${name}), or rename one of the two keys on both servers that use it.`,
   };
 }
 
@@ -45,7 +45,8 @@ function standingOf(target: Target, key: KeyStatement, known: readonly TsigItem[
 export async function keyIdOf(target: Target, name: string): Promise<string> {
   const known = await listTsigs(target.context, target.services, target.account);
   const found = known.find((other) => sameName(other.name, name));
-  if (!found) throw new UserError(`the key ${name} is not here`, 'It has to be in the configuration, and to be taken.');
+  if (!found)
+    throw new UserError(`the key ${name} is not here`, 'It has to be in the configuration, and has to be taken over.');
   return found.id;
 }
 

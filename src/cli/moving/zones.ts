@@ -87,7 +87,7 @@ async function importNow(target: Target, zone: ZoneStatement, wish: SignaturesWi
 
 function describeIssues(issues: readonly Issue[]): string {
   const [first, ...more] = issues.filter(({ severity }) => severity === 'error');
-  if (!first) return 'the zone cannot be taken';
+  if (!first) return 'the zone cannot be taken over';
   const place = first.file === undefined ? '' : `${first.file}:${first.line ?? 1}: `;
   return `${place}${first.message}${more.length > 0 ? ` (and ${more.length} more: zoneplane zone check)` : ''}`;
 }

@@ -109,7 +109,7 @@ function addShow(template: Command, { terminal, environment }: CommandContext): 
     terminal.print('');
     const rows = zones.map(({ name: zone, version, appliedAt, values }) => {
       const given = Object.entries(values).map(([variable, value]) => `${variable}=${value}`);
-      return [zone, version === found.version ? 'as it is' : 'before', printInstant(appliedAt), given.join(' ')];
+      return [zone, version === found.version ? 'current' : 'older', printInstant(appliedAt), given.join(' ')];
     });
     terminal.table(['zone', 'template', 'applied', 'values'], rows, 'It was not applied to any zone yet.');
   });
@@ -176,7 +176,7 @@ function printRecord({ name, type, ttl, priority, content }: RecordItem): string
 const REASONS = {
   edited: 'was edited by hand',
   deleted: 'was deleted by hand',
-  other: 'is not of the template, and differs',
+  other: 'does not come from the template, and differs',
 } as const;
 
 function conflictLine({ reason, record, wanted }: TemplateConflict): string {
@@ -189,7 +189,7 @@ function addImport(template: Command, { terminal, environment }: CommandContext)
     .command('import')
     .description('create a template from a YAML file')
     .argument('<file>', 'the file; - is standard input')
-    .option('--replace', 'replace the template of its name')
+    .option('--replace', 'replace the template of the same name')
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
     .addHelpText('after', example('zoneplane template import web.yaml'));

@@ -21,7 +21,7 @@ export const peopleFailure = defineErrors('people', {
   inviterGone: {
     status: 400,
     code: 1001,
-    text: 'The invitation has ended, because whoever made it could not make it any more. Ask for a new one.',
+    text: 'The invitation is no longer valid, because whoever made it could not make it any more. Ask for a new one.',
   },
   inviteSettled: { status: 400, code: 1001, text: 'The invitation was answered already.' },
   tooManyInvites: {

@@ -20,11 +20,15 @@ export const rulesetFailure = defineErrors('rulesets', {
   },
   pageRuleMissing: { status: 404, code: 1002, text: 'could not find page rule {id}' },
   pageRule: { status: 400, code: 1004, text: 'Page Rule validation failed: {reason}' },
-  tooMany: { status: 403, code: 20018, text: 'a zone has at most {most} rules in all phases, and would have {count}' },
+  tooMany: {
+    status: 403,
+    code: 20018,
+    text: 'a zone may have at most {most} rules in all phases, and this one would have {count}',
+  },
   tooLarge: {
     status: 403,
     code: 20019,
-    text: 'the rules of a zone have at most {most} octets, and would have {count}',
+    text: 'the rules of a zone may have at most {most} octets, and these would have {count}',
   },
   stale: { status: 412, code: 1116, text: 'The ruleset was changed meanwhile; its entity tag is now {tag}.' },
 });

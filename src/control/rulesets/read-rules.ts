@@ -20,7 +20,7 @@ export function readRules(
   input: unknown,
   before: readonly StoredRule[],
 ): StoredRule[] {
-  if (!Array.isArray(input)) throw invalid('/rules', 'rules is a list');
+  if (!Array.isArray(input)) throw invalid('/rules', 'rules must be a list');
   requireShort(input);
   const rules: StoredRule[] = [];
   const taken = new Set<string>();
@@ -39,7 +39,7 @@ export function readRules(
 function knownRule({ id, ref }: WrittenRule, before: readonly StoredRule[], at: string): StoredRule | undefined {
   if (id === undefined) return before.find((rule) => rule.ref === ref);
   const known = before.find((rule) => rule.id === id);
-  if (!known) throw invalid(`${at}/id`, `the ruleset has no rule '${id.slice(0, 64)}'; a new rule has no id`);
+  if (!known) throw invalid(`${at}/id`, `the ruleset has no rule '${id.slice(0, 64)}'; a new rule must not have an id`);
   return known;
 }
 

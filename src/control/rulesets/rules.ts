@@ -16,7 +16,7 @@ export async function addRule(ctx: Context, zoneId: string, rulesetId: string, i
   return change(ctx, zoneId, rulesetId, (rules, place) => {
     const { position, ...members } = input;
     const written = checked('', () => readRule(place.phase, members));
-    if (written.id !== undefined) throw invalid('/id', 'a new rule has no id');
+    if (written.id !== undefined) throw invalid('/id', 'a new rule must not have an id');
     return placed(rules, storedRule(ctx, place, written, undefined), position, rules.length);
   });
 }
@@ -33,7 +33,7 @@ export async function editRule(
     const { position, ...members } = input;
     const at = indexOf(rules, ruleId);
     const known = rules[at]!;
-    if (members.id !== undefined && members.id !== known.id) throw invalid('/id', 'a rule keeps its id');
+    if (members.id !== undefined && members.id !== known.id) throw invalid('/id', 'the id of a rule cannot change');
     const written = checked('', () => readRule(place.phase, { ...known, ...members }));
     return placed(rules.toSpliced(at, 1), storedRule(ctx, place, written, known), position, at);
   });
@@ -82,15 +82,15 @@ function placed(
   if (position === undefined || position === null) return others.toSpliced(usual, 0, rule);
   const entries = typeof position === 'object' ? Object.entries(position) : [];
   const [entry] = entries;
-  if (!entry || entries.length > 1) throw invalid('/position', 'position has before, after or index');
+  if (!entry || entries.length > 1) throw invalid('/position', 'position must have before, after or index');
   const [way, where] = entry;
   if (way === 'index') {
     const isIndex = Number.isInteger(where) && (where as number) >= 1 && (where as number) <= others.length + 1;
-    if (!isIndex) throw invalid('/position/index', `index is a number from 1 to ${others.length + 1}`);
+    if (!isIndex) throw invalid('/position/index', `index must be a number from 1 to ${others.length + 1}`);
     return others.toSpliced((where as number) - 1, 0, rule);
   }
   if ((way !== 'before' && way !== 'after') || typeof where !== 'string') {
-    throw invalid('/position', 'position has before, after or index');
+    throw invalid('/position', 'position must have before, after or index');
   }
   if (where === '') return others.toSpliced(way === 'before' ? 0 : others.length, 0, rule);
   const at = others.findIndex(({ id }) => id === where);

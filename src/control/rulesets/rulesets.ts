@@ -104,7 +104,7 @@ export async function deleteVersion(ctx: Context, zoneId: string, id: string, ve
   const { value } = await commit(ctx, (): never => {
     const zone = requireRuledZone(ctx, zoneId, 'write');
     inVersion(rulesetItem(requireRuleset(ctx, zone, id, 'write')), version);
-    throw invalid('', 'the current version of a ruleset is deleted with the ruleset');
+    throw invalid('', 'the current version of a ruleset can only be deleted with the ruleset');
   });
   return value;
 }
@@ -124,7 +124,7 @@ function replaced(
   const unknown = Object.keys(input).find((member) => !SETTABLE.includes(member) && !READ_ONLY.includes(member));
   if (unknown !== undefined) throw invalid(`/${unknown.slice(0, 64)}`, 'it is not available here');
   const { kind, phase: named, rules } = input;
-  if (kind !== undefined && kind !== 'zone') throw invalid('/kind', 'rulesets of zones are of the kind zone');
+  if (kind !== undefined && kind !== 'zone') throw invalid('/kind', 'rulesets of zones must be of the kind zone');
   if (named !== undefined && named !== phase) throw invalid('/phase', `the ruleset is of the phase ${phase}`);
   const known = before ? rulesOf(before) : [];
   const row = writeRuleset(ctx, draft, zone, before, {
@@ -143,5 +143,5 @@ function textOf(input: Members, member: string, usual: string): string {
   const value = input[member];
   if (value === undefined || value === null) return usual;
   if (typeof value === 'string' && value.length <= LONGEST_TEXT) return value;
-  throw invalid(`/${member}`, `it is a text of at most ${LONGEST_TEXT} characters`);
+  throw invalid(`/${member}`, `it must be a text of at most ${LONGEST_TEXT} characters`);
 }

@@ -32,7 +32,7 @@ export async function tryRulesOfZone(ctx: Context, zoneId: string, tried: TriedR
   const sets = rulesetsOfZone(store, zone.seq);
   for (const { phase } of sets) requirePhase(ctx, zone, phase as KeptUnder, 'read');
   const url = readUrl(tried.url);
-  if (!parseIP(tried.client)) throw invalid('/client', 'client is an IP address');
+  if (!parseIP(tried.client)) throw invalid('/client', 'client must be an IP address');
   const request = {
     ...{ ray: '0000000000000000', method: tried.method.toUpperCase(), httpVersion: '1.1', client: tried.client },
     scheme: url.protocol === 'https:' ? ('https' as const) : ('http' as const),
@@ -53,12 +53,13 @@ export async function tryRulesOfZone(ctx: Context, zoneId: string, tried: TriedR
 
 function readUrl(text: string): URL {
   const isKnown = text.length <= LONGEST_URL && /^https?:\/\//i.test(text) && URL.canParse(text);
-  if (!isKnown) throw invalid('/url', 'url begins with http:// or https://');
+  if (!isKnown) throw invalid('/url', 'url must begin with http:// or https://');
   return new URL(text);
 }
 
 function readHeader(text: string): [string, string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}):\s*([\x20-\x7e]{0,4096})$/.exec(text) ?? [];
-  if (name === undefined || value === undefined) throw invalid('/header', 'a header is a name, a colon and a value');
+  if (name === undefined || value === undefined)
+    throw invalid('/header', 'a header must have a name, a colon and a value');
   return [name.toLowerCase(), value];
 }

@@ -71,7 +71,7 @@ function readFile(reading: Reading, { file, text }: OpenedFile, depth: number): 
 
 /** Reads the statement that begins with `first` into the list; an `include` gives those of its file. */
 function readStatement(reading: Reading, tokens: Iterator<Token>, first: Token, depth: number, into: Clause[]): void {
-  if (first.isSpecial && first.text === ';') throw faultAt(first.place, "a ';' ends no statement");
+  if (first.isSpecial && first.text === ';') throw faultAt(first.place, "this ';' ends no statement");
   if (++reading.count > MOST_STATEMENTS)
     throw faultAt(first.place, `there are more than ${MOST_STATEMENTS} statements`);
   const parts: (Word | Block)[] = [];

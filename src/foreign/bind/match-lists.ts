@@ -96,7 +96,7 @@ function exclude(reading: Reading, parts: Clause['parts'], place: Place): void {
     else if (name !== 'none') reading.isUnclear = true;
   } else reading.isUnclear = true;
   if (reading.isUnclear)
-    leaveOut(reading, place, "what a '!' excludes here has no equivalent, so what stands behind it is not allowed");
+    leaveOut(reading, place, "what a '!' excludes here has no equivalent, so what follows it is not allowed");
 }
 
 function grant(reading: Reading, given: Grant): void {

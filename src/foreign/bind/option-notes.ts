@@ -80,7 +80,7 @@ export function noteOf(statement: Clause): Note | undefined {
     };
   }
   if (READ.has(name)) return undefined;
-  if (SELF.has(name)) return { kind: 'self', place, text: `${written}: needed for nothing here` };
+  if (SELF.has(name)) return { kind: 'self', place, text: `${written}: not needed here` };
   if (RESOLVER.has(name))
     return { kind: 'resolver', place, text: `${written}: this server answers for its own zones only` };
   if (OF_VIEWS.has(name)) return { kind: 'none', place, text: `${written}: all clients get the same answers here` };

@@ -62,7 +62,7 @@ function chooseView(top: readonly Clause[], wanted: string | undefined): Clause 
   const nameOfView = (statement: Clause): string => wordsOf(statement)[0]?.text ?? '';
   const [first] = views;
   if (!first) {
-    if (wanted !== undefined) throw faultAt(top[0]?.place ?? NOWHERE, `there is no view ${wanted}, and no other one`);
+    if (wanted !== undefined) throw faultAt(top[0]?.place ?? NOWHERE, `there is no view ${wanted}, nor any other one`);
     return undefined;
   }
   const places = views.map((statement) => `${nameOfView(statement)} (${statement.place.file}:${statement.place.line})`);
@@ -135,7 +135,7 @@ function keyOfServer(statement: Clause): string | undefined {
   if (!keys) return undefined;
   const named = wordsOf(keys)[0]?.text;
   const [first, ...more] = blockOf(keys)?.statements ?? [];
-  if (more.length > 0) throw faultAt(more[0]!.place, 'a server has one key');
+  if (more.length > 0) throw faultAt(more[0]!.place, 'a server can have only one key');
   return named ?? (first && (first.parts[0] as { readonly text?: string }).text);
 }
 

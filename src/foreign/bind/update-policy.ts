@@ -46,7 +46,7 @@ export function readUpdatePolicy(statement: Clause, zone: string): Updates {
     const [key, kind, ...more] = wordsOf(rule).map(({ text }) => text);
     const written = rule.parts.map((part) => (isWord(part) ? part.text : '{…}')).join(' ');
     if (nameOf(rule) !== 'grant') {
-      none(rule.place, `${written}: a key has no rules that forbid; what stands behind it is not granted`);
+      none(rule.place, `${written}: a key has no rules that forbid; what follows it is not granted`);
       isDenied = true;
     } else if (!isDenied) {
       const scope = key === undefined || kind === undefined ? undefined : scopeOf(key, kind.toLowerCase(), more, zone);

@@ -215,7 +215,7 @@ function readSecondary(name: string, { place }: Clause, own: readonly Clause[], 
 
 function refusalOfPrimaries(primaries: readonly ServerStatement[]): ZoneStatement['refusal'] {
   if (primaries.length === 0) {
-    return { text: 'it has no primaries', remedy: 'Say from where it comes: zoneplane zone create --primary' };
+    return { text: 'it has no primaries', remedy: 'Name its primary: zoneplane zone create --primary' };
   }
   const fault = primaries.find(({ tlsFault }) => tlsFault !== undefined)?.tlsFault;
   if (fault === undefined) return undefined;

@@ -66,7 +66,7 @@ function noteOf(section: string, { name, values, place }: Item): Note {
   if (section === 'mod-rrl')
     return { kind: 'setting', place, text: `${written}: the settings here are dns-rate-limit and dns-rate-slip` };
   if (section.startsWith('mod-')) return { kind: 'none', place, text: `${written}: there are no modules here` };
-  return { kind: 'self', place, text: `${written}: needed for nothing here` };
+  return { kind: 'self', place, text: `${written}: not needed here` };
 }
 
 function idOf({ items, section, place }: Entry): string {

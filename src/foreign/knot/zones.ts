@@ -28,7 +28,7 @@ export interface ZoneSurroundings {
   readonly templates: ReadonlyMap<string, Entry>;
   readonly remotes: ReadonlyMap<string, readonly Remote[]>;
   readonly acls: ReadonlyMap<string, Acl>;
-  /** Whether who is told of changes may transfer. */
+  /** Whether the servers that are told of changes may transfer. */
   readonly isAutomatic: boolean;
   readonly notes: Note[];
 }
@@ -138,7 +138,7 @@ function readAcls(zone: string, items: Items, notified: readonly Remote[], aroun
     if (!acl) throw faultAt(place, `there is no acl ${id}`);
     if (acl.isDenied) {
       // The first one that fits holds.
-      const text = `acl ${id}: what is denied has no equivalent, so what stands behind it is not allowed`;
+      const text = `acl ${id}: what is denied has no equivalent, so what follows it is not allowed`;
       around.notes.push({ kind: 'none', place: acl.place, text });
       break;
     }

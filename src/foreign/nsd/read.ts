@@ -70,7 +70,7 @@ export function readNsd(path: string, { root }: ReadingOptions): Configuration {
       notes.push({
         kind: 'self',
         place: attribute.place,
-        text: `${own}: ${values.join(' ')}: needed for nothing here`,
+        text: `${own}: ${values.join(' ')}: not needed here`,
       });
     }
     return [readZone(name, section, attributes, { files, directory, tls, notes })];
@@ -81,7 +81,7 @@ export function readNsd(path: string, { root }: ReadingOptions): Configuration {
 function noteOf({ name, values, place }: Attribute): Note {
   const setting = SETTINGS.get(name);
   const written = mayBeSecret(name) ? name : `${name}: ${values.join(' ')}`;
-  if (setting === undefined) return { kind: 'self', place, text: `${written}: needed for nothing here` };
+  if (setting === undefined) return { kind: 'self', place, text: `${written}: not needed here` };
   return { kind: 'setting', place, text: `${written}: the setting here is ${setting}` };
 }
 

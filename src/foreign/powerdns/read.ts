@@ -26,7 +26,7 @@ const OWN_SETTINGS: ReadonlyMap<string, string> = new Map([
   ['server-id', 'dns-identity'],
   ['api-key', 'the keys of the API (zoneplane key create)'],
 ]);
-/** Said by other means here, or needed for nothing. */
+/** Said by other means here, or not needed. */
 const READ = new Set([
   'launch',
   'include-dir',
@@ -64,7 +64,7 @@ function noteOf(name: string, value: string, place: Place): Note {
   const setting = OWN_SETTINGS.get(name);
   if (setting !== undefined) return { kind: 'setting', place, text: `${written}: here it is ${setting}` };
   if (WITHOUT_EQUIVALENT.test(name)) return { kind: 'none', place, text: `${written}: no equivalent` };
-  return { kind: 'self', place, text: `${written}: needed for nothing here` };
+  return { kind: 'self', place, text: `${written}: not needed here` };
 }
 
 function leaveOut(zone: ZoneStatement, notes: Note[]): boolean {
@@ -146,7 +146,7 @@ function readDomain(domain: DomainRow, database: PowerDnsDatabase, place: Place,
   const base = { name, place, primaries: [], ...own };
   if (kind === 'SLAVE' || kind === 'SECONDARY' || kind === 'CONSUMER') {
     const primaries = withKey(serversOf(domain.master ?? '', place), primaryKey);
-    const refusal = { text: 'it has no primaries', remedy: 'Say from where it comes: zoneplane zone create --primary' };
+    const refusal = { text: 'it has no primaries', remedy: 'Name its primary: zoneplane zone create --primary' };
     const { signing: _, ...unsigned } = base;
     return {
       ...unsigned,
@@ -166,7 +166,7 @@ function readDomain(domain: DomainRow, database: PowerDnsDatabase, place: Place,
 }
 
 interface OwnFacts extends Pick<ZoneStatement, 'notified' | 'grants' | 'updates' | 'signing'> {
-  /** With which transfers from the primaries are signed. */
+  /** The key with which transfers from the primaries are signed. */
   readonly primaryKey: string | undefined;
 }
 

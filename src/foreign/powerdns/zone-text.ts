@@ -23,7 +23,7 @@ export function zoneText(zone: string, records: readonly RecordRow[]): Pick<Zone
       return refuse(`${what}: only PowerDNS has this type`, 'Replace these records by others first.');
     }
     if (NOT_IN_NAMES.test(name) || !/^[A-Z0-9-]+$/.test(mnemonic) || /[\r\n]/.test(content ?? '')) {
-      return refuse(`${JSON.stringify(what)} is not a record of a zone file`, 'Mend it with pdnsutil edit-zone.');
+      return refuse(`${JSON.stringify(what)} is not a record of a zone file`, 'Correct it with pdnsutil edit-zone.');
     }
     const written =
       PRIORITY_IN_FRONT.has(mnemonic) && prio !== null ? withPriority(prio, content ?? '') : (content ?? '');

@@ -86,7 +86,7 @@ const FOR_VISITORS: readonly About[] = [
   {
     id: 'brotli',
     name: 'Brotli',
-    does: 'Compresses with Brotli, too, beside gzip and zstd.',
+    does: 'Compresses with Brotli, too, in addition to gzip and zstd.',
     control: SWITCH,
     note: ({ compression }) => (compression === 'off' ? 'Has no effect at present: nothing is compressed.' : undefined),
   },

@@ -209,7 +209,7 @@ function AttributeFields({ values, type, set, error }: PartProps) {
       <Field
         id={`${id}-expires`}
         label="Ends"
-        hint="The record is removed then; empty: never"
+        hint="When the record is removed; empty: never"
         problem={error?.at('/expires_on')}
       >
         {(attributes) => (

@@ -29,7 +29,9 @@ export function PageRules({ path, writes }: Props) {
   if (loaded.answer && rules.length === 0) return null;
   return (
     <Panel title="Page rules">
-      <p class="muted">After the redirects, the page rule with the highest priority that matches a URL holds for it.</p>
+      <p class="muted">
+        After the redirects, the page rule with the highest priority that matches a URL applies to it.
+      </p>
       <ListState loaded={loaded} what="the page rules" />
       <ListTable
         label="List of page rules"

@@ -17,15 +17,15 @@ export const PHASES: readonly PhaseOfRules[] = [
   },
   {
     ...{ name: 'http_request_transform', title: 'Rewrites', area: 'transforms', kind: 'uri' },
-    about: 'Path and query as the cache and the origin see them; the client sees no difference.',
+    about: 'The rules change path and query as the cache and the origin see them; the client sees no difference.',
   },
   {
     ...{ name: 'http_request_late_transform', title: 'Request headers', area: 'transforms', kind: 'headers' },
-    about: 'Header fields that the origin gets.',
+    about: 'The rules change header fields that the origin gets.',
   },
   {
     ...{ name: 'http_response_headers_transform', title: 'Response headers', area: 'transforms', kind: 'headers' },
-    about: 'Header fields that the client gets.',
+    about: 'The rules change header fields that the client gets.',
   },
 ];
 

@@ -25,7 +25,7 @@ export default function Rules({ zone }: ZoneScreenProps) {
   return (
     <>
       <Panel title="Try a URL">
-        <p class="muted">What the rules of this zone make of a request. Nothing is sent.</p>
+        <p class="muted">Shows what the rules of this zone do with a request. Nothing is sent.</p>
         <Try path={path} host={`www.${zone.name}`} />
       </Panel>
       <ListState loaded={loaded} what="the rules" />

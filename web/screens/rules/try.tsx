@@ -1,4 +1,4 @@
-/** «This URL → 301 to …»: what the rules make of a request that nobody sends. */
+/** «This URL → 301 to …»: what the rules do with a request that nobody sends. */
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
 import { LineForm, TextField } from '../../kit/form.js';
@@ -58,7 +58,7 @@ function Result({ url, trial }: { readonly url: string; readonly trial: RuleTria
           </strong>
         )}
       </p>
-      {loops && <p class="bad">The redirects of this zone lead back to where the client was: it never arrives.</p>}
+      {loops && <p class="bad">The redirects of this zone go in a circle: the client never arrives.</p>}
       {applied.length === 0 ? (
         <p class="muted">No rule matches.</p>
       ) : (

@@ -102,16 +102,16 @@ function Counts({ report, seconds, path, since }: CountsProps) {
             label="Response codes"
             total={total}
             items={[...codes].map(([code, counts]) => ({
-              name: code || 'Not told apart',
+              name: code || 'Not counted separately',
               value: counts.reduce((sum, count) => sum + count, 0),
               tone: toneOf(code),
             }))}
           />
         </Panel>
         <Top title="Types" dimension="queryType" rest="Other types" path={path} since={since} />
-        <Top title="Names" dimension="queryName" rest="Missing names, and others" path={path} since={since} />
+        <Top title="Names" dimension="queryName" rest="Names that do not exist, and others" path={path} since={since} />
         <Top title="Networks of clients" dimension="sourceNetwork" rest="Other networks" path={path} since={since} />
-        <Top title="Transports" dimension="protocol" rest="Not told apart" path={path} since={since} />
+        <Top title="Transports" dimension="protocol" rest="Not counted separately" path={path} since={since} />
       </div>
     </>
   );

@@ -61,7 +61,7 @@ export function Apply({ path, template, onClose }: ApplyProps) {
           <TextField
             key={name}
             label={`${name} (${type})`}
-            hint={description ?? 'Empty: as it was in the zone before, or the default'}
+            hint={description ?? 'Empty: the value that it had in the zone, or the default'}
             placeholder={usual ?? ''}
             spellcheck={false}
             value={values[name] ?? ''}
@@ -99,8 +99,8 @@ const SIGNS = { create: '+', change: '~', delete: '−' } as const;
 const HEARD = { create: 'Added: ', change: 'Changed: ', delete: 'Removed: ' } as const;
 const REASONS = {
   edited: 'was edited by hand and stays',
-  deleted: 'was deleted by hand and stays away',
-  other: 'is not of the template, differs, and stays',
+  deleted: 'was deleted by hand and is not made again',
+  other: 'does not come from the template, differs, and stays',
 } as const;
 
 function Results({ results }: { readonly results: readonly TemplateApplication[] }) {
