@@ -3,7 +3,7 @@
  * and omitted; parsing continues with the next one.
  */
 import { ByteReader } from '../../base/bytes.js';
-import type { Issue, Severity } from '../../base/result.js';
+import type { Issue } from '../../base/result.js';
 import { Type } from '../codes.js';
 import { NameError, parseName, ROOT } from '../name.js';
 import { PresentationError, type Token, TokenCursor } from '../presentation.js';
@@ -11,7 +11,8 @@ import { typeByCode } from '../rr/registry.js';
 import type { RRType } from '../rr/type.js';
 import { isExcessiveTtl, MAX_TTL, parseTtl } from '../ttl.js';
 import { expandTemplate, type GenerateRange, parseRange } from './generate.js';
-import { createLexer, type Entry, type LexicalFault } from './lexer.js';
+import { ZoneFileIssues } from './issues.js';
+import { createLexer, type Entry } from './lexer.js';
 import { failure, parseData, parseWithoutOrigin } from './rdata.js';
 import {
   detectOrigin,
@@ -27,13 +28,9 @@ import { findType, isClass, isFlattenedAlias, unpackQuotedData } from './words.j
 
 /** Records in one batch. */
 const BATCH = 1000;
-/** A file with more errors is probably not a zone file; reading stops. */
-const MAX_ISSUES = 1000;
 const MAX_TTL_WARNINGS = 100;
 const USUAL_BOUNDS: ZoneFileBounds = { records: Number.POSITIVE_INFINITY, generated: 1_000_000 };
 const MAX_INCLUDED_FILES = 10_000;
-/** Characters of the invalid text that a message shows. */
-const SHOWN = 40;
 
 export interface ParsedRecord {
   /** Wire name, case unchanged. Consecutive records of one owner share the object. */
@@ -85,7 +82,7 @@ export interface ZoneReading {
 export function readZone(source: ZoneText, options: ZoneReadingOptions = {}): ZoneReading {
   const state = new ZoneFileState(options);
   return {
-    issues: state.issues,
+    issues: state.issues.all,
     get octets() {
       return state.octets;
     },
@@ -111,7 +108,7 @@ interface Series {
 }
 
 class ZoneFileState {
-  readonly issues: Issue[] = [];
+  readonly issues = new ZoneFileIssues();
   batch: ParsedRecord[] = [];
   private origin: Uint8Array | undefined;
   private defaultTtl: number | undefined;
@@ -160,7 +157,7 @@ class ZoneFileState {
     yield* this.takeEntries(lexer.end(), place);
     if (!lexer.isMarked) return;
     const message = 'the file begins with a byte order mark, which was skipped; other name servers may refuse it';
-    this.report({ message, line: 1, column: 1 }, place.file, 'byte-order-mark', 'warning');
+    this.issues.report({ message, line: 1, column: 1 }, place.file, 'byte-order-mark', 'warning');
   }
 
   private *takeEntries(entries: readonly Entry[], place: FilePlace): Generator<ParsedRecord[]> {
@@ -171,19 +168,16 @@ class ZoneFileState {
       while (this.batch.length >= BATCH) yield this.takeBatch();
       if (this.records > this.bounds.records) {
         const message = `more than ${this.bounds.records} records; the rest of the file was not read`;
-        this.report({ message, line: entry.line, column: 1 }, place.file, 'too-many-records');
+        this.issues.report({ message, line: entry.line, column: 1 }, place.file, 'too-many-records');
       }
-      if (this.issues.length >= MAX_ISSUES) {
-        const message = `more than ${MAX_ISSUES} errors; the rest of the file was not read`;
-        this.report({ message, line: entry.line, column: 1 }, place.file, 'too-many-errors');
-      }
+      this.issues.reportEnd(entry.line, place.file);
       if (this.hasEnded) return;
     }
   }
 
   /** Whether the rest is not read. */
   private get hasEnded(): boolean {
-    return this.issues.length >= MAX_ISSUES || this.records > this.bounds.records;
+    return this.issues.areTooMany || this.records > this.bounds.records;
   }
 
   /** $INCLUDE does not change the origin or the owner of the including file (RFC 1035 §5.1). */
@@ -201,8 +195,8 @@ class ZoneFileState {
 
   /** Reads one entry; returns an included file, or a series of records, for the caller to read. Errors become issues. */
   private takeEntry(entry: Entry, place: FilePlace): IncludedFile | Series | undefined {
-    return this.reporting(entry.tokens, place, () => {
-      if (entry.fault) this.report(entry.fault, place.file);
+    return this.issues.collect(entry.tokens, place.file, () => {
+      if (entry.fault) this.issues.report(entry.fault, place.file);
       const first = entry.tokens[0];
       if (!first || entry.fault) return undefined;
       if (!entry.leadingBlank && !first.quoted && first.text.charCodeAt(0) === 36)
@@ -210,18 +204,6 @@ class ZoneFileState {
       this.takeRecord(entry.tokens, entry.leadingBlank, place.file, entry.comment);
       return undefined;
     });
-  }
-
-  /** Runs a part of reading an entry with these tokens; its errors become issues. */
-  private reporting<T>(tokens: readonly Token[], place: FilePlace, read: () => T): T | undefined {
-    try {
-      return read();
-    } catch (error) {
-      if (error instanceof PresentationError) this.report(error, place.file);
-      else if (error instanceof NameError) this.report(this.nameFault(error, tokens), place.file);
-      else throw error;
-      return undefined;
-    }
   }
 
   private takeDirective({ tokens }: Entry, place: FilePlace): IncludedFile | Series | undefined {
@@ -269,7 +251,7 @@ class ZoneFileState {
 
   private *takeGenerated({ range, tokens }: Series, place: FilePlace): Generator<ParsedRecord[]> {
     for (let value = range.start; value <= range.stop; value += range.step) {
-      const isTaken = this.reporting(tokens, place, () => {
+      const isTaken = this.issues.collect(tokens, place.file, () => {
         const expanded = tokens.map((token) => ({ ...token, text: expandTemplate(token, value) }));
         this.takeRecord(unpackQuotedData(expanded), false, place.file, undefined);
         return true;
@@ -328,7 +310,7 @@ class ZoneFileState {
     const minimum = new ByteReader(soa, soa.length - 4).u32();
     this.defaultTtl = minimum > MAX_TTL ? 0 : minimum;
     const message = `the file gives no TTL: the minimum of the SOA, ${this.defaultTtl}, is taken (RFC 1035 §3.3.13)`;
-    this.report({ message, line, column, text }, file, 'soa-minimum', 'warning');
+    this.issues.report({ message, line, column, text }, file, 'soa-minimum', 'warning');
     return this.defaultTtl;
   }
 
@@ -359,7 +341,7 @@ class ZoneFileState {
     const { line, column, text } = token;
     if (++this.excessive > MAX_TTL_WARNINGS) return 0;
     const message = 'the TTL is above 2147483647 seconds and counts as 0 (RFC 2181 §8)';
-    this.report({ message, line, column, text }, file, 'excessive-ttl', 'warning');
+    this.issues.report({ message, line, column, text }, file, 'excessive-ttl', 'warning');
     return 0;
   }
 
@@ -369,24 +351,6 @@ class ZoneFileState {
     } catch (error) {
       throw error instanceof NameError ? failure(error.message, token) : error;
     }
-  }
-
-  private nameFault(error: NameError, tokens: readonly Token[]): LexicalFault {
-    const token = tokens[tokens.length - 1]!;
-    return { message: error.message, line: token.line, column: token.column, text: token.text };
-  }
-
-  private report(fault: LexicalFault, file: string | undefined, code = 'syntax', severity: Severity = 'error'): void {
-    const { message, line, column, text } = fault;
-    this.issues.push({
-      severity,
-      code,
-      message,
-      line,
-      column,
-      ...(file === undefined ? {} : { file }),
-      ...(text === undefined ? {} : { text: text.slice(0, SHOWN) }),
-    });
   }
 }
 
