@@ -1,4 +1,4 @@
-/** Removes old deliveries once a day, also of webhooks that are told nothing any more. */
+/** Removes old deliveries once a day, also those of webhooks that get nothing any more. */
 import { inWrites } from '../base/slices.js';
 import type { JobKind } from '../jobs/kind.js';
 import { pruneDeliveries } from '../store/alerts/deliveries.js';

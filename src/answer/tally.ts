@@ -3,7 +3,7 @@
  *
  * Names that do not exist are counted together, those of a wildcard, of a delegation and below a DNAME under the name that answered.
  * So a flood of invented names takes no more slots than one name. A slot that did not count for a while, and was read meanwhile, goes
- * to whom needs it next. Each zone has slots in one window only: a zone with many names has no more than these.
+ * to whatever needs it next. Each zone has slots in one window only: a zone with many names has no more than these.
  */
 // hot
 
@@ -22,7 +22,7 @@ const NETWORKS = 256;
 const ZONE_SHIFT = 20;
 /** Looks of the reader after which a slot that did not count has been read. */
 const READ = 2;
-/** No longer name than that exists. */
+/** No name is longer than that. */
 const LONGEST_NAME = 255;
 
 /** 1 for every type with a name of its own, so that invented types take no slots. */
@@ -61,7 +61,7 @@ export function tallyAnswer(
   countIn(block, zone, key, rest, 0, image);
 }
 
-/** `::ffff:0:0/96` (RFC 4291 §2.5.5.2): what sockets for both families tell of IPv4. */
+/** `::ffff:0:0/96` (RFC 4291 §2.5.5.2): how sockets for both families show IPv4 addresses. */
 function isMappedAddress(source: Uint8Array, at: number): boolean {
   if (source[at + 10] !== 0xff || source[at + 11] !== 0xff) return false;
   for (let i = 0; i < 10; i++) if (source[at + i] !== 0) return false;

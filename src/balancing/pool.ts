@@ -36,7 +36,7 @@ export interface LoadShedding {
   readonly sessionPercent: number;
 }
 
-/** Of which transitions webhooks and alerts tell. */
+/** Which transitions webhooks and alerts report. */
 export interface NotificationFilter {
   readonly isDisabled: boolean;
   /** Undefined: of both. */

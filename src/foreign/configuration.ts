@@ -93,7 +93,7 @@ export interface Note {
   readonly text: string;
 }
 
-/** Whether a setting of this name may hold a secret, which notes do not repeat: they are printed, and kept in logs. */
+/** Whether a setting of this name may hold a secret. Notes do not repeat secrets, because they are printed and kept in logs. */
 export function mayBeSecret(name: string): boolean {
   return /password|secret|api-key|connection|keystore/.test(name);
 }

@@ -45,7 +45,7 @@ export class ConfigurationFiles {
     return this.#read(this.#main, undefined, work);
   }
 
-  /** Has the file that another one includes read by `work`; a pattern (`*.conf`) stands for all that fit it, which may be none. */
+  /** Lets `work` read the file that another one includes; a pattern (`*.conf`) stands for all files that fit it, which may be none. */
   include(path: string, place: Place, work: (opened: OpenedFile) => void): void {
     if (!/[*?[]/.test(path)) {
       this.#read(path, place, work);

@@ -45,7 +45,7 @@ export interface ProberOptions extends ProbeParts {
 }
 
 export interface Prober {
-  /** Looks whether there is something else to probe. Call it from time to time: it may rest. */
+  /** Checks whether there is something else to probe. Call it from time to time: it may do nothing. */
   look(): void;
   /** What was last found of the origins of a pool (store number). */
   lastOf(pool: number): readonly LastResult[];

@@ -10,7 +10,7 @@ export interface ActivityReport {
   /** Apexes in lower case without their final dots; no more than {@link MOST_REPORTED_ZONES}, the busiest ones. */
   readonly zones: readonly { readonly zone: string; readonly counts: Counts }[];
   readonly samples: readonly WeightedQuery[];
-  /** What zones were asked, by name and network, since the last report that told it. */
+  /** What zones were asked, by name and network, since the last report that contained it. */
   readonly tallies?: readonly ZoneTally[] | undefined;
 }
 

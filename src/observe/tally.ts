@@ -19,7 +19,7 @@ import { apexOf, COUNT_NAMES, type ZoneCounts } from './counts.js';
 export type TalliedName = readonly [name: string, facts: number, count: number];
 export type TalliedNetwork = readonly [network: string, count: number];
 
-/** What a zone was asked. What is missing in `names` and `networks` was asked too seldom to be told apart. */
+/** What a zone was asked. What is missing in `names` and `networks` was asked too rarely to be counted separately. */
 export interface ZoneTally {
   /** Apex in lower case without its final dot. */
   readonly zone: string;
@@ -42,17 +42,17 @@ export interface TallyReader {
   take(isLast?: boolean): ZoneTally[] | undefined;
 }
 
-/** So many entries are told at once; more wait, so that they are told together, for this many looks. */
+/** Up to FEW entries are reported at once; more of them wait for up to LOOKS looks, so that they are reported together. */
 const FEW = 500;
 const LOOKS = 10;
-/** Entries after which nothing waits, and those that are told at most. */
+/** From MANY entries on nothing waits, and at most MOST are reported. */
 const MANY = 2000;
 const MOST = 5000;
 
 const QUERIES = COUNT_NAMES.indexOf('queries');
 const UNANSWERED = COUNT_NAMES.indexOf('unanswered');
 
-/** `tellsNetworks`: whether clients are told at all. */
+/** `tellsNetworks`: whether networks of clients are reported at all. */
 export function createTallyReader(
   blocks: readonly ObservationBlock[],
   isOn: boolean,

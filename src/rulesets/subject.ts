@@ -1,4 +1,4 @@
-/** What the expressions of rules examine: a request, and what follows from it once it is asked for. */
+/** What the expressions of rules examine: a request, and what follows from it, worked out when it is first needed. */
 import { parseIP } from '../base/ip.js';
 import { lowerAscii } from '../expressions/wildcards.js';
 import { spend } from '../expressions/work.js';
@@ -40,7 +40,7 @@ export const MOST_WORK = 16_000_000;
 export class Subject {
   /** What is left of it. */
   work: number;
-  /** After a rewrite, another one than the client asked for. */
+  /** After a rewrite, it differs from the one that the client asked for. */
   target: string;
   response: RuleResponse | undefined;
   private keptArgs: URLSearchParams | undefined;

@@ -1,4 +1,4 @@
-/** What the rules of a zone would make of a request, step by step as at the edge. */
+/** What the rules of a zone would do with a request, step by step as at the edge. */
 import { TooMuchWork } from '../expressions/work.js';
 import { changedHeaders, redirectBy, rewrittenTarget } from './apply.js';
 import { pageRuleOf } from './page-rule.js';
@@ -94,7 +94,7 @@ function redirectOf(
   return { status: 301, location: `https://${request.host}${request.target}` };
 }
 
-/** Follows redirects at the same host, which are those of this zone for sure, as far as the work of one request goes. */
+/** Follows redirects to the same host, which certainly belong to this zone, within the work that one request may take. */
 function comesBack(options: TrialOptions, subject: Subject, location: string): boolean {
   const { request: first } = subject;
   const seen = new Set([urlOf(first)]);

@@ -1,4 +1,4 @@
-/** What rules make of URLs: no value of a request can end the line, or the part of the URL, in which it stands. */
+/** URLs that rules make: no value of a request can end the line, or the part of the URL, in which it stands. */
 import { spend } from '../expressions/work.js';
 import { pathEnd } from './subject.js';
 

@@ -1,4 +1,4 @@
-/** Makes rules out of what is stored: once for each state of a zone. */
+/** Compiles the stored rules, once for each state of a zone. */
 import { type Condition, compileExpression } from '../expressions/compile.js';
 import { RuleFault } from './fault.js';
 import { type CompiledPageRule, compilePageRules, type StoredPageRule } from './page-rule.js';

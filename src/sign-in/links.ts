@@ -28,7 +28,7 @@ import { isUnclaimed } from './unclaimed.js';
 export const LINK_LIFE: Readonly<Record<UserLinkKind, number>> = { 'sign-in': 15, password: 60 };
 /** Links of one user and kind at once; the oldest ends when there are more. */
 const MOST_LINKS = 5;
-/** First links, which several accounts may make. Others do not count with them: whoever asks for a new password ends no invitation. */
+/** First links, which several accounts may make. Other links are counted apart from them: whoever asks for a new password ends no invitation. */
 const MOST_FIRST_LINKS = 50;
 /** A link for the first password works as long as its invitation: seven days, in minutes. */
 const INVITATION_LIFE = 7 * 24 * 60;

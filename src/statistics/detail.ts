@@ -63,7 +63,7 @@ function largest(counts: ReadonlyMap<string, number>): [string, number][] {
   return [...counts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
 }
 
-/** Names that are asked seldom lose their names, and what is left then its types, so that codes and transports stay whole. */
+/** Entries that are asked rarely lose their names, and then, if there are still too many, their types, so that codes and transports stay whole. */
 function boundNames(names: Map<string, number>, bounds: Bounds): Map<string, number> {
   if (names.size <= bounds.unnamed && lengthOf(names.keys()) <= bounds.characters) return names;
   const kept = new Map<string, number>();

@@ -20,7 +20,7 @@ export interface Statistics {
 }
 
 const STORE_MS = 300_000;
-/** The last write waits no longer than that for the lock, or for the log of a cluster. */
+/** The longest time for which the last write waits for the lock, or for the log of a cluster. */
 const LAST_WRITE_MS = 2000;
 /** Zones of one write, and rows that are removed with it. */
 const ZONES_AT_ONCE = 20;

@@ -5,7 +5,7 @@ import type { Store } from '../store/driver.js';
 import { queriesBetween } from '../store/zones/queries.js';
 import { type Detail, factsOf, type Pending, partsOf, readDetail } from './detail.js';
 
-/** What is told apart by name, and what by network. Values are texts; an empty one is not known, or too seldom. */
+/** What is counted by name, and what by network. Values are texts; an empty one is not known, or too rare. */
 export const NAME_DIMENSIONS = ['queryName', 'queryType', 'responseCode', 'tcp', 'ipVersion', 'protocol'] as const;
 export const NETWORK_DIMENSION = 'sourceNetwork';
 export const COMMON_DIMENSIONS = ['responseCached', 'dayOfWeek'] as const;

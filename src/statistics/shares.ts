@@ -3,7 +3,7 @@ import type { Store } from '../store/driver.js';
 import { HOUR, zonesWithQueries } from '../store/zones/queries.js';
 import type { Pending } from './detail.js';
 
-/** Zones of one account that have rows in an hour. What its further zones are asked is not kept. */
+/** Zones of one account that have rows in an hour. Queries for its further zones are not kept. */
 const MOST_OF_ACCOUNT = 500;
 
 export interface HourShares {
@@ -36,8 +36,8 @@ export function createHourShares(store: Store): HourShares {
 }
 
 /**
- * Makes room among what is not stored yet, which nothing else changes meanwhile: drops the least asked zone of the account with most
- * zones, where the one that comes would still have fewer. Accounts are counted once, because thousands of zones may come at once.
+ * Makes room among what is not stored yet, which nothing else changes meanwhile: drops the least asked zone of the account with the most
+ * zones, if the account of the one that comes would still have fewer. Accounts are counted once, because thousands of zones may come at once.
  */
 export function createRoom(pending: Map<string, Pending>): (account: number) => boolean {
   let counts: Map<number, number> | undefined;

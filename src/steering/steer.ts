@@ -82,7 +82,7 @@ function matchSet({ words, at }: Choice, asker: Asker): number {
   return -1;
 }
 
-/** Whether a list of codes, which are in order, has one; an empty one has all. */
+/** Whether a sorted list of codes contains this one; an empty list contains all. */
 function fits(words: Int32Array, at: number, codes: number, code: number): boolean {
   if (codes === 0) return true;
   let from = 1;

@@ -9,7 +9,7 @@ import type { Finding } from './finding.js';
 /** Records that are read: of one zone, and of all. */
 const MOST_OF_ZONE = 2000;
 const MOST_READ = 20_000;
-/** What is told; `doctor` and the overview name only some of it. */
+/** The most findings; `doctor` and the overview name only some of them. */
 const MOST_FINDINGS = 200;
 const BUDGET = { names: 2000, octets: 4 * 1024 * 1024 };
 

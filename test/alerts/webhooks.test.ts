@@ -389,7 +389,7 @@ t.test('addresses that are not public, and listeners of this installation', asyn
   t.match(test.result, { delivered: false, status: null, reason: /refused by policy/ });
 });
 
-t.test('of messages the beginning is kept, for a month, also of webhooks that are told nothing any more', async (t) => {
+t.test('the beginning of each message is kept for a month, also for webhooks that get nothing any more', async (t) => {
   t.equal(beginningOf('ä'.repeat(40_000)), 'ä'.repeat(4000));
   const receiver = await startReceiver(t);
   const hook = await world.webhook(receiver);

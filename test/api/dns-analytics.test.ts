@@ -30,7 +30,7 @@ async function world() {
   const { statistics, clock } = installed;
   const name = `example${++zones}.com`;
   const zone = await installed.createZone(name);
-  /** Asked now; one of the questions could not be told apart. */
+  /** Asked now; one of the questions could not be counted separately. */
   const ask = (): void => {
     const total = NAMES.reduce((sum, [, , count]) => sum + count, 0) + 1;
     statistics.add({ atMs: clock.nowMs(), tallies: [{ zone: name, total, names: NAMES, networks: NETWORKS }] });

@@ -476,11 +476,11 @@ t.test('trying the rules of a zone', async (t) => {
   const resources = { [`com.cloudflare.api.account.zone.${zone}`]: '*' } as const;
   const headers = await token({ policies: [{ effect: 'allow', permission_groups, resources }] });
   const some = await call('GET', `/zones/${zone}/rulesets/try?url=http://a`, undefined, { headers });
-  t.equal(some.status, 403, 'who may not read all rules must not learn of them');
+  t.equal(some.status, 403, 'whoever may not read all rules must not learn about them');
   t.strictSame(misfits, []);
 });
 
-t.test('rules that are too many are not read', async (t) => {
+t.test('too many rules are not even read', async (t) => {
   const { call, entrypoint } = await world();
   const { status, json } = await call('PUT', entrypoint, { rules: new Array(301).fill({}) });
   t.equal(status, 403);

@@ -195,7 +195,7 @@ t.test('what is not understood is refused, and values stay in their field', asyn
   );
 });
 
-t.test('of the changes that nobody is told, only what they are is kept', async (t) => {
+t.test('of the changes that are not reported, only their kind is kept', async (t) => {
   const { id } = await make({ ...WEB, name: 'told' });
   const zones = [await createZone('told.test'), await createZone('more.test')];
   const input = { zones, values: { ip: '192.0.2.1' }, preview: true };
@@ -213,7 +213,7 @@ t.test('of the changes that nobody is told, only what they are is kept', async (
   t.strictSame(results[1]!.difference!.changes.at(-1), { action: 'create' });
 });
 
-t.test('null is what is absent, and a short text does not become a very long one', async (t) => {
+t.test('null means absent, and a short text does not become a very long one', async (t) => {
   const record = { type: 'TXT', name: '@', content: '{v}'.repeat(5000), comment: null };
   const variable = { name: 'v', type: 'text', default: 'x'.repeat(2048), description: null };
   const bomb = { name: 'bomb', description: null, variables: [variable], records: Array(16).fill(record) };

@@ -146,7 +146,7 @@ t.test('that transfers are allowed over one transport or port only is told, with
   t.end();
 });
 
-t.test('updates become rules of keys, and what cannot be said is not granted', async (t) => {
+t.test('updates become rules of keys, and what cannot be expressed is not granted', async (t) => {
   const configuration = read({
     'named.conf': `${KEYS}zone a.example { type primary; file "a"; update-policy {
       grant one zonesub ANY; grant two subdomain lan.a.example. A AAAA; grant two name _acme-challenge.a.example TXT;

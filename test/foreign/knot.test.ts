@@ -116,7 +116,7 @@ t.test('it is taken over, and a second run does what is left', async (t) => {
   const first = await runCommand(environment, 'import-config', config, '--init', '--yes');
   t.match(first, {
     code: 1,
-    out: /zone signed\.example: .*knot\.conf:\d+: the zone is signed, and its keys are not.*--presigned/,
+    out: /zone signed\.example: .*knot\.conf:\d+: the zone is signed, but its keys were not found.*--presigned/,
   });
   t.match(await runCommand(environment, 'tsig', 'list'), { out: /_acme-challenge\.b\.example \(TXT\)/ });
   t.match(await runCommand(environment, 'secondary', 'status'), { out: /2001:db8::2#5300 +a\.example/ });
@@ -125,7 +125,7 @@ t.test('it is taken over, and a second run does what is left', async (t) => {
   t.match(second, { code: 0, out: /done: 3, not done: 0/ }, second.err);
 });
 
-t.test('an asterisk grants no other names, who may not update is told, and secrets are not repeated', (t) => {
+t.test('an asterisk grants no other names, those who may not update are named, and secrets are not repeated', (t) => {
   const other = join(directory, 'knot-updates.conf');
   writeFileSync(
     other,

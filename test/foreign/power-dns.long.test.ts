@@ -18,7 +18,7 @@ const zoneText = (zone: string): string =>
   `www 60 A 192.0.2.2\nalias CNAME www\n@ MX 10 mail\nmail AAAA 2001:db8::1\nt TXT "a; b" "c"\n*.w A 192.0.2.9\n_s._tcp SRV 0 5 5060 www\n` +
   `sub NS ns.sub\nns.sub A 192.0.2.3\ndeep.er.ent TXT "x"\n_443._tcp TLSA 3 1 1 ${'ab'.repeat(32)}\n`;
 
-/** Records of the zone of that name as lines that compare; of what makes signatures, none. */
+/** Records of the zone of that name as lines that can be compared, without those of signatures. */
 async function exported(zone: string): Promise<string[]> {
   const { out } = await runCommand(environment, 'zone', 'export', zone);
   const lines = out.split('\n').filter((line) => line !== '' && !line.startsWith(';') && !line.startsWith('$'));
@@ -97,7 +97,7 @@ t.test('the database of gsqlite3', { skip: withoutPowerDns(), timeout: 120_000 }
   );
 });
 
-t.test('zone files, and a backend that is no file', { skip: withoutPowerDns() }, async (t) => {
+t.test('zone files, and a backend that is not a file', { skip: withoutPowerDns() }, async (t) => {
   const own = join(directory, 'bind');
   mkdirSync(join(own, 'pdns.d'), { recursive: true });
   writeFileSync(join(own, 'a'), zoneText('a.example'));

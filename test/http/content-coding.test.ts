@@ -26,7 +26,7 @@ t.test('the coding with the greatest weight is chosen, and origins are told one 
     ['identity;q=0, br', 'br', 'br'],
     ['identity;q=0.5, gzip;q=0.4', undefined, 'identity'],
     ['identity;q=0.5, gzip;q=0.5', 'gzip', 'gzip'],
-    // What is no weight is no acceptance.
+    // A text that is not a weight accepts nothing.
     ['gzip;q=2', undefined, 'identity'],
     ['gzip;q=0.0001', undefined, 'identity'],
     ['gzip;level=9, br', 'br', 'br'],

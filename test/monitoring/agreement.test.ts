@@ -130,7 +130,7 @@ t.test('owners are told of what they want to be told of', async (t) => {
     const found = { pool, origin, monitor, healthy, reason, responseCode: undefined, rttMs: 1 };
     return recordTransitions(base, { node: { node: '', region: '' }, living: undefined }, [found]);
   };
-  /** Of what is told when each origin fails and comes back: the state of the pool, and origins. */
+  /** What is reported when each origin fails and comes back: the state of the pool, and origins. */
   const toldWith = async (filter: object | null) => {
     await world.editPool(pool, 'filtered', monitor, { origins, notification_filter: filter });
     const before = latestEvents(store, 1)[0]?.seq ?? 0;
@@ -153,22 +153,25 @@ t.test('owners are told of what they want to be told of', async (t) => {
   t.equal(seen.filter(({ pool_name }) => pool_name === 'filtered').length, 26, 'all of it is in the list of events');
 });
 
-t.test('what is no transition replaces what was, without looking through all of a pool', async (t) => {
-  const { store, clock } = world;
-  const pool = new Uint8Array(16).fill(7);
-  const row = {
-    ...{ at_us: clock.nowUs(), account: 1, pool, pool_name: 'often', pool_healthy: 1, minimum_origins: 1 },
-  };
-  const news = () =>
-    healthEventsAfter(store, 0, 1000).filter((one) => one.pool[0] === 7 && one.origins === '[]').length;
-  await store.write(() => {
-    for (let i = 0; i < 3; i++) appendPoolNews(store, row);
-  });
-  t.equal(news(), 1);
-  await store.write(() => {
-    for (let i = 0; i < 100; i++) appendHealthEvent(store, { ...row, pool_changed: 1, origins: '[]' });
-  });
-  const before = news();
-  await store.write(() => appendPoolNews(store, row));
-  t.equal(news(), before + 1, 'behind a hundred transitions, it stays');
-});
+t.test(
+  'a row that is not a transition replaces the one before, without looking through all rows of a pool',
+  async (t) => {
+    const { store, clock } = world;
+    const pool = new Uint8Array(16).fill(7);
+    const row = {
+      ...{ at_us: clock.nowUs(), account: 1, pool, pool_name: 'often', pool_healthy: 1, minimum_origins: 1 },
+    };
+    const news = () =>
+      healthEventsAfter(store, 0, 1000).filter((one) => one.pool[0] === 7 && one.origins === '[]').length;
+    await store.write(() => {
+      for (let i = 0; i < 3; i++) appendPoolNews(store, row);
+    });
+    t.equal(news(), 1);
+    await store.write(() => {
+      for (let i = 0; i < 100; i++) appendHealthEvent(store, { ...row, pool_changed: 1, origins: '[]' });
+    });
+    const before = news();
+    await store.write(() => appendPoolNews(store, row));
+    t.equal(news(), before + 1, 'behind a hundred transitions, it stays');
+  },
+);

@@ -90,7 +90,7 @@ t.test('random names and addresses take no more slots than a zone may have, and 
   }
   const taken = block.slots.filter((zone, at) => at % 8 === 0 && zone !== 0).length;
   t.equal(total, 20_120, 'the sum is whole');
-  t.strictSame([...kept], [['www.example.com', 120]], 'the name that exists is told apart');
+  t.strictSame([...kept], [['www.example.com', 120]], 'the name that exists is counted separately');
   t.equal(found, 200, 'all of the other zone');
   t.ok(taken < SLOTS / 6, `${taken} slots`);
 });
@@ -113,11 +113,11 @@ t.test('slots pass on when they were read and no longer count', async (t) => {
   names.delete('');
   t.ok(
     [...names.values()].every((count) => count === 1),
-    'none is counted twice',
+    'no answer is counted twice',
   );
 });
 
-t.test('nothing is told of clients where the operator says so', async (t) => {
+t.test('nothing is reported about clients if the operator wants that', async (t) => {
   const { ask, look } = tallied(serveZones([zoneOf('example.com.')]), false);
   ask('www.example.com.');
   t.strictSame(look(), [

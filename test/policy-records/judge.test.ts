@@ -1,4 +1,4 @@
-/** Tables of records as they are published, with what is wrong with each and what is to be changed. */
+/** Tables of records as they are published, with what is wrong with each and what to change. */
 import t, { type Test } from 'tap';
 import { concatBytes } from '../../src/base/bytes.js';
 import { Type } from '../../src/dns/codes.js';
@@ -413,6 +413,6 @@ t.test('long values take no longer than their length', async (t) => {
   t.match(createJudge(known({}))({ name: 'example.com', type: Type.caa, rdata: issue }), [{ code: 'caa-value' }]);
 });
 
-t.test('no more faults of an SPF record are made than are told', async (t) => {
+t.test('no more faults of an SPF record are made than are reported', async (t) => {
   t.equal(readSpf(`v=spf1 ${'x '.repeat(4000)}`, 'example.com').faults.length, 5);
 });

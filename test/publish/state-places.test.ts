@@ -22,7 +22,7 @@ t.test('edits and deletions without end stay within the table', async (t) => {
   const places = createStatePlaces(200);
   const live = new Set<number>();
   for (let i = 0; i < 20_000; i++) {
-    // Twenty pools live; each is edited, and the oldest one is deleted, of which nobody tells.
+    // Twenty pools live; each is edited, and the oldest one is deleted without any notice.
     live.add(i);
     if (live.size > 20) live.delete(i - 20);
     places.keep(i, ['x']);

@@ -1,4 +1,4 @@
-/** What rules make of any request: nothing that ends a line, and nothing that reaches another rule, host or field than it says. */
+/** What rules do with any request: nothing that ends a line, and nothing that reaches another rule, host or field than it says. */
 import fc from 'fast-check';
 import t from 'tap';
 import { changedHeaders, redirectBy, rewrittenTarget } from '../../src/rulesets/apply.js';
@@ -113,7 +113,7 @@ t.test('rules make no more fields than a connection should hold', async (t) => {
   t.equal(change('a').length, 600);
 });
 
-t.test('who tries rules follows redirects with the work of one request', async (t) => {
+t.test('a trial of rules follows redirects within the work of one request', async (t) => {
   const costly = `${'url_decode('.repeat(8)}http.request.uri${', "r")'.repeat(8)} ne ""`;
   const rules = zoneOf('http_request_dynamic_redirect', `http.request.timestamp.sec gt 0 and ${costly}`, {
     from_value: { target_url: { expression: 'concat(http.request.uri, "a")' } },

@@ -27,7 +27,7 @@ export const dnssec = z
     dnssec_use_nsec3: z.boolean(),
     dnssec_signals: z
       .boolean()
-      .describe('Whether it tells of the keys of zones whose name servers have names in it (RFC 9615)'),
+      .describe('Whether it announces the keys of zones whose name servers have names in it (RFC 9615)'),
     dnssec_parental_agent: z
       .boolean()
       .describe('Whether it takes the DS records of the zones below it from their CDS records (RFC 7344)'),
@@ -44,7 +44,7 @@ export const dnssecEdit = z
     dnssec_presigned: flag.describe('Only zones that came with their signatures can be signed elsewhere'),
     dnssec_use_nsec3: flag.describe('Whether absence is proven by hashed names'),
     dnssec_signals: flag.describe(
-      'Whether this zone tells of the keys of zones whose name servers have names in it, so that registries can turn on DNSSEC by themselves (RFC 9615)',
+      'Whether this zone announces the keys of zones whose name servers have names in it, so that registries can turn on DNSSEC by themselves (RFC 9615)',
     ),
     dnssec_parental_agent: flag.describe(
       'Whether this zone takes the DS records of zones of the same account that it delegates, and that are signed by this service, from their CDS records (RFC 7344, RFC 8078)',

@@ -117,7 +117,7 @@ async function peersOf({ context }: Target, zoneId: string): Promise<readonly st
   }
 }
 
-/** Links those zones that are here; the refusal of a zone was said with it. */
+/** Links those zones that are here; the step of a zone has said why it was refused. */
 async function link(target: Target, peer: WantedPeer, zones: readonly string[]): Promise<void> {
   const { context, services, account } = target;
   const left = await unlinked(target, peer, zones);

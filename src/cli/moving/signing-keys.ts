@@ -33,7 +33,7 @@ export function keysOfZone(
           .map((path) => readKey(path));
   if (found.length > 0) return found;
   const where = directory === undefined ? '' : ` in ${directory}`;
-  throw faultAt(place, `the zone is signed, and its keys are not${where}`, remedy);
+  throw faultAt(place, `the zone is signed, but its keys were not found${where}`, remedy);
 }
 
 function openStored(zone: string, { text, flags }: StoredKey): OfferedKey {
@@ -69,7 +69,7 @@ function listKeys(directory: string): ReadonlyMap<string, readonly string[]> {
   return byZone;
 }
 
-/** By the times that BIND writes into the file of the private key. */
+/** Whether a key is in use, by the times that BIND writes into the file of the private key. */
 function isInUse(path: string, nowMs: number): boolean {
   let text: string;
   try {

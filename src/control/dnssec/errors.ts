@@ -26,7 +26,7 @@ export const dnssecFailure = defineErrors('dnssec', {
   signalsUnsigned: {
     status: 400,
     code: 1004,
-    text: '{zone} is not served with signatures, so nobody would believe what it tells of other zones. Sign it first.',
+    text: '{zone} is not served with signatures, so nobody would believe what it says about other zones. Sign it first.',
   },
   agentUnsigned: {
     status: 400,

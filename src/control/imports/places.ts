@@ -5,7 +5,7 @@ import { accountOf } from '../kernel/commit.js';
 import type { Context, ContextBase } from '../kernel/context.js';
 import { zoneFailure } from '../rules/zone-failures.js';
 
-/** Who waits has its file in memory. */
+/** Whoever waits has its file in memory. */
 const LIMITS: TurnLimits = {
   all: { places: 4, waiting: 64, beyond: 4 },
   each: [{ places: 2, waiting: 16 }],

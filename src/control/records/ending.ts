@@ -1,4 +1,4 @@
-/** Removes records at the end that they were given, a few in each write. */
+/** Removes records at the time at which they expire, a few in each write. */
 import { toHex } from '../../base/bytes.js';
 import { AppError } from '../../base/errors.js';
 import { betweenWrites } from '../../base/slices.js';
@@ -19,10 +19,10 @@ export const ENDED_RECORDS_JOB = 'ended_records';
 
 /** Records that are removed in one write; in a signed zone each needs some signatures. */
 const PART = 50;
-/** Until records are tried again that nobody may remove now, as those of a bucket: an hour, in milliseconds. */
+/** How long until records that nobody may remove now, such as those of a bucket, are tried again: an hour, in milliseconds. */
 const LATER_MS = 3_600_000;
 
-/** Schedules the job in each write of a zone, because any may bring records that end, or back. */
+/** Schedules the job in each write of a zone, because any write may bring records that expire, also back. */
 export const endings: Participant<Context> = {
   after({ store, clock }, { row: { seq } }) {
     const end = nextEnd(store, seq, 0);

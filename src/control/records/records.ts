@@ -59,7 +59,7 @@ export interface RecordQuery extends PageQuery, ShadowQuery {
   readonly proxied?: boolean;
   readonly comment?: CommentFilter;
   readonly tags?: readonly TagTest[];
-  /** Only records that end. */
+  /** Only records that expire. */
   readonly ending?: boolean;
   readonly tagMatch?: 'all' | 'any';
   readonly match?: 'all' | 'any';

@@ -25,7 +25,7 @@ import { LeavesField, readValue, ZONE_VARIABLE } from './variables.js';
 export interface ApplyInput {
   /** Identifiers. Absent: those to which it was applied before, as far as the actor may edit them. */
   readonly zones?: readonly string[] | null | undefined;
-  /** Of variables. Absent ones are as they were in the zone before, or have their default. */
+  /** Values of variables. Absent ones keep the value that they had in the zone, or have their default. */
   readonly values?: Readonly<Record<string, string | number>> | null | undefined;
   /** Says what would be done, and does nothing. */
   readonly preview?: boolean | null | undefined;
@@ -63,7 +63,7 @@ export async function applyTemplate(
   const zones = input.zones ?? zonesBefore(ctx, account, templateId);
   const targets = new Map(zones.map((id) => [id, targetOf(ctx, account, accountId, id)]));
   if (input.zones && targets.size > MOST_ZONES) throw badBody(`up to ${MOST_ZONES} zones are expected`, '/zones');
-  // Who may edit none of these zones does not learn whether there is such a template.
+  // Whoever may edit none of these zones does not learn whether there is such a template.
   if (![...targets.values()].some(isTarget)) {
     if (input.zones) return [...targets].map(([id, target]) => failed(id, target));
     requirePermission(ctx.actor, 'dns', 'write', { account: accountId, zone: '*' });
@@ -87,7 +87,7 @@ export async function applyTemplate(
   return results;
 }
 
-/** A result without what nobody is told, so that a request for many zones does not hold all records of the template for each. */
+/** A result without details that are not reported, so that a request for many zones does not hold all records of the template for each. */
 function toldOf({ difference, ...result }: AppliedToZone, room: number): AppliedToZone {
   if (!difference) return result;
   const { changes, conflicts, unchanged } = difference;

@@ -44,7 +44,7 @@ export interface Difference {
 }
 
 export interface DifferenceOptions {
-  /** What the zone shall have. */
+  /** What the zone is to have. */
   readonly wanted: readonly TemplateRecord[];
   /** What the template made before. */
   readonly remembered: readonly TemplateRecordRow[];
@@ -59,7 +59,7 @@ interface Wanted {
   readonly index: number;
 }
 
-/** Edits a zone; yields after each record. Throws 403 if any of them is none of the actor's, before it says what there is. */
+/** Edits a zone; yields after each record. Throws 403 if the actor may not edit one of the records, before it says what is there. */
 export function* bringInLine(
   ctx: Context,
   edits: RecordEdits,

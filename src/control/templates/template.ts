@@ -1,4 +1,4 @@
-/** What a template is, and the one check of what somebody writes as one: as JSON, or in a YAML file. Pure. */
+/** What a template is, and the one check of templates that people write, as JSON or in a YAML file. Pure. */
 import { pointingTo } from '../../base/errors.js';
 import { badBody } from '../kernel/errors.js';
 import type { RecordInput } from '../records/input.js';
@@ -147,7 +147,7 @@ function readRecord(raw: unknown, pointer: string, variables: readonly TemplateV
   return record;
 }
 
-/** The record with each text replaced in which variables may stand. */
+/** The record with each text replaced that may have variables. */
 function eachText(
   record: TemplateRecord,
   replace: (text: string, place: Place, member: string) => string,

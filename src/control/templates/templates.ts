@@ -104,7 +104,7 @@ export async function replaceTemplate(
   return value;
 }
 
-/** Creates a template, or replaces the one of its name. */
+/** Creates a template, or replaces the one of the same name. */
 export async function putTemplate(ctx: Context, accountId: string, raw: unknown): Promise<TemplateItem> {
   const { name } = readTemplate(raw);
   const known = findTemplateByName(ctx.store, requireAccount(ctx, accountId).seq, name);

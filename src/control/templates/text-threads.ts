@@ -1,5 +1,5 @@
 /**
- * YAML is read and written on a thread, because some kilobytes of it take a hundred milliseconds, and what somebody has made to take
+ * YAML is read and written on a thread, because some kilobytes of it take a hundred milliseconds, and a text that was made to take
  * long ends with the thread.
  */
 import { Worker } from 'node:worker_threads';

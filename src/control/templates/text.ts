@@ -1,4 +1,4 @@
-/** Templates as YAML. An alias, a tag of one's own, and what is deeper than a template, are refused: a small file must stay small. Pure. */
+/** Templates as YAML. Aliases, own tags, and anything nested deeper than a template are refused: a small file must stay small. Pure. */
 import { createRequire } from 'node:module';
 import type { Node } from 'yaml';
 import type { Template } from './template.js';
@@ -12,7 +12,7 @@ export const MOST_TEXT_OCTETS = 64 * 1024;
 /** A member of the data of a record, which may be a list, is at the sixth level. */
 const DEEPEST = 6;
 const TOO_DEEP = 'this is deeper than any member of a template';
-/** What the parser itself says of what is very deep. */
+/** What the parser itself says about a text that is very deep. */
 const IS_DEEP = /call stack/;
 
 class TextFault extends Error {
@@ -24,7 +24,7 @@ class TextFault extends Error {
   }
 }
 
-/** Loaded only where there is such a text, since commands shall start at once. */
+/** Loaded only where there is such a text, because commands have to start at once. */
 function yaml(): typeof import('yaml') {
   return createRequire(import.meta.url)('yaml');
 }

@@ -71,7 +71,11 @@ export function noticesOfAccounts(store: Store, activation: ControlSettings['act
   if (activation === 'trust') {
     const text = 'several accounts share this server, and new zones are active at once, whoever makes them';
     return [
-      { code: 'trusted-names', text, remedy: 'Set --zone-activation auto, so that whose a name is must be shown.' },
+      {
+        code: 'trusted-names',
+        text,
+        remedy: 'Set --zone-activation auto, so that the owner of a name must prove that it is theirs.',
+      },
     ];
   }
   if (activation !== 'auto' || now - second.created_at > TOLD_US) return [];

@@ -78,7 +78,7 @@ export function isBalanced(route: OriginRoute): route is BalancedRoute {
 
 const NOWHERE: Whereabout = { country: 0, region: 0, x: 0, y: 0, z: 0 };
 
-/** Places in the standing above which it is looked for those of pools and origins that are gone. */
+/** When the standing has more places than this, those of pools and origins that are gone are removed. */
 const MOST_PLACES = 1 << 14;
 
 /** Events read at once. */

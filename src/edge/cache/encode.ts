@@ -25,7 +25,7 @@ export function encode(cache: CacheState, encoding: Encoding, answer: Answer): A
   return isLong(cache.clock, growing).then((long) => (long ? begin(cache, encoding, answer) : answer));
 }
 
-/** Whether a body is worth compressing: it is, if it is not known to be short after a moment. */
+/** Whether a body is worth compressing: it is, unless it turns out to be short after a moment. */
 function isLong(clock: Clock, body: GrowingBody): Promise<boolean> {
   return new Promise((resolve) => {
     const decide = (): void => {

@@ -39,7 +39,7 @@ export function selectingFields(response: HeaderFields, request: HeaderFields): 
   const encoding = response['content-encoding'];
   if (vary === undefined && encoding === undefined) return [];
   const names = new Set(listMembers((vary ?? '').toLowerCase()));
-  // Origins forget to say so, and others could not read it.
+  // Origins forget to say so, and other clients could not read the body.
   if (encoding !== undefined) names.add('accept-encoding');
   if (names.has('*')) return undefined;
   return [...names].sort().map((name) => {

@@ -1,4 +1,4 @@
-/** Compresses a response on its way to the client, piece by piece. What is not worth it passes as it is. */
+/** Compresses a response on its way to the client, piece by piece. What is not worth compressing passes as it is. */
 import type { Coding } from '../../http/content-coding.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import { bounded } from '../exchange/bounded.js';
@@ -161,7 +161,7 @@ export class CompressingSink implements ResponseSink, ResponseFlow {
   private feed(encoder: Encoder, chunk: Buffer): void {
     if (this.isOver) return;
     this.left -= chunk.length;
-    // The last piece goes with the end: one way to the threads less.
+    // The last piece goes with the end, which saves one trip to the threads.
     if (this.left <= 0) encoder.end(chunk);
     else if (!encoder.write(chunk)) this.flow!.pause();
   }

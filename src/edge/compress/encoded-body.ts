@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import type { Encoder, EncoderEvents } from './encoders.js';
 
 /**
- * Undefined if `begin` gives no encoder. To destroy the result destroys the plain body, too; what the plain body fails with, the result
- * fails with.
+ * Undefined if `begin` gives no encoder. Destroying the result destroys the plain body, too; when the plain body fails, the result
+ * fails with the same error.
  */
 export function encodedBody(
   plain: Readable | Uint8Array,

@@ -48,7 +48,7 @@ function createStream(coding: Coding, length: number | undefined): Stream {
     case 'zstd': {
       const { ZSTD_c_compressionLevel: compressionLevel, ZSTD_c_windowLog: windowLog } = constants;
       const { ZSTD_c_hashLog: hashLog, ZSTD_c_chainLog: chainLog } = constants;
-      // To ask the system for larger tables would take longer than to compress a short body.
+      // Asking the system for larger tables would take longer than compressing a short body.
       const tables = Math.min(window - 1, LARGEST_TABLES);
       const params = { [compressionLevel]: level, [windowLog]: window, [hashLog]: tables, [chainLog]: tables };
       return createZstdCompress({ chunkSize: CHUNK, params });
@@ -72,7 +72,7 @@ export interface EncoderEvents {
   onError(error: Error): void;
 }
 
-/** What Node's types forget. */
+/** What the types of Node lack. */
 type ReusableGzip = Gzip & ZlibReset;
 
 const NOBODY: EncoderEvents = { onData() {}, onDrain() {}, onEnd() {}, onError() {} };
@@ -143,7 +143,7 @@ export class Encoder {
     events.onEnd();
   };
 
-  /** `error`: the stream tells it, too, and is not used again. */
+  /** `error`: the stream reports it, too, and is not used again. */
   private readonly onFlushed = (error?: Error | null): void => {
     if (this.isOver || error || this.stream.destroyed) return;
     const { events } = this;
@@ -170,7 +170,7 @@ export class Encoder {
 /** How many are kept, each of which holds {@link ENCODER_OCTETS}. */
 const MOST_IDLE = 16;
 
-/** Makes encoders. To make a new one of gzip takes a third as long as its work on 64 KiB; to reset one of the others takes longer yet. */
+/** Makes encoders. Making a new one for gzip takes a third as long as its work on 64 KiB; resetting one of the others takes even longer. */
 export class Encoders {
   private readonly idle: ReusableGzip[] = [];
 

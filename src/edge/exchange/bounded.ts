@@ -1,4 +1,4 @@
-/** Runs `work`; what it throws goes to `onFault`: a fault in a call of a socket or a timer ends one exchange, and not the process. */
+/** Runs `work`; what it throws goes to `onFault`, so that a fault in a callback of a socket or a timer ends one exchange, not the process. */
 export function bounded(onFault: (error: unknown) => void, work: () => void): void {
   try {
     work();

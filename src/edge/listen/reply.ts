@@ -129,7 +129,7 @@ export class Reply implements ResponseSink, ClientEvents, Sending {
     }
   }
 
-  /** What the rules would have taken out must not pass. */
+  /** What the rules would have removed must not pass. */
   private refuse(flow: ResponseFlow): void {
     flow.abort();
     this.status = 0;

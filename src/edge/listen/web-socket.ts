@@ -132,7 +132,7 @@ function changing(ruled: RuledRequest | undefined): Change {
   };
 }
 
-/** What the rules would have taken out does not pass, whatever the origin makes of the request. */
+/** What the rules would have removed does not pass, whatever the origin makes of the request. */
 function outcomeFor(
   client: Client,
   change: Change,

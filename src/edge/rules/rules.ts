@@ -28,7 +28,7 @@ export interface EdgeRulesOptions {
 }
 
 export interface EdgeRules {
-  /** What the rules of the zone make of a request; undefined: it has none. */
+  /** What the rules of the zone do with a request; undefined: it has none. */
   begin(request: EdgeRequest, zone: RoutedZone): RuledRequest | undefined;
   forgetZone(zone: number): void;
   /** Whatever is asked for next is compared with what is stored. */
@@ -101,14 +101,14 @@ interface Elsewhere {
   readonly location: string;
 }
 
-/** What becomes of a request to a zone that has rules. */
+/** What happens to a request to a zone that has rules. */
 export type Ruled =
   | { readonly elsewhere: Elsewhere }
   | { readonly failure: Failure }
   /** `settings` hold for this request instead of the zone's; the same object for each page rule. */
   | { readonly request: EdgeRequest; readonly settings: Readonly<Record<string, unknown>> | undefined };
 
-/** Every step before the cache and the origin. A request for which the rules take too long is not answered as if there were none. */
+/** Every step before the cache and the origin. A request for which the rules take too long is not answered as if there were no rules. */
 export function applyRules(ruled: RuledRequest): Ruled {
   try {
     const elsewhere = ruled.redirect();

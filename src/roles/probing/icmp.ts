@@ -37,8 +37,8 @@ function open(calls: Syscalls, length: 4 | 16, type: number): number {
 const ECHO_REPLY = { 4: 0, 16: 129 } as const;
 
 /**
- * A raw socket that receives messages of these types alone (raw(7), RFC 3542 §3.2): otherwise the kernel copies all that the machine
- * receives into its buffer, where they push out what is awaited. -1: this process may not have one.
+ * A raw socket that receives messages of these types alone (raw(7), RFC 3542 §3.2): otherwise the kernel copies all messages that the machine
+ * receives into its buffer, where they push out those that are awaited. -1: this process may not have one.
  */
 function openRaw(calls: Syscalls, length: 4 | 16, types: readonly number[]): number {
   const fd = open(calls, length, Linux.SOCK_RAW);

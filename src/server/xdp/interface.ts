@@ -35,7 +35,7 @@ export function servedAddresses(name: string, served: readonly string[]): Uint8A
     .sort(Buffer.compare);
 }
 
-/** The same for all ways to write an address. */
+/** One form for all ways to write an address. */
 function textOf(address: string): string {
   return Buffer.from(parseIP(address) ?? []).toString('hex');
 }

@@ -147,7 +147,7 @@ interface Datagram {
   readonly port: number;
 }
 
-/** A has the length that the IP header says. */
+/** Register A has the length that the IP header says. */
 function datagram(code: Assembler, { ip, header, counted, port }: Datagram): void {
   const udp = ip + header;
   code.load(B, DATA, udp + 4, 2);

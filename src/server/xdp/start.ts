@@ -72,7 +72,7 @@ class ServedInterface {
   private attachment: Attachment | undefined;
   private threads: UdpWorkers | undefined;
   private addresses = '';
-  /** What was last said about it. */
+  /** What the log last said about it. */
   private said = '';
   private work: Promise<void> = Promise.resolve();
   private isBusy = false;

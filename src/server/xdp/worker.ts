@@ -2,7 +2,7 @@
  * A thread that answers queries of network interfaces without the sockets of the system: the frames of its queues come and go in
  * memory that it shares with the kernel.
  *
- * A frame goes round: the kernel fills it (fill, receive), it is answered in place (transmit), and comes back when it was sent
+ * A frame goes round: the kernel fills it (fill, receive), the thread answers it in place (transmit), and it comes back when it was sent
  * (completion). One without an answer goes back at once.
  */
 import { constants } from 'node:os';
@@ -119,7 +119,7 @@ function offerAll({ fill }: Queue): void {
   publishPut(fill);
 }
 
-/** Serves each queue once; whether anything came. */
+/** Serves each queue once. Returns whether anything came. */
 function serveAll(): boolean {
   let came = 0;
   for (let i = 0; i < queues.length; i++) came += serve(queues[i]!);

@@ -1,7 +1,7 @@
 /**
  * Transitions of pools and origins from healthy to unhealthy and back: 30 days of them, at most 100,000. Their numbers grow and are
- * never used again, so that a process that remembers the last one learns of every later transition. A row without origins is no
- * transition: round trips are others, or what one region agrees on. A pool has at most one of these among its last rows.
+ * never used again, so that a process that remembers the last one learns of every later transition. A row without origins is not a
+ * transition: only round trips have changed, or what one region agrees on. A pool has at most one of these among its last rows.
  */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
@@ -99,7 +99,7 @@ export function appendHealthEvent(store: Store, row: RowOf<typeof EVENT>): numbe
 /** Rows of a pool among which the last one without a transition is looked for: a pool may have most of what is kept. */
 const NEWS_AMONG = 100;
 
-/** Tells whoever follows that something else than the health of a pool is new. Inside a write. */
+/** Tells followers that something about a pool other than its health is new. Inside a write. */
 export function appendPoolNews(store: Store, row: Omit<RowOf<typeof EVENT>, 'pool_changed' | 'origins'>): void {
   const { newsOfPool, prune } = statements(store);
   for (const [seq] of newsOfPool.all(row.pool, NEWS_AMONG)) prune.run(seq);

@@ -66,7 +66,7 @@ export function forgetOrigin(store: Store, pool: number, origin: string): void {
   statements(store).forget.run(pool, origin);
 }
 
-/** No node of a region lives: it agrees on nothing. */
+/** For a region without live nodes, which agrees on nothing. */
 export function forgetRegionOf(store: Store, { pool, origin, monitor, region }: OriginStateRow): void {
   statements(store).forgetRegion.run(pool, origin, monitor, region);
 }

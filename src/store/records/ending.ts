@@ -1,4 +1,4 @@
-/** Records that end: those with the setting `expires_at`. */
+/** Records that expire: those with the setting `expires_at`. */
 import type { Condition } from '../condition.js';
 import { perStore, type Store } from '../driver.js';
 import { COLUMNS_OF_ZONE, type NewRecordRow, parseSettings, type RecordRow, SET_OF_ZONE } from './records.js';
@@ -23,7 +23,7 @@ export function endOf({ settings }: Pick<NewRecordRow, 'settings'>): number | un
   return settings === null ? undefined : parseSettings(settings).expires_at;
 }
 
-/** Records that end at some time. */
+/** Records that expire at some time. */
 export function matchEnding(): Condition {
   return { sql: `(${ENDS})`, params: [] };
 }

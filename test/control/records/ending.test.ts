@@ -1,4 +1,4 @@
-/** Records that end: what clients may say, and how they are removed; on two copies of the database. */
+/** Records that expire: what clients may say, and how they are removed; on two copies of the database. */
 import t, { type Test } from 'tap';
 import { importZone } from '../../../src/control/imports/zone.js';
 import { ENDED_RECORDS_JOB, endedRecordsJob } from '../../../src/control/records/ending.js';
@@ -77,7 +77,7 @@ t.test('a record is removed at its end, with its PTR record, an event, and a way
   t.strictSame(await names(), ['later']);
 });
 
-t.test('what clients may say of an end', async (t) => {
+t.test('what clients may say about an end', async (t) => {
   const { ctx, clock, zoneId, inHours, run } = await start(t);
   const refused = async (expires_on: unknown) => {
     const { status, pointer } = await refusal(createRecord(ctx, zoneId, { ...A, expires_on } as never));

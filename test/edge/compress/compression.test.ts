@@ -378,7 +378,7 @@ t.test('stored responses', async (t) => {
     t.equal(again.headers['content-encoding'], undefined);
   });
 
-  await t.test('encodings of the origin are stored as it made them, for those who accept them', async (t) => {
+  await t.test('encodings of the origin are stored as it made them, for clients that accept them', async (t) => {
     const encoded = gzipSync(TEXT);
     room.origin = ({ headers }, response) => {
       const takesGzip = headers['accept-encoding']?.includes('gzip');
@@ -388,7 +388,7 @@ t.test('stored responses', async (t) => {
     const gzip = await ask('/d', 'gzip');
     t.match(gzip.headers, { 'cf-cache-status': 'MISS', 'content-encoding': 'gzip', etag: '"abc"' });
     t.match((await ask('/d', 'gzip, deflate')).headers, { 'cf-cache-status': 'HIT', 'content-encoding': 'gzip' });
-    // It names no Vary, and yet nobody gets what he cannot read.
+    // The response has no Vary, and yet no client gets what it cannot read.
     const plain = await ask('/d', 'identity');
     t.match(plain.headers, { 'cf-cache-status': 'MISS' });
     t.strictSame([plain.text, plain.headers['content-encoding']], [TEXT, undefined]);

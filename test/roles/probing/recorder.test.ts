@@ -39,7 +39,7 @@ t.test('an account whose origins come and go does not delay another', async (t) 
   t.teardown(() => recorder.close());
   recorder.take(pools.flatMap((pool) => origins.map(({ name }) => transition(pool, name))));
   recorder.take([transition(own.seq, 'o0'), transition(own.seq, 'o1')]);
-  // Of each origin the last word counts.
+  // For each origin, the last result counts.
   recorder.take([transition(pools.at(-1)!, 'o7', true)]);
   t.equal(recorder.unwritten().length, POOLS * ORIGINS + 2);
   await until(() => {

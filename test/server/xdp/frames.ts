@@ -52,7 +52,7 @@ export function makeFrame(options: FrameOptions): Buffer {
 }
 
 /** The message of a frame that is right in every sum, length, address and port; otherwise a text that says what is wrong. `isSummed`: the
- * kernel leaves the sum of the datagram to the network card, which is none here. */
+ * kernel leaves the sum of the datagram to the network card, and there is no such card here. */
 export function readFrame(frame: Buffer, expected: FrameOptions, isSummed = true): Buffer | string {
   const { from, to, fromMac, toMac, fromPort = 40_000, port } = expected;
   if (!frame.subarray(0, 6).equals(toMac) || !frame.subarray(6, 12).equals(fromMac)) return 'stations';
