@@ -18,6 +18,8 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['large zone files', '4, 2 (see above)', 'control/imports/places.ts', 'places: 4, waiting: 64, beyond: 4'],
   ['large zone files', 'at most 16 of one account', 'control/imports/places.ts', 'places: 2, waiting: 16'],
   ['large zone files', 'for 30 s', 'control/imports/places.ts', 'waitMs: 30_000'],
+  ['large zone files', '64 MiB of one account', 'control/imports/places.ts', 'MOST_OCTETS_OF_ACCOUNT = 64 << 20'],
+  ['large zone files', '256 MiB of all', 'control/imports/places.ts', 'MOST_OCTETS = 256 << 20'],
   ['long reads of one account at once', '| 2 ', 'api/reading/readers.ts', 'places: THREADS / 2'],
   [
     'long reads of one account that wait',

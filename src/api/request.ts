@@ -1,5 +1,5 @@
 /** What the HTTP layer stores with a request between its hooks and the use case. */
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { KeyItem } from '../control/access/item.js';
 import type { Actor } from '../control/guard/actor.js';
@@ -7,6 +7,7 @@ import type { Area } from '../control/guard/permissions.js';
 import type { Context, ContextBase } from '../control/kernel/context.js';
 import type { WriteOutcome } from '../control/kernel/zone-outcome.js';
 import { preconditionOf } from './conditions.js';
+import { HungUp } from './errors.js';
 import { type Query, switchValue } from './query.js';
 
 declare module 'fastify' {
@@ -117,4 +118,13 @@ export function isDryRun(request: FastifyRequest): boolean {
 /** The query as query.ts parsed it. */
 export function queryOf(request: FastifyRequest): Query {
   return request.query as Query;
+}
+
+/** Ends the wait of a client that has gone, with {@link HungUp}. */
+export function whenGone({ raw }: FastifyReply): AbortSignal {
+  const abort = new AbortController();
+  const leave = (): void => abort.abort(new HungUp());
+  if (raw.destroyed) leave();
+  else raw.once('close', leave);
+  return abort.signal;
 }

@@ -3,6 +3,8 @@ import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import t from 'tap';
 import { createLogger } from '../../src/base/log.js';
+import { turnsOfImports } from '../../src/control/imports/places.js';
+import { until } from '../support/until.js';
 import { ADMIN_HEADERS, ANONYMOUS, type Installation, install } from './installation.js';
 
 /** Identifiers and instants vary with what a test did before; everything else is compared literally. */
@@ -479,6 +481,24 @@ t.test('a client that disconnects in the middle of a body is not an error', asyn
     [],
     'nothing an operator must look at',
   );
+});
+
+t.test('a zone file whose client has gone waits for no place', async (t) => {
+  const { app, base, token } = await install(t);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as { port: number };
+  const turns = turnsOfImports(base);
+  const held = ['1', '2', '3', '4', '5', '6', '7', '8'].map((account) => turns.enterNow([account])!);
+  const { authorization } = await token();
+  const file = `@ 300 IN SOA ns1 admin 7 7200 3600 1209600 300\n@ NS ns1\nns1 A 192.0.2.1\n${';\n'.repeat(8192)}`;
+  const head = `POST /client/v4/zones/import?name=gone.test HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n`;
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write(`${head}content-type: text/plain\r\ncontent-length: ${file.length}\r\n\r\n${file}`);
+  await until(() => turns.waiting === 1);
+  socket.destroy();
+  await until(() => turns.waiting === 0);
+  for (const leave of held) leave();
 });
 
 t.test('receipts of changes', async (t) => {

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } f
 import { nextSlice } from '../../base/slices.js';
 import { PageTooLong } from '../../control/records/records.js';
 import type { Store } from '../../store/driver.js';
-import { callerOf } from '../request.js';
+import { callerOf, whenGone } from '../request.js';
 import type { ReadAnswer, ReadOrder } from './order.js';
 import type { Readers } from './readers.js';
 
@@ -49,7 +49,7 @@ export function readApart(route: RouteOptions, readers: Readers, store: Store): 
         if (!(error instanceof PageTooLong)) throw error;
       }
     }
-    return send(reply, await readers.read(orderOf(request), gone(reply)));
+    return send(reply, await readers.read(orderOf(request), whenGone(reply)));
   };
   route.handler = answerApart as RouteHandlerMethod;
 }
@@ -61,13 +61,6 @@ function orderOf(request: FastifyRequest): ReadOrder {
     caller: callerOf(request),
     headers: Object.fromEntries(headers.map(([name, value]) => [name, String(value)])),
   };
-}
-
-/** Ends the wait of a client that has gone. */
-function gone({ raw }: FastifyReply): AbortSignal {
-  const abort = new AbortController();
-  raw.once('close', () => abort.abort());
-  return abort.signal;
 }
 
 function send(reply: FastifyReply, { status, headers, body }: ReadAnswer): unknown {

@@ -5,7 +5,7 @@ import type { Issue } from '../../base/result.js';
 import { type ImportResult, importZone } from '../../control/imports/zone.js';
 import { success } from '../envelope.js';
 import { switchValue, textValue } from '../query.js';
-import { type ContextOf, queryOf } from '../request.js';
+import { type ContextOf, queryOf, whenGone } from '../request.js';
 import { answersOne } from '../schema.js';
 import { type ZoneFileResult, zoneFileQuery, zoneFileResult } from './schema.js';
 
@@ -28,7 +28,7 @@ export const zoneFileRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
         response: answersOne(zoneFileResult),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const query = queryOf(request);
       const octets: unknown = request.body;
       const name = textValue(query, 'name');
@@ -40,6 +40,7 @@ export const zoneFileRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
         automaticSoa: switchValue(query, 'automatic_soa') ?? false,
         proxied: switchValue(query, 'proxied') ?? false,
         signatures: { kind: switchValue(query, 'strip_dnssec') ? 'strip' : 'refuse' },
+        signal: whenGone(reply),
       });
       return success(view(result));
     },

@@ -13,7 +13,17 @@ const LIMITS: TurnLimits = {
 };
 const RETRY_SECONDS = 5;
 
-const known = perStore((): { turns?: Turns } => ({}));
+/** Octets of files that wait: of one account, and of all. Of what others leave, an account may use half, so that there is room for more. */
+const MOST_OCTETS_OF_ACCOUNT = 64 << 20;
+const MOST_OCTETS = 256 << 20;
+
+interface Waiting {
+  turns?: Turns;
+  octets: number;
+  readonly byAccount: Map<string, number>;
+}
+
+const known = perStore((): Waiting => ({ octets: 0, byAccount: new Map() }));
 
 export function turnsOfImports({ store, clock }: Pick<ContextBase, 'store' | 'clock'>): Turns {
   const own = known(store);
@@ -21,10 +31,38 @@ export function turnsOfImports({ store, clock }: Pick<ContextBase, 'store' | 'cl
   return own.turns;
 }
 
-/** Waits for a place. Throws 429 when too many files of the account wait, or none was free in time. */
-export async function enterImport(ctx: Context, signal: AbortSignal | undefined): Promise<Leave> {
-  const leave = await turnsOfImports(ctx).enter([accountOf(ctx)], signal && { signal });
+/**
+ * Waits for a place. `octets`: of the file, as far as it is in memory. Throws 429 when too many files of the account wait, or too much of
+ * them, or no place was free in time.
+ */
+export async function enterImport(ctx: Context, octets: number, signal: AbortSignal | undefined): Promise<Leave> {
+  const account = accountOf(ctx);
+  const turns = turnsOfImports(ctx);
+  signal?.throwIfAborted();
+  const atOnce = turns.enterNow([account]);
+  if (atOnce) return atOnce;
+  const waiting = known(ctx.store);
+  if (!hasRoom(waiting, account, octets)) throw busy();
+  keep(waiting, account, octets);
+  const leave = await turns.enter([account], signal && { signal }).finally(() => keep(waiting, account, -octets));
   if (typeof leave !== 'string') return leave;
   signal?.throwIfAborted();
-  throw zoneFailure('importsBusy', {}, { retryAfterSeconds: RETRY_SECONDS });
+  throw busy();
+}
+
+function hasRoom({ octets: all, byAccount }: Waiting, account: string, octets: number): boolean {
+  const own = byAccount.get(account) ?? 0;
+  return own + octets <= Math.min(MOST_OCTETS_OF_ACCOUNT, (MOST_OCTETS - (all - own)) / 2);
+}
+
+/** `octets`: below 0 when they wait no longer. */
+function keep(waiting: Waiting, account: string, octets: number): void {
+  const own = (waiting.byAccount.get(account) ?? 0) + octets;
+  waiting.octets += octets;
+  if (own > 0) waiting.byAccount.set(account, own);
+  else waiting.byAccount.delete(account);
+}
+
+function busy(): Error {
+  return zoneFailure('importsBusy', {}, { retryAfterSeconds: RETRY_SECONDS });
 }

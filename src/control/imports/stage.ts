@@ -144,7 +144,9 @@ export async function stageInParts(
   onProgress: OnProgress,
   signal: AbortSignal | undefined,
 ): Promise<Staged> {
-  const leave = await enterImport(ctx, signal);
+  // Other files are read from the disk as they are stored.
+  const octets = 'text' in order.source ? order.source.text.length : 0;
+  const leave = await enterImport(ctx, octets, signal);
   try {
     return await stageInTurn(ctx, order, onProgress, signal);
   } finally {
