@@ -2,6 +2,7 @@
  * Query strings in all the forms that clients send (v4: §1.4): `name.contains=x` and `name[contains]=x`, repeated keys
  * and comma lists, `tag_match` and `tag-match`. Parsed once into one form: dots, underscores, all values in order.
  */
+import { parseInstant } from '../control/rules/instant.js';
 import { failure } from './errors.js';
 
 /** Parameter name → its values in order; never an empty list. */
@@ -95,4 +96,13 @@ export function numberValue(query: Query, name: string, least: number, most: num
   const value = Number(text);
   if (/^\d{1,16}$/.test(text) && value >= least && value <= most) return value;
   throw failure('badParameter', { name, expected: `a whole number from ${least} to ${most}` });
+}
+
+/** Microseconds since 1970; a date means its first instant. Throws 400 for anything else. */
+export function timeValue(query: Query, name: string): number | undefined {
+  const text = textValue(query, name);
+  if (text === undefined) return undefined;
+  const instant = parseInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
+  if (instant !== undefined) return instant;
+  throw failure('badParameter', { name, expected: 'a time such as 2026-05-05T12:00:00Z, or a date' });
 }

@@ -22,9 +22,9 @@ import {
 } from '../../alerts/webhooks.js';
 import { requireAccount } from '../../control/guard/access.js';
 import { accountParams } from '../accounts/schema.js';
-import { timeValue } from '../audit-logs/filter.js';
 import { success, successPage } from '../envelope.js';
 import { AUDIT_PAGES, pageOf, resultInfo } from '../paging.js';
+import { timeValue } from '../query.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { accountResource } from '../resource.js';
 import { answersList, answersOne } from '../schema.js';

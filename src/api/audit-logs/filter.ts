@@ -1,8 +1,7 @@
 /** Filters of the audit log out of query strings. */
 import type { AuditFilter, Choice } from '../../control/access/audit.js';
-import { parseInstant } from '../../control/rules/instant.js';
 import { failure } from '../errors.js';
-import { firstValue, listValues, type Query, textValue } from '../query.js';
+import { firstValue, listValues, type Query, textValue, timeValue } from '../query.js';
 import { EVENT_FILTERS } from './schema.js';
 
 /** The largest number of values of one filter. */
@@ -41,15 +40,6 @@ function timesOf(query: Query): AuditFilter {
   const since = timeValue(query, 'since');
   const before = timeValue(query, 'before');
   return { ...(since === undefined ? {} : { since }), ...(before === undefined ? {} : { before }) };
-}
-
-/** A date means its first instant. */
-export function timeValue(query: Query, name: string): number | undefined {
-  const text = textValue(query, name);
-  if (text === undefined) return undefined;
-  const instant = parseInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
-  if (instant === undefined) throw failure('badParameter', { name, expected: 'a date or an RFC 3339 time' });
-  return instant;
 }
 
 /** The number of requested entries and the start. Throws 400 for an invalid cursor. */

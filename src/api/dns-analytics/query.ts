@@ -1,5 +1,4 @@
 /** The query of a report: what is counted, by what, and of which time. Throws 400 for what is not understood. */
-import { parseInstant } from '../../control/rules/instant.js';
 import {
   COMMON_DIMENSIONS,
   DIMENSIONS,
@@ -11,7 +10,7 @@ import {
 } from '../../statistics/report.js';
 import { DAY, HOUR, KEPT } from '../../store/zones/queries.js';
 import { failure } from '../errors.js';
-import { listValues, numberValue, type Query, textValue } from '../query.js';
+import { listValues, numberValue, type Query, textValue, timeValue } from '../query.js';
 import { parseFilters } from './filters.js';
 
 export const METRICS = ['queryCount', 'uncachedCount', 'staleCount'] as const;
@@ -97,8 +96,8 @@ function named<Choice extends string>(query: Query, parameter: string, choices: 
 
 function rangeOf(query: Query, now: number): Pick<ReportQuery, 'span' | 'since' | 'until'> {
   // With the hour that begins now.
-  const until = timeValue(query, 'until') ?? now + 1;
-  const since = timeValue(query, 'since') ?? until - USUAL_SECONDS;
+  const until = secondOf(query, 'until') ?? now + 1;
+  const since = secondOf(query, 'since') ?? until - USUAL_SECONDS;
   if (since >= until) throw wrong('since', 'a time before until');
   if (since < now - DAYS_KEPT) throw wrong('since', `a time in the last ${DAYS_KEPT / DAY} days`);
   if (until > now + DAY) throw wrong('until', 'a time that is not in the future');
@@ -108,12 +107,9 @@ function rangeOf(query: Query, now: number): Pick<ReportQuery, 'span' | 'since' 
 }
 
 /** Seconds since 1970. */
-function timeValue(query: Query, name: string): number | undefined {
-  const text = textValue(query, name);
-  if (text === undefined) return undefined;
-  const us = parseInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
-  if (us === undefined) throw wrong(name, 'a time such as 2026-05-05T12:00:00Z');
-  return Math.floor(us / 1e6);
+function secondOf(query: Query, name: string): number | undefined {
+  const us = timeValue(query, name);
+  return us === undefined ? undefined : Math.floor(us / 1e6);
 }
 
 function orderOf(text: string, dimensions: readonly Dimension[], metrics: readonly Metric[]): Order {
