@@ -9,6 +9,7 @@ import { systemRandom } from '../base/random.js';
 import type { LoadedSettings } from '../config/load.js';
 import { nearMatch } from '../config/near-match.js';
 import type { Settings } from '../config/schema.js';
+import { chooseAccount } from '../control/guard/access.js';
 import { OPERATOR } from '../control/guard/actor.js';
 import type { Context } from '../control/kernel/context.js';
 import { parseZoneName } from '../control/rules/names.js';
@@ -118,6 +119,11 @@ export async function requireZoneNamed(context: Context, text: string): Promise<
     `there is no zone ${text}${near === undefined ? '' : `; did you mean ${near}?`}`,
     'See them all with `zoneplane zone list`.',
   );
+}
+
+/** The identifier of the account that a command works in. */
+export function accountOf(context: Context, { account }: { readonly account?: string | undefined }): string {
+  return toHex(chooseAccount(context, account).id);
 }
 
 /** The zone in which a name lies: that with the longest name. */

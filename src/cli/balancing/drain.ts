@@ -4,10 +4,9 @@ import type { StoredOrigin } from '../../balancing/pool.js';
 import { UserError } from '../../base/errors.js';
 import type { BalancingItem } from '../../control/balancing/item.js';
 import { editPool, listPools } from '../../control/balancing/pools.js';
-import { chooseAccount } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import { type CommandContext, example } from '../command.js';
-import { DATA_SETTINGS, withControl } from '../control.js';
+import { accountOf, DATA_SETTINGS, withControl } from '../control.js';
 import { addSettingOptions, loadCommandSettings, withRunningSettings } from '../settings.js';
 import { asTheServer } from './find.js';
 
@@ -44,7 +43,7 @@ async function setEnabled(
   wanted: string,
   { account, undo = false }: DrainOptions,
 ): Promise<string> {
-  const accountId = Buffer.from(chooseAccount(context, account).id).toString('hex');
+  const accountId = accountOf(context, { account });
   const pools = await listPools(context, accountId);
   const pool = pools.find(({ members }) => String(members.name).toLowerCase() === poolName.toLowerCase());
   if (!pool) throw new UserError(`there is no pool ${poolName}`, `Pools: ${namesOf(pools)}`);

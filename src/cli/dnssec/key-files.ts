@@ -161,7 +161,8 @@ function readDnskey(file: string): ParsedRecord {
   return found[0]!;
 }
 
-function readText(file: string): string {
+/** The text of a key file. */
+export function readText(file: string): string {
   try {
     return readFileSync(file, 'latin1');
   } catch (error) {

@@ -6,10 +6,9 @@ import { type Configuration, type Note, PROGRAMS, type ProgramName } from '../..
 import type { Place } from '../../foreign/place.js';
 import { readConfiguration } from '../../foreign/read.js';
 import { type CommandContext, example } from '../command.js';
-import { withControl } from '../control.js';
+import { accountOf, withControl } from '../control.js';
 import { watchInterruption } from '../operations/interruption.js';
 import { KEY_SETTINGS, openServices } from '../secondary/services.js';
-import { accountOf } from '../secondary/tsig.js';
 import { addSettingOptions } from '../settings.js';
 import { confirmYes, type Terminal } from '../terminal.js';
 import { keySteps, updateSteps } from './keys.js';

@@ -1,5 +1,5 @@
 /** Private keys with which another server signs a zone, so that the DS record at its parent stays good. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, UserError } from '../../base/errors.js';
 import { explainFileFailure } from '../../base/file-failure.js';
@@ -9,7 +9,7 @@ import { parsePrivateKeyFile } from '../../dnssec/private-key-file.js';
 import { keyMaterial, SigningKeyError } from '../../dnssec/signing-key.js';
 import type { SigningStatement, StoredKey } from '../../foreign/configuration.js';
 import { faultAt } from '../../foreign/place.js';
-import { readKey } from '../dnssec/key-files.js';
+import { readKey, readText } from '../dnssec/key-files.js';
 
 /** Files of keys by directory and zone; many zones share a directory. */
 export type KeyListings = Map<string, ReadonlyMap<string, readonly string[]>>;
@@ -71,12 +71,7 @@ function listKeys(directory: string): ReadonlyMap<string, readonly string[]> {
 
 /** Whether a key is in use, by the times that BIND writes into the file of the private key. */
 function isInUse(path: string, nowMs: number): boolean {
-  let text: string;
-  try {
-    text = readFileSync(path, 'latin1');
-  } catch (error) {
-    throw explainFileFailure(error, path);
-  }
+  const text = readText(path);
   const at = (name: string): number | undefined => {
     const [, y, mo, d, h, mi, s] =
       new RegExp(`^${name}: (\\d{4})(\\d\\d)(\\d\\d)(\\d\\d)(\\d\\d)(\\d\\d)`, 'm').exec(text) ?? [];

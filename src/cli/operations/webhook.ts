@@ -8,7 +8,6 @@ import { createWebhook, deleteWebhook, listDeliveries, listWebhooks } from '../.
 import { toHex } from '../../base/bytes.js';
 import { UserError } from '../../base/errors.js';
 import { systemRandom } from '../../base/random.js';
-import { chooseAccount } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import { printInstant } from '../../control/rules/instant.js';
 import { createResolver } from '../../resolver/resolve.js';
@@ -18,7 +17,7 @@ import { readBundle } from '../../roles/services/certificates.js';
 import type { DestinationRow } from '../../store/alerts/destinations.js';
 import { WEBHOOK_SECRETS } from '../../store/sealed-columns.js';
 import { type CommandContext, example } from '../command.js';
-import { withControl } from '../control.js';
+import { accountOf, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 
 const SETTINGS = ['dataDir', 'masterKey'] as const;
@@ -202,8 +201,4 @@ async function requireNamed(context: Context, account: string, name: string): Pr
   if (found.length > 1)
     throw new UserError(`${found.length} webhooks have the name ${name}`, 'Name one by its identifier.');
   return row;
-}
-
-function accountOf(context: Context, { account }: AccountOption): string {
-  return toHex(chooseAccount(context, account).id);
 }

@@ -11,11 +11,11 @@ import type { ZoneItem } from '../../control/zones/item.js';
 import { listZones } from '../../control/zones/zones.js';
 import { gather, wholeNumber } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
-import { collectPages, requireZoneNamed, withControl } from '../control.js';
+import { accountOf, collectPages, requireZoneNamed, withControl } from '../control.js';
 import { quoteShell } from '../operations/quote-shell.js';
 import { addSettingOptions } from '../settings.js';
 import { KEY_SETTINGS, openServices } from './services.js';
-import { accountOf, sameName } from './tsig.js';
+import { sameName } from './tsig.js';
 
 interface AddOptions {
   readonly address?: string;

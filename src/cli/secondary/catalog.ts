@@ -14,10 +14,10 @@ import type { Context } from '../../control/kernel/context.js';
 import { listPeers } from '../../control/secondary/peers.js';
 import { gather } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
-import { DATA_SETTINGS, requireZoneNamed, withControl } from '../control.js';
+import { accountOf, DATA_SETTINGS, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { addFollowCommands } from './followed.js';
-import { accountOf, sameName } from './tsig.js';
+import { sameName } from './tsig.js';
 
 interface Options {
   readonly account?: string;

@@ -12,13 +12,13 @@ import {
 import type { Context } from '../../control/kernel/context.js';
 import { gather } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
-import { DATA_SETTINGS, printInstant, withControl } from '../control.js';
+import { accountOf, DATA_SETTINGS, printInstant, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { addPrimaryOptions } from './primary-options.js';
 import { addRemovedCommands } from './removed.js';
 import { primariesFor, type SecondaryZoneOptions } from './secondary-zone.js';
 import { KEY_SETTINGS, openServices } from './services.js';
-import { accountOf, sameName } from './tsig.js';
+import { sameName } from './tsig.js';
 
 interface Options {
   readonly account?: string;

@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import { UserError } from '../../base/errors.js';
 import { listRemoved, restoreRemoved } from '../../control/catalog-consumer/removed.js';
 import { type CommandContext, example } from '../command.js';
-import { DATA_SETTINGS, printInstant, withControl } from '../control.js';
+import { accountOf, DATA_SETTINGS, printInstant, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
-import { accountOf, sameName } from './tsig.js';
+import { sameName } from './tsig.js';
 
 interface Options {
   readonly account?: string;

@@ -1,4 +1,5 @@
 /** `zoneplane zone create --primary`: a zone that is transferred from other servers. */
+
 import { toBase64 } from '../../base/bytes.js';
 import type { Context } from '../../control/kernel/context.js';
 import { createIncoming } from '../../control/secondary/incoming.js';
@@ -6,8 +7,9 @@ import { createPeer, listPeers, type PeerItem } from '../../control/secondary/pe
 import { createTsig, listTsigs, type SecondaryServices } from '../../control/secondary/tsigs.js';
 import type { ZoneItem } from '../../control/zones/item.js';
 import { createZone, deleteZone } from '../../control/zones/zones.js';
+import { accountOf } from '../control.js';
 import { type PrimaryOptions, readKeyOption, readServer } from './primary-options.js';
-import { accountOf, sameName } from './tsig.js';
+import { sameName } from './tsig.js';
 
 export interface SecondaryZoneOptions extends PrimaryOptions {
   readonly primary: readonly string[];

@@ -3,9 +3,8 @@ import type { Command } from 'commander';
 import { incomingStatuses, type NamedStatus } from '../../control/secondary/incoming.js';
 import { fleetStatus, type ZoneAtPeer } from '../../control/secondary/status.js';
 import { type CommandContext, example } from '../command.js';
-import { DATA_SETTINGS, printInstant, withControl } from '../control.js';
+import { accountOf, DATA_SETTINGS, printInstant, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
-import { accountOf } from './tsig.js';
 
 interface StatusOptions {
   readonly account?: string;

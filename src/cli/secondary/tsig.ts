@@ -1,9 +1,7 @@
 /** `zoneplane tsig`: keys that sign transfers and NOTIFY. */
 import { type Command, Option } from 'commander';
-import { toHex } from '../../base/bytes.js';
 import { UserError } from '../../base/errors.js';
 import type { PolicyInput } from '../../control/access/policy.js';
-import { chooseAccount } from '../../control/guard/access.js';
 import { DNS_WRITE } from '../../control/guard/permissions.js';
 import type { Context } from '../../control/kernel/context.js';
 import {
@@ -17,7 +15,7 @@ import {
 import { TSIG_ALGORITHMS, type TsigAlgorithm } from '../../dns/tsig.js';
 import { gather } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
-import { requireZoneNamed, withControl } from '../control.js';
+import { accountOf, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { KEY_SETTINGS, openServices } from './services.js';
 
@@ -155,9 +153,4 @@ function addDelete(tsig: Command, { terminal, environment }: CommandContext): vo
 export function sameName(a: string, b: string): boolean {
   const plain = (name: string): string => name.toLowerCase().replace(/\.$/, '');
   return plain(a) === plain(b);
-}
-
-/** The identifier of the account that a command works in. */
-export function accountOf(context: Context, { account }: { readonly account?: string }): string {
-  return toHex(chooseAccount(context, account).id);
 }

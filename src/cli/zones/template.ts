@@ -1,10 +1,8 @@
 /** `zoneplane template`: named sets of records with variables, applied to zones. */
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { toHex } from '../../base/bytes.js';
 import { messageOf, UserError } from '../../base/errors.js';
 import { nearMatch } from '../../config/near-match.js';
-import { chooseAccount } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import type { RecordItem } from '../../control/records/item.js';
 import { type AppliedToZone, applyTemplate } from '../../control/templates/apply.js';
@@ -21,7 +19,7 @@ import {
 import { MOST_TEXT_OCTETS, parseText, printText } from '../../control/templates/text.js';
 import { gather } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
-import { DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from '../control.js';
+import { accountOf, DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import type { Terminal } from '../terminal.js';
 
@@ -48,10 +46,6 @@ export function addTemplateCommands(program: Command, context: CommandContext): 
   addImport(template, context);
   addExport(template, context);
   addDelete(template, context);
-}
-
-function accountOf(context: Context, { account }: Options): string {
-  return toHex(chooseAccount(context, account).id);
 }
 
 async function requireNamed(context: Context, account: string, name: string): Promise<TemplateItem> {
