@@ -34,7 +34,7 @@ export interface RecordedChange {
   readonly poolChanged: boolean;
   readonly minimumOrigins: number;
   readonly origins: readonly ChangedOrigin[];
-  /** The origins of which the pool's owner wants to be told; undefined: of none, and not of the pool either. */
+  /** The origins about which the pool's owner wants to be told; undefined: about none, and not about the pool either. */
   readonly told: readonly ChangedOrigin[] | undefined;
 }
 
@@ -209,8 +209,8 @@ function put(
 }
 
 /**
- * Stores what the nodes that live agree on, in each region and together, where that is another state than is stored. Returns whether
- * something was.
+ * Stores what the nodes that live agree on, in each region and together, if it differs from what is stored. Returns whether
+ * anything was stored.
  */
 function agreeAbout({ store }: ContextBase, seq: number, living: ReadonlySet<string>, nowUs: number): boolean {
   const rows = originStatesOfPool(store, seq);

@@ -51,7 +51,7 @@ export function startStatistics(base: Pick<ContextBase, 'store' | 'clock' | 'log
     addDetail(known.detail, detailOf(tally), PENDING);
   };
 
-  /** Moves what could not be stored back. */
+  /** Puts back what could not be stored. */
   const keep = (some: readonly Pending[]): void => {
     for (const one of some) {
       const key = `${one.begins} ${one.zone}`;

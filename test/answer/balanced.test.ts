@@ -111,7 +111,7 @@ t.test('an edit of a pool is served; a disabled fallback pool leaves nothing', a
   t.strictSame(world.addresses('www'), ['198.51.100.2'], 'without a monitor it is up');
 });
 
-t.test('edits of pools without end do not use up what all share', async (t) => {
+t.test('endless edits of pools do not use up what all share', async (t) => {
   const world = await start(t);
   const room = world.writer.reader.states.length;
   const names = (round: number) =>

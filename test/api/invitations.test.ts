@@ -142,7 +142,7 @@ t.test('an invitation gives no more than whoever made it could give now', async 
   t.match([own.status, own.json.errors[0].message], [400, 'The account needs a super administrator.']);
 });
 
-t.test('a token of the account invites for the account, whatever becomes of who created it', async (t) => {
+t.test('a token of the account invites for the account, even if the user who created it has left', async (t) => {
   const world = await team(t, {}, 'Owner');
   const { call, path, head, operator } = world;
   const second = { headers: await world.token({ email: 'second@example.org', name: 'second' }) };

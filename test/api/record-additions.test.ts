@@ -50,7 +50,7 @@ t.test('a PTR record is kept for an address', async (t) => {
   t.strictSame(misfits, []);
 });
 
-t.test('a record says when it ends', async (t) => {
+t.test('a record says when it expires', async (t) => {
   const [zone, other] = [await createZone('ends.test'), await createZone('other.test')];
   const records = `/zones/${zone}/dns_records`;
   const body = { type: 'A', name: 'www', content: '192.0.2.1' };

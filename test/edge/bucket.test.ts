@@ -159,7 +159,7 @@ t.test('objects over the edge', async (t) => {
     });
   });
 
-  await t.test('compressed for who accepts it, unless it was stored compressed', async (t) => {
+  await t.test('compressed for clients that accept it, unless it was stored compressed', async (t) => {
     const text = '{"a":"value of an object"}\n'.repeat(200);
     await put('data.json', text, { contentType: 'application/json' });
     await put('data.json.gz', gzipSync(text), { contentType: 'application/json', contentEncoding: 'gzip' });

@@ -133,7 +133,7 @@ t.test('what is told of what is gone is dropped, and 100,000 transitions leave n
   t.equal(events().length, 2, 'transitions of one write are one event');
 });
 
-t.test('edits without end do not keep probes waiting', async (t) => {
+t.test('endless edits do not keep probes waiting', async (t) => {
   const world = await startMonitoringWorld(t);
   const { clock, reader } = world;
   // A plan takes a second.

@@ -18,7 +18,7 @@ t.test('places are taken, kept, and taken again when nothing reads them', async 
   t.ok(places.keep(2, ['a', 'b', 'c']));
 });
 
-t.test('edits and deletions without end stay within the table', async (t) => {
+t.test('endless edits and deletions stay within the table', async (t) => {
   const places = createStatePlaces(200);
   const live = new Set<number>();
   for (let i = 0; i < 20_000; i++) {

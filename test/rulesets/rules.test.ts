@@ -69,7 +69,7 @@ function manyRules(phase: string, expression: string, action_parameters: object,
   return compileZone([{ phase, rules: JSON.stringify(rules) }])!;
 }
 
-t.test('what the length of a request makes dear is counted', async (t) => {
+t.test('work that grows with the length of a request is counted', async (t) => {
   const to = (target_url: object) => ({ from_value: { target_url } });
   const repeated = (expression: string) => new Array(30).fill(expression).join(' or ');
   const long = 'a'.repeat(8000);
@@ -130,7 +130,7 @@ t.test('a trial of rules follows redirects within the work of one request', asyn
   t.ok(asked > 1 && asked < 6, `${asked} requests`);
 });
 
-t.test('no page rule makes more of a request than a URL', async (t) => {
+t.test('a page rule makes no location that is longer than a URL may be', async (t) => {
   const url = `https://x.example/${'$1'.repeat(8000)}`;
   const targets = [{ target: 'url', constraint: { operator: 'matches', value: '*/*' } }];
   const actions = [{ id: 'forwarding_url', value: { url: url.replaceAll('$1', '$2'), status_code: 301 } }];

@@ -192,7 +192,7 @@ export function authenticateAgain(base: ContextBase, { seq, hash }: KeyRow, addr
 
 /**
  * The actor of a running request with the permissions it has now; undefined if it lost access. `sessionId`: of a browser. `hash`: of the
- * secret with which the request came, whose place another may have taken.
+ * secret that came with the request, which may have been replaced since.
  */
 export function actorNow(
   base: ContextBase,

@@ -52,12 +52,12 @@ function viewOfPool(store: Store, row: PoolRow): PoolView {
 
 /**
  * Gives transfers what is known of health now. Zones get a newer version only where that changes their records. A zone that cannot be
- * edited keeps no other from it: all are tried, then it throws.
+ * edited does not stop the others: all are tried, then it throws.
  */
 export async function refreshTransferViews(base: ContextBase): Promise<void> {
   const ctx: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'service' };
   const { store } = base;
-  // Many may have the same pools, of which each is looked at once.
+  // Many may have the same pools; each pool is read only once.
   const known: PoolViews = new Map();
   const failures: unknown[] = [];
   for (const { seq } of balancersWithTransferHealth(store)) {

@@ -50,7 +50,7 @@ const LONGEST_DELAY_MS = 30_000;
 const LAST_WAIT_MS = 1000;
 /** What results are shown under where a node has neither name nor region. */
 const ONLY_NODE = 'local';
-/** Transfers follow health no more often. */
+/** Transfers follow health no more often than this. */
 const TRANSFERS_MS = 30_000;
 /** It is told of commits no more often. */
 const TELL_MS = 20;

@@ -14,9 +14,9 @@ export interface WaitingTransitions {
   /** Pools that wait. */
   readonly size: number;
   add(transition: Transition): void;
-  /** Takes pools until they have so many transitions. */
+  /** Takes pools until they have this many transitions. */
   take(rows: number): PoolTransitions[];
-  /** They could not be stored: what came meanwhile is newer. */
+  /** Puts back transitions that could not be stored; those that came meanwhile are newer. */
   putBack(taken: readonly PoolTransitions[]): void;
   list(): Transition[];
 }

@@ -117,7 +117,7 @@ t.test('what clients may say about an end', async (t) => {
   t.equal((await refusal(getRecord(ctx, zoneId, id))).status, 404);
 });
 
-t.test('very many end in the same second', async (t) => {
+t.test('very many records expire in the same second', async (t) => {
   const { ctx, clock, zoneId, inHours, planned, run, names } = await start(t);
   const posts = Array.from({ length: 180 }, (_, i) => ({ ...A, name: `n${i}`, expires_on: inHours(1) }));
   const { posts: made } = await applyBatch(ctx, zoneId, { posts });
@@ -137,7 +137,7 @@ t.test('very many end in the same second', async (t) => {
   t.ok(planned(), 'the runner has the outcome');
 });
 
-t.test('a zone file has the end', async (t) => {
+t.test('a zone file has the time at which a record expires', async (t) => {
   const { ctx, zoneId, inHours, planned } = await start(t);
   await createRecord(ctx, zoneId, { ...A, comment: 'guest', tags: ['a:b'], expires_on: inHours(5) });
   let text = '';
@@ -164,7 +164,7 @@ t.test('a zone file has the end', async (t) => {
   t.equal(JSON.parse(json).records[0].expires_on, '2026-01-01T05:00:00Z');
 });
 
-t.test('a record that nobody may remove now stays, and keeps no other', async (t) => {
+t.test('a record that nobody may remove now stays, and does not hold up others', async (t) => {
   const { ctx, clock, zoneId, inHours, run, names } = await start(t);
   const { store } = ctx;
   const domain = { domain: 'shown.example.com', zone: 1 };

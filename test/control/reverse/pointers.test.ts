@@ -107,7 +107,7 @@ t.test('IPv6, several names of an address, and batches', async (t) => {
   }
 });
 
-t.test('a reverse zone that is full keeps nothing from others', async (t) => {
+t.test('a full reverse zone does not hold up others', async (t) => {
   const { ctx, zoneId, reverseId, shown, runJob } = await start(t);
   const v6 = await createZone(ctx, { name: V6 });
   const posts = Array.from({ length: 210 }, (_, i) => {

@@ -265,7 +265,7 @@ t.test('no address, and very many', { skip }, async (t) => {
   }
 });
 
-t.test('what cannot be', { skip }, async (t) => {
+t.test('interfaces that do not exist, or that another program has', { skip }, async (t) => {
   const taken = await serve(t, 'zpxd');
   let threads = 0;
   const start = (xdp: readonly string[]) => {
