@@ -1,4 +1,4 @@
-/** What many webhooks of an account cost: its events are read once, not once for each webhook. */
+/** What many webhooks of an account cost: its events are read once, not once for each webhook. And what waits when policies change. */
 import t from 'tap';
 import type { SqlValue, Store } from '../../src/store/driver.js';
 import { egressTo } from '../support/egress.js';
@@ -65,4 +65,39 @@ t.test('events are read once for all webhooks of an account, and each gets its o
   t.equal(counts.prepared, prepared, 'no statement is made for an event');
   // For each event: the number of the newest, the accounts concerned, what policies judge, and what is sent.
   t.ok(counts.rows - rows <= 5 * EVENTS, `${counts.rows - rows} rows for ${EVENTS} events`);
+});
+
+t.test('events that wait for a webhook are judged by its new policies', async (t) => {
+  const world = await alertWorld(t, { egress: egressTo(new TestClock(), ['127.0.0.1/32']) });
+  const receiver = await startReceiver(t);
+  const zone = await world.createZone('waiting.test');
+  const hook = await world.webhook(receiver);
+  await world.policy([hook]);
+  const deliverer = world.startDeliverer();
+  const arrived = async (count: number): Promise<void> => {
+    await until(() => {
+      world.clock.advance(1);
+      return receiver.got.length >= count;
+    }, `${count} messages`);
+  };
+  receiver.answer = (_request, response) => response.writeHead(503).end();
+  for (const name of ['a', 'b', 'c']) {
+    await world.call('POST', `/zones/${zone}/dns_records`, { type: 'A', name, content: '198.51.100.1' });
+  }
+  deliverer.look();
+  await arrived(1);
+  await until(() => {
+    world.clock.advance(1);
+    return deliverer.counts.failed === 1;
+  }, 'the failure');
+  receiver.answer = (_request, response) => response.end();
+  await world.policy([hook], { alert_type: 'zoneplane_zone' });
+  deliverer.look();
+  world.clock.advance(1000);
+  await arrived(4);
+  const names = receiver.got.map(({ body }) => JSON.parse(body).data.subject.name);
+  t.strictSame(
+    names,
+    ['a', 'a', 'b', 'c'].map((name) => `${name}.waiting.test A`),
+  );
 });
