@@ -100,6 +100,7 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['edge: requests at origins', 'for 5 s', 'edge/proxy/origin-places.ts', 'PLACE_WAIT_MS = 5000'],
   ['edge: requests that wait', '512, 2,048', 'edge/proxy/origin-places.ts', 'MOST_WAITING_OF_CLIENT = 512'],
   ['edge: requests that wait', '512, 2,048', 'edge/proxy/origin-places.ts', 'MOST_WAITING_OF_ZONE = 2048'],
+  ['edge: pieces of bodies', '3, in turns', 'edge/compress/thread-turns.ts', 'MOST_AT_WORK = 3'],
 ];
 
 /** Turns whose limits stand elsewhere, or that are not limits. */

@@ -43,7 +43,7 @@ export function createCompression(clock: Clock, mostOctets: number = MOST_OCTETS
         return undefined;
       }
       begun.set(coding, (begun.get(coding) ?? 0) + 1);
-      return encoders.begin(coding, length, events, () => {
+      return encoders.begin(account, coding, length, events, () => {
         accounts.give(account, octets);
         networks.give(network, octets);
       });

@@ -11,6 +11,7 @@ import {
 } from 'node:zlib';
 import type { Clock } from '../../base/clock.js';
 import type { Coding } from '../../http/content-coding.js';
+import { createThreadTurns, workInTurns } from './thread-turns.js';
 
 /** In order of preference: zstd takes least processor time. Node before 22.15 does not have it. */
 export const ABLE: readonly Coding[] =
@@ -173,12 +174,21 @@ const MOST_IDLE = 16;
 /** Makes encoders. Making a new one for gzip takes a third as long as its work on 64 KiB; resetting one of the others takes even longer. */
 export class Encoders {
   private readonly idle: ReusableGzip[] = [];
+  private readonly turns = createThreadTurns();
 
   constructor(private readonly clock: Clock) {}
 
-  begin(coding: Coding, length: number | undefined, events: EncoderEvents, onOver: () => void): Encoder {
+  /** `account`: whose turn it takes. */
+  begin(
+    account: number,
+    coding: Coding,
+    length: number | undefined,
+    events: EncoderEvents,
+    onOver: () => void,
+  ): Encoder {
     const isGzip = coding === 'gzip';
     const stream = (isGzip ? this.idle.pop() : undefined) ?? createStream(coding, length);
+    workInTurns(stream, account, this.turns);
     return new Encoder(stream, isGzip, events, this.clock, (used) => {
       if (used) this.keep(used);
       onOver();
