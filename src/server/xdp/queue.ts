@@ -39,8 +39,6 @@ const scratch = new BigUint64Array(32);
 
 export interface Queue {
   readonly place: QueuePlace;
-  /** Whether the kernel copies no frame. */
-  readonly isZeroCopy: boolean;
   /** Frames that found no room. */
   countDrops(): number | undefined;
   close(): void;
@@ -64,8 +62,8 @@ export function openQueue(calls: Syscalls, index: number, queue: number, facts: 
     for (const { option } of RINGS) setOption(calls, fd, option, [BigInt(FRAMES)], 4);
     raiseSendQueue(calls, fd);
     const rings = mapRings(calls, fd, undo);
-    const isZeroCopy = bindQueue(calls, fd, index, queue);
-    return { place: { fd, frames, rings, facts }, isZeroCopy, countDrops: () => drops(calls, fd), close };
+    bindQueue(calls, fd, index, queue);
+    return { place: { fd, frames, rings, facts }, countDrops: () => drops(calls, fd), close };
   } catch (error) {
     close();
     throw error;
@@ -112,7 +110,7 @@ function mapRings(calls: Syscalls, fd: number, undo: (() => void)[]): QueuePlace
 }
 
 /** Without copies where the driver can. */
-function bindQueue(calls: Syscalls, fd: number, index: number, queue: number): boolean {
+function bindQueue(calls: Syscalls, fd: number, index: number, queue: number): void {
   for (const mode of [Flag.zeroCopy, Flag.copy]) {
     const address = new DataView(scratch.buffer);
     address.setUint16(0, Linux.AF_XDP, true);
@@ -120,7 +118,7 @@ function bindQueue(calls: Syscalls, fd: number, index: number, queue: number): b
     address.setUint32(4, index, true);
     address.setUint32(8, queue, true);
     address.setUint32(12, 0, true);
-    if (calls.bind(fd, calls.addressOf(scratch.buffer), 16) === 0) return mode === Flag.zeroCopy;
+    if (calls.bind(fd, calls.addressOf(scratch.buffer), 16) === 0) return;
   }
   throw new SystemError('bind', calls.errno());
 }
