@@ -31,9 +31,14 @@ const ONLY_REMOVED: Readonly<Record<HeaderSide, ReadonlySet<string>>> = {
 
 const OF_RESPONSES: ReadonlySet<string> = new Set([...FRAMING, 'content-encoding', 'content-range', 'accept-ranges']);
 
+/** `name`: in lower case. */
+export function isHeaderName(name: string): boolean {
+  return name.length <= LONGEST_NAME && TOKEN.test(name);
+}
+
 /** Why a rule may not do this to a field; undefined if it may. `name`: in lower case. */
 export function faultOfHeader(side: HeaderSide, operation: HeaderOperation, name: string): string | undefined {
-  if (name.length > LONGEST_NAME || !TOKEN.test(name)) return 'it is not the name of a header field';
+  if (!isHeaderName(name)) return 'it is not the name of a header field';
   // A name that an origin may take for another one (`cf_ray`) counts as that one.
   const merged = name.replace(/[^a-z0-9]/g, '-');
   const own = side === 'request' ? OF_REQUESTS : OF_RESPONSES;

@@ -156,19 +156,22 @@ export interface CompiledPageRule {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
+/** In the order in which they are looked at. */
+export function inOrder(rules: readonly StoredPageRule[]): StoredPageRule[] {
+  return rules.toSorted((a, b) => b.priority - a.priority || b.modified_on - a.modified_on);
+}
+
 /** Those that are active, the first of which that matches counts. One that this program does not understand is left out. */
 export function compilePageRules(rules: readonly StoredPageRule[]): readonly CompiledPageRule[] {
-  return rules
-    .filter(({ status }) => status === 'active')
-    .sort((a, b) => b.priority - a.priority || b.modified_on - a.modified_on)
-    .flatMap((rule) => {
-      try {
-        return [compilePageRule(rule)];
-      } catch (error) {
-        if (error instanceof RuleFault) return [];
-        throw error;
-      }
-    });
+  return inOrder(rules).flatMap((rule) => {
+    if (rule.status !== 'active') return [];
+    try {
+      return [compilePageRule(rule)];
+    } catch (error) {
+      if (error instanceof RuleFault) return [];
+      throw error;
+    }
+  });
 }
 
 /** The values of settings were checked when the rule was stored. */

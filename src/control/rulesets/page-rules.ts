@@ -2,7 +2,7 @@
 import { toHex } from '../../base/bytes.js';
 import { makeId } from '../../base/random.js';
 import { type Members, RuleFault } from '../../rulesets/fault.js';
-import { readPageRule, type StoredPageRule } from '../../rulesets/page-rule.js';
+import { inOrder, readPageRule, type StoredPageRule } from '../../rulesets/page-rule.js';
 import { PAGE_RULES } from '../../rulesets/phases.js';
 import { type RulesetRow, rulesetAt } from '../../store/edge/rulesets.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
@@ -24,8 +24,7 @@ export interface PageRules {
 /** In the order in which they are looked at. */
 export async function listPageRules(ctx: Context, zoneId: string): Promise<PageRules> {
   const { row, rules } = readSet(ctx, zoneId);
-  const inOrder = rules.toSorted((a, b) => b.priority - a.priority || b.modified_on - a.modified_on);
-  return { rules: inOrder, tag: row && tagOf(row) };
+  return { rules: inOrder(rules), tag: row && tagOf(row) };
 }
 
 export async function getPageRule(ctx: Context, zoneId: string, id: string): Promise<StoredPageRule> {

@@ -1,6 +1,7 @@
 /** Tries the rules of a zone with a request that nobody sends. */
 import { parseIP } from '../../base/ip.js';
 import { TooMuchWork } from '../../expressions/work.js';
+import { isHeaderName, isHeaderValue } from '../../rulesets/header-names.js';
 import { type Trial, tryRules } from '../../rulesets/try.js';
 import { compileZone } from '../../rulesets/zone-rules.js';
 import { zoneSettings } from '../../serving/zone-settings.js';
@@ -58,8 +59,8 @@ function readUrl(text: string): URL {
 }
 
 function readHeader(text: string): [string, string] {
-  const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}):\s*([\x20-\x7e]{0,4096})$/.exec(text) ?? [];
-  if (name === undefined || value === undefined)
-    throw invalid('/header', 'a header must have a name, a colon and a value');
-  return [name.toLowerCase(), value];
+  const colon = text.indexOf(':');
+  const [name, value] = [text.slice(0, Math.max(0, colon)).toLowerCase(), text.slice(colon + 1).trimStart()];
+  if (isHeaderName(name) && isHeaderValue(value)) return [name, value];
+  throw invalid('/header', 'a header must have a name, a colon and a value');
 }
