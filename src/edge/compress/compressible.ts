@@ -1,5 +1,6 @@
 /** Which responses are worth compressing, and what their fields say then (RFC 9110 §8). Pure. */
 import { type Coding, forbidsTransforming } from '../../http/content-coding.js';
+import { listMembers } from '../../http/fields.js';
 import type { HeaderList } from '../exchange/exchange.js';
 
 /** What fits into one packet anyway gains nothing: bodies of up to so many octets stay as they are. */
@@ -98,10 +99,8 @@ const VARY = 'accept-encoding';
 function isVaried(headers: HeaderList): boolean {
   for (let i = 0; i < headers.length; i += 2) {
     if (headers[i] !== 'vary') continue;
-    for (const name of headers[i + 1]!.split(',')) {
-      const trimmed = name.trim().toLowerCase();
-      if (trimmed === VARY || trimmed === '*') return true;
-    }
+    const names = listMembers(headers[i + 1]!.toLowerCase());
+    if (names.includes(VARY) || names.includes('*')) return true;
   }
   return false;
 }
