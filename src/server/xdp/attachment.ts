@@ -1,4 +1,5 @@
 /** The program of an interface, and the map from its queues to sockets. All of it goes with the process, however that ends. */
+import { constants } from 'node:os';
 import { type Syscalls, SystemError } from '../syscalls.js';
 import { type ProgramOptions, queryProgram } from './program.js';
 
@@ -11,6 +12,8 @@ const MODES = { driver: 4, generic: 2 } as const;
 export type XdpMode = keyof typeof MODES;
 
 const LOG_OCTETS = 64 * 1024;
+const LOAD_ATTEMPTS = 100;
+const { EAGAIN } = constants.errno;
 
 export interface Attachment {
   /** Gives the frames of a queue to its socket. */
@@ -94,8 +97,12 @@ function loadProgram(calls: Syscalls, options: ProgramOptions): number {
       ...[XDP_PROGRAM, program.length / 8, ...pointer(base + At.program), ...pointer(base + At.license)],
       ...[...log, 0, 0, ...NAME, 0, XDP],
     ]);
-  const fd = load([0, 0, 0, 0]);
-  if (fd >= 0) return fd;
+  // A signal interrupts the kernel while it checks a program.
+  for (let attempt = 0; attempt < LOAD_ATTEMPTS; attempt++) {
+    const fd = load([0, 0, 0, 0]);
+    if (fd >= 0) return fd;
+    if (calls.errno() !== EAGAIN) break;
+  }
   const error = new SystemError('bpf', calls.errno());
   // Only now with a log: one that does not fit makes the kernel refuse the program.
   const again = load([1, LOG_OCTETS, ...pointer(base + At.log)]);

@@ -16,8 +16,14 @@ import { type FrameOptions, makeFrame, readFrame, sumOf } from './frames.js';
 import { type Cable, ip, layCable, whyNoInterfaces } from './veth.js';
 
 const skip = whyNoInterfaces() ?? false;
-const V4 = { own: '198.18.7.1', client: '198.18.7.2' };
-const V6 = { own: 'fd00:18:7::1', client: 'fd00:18:7::2' };
+/** Names and networks of this process, because interfaces are those of the whole machine. */
+const PREFIX = `zp${process.pid.toString(36)}`;
+const NETWORK = `198.18.${process.pid & 255}`;
+const V4 = { own: `${NETWORK}.1`, client: `${NETWORK}.2` };
+const V6 = {
+  own: `fd00:${(process.pid & 0xffff).toString(16)}::1`,
+  client: `fd00:${(process.pid & 0xffff).toString(16)}::2`,
+};
 const clock = new SystemClock();
 /** Of one program. */
 const MOST_ADDRESSES = 128;
@@ -99,10 +105,10 @@ async function ask(world: World, more: Partial<FrameOptions> = {}, isSummed = tr
 }
 
 t.test('frames of all kinds', { skip }, async (t) => {
-  const world = await serve(t, 'zpxa');
+  const world = await serve(t, `${PREFIX}a`);
   const { cable } = world;
   const thread = await ask(world);
-  t.match(world.lines.join(''), /AF_XDP on zpxa: serving with/);
+  t.match(world.lines.join(''), new RegExp(`AF_XDP on ${PREFIX}a: serving with`));
   t.equal(await ask(world, { from: V6.client, to: V6.own }), thread, 'IPv6 by the same thread');
 
   const v4 = (change: (frame: Buffer) => Buffer | undefined, more: Partial<FrameOptions> = {}) => ({ more, change });
@@ -156,7 +162,7 @@ t.test('frames of all kinds', { skip }, async (t) => {
     'a first fragment': [v4(set(20, 0x20, 0)), 'nobody'],
     'a later fragment': [v4(set(20, 0, 5)), 'nobody'],
     'another port': [v4(plain, { port: 9 }), 'nobody'],
-    'another address': [v4(plain, { to: '198.18.7.77' }), 'nobody'],
+    'another address': [v4(plain, { to: `${NETWORK}.77` }), 'nobody'],
     'another protocol': [v4(set(23, 6)), 'nobody'],
     'another type of frame': [v4((frame) => change(frame, (octets) => octets.writeUInt16BE(0x88b5, 12))), 'nobody'],
     'a VLAN': [v4((frame) => insert(frame, 12, Buffer.of(0x81, 0, 0, 5))), 'nobody'],
@@ -201,7 +207,7 @@ t.test('frames of all kinds', { skip }, async (t) => {
 });
 
 t.test('nonsense, and then more queries than there are frames', { skip }, async (t) => {
-  const world = await serve(t, 'zpxb');
+  const world = await serve(t, `${PREFIX}b`);
   const { cable, servers } = world;
   const random = seededRandom(7);
   const below = (count: number): number => Buffer.from(random.bytes(4)).readUInt32LE() % count;
@@ -222,21 +228,21 @@ t.test('nonsense, and then more queries than there are frames', { skip }, async 
 });
 
 t.test('interfaces that change', { skip }, async (t) => {
-  const world = await serve(t, 'zpxc');
+  const world = await serve(t, `${PREFIX}c`);
   const { lines } = world;
   const thread = await ask(world);
-  ip('link', 'set', 'zpxc', 'down');
-  ip('link', 'set', 'zpxc', 'up');
-  ip('addr', 'replace', `${V6.own}/64`, 'dev', 'zpxc', 'nodad');
-  ip('neigh', 'replace', V4.client, 'lladdr', macText(world.cable.otherMac), 'dev', 'zpxc', 'nud', 'permanent');
+  ip('link', 'set', `${PREFIX}c`, 'down');
+  ip('link', 'set', `${PREFIX}c`, 'up');
+  ip('addr', 'replace', `${V6.own}/64`, 'dev', `${PREFIX}c`, 'nodad');
+  ip('neigh', 'replace', V4.client, 'lladdr', macText(world.cable.otherMac), 'dev', `${PREFIX}c`, 'nud', 'permanent');
   t.equal(await ask(world), thread, 'down and up');
 
-  ip('addr', 'add', '198.18.7.3/24', 'dev', 'zpxc');
-  for (let by = 0; by !== thread; by = await ask(world, { to: '198.18.7.3' }, false)) await sleep(50);
+  ip('addr', 'add', `${NETWORK}.3/24`, 'dev', `${PREFIX}c`);
+  for (let by = 0; by !== thread; by = await ask(world, { to: `${NETWORK}.3` }, false)) await sleep(50);
   t.pass('an address that was added is served within seconds');
-  ip('addr', 'del', '198.18.7.3/24', 'dev', 'zpxc');
+  ip('addr', 'del', `${NETWORK}.3/24`, 'dev', `${PREFIX}c`);
   const isServed = async (): Promise<boolean> => {
-    const options = optionsOf(world, { to: '198.18.7.3' });
+    const options = optionsOf(world, { to: `${NETWORK}.3` });
     world.cable.send(makeFrame(options));
     await ask(world);
     return world.cable.received().some(answered(options, false));
@@ -244,15 +250,15 @@ t.test('interfaces that change', { skip }, async (t) => {
   while (await isServed()) await sleep(50);
   t.pass('and one that was removed is not');
 
-  ip('link', 'del', 'zpxc');
-  while (!/AF_XDP on zpxc: it is not there/.test(lines.join(''))) await sleep(50);
-  const again = { ...world, cable: layCable(t, 'zpxc', [`${V4.own}/24`], [V4.client]) };
-  while (lines.filter((line) => /AF_XDP on zpxc: serving/.test(line)).length < 2) await sleep(50);
+  ip('link', 'del', `${PREFIX}c`);
+  while (!new RegExp(`AF_XDP on ${PREFIX}c: it is not there`).test(lines.join(''))) await sleep(50);
+  const again = { ...world, cable: layCable(t, `${PREFIX}c`, [`${V4.own}/24`], [V4.client]) };
+  while (lines.filter((line) => new RegExp(`AF_XDP on ${PREFIX}c: serving`).test(line)).length < 2) await sleep(50);
   t.ok(await ask(again), 'an interface that comes back is served again');
 });
 
 t.test('no address, and very many', { skip }, async (t) => {
-  const { name } = layCable(t, 'zpxe', [], []);
+  const { name } = layCable(t, `${PREFIX}e`, [], []);
   const { index, queues } = findInterface(name)!;
   const attachment = createAttachment(await loadSyscalls(), index, queues);
   t.teardown(() => attachment.close());
@@ -266,7 +272,7 @@ t.test('no address, and very many', { skip }, async (t) => {
 });
 
 t.test('interfaces that do not exist, or that another program has', { skip }, async (t) => {
-  const taken = await serve(t, 'zpxd');
+  const taken = await serve(t, `${PREFIX}d`);
   let threads = 0;
   const start = (xdp: readonly string[]) => {
     threads = 0;
@@ -286,14 +292,23 @@ t.test('interfaces that do not exist, or that another program has', { skip }, as
       clock,
     });
   };
-  await t.rejects(start(['zpxnone']), { message: "there is no network interface 'zpxnone'", constructor: UserError });
-  await t.rejects(start(['zpxd']), { message: /AF_XDP cannot be used on zpxd/, constructor: UserError });
+  await t.rejects(start([`${PREFIX}x`]), {
+    message: `there is no network interface '${PREFIX}x'`,
+    constructor: UserError,
+  });
+  await t.rejects(start([`${PREFIX}d`]), {
+    message: new RegExp(`AF_XDP cannot be used on ${PREFIX}d`),
+    constructor: UserError,
+  });
   t.ok(await ask(taken), 'the first one still serves');
   await taken.servers.close();
-  t.notMatch(ip('link', 'show', 'dev', 'zpxd'), /xdp/, 'nothing is left at the interface');
-  const attachment = createAttachment(await loadSyscalls(), findInterface('zpxd')!.index, 1);
+  t.notMatch(ip('link', 'show', 'dev', `${PREFIX}d`), /xdp/, 'nothing is left at the interface');
+  const attachment = createAttachment(await loadSyscalls(), findInterface(`${PREFIX}d`)!.index, 1);
   attachment.serve([], 53);
-  await t.rejects(start(['zpxd']), { message: /AF_XDP cannot be used on zpxd/, constructor: UserError });
+  await t.rejects(start([`${PREFIX}d`]), {
+    message: new RegExp(`AF_XDP cannot be used on ${PREFIX}d`),
+    constructor: UserError,
+  });
   t.equal(threads, 1, 'no thread begins for an interface that another program has');
   attachment.close();
 });

@@ -37,8 +37,9 @@ export interface Cable {
 /** Why this machine cannot have such interfaces; undefined if it can. */
 export function whyNoInterfaces(): string | undefined {
   try {
-    ip('link', 'add', 'zpxt0', 'type', 'veth', 'peer', 'name', 'zpxt1');
-    ip('link', 'del', 'zpxt0');
+    const name = `zp${process.pid.toString(36)}`;
+    ip('link', 'add', `${name}t`, 'type', 'veth', 'peer', 'name', `${name}tb`);
+    ip('link', 'del', `${name}t`);
     return undefined;
   } catch (error) {
     return `network interfaces cannot be made here: ${(error as Error).message.split('\n').at(-1)}`;
