@@ -101,8 +101,6 @@ const ROUTES: readonly (readonly [subject: Subject, ...paths: string[]])[] = [
   ['account', '/accounts/{account_id}', '/accounts/{account_id}/quotas', '/accounts/{account_id}/dns_settings'],
   ['account', '/accounts/{account_id}/dns_records/usage', '/accounts/{account_id}/secondary_dns/*'],
   ['account', '/accounts/{account_id}/alerting/v3/*'],
-  // Each zone is examined by itself; the account is that of a member.
-  ['name', '/accounts/{account_id}/dns_templates/{template_id}/apply'],
   // Of all zones of the account.
   ['allDns', '/accounts/{account_id}/dns_templates', '/accounts/{account_id}/dns_templates/*'],
   ['zone', 'GET /zones/{zone_id}/rulesets', 'GET /zones/{zone_id}/rulesets/*'],

@@ -2,8 +2,9 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { parseName } from '../../src/dns/name.js';
+import { nameLength, parseName } from '../../src/dns/name.js';
 import type { TsigKey } from '../../src/dns/tsig.js';
+import { typesOfBitmap } from '../../src/dns/type-bitmap.js';
 import { decodeMessage, makeQuery } from './message.js';
 import { askAll } from './reference-servers.js';
 import { asSet } from './transfer-client.js';
@@ -17,13 +18,16 @@ export const TSIG: TsigKey = {
 const RELEASED = resolve('test/store/released');
 const RRSIG = '46';
 const SOA = '6';
+const NSEC = '47';
+/** CDS and CDNSKEY: published when the keys have been so for long enough (RFC 7344). */
+const KEY_SIGNALS = [59, 60];
 const NAMES = ['', 'www.', 'alias.', 'none.', 'a.wild.', 'x.sub.', '_s._tcp.', 'added.'] as const;
 const TYPES = [1, 2, 6, 15, 16, 28, 33, 48] as const;
 export const ZONES = ['plain.example', 'signed.example'] as const;
 
 /**
- * RCODE and sections of the answers to all questions; of signatures only that they are there, and no serials, because a start may sign
- * anew.
+ * RCODE and sections of the answers to all questions, without what changes with time: of signatures only that they are there, no
+ * serials, and not whether there are CDS and CDNSKEY records.
  */
 export async function answersOf(port: number): Promise<unknown[]> {
   const questions = ZONES.flatMap((zone) =>
@@ -45,7 +49,15 @@ export async function answersOf(port: number): Promise<unknown[]> {
 function withoutTimes(record: string): string {
   const fields = record.split(' ');
   if (fields[2] === RRSIG) return fields.slice(0, 3).join(' ');
+  if (fields[2] === NSEC) return [...fields.slice(0, 3), withoutSignals(Buffer.from(fields[3]!, 'hex'))].join(' ');
   return fields[2] === SOA ? record.replace(/[0-9a-f]{8}([0-9a-f]{32})$/, 'serial$1') : record;
+}
+
+/** Of a record of denial: the next name, and the types but for {@link KEY_SIGNALS}. */
+function withoutSignals(rdata: Buffer): string {
+  const end = nameLength(rdata);
+  const types = typesOfBitmap(rdata, end, rdata.length).filter((type) => !KEY_SIGNALS.includes(type));
+  return `${rdata.toString('hex', 0, end)} ${types}`;
 }
 
 /** Keeps a stopped server's directory with what it answered. */
