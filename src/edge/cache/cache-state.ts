@@ -21,6 +21,8 @@ export interface CacheRequest {
   readonly scheme: 'http' | 'https';
   /** Lower case, without port. */
   readonly host: string;
+  /** The host as the client sent it, and as the origin gets it. */
+  readonly authority: string;
   /** Path and query as the client sent them. */
   readonly target: string;
   readonly method: string;

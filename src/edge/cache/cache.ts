@@ -72,12 +72,12 @@ export function createEdgeCache(options: CacheOptions): EdgeCache {
 
 /** A fresh answer, or a lookup if nothing can be used at once; undefined if the request bypasses the cache. */
 function look(cache: CacheState, request: CacheRequest): Answer | Lookup | undefined {
-  const { method, fields } = request;
+  const { method } = request;
   if (!SAFE_METHODS.has(method)) return undefined;
   const eligibility = eligibilityOf(request);
   if (eligibility === 'bypass') return undefined;
   const key = keyOf(request);
-  const always = alwaysSelecting(fields);
+  const always = alwaysSelecting(request);
   const stored = find(cache, request, key, always);
   const nowMs = steadyMs(cache.clock);
   if (stored && useOf(stored, nowMs) === 'fresh') return answerHit(stored, request, nowMs);

@@ -90,12 +90,13 @@ const leaveNothing = (): void => {};
 
 function cacheRequest(request: EdgeRequest, { zone, settings }: ServedRoute): CacheRequest {
   const coding = codingFor(request, settings);
-  const { scheme, host, target, method, headers, body } = request;
+  const { scheme, host, authority, target, method, headers, body } = request;
   return {
     zone: zone.seq,
     account: zone.account,
     scheme,
     host,
+    authority,
     target,
     method,
     fields: headerFields(headers),

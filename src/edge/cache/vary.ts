@@ -14,21 +14,42 @@ export type SelectingField = readonly [name: string, value: string | undefined];
 const ALWAYS_SELECTING = [
   'origin',
   'forwarded',
+  'front-end-https',
   'x-forwarded-host',
+  'x-forwarded-path',
+  'x-forwarded-port',
+  'x-forwarded-prefix',
+  'x-forwarded-protocol',
   'x-forwarded-scheme',
+  'x-forwarded-server',
+  'x-forwarded-ssl',
+  'x-forwarded-uri',
   'x-host',
   'x-http-method',
   'x-http-method-override',
+  'x-http-host-override',
   'x-method-override',
+  'x-original-host',
   'x-original-url',
   'x-rewrite-url',
+  'x-url-scheme',
 ] as const;
 
+/** Which resource is asked for, and how. */
+interface Asked {
+  /** Without port and final dot, lower case. */
+  readonly host: string;
+  /** As the client sent it, and as the origin gets it. */
+  readonly authority: string;
+  readonly fields: HeaderFields;
+}
+
 /** The values of the fields that always select; empty for nearly all requests. */
-export function alwaysSelecting(request: HeaderFields): string {
-  let text = '';
+export function alwaysSelecting({ host, authority, fields }: Asked): string {
+  // Origins write the port and the final dot, which the key leaves out, into redirects.
+  let text = authority === host ? '' : `host:${authority}\n`;
   for (const name of ALWAYS_SELECTING) {
-    if (request[name] !== undefined) text += `${name}:${fieldValue(request, name)}\n`;
+    if (fields[name] !== undefined) text += `${name}:${fieldValue(fields, name)}\n`;
   }
   return text;
 }

@@ -70,6 +70,7 @@ function setUp(limits: { maxOctets?: number; maxObjectOctets?: number } = {}) {
         ...{ zone: 1, account: 1 },
         scheme: 'https',
         host: 'www.example.com',
+        authority: 'www.example.com',
         target,
         method: 'GET',
         fields: {},
@@ -89,6 +90,7 @@ function setUp(limits: { maxOctets?: number; maxObjectOctets?: number } = {}) {
       account: 1,
       scheme: 'https',
       host: 'www.example.com',
+      authority: 'www.example.com',
       target,
       method: 'GET',
       fields: {},
@@ -191,6 +193,8 @@ t.test('a request cannot put its own response into the cache for others', async 
   const room = setUp();
   for (const name of [
     'x-forwarded-host',
+    'x-forwarded-port',
+    'x-forwarded-prefix',
     'x-host',
     'x-original-url',
     'x-http-method-override',
@@ -201,6 +205,13 @@ t.test('a request cannot put its own response into the cache for others', async 
     t.match(await room.get(`/${name}`, { fields: { [name]: 'evil' } }), { text: 'for evil', result: 'MISS' });
     t.match(await room.get(`/${name}`), { text: 'for undefined', result: 'MISS' }, name);
     t.match(await room.get(`/${name}`, { fields: { [name]: 'evil' } }), { result: 'HIT' });
+  }
+  for (const authority of ['www.example.com:1234', 'www.example.com.']) {
+    room.origin = () => ({ status: 301, fields: { ...fresh, location: `http://${authority}/dir/` }, body: '' });
+    t.match(await room.get(authority, { authority }), { status: 301, result: 'MISS' });
+    t.match(await room.get(authority, { authority }), { status: 301, result: 'HIT' });
+    room.origin = () => ({ status: 200, fields: fresh, body: 'page' });
+    t.match(await room.get(authority), { status: 200, result: 'MISS' }, authority);
   }
   t.match(await room.get('/fat', { hasBody: true }), { result: 'BYPASS' });
   t.match(await room.get('/fat'), { result: 'MISS' });

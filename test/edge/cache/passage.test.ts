@@ -104,7 +104,15 @@ function setUp() {
       onFailure: ({ code, name }) => heard.events.push(`${code ?? name}`),
     };
     const settings = { cache_level: 'aggressive', browser_cache_ttl: 0, development_mode: 'off' };
-    const request = { method, scheme: 'http', host: 'a.test', target: '/page', headers: [], body: undefined };
+    const request = {
+      method,
+      scheme: 'http',
+      host: 'a.test',
+      authority: 'a.test',
+      target: '/page',
+      headers: [],
+      body: undefined,
+    };
     const route = { zone: { seq: 1, account: 1 }, settings };
     heard.leave = stage(request as unknown as EdgeRequest, route as never, sink);
     return heard;
@@ -187,6 +195,7 @@ t.test('what is passed waits for no other request, and no other for it', async (
       account: 1,
       scheme: 'http',
       host: 'a.test',
+      authority: 'a.test',
       method: 'GET',
       fields: {},
       hasBody: false,

@@ -233,9 +233,11 @@ t.test('Vary (RFC 9111 §4.1)', async (t) => {
     chosen('Accept-Language', { 'accept-language': 'en, de;q=0.5' }, { 'accept-language': 'de, en;q=0.5' }),
     false,
   );
-  t.equal(alwaysSelecting({ accept: 'x', cookie: 'y' }), '');
-  t.not(alwaysSelecting({ 'x-forwarded-host': 'evil.test' }), alwaysSelecting({ 'x-forwarded-host': 'other.test' }));
-  t.not(alwaysSelecting({ 'x-original-url': '/a' }), alwaysSelecting({ 'x-rewrite-url': '/a' }));
+  const always = (fields: HeaderFields, authority = 'a.test') => alwaysSelecting({ host: 'a.test', authority, fields });
+  t.equal(always({ accept: 'x', cookie: 'y' }), '');
+  t.not(always({ 'x-forwarded-host': 'evil.test' }), always({ 'x-forwarded-host': 'other.test' }));
+  t.not(always({ 'x-original-url': '/a' }), always({ 'x-rewrite-url': '/a' }));
+  t.not(always({}, 'a.test:1234'), always({}), 'the port, which origins repeat');
 });
 
 t.test('Cache-Status (RFC 9211)', async (t) => {

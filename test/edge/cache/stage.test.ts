@@ -36,7 +36,15 @@ function setUp() {
   const written = new Map<number, number>();
   const ask = (account: number): Promise<void> =>
     new Promise((resolve) => {
-      const request = { method: 'GET', scheme: 'http', host: 'a.test', target: '/a.js', headers: [], body: undefined };
+      const request = {
+        method: 'GET',
+        scheme: 'http',
+        host: 'a.test',
+        authority: 'a.test',
+        target: '/a.js',
+        headers: [],
+        body: undefined,
+      };
       const settings = { cache_level: 'aggressive', browser_cache_ttl: 0, development_mode: 'off' };
       const sink: ResponseSink = {
         onInformation() {},
