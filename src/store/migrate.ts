@@ -26,6 +26,7 @@ import { checksumTypes } from './migrations/0224-checksum-types.js';
 import { recordTemplates } from './migrations/0225-record-templates.js';
 import { transferHealth } from './migrations/0226-transfer-health.js';
 import { zoneQueries } from './migrations/0227-zone-queries.js';
+import { stagedEvents } from './migrations/0228-staged-events.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { newestSchema } from './schema/newest.js';
@@ -56,6 +57,7 @@ export const MIGRATIONS: readonly Migration[] = [
   recordTemplates,
   transferHealth,
   zoneQueries,
+  stagedEvents,
 ];
 
 /** The schema version after all migrations. */

@@ -1,5 +1,6 @@
 /** Writes the rows of the outbox: what happened in a write, and who did it. The audit log reads them. */
-import { appendEvents, type NewEventRow } from '../../store/log/events.js';
+import { finished } from '../../base/slices.js';
+import { appendEvents, type NewEventRow, type StagedEvent } from '../../store/log/events.js';
 import type { Context } from './context.js';
 import type { EventEntry } from './event.js';
 import type { ZoneOutcome } from './zone-outcome.js';
@@ -15,22 +16,28 @@ export function logEvents(
   zones: readonly ZoneOutcome[] = [],
 ): void {
   const changes = new Map(zones.map(({ id, change }) => [id, change]));
-  const rows = bySubject(entries).map((entry) => {
+  const rows = finished(bySubject(entries)).map((entry): NewEventRow => {
     const change = entry.zone && zones.length > 0 ? changes.get(hex(entry.zone.id)) : undefined;
-    return rowOf(ctx, now, entry, change);
+    return { at_us: now, ...rowOf(ctx, entry), change: change ?? null };
   });
   appendEvents(ctx.store, rows);
 }
 
-/** `change`: number in the change log of what it changed in DNS. */
+/** The same for an edit that has not happened yet; yields after some. */
+export function* eventsToStage(ctx: EventBy, entries: readonly EventEntry[]): Generator<undefined, StagedEvent[]> {
+  const events: StagedEvent[] = [];
+  for (const entry of yield* bySubject(entries)) {
+    events.push(rowOf(ctx, entry));
+    yield;
+  }
+  return events;
+}
+
 function rowOf(
   { actor, requestId, source, address }: EventBy,
-  now: number,
   { kind, zone, account, id, name, before, after }: EventEntry,
-  change: number | undefined,
-): NewEventRow {
+): StagedEvent {
   return {
-    at_us: now,
     kind,
     subject: id ?? zone?.id ?? null,
     name: name ?? zone!.name,
@@ -45,14 +52,13 @@ function rowOf(
     address: address ?? null,
     source,
     request_id: requestId,
-    change: change ?? null,
     before: before === undefined ? null : JSON.stringify(before),
     after: after === undefined ? null : JSON.stringify(after),
   };
 }
 
 /** A subject that was edited several times in one write has one event: from the first state to the last one. */
-function bySubject(entries: readonly EventEntry[]): readonly EventEntry[] {
+function* bySubject(entries: readonly EventEntry[]): Generator<undefined, readonly EventEntry[]> {
   if (entries.length < 2) return entries;
   const found = new Map<string, EventEntry>();
   for (const entry of entries) {
@@ -60,6 +66,7 @@ function bySubject(entries: readonly EventEntry[]): readonly EventEntry[] {
     const key = `${kind} ${hex(zone?.id)} ${hex(id)} ${name}`;
     const earlier = found.get(key);
     found.set(key, earlier ? joined(earlier, entry) : entry);
+    yield;
   }
   return [...found.values()];
 }

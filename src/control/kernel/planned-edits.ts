@@ -18,7 +18,7 @@ import { createOwnerTallies } from './owner-tally.js';
 import { commitPrepared, OUTDATED, type Prepared } from './prepared.js';
 import type { RecordChange, RecordEdits } from './record-edits.js';
 import { mayReplace, planSignedEdits, planUnsignedEdits, signPlannedEdits } from './replacement.js';
-import { giveUpEdits, prepareEdits, type ReadyEdits } from './staged-edits.js';
+import { giveUpEdits, prepareEdits, type ReadyEdits, tellStaged } from './staged-edits.js';
 import type { MadeSignatures } from './zone-keys.js';
 
 /** Edits of fewer records are made in the write itself, which takes some milliseconds. */
@@ -117,6 +117,7 @@ export interface LargeEdit<Value, Result> {
 interface PlannedEdits<Value> extends Prepared {
   readonly zone: ZoneRow;
   readonly value: Value;
+  /** What the write tells. */
   readonly entries: readonly EventEntry[];
   /** Undefined when nothing changes. */
   readonly ready: ReadyEdits | undefined;
@@ -154,8 +155,13 @@ async function planEdits<Value, Result>(
     (await planUnsignedEdits(ctx, zone, changes)) ??
     (await planSignedEdits(ctx, zone, changes, outdated?.replacement?.signatures));
   const signatures = replacement ? undefined : await signPlannedEdits(ctx, zone, changes, outdated?.signatures);
-  const ready = await prepareEdits(ctx, zone, changes, replacement !== undefined);
-  return { zone, value, entries, ready, replacement, signatures, giveUp: () => giveUpEdits(ctx, ready) };
+  const ready = await prepareEdits(ctx, zone, { changes, entries }, replacement !== undefined);
+  const { entries: told, staged } = ready;
+  return {
+    ...{ zone, value, entries: told, ready, replacement, signatures },
+    giveUp: () => giveUpEdits(ctx, ready),
+    ...(staged && staged.parts > 0 && { complete: () => tellStaged(ctx) }),
+  };
 }
 
 /** `now`: the zone's row inside the write. */
@@ -167,8 +173,7 @@ function makePlanned<Value>(
 ): Value | typeof OUTDATED {
   if (!isSameState(now, zone) || (replacement && !mayReplace(ctx, now, replacement))) return OUTDATED;
   if (ready) draft.applyReady(zone.seq, ready, replacement);
-  // Nobody would read those of a dry run.
-  if (!ctx.dryRun) for (const entry of entries) draft.event(entry);
+  for (const entry of entries) draft.event(entry);
   return value;
 }
 

@@ -26,6 +26,8 @@ export interface Prepared {
   readonly signatures?: MadeSignatures | undefined;
   /** Removes what was stored aside for this plan alone, when it is not used. */
   giveUp?(): Promise<void>;
+  /** Does what may wait until the change has happened. If it fails, others do it later. */
+  complete?(): Promise<void>;
 }
 
 export interface LargeChange<Plan extends Prepared, Value, Result = Value> {
@@ -83,12 +85,22 @@ async function switchTo<Plan extends Prepared, Value, Result>(
     const own = { ...ctx, signatures: plan.signatures };
     const { value, zones } = await commitAndRead(own, (draft) => change.make(draft, plan), whole(change));
     isUsed = value !== undefined && !ctx.dryRun;
+    if (isUsed) await completed(ctx, plan);
     return value && { value: value.result, zones };
   } catch (error) {
     isUsed = isUnavailable(error);
     throw error;
   } finally {
     if (!isUsed) await plan.giveUp?.();
+  }
+}
+
+/** The change has happened, so nothing refuses it any more. */
+async function completed(ctx: Context, plan: Prepared): Promise<void> {
+  try {
+    await orUnavailable(ctx, plan.complete?.() ?? Promise.resolve());
+  } catch (error) {
+    if (!isUnavailable(error)) ctx.log.error({ err: error }, 'what follows from a change waits');
   }
 }
 

@@ -1,17 +1,18 @@
 /**
  * Many edits of one zone's records that are stored before they happen: new rows in a set of records that no zone has, their
- * journal in an edit that belongs to no zone. The commit only moves rows from set to set, so others wait for a moment. When so
+ * journal, and their events if there are very many, in an edit that belongs to no zone. The commit only moves rows from set to set, so others wait for a moment. When so
  * many would move that the moment were long, the set gets copies of all other records too, and the commit gives it to the zone.
  * For a dry run nothing is stored, unless it is very large: its commit writes the zone's rows, and is undone.
  */
 
 import { UserError } from '../../base/errors.js';
-import { inSlices, inWrites } from '../../base/slices.js';
+import { betweenWrites, inSlices, inWrites } from '../../base/slices.js';
 import { Type } from '../../dns/codes.js';
 import { ownerText } from '../../serving/difference.js';
 import { signatureState } from '../../serving/zone-state.js';
 import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import { appendEditedRecords, type EditedRecord, removeStagedEdit, stageEdit } from '../../store/log/edits.js';
+import { appendStagedEvents, countStagedEvents, stageEvents } from '../../store/log/events.js';
 import { rowsOfSet } from '../../store/records/compare.js';
 import { copyRecords, moveRecord, moveRecords, stageRecord } from '../../store/records/moves.js';
 import { dropRecordSet, stageRecordSet, touchRecordSet, useRecordSet } from '../../store/records/record-sets.js';
@@ -24,6 +25,8 @@ import {
 } from '../../store/records/records.js';
 import { updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
+import type { EventEntry } from './event.js';
+import { eventsToStage } from './outbox.js';
 import type { RecordChange } from './record-edits.js';
 import { noteOwner, type TouchedOwner, type TouchedZone, touchZone } from './touched-zone.js';
 import { planRemoval, planRemovalOfAbandoned } from './unused-records.js';
@@ -33,6 +36,8 @@ export interface ReadyEdits {
   readonly changes: readonly RecordChange[];
   /** Undefined: the write writes the rows of the zone. */
   readonly staged: StagedRows | undefined;
+  /** What the write tells. */
+  readonly entries: readonly EventEntry[];
   /** Records added, less those removed. */
   readonly records: number;
   readonly proxied: boolean;
@@ -50,6 +55,8 @@ interface StagedRows {
   readonly gone: readonly number[];
   /** Number of the edit in the journal. */
   readonly edit: number;
+  /** Parts in which that has the events, too; 0: the write tells them. */
+  readonly parts: number;
 }
 
 /** The commit of a dry run writes no more rows than this, in some milliseconds. */
@@ -57,18 +64,22 @@ export const MOST_TRIED = 500;
 
 /**
  * Prepares these changes of a zone outside of a write, and stores what they need. `zone`: its row, which must not have changed
- * when they happen. `isPlanned`: what they change for resolvers was found out already.
+ * when they happen. `entries`: the events of the edits; `isPlanned`: what they change for resolvers was found out already.
  */
 export async function prepareEdits(
   ctx: Context,
   zone: ZoneRow,
-  changes: readonly RecordChange[],
+  { changes, entries }: { readonly changes: readonly RecordChange[]; readonly entries: readonly EventEntry[] },
   isPlanned: boolean,
 ): Promise<ReadyEdits> {
   const { owners, complete } = await ownersOf(ctx, zone, changes, isPlanned);
+  // Nobody would read the events of a dry run.
+  const events = ctx.dryRun ? [] : entries;
+  const staged = ctx.dryRun && changes.length <= MOST_TRIED ? undefined : await stageRows(ctx, zone, changes, events);
   return {
     changes,
-    staged: ctx.dryRun && changes.length <= MOST_TRIED ? undefined : await stageRows(ctx, zone, changes),
+    staged,
+    entries: staged && staged.parts > 0 ? [] : events,
     records: changes.reduce((sum, { before, after }) => sum + (after ? 1 : 0) - (before ? 1 : 0), 0),
     proxied: changes.some(({ after }) => after?.proxied === 1),
     owners,
@@ -76,7 +87,12 @@ export async function prepareEdits(
   };
 }
 
-async function stageRows(ctx: Context, zone: ZoneRow, changes: readonly RecordChange[]): Promise<StagedRows> {
+async function stageRows(
+  ctx: Context,
+  zone: ZoneRow,
+  changes: readonly RecordChange[],
+  entries: readonly EventEntry[],
+): Promise<StagedRows> {
   const { store, clock } = ctx;
   const now = clock.nowUs();
   const journal = changes.map(
@@ -91,8 +107,35 @@ async function stageRows(ctx: Context, zone: ZoneRow, changes: readonly RecordCh
   });
   await storeEach(ctx, set, rows, (row) => stageRecord(store, set, row));
   await storeEach(ctx, set, journal, (record, i) => appendEditedRecords(store, edit, i, [record]));
+  const parts = entries.length > FEW_EVENTS ? await storeEvents(ctx, set, edit, entries) : 0;
   if (isWhole) await copyKept(ctx, zone, set, new Set(gone));
-  return { set, isWhole, gone, edit };
+  return { set, isWhole, gone, edit, parts };
+}
+
+/** Appending fewer events takes some milliseconds. */
+const FEW_EVENTS = 500;
+/** Events of one part. */
+const EVENTS_AT_ONCE = 64;
+
+/** Returns the number of parts. */
+async function storeEvents(ctx: Context, set: number, edit: number, entries: readonly EventEntry[]): Promise<number> {
+  const events = await inSlices(ctx.clock, eventsToStage(ctx, entries));
+  const parts = Array.from({ length: Math.ceil(events.length / EVENTS_AT_ONCE) }, (_, i) =>
+    events.slice(i * EVENTS_AT_ONCE, (i + 1) * EVENTS_AT_ONCE),
+  );
+  await storeEach(ctx, set, parts, (part, i) => stageEvents(ctx.store, edit, i, part), 1);
+  return parts.length;
+}
+
+/** Appends the events of edits that have happened. Whoever appends others before does the same. */
+export async function tellStaged(ctx: Pick<Context, 'store' | 'clock'>): Promise<void> {
+  await betweenWrites();
+  await inWrites(
+    ctx,
+    true,
+    (isLeft) => isLeft,
+    () => appendStagedEvents(ctx.store),
+  );
 }
 
 /** Moving fewer rows takes some milliseconds. */
@@ -181,7 +224,7 @@ function isWatched({ type, name }: Pick<NewRecordRow, 'type' | 'name'>): boolean
   return type === Type.cname || (type === Type.ns && name.startsWith('*.'));
 }
 
-/** Items that are stored between two looks at the clock. */
+/** Items that are stored between two looks at the clock, if they are small. */
 const STORED_AT_ONCE = 16;
 
 /** Stores items for a set, in writes of some milliseconds. */
@@ -190,6 +233,7 @@ async function storeEach<Item>(
   set: number,
   items: readonly Item[],
   storeItem: (item: Item, index: number) => void,
+  atOnce = STORED_AT_ONCE,
 ): Promise<void> {
   const { store, clock } = ctx;
   await inWrites(
@@ -198,7 +242,7 @@ async function storeEach<Item>(
     (at) => at < items.length,
     (at) => {
       touchRecordSet(store, set, clock.nowUs());
-      const part = items.slice(at, at + STORED_AT_ONCE);
+      const part = items.slice(at, at + atOnce);
       for (const [i, item] of part.entries()) storeItem(item, at + i);
       return at + part.length;
     },
@@ -216,11 +260,11 @@ export function takeReady(ctx: Context, touched: TouchedZone, ready: ReadyEdits)
 }
 
 /** Moves the rows, or gives the zone the set. */
-function takeStaged(ctx: Context, touched: TouchedZone, { set, isWhole, gone, edit }: StagedRows): void {
+function takeStaged(ctx: Context, touched: TouchedZone, { set, isWhole, gone, edit, parts }: StagedRows): void {
   const { store, clock } = ctx;
   const { before } = touched;
   touched.stagedEdit = edit;
-  if (!useRecordSet(store, set)) {
+  if (!useRecordSet(store, set) || countStagedEvents(store, edit) < parts) {
     throw new UserError('the edit stood still for so long that its records were removed', 'Start it again.');
   }
   if (isWhole) {

@@ -1,10 +1,11 @@
 /**
  * Removes, in parts, the rows of records that belong to no zone: those of deleted and replaced zones, and those of
- * imports that ended in the middle.
+ * imports that ended in the middle. Tells what very large edits have left to be told, when their process ended.
  */
 import { inWrites } from '../../base/slices.js';
 import type { JobKind } from '../../jobs/kind.js';
 import { schedule } from '../../jobs/schedule.js';
+import { abandonStagedEvents, appendStagedEvents } from '../../store/log/events.js';
 import { abandonStagedSets, countStagedSets, removeUnusedPart } from '../../store/records/record-sets.js';
 import type { Context } from './context.js';
 
@@ -32,12 +33,14 @@ export const unusedRecordsJobs: JobKind = {
   async handler({ store, clock, signal, requireLease }) {
     await store.write(() => {
       requireLease();
-      abandonStagedSets(store, (clock.nowMs() - ABANDONED_MS) * 1000);
+      const beforeUs = (clock.nowMs() - ABANDONED_MS) * 1000;
+      abandonStagedSets(store, beforeUs);
+      abandonStagedEvents(store, beforeUs);
     });
     const hasMore = (isLeft: boolean): boolean => isLeft && !signal.aborted;
     await inWrites({ store, clock }, true, hasMore, () => {
       requireLease();
-      return removeUnusedPart(store);
+      return appendStagedEvents(store) || removeUnusedPart(store);
     });
     if (signal.aborted) return { againAtMs: clock.nowMs() };
     return countStagedSets(store) > 0 ? { againAtMs: clock.nowMs() + ABANDONED_MS } : { done: true };

@@ -2,6 +2,7 @@
  * The outbox: what happened, one row for each commit and subject, with the state before and after. It never contains secrets. Its
  * numbers grow and are never used again, so a reader that remembers the last one misses nothing that is still kept.
  */
+import { fromHex, toHex } from '../../base/bytes.js';
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import { entriesToPrune, type PrunedLog } from './prune.js';
@@ -40,6 +41,9 @@ export interface EventRow extends RowOf<typeof EVENT> {
 
 export type NewEventRow = RowOf<typeof EVENT>;
 
+/** An event of an edit that has not happened yet. */
+export type StagedEvent = Omit<NewEventRow, 'at_us' | 'change'>;
+
 const KEPT: PrunedLog = { table: 'events', kept: 1_000_000, newest: 0 };
 const PRUNE_EVERY = 1000;
 /** Rows that one statement inserts: each costs half as much then. */
@@ -53,6 +57,21 @@ const statements = perStore((store) => ({
     'SELECT seq, at_us FROM events WHERE seq >= ? ORDER BY seq LIMIT 1',
   ),
   last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM events'),
+  stage: store.prepare<[edit: number, ord: number, events: string]>(
+    'INSERT INTO staged_events (edit, ord, events) VALUES (?, ?, ?)',
+  ),
+  happened: store.prepareTuples<[before: number], [edit: number, ord: number, atUs: number, change: number | null]>(
+    `SELECT s.edit, s.ord, e.at_us, e.change FROM staged_events AS s CROSS JOIN zone_edits AS e ON e.seq = s.edit
+     WHERE e.zone <> 0 AND e.at_us < ? ORDER BY e.at_us, s.edit, s.ord LIMIT 1`,
+  ),
+  staged: store.prepareTuples<[edit: number, ord: number], [string]>(
+    'SELECT events FROM staged_events WHERE edit = ? AND ord = ?',
+  ),
+  countParts: store.prepareTuples<[edit: number], [number]>('SELECT count(*) FROM staged_events WHERE edit = ?'),
+  abandon: store.prepare<[before: number]>(
+    'DELETE FROM staged_events WHERE edit IN (SELECT seq FROM zone_edits WHERE zone = 0 AND at_us < ?)',
+  ),
+  unstage: store.prepare<[edit: number, ord: number]>('DELETE FROM staged_events WHERE edit = ? AND ord = ?'),
 }));
 
 /** The first event after a moment. */
@@ -79,8 +98,15 @@ export function firstEventAfter(store: Store, atUs: number): FirstEvent | undefi
   return found;
 }
 
-/** Appends events. Called by the kernel only, inside the write that made them. */
+/** Appends events. Called by the kernel only, inside the write that made them. Those that have happened before come before them. */
 export function appendEvents(store: Store, rows: readonly NewEventRow[]): void {
+  const [first] = rows;
+  if (!first) return;
+  while (appendStaged(store, first.at_us));
+  insertRows(store, rows);
+}
+
+function insertRows(store: Store, rows: readonly NewEventRow[]): void {
   const { insert, insertMany, prune } = statements(store);
   let seq = 0;
   for (let at = 0; at < rows.length; ) {
@@ -92,4 +118,69 @@ export function appendEvents(store: Store, rows: readonly NewEventRow[]): void {
   }
   if (seq % PRUNE_EVERY >= rows.length || seq <= KEPT.kept) return;
   for (const old of entriesToPrune(store, KEPT, rows[0]!.at_us)) prune.run(old);
+}
+
+/**
+ * Stores events for an edit that is staged (edits.ts): part number `ord` of them, at least one. Once the edit is one of its zone they
+ * have happened; that write would be long if it appended them.
+ */
+export function stageEvents(store: Store, edit: number, ord: number, events: readonly StagedEvent[]): void {
+  statements(store).stage.run(edit, ord, pack(events));
+}
+
+/** Appends a part of the staged events that have happened, the oldest first; false when there are none. Call inside a write. */
+export function appendStagedEvents(store: Store): boolean {
+  return appendStaged(store, Number.MAX_SAFE_INTEGER);
+}
+
+function appendStaged(store: Store, beforeUs: number): boolean {
+  const { happened, staged, unstage } = statements(store);
+  const found = happened.get(beforeUs);
+  if (!found) return false;
+  const [edit, ord, at_us, change] = found;
+  const [events] = staged.get(edit, ord)!;
+  insertRows(
+    store,
+    unpack(events).map((event) => ({ ...event, at_us, change })),
+  );
+  unstage.run(edit, ord);
+  return true;
+}
+
+/** Parts of staged events that an edit has. */
+export function countStagedEvents(store: Store, edit: number): number {
+  return statements(store).countParts.get(edit)![0];
+}
+
+/** Removes events of edits that began before a time, microseconds since 1970, and have not happened. */
+export function abandonStagedEvents(store: Store, beforeUs: number): void {
+  statements(store).abandon.run(beforeUs);
+}
+
+const OCTETS = ['subject', 'zone', 'actor_id', 'credential'] as const;
+
+/** What differs from the first one, and octets as hexadecimal text. */
+function pack(events: readonly StagedEvent[]): string {
+  const first = Object.entries(plain(events[0]!));
+  const others = events.slice(1).map((event) => {
+    const values = plain(event);
+    return Object.fromEntries(first.flatMap(([name, value]) => (values[name] === value ? [] : [[name, values[name]]])));
+  });
+  return JSON.stringify([Object.fromEntries(first), ...others]);
+}
+
+type Plain = Readonly<Record<string, number | string | null | undefined>>;
+
+function plain(event: StagedEvent): Plain {
+  const octets = OCTETS.map((name) => [name, event[name] && toHex(event[name])]);
+  return { ...event, ...Object.fromEntries(octets) };
+}
+
+function unpack(text: string): StagedEvent[] {
+  const [first, ...others] = JSON.parse(text) as [Plain, ...Plain[]];
+  return [first, ...others].map((values) => {
+    const event = { ...first, ...values };
+    const octets = OCTETS.map((name) => [name, event[name] ? fromHex(event[name] as string) : null]);
+    return { ...event, ...Object.fromEntries(octets) } as StagedEvent;
+  });
 }

@@ -1,0 +1,16 @@
+/** Events of very large edits, which are stored before the edits happen. */
+import type { Migration } from './migration.js';
+
+export const stagedEvents: Migration = {
+  version: 228,
+  name: 'staged-events',
+  sql: `
+-- They have happened when the edit is one of a zone, and become rows of events then. events: JSON (store/log/events.ts).
+CREATE TABLE staged_events (
+  edit INTEGER NOT NULL REFERENCES zone_edits (seq) ON DELETE CASCADE,
+  ord INTEGER NOT NULL,
+  events TEXT NOT NULL CHECK (json_valid(events)),
+  PRIMARY KEY (edit, ord)
+) STRICT, WITHOUT ROWID;
+`,
+};
