@@ -20,7 +20,7 @@ import {
   newestEvent,
   statesOfEvent,
 } from '../store/log/events-query.js';
-import { type Alert, alertOf, bodyOf, formOf } from './message.js';
+import { type Alert, alertOf } from './message.js';
 import { RecentEvents } from './recent-events.js';
 import { beginningOf, type Delivered, type Report } from './record.js';
 import type { Attempt } from './send.js';
@@ -190,9 +190,10 @@ class EventDeliverer implements Deliverer {
     for (const targets of this.targets.values()) for (const target of targets.values()) this.pump(target);
   }
 
-  /** Judges the next events; false when none of them is to be delivered. */
+  /** Judges events until there are enough for a message; false when nothing is to be delivered yet. */
   private fill(target: Target): boolean {
-    if (target.queue.length > 0) return true;
+    const most = mostOf(target);
+    if (target.queue.length >= most) return true;
     const seen = { account: target.row.account, installation: target.seesInstallation };
     const { events, upTo } = this.recent.behind(seen, Math.max(target.position, target.judged), this.seen);
     target.judged = upTo;
@@ -203,9 +204,11 @@ class EventDeliverer implements Deliverer {
       else if (target.queue.length === 0) passed = event.seq;
     }
     this.pass(target, passed);
-    if (target.queue.length > 0) return true;
+    if (target.queue.length === 0) target.isGathered = false;
+    const isRead = upTo >= this.seen;
+    if (target.queue.length >= (isRead ? 1 : most)) return true;
     // Many events may concern others only; other destinations get their turns in between.
-    if (upTo < this.seen) this.wait(target, 1);
+    if (!isRead) this.wait(target, 1);
     return false;
   }
 
@@ -218,7 +221,7 @@ class EventDeliverer implements Deliverer {
 
   /** The events of the next message. They are read only here, so that destinations that wait hold no events in memory. */
   private take(target: Target): readonly Told[] {
-    const due = target.queue.slice(0, target.row.kind === 'email' ? MAILED_AT_ONCE : 1);
+    const due = target.queue.slice(0, mostOf(target));
     // Some may have been removed from the log meanwhile.
     const told = due.flatMap(({ seq, policy }) => {
       const event = findEvent(this.parts.store, seq);
@@ -238,7 +241,7 @@ class EventDeliverer implements Deliverer {
       this.pump(target);
       return;
     }
-    const alerts = taken.map(({ event, policy }) => alertOf(event, policy, target.id, target.accountId));
+    const alerts = taken.map(({ event, policy }) => alertOf(event, policy, target));
     const atUs = clock.nowUs();
     const result = await this.send(target, alerts, abort.signal);
     target.isBusy = false;
@@ -254,10 +257,7 @@ class EventDeliverer implements Deliverer {
     else this.fail(target, result);
     this.note(
       target,
-      alerts.map((alert): Delivered => {
-        const message = target.row.kind === 'email' ? alert.text : bodyOf(alert, formOf(target.row.address));
-        return deliveredOf(alert, result, { atUs, attempt, body: beginningOf(message) });
-      }),
+      alerts.map((alert) => deliveredOf(alert, result, atUs, attempt)),
     );
     this.pump(target);
   }
@@ -341,6 +341,11 @@ class EventDeliverer implements Deliverer {
   }
 }
 
+/** Events of one message. */
+function mostOf({ row }: Target): number {
+  return row.kind === 'email' ? MAILED_AT_ONCE : 1;
+}
+
 function policyFor(store: Store, { policies, row }: Target, event: BriefEvent): ToldPolicy | undefined {
   const isOwn = event.account === row.account;
   let read: EventStates | undefined;
@@ -360,12 +365,14 @@ function joined(earlier: ReadonlyMap<number, Report>, later: ReadonlyMap<number,
 }
 
 function deliveredOf(
-  { event, policy, alertType, message }: Alert,
+  { event, policy, alertType, message, body }: Alert,
   { delivered, status, reason, answer, durationMs }: Attempt,
-  { atUs, attempt, body }: { readonly atUs: number; readonly attempt: number; readonly body: string },
+  atUs: number,
+  attempt: number,
 ): Delivered {
   return {
     ...{ policy: policy ? toHex(policy.id) : null, alertType, event: event?.seq ?? null, message, atUs, attempt },
-    ...{ delivered, status: status ?? null, reason: reason ?? null, answer: answer ?? null, durationMs, body },
+    ...{ delivered, status: status ?? null, reason: reason ?? null, answer: answer ?? null, durationMs },
+    body: beginningOf(body),
   };
 }

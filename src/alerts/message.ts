@@ -21,22 +21,33 @@ export interface Alert {
   readonly account: string;
   /** Seconds since 1970. */
   readonly ts: number;
+  /** What is sent, in the form that the receiver understands. */
+  readonly body: string;
 }
 
-/** `destination`: its identifier. Every attempt to send an event to a destination has the same message identifier. */
-export function alertOf(event: NamedEventRow, policy: AlertPolicyRow, destination: string, account: string): Alert {
-  return {
-    ...{ message: `msg_${destination}_${event.seq}`, event, policy, account },
+/** Who gets an alert; identifiers. */
+export interface Addressee {
+  readonly id: string;
+  readonly accountId: string;
+  readonly form: MessageForm;
+}
+
+/** Every attempt to send an event to a destination has the same message identifier. */
+export function alertOf(event: NamedEventRow, policy: AlertPolicyRow, { id, accountId, form }: Addressee): Alert {
+  const alert = {
+    ...{ message: `msg_${id}_${event.seq}`, event, policy, account: accountId },
     ...{ alertType: policy.alert_type, name: policy.name, text: textOf(event), ts: secondsOf(event.at_us) },
   };
+  return { ...alert, body: bodyOf(alert, form) };
 }
 
-export function testAlert(id: string, name: string, account: string, nowUs: number): Alert {
-  return {
+export function testAlert(id: string, name: string, account: string, nowUs: number, form: WebhookForm): Alert {
+  const alert = {
     ...{ message: `msg_test_${id}`, event: undefined, policy: undefined, alertType: 'zoneplane_test', account, name },
     text: 'This is a test of Zoneplane. If you can read it, the destination works.',
     ts: secondsOf(nowUs),
   };
+  return { ...alert, body: bodyOf(alert, form) };
 }
 
 function secondsOf(us: number): number {
@@ -52,8 +63,9 @@ function textOf({ kind, name, zone_name: zone, actor, actor_kind: by, after }: N
   return `${kind}: ${name ?? ''}${inZone}${said === undefined ? who : `: ${said}`}`;
 }
 
-/** The body as JSON, in the form that the receiver understands. */
-export function bodyOf(alert: Alert, form: WebhookForm): string {
+/** Webhooks get JSON. */
+function bodyOf(alert: Omit<Alert, 'body'>, form: MessageForm): string {
+  if (form === 'mail') return alert.text;
   if (form === 'discord') return JSON.stringify({ content: alert.text.slice(0, 2000) });
   if (form === 'slack' || form === 'gchat') return JSON.stringify({ text: alert.text });
   const { event, policy, alertType, text, name, account, ts } = alert;
@@ -93,6 +105,7 @@ function stateOf(text: string | null): unknown {
 
 /** The form that a receiver understands. It depends on the host of the URL, as at the vendor. */
 export type WebhookForm = 'generic' | 'slack' | 'discord' | 'gchat';
+export type MessageForm = WebhookForm | 'mail';
 
 export function formOf(url: string): WebhookForm {
   const host = URL.canParse(url) ? new URL(url).hostname : '';
@@ -106,21 +119,27 @@ export interface Signed {
   /** Seconds since 1970. */
   readonly atS: number;
   readonly body: string;
+  readonly secret: WebhookSecret | undefined;
+}
+
+export interface WebhookSecret {
   /** Exactly as the owner of the webhook wrote it. */
-  readonly secret: string | undefined;
+  readonly text: string;
+  readonly key: Buffer;
 }
 
 /** The vendor's header field, and those of Standard Webhooks (https://www.standardwebhooks.com). */
 export function fieldsOf({ message, atS, body, secret }: Signed): Record<string, string> {
   const fields = { 'webhook-id': message, 'webhook-timestamp': String(atS) };
   if (secret === undefined) return fields;
-  const signature = createHmac('sha256', signingKey(secret)).update(`${message}.${atS}.${body}`).digest('base64');
-  return { ...fields, 'cf-webhook-auth': secret, 'webhook-signature': `v1,${signature}` };
+  const signature = createHmac('sha256', secret.key).update(`${message}.${atS}.${body}`).digest('base64');
+  return { ...fields, 'cf-webhook-auth': secret.text, 'webhook-signature': `v1,${signature}` };
 }
 
 const PREFIX = 'whsec_';
 
 /** After `whsec_` comes a key in base64; the octets of any other secret are the key. */
-function signingKey(secret: string): Buffer {
-  return secret.startsWith(PREFIX) ? Buffer.from(secret.slice(PREFIX.length), 'base64') : Buffer.from(secret);
+export function readSecret(text: string): WebhookSecret {
+  const key = text.startsWith(PREFIX) ? Buffer.from(text.slice(PREFIX.length), 'base64') : Buffer.from(text);
+  return { text, key };
 }

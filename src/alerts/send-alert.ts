@@ -8,7 +8,7 @@ import { perStore } from '../store/driver.js';
 import { WEBHOOK_SECRETS } from '../store/sealed-columns.js';
 import type { Vault } from '../vault/vault.js';
 import { alertFailure } from './errors.js';
-import { type Alert, bodyOf, fieldsOf, formOf, testAlert } from './message.js';
+import { type Alert, fieldsOf, formOf, readSecret, testAlert, type WebhookSecret } from './message.js';
 import { type Delivered, recordTest } from './record.js';
 import type { Attempt, Sender } from './send.js';
 import { type AlertServices, requireWebhook } from './webhooks.js';
@@ -34,12 +34,12 @@ export async function testWebhook(
   if (typeof leave === 'string') throw alertFailure('testsWait', {}, { retryAfterSeconds: 15 });
   try {
     const atUs = ctx.clock.nowUs();
-    const alert = testAlert(ctx.random.uuid(), row.name, toHex(account.id), atUs);
-    const attempt = await sendAlert(sender, vault, row, alert, atUs);
+    const alert = testAlert(ctx.random.uuid(), row.name, toHex(account.id), atUs, formOf(row.address));
+    const attempt = await sendAlert(sender, row, alert, { secret: openSecret(vault, row), atUs });
     const one: Delivered = {
       ...{ policy: null, alertType: alert.alertType, event: null, message: alert.message, atUs, attempt: 1 },
       ...{ delivered: attempt.delivered, status: attempt.status ?? null, reason: attempt.reason ?? null },
-      ...{ answer: attempt.answer ?? null, durationMs: attempt.durationMs, body: bodyOf(alert, formOf(row.address)) },
+      ...{ answer: attempt.answer ?? null, durationMs: attempt.durationMs, body: alert.body },
     };
     await recordTest(ctx, row.seq, one);
     return one;
@@ -48,20 +48,24 @@ export async function testWebhook(
   }
 }
 
-/** Sends one alert to a webhook, signed with its secret. Rejects when the secret cannot be opened. */
-export async function sendAlert(
+/** The secret of a webhook; undefined when it has none. Throws when it cannot be opened. */
+export function openSecret(vault: Pick<Vault, 'open'>, { id, secret }: DestinationRow): WebhookSecret | undefined {
+  return secret === null ? undefined : readSecret(Buffer.from(vault.open(WEBHOOK_SECRETS, id, secret)).toString());
+}
+
+export interface Signing {
+  readonly secret: WebhookSecret | undefined;
+  readonly atUs: number;
+}
+
+/** Sends one alert to a webhook, signed with its secret. */
+export function sendAlert(
   sender: Sender,
-  vault: Pick<Vault, 'open'>,
-  { id, account, address: url, secret }: DestinationRow,
-  alert: Alert,
-  nowUs: number,
+  { account, address: url }: DestinationRow,
+  { message, body }: Alert,
+  { secret, atUs }: Signing,
   signal?: AbortSignal,
 ): Promise<Attempt> {
-  const body = bodyOf(alert, formOf(url));
-  const opened = secret === null ? undefined : Buffer.from(vault.open(WEBHOOK_SECRETS, id, secret)).toString();
-  const fields = fieldsOf({
-    ...{ message: alert.message, body, secret: opened },
-    atS: Math.floor(nowUs / 1_000_000),
-  });
+  const fields = fieldsOf({ message, body, secret, atS: Math.floor(atUs / 1_000_000) });
   return sender.send({ url, fields, body, account }, signal);
 }

@@ -4,6 +4,7 @@ import type { Random } from '../base/random.js';
 import type { DestinationRow } from '../store/alerts/destinations.js';
 import type { AlertPolicyRow } from '../store/alerts/policies.js';
 import type { NamedEventRow } from '../store/log/events-query.js';
+import { formOf, type MessageForm, type WebhookSecret } from './message.js';
 import type { AlertType, Filters } from './types.js';
 
 /** A policy that names the destination. */
@@ -30,6 +31,9 @@ export interface Target {
   row: DestinationRow;
   readonly id: string;
   readonly accountId: string;
+  readonly form: MessageForm;
+  /** Opened with the first message. */
+  secret: WebhookSecret | undefined;
   policies: readonly ToldPolicy[];
   seesInstallation: boolean;
   /** Number of the last event that was delivered, or that no policy selects. */
@@ -72,6 +76,8 @@ export function createTarget(
   const position = Math.max(row.position, before?.position ?? 0);
   return {
     ...{ row, id: toHex(row.id), accountId, policies, seesInstallation },
+    form: row.kind === 'email' ? 'mail' : formOf(row.address),
+    secret: undefined,
     ...{ position, storedPosition: row.position, judged: position },
     ...{ queue: [], isBusy: false, abort: undefined, cancelWait: undefined, isGathered: false },
     failures: row.failures,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createDeliverer, type Deliverer, type DelivererParts } from '../../src/alerts/deliverer.js';
 import { recordReports } from '../../src/alerts/record.js';
 import { createSender } from '../../src/alerts/send.js';
-import { sendAlert } from '../../src/alerts/send-alert.js';
+import { openSecret, sendAlert } from '../../src/alerts/send-alert.js';
 import type { Vault } from '../../src/vault/vault.js';
 import { type Cleanup, type Installation, type InstallationOptions, install } from '../api/installation.js';
 import { seededRandom } from '../support/seeded-random.js';
@@ -68,7 +68,10 @@ export async function alertWorld(t: Cleanup, options: InstallationOptions = {}):
     startDeliverer(more = {}) {
       const deliverer = createDeliverer({
         ...{ store, clock, random: seededRandom(1) },
-        send: (target, alerts, signal) => sendAlert(sender, vault, target.row, alerts[0]!, clock.nowUs(), signal),
+        async send(target, alerts, signal) {
+          const signing = { secret: openSecret(vault, target.row), atUs: clock.nowUs() };
+          return sendAlert(sender, target.row, alerts[0]!, signing, signal);
+        },
         report: (reports) => recordReports(base, reports),
         onFault(error) {
           throw error;

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createDeliverer, type DelivererParts } from '../../alerts/deliverer.js';
 import type { Alert } from '../../alerts/message.js';
 import { type Attempt, createSender } from '../../alerts/send.js';
-import { sendAlert } from '../../alerts/send-alert.js';
+import { openSecret, sendAlert } from '../../alerts/send-alert.js';
 import type { Target } from '../../alerts/target.js';
 import { SystemClock, steadyMs } from '../../base/clock.js';
 import type { MetricSample } from '../../base/metrics.js';
@@ -76,10 +76,11 @@ function mailOf({ row }: Target, alerts: readonly Alert[]): MailOrder {
   return { to: row.address, subject: `[Zoneplane] ${subject}`.slice(0, 200), text, account: row.account };
 }
 
-const send: DelivererParts['send'] = (target, alerts, signal) =>
-  target.row.kind === 'email'
-    ? sendMail(mailOf(target, alerts))
-    : sendAlert(sender, vault, target.row, alerts[0]!, clock.nowUs(), signal);
+const send: DelivererParts['send'] = async (target, alerts, signal) => {
+  if (target.row.kind === 'email') return sendMail(mailOf(target, alerts));
+  target.secret ??= openSecret(vault, target.row);
+  return sendAlert(sender, target.row, alerts[0]!, { secret: target.secret, atUs: clock.nowUs() }, signal);
+};
 
 const report: DelivererParts['report'] = async (reports) => {
   if (!(await ask((id) => ({ id, reports })))) throw new Error('deliveries were not stored');
