@@ -9,6 +9,7 @@ import { bodyAt, Control, NEGATIVE_SOA, RRsetWord, viewOf, ZoneWord } from '../i
 import type { ImageReader } from '../image/reader.js';
 import { writeAdditional } from './additional.js';
 import { beginBalance } from './balance/choose.js';
+import { readSubnet, subnetOptionLength } from './balance/client-subnet.js';
 import { answerChaos } from './chaos.js';
 import { Cookie, judgeCookie } from './cookie.js';
 import { Lack } from './made.js';
@@ -220,6 +221,7 @@ function mayBeNotified({ secondaryNames, query, transport }: Engine): boolean {
 function answerInternet(engine: Engine, image: ImageReader): void {
   const query = engine.query;
   const search = engine.search;
+  if (query.subnetLength >= 0 && engine.settings.echoesSubnets === true && !echoSubnet(engine)) return;
   search.labels = query.labels;
   search.nameLength = query.nameLength;
   search.at = HEADER_LENGTH;
@@ -234,6 +236,18 @@ function answerInternet(engine: Engine, image: ImageReader): void {
   if (query.type === Type.ixfr) query.type = Type.soa;
   engine.deferred = solve(query, search, engine.response, image);
   if (query.wantsZoneVersion || query.wantsExpire) noteSerial(engine, image);
+}
+
+/** The answer has the client subnet, and holds for all of them unless a load balancer narrows that; false: it is malformed. */
+function echoSubnet({ query, search, response }: Engine): boolean {
+  const { subnet } = search.balance;
+  if (!readSubnet(query, subnet)) {
+    response.rcode = Rcode.formErr;
+    return false;
+  }
+  subnet.scope = 0;
+  response.limit -= subnetOptionLength(query, subnet);
+  return true;
 }
 
 /**

@@ -35,6 +35,8 @@ export interface EngineSettings {
   readonly secondaryNames?: SharedArrayBuffer | undefined;
   /** The time that may be spent on signatures (signing-time.ts), shared by all threads; absent: none over UDP. */
   readonly signingTime?: SharedArrayBuffer | undefined;
+  /** Whether every answer echoes a client subnet (RFC 7871 §7.2.1), not only those that may depend on it. */
+  readonly echoesSubnets?: boolean | undefined;
   /** Where this server is, for load balancers; absent: not told. */
   readonly own?: OwnPlace | undefined;
   /** 16 octets with which choices of load balancers begin; absent: random ones. */

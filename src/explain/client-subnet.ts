@@ -27,12 +27,13 @@ export function readSubnet(text: string): Subnet {
   return { text: subnetOf(option)!, option };
 }
 
-/** A server that answers by subnets says so with the option in its response (RFC 7871 §7.2.1). */
+/** The scope of the option in the response says for whom the answer is (RFC 7871 §7.2.1); without the option it is for everybody. */
 export function effectOf({ text }: Subnet, message: ReadMessage): ClientSubnetEffect {
-  const used = findOption(message, EdnsOption.clientSubnet) !== undefined;
+  const scope = findOption(message, EdnsOption.clientSubnet)?.[3] ?? 0;
+  const used = scope > 0;
   const detail = used
-    ? 'the response has the option: the answer is for this subnet'
-    : 'the response is without the option: clients of every subnet get this answer';
+    ? `the scope of the response is ${scope}: the answer is for clients that have the first ${scope} bits in common`
+    : 'clients of every subnet get this answer';
   return { asked: text, used, detail };
 }
 

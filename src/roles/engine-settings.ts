@@ -18,6 +18,7 @@ export function engineSettings(settings: Settings): EngineSettings {
     cookieSecrets: cookieSecretsOf(settings),
     requireCookies: settings.cookiePolicy === 'require',
     rateLimit: rateLimitOf(settings),
+    echoesSubnets: settings.ecs === 'on',
     own: { pop: codeOf(settings.locationCode ?? ''), region: codeOf(settings.region ?? '') },
   };
 }

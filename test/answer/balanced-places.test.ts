@@ -20,8 +20,9 @@ function shared(file: Buffer): SharedArrayBuffer {
 }
 
 /** Pools h (here), d (Germany) and o (Australia), and a name `geo` that steers by country; this server is in Northern America. */
-async function start(t: Test): Promise<BalancedZone> {
-  const world = await startBalancedZone(t, { own: { pop: codeOf('IAD'), region: codeOf('ENAM') } });
+async function start(t: Test, echoesSubnets = false): Promise<BalancedZone> {
+  const own = { pop: codeOf('IAD'), region: codeOf('ENAM') };
+  const world = await startBalancedZone(t, { own, echoesSubnets });
   await world.pool('h', [{ name: 'o', address: '203.0.113.1' }], {}, false);
   await world.pool('d', [{ name: 'o', address: '203.0.113.2' }], { latitude: 50, longitude: 8 }, false);
   await world.pool('o', [{ name: 'o', address: '203.0.113.3' }], { latitude: -34, longitude: 151 }, false);
@@ -72,21 +73,22 @@ t.test('the client subnet says where the asker is, and the scope how far that ho
   t.strictSame(world.addresses('geo'), ['203.0.113.1'], 'without it, the place of this server');
 });
 
+const MALFORMED = {
+  'shorter than its header': '000118',
+  empty: '',
+  'too few octets': subnet('c000', 24),
+  'too many octets': subnet('c0000200', 24),
+  'bits behind the prefix': subnet('c00003', 23),
+  'a scope': '00011818c00002',
+  'a prefix of 33 bits': subnet('c000020000', 33),
+  'a prefix of 129 bits': subnet('00'.repeat(17), 129, 2),
+  'an unknown family': subnet('c00002', 24, 3),
+  'no family, with an address': '00001800c00002',
+};
+
 t.test('every malformed client subnet is a format error, where an answer depends on it', async (t) => {
   const world = await start(t);
-  const malformed = {
-    'shorter than its header': '000118',
-    empty: '',
-    'too few octets': subnet('c000', 24),
-    'too many octets': subnet('c0000200', 24),
-    'bits behind the prefix': subnet('c00003', 23),
-    'a scope': '00011818c00002',
-    'a prefix of 33 bits': subnet('c000020000', 33),
-    'a prefix of 129 bits': subnet('00'.repeat(17), 129, 2),
-    'an unknown family': subnet('c00002', 24, 3),
-    'no family, with an address': '00001800c00002',
-  };
-  for (const [what, data] of Object.entries(malformed)) {
+  for (const [what, data] of Object.entries(MALFORMED)) {
     const { rcode, answer, opt } = world.ask('geo', Type.a, { subnet: data });
     t.strictSame([rcode, answer.length, opt?.options.length], [Rcode.formErr, 0, 0], what);
     const plain = world.ask('plain', Type.a, { subnet: data });
@@ -105,6 +107,27 @@ t.test('other names answer octet for octet as without the option', async (t) => 
     const [with_, without] = [{ subnet: subnet('c00002', 24) }, {}].map((how) => world.ask(label, Type.a, how));
     t.strictSame(with_, without, label);
   }
+});
+
+t.test('every answer echoes a client subnet where that is wanted', async (t) => {
+  const world = await start(t, true);
+  await world.balancer('off', { default_pools: [world.idOf('h')], fallback_pool: world.idOf('h') });
+  await createRecord(world.ctx, world.zoneId, { name: `alias.${APEX}`, type: 'CNAME', content: `geo.${APEX}`, ttl: 60 });
+  world.follower.catchUp();
+  const scopes = ['plain', 'missing', 'off', 'geo', 'alias'].map((label) =>
+    scopeOf(world.ask(label, Type.a, { subnet: subnet('c00002', 24) })),
+  );
+  t.strictSame(scopes, [0, 0, 0, 25, 25], 'with scope 0 where nothing depends on it');
+  t.strictSame(world.addresses('geo', Type.a, { subnet: subnet('c00002', 24) }), ['203.0.113.2']);
+  t.equal(scopeOf(world.ask('plain')), undefined, 'nobody gets it who did not send it');
+  for (const [what, data] of Object.entries(MALFORMED)) {
+    const { rcode, answer, opt } = world.ask('plain', Type.a, { subnet: data });
+    t.strictSame([rcode, answer.length, opt?.options.length], [Rcode.formErr, 0, 0], what);
+  }
+  const [whole, tight] = [65_535, 12 + 24 + 16 + 11 + 11 - 1].map((limit) =>
+    world.ask('plain', Type.a, { subnet: subnet('c00002', 24), limit }),
+  );
+  t.strictSame([whole!.tc, tight!.tc, scopeOf(tight!)], [false, true, 0], 'its octets are counted');
 });
 
 t.test('the address of the asker counts if that is wanted', async (t) => {

@@ -22,6 +22,7 @@ const DNS_ONLY: readonly SettingKey[] = [
   'dnsIdentity',
   'cookieSecret',
   'cookiePolicy',
+  'ecs',
   'dnsRateLimit',
   'dnsRateSlip',
   'dnsRateExempt',
