@@ -4,12 +4,13 @@
  * Every thread owns one block and is its only writer; one reader (observe/reader.ts) reads all blocks. Neither waits
  * for the other: counters are plain additions, and a sample that does not fit into the ring is dropped and counted.
  *
- * A block has six parts:
+ * A block has seven parts:
  * - control words, {@link Word};
  * - the index of rows: two words for each, {@link IndexWord}, so that the neighbours among which a zone may be stand in
  *   one or two cache lines;
  * - rows of counters, {@link Row}, as doubles: row 0 counts what belongs to no other row, each further row belongs to a
  *   zone, whose apex stands behind the counters, its length first;
+ * - places of pools, {@link PoolPlace}, as doubles: answers of load balancers by pool (balance/count-pools.ts);
  * - slots of the tally, {@link Slot}: what the zones with rows were asked, in more detail (tally.ts), and beside them
  *   the names that they count, each with its length first;
  * - the ring: samples in whole words, {@link SampleWord}, one behind the other. One that would pass the end begins again
@@ -31,6 +32,8 @@ export const Word = {
   resting: 6,
   /** Counts the looks of the reader at the tally; 0: nothing is tallied. */
   epoch: 7,
+  /** Answers from pools without a place since places were made older. */
+  poolMisses: 8,
   length: 16,
 } as const;
 
@@ -74,6 +77,12 @@ export const ROW = Row.apex + APEX_OCTETS / 8;
 export const ROWS = 1024;
 /** Neighbouring rows in which a zone may be counted. */
 export const NEIGHBOURS = 8;
+
+/** `number`: the store number of the pool; 0: the place is free. `age` falls while other pools want the place. */
+export const PoolPlace = { number: 0, age: 1, chosen: 2, fallback: 3 } as const;
+/** log2 of the doubles of a place, and the number of places; a power of two. */
+export const POOL_SHIFT = 2;
+export const POOLS = 1024;
 
 /** Words of a slot of the tally. */
 export const Slot = {
@@ -135,9 +144,10 @@ const CONTROL_OCTETS = Word.length * 4;
 /** A multiple of a cache line, like the other parts. */
 const INDEX_OCTETS = (ROWS << INDEX_SHIFT) * 4 + 64;
 const ROWS_OCTETS = (1 + ROWS) * ROW * 8;
+const POOLS_OCTETS = (POOLS << POOL_SHIFT) * 8;
 const SLOTS_OCTETS = (SLOTS << SLOT_SHIFT) * 4;
 const NAMES_OCTETS = SLOTS * SLOT_NAME;
-const FIXED_OCTETS = CONTROL_OCTETS + INDEX_OCTETS + ROWS_OCTETS + SLOTS_OCTETS + NAMES_OCTETS;
+const FIXED_OCTETS = CONTROL_OCTETS + INDEX_OCTETS + ROWS_OCTETS + POOLS_OCTETS + SLOTS_OCTETS + NAMES_OCTETS;
 
 /** The memory of all threads. */
 export interface Observation {
@@ -160,6 +170,7 @@ export interface ObservationBlock {
   readonly rows: Float64Array<SharedArrayBuffer>;
   /** The octets of all rows. */
   readonly rowOctets: Uint8Array<SharedArrayBuffer>;
+  readonly pools: Float64Array<SharedArrayBuffer>;
   readonly slots: Int32Array<SharedArrayBuffer>;
   readonly slotNames: Uint8Array<SharedArrayBuffer>;
   readonly ring: Int32Array<SharedArrayBuffer>;
@@ -176,7 +187,8 @@ export function observationBlock({ observation, thread }: ObservationPlace): Obs
   const start = thread * (FIXED_OCTETS + ringOctets);
   const index = start + CONTROL_OCTETS;
   const rows = index + INDEX_OCTETS;
-  const slots = rows + ROWS_OCTETS;
+  const pools = rows + ROWS_OCTETS;
+  const slots = pools + POOLS_OCTETS;
   const names = slots + SLOTS_OCTETS;
   const ring = names + NAMES_OCTETS;
   return {
@@ -184,6 +196,7 @@ export function observationBlock({ observation, thread }: ObservationPlace): Obs
     index: new Int32Array(memory, index, (1 + ROWS) << INDEX_SHIFT),
     rows: new Float64Array(memory, rows, (1 + ROWS) * ROW),
     rowOctets: new Uint8Array(memory, rows, ROWS_OCTETS),
+    pools: new Float64Array(memory, pools, POOLS << POOL_SHIFT),
     slots: new Int32Array(memory, slots, SLOTS << SLOT_SHIFT),
     slotNames: new Uint8Array(memory, names, NAMES_OCTETS),
     ring: new Int32Array(memory, ring, ringOctets / 4),

@@ -10,6 +10,7 @@ import { RRsetSource } from '../dns/rr.js';
 import { ZONE_HEADER, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import { Decided } from './balance/choose.js';
+import { countPool } from './balance/count-pools.js';
 import { answerWith } from './engine.js';
 import {
   DNSSEC_OK,
@@ -153,7 +154,9 @@ function countAnswer(observer: Observer, written: number): void {
   if (response.dnssecOk && isSigned(observer)) rows[row + Row.signed]! += 1;
   if (zone === 0) rows[row + Row.foreign]! += 1;
   const decided = engine.search.balance.decided;
-  if (decided !== Decided.nothing) rows[row + Row.balanced - Decided.pool + decided]! += 1;
+  if (decided === Decided.nothing) return;
+  rows[row + Row.balanced - Decided.pool + decided]! += 1;
+  if (decided !== Decided.none) countPool(observer.block, engine.search.balance);
 }
 
 function rcodePlace(rcode: number): number {

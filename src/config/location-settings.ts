@@ -27,15 +27,12 @@ export const locationSettings = {
       summary: 'The place of this server, such as `FRA`: the one that `pop_pools` of load balancers name',
       defaultText: 'none',
     }),
-  ecs: z
-    .enum(['on', 'off'], { error: 'expected on or off' })
-    .default('off')
-    .register(about, {
-      group,
-      value: 'state',
-      summary:
-        'Whether every answer echoes a client subnet (EDNS, RFC 7871), with scope 0 where nothing depends on it; `off`: only answers of load balancers that may depend on it',
-    }),
+  ecs: z.enum(['on', 'off'], { error: 'expected on or off' }).default('off').register(about, {
+    group,
+    value: 'state',
+    summary:
+      'Whether every answer echoes a client subnet (EDNS, RFC 7871), with scope 0 where nothing depends on it; `off`: only answers of load balancers that may depend on it',
+  }),
   geoDatabase: text().optional().register(about, {
     group,
     value: 'file',

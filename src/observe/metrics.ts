@@ -1,6 +1,7 @@
 /** Metrics of what is observed. The number of zones with series of their own is bounded. */
 import type { MetricSample } from '../base/metrics.js';
 import { addCounts, COUNT_NAMES, type Counts, noCounts } from './counts.js';
+import { createPoolMetrics, type FindPool } from './pool-counts.js';
 import type { Losses } from './reader.js';
 import type { ActivityReport } from './report.js';
 
@@ -15,14 +16,17 @@ export interface ActivityMetrics {
   samples(): MetricSample[];
 }
 
-export function createActivityMetrics(): ActivityMetrics {
+/** `findPool`: the pool of a store number. */
+export function createActivityMetrics(findPool: FindPool): ActivityMetrics {
   const total = noCounts();
   const zones = new Map<string, Counts>();
+  const pools = createPoolMetrics(findPool);
   let losses: Losses = { samples: 0, dnstapFrames: 0, queryLogLines: 0 };
   return {
     add(report, lost) {
       losses = lost;
       addCounts(total, report.total);
+      pools.add(report.pools ?? []);
       for (const { zone, counts } of report.zones) {
         const known = zones.get(zone);
         if (known) addCounts(known, counts);
@@ -33,6 +37,7 @@ export function createActivityMetrics(): ActivityMetrics {
     samples: () => [
       ...sourceSamples(total),
       ...balancedSamples(total),
+      ...pools.samples(),
       ...busiest(zones).flatMap(zoneSamples),
       ...lossSamples(losses),
     ],
@@ -59,7 +64,7 @@ function sourceSamples(total: Counts): MetricSample[] {
   });
 }
 
-/** What load balancers chose. Pools have no time series of their own, because their number is unbounded. */
+/** What load balancers chose, also of pools that have no series of their own. */
 const BALANCED = { balanced: 'pool', fallback: 'fallback pool', unbalanced: 'none' } as const;
 
 function balancedSamples(total: Counts): MetricSample[] {

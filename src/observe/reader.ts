@@ -10,6 +10,7 @@ import { toFqdn } from '../dns/name.js';
 import { createCountsReader, type ZoneCounts } from './counts.js';
 import { createTapWriter, DNSTAP_CONTENT_TYPE, type TapServer } from './dnstap.js';
 import { type FrameStream, openFrameFile, openFrameSocket } from './frame-stream.js';
+import { createPoolCountsReader } from './pool-counts.js';
 import { type ClientDetail, describeSample } from './query.js';
 import { openQueryLog, type QueryLog } from './query-log.js';
 import { type ActivityReport, MOST_REPORTED_ZONES, MOST_SAMPLES, type WeightedQuery } from './report.js';
@@ -59,6 +60,7 @@ export function startReader(
 ): Reader {
   const blocks = createObservationBlocks(observation);
   const counts = createCountsReader(blocks);
+  const readPools = createPoolCountsReader(blocks);
   const tally = createTallyReader(blocks, statistics, clients !== 'none');
   const lines = queryLog && openQueryLog(queryLog.path, log);
   const frames = dnstap === undefined ? undefined : openFrames(dnstap, clock, log);
@@ -105,7 +107,7 @@ export function startReader(
     setStride(total[0]! / WANTED);
     const dropped = blocks.reduce((sum, { control }) => sum + (control[Word.dropped]! >>> 0), 0);
     tell(
-      { atMs: clock.nowMs(), total, zones: busiest(zones), samples, tallies: tally.take(isLast) },
+      { atMs: clock.nowMs(), total, zones: busiest(zones), samples, pools: readPools(), tallies: tally.take(isLast) },
       { samples: dropped, dnstapFrames: frames?.dropped() ?? 0, queryLogLines: lines?.dropped() ?? 0 },
     );
     if (samples.length === 0 && !frames && !lines) rest.begin();

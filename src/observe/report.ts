@@ -1,5 +1,6 @@
 /** What a DNS process reports about the questions of one second. */
 import { COUNTS, type Counts } from './counts.js';
+import type { PoolGain } from './pool-counts.js';
 import type { SampledQuery } from './query.js';
 import type { ZoneTally } from './tally.js';
 
@@ -10,6 +11,8 @@ export interface ActivityReport {
   /** Apexes in lower case without their final dots; no more than {@link MOST_REPORTED_ZONES}, the busiest ones. */
   readonly zones: readonly { readonly zone: string; readonly counts: Counts }[];
   readonly samples: readonly WeightedQuery[];
+  /** Answers by pool: for the metrics of this process, and told to no other. */
+  readonly pools?: readonly PoolGain[] | undefined;
   /** What zones were asked, by name and network, since the last report that contained it. */
   readonly tallies?: readonly ZoneTally[] | undefined;
 }
@@ -29,7 +32,7 @@ export const MOST_REPORTED_ZONES = 200;
 export const MOST_SAMPLES = 400;
 
 /** A report as one line. */
-export function printReport(report: ActivityReport): string {
+export function printReport({ pools: _, ...report }: ActivityReport): string {
   return JSON.stringify(report);
 }
 

@@ -88,7 +88,7 @@ export function nodeSource(
 }
 
 function poolSource(
-  { pool, monitored }: BalancedPool,
+  { seq, pool, monitored }: BalancedPool,
   slot: number,
   places: readonly number[],
   answers: readonly OriginAnswers[],
@@ -103,7 +103,7 @@ function poolSource(
       ...answer,
     };
   });
-  return { id, enabled, monitored, minimumOrigins, place, loadShedding, originPolicy, slot, origins };
+  return { id, number: seq, enabled, monitored, minimumOrigins, place, loadShedding, originPolicy, slot, origins };
 }
 
 function programOf(

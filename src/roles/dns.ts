@@ -95,7 +95,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     };
     acknowledger = startAcknowledger(settings.dataDir, publisher.status, clock, wake, vault.setKeys);
     lifecycle.own('acknowledgements', acknowledger, (part) => part.close());
-    const observing = observation && (await startObservation(options, observation, acknowledger.tellObserved));
+    const observing = observation && (await startObservation(options, observation, store, acknowledger.tellObserved));
     if (observing) lifecycle.own('observation', observing, (part) => part.close());
     const samples = (): MetricSample[] => [
       ...[turns, transfers, signing].flatMap((part) => part.samples()),

@@ -95,6 +95,8 @@ export interface OriginSource {
 
 export interface PoolSource {
   readonly id: string;
+  /** Its store number, by which answers are counted. */
+  readonly number?: number;
   readonly enabled: boolean;
   /** Whether health plays a part. */
   readonly monitored: boolean;
@@ -184,6 +186,7 @@ class Compiler {
         [PoolWord.shedSessions]: Math.round(loadShedding.sessionPercent * 100),
         [PoolWord.policy]: ORIGIN_POLICIES[pool.originPolicy],
         [PoolWord.hash]: hashText(pool.id),
+        [PoolWord.number]: pool.number ?? 0,
       });
     }
     return at;

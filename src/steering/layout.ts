@@ -86,8 +86,10 @@ export const PoolWord = {
   /** {@link OriginPolicy}. */
   policy: 12,
   hash: 13,
+  /** Its store number; 0: answers are not counted by it. */
+  number: 14,
 } as const;
-export const POOL_WORDS = 14;
+export const POOL_WORDS = 15;
 
 export const ShedBy = { random: 0, hash: 1 } as const;
 export const OriginPolicy = { random: 0, hash: 1, requests: 2, connections: 3 } as const;

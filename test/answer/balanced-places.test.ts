@@ -112,7 +112,12 @@ t.test('other names answer octet for octet as without the option', async (t) => 
 t.test('every answer echoes a client subnet where that is wanted', async (t) => {
   const world = await start(t, true);
   await world.balancer('off', { default_pools: [world.idOf('h')], fallback_pool: world.idOf('h') });
-  await createRecord(world.ctx, world.zoneId, { name: `alias.${APEX}`, type: 'CNAME', content: `geo.${APEX}`, ttl: 60 });
+  await createRecord(world.ctx, world.zoneId, {
+    name: `alias.${APEX}`,
+    type: 'CNAME',
+    content: `geo.${APEX}`,
+    ttl: 60,
+  });
   world.follower.catchUp();
   const scopes = ['plain', 'missing', 'off', 'geo', 'alias'].map((label) =>
     scopeOf(world.ask(label, Type.a, { subnet: subnet('c00002', 24) })),

@@ -1,16 +1,22 @@
 /** What answering threads observe: counters by zone, samples, full rings, and how the reader takes them. */
 import t from 'tap';
-import { Mark, ROWS, Word } from '../../src/answer/observation.js';
+import type { Balance } from '../../src/answer/balance/choose.js';
+import { Decided } from '../../src/answer/balance/choose.js';
+import { countPool } from '../../src/answer/balance/count-pools.js';
+import { createObservation, Mark, observationBlock, POOLS, ROWS, Word } from '../../src/answer/observation.js';
 import { silentLogger } from '../../src/base/log.js';
 import { parseName } from '../../src/dns/name.js';
 import { typeByMnemonic } from '../../src/dns/rr/registry.js';
 import { RRsetSource } from '../../src/dns/rr.js';
 import { COUNT_NAMES, type Counts, createCountsReader } from '../../src/observe/counts.js';
 import { createActivityMetrics } from '../../src/observe/metrics.js';
+import { createPoolCountsReader } from '../../src/observe/pool-counts.js';
 import { describeSample, type SampledQuery } from '../../src/observe/query.js';
 import { startReader } from '../../src/observe/reader.js';
-import type { ActivityReport } from '../../src/observe/report.js';
+import { type ActivityReport, printReport } from '../../src/observe/report.js';
 import { readSamples, type Sample } from '../../src/observe/samples.js';
+import { createChoice } from '../../src/steering/choice.js';
+import { HEAD_WORDS, Head, POOL_WORDS, PoolWord } from '../../src/steering/layout.js';
 import { APEX, startBalancedZone } from '../support/balanced-zone.js';
 import { observed, zoneOf } from '../support/observed.js';
 import { serveOwners, serveZones } from '../support/served-zones.js';
@@ -85,8 +91,15 @@ t.test('answers of load balancers are counted by what they chose', async (t) => 
   for (let i = 0; i < 3; i++) ask(`www.${APEX}.`);
   const { total } = reader.gain();
   t.match(named(total), { queries: 6, balanced: 1, fallback: 3, unbalanced: 1 });
-  const metrics = createActivityMetrics();
-  metrics.add({ total, zones: [] } as unknown as ActivityReport, { samples: 0, dnstapFrames: 0, queryLogLines: 0 });
+  const pools = createPoolCountsReader([block]);
+  const names = new Map([1, 2].map((number) => [number, { id: `${number}`.repeat(32), name: `pool ${number}` }]));
+  const metrics = createActivityMetrics((number) => names.get(number));
+  const gained = pools();
+  metrics.add({ total, zones: [], pools: gained } as unknown as ActivityReport, {
+    samples: 0,
+    dnstapFrames: 0,
+    queryLogLines: 0,
+  });
   const samples = metrics.samples().filter(({ name }) => name === 'dns_balanced_answers_total');
   t.strictSame(
     samples.map(({ labels, value }) => [labels['chosen'], value]),
@@ -96,7 +109,61 @@ t.test('answers of load balancers are counted by what they chose', async (t) => 
       ['none', 1],
     ],
   );
+  const byPool = () =>
+    metrics
+      .samples()
+      .filter(({ name }) => name === 'dns_pool_answers_total')
+      .map(({ labels, value }) => [labels['pool'], labels['way'], value]);
+  t.strictSame(byPool(), [
+    ['pool 2', 'chosen', 0],
+    ['pool 2', 'fallback', 3],
+    ['pool 1', 'chosen', 1],
+    ['pool 1', 'fallback', 0],
+  ]);
+  t.strictSame(pools(), [], 'nothing new');
+  names.delete(2);
+  t.equal(byPool().length, 2, 'the series of a deleted pool ends');
+  t.notMatch(
+    printReport({ atMs: 0, total, zones: [], samples: [], pools: gained }),
+    'pools',
+    'other processes are not told',
+  );
 });
+
+t.test(
+  'more pools than places: busy ones keep theirs, and what is not asked any more gives its own away',
+  async (t) => {
+    const block = observationBlock({ observation: createObservation(1, 1024), thread: 0 });
+    const pools = createPoolCountsReader([block]);
+    const words = new Int32Array(HEAD_WORDS + POOL_WORDS);
+    words[Head.poolsAt] = HEAD_WORDS;
+    const balance = {
+      choice: { ...createChoice(), words, at: 0, pool: 0 },
+      decided: Decided.pool,
+    } as unknown as Balance;
+    const count = (number: number): void => {
+      words[HEAD_WORDS + PoolWord.number] = number;
+      countPool(block, balance);
+    };
+    const seen = new Map<number, number>();
+    const look = (): void => {
+      for (const { number, chosen } of pools()) seen.set(number, (seen.get(number) ?? 0) + chosen);
+    };
+    for (let i = 0; i < 20 * POOLS; i++) {
+      count(1);
+      count(2 + (i % (4 * POOLS)));
+      look();
+    }
+    t.equal(seen.get(1), 20 * POOLS, 'each answer of the busy one');
+    for (let i = 0; i < 1000; i++) count(7 * POOLS);
+    look();
+    t.ok((seen.get(7 * POOLS) ?? 0) > 500, 'a new one gets a place');
+    t.ok(
+      [...seen].every(([number, sum]) => number === 1 || number === 7 * POOLS || sum <= 20 / 4),
+      'no more than was counted',
+    );
+  },
+);
 
 t.test('more zones than rows: the sums stay whole, and busy zones keep their rows', async (t) => {
   const many = Array.from({ length: ROWS * 2 }, (_, i) => zoneOf(`z${i}.test.`));
@@ -222,7 +289,7 @@ t.test('the reader rests while nothing is asked, and the next sample wakes it', 
 t.test('the reader reports each second, and asks for fewer samples under load', async (t) => {
   const { ask, block, clock, observation } = observed(serveZones([zoneOf('example.com.')]));
   const reports: ActivityReport[] = [];
-  const metrics = createActivityMetrics();
+  const metrics = createActivityMetrics(() => undefined);
   const tapServer = { identity: '', version: '', addresses: [], ports: [] };
   const settings = { observation, statistics: true, tapServer, clients: 'none' as const };
   const reader = startReader(settings, clock, silentLogger(), (report, losses) => {

@@ -1,12 +1,16 @@
 /** What a DNS process observes about questions and answers: counters, samples for the admin process, dnstap, the query log. */
 import { createObservation, type Observation } from '../../answer/observation.js';
+import { toHex } from '../../base/bytes.js';
 import { parseIP } from '../../base/ip.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { Settings } from '../../config/schema.js';
 import { createActivityMetrics } from '../../observe/metrics.js';
+import type { FindPool } from '../../observe/pool-counts.js';
 import type { ReaderSettings } from '../../observe/reader.js';
 import { type ActivityReport, printReport } from '../../observe/report.js';
 import { type Observing, startObserving } from '../../observe/start.js';
+import { findPoolName } from '../../store/balancing/pools.js';
+import type { Store } from '../../store/driver.js';
 import { DNS_PORT } from '../process/dns-port.js';
 import type { RoleContext } from '../process/role.js';
 
@@ -25,13 +29,16 @@ export interface ObservationService extends Observing {
   metrics(): MetricSample[];
 }
 
-/** Rejects with a UserError when a file cannot be written. `tell` takes a line for the admin process. */
+/**
+ * Rejects with a UserError when a file cannot be written. `store` tells the names of pools; `tell` takes a line for the admin process.
+ */
 export async function startObservation(
   { settings, version, clock, log, onReload }: RoleContext,
   observation: Observation,
+  store: Store,
   tell: (line: string) => void,
 ): Promise<ObservationService> {
-  const metrics = createActivityMetrics();
+  const metrics = createActivityMetrics(poolsOf(store));
   const isTold = settings.dnsStatistics === 'on';
   const observing = await startObserving(
     readerSettings(settings, version, observation),
@@ -44,6 +51,13 @@ export async function startObservation(
   );
   onReload(() => observing.reopen());
   return { ...observing, metrics: () => metrics.samples() };
+}
+
+function poolsOf(store: Store): FindPool {
+  return (number) => {
+    const found = findPoolName(store, number);
+    return found && { id: toHex(found.id), name: found.name };
+  };
 }
 
 function isWorthTelling({ total, samples, tallies }: ActivityReport): boolean {

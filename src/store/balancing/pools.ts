@@ -38,6 +38,7 @@ export interface ProbeLoad {
 const statements = perStore((store) => ({
   bySeq: store.prepare<[seq: number], PoolRow>('SELECT * FROM pools WHERE seq = ?'),
   byId: store.prepare<[id: Uint8Array], PoolRow>('SELECT * FROM pools WHERE id = ?'),
+  nameOf: store.prepare<[seq: number], Pick<PoolRow, 'id' | 'name'>>('SELECT id, name FROM pools WHERE seq = ?'),
   byName: store.prepare<[account: number, nameKey: string], PoolRow>(
     'SELECT * FROM pools WHERE account = ? AND name_key = ?',
   ),
@@ -65,6 +66,11 @@ const statements = perStore((store) => ({
 
 export function findPool(store: Store, seq: number): PoolRow | undefined {
   return statements(store).bySeq.get(seq);
+}
+
+/** Without its settings, which may be long. */
+export function findPoolName(store: Store, seq: number): Pick<PoolRow, 'id' | 'name'> | undefined {
+  return statements(store).nameOf.get(seq);
 }
 
 export function findPoolById(store: Store, id: Uint8Array): PoolRow | undefined {
