@@ -1,9 +1,12 @@
 /** Requests as clients send them: what reaches origins of their fields, and what answers those that are unusual. */
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
+import { PassThrough } from 'node:stream';
 import t, { type Test } from 'tap';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
+import { limitedBody } from '../../src/edge/exchange/body.js';
 import { until } from '../support/until.js';
 import { type EdgeWorld, exchange, startEdgeWorld } from './fixture.js';
 import { listenTo } from './raw-origin.js';
@@ -98,6 +101,19 @@ t.test('a request behind one that asks for another protocol is not lost in silen
   );
   t.match(text, /^HTTP\/1\.1 200 [\s\S]*\r\nconnection: close\r\n[\s\S]*get \/1 /i);
   t.notMatch(text, /get \/2 /);
+});
+
+t.test('chunks of an upload that come together leave together', async (t) => {
+  const message = new PassThrough({ highWaterMark: 1 << 20 });
+  const body = limitedBody(message as unknown as IncomingMessage, { bodyLimit: 1 << 20 });
+  const pieces: string[] = [];
+  body.on('data', (octets: Buffer) => pieces.push(octets.toString()));
+  const text = Array.from({ length: 3000 }, (_, number) => `${number} `);
+  for (const octets of text) message.write(octets);
+  message.end();
+  await once(body, 'end');
+  t.equal(pieces.join(''), text.join(''));
+  t.ok(pieces.length < 30, `${pieces.length} pieces`);
 });
 
 t.test('statuses that HTTP does not register have their reason', async (t) => {

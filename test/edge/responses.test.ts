@@ -254,6 +254,18 @@ function start(t: Test, more: Partial<typeof OPTIONS> = {}) {
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n';
 
+t.test('chunks that come together are passed on together', async (t) => {
+  const pieces: string[] = [];
+  const { events } = listen();
+  const reader = new ResponseReader({ ...events, onData: (octets) => pieces.push(octets.toString('latin1')) }, false);
+  const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+  reader.feed(Buffer.from(`${head}${'1\r\na\r\n'.repeat(1000)}a;b=c\r\n0123456789\r\n1`));
+  t.strictSame(pieces, [`${'a'.repeat(1000)}0123456789`]);
+  reader.feed(Buffer.from(`\r\nb\r\n800\r\n${'c'.repeat(2048)}\r\n1\r\nd\r\n0\r\n\r\n`));
+  t.strictSame(pieces.slice(1), ['b', 'c'.repeat(2048), 'd'], 'in their order, before the end');
+  t.equal(reader.isDone, true);
+});
+
 t.test('connections are used again if nothing speaks against it', async (t) => {
   const extras: Readonly<Record<string, string>> = {
     '/close': `${OK}Connection: close\r\n\r\n`,

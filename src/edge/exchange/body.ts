@@ -31,11 +31,24 @@ export interface BodyDeadline {
   readonly ms: number;
 }
 
+/** Octets of a piece that waits for those that come with it. */
+const SMALL_PIECE = 1024;
+
+/** Pieces that come together leave together: a client may send each octet as a chunk, which would cost more than a request. */
 class LimitedBody extends PassThrough {
   private octets = 0;
 
   constructor(private readonly limit: number) {
     super();
+  }
+
+  override _write(chunk: Buffer, encoding: BufferEncoding, done: TransformCallback): void {
+    if (chunk.length >= SMALL_PIECE) super._write(chunk, encoding, done);
+    else super._write(chunk, encoding, (error) => setImmediate(done, error));
+  }
+
+  override _writev(pieces: readonly { readonly chunk: Buffer }[], done: TransformCallback): void {
+    super._write(Buffer.concat(pieces.map(({ chunk }) => chunk)), 'buffer' as BufferEncoding, done);
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {

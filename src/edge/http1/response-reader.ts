@@ -16,6 +16,8 @@ type State = 'head' | 'length' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailer
 const MOST_HEAD_OCTETS = 32_768;
 /** Octets of a line with the size of a chunk. Extensions are ignored (RFC 9112 §7.1.1). */
 const MOST_SIZE_OCTETS = 1024;
+/** Octets of a chunk that is passed on together with those that came with it. */
+const SMALL_CHUNK = 1024;
 /** Responses before the final one. */
 const MOST_INTERIM = 64;
 
@@ -23,6 +25,8 @@ const LINE_END = Buffer.from('\r\n');
 const HEAD_END = Buffer.from('\r\n\r\n');
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t -~\x80-\xff]*)?\r\n/;
 const CHUNK_SIZE = /^([0-9a-f]{1,12})[ \t]*(?:;[\t -~\x80-\xff]*)?$/i;
+/** The value of an octet that is a hexadecimal digit; else 0. */
+const DIGITS = Uint8Array.from({ length: 256 }, (_, octet) => Number.parseInt(String.fromCharCode(octet), 16) || 0);
 const TIMEOUT = /(?:^|[,\s])timeout=(\d{1,6})(?:$|[,\s])/i;
 const NONE: HeaderList = [];
 
@@ -33,6 +37,9 @@ export class ResponseReader {
   hasMore = false;
   /** What the origin says about how long it keeps the connection; seconds. */
   keepAliveS: number | undefined;
+  /** Small chunks that arrived together, and the octets of them: each by itself would cost its client more than a response. */
+  private gathered: Buffer | undefined;
+  private gatheredOctets = 0;
   /** Of a response that is done. */
   trailers: HeaderList = NONE;
   private state: State = 'head';
@@ -61,19 +68,35 @@ export class ResponseReader {
   feed(octets: Buffer): void {
     const all = this.partial ? Buffer.concat([this.partial, octets]) : octets;
     this.partial = undefined;
-    for (let at = 0; at < all.length; ) {
+    try {
+      this.read(all);
+    } finally {
+      this.passGathered();
+    }
+  }
+
+  private read(octets: Buffer): void {
+    for (let at = 0; at < octets.length; ) {
       if (this.state === 'done') {
         this.hasMore = true;
         this.isReusable = false;
         return;
       }
-      const next = this.step(all, at);
+      const next = this.step(octets, at);
       if (next < 0) {
-        this.partial = Buffer.from(all.subarray(at));
+        this.partial = Buffer.from(octets.subarray(at));
         return;
       }
       at = next;
     }
+  }
+
+  private passGathered(): void {
+    const { gathered, gatheredOctets } = this;
+    if (!gathered) return;
+    this.gathered = undefined;
+    this.gatheredOctets = 0;
+    this.events.onData(Buffer.from(gathered.subarray(0, gatheredOctets)));
   }
 
   /** The connection has ended. Returns whether the response is complete. */
@@ -146,7 +169,14 @@ export class ResponseReader {
   private readData(octets: Buffer, at: number): number {
     const end = Math.min(octets.length, at + this.missing);
     this.missing -= end - at;
-    this.events.onData(Buffer.from(octets.subarray(at, end)));
+    if (this.state === 'chunk' && end < octets.length && end - at < SMALL_CHUNK) {
+      // All chunks among these octets are no longer together.
+      this.gathered ??= Buffer.allocUnsafe(octets.length - at);
+      this.gatheredOctets += octets.copy(this.gathered, this.gatheredOctets, at, end);
+    } else {
+      this.passGathered();
+      this.events.onData(Buffer.from(octets.subarray(at, end)));
+    }
     if (this.missing > 0) return end;
     if (this.state === 'chunk') this.state = 'chunk-end';
     else this.end(NONE);
@@ -154,6 +184,13 @@ export class ResponseReader {
   }
 
   private readSize(octets: Buffer, at: number): number {
+    // The usual form of small chunks.
+    const digit = DIGITS[octets[at]!]!;
+    if (digit > 0 && octets[at + 1] === LINE_END[0] && octets[at + 2] === LINE_END[1]) {
+      this.missing = digit;
+      this.state = 'chunk';
+      return at + 1 + LINE_END.length;
+    }
     const end = octets.indexOf(LINE_END, at);
     if ((end < 0 ? octets.length : end) - at > MOST_SIZE_OCTETS)
       throw new UnreadableResponse('the size of a chunk is too long');
@@ -189,6 +226,7 @@ export class ResponseReader {
   }
 
   private end(trailers: HeaderList): void {
+    this.passGathered();
     this.state = 'done';
     this.trailers = trailers;
   }
