@@ -1,5 +1,6 @@
 /** The client of a request that proxies forwarded: `X-Forwarded-For` and `Forwarded` (RFC 7239). Pure. */
 import { type CidrSet, parsePeerAddress, printIP } from '../base/ip.js';
+import { remembered } from '../base/remembered.js';
 
 /** Header fields by lower-case name, as node:http gives them. */
 type HeaderFields = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -10,6 +11,11 @@ const PAIR = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)\s*$/i
 const COMMAS = /,(?=(?:[^"]*"[^"]*")*[^"]*$)/;
 const SEMICOLONS = /;(?=(?:[^"]*"[^"]*")*[^"]*$)/;
 
+const readPeer = remembered(1000, (text) => {
+  const octets = parsePeerAddress(text);
+  return { octets, canonical: octets ? printIP(octets) : text };
+});
+
 /**
  * The address of the client in canonical text; the peer's own address unless the peer is trusted. Trusted proxies are
  * followed from the last to the first; anything before the first untrusted one may be forged. Undefined when a trusted
@@ -17,16 +23,15 @@ const SEMICOLONS = /;(?=(?:[^"]*"[^"]*")*[^"]*$)/;
  * may pass on the other as the client sent it.
  */
 export function clientAddress(peer: string, headers: HeaderFields, trusted: CidrSet): string | undefined {
-  const own = parsePeerAddress(peer);
-  if (!own) return peer;
-  if (trusted.texts.length === 0 || !trusted.contains(own)) return printIP(own);
+  const { octets: own, canonical } = readPeer(peer);
+  if (!own || trusted.texts.length === 0 || !trusted.contains(own)) return canonical;
   const forwarded = headers['forwarded']?.toString();
   const xForwardedFor = headers['x-forwarded-for']?.toString();
   const told = [
     ...(forwarded === undefined ? [] : [followBack(own, nodesOf(forwarded), trusted)]),
     ...(xForwardedFor === undefined ? [] : [followBack(own, xForwardedFor.split(','), trusted)]),
   ];
-  if (told.length === 0) return printIP(own);
+  if (told.length === 0) return canonical;
   return told.every((address) => address === told[0]) ? told[0] : undefined;
 }
 

@@ -131,9 +131,28 @@ function readConnection(headers: readonly string[]): boolean | undefined {
   return isLast;
 }
 
+/** Nothing is inherited by fields, and V8 knows their shapes. */
+class ByName {
+  readonly [name: string]: string;
+}
+Object.setPrototypeOf(ByName.prototype, null);
+Reflect.deleteProperty(ByName.prototype, 'constructor');
+
+/** Kept for frozen lists, which repeat. */
+const named = new WeakMap<readonly string[], Record<string, string>>();
+
 /** The fields by name, as node:http gives them; undefined when one was sent more than once, or the host is not named. */
-export function fieldsByName({ rawHeaders }: PlainHead): Record<string, string> | undefined {
-  const fields: Record<string, string> = Object.create(null);
+export function fieldsByName({ rawHeaders }: PlainHead): Readonly<Record<string, string>> | undefined {
+  if (!Object.isFrozen(rawHeaders)) return readByName(rawHeaders);
+  const before = named.get(rawHeaders);
+  if (before) return before;
+  const fields = readByName(rawHeaders);
+  if (fields) named.set(rawHeaders, fields);
+  return fields;
+}
+
+function readByName(rawHeaders: readonly string[]): Record<string, string> | undefined {
+  const fields: Record<string, string> = new ByName();
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
     if (fields[name] !== undefined) return undefined;

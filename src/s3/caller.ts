@@ -13,7 +13,6 @@ import {
   type Authentication,
   authenticateAccessKey,
   authenticateAgain,
-  authenticateAtOnce,
   findAccessKey,
 } from '../control/access/authentication.js';
 import { chooseAccount, mayUseBuckets, permitted, requireWriter } from '../control/guard/access.js';
@@ -115,13 +114,8 @@ export async function admitCaller(base: ContextBase, key: AccessKey, request: Ca
   return callerOf(base, key, request, await authenticateAccessKey(base, key.row, request.address));
 }
 
-/** The same at once; undefined when the use of the token is to be noted first. */
-export function admitAtOnce(base: ContextBase, key: AccessKey, request: CallerRequest): Caller | undefined {
-  const found = authenticateAtOnce(base, key.row, request.address);
-  return found && callerOf(base, key, request, found);
-}
-
-function callerOf(
+/** A caller that was found. Throws 403 when it was refused. */
+export function callerOf(
   base: ContextBase,
   { row, claims }: AccessKey,
   { id: requestId, address, account }: CallerRequest,

@@ -133,18 +133,23 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
 ]);
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE']);
 
-/** Throws 501 for an operation of S3 that is not implemented, and 405 for what is none. */
-export function chooseOperation(method: string, target: Target, headers: Fields): Operation {
+/**
+ * Throws 501 for an operation of S3 that is not implemented, and 405 for what is none. `fieldsOf`: the header fields, which only decide
+ * what PUT is.
+ */
+export function chooseOperation(method: string, target: Target, fieldsOf: () => Fields): Operation {
   const place = target.bucket === undefined ? 'service' : target.key === undefined ? 'bucket' : 'object';
-  const named = new Set(target.query.map(([name]) => name).filter((name) => SUB_RESOURCES.has(name)));
-  const subs = [...named];
+  const subs: string[] = [];
+  for (const [name] of target.query) if (SUB_RESOURCES.has(name) && !subs.includes(name)) subs.push(name);
   if (place === 'bucket' && subs.length === 0 && method === 'GET' && parameterOf(target.query, 'list-type') === '2') {
     subs.push('list-type');
   }
-  if (place === 'object' && method === 'PUT' && fieldOf(headers, 'x-amz-copy-source') !== undefined) subs.push('copy');
+  if (place === 'object' && method === 'PUT' && fieldOf(fieldsOf(), 'x-amz-copy-source') !== undefined)
+    subs.push('copy');
   // Without an upload it names nothing, and must not replace the object.
   if (method === 'PUT' && parameterOf(target.query, 'partNumber') !== undefined) subs.push('partNumber');
-  const found = OPERATIONS.get([`${place} ${method}`, ...subs.sort()].join(' '));
+  const plain = `${place} ${method}`;
+  const found = OPERATIONS.get(subs.length === 0 ? plain : [plain, ...subs.sort()].join(' '));
   if (found) return found;
   if (!METHODS.has(method)) throw new S3Error('MethodNotAllowed');
   if (subs.length > 0) throw new S3Error('NotImplemented', `${method} with ${subs.join(' and ')} is not implemented.`);

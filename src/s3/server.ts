@@ -142,10 +142,10 @@ async function serve(
     // A page reads refusals, too.
     addCorsFields(raw, response, rules);
   }
-  const { target, headers, signed, accessKey, operation, address } = verify(raw, raw.socket.remoteAddress ?? '');
+  const { target, fieldsOf, signed, accessKey, operation, address } = verify(raw, raw.socket.remoteAddress ?? '');
   const caller = await admitCaller(options.base, accessKey, { id, address, account: target.account });
   addCorsFields(raw, response, rulesOfTarget(store, target, caller.accountId));
-  await perform(operation, { options, raw, response, id, target, headers, signed, caller });
+  await perform(operation, { options, raw, response, id, target, headers: fieldsOf(), signed, caller });
 }
 
 function refuse(

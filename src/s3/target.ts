@@ -42,8 +42,9 @@ export function readTarget(url: string, host: string, domain: string | undefined
 
 /** `bucket.domain`, `bucket.account.domain`, `account.domain`; nothing for other hosts. */
 function placeOfHost(host: string, domain: string | undefined): { bucket?: string; account?: string | undefined } {
+  if (domain === undefined) return {};
   const name = host.replace(/:\d+$/, '').replace(/\.$/, '').toLowerCase();
-  if (domain === undefined || !name.endsWith(`.${domain}`)) return {};
+  if (!name.endsWith(`.${domain}`)) return {};
   const labels = name.slice(0, -domain.length - 1).split('.');
   const account = labels.length <= 2 && ACCOUNT.test(labels.at(-1)!) ? labels.pop() : undefined;
   if (labels.length > 1) throw new S3Error('InvalidURI', 'The host names neither a bucket nor an account.');
@@ -76,15 +77,16 @@ function canonicalPathOf(path: string): string {
 }
 
 function readQuery(text: string): Query {
-  return text
-    .split('&')
-    .filter((pair) => pair !== '')
-    .map((pair) => {
-      const at = pair.indexOf('=');
-      const [name, value] = at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
-      return [decode(name.replaceAll('+', ' ')), decode(value.replaceAll('+', ' '))] as const;
-    });
+  const query: (readonly [string, string])[] = [];
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const at = pair.indexOf('=');
+    query.push(at < 0 ? [decodePart(pair), ''] : [decodePart(pair.slice(0, at)), decodePart(pair.slice(at + 1))]);
+  }
+  return query;
 }
+
+const decodePart = (text: string): string => decode(text.includes('+') ? text.replaceAll('+', ' ') : text);
 
 /** The first value of a parameter. */
 export function parameterOf(query: Query, name: string): string | undefined {

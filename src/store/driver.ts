@@ -2,20 +2,20 @@
  * SQLite behind a small interface: opening, pragmas, prepared statements, transactions, typed failures. Everything
  * except `write` is synchronous; a handle belongs to one thread.
  */
-import { closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { type Clock, SystemClock } from '../base/clock.js';
-import { makeDirectories } from '../base/directories.js';
-import { invariant, UserError } from '../base/errors.js';
+import { invariant } from '../base/errors.js';
 import { copyInto } from './backup-copy.js';
 import { WriteLogger } from './log/write-logger.js';
 import { whenFree, withRoom } from './patience.js';
-import { setPragmas } from './pragmas.js';
+import { preparePath, setPragmas } from './pragmas.js';
 import { type Entry, startRecording } from './recording.js';
 import { type Position, Replayer } from './replay.js';
 import type { SqlValue } from './sql-value.js';
 import { guard, openFailure } from './sqlite-failure.js';
+import { watchCommits } from './state/commits.js';
 import { StateNumber } from './state/state-number.js';
 import { type Activity, plannedOnce, readingStatement, type Statement, wrapStatement } from './statement.js';
 
@@ -147,27 +147,6 @@ export function openStoreFile(path: string, options: OpenOptions = {}): Store {
   return new SqliteStore(database, path, readonly, timeoutMs, options);
 }
 
-function preparePath(dataDir: string, path: string, readonly: boolean): void {
-  try {
-    if (existsSync(path)) return;
-    if (readonly) {
-      throw new UserError(
-        `There is no database in ${dataDir}.`,
-        'Start `zoneplane serve` once, or check the data directory.',
-      );
-    }
-    makeDirectories(dataDir, 0o700);
-    // Created here so that no other user can read it; SQLite gives its side files the same mode.
-    closeSync(openSync(path, 'a', 0o600));
-  } catch (error) {
-    if (error instanceof UserError) throw error;
-    throw new UserError(
-      `The data directory ${dataDir} cannot be used: ${(error as Error).message}`,
-      'Check that it is a directory and that this user may write to it.',
-    );
-  }
-}
-
 class SqliteStore implements Store {
   readonly write: Store['write'];
   private readonly onCommit: OpenOptions['onCommit'];
@@ -183,7 +162,9 @@ class SqliteStore implements Store {
   private readonly release: Statement<[], unknown>;
   private readonly rollbackPart: Statement<[], unknown>;
   private readonly version: Database.Statement<[], number>;
-  private readonly states = new StateNumber(() => this.dataVersion());
+  private readonly states: StateNumber;
+  /** A transaction has begun; after some failures, SQLite has already ended it. */
+  private isInside = false;
 
   constructor(
     private readonly database: Database.Database,
@@ -204,6 +185,7 @@ class SqliteStore implements Store {
     this.release = bracket('RELEASE part');
     this.rollbackPart = bracket('ROLLBACK TO part');
     this.version = database.prepare<[], number>('PRAGMA data_version').pluck();
+    this.states = new StateNumber(() => watchCommits(database, path, () => this.dataVersion()));
     this.write = writer?.(this) ?? ((work, timeoutMs) => this.writeHere(work, timeoutMs));
   }
 
@@ -302,17 +284,22 @@ class SqliteStore implements Store {
       this.endWriting();
       // After some failures, such as a full disk, SQLite has already rolled back.
       if (this.database.inTransaction) this.rollback.run();
+      this.isInside = false;
     }
   }
 
   private beginWithin(timeoutMs: number = this.busyTimeoutMs): void {
-    if (timeoutMs === this.busyTimeoutMs) return void this.begin.run();
-    this.database.pragma(`busy_timeout = ${timeoutMs}`);
-    try {
+    if (timeoutMs === this.busyTimeoutMs) {
       this.begin.run();
-    } finally {
-      this.database.pragma(`busy_timeout = ${this.busyTimeoutMs}`);
+    } else {
+      this.database.pragma(`busy_timeout = ${timeoutMs}`);
+      try {
+        this.begin.run();
+      } finally {
+        this.database.pragma(`busy_timeout = ${this.busyTimeoutMs}`);
+      }
     }
+    this.isInside = true;
   }
 
   private endWriting(): void {
@@ -341,6 +328,7 @@ class SqliteStore implements Store {
   snapshot<T>(read: () => T): T {
     if (this.database.inTransaction) return read();
     this.beginRead.run();
+    this.isInside = true;
     return this.finish(read);
   }
 
@@ -355,6 +343,7 @@ class SqliteStore implements Store {
       throw error;
     } finally {
       this.endWriting();
+      this.isInside = false;
     }
   }
 
@@ -363,7 +352,8 @@ class SqliteStore implements Store {
   }
 
   state(): number | undefined {
-    return this.database.inTransaction ? undefined : this.states.now();
+    // Asking the driver takes longer than the rest.
+    return this.isInside && this.database.inTransaction ? undefined : this.states.now();
   }
 
   checkpoint(): void {

@@ -1,5 +1,8 @@
 /** How a handle uses its database file. */
+import { closeSync, existsSync, openSync } from 'node:fs';
 import type Database from 'better-sqlite3';
+import { makeDirectories } from '../base/directories.js';
+import { UserError } from '../base/errors.js';
 
 /** Page caches of a writer and of a reader, in KiB. A bulk import fits into memory until it is large. */
 const WRITER_CACHE_KIB = 64 * 1024;
@@ -28,4 +31,26 @@ export function setPragmas(database: Database.Database, readonly: boolean, { isC
   database.pragma('trusted_schema = OFF');
   // Also checks that the file is a database.
   database.pragma('schema_version');
+}
+
+/** Creates the directory and the file when they are missing. Throws a UserError. */
+export function preparePath(dataDir: string, path: string, readonly: boolean): void {
+  try {
+    if (existsSync(path)) return;
+    if (readonly) {
+      throw new UserError(
+        `There is no database in ${dataDir}.`,
+        'Start `zoneplane serve` once, or check the data directory.',
+      );
+    }
+    makeDirectories(dataDir, 0o700);
+    // Created here so that no other user can read it; SQLite gives its side files the same mode.
+    closeSync(openSync(path, 'a', 0o600));
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    throw new UserError(
+      `The data directory ${dataDir} cannot be used: ${(error as Error).message}`,
+      'Check that it is a directory and that this user may write to it.',
+    );
+  }
 }

@@ -1,16 +1,20 @@
 /** Small objects that are answered at once: the same answers as by the way of all requests, and the same checks at every one. */
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import t, { type Test } from 'tap';
+import { SystemClock } from '../../src/base/clock.js';
 import { setRules } from '../../src/bucket/rules/rule-sets.js';
+import { authenticateAccessKey, findAccessKey } from '../../src/control/access/authentication.js';
 import { revokeKey } from '../../src/control/access/keys.js';
+import { rollToken } from '../../src/control/access/tokens.js';
+import type { DoorOptions } from '../../src/s3/request.js';
 import { presign } from '../../src/s3/signature/presign.js';
-import { type S3Answer, sendRaw, startS3World } from '../support/s3-door.js';
+import { type Credentials, type S3Answer, sendRaw, startS3World } from '../support/s3-door.js';
 
 const Bucket = 'pictures';
 
 /** With a count of the answers that were made at once. */
-async function start(t: Test) {
-  const world = await startS3World(t);
+async function start(t: Test, options: Partial<DoorOptions> = {}) {
+  const world = await startS3World(t, options);
   let count = 0;
   const { findSmall, open } = world.objects;
   Object.assign(world.objects, {
@@ -96,6 +100,54 @@ t.test('a link', async (t) => {
   t.match(await counted(() => get(link(60))), { atOnce: true, status: 200, text: 'hello world' });
   t.match(await counted(() => get(link(60, Date.now() - 120_000))), { atOnce: false, code: 'ExpiredRequest' });
   t.match(await counted(() => get(`${link(60)}&more=1`)), { atOnce: false, code: 'SignatureDoesNotMatch' });
+});
+
+/** Its time can be moved. */
+class MovedClock extends SystemClock {
+  aheadMs = 0;
+
+  override nowMs(): number {
+    return super.nowMs() + this.aheadMs;
+  }
+}
+
+t.test('a link that was right is looked at again when it comes again', async (t) => {
+  const clock = new MovedClock();
+  const { ctx, makeKey, url, port, counted } = await start(t, { clock });
+  const linkOf = (own: Credentials): string => {
+    const place = { endpoint: new URL(url), bucket: Bucket, key: 'a/b c', expires: 60, nowMs: Date.now() };
+    return presign({ ...own, ...place, method: 'GET' }).slice(url.length);
+  };
+  const host = `127.0.0.1:${port}`;
+  const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    counted(() => sendRaw(port, { method, path, headers: { host, ...headers }, body: Buffer.alloc(0) }));
+  const credentials = await makeKey({});
+  const link = linkOf(credentials);
+  await get(link);
+  for (let i = 0; i < 2; i++) t.match(await get(link), { atOnce: true, status: 200, text: 'hello world' });
+  t.match(await get(link, { 'user-agent': 'another' }), { atOnce: true, status: 200 });
+  t.match(await get(link, { host: `localhost:${port}` }), { code: 'SignatureDoesNotMatch' });
+  t.match(
+    await get(link, { 'x-amz-date': '20261126T000000Z' }),
+    { code: 'AccessDenied' },
+    'a field that is not signed',
+  );
+  t.match(await get(link, { authorization: 'AWS4-HMAC-SHA256 a' }), { code: 'InvalidArgument' });
+  t.match(await get(link, {}, 'HEAD'), { status: 403 });
+  clock.aheadMs = 61_000;
+  t.match(await get(link), { code: 'ExpiredRequest' });
+  clock.aheadMs = 0;
+  t.match(await get(link), { atOnce: true, status: 200 });
+  const found = await authenticateAccessKey(ctx, findAccessKey(ctx, credentials.accessKeyId)!, '127.0.0.1');
+  if (found.ok) await rollToken({ ...ctx, actor: found.actor }, { user: true }, credentials.accessKeyId);
+  t.match(await get(link), { code: 'SignatureDoesNotMatch' });
+  t.match(await get(link), { code: 'SignatureDoesNotMatch' });
+  const revoked = await makeKey({});
+  const other = linkOf(revoked);
+  await get(other);
+  t.match(await get(other), { atOnce: true, status: 200 });
+  await revokeKey(ctx, revoked.accessKeyId);
+  t.match(await get(other), { code: 'InvalidAccessKeyId' });
 });
 
 t.test('what changes between two requests counts at the second', async (t) => {

@@ -1,5 +1,6 @@
 /** What a request says about its signature: in the Authorization header, or in the query of a presigned link. */
 import type { IncomingMessage } from 'node:http';
+import { remembered } from '../../base/remembered.js';
 import { S3Error } from '../errors.js';
 import { parameterOf, type Query } from '../target.js';
 import { ALGORITHM, type Scope } from './sigv4.js';
@@ -69,9 +70,14 @@ function stampOf(date: string | undefined): string | undefined {
 function ofQuery(algorithm: string, query: Query): Authorization {
   if (algorithm !== ALGORITHM) throw new S3Error('InvalidRequest', OLD);
   const one = (name: string): string => {
-    const values = query.filter(([known]) => known === name);
-    if (values.length !== 1) throw new S3Error('AuthorizationQueryParametersError', `Expected one parameter ${name}.`);
-    return values[0]![1];
+    let [count, found] = [0, ''];
+    for (const [known, value] of query) {
+      if (known !== name) continue;
+      count++;
+      found = value;
+    }
+    if (count !== 1) throw new S3Error('AuthorizationQueryParametersError', `Expected one parameter ${name}.`);
+    return found;
   };
   const expires = Number(/^\d{1,7}$/.exec(one('X-Amz-Expires'))?.[0] ?? Number.NaN);
   if (!(expires >= 1 && expires <= LONGEST_EXPIRES)) {
@@ -95,22 +101,33 @@ function readCommon(
   names: string,
   timestamp: string | undefined,
 ): Pick<Authorization, 'accessKeyId' | 'scope' | 'signedHeaders' | 'timestamp' | 'atMs'> {
-  const [, accessKeyId, date, region] = CREDENTIAL.exec(credential) ?? [];
-  if (accessKeyId === undefined) {
-    throw new S3Error(code, 'The credential must be KEY/DATE/REGION/s3/aws4_request.');
-  }
-  if (!HEADER_NAMES.test(names)) throw new S3Error(code, 'The signed headers must be lower-case names.');
-  const [, ...parts] = TIMESTAMP.exec(timestamp ?? '') ?? [];
-  if (timestamp === undefined || parts.length === 0) {
+  const found = readCredential(credential);
+  if (!found) throw new S3Error(code, 'The credential must be KEY/DATE/REGION/s3/aws4_request.');
+  const signedHeaders = readNames(names);
+  if (!signedHeaders) throw new S3Error(code, 'The signed headers must be lower-case names.');
+  const atMs = timestamp === undefined ? null : readTimestamp(timestamp);
+  if (timestamp === undefined || atMs === null) {
     throw new S3Error('AccessDenied', 'The request needs a valid x-amz-date or Date header.');
   }
-  const [year, month, day, hour, minute, second] = parts.map(Number);
-  if (!timestamp.startsWith(date!)) throw new S3Error(code, 'The date of the credential is not that of the request.');
-  return {
-    accessKeyId,
-    scope: { date: date!, region: region! },
-    signedHeaders: names.split(';'),
-    timestamp,
-    atMs: Date.UTC(year!, month! - 1, day, hour, minute, second),
-  };
+  const { scope } = found;
+  if (!timestamp.startsWith(scope.date)) {
+    throw new S3Error(code, 'The date of the credential is not that of the request.');
+  }
+  return { ...found, signedHeaders, timestamp, atMs };
 }
+
+const readCredential = remembered(1000, (text): Pick<Authorization, 'accessKeyId' | 'scope'> | null => {
+  const [, accessKeyId, date, region] = CREDENTIAL.exec(text) ?? [];
+  return accessKeyId === undefined ? null : { accessKeyId, scope: { date: date!, region: region! } };
+});
+
+const readNames = remembered(1000, (text): readonly string[] | null =>
+  HEADER_NAMES.test(text) ? text.split(';') : null,
+);
+
+const readTimestamp = remembered(1000, (text): number | null => {
+  const [, ...parts] = TIMESTAMP.exec(text) ?? [];
+  if (parts.length === 0) return null;
+  const [year, month, day, hour, minute, second] = parts.map(Number);
+  return Date.UTC(year!, month! - 1, day, hour, minute, second);
+});

@@ -28,12 +28,17 @@ export const scopeText = ({ date, region }: Scope): string => `${date}/${region}
 
 /** Header values must be strings of octets, as node:http has them. */
 export function canonicalRequest({ method, canonicalPath, query, headers, payload }: CanonicalParts): string {
-  const fields = headers.map(([name, value]) => `${name}:${value.trim().replace(/ +/g, ' ')}\n`);
-  const names = headers.map(([name]) => name);
-  return [method, canonicalPath, canonicalQuery(query), fields.join(''), names.join(';'), payload].join('\n');
+  let [fields, names] = ['', ''];
+  for (const [name, value] of headers) {
+    const trimmed = value.trim();
+    fields += `${name}:${trimmed.includes('  ') ? trimmed.replace(/ +/g, ' ') : trimmed}\n`;
+    names += names === '' ? name : `;${name}`;
+  }
+  return `${method}\n${canonicalPath}\n${canonicalQuery(query)}\n${fields}\n${names}\n${payload}`;
 }
 
 function canonicalQuery(query: Query): string {
+  if (query.length === 0) return '';
   const pairs = query.map(([name, value]) => [encodeStrictly(name), encodeStrictly(value)] as const);
   const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
   pairs.sort((a, b) => order(a[0], b[0]) || order(a[1], b[1]));
@@ -42,31 +47,54 @@ function canonicalQuery(query: Query): string {
 
 export function stringToSign(canonical: string, timestamp: string, scope: Scope): string {
   const digest = hash('sha256', Buffer.from(canonical, 'latin1'), 'hex');
-  return [ALGORITHM, timestamp, scopeText(scope), digest].join('\n');
+  return `${ALGORITHM}\n${timestamp}\n${scopeText(scope)}\n${digest}`;
 }
 
 export function signingKey(secret: string, { date, region }: Scope): Buffer {
   return ['s3', 'aws4_request'].reduce(hmac, hmac(hmac(Buffer.from(`AWS4${secret}`), date), region));
 }
 
-/**
- * HMAC (RFC 2104) from its two hashes: with `createHmac`, making an object of the key takes three times as long as hashing.
- */
-function hmac(secret: Buffer, text: string): Buffer {
-  const key = secret.length > BLOCK ? hash('sha256', secret, 'buffer') : secret;
-  const inner = Buffer.alloc(BLOCK, 0x36);
-  const outer = Buffer.alloc(BLOCK + DIGEST, 0x5c);
-  for (let i = 0; i < key.length; i++) {
-    inner[i]! ^= key[i]!;
-    outer[i]! ^= key[i]!;
-  }
-  outer.set(hash('sha256', Buffer.concat([inner, Buffer.from(text)]), 'buffer'), BLOCK);
-  return hash('sha256', outer, 'buffer');
+/** The first blocks of both hashes of an HMAC, which depend on its key alone; the second has room for the digest of the first. */
+interface Pads {
+  readonly inner: Buffer;
+  readonly outer: Buffer;
 }
 
-export function sign(key: Buffer, text: string): string {
-  return hmac(key, text).toString('hex');
+/** Longer texts are joined with their block anew. */
+const MOST_JOINED = 1024;
+const joined = Buffer.alloc(BLOCK + MOST_JOINED);
+const pads = new WeakMap<Buffer, Pads>();
+
+function padsOf(secret: Buffer): Pads {
+  let known = pads.get(secret);
+  if (known) return known;
+  const key = secret.length > BLOCK ? hash('sha256', secret, 'buffer') : secret;
+  known = { inner: Buffer.alloc(BLOCK, 0x36), outer: Buffer.alloc(BLOCK + DIGEST, 0x5c) };
+  for (let i = 0; i < key.length; i++) {
+    known.inner[i]! ^= key[i]!;
+    known.outer[i]! ^= key[i]!;
+  }
+  pads.set(secret, known);
+  return known;
 }
+
+/**
+ * HMAC (RFC 2104) from its two hashes, in hexadecimal: with `createHmac`, making an object of the key takes three times as long as
+ * hashing.
+ */
+function hmacHex(secret: Buffer, text: string): string {
+  const { inner, outer } = padsOf(secret);
+  const length = Buffer.byteLength(text);
+  const message = length <= MOST_JOINED ? joined : Buffer.alloc(BLOCK + length);
+  message.set(inner);
+  message.write(text, BLOCK);
+  outer.write(hash('sha256', message.subarray(0, BLOCK + length), 'hex'), BLOCK, 'hex');
+  return hash('sha256', outer, 'hex');
+}
+
+const hmac = (secret: Buffer, text: string): Buffer => Buffer.from(hmacHex(secret, text), 'hex');
+
+export const sign = (key: Buffer, text: string): string => hmacHex(key, text);
 
 /** Compares in a time that does not depend on the difference. `given` must be hexadecimal digits. */
 export function isSignature(expected: string, given: string): boolean {

@@ -2,26 +2,20 @@
 
 export class StateNumber {
   private state = 0;
-  /** Of the commits of others, when it was last looked at. */
-  private version = Number.NaN;
   private isFresh = false;
+  private hasChanged: (() => boolean) | undefined;
   private readonly grow = (): void => {
     this.isFresh = false;
   };
 
-  constructor(private readonly versionOfOthers: () => number) {}
+  /** `watch`: called once; returns a function that tells whether anybody has committed since it was called before. */
+  constructor(private readonly watch: () => () => boolean) {}
 
-  /**
-   * Looks once for all that is done at once: looking takes two system calls. What others commit in that moment is as if it came
-   * after it.
-   */
+  /** Looks once for all that is done at once. What others commit in that moment is as if it came after it. */
   now(): number {
     if (this.isFresh) return this.state;
-    const version = this.versionOfOthers();
-    if (version !== this.version) {
-      this.version = version;
-      this.state++;
-    }
+    this.hasChanged ??= this.watch();
+    if (this.hasChanged()) this.state++;
     this.isFresh = true;
     queueMicrotask(this.grow);
     return this.state;
@@ -29,7 +23,7 @@ export class StateNumber {
 
   /** This handle has committed. */
   committed(): void {
-    this.version = Number.NaN;
+    this.state++;
     this.isFresh = false;
   }
 }

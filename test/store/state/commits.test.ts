@@ -1,0 +1,73 @@
+/** The number of a database's state: another one after each commit, by whomever, and the same one otherwise. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { IN_MEMORY, openStore, type Store } from '../../../src/store/driver.js';
+import { migrate } from '../../../src/store/migrate.js';
+import { seededRandom } from '../../support/seeded-random.js';
+import { TestClock } from '../../support/test-clock.js';
+
+/** The state in another turn: within one it is looked at once. */
+async function stateOf(store: Store): Promise<number> {
+  await null;
+  return store.state()!;
+}
+
+const change = (store: Store, value: string): Promise<unknown> =>
+  store.write(() =>
+    store.prepare<[string]>('UPDATE meta SET value = ? WHERE name = (SELECT min(name) FROM meta)').run(value),
+  );
+
+t.test('every commit of any handle makes another state', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'state-'));
+  const [own, other] = [openStore(directory), openStore(directory)];
+  migrate(own, new TestClock(), seededRandom(1));
+  const reader = openStore(directory, { readonly: true });
+  t.teardown(() => {
+    for (const store of [own, other, reader]) store.close();
+    rmSync(directory, { recursive: true });
+  });
+  const seen = new Set<string>();
+  /** All handles see a state that they have not seen before. */
+  const isNew = async (what: string): Promise<void> => {
+    for (const [name, store] of Object.entries({ own, other, reader })) {
+      const state = await stateOf(store);
+      t.equal(await stateOf(store), state, `${name} stays: ${what}`);
+      t.notOk(seen.has(`${name} ${state}`), `${name} changes: ${what}`);
+      seen.add(`${name} ${state}`);
+    }
+  };
+  await isNew('the first look');
+  await change(own, 'a');
+  await isNew('a commit');
+  await change(other, 'b');
+  await isNew('a commit by another');
+  for (const round of ['first', 'next']) {
+    // The log begins again, so that it is as long after the next commit as it was before.
+    own.checkpoint();
+    await stateOf(own);
+    await change(other, round);
+    await isNew(`a commit after the ${round} checkpoint`);
+  }
+  const before = await stateOf(own);
+  await other.dryRun(() => other.prepare('DELETE FROM meta').run());
+  await t.rejects(
+    other.write(() => {
+      other.prepare('DELETE FROM meta').run();
+      throw new Error('no');
+    }),
+  );
+  t.equal(await stateOf(own), before, 'what is undone is no commit');
+  own.snapshot(() => t.equal(own.state(), undefined, 'a transaction has no state'));
+  t.equal(await stateOf(own), before);
+});
+
+t.test('a database in memory has states, too', async (t) => {
+  const store = openStore(IN_MEMORY);
+  migrate(store, new TestClock(), seededRandom(1));
+  const before = await stateOf(store);
+  t.equal(await stateOf(store), before);
+  await change(store, 'a');
+  t.not(await stateOf(store), before);
+});
