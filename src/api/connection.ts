@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { ConnectionError } from 'fastify';
 import type { AppError } from '../base/errors.js';
 import { refusal } from './envelope.js';
-import { errorItems, failure } from './errors.js';
+import { errorItems, failure, originForm } from './errors.js';
 import { parseQuery } from './query.js';
 
 /**
@@ -46,12 +46,16 @@ function refusalOf(error: ConnectionError): AppError {
   });
 }
 
+/** Base path of the v4 routes: the vendor's. The short one leads to the same routes (v4: §0.20). */
+export const PREFIX = '/client/v4';
+const SHORT_PREFIX = /^\/+v4(?=[/?]|$)/;
+
 /**
- * The target for the router. A proxy sends the absolute form (RFC 9112 §3.2.2). Percent signs that begin no escape are
- * escaped below buckets: the router would refuse the path, but the object routes must report the problem with a key.
+ * The target for the router. Percent signs that begin no escape are escaped below buckets: the router would refuse the path,
+ * but the object routes must report the problem with a key.
  */
 function routableTarget(target: string): string {
-  const path = target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
+  const path = originForm(target).replace(SHORT_PREFIX, PREFIX);
   return path.includes('/r2/buckets/') && !isDecodable(path) ? path.replaceAll('%', '%25') : path;
 }
 

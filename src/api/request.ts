@@ -57,9 +57,6 @@ declare module 'fastify' {
   }
 }
 
-/** Base paths of the v4 routes: the vendor's, and the short one (v4: §0.20). */
-export const PREFIXES = ['/client/v4', '/v4'] as const;
-
 export interface Caller {
   readonly actor: Actor;
   /** Undefined: a person who signed in as themself. */

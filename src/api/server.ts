@@ -39,7 +39,7 @@ import { checkBody, checkLargeBody, refuseText } from './body-schema.js';
 import { clientAddressFinder, isFromThisMachine, isLocalAt, isLoopback, schemeFinder } from './client-address.js';
 import type { Cluster } from './cluster/schema.js';
 import { addTag, noteTag } from './conditions.js';
-import { answerClientError, MOST_CONNECTIONS, ROUTING, TIMEOUTS } from './connection.js';
+import { answerClientError, MOST_CONNECTIONS, PREFIX, ROUTING, TIMEOUTS } from './connection.js';
 import { createCurrentReads, type FollowingCopy } from './current.js';
 import { type Assets, loadAssets } from './dashboard/assets.js';
 import { guideRoutes } from './dashboard/guide.js';
@@ -56,7 +56,7 @@ import { registerRateLimit, requestCounter } from './rate-limit.js';
 import { readApart } from './reading/apart.js';
 import type { Readers } from './reading/readers.js';
 import { addReceipt, checkPreferences } from './receipt.js';
-import { makeContextOf, PREFIXES } from './request.js';
+import { makeContextOf, type RouteScope } from './request.js';
 import { createRequestMetrics, nameTurnsOf, noteRequest, type RequestMetrics } from './request-metrics.js';
 import { ROOT_ROUTES, ROUTES, type RouteParts } from './routes.js';
 import { requireFactors } from './sign-in/factors-needed.js';
@@ -290,8 +290,8 @@ function registerSecurityHeaders(app: FastifyInstance): void {
 
 function registerRoutes(app: FastifyInstance, options: BuiltOptions, assets: Assets | undefined): void {
   const local = isLoopback(options.host);
-  app.register(swagger, openapiOptions(options.version, PREFIXES.slice(1)));
-  for (const prefix of PREFIXES) app.register((scope) => registerVersion4(scope, options), { prefix });
+  app.register(swagger, openapiOptions(options.version));
+  app.register((scope: RouteScope) => registerVersion4(scope, options), { prefix: PREFIX });
   app.register(async (scope) => {
     const declared = declaredMethods(scope);
     for (const routes of ROOT_ROUTES) await scope.register(routes, options);
@@ -303,7 +303,7 @@ function registerRoutes(app: FastifyInstance, options: BuiltOptions, assets: Ass
   app.register(swaggerUi, docsOptions());
 }
 
-async function registerVersion4(scope: FastifyInstance, options: BuiltOptions): Promise<void> {
+async function registerVersion4(scope: RouteScope, options: BuiltOptions): Promise<void> {
   const {
     base,
     objects,
@@ -332,7 +332,8 @@ async function registerVersion4(scope: FastifyInstance, options: BuiltOptions): 
     edgeAddresses: base.settings.edgeAddresses,
     warnings: createWarningSource(base, options.readers, options.processFindings ?? (async () => [])),
   };
-  for (const routes of ROUTES) await scope.register(routes, parts);
+  // A plugin of its own for each would cost more than the routes.
+  for (const routes of ROUTES) await routes(scope, parts);
   refuseOtherMethods(scope, declared);
 }
 

@@ -58,8 +58,7 @@ const withComponents = createJsonSchemaTransformObject({});
 /** Name of the path parameter that may contain slashes. */
 const REST = 'object_key';
 
-/** Routes below `hidden` prefixes are duplicates and are omitted. */
-export function openapiOptions(version: string, hidden: readonly string[]): FastifyDynamicSwaggerOptions {
+export function openapiOptions(version: string): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
       openapi: '3.1.0',
@@ -82,7 +81,6 @@ export function openapiOptions(version: string, hidden: readonly string[]): Fast
     },
     transform(document) {
       const { url, route } = document;
-      if (hidden.some((prefix) => url.startsWith(`${prefix}/`))) return { schema: { hide: true } as never, url };
       const { schema } = withSchemas(document as never) as SchemaAndUrl;
       const [method = 'GET'] = [route.method].flat();
       const described = describeOperation(schema, { method, url, ...(route.config && { config: route.config }) });

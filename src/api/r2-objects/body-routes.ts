@@ -35,11 +35,13 @@ const MOST_DISCARDED = 8 << 20;
 const octets = z.string().describe('The octets of the object').meta({ format: 'binary' });
 
 export const objectBodyRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async (app, options) => {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
-  addReading(app, options);
-  addUpload(app, options);
-  addDeletion(app, options);
+  await app.register(async (scope: RouteScope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+    addReading(scope, options);
+    addUpload(scope, options);
+    addDeletion(scope, options);
+  });
 };
 
 function addReading(app: RouteScope, { contextOf, objects }: ObjectRouteOptions): void {

@@ -1,17 +1,14 @@
 /** Requests that read, answered by a thread of its own: the same routes on a store that only reads. */
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import type { ContextBase } from '../../control/kernel/context.js';
-import { ROUTING } from '../connection.js';
+import { PREFIX, ROUTING } from '../connection.js';
 import { sendError } from '../errors.js';
-import { makeContextOf } from '../request.js';
+import { makeContextOf, type RouteScope } from '../request.js';
 import type { ReadAnswer, ReadOrder } from './order.js';
 import { READ_ROUTES } from './routes.js';
 
 /** Answers one request after the other. */
-export function createAnswerer(
-  base: ContextBase,
-  prefixes: readonly string[],
-): (order: ReadOrder) => Promise<ReadAnswer> {
+export function createAnswerer(base: ContextBase): (order: ReadOrder) => Promise<ReadAnswer> {
   let current: ReadOrder | undefined;
   const app = fastify({
     loggerInstance: base.log as unknown as FastifyBaseLogger,
@@ -31,7 +28,10 @@ export function createAnswerer(
     request.caller = current!.caller;
   });
   const contextOf = makeContextOf(base);
-  for (const prefix of prefixes) for (const routes of READ_ROUTES) app.register(routes, { prefix, contextOf });
+  const register = async (scope: RouteScope): Promise<void> => {
+    for (const routes of READ_ROUTES) await routes(scope, { contextOf });
+  };
+  app.register(register, { prefix: PREFIX });
   return async (order) => {
     current = order;
     const { statusCode, headers, rawPayload } = await app.inject({

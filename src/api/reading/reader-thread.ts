@@ -12,7 +12,6 @@ import type { Context, ContextBase } from '../../control/kernel/context.js';
 import { exportZone } from '../../control/records/export.js';
 import { openStore } from '../../store/driver.js';
 import { examineStore } from '../../warnings/examine.js';
-import { PREFIXES } from '../request.js';
 import { createAnswerer } from './answer.js';
 import type { ExportOrder, FromReader, ReaderData, ToReader } from './order.js';
 
@@ -30,7 +29,7 @@ const base: ContextBase = {
   participants: [],
   egress: { refusal: () => 'a thread that reads connects to nothing' },
 };
-const answer = createAnswerer(base, PREFIXES);
+const answer = createAnswerer(base);
 let goOn: (isWanted: boolean) => void = () => {};
 
 port.on('message', (message: ToReader) => {

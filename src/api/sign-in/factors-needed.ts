@@ -5,6 +5,7 @@ import { signInFailure } from '../../sign-in/failures.js';
 import { findOwn, isFresh } from '../../sign-in/password.js';
 import type { SignInServices } from '../../sign-in/services.js';
 import { findPassword } from '../../store/access/passwords.js';
+import { PREFIX } from '../connection.js';
 import type { Caller } from '../request.js';
 
 /** Below the base paths: what is behind these paths is changed only by who has just proved who they are. */
@@ -55,5 +56,5 @@ function needsProof({ settings }: SignInServices, request: FastifyRequest): bool
 }
 
 function pathOf({ routeOptions: { url = '' } }: FastifyRequest): string {
-  return url.replace(/^\/client\/v4|^\/v4/, '');
+  return url.replace(PREFIX, '');
 }
