@@ -4,12 +4,15 @@
  */
 import { messageOf } from '../base/errors.js';
 import { betweenWrites } from '../base/slices.js';
+import { createTurnQueue, type TurnQueue } from '../base/turn-queue.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import type { ActivityReport } from '../observe/report.js';
 import type { ZoneTally } from '../observe/tally.js';
-import { DAY, findQueries, HOUR, pruneQueries, putQueries } from '../store/zones/queries.js';
+import type { Store } from '../store/driver.js';
+import { DAY, findQueries, HOUR, putQueries } from '../store/zones/queries.js';
 import { findZone, findZoneByName } from '../store/zones/zones.js';
 import { addDetail, detailOf, noDetail, PENDING, type Pending, printDetail, readDetail, STORED } from './detail.js';
+import { createOldRows } from './old-rows.js';
 import { createHourShares, createRoom } from './shares.js';
 
 export interface Statistics {
@@ -22,16 +25,17 @@ export interface Statistics {
 const STORE_MS = 300_000;
 /** The longest time for which the last write waits for the lock, or for the log of a cluster. */
 const LAST_WRITE_MS = 2000;
-/** Zones of one write, and rows that are removed with it. */
+/** Zones of one write. */
 const ZONES_AT_ONCE = 20;
-const PRUNED_AT_ONCE = 200;
+/** Characters that are stored at a time. Logs of writes have all of them, so what is more waits for the next time. */
+const MOST_CHARACTERS = 4 << 20;
 /** Zones of all accounts that are not stored yet. */
 const MOST_ZONES = 2000;
 
-export function startStatistics(base: Pick<ContextBase, 'store' | 'clock' | 'log'>): Statistics {
-  const { store, clock, log } = base;
+export function startStatistics({ store, clock, log }: Pick<ContextBase, 'store' | 'clock' | 'log'>): Statistics {
   const pending = new Map<string, Pending>();
   const shares = createHourShares(store);
+  const removeOld = createOldRows(clock);
   /** What is being stored now. */
   let written: readonly Pending[] = [];
   let storing: Promise<void> | undefined;
@@ -61,13 +65,14 @@ export function startStatistics(base: Pick<ContextBase, 'store' | 'clock' | 'log
     }
   };
   const storeAll = async (timeoutMs?: number): Promise<void> => {
-    const all = [...pending.values()];
-    while (all.length > 0) {
-      written = all.splice(0, ZONES_AT_ONCE);
+    const isLast = timeoutMs !== undefined;
+    const all = inTurns(pending.values());
+    for (let stored = 0; all.size > 0 && (stored < MOST_CHARACTERS || isLast); ) {
+      written = all.take(ZONES_AT_ONCE);
       for (const one of written) pending.delete(`${one.begins} ${one.zone}`);
       try {
         const some = written;
-        await store.write(() => writeSome(base, some), timeoutMs);
+        stored += await store.write(() => writeSome(store, some, removeOld), timeoutMs);
         hasFailed = false;
       } catch (error) {
         keep(written);
@@ -78,7 +83,7 @@ export function startStatistics(base: Pick<ContextBase, 'store' | 'clock' | 'log
       } finally {
         written = [];
       }
-      if (all.length > 0) await betweenWrites();
+      if (all.size > 0) await betweenWrites();
     }
   };
   const storeOnce = (timeoutMs?: number): Promise<void> => {
@@ -104,8 +109,19 @@ export function startStatistics(base: Pick<ContextBase, 'store' | 'clock' | 'log
   };
 }
 
-/** Adds to the rows of the hour and the day, of zones that are still there, and removes some old rows. */
-function writeSome({ store, clock }: Pick<ContextBase, 'store' | 'clock'>, some: readonly Pending[]): void {
+function inTurns(pending: Iterable<Pending>): TurnQueue<Pending> {
+  const queue = createTurnQueue<Pending>(({ account }) => String(account));
+  for (const one of pending) queue.add(one);
+  return queue;
+}
+
+/**
+ * Adds to the rows of the hour and the day, of zones that are still there, and removes some old ones. Returns how many characters it has
+ * stored.
+ */
+function writeSome(store: Store, some: readonly Pending[], removeOld: (store: Store) => void): number {
+  removeOld(store);
+  let characters = 0;
   for (const { zone, begins: hour, detail } of some) {
     if (!findZone(store, zone)) continue;
     for (const span of [HOUR, DAY]) {
@@ -113,8 +129,10 @@ function writeSome({ store, clock }: Pick<ContextBase, 'store' | 'clock'>, some:
       const row = findQueries(store, zone, span, begins);
       const sum = row ? readDetail(row.total, row.detail) : noDetail();
       addDetail(sum, detail, STORED);
-      putQueries(store, { zone, span, begins, total: sum.total, detail: printDetail(sum) });
+      const printed = printDetail(sum);
+      putQueries(store, { zone, span, begins, total: sum.total, detail: printed });
+      characters += printed.length;
     }
   }
-  pruneQueries(store, Math.floor(clock.nowMs() / 1000), PRUNED_AT_ONCE);
+  return characters;
 }

@@ -3,6 +3,8 @@ import t from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { OPERATOR } from '../../src/control/guard/actor.js';
 import { importZone } from '../../src/control/imports/zone.js';
+import { applyBatch } from '../../src/control/records/batch.js';
+import { createZone } from '../../src/control/zones/zones.js';
 import { examineStore } from '../../src/warnings/examine.js';
 import { install } from './installation.js';
 
@@ -88,6 +90,24 @@ _mta-sts TXT "v=STSv1; id=1"
     issues.find(({ code }) => code === 'caa-value')?.message,
     /permits nobody\. Write the domain of the authority/,
   );
+});
+
+t.test('one account does not fill the list of the operator', async (t) => {
+  const { operator: ctx } = await install(t);
+  const bad = (i: number) => ({ type: 'TXT', name: `_dmarc.h${i}`, content: 'v=DMARC1; p=block' });
+  const fill = async (name: string, account: string, count: number): Promise<string> => {
+    const { id } = await createZone(ctx, { name, account });
+    await applyBatch(ctx, id, { posts: Array.from({ length: count }, (_, i) => bad(i)) });
+    return id;
+  };
+  const { id: theirs } = await createAccount(ctx, { name: 'Theirs', members: ['theirs@example.org'] });
+  const { id: mine } = await createAccount(ctx, { name: 'Mine', members: ['mine@example.org'] });
+  for (let i = 0; i < 3; i++) await fill(`theirs${i}.test`, theirs, 90);
+  const zone = await fill('mine.test', mine, 100);
+  const found = examineStore({ store: ctx.store, actor: OPERATOR }, ctx.settings, ctx.clock.nowUs());
+  const policies = found.filter(({ kind }) => kind === 'policy-record');
+  t.equal(policies.length, 200);
+  t.equal(policies.filter(({ zoneId }) => zoneId === zone).length, 100);
 });
 
 t.test('nobody learns from a warning what is not theirs to read', async (t) => {

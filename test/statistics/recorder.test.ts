@@ -1,7 +1,8 @@
 /** What zones were asked is stored by the hour and the day, in rows of bounded size. */
 import t, { type Test } from 'tap';
 import { Tallied } from '../../src/answer/observation.js';
-import { deleteZone } from '../../src/control/zones/zones.js';
+import { createAccount } from '../../src/control/access/accounts.js';
+import { createZone, deleteZone } from '../../src/control/zones/zones.js';
 import { Rcode, Type } from '../../src/dns/codes.js';
 import type { TalliedName, ZoneTally } from '../../src/observe/tally.js';
 import { readDetail, STORED } from '../../src/statistics/detail.js';
@@ -90,24 +91,67 @@ t.test('rows are bounded, whatever is asked, and their sums stay whole', async (
   t.ok(stored!.detail.length < 10_000);
 });
 
-t.test('old rows go, also after the clock leapt, a few at a time', async (t) => {
+t.test('old rows go, an hour and a day at a time', async (t) => {
   const { ctx, clock, statistics, rows, add, seq } = await startWorld(t);
   const now = Math.floor(clock.nowMs() / 1000 / DAY) * DAY;
   const put = (span: number, begins: number) =>
     putQueries(ctx.store, { zone: seq, span, begins, total: 1, detail: '{"names":[],"networks":[]}' });
   await ctx.store.write(() => {
-    for (let day = 0; day < 40; day++) put(DAY, now - day * DAY);
-    for (let hour = 0; hour < 300; hour++) put(HOUR, now - hour * HOUR);
+    for (let day = 0; day < 36; day++) put(DAY, now - day * DAY);
+    for (let hour = 0; hour < 102; hour++) put(HOUR, now - hour * HOUR);
     put(DAY, now + 30 * DAY);
   });
-  add(tally(APEX, [['', MISSING, 1]]));
-  await statistics.close();
-  t.ok(rows(HOUR).length >= 100, 'no more than two hundred at once');
-  const again = startStatistics(ctx);
-  again.add({ atMs: clock.nowMs(), tallies: [tally(APEX, [['', MISSING, 1]])] });
-  await again.close();
-  t.ok(rows(DAY).length <= 34 && rows(DAY).every(({ begins }) => begins <= now + DAY), `${rows(DAY).length} days`);
+  for (let half = 0; half < 24; half++) {
+    add(tally(APEX, [['', MISSING, 1]]));
+    await statistics.close();
+    clock.advance(HOUR * 500);
+  }
+  t.ok(rows(DAY).length <= 35 && rows(DAY).every(({ begins }) => begins <= now + DAY), `${rows(DAY).length} days`);
   t.ok(rows(HOUR).length <= 4 * 24 + 2, `${rows(HOUR).length} hours`);
+});
+
+for (const years of [10, -10]) {
+  t.test(`a clock that is wrong by ${years} years for an hour takes little with it`, async (t) => {
+    const { clock, statistics, rows, add } = await startWorld(t);
+    for (let hour = 0; hour < 10; hour++) {
+      add(tally(APEX, [['', MISSING, 1]]));
+      await statistics.close();
+      clock.advance(HOUR * 1000);
+    }
+    clock.putBack(-years * 365 * DAY * 1000);
+    for (let time = 0; time < 12; time++) {
+      add(tally(APEX, [['', MISSING, 1]]));
+      await statistics.close();
+      clock.advance(300_000);
+    }
+    clock.putBack(years * 365 * DAY * 1000);
+    const begin = clock.nowMs() / 1000 - 20 * HOUR;
+    t.ok(rows(HOUR).filter(({ begins }) => Math.abs(begins - begin) < 30 * HOUR).length >= 7);
+  });
+}
+
+t.test('what is stored at a time is bounded, in turns by account, and the rest comes later', async (t) => {
+  const { ctx, clock, rows } = await startWorld(t);
+  const { id: account } = await createAccount(ctx, { name: 'Other', members: ['other@example.org'] });
+  const many = Array.from({ length: 60 }, (_, i) => `z${i}.test`);
+  for (const name of many) await createZone(ctx, { name, account });
+  let regular = 0;
+  let hasOwn = false;
+  const store = Object.assign(Object.create(ctx.store) as typeof ctx.store, {
+    async write(work: () => number, timeoutMs?: number) {
+      if (timeoutMs !== undefined) hasOwn ||= rows(HOUR).length > 0 && regular === 2;
+      else regular += 1;
+      return (await ctx.store.write(work)) + (2 << 20);
+    },
+  });
+  const statistics = startStatistics({ ...ctx, store });
+  const tallies = [...many, APEX].map((zone) => tally(zone, [['', MISSING, 1]]));
+  statistics.add({ atMs: clock.nowMs(), tallies });
+  clock.advance(300_000);
+  await statistics.close();
+  t.equal(regular, 2, 'of four');
+  t.ok(hasOwn, 'the zone of the other account was among the first');
+  t.equal(ctx.store.prepareTuples<[], [number]>('SELECT count(*) FROM zone_queries').get()![0], 2 * 61);
 });
 
 t.test('what cannot be stored is stored later, and a zone that is gone takes nothing with it', async (t) => {

@@ -36,11 +36,10 @@ const statements = perStore((store) => ({
     `SELECT q.zone, z.account FROM zone_queries q JOIN zones z ON z.seq = q.zone
      WHERE q.span = ? AND q.begins = ?`,
   ),
-  outside: store.prepareTuples<
-    [span: number, before: number, after: number, limit: number],
-    [zone: number, begins: number]
-  >(
-    'SELECT zone, begins FROM zone_queries WHERE span = ? AND (begins < ? OR begins > ?) ORDER BY begins, zone LIMIT ?',
+  oldest: store.prepareTuples<[span: number], [number | null]>('SELECT min(begins) FROM zone_queries WHERE span = ?'),
+  newest: store.prepareTuples<[span: number], [number | null]>('SELECT max(begins) FROM zone_queries WHERE span = ?'),
+  thatBegin: store.prepareTuples<[span: number, begins: number, limit: number], [zone: number]>(
+    'SELECT zone FROM zone_queries WHERE span = ? AND begins = ? ORDER BY zone LIMIT ?',
   ),
   remove: store.prepare<[zone: number, span: number, begins: number]>(
     'DELETE FROM zone_queries WHERE zone = ? AND span = ? AND begins = ?',
@@ -65,14 +64,18 @@ export function zonesWithQueries(store: Store, span: number, begins: number): [z
   return statements(store).zonesAt.all(span, begins);
 }
 
-/** Removes some rows that are too old, or more than a day in the future. `now`: seconds since 1970. */
-export function pruneQueries(store: Store, now: number, limit: number): void {
-  const { outside, remove } = statements(store);
-  let left = limit;
-  for (const span of [HOUR, DAY]) {
-    for (const [zone, begins] of outside.all(span, now - KEPT[span]!, now + DAY, left)) {
-      remove.run(zone, span, begins);
-      left -= 1;
-    }
-  }
+/** When the oldest row of a span begins; undefined: there is none. */
+export function oldestQueries(store: Store, span: number): number | undefined {
+  return statements(store).oldest.get(span)![0] ?? undefined;
+}
+
+/** When the newest row of a span begins; undefined: there is none. */
+export function newestQueries(store: Store, span: number): number | undefined {
+  return statements(store).newest.get(span)![0] ?? undefined;
+}
+
+/** Removes some rows of a span that begin then. */
+export function removeQueries(store: Store, span: number, begins: number, limit: number): void {
+  const { thatBegin, remove } = statements(store);
+  for (const [zone] of thatBegin.all(span, begins, limit)) remove.run(zone, span, begins);
 }

@@ -184,6 +184,10 @@ const statements = perStore((store) => ({
   after: store.prepare<[seq: number, limit: number], ZoneRow>('SELECT * FROM zones WHERE seq > ? ORDER BY seq LIMIT ?'),
   byName: store.prepare<[name: string], ZoneRow>('SELECT * FROM zones WHERE name = ? ORDER BY served DESC, seq'),
   served: store.prepareTuples<[], [seq: number]>('SELECT seq FROM zones WHERE served = 1 ORDER BY record_count, seq'),
+  servedOfAccounts: store.prepare<[most: number], ServedZone>(
+    `SELECT zone, account FROM (SELECT seq AS zone, account, row_number() OVER (PARTITION BY account ORDER BY seq) AS place
+       FROM zones WHERE served = 1) WHERE place <= ? ORDER BY account, zone`,
+  ),
   servedRecords: store.prepareTuples<[], [count: number | null]>(
     'SELECT sum(record_count) FROM zones WHERE served = 1',
   ),
@@ -296,6 +300,17 @@ export function servedZones(store: Store): number[] {
   return statements(store)
     .served.all()
     .map(([seq]) => seq);
+}
+
+/** A served zone and its account (store numbers). */
+export interface ServedZone {
+  readonly zone: number;
+  readonly account: number;
+}
+
+/** Served zones of each account, no more than so many of one. */
+export function servedZonesOfAccounts(store: Store, most: number): ServedZone[] {
+  return statements(store).servedOfAccounts.all(most);
 }
 
 /** Number of records in all served zones. */
