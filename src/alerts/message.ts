@@ -139,7 +139,7 @@ export function fieldsOf({ message, atS, body, secret }: Signed): Record<string,
 const PREFIX = 'whsec_';
 
 /** After `whsec_` comes a key in base64; the octets of any other secret are the key. */
-export function readSecret(text: string): WebhookSecret {
+export function secretFrom(text: string): WebhookSecret {
   const key = text.startsWith(PREFIX) ? Buffer.from(text.slice(PREFIX.length), 'base64') : Buffer.from(text);
   return { text, key };
 }

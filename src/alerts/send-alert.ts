@@ -8,7 +8,7 @@ import { perStore } from '../store/driver.js';
 import { WEBHOOK_SECRETS } from '../store/sealed-columns.js';
 import type { Vault } from '../vault/vault.js';
 import { alertFailure } from './errors.js';
-import { type Alert, fieldsOf, formOf, readSecret, testAlert, type WebhookSecret } from './message.js';
+import { type Alert, fieldsOf, formOf, secretFrom, testAlert, type WebhookSecret } from './message.js';
 import { type Delivered, recordTest } from './record.js';
 import type { Attempt, Sender } from './send.js';
 import { type AlertServices, requireWebhook } from './webhooks.js';
@@ -50,7 +50,7 @@ export async function testWebhook(
 
 /** The secret of a webhook; undefined when it has none. Throws when it cannot be opened. */
 export function openSecret(vault: Pick<Vault, 'open'>, { id, secret }: DestinationRow): WebhookSecret | undefined {
-  return secret === null ? undefined : readSecret(Buffer.from(vault.open(WEBHOOK_SECRETS, id, secret)).toString());
+  return secret === null ? undefined : secretFrom(Buffer.from(vault.open(WEBHOOK_SECRETS, id, secret)).toString());
 }
 
 export interface Signing {

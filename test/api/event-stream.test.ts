@@ -6,6 +6,7 @@ import { actorOfPerson } from '../../src/control/access/authentication.js';
 import { setPasswordOf } from '../../src/sign-in/operator.js';
 import { insertSession } from '../../src/store/access/sessions.js';
 import { findUserById } from '../../src/store/access/users.js';
+import { type EventStream, openEventStream } from '../support/event-stream.js';
 import { until } from '../support/until.js';
 import { ADMIN_HEADERS, type Installation, install } from './installation.js';
 import { ADA, browser, PASSWORD, signIn } from './people.js';
@@ -25,40 +26,10 @@ t.before(async () => {
   t.teardown(() => world.app.server.closeAllConnections());
 });
 
-interface Followed {
-  readonly status: number;
-  readonly text: () => string;
-  // biome-ignore lint/suspicious/noExplicitAny: events are looked into freely
-  readonly events: () => any[];
-  readonly isOver: () => boolean;
-  close(): void;
-}
+const follow = (t: Test, query: string, headers: Record<string, string> = ADMIN_HEADERS): Promise<EventStream> =>
+  openEventStream(t, url + query, headers);
 
-async function follow(t: Test, query: string, headers: Record<string, string> = ADMIN_HEADERS): Promise<Followed> {
-  const abort = new AbortController();
-  t.teardown(() => abort.abort());
-  const response = await fetch(url + query, {
-    headers: { accept: 'text/event-stream', ...headers },
-    signal: abort.signal,
-  });
-  let text = '';
-  let isOver = false;
-  const read = async (): Promise<void> => {
-    for await (const piece of response.body!) text += Buffer.from(piece).toString();
-  };
-  read()
-    .catch(() => {})
-    .finally(() => (isOver = true));
-  return {
-    status: response.status,
-    text: () => text,
-    events: () => [...text.matchAll(/^id: (\d+)\ndata: (.*)$/gm)].map(([, , data]) => JSON.parse(data!)),
-    isOver: () => isOver,
-    close: () => abort.abort(),
-  };
-}
-
-async function comes(stream: Followed, isThere: () => boolean): Promise<void> {
+async function comes(stream: EventStream, isThere: () => boolean): Promise<void> {
   await until(
     () => {
       world.events.wake();

@@ -14,12 +14,14 @@ import { examineCluster } from '../../src/cli/cluster/examine.js';
 import { loadSettings } from '../../src/config/load.js';
 import { SCHEMA_VERSION } from '../../src/store/migrate.js';
 import { contentIn } from '../support/cluster-copies.js';
-import { copyMasterKey, makeNodes, type TestNode } from '../support/cluster-nodes.js';
+import { copyMasterKey, KEY, makeNodes, type TestNode } from '../support/cluster-nodes.js';
 import { heard, withCookie } from '../support/cookies.js';
+import { type EventStream, openEventStream } from '../support/event-stream.js';
 import { freePort } from '../support/free-ports.js';
 import { skipWithoutPostgres, startPostgres } from '../support/postgres.js';
 import { askAll } from '../support/reference-servers.js';
-import { until } from '../support/until.js';
+import { startToldReceivers } from '../support/told-receivers.js';
+import { firstThat, until } from '../support/until.js';
 
 /** An hour behind. */
 class LateClock extends SystemClock {
@@ -152,15 +154,71 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     t.not((await ask(b, spoiled))[1], spoiled, 'for another there is a new one');
   });
 
-  t.test('a node that is killed is missed, and finds what it lacks', async (t) => {
-    await b.kill();
-    const { name, told } = await add(a, '?wait=insync&wait_limit=1');
+  t.test('events are told once; the node that tells is killed: it is missed, and the other goes on', async (t) => {
+    const receivers = await startToldReceivers(t);
+    const paths = ['/slow', '/quick'];
+    const account = (await a.call('GET', '/accounts')).json.result[0].id;
+    const alerts = `/accounts/${account}/alerting/v3`;
+    const webhooks: { id: string }[] = [];
+    for (const path of paths) {
+      const body = { name: 'hook', url: receivers.urlOf(path), secret: 'shared' };
+      const { id } = (await b.call('POST', `${alerts}/destinations/webhooks`, body)).json.result;
+      webhooks.push({ id });
+    }
+    const policy = { name: 'all', alert_type: 'zoneplane_record', enabled: true, mechanisms: { webhooks } };
+    const made = await a.call('POST', `${alerts}/policies`, policy);
+    const expected: string[] = [];
+    const happens = async (...nodes: readonly TestNode[]): Promise<void> => {
+      for (const node of nodes) expected.push(`${(await add(node)).name}.cluster.test A`);
+    };
+    const isTold = (path: string) => (): boolean => receivers.distinct(path).length === expected.length;
+    const allTold = async (): Promise<void> => {
+      for (const path of paths) await until(isTold(path), path, () => JSON.stringify(receivers.told));
+    };
+    const follow = (node: TestNode, headers: Record<string, string> = {}) =>
+      openEventStream(t, `${node.program().api}/client/v4/events?kind=record.*`, {
+        ...{ authorization: `Bearer ${KEY}`, ...headers },
+      });
+    const [atA, atB] = [await follow(a), await follow(b)];
+    const namesOf = (stream: EventStream): string[] => stream.events().map(({ subject }) => subject.name);
+    const shows = (stream: EventStream, from = 0) =>
+      until(() => stream.events().length === expected.length - from, 'a stream', stream.text);
+
+    await happens(a, b, b, a);
+    await allTold();
+    t.equal(receivers.told.length, 2 * expected.length, 'each event once by one node');
+    for (const stream of [atA, atB]) await shows(stream);
+    t.strictSame(atA.events(), atB.events(), 'the streams of both nodes are the same');
+
+    receivers.hold('/slow');
+    const before = receivers.told.length;
+    await happens(a, b, a, b);
+    await until(() => isTold('/quick')() && receivers.told.length > before + 4, 'an event that one has not accepted');
+    await a.kill();
+    const { name, told } = await add(b, '?wait=insync&wait_limit=1');
+    expected.push(`${name}.cluster.test A`);
     t.equal(told, 'PENDING', 'it may be answering still, for all that is known');
-    await b.start();
-    t.ok(await serves(b, name)());
+    receivers.release();
+    await happens(b);
+    await allTold();
+    await shows(atB);
+    const seen = atA.events().length;
+    const again = await follow(b, { 'last-event-id': atA.events().at(-1).id });
+    await shows(again, seen);
+    t.strictSame([...namesOf(atA), ...namesOf(again)], expected, 'the stream of the other node goes on there');
+
+    await a.start();
+    t.ok(await serves(a, name)());
+    await happens(a, b);
+    await allTold();
+    for (const path of paths) t.strictSame(receivers.distinct(path), expected, `in order at ${path}`);
+    await shows(atB);
+    t.strictSame(namesOf(atB), expected, 'in order in the stream');
+    t.equal((await b.call('DELETE', `${alerts}/policies/${made.json.result.id}`)).status, 200);
+    for (const { id } of webhooks) await a.call('DELETE', `${alerts}/destinations/webhooks/${id}`);
     // If the start took long, the other node learns only now that this one lives again.
-    await until(async () => (await (await fetch(`${a.program().api}/metrics`)).text()).includes('_info{node="b"'));
-    await until(async () => (await add(a, '?wait=insync')).told === 'INSYNC');
+    await until(async () => (await (await fetch(`${b.program().api}/metrics`)).text()).includes('_info{node="a"'));
+    await until(async () => (await add(b, '?wait=insync')).told === 'INSYNC');
   });
 
   t.test('without PostgreSQL, nodes serve and read; writes wait, then are refused', async (t) => {
@@ -354,7 +412,20 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     const nameServers = async (node: TestNode): Promise<unknown> =>
       (await node.call('GET', `/zones/${zone}`)).json.result.name_servers;
     const before = await nameServers(a);
+    const { name } = await add(a, '?wait=insync');
+    const counted = (node: TestNode, fits: (count: number) => boolean): Promise<number> =>
+      firstThat(async () => {
+        const filter = `dimensions=queryName&metrics=queryCount&filters=queryName==${name}.cluster.test`;
+        const { json } = await node.call('GET', `/zones/${zone}/dns_analytics/report?${filter}`);
+        return json.result.totals.queryCount as number;
+      }, fits);
+    let asked = 0;
+    for (const node of [a, b]) {
+      for (let i = 0; i < 3; i++) await node.ask(`${name}.cluster.test`);
+      asked += await counted(node, (count) => count >= 3);
+    }
     await b.stop();
+    t.equal(await counted(a, (count) => count >= asked), asked, 'statistics of both nodes');
     await b.start('all', { ZONEPLANE_NAMESERVERS: 'other.example' });
     t.match(
       b.program().printed(),
