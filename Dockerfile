@@ -8,11 +8,9 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
-COPY tsconfig.json ./
-COPY src ./src
-COPY web ./web
-RUN node node_modules/typescript/bin/tsc -p tsconfig.json --sourceMap false \
- && node web/bundle.js \
+# As the package for npm is made, with the guide, which is made from the documents.
+COPY . .
+RUN npm run --silent prepack \
  && npm ci --ignore-scripts --omit=dev
 
 # Runs: no development packages, not root.
@@ -21,7 +19,7 @@ RUN apt-get update \
  && apt-get install -y --no-install-recommends libcap2-bin \
  && setcap cap_net_bind_service=+ep /usr/local/bin/node \
  && apt-get purge -y --auto-remove libcap2-bin \
- && rm -rf /var/lib/apt/lists/* \
+ && rm -rf /var/lib/apt/lists/* /var/log/* /var/cache/* \
  && groupadd --gid 5353 zoneplane \
  && useradd --uid 5353 --gid 5353 --no-create-home --home-dir /data --shell /usr/sbin/nologin zoneplane \
  && install -d -m 0700 -o zoneplane -g zoneplane /data \

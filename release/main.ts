@@ -1,6 +1,7 @@
 /**
  * `npm run release -- --dry-run` makes all artefacts of a release from the committed files: the npm package, the Debian packages,
- * the bill of materials, and the sums of all. Two runs give the same octets.
+ * the bill of materials, and the sums of all. Everything is made twice, the second time in another time zone and with another umask, and
+ * a difference of one octet is an error; `--once` saves that time.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     'dry-run': { type: 'boolean', default: false },
     out: { type: 'string', default: 'data/release' },
     architectures: { type: 'string', default: 'x64,arm64' },
+    once: { type: 'boolean', default: false },
   },
 });
 
@@ -35,16 +37,47 @@ if (!values['dry-run']) {
 }
 
 const out = resolve(values.out);
-rmSync(out, { recursive: true, force: true });
-mkdirSync(out, { recursive: true });
-const scratch = mkdtempSync(join(tmpdir(), 'zoneplane-release-'));
-try {
-  await make(scratch);
-} finally {
-  rmSync(scratch, { recursive: true, force: true });
+const names = await make(out);
+if (!values.once) await requireSame(out, names);
+const sums = names.map((name) => `${sumOf(join(out, name))}  ${name}\n`);
+writeFileSync(join(out, 'SHA256SUMS'), sums.join(''));
+for (const name of names)
+  console.log(`${(statSync(join(out, name)).size / 1e6).toFixed(1).padStart(6)} MB  ${join(out, name)}`);
+if (!values.once) console.log('Made twice: each artefact has the same octets.');
+
+/** Makes all artefacts again elsewhere, as on a machine with other settings. */
+async function requireSame(first: string, names: readonly string[]): Promise<void> {
+  const second = mkdtempSync(join(tmpdir(), 'zoneplane-again-'));
+  try {
+    process.umask(0o077);
+    process.env['TZ'] = 'Pacific/Auckland';
+    const again = await make(second);
+    if (again.join() !== names.join()) throw new Error(`${names.join()} were made first, and then ${again.join()}`);
+    const different = names.filter((name) => sumOf(join(first, name)) !== sumOf(join(second, name)));
+    if (different.length > 0) throw new Error(`made twice, these are not the same: ${different.join(', ')}`);
+  } finally {
+    rmSync(second, { recursive: true, force: true });
+  }
 }
 
-async function make(scratch: string): Promise<void> {
+function sumOf(path: string): string {
+  return createHash('sha256').update(readFileSync(path)).digest('hex');
+}
+
+/** Makes the artefacts in an empty directory and returns their names. */
+async function make(out: string): Promise<readonly string[]> {
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  const scratch = mkdtempSync(join(tmpdir(), 'zoneplane-release-'));
+  try {
+    await makeIn(scratch, out);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+  return readdirSync(out).toSorted();
+}
+
+async function makeIn(scratch: string, out: string): Promise<void> {
   const top = run('git', ['rev-parse', '--show-toplevel']).trim();
   const epoch = Number(process.env['SOURCE_DATE_EPOCH'] ?? run('git', ['log', '-1', '--format=%ct']).trim());
   process.env['SOURCE_DATE_EPOCH'] = String(epoch);
@@ -69,14 +102,4 @@ async function make(scratch: string): Promise<void> {
     makeDebianPackage({ program, source, version, epoch, architecture, out, scratch });
   }
   writeFileSync(join(out, `zoneplane-${version}.cdx.json`), billOfMaterials(source, epoch));
-  const names = readdirSync(out).toSorted();
-  const sums = names.map(
-    (name) =>
-      `${createHash('sha256')
-        .update(readFileSync(join(out, name)))
-        .digest('hex')}  ${name}\n`,
-  );
-  writeFileSync(join(out, 'SHA256SUMS'), sums.join(''));
-  for (const name of names)
-    console.log(`${(statSync(join(out, name)).size / 1e6).toFixed(1).padStart(6)} MB  ${join(out, name)}`);
 }
