@@ -6,6 +6,7 @@ import { reachableHost } from '../roles/announce.js';
 import { checkHealth, type HealthTarget } from '../roles/health.js';
 import { hasDatabase, readRunning } from '../roles/process/data-directory.js';
 import { openStore } from '../store/driver.js';
+import { schemaVersion } from '../store/migrate.js';
 import { findZone, servedZones } from '../store/zones/zones.js';
 import { wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
@@ -56,6 +57,8 @@ function firstServedZone(dataDir: string): string | undefined {
   if (!hasDatabase(dataDir)) return undefined;
   const store = openStore(dataDir, { readonly: true });
   try {
+    // A server that starts for the first time may not have made its tables yet.
+    if (schemaVersion(store) === 0) return undefined;
     const [first] = servedZones(store);
     return first === undefined ? undefined : findZone(store, first)?.name;
   } finally {

@@ -32,7 +32,7 @@ export function createAnnouncer(terminal: boolean, print: (line: string) => void
 const INDENT = ' '.repeat(9);
 
 /** Breaks lines that are wider than the terminal at words, and goes on below their text. Commands to copy stay whole. */
-function inWords(print: (line: string) => void, width = process.stdout.columns ?? Number.POSITIVE_INFINITY) {
+function inWords(print: (line: string) => void, width = process.stdout.columns || Number.POSITIVE_INFINITY) {
   return (line: string): void => {
     const isCommand = line.startsWith('  ') && !line.startsWith(INDENT);
     for (const part of isCommand ? [line] : breakLine(line, width)) print(part);

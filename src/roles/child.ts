@@ -128,10 +128,8 @@ function openInbox(): Inbox {
     start(undefined);
     end();
   });
-  process.on('SIGTERM', end);
-  // A terminal sends these to the whole process group; the supervisor also receives them and decides.
-  process.on('SIGINT', () => {});
-  process.on('SIGHUP', () => {});
+  // Shells and terminals send these to the whole process group; the supervisor also receives them and decides.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
   return inbox;
 }
 
