@@ -5,7 +5,7 @@
  *     node build/test/run.js [--long] [--jobs=N] [FILE…]
  */
 import { spawn } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { sleep } from '../src/base/clock.js';
 
@@ -15,6 +15,34 @@ const LIMIT_S = 600;
 const KILL_MS = (LIMIT_S + 30) * 1000;
 /** A program that outlives its test may hold the other end of the pipe. */
 const LAST_OUTPUT_MS = 10_000;
+
+/**
+ * They take from half a minute to two, and come first, so that none of them is what all others have ended before. Where one is
+ * that is not here, a run takes a little longer.
+ */
+const LONGEST: readonly string[] = [
+  'e2e/cluster',
+  'certs/directory',
+  'e2e/dashboard/screens',
+  'e2e/dashboard/people',
+  'e2e/process',
+  'e2e/dashboard/records',
+  'publish/memory',
+  'conformance/differential',
+  'e2e/dnssec-kill',
+  'e2e/dashboard/actions',
+  'e2e/dashboard/transfers',
+  'certs/issuance',
+  'cli/commands',
+  'e2e/dashboard/hostnames',
+  'e2e/dashboard/nodes',
+  'e2e/dashboard/interruptions',
+  'e2e/dashboard/team',
+  'e2e/primaries',
+  'e2e/bucket',
+  'e2e/dashboard/edge',
+].map((name) => `build/test/${name}.long.test.js`);
+const rankOf = (file: string): number => (LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length);
 
 const { values, positionals } = parseArgs({
   options: { long: { type: 'boolean', default: false }, jobs: { type: 'string', default: '2' } },
@@ -26,7 +54,10 @@ const files =
     ? positionals
     : globSync('build/test/**/*.test.js')
         .filter((file) => isLong(file) === values.long)
-        .sort();
+        .sort()
+        .sort((one, other) => rankOf(one) - rankOf(other));
+const missing = LONGEST.filter((file) => !existsSync(file));
+if (missing.length > 0) throw new Error(`named as long, and not there: ${missing.join(', ')}`);
 
 interface Ended {
   readonly printed: string;

@@ -18,6 +18,7 @@ import { recordFailure } from '../rules/record-failures.js';
 import { AUTOMATIC } from '../rules/ttl.js';
 import { boundsFor } from './reader.js';
 import { createRowMaker, isApexAuthority, type RowMaker } from './row.js';
+import { generates } from './stage.js';
 
 /** A record of the file that was not added, or what of it was not kept. */
 export interface LeftOut {
@@ -101,12 +102,29 @@ function whyNotAdded(record: ParsedRecord, apex: Uint8Array): Why | undefined {
 }
 
 function* readRecords(ctx: Context, zone: ZoneRow, text: string): Generator<undefined, ParsedRecord[]> {
+  const records: ParsedRecord[] = [];
+  // Very many that are kept only to be refused would have the memory searched for long.
+  if (generates({ text })) yield* readEach(ctx, zone, text, () => {});
+  yield* readEach(ctx, zone, text, (record) => void records.push(record));
+  return records;
+}
+
+/** Throws what is wrong with the text when all of it is read. */
+function* readEach(
+  ctx: Context,
+  zone: ZoneRow,
+  text: string,
+  take: (record: ParsedRecord) => void,
+): Generator<undefined, void> {
   const bounds = boundsFor(ctx, zone.account);
   const options = { origin: zone.apex, keepComments: true, ignoresSoaMinimum: true, ...(bounds && { bounds }) };
   const reading = readZone({ text }, options);
-  const records: ParsedRecord[] = [];
+  let outside: ParsedRecord | undefined;
   for (const batch of reading.records()) {
-    for (const record of batch) records.push(record);
+    for (const record of batch) {
+      if (!isAtOrBelow(record.owner, zone.apex)) outside ??= record;
+      take(record);
+    }
     yield;
   }
   // The file of a whole zone may have such a TTL; a client may not.
@@ -114,9 +132,7 @@ function* readRecords(ctx: Context, zone: ZoneRow, text: string): Generator<unde
   if (excessive) throw atLine(ttlOutOfRange(ctx), excessive.line ?? 1);
   const issue = reading.issues.find(({ severity }) => severity === 'error');
   if (issue) throw faultAt(issue);
-  const outside = records.find((record) => !isAtOrBelow(record.owner, zone.apex));
   if (outside) throw faultOf(outside, `${printName(outside.owner)} is outside the zone.`);
-  return records;
 }
 
 /** Adds it, or says why it is left out. Throws what creating the record would, with its line. */

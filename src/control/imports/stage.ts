@@ -55,7 +55,7 @@ export function isLarge({ source }: Pick<ImportOrder, 'source'>): boolean {
 }
 
 /** Whether a short text may make many records. */
-function generates(source: ImportOrder['source']): boolean {
+export function generates(source: ImportOrder['source']): boolean {
   if (!('text' in source)) return false;
   const { text } = source;
   return /\$generate/i.test(typeof text === 'string' ? text : Buffer.from(text).toString('latin1'));
