@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.js';
+import { beginInTurns } from '../base/connections/in-turns.js';
 import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
@@ -60,6 +61,7 @@ export function createSecureListener(
   const { connectionTimeout, ...limits } = connection.limits;
   const options = { cert: certificate, key, minVersion: 'TLSv1.2' as const, ...limits };
   const server = createServer(options, answer);
+  beginInTurns(server);
   if (saysContinue) server.on('checkContinue', answer);
   server.timeout = connectionTimeout;
   shareConnections(server, MOST_CONNECTIONS);

@@ -18,6 +18,7 @@ import fastify, {
 import type { z } from 'zod';
 import { createSender, type Sender } from '../alerts/send.js';
 import type { Clock } from '../base/clock.js';
+import { beginInTurns } from '../base/connections/in-turns.js';
 import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
 import type { CidrSet } from '../base/ip.js';
@@ -147,6 +148,7 @@ export function buildApi(given: ApiOptions): FastifyInstance {
       authenticate(base, request).then(() => refuse(error), refuse);
     },
   });
+  beginInTurns(app.server);
   shareConnections(app.server, MOST_CONNECTIONS);
   app.addHttpMethod('PROPFIND', { hasBody: true });
   app.setValidatorCompiler(checkRequest);

@@ -13,6 +13,7 @@ import fastify, {
   LogController,
 } from 'fastify';
 import type { Clock } from '../base/clock.js';
+import { beginInTurns } from '../base/connections/in-turns.js';
 import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections } from '../base/connections/stalled.js';
 import { AppError } from '../base/errors.js';
@@ -78,6 +79,7 @@ export function buildBucketApplication(options: ApplicationOptions): FastifyInst
     clientErrorHandler: answerClientError,
     ...TIMEOUTS,
   });
+  beginInTurns(app.server);
   const onFault = (error: unknown): void => log.error({ err: error }, 'a plain request failed unexpectedly');
   const answer: AnswerAtOnce = (head, response, socket) => answerAtOnce(options, head, response, socket);
   const closeIdle = answerPlainFirst(app.server, { clock: options.clock, answer, onFault });

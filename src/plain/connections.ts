@@ -76,6 +76,9 @@ export function createPlainConnections<Response extends Sending>(
 /** Octets of further requests that may wait for the response to the one before. */
 const MOST_WAITING = 65_536;
 
+/** Requests of one connection that are begun before others have their turn. */
+const REQUESTS_A_TURN = 32;
+
 /** The fields kept for a connection are dropped after this idle time, in milliseconds. */
 const FORGET_MS = 5000;
 
@@ -105,6 +108,8 @@ class PlainConnection<Response extends Sending> {
   private idleSinceMs: number;
   private isFresh = true;
   private isReading = false;
+  /** Others have their turn. */
+  private isYielding = false;
   private isOver = false;
   private readonly heads = new HeadReader();
   private readonly channel;
@@ -143,14 +148,14 @@ class PlainConnection<Response extends Sending> {
   }
 
   closeIfIdle(): void {
-    if (!this.current && !this.isFresh) this.socket.destroy();
+    if (!this.current && !this.isFresh && !this.isYielding) this.socket.destroy();
   }
 
   private readonly onData = (chunk: Buffer): void => {
     if (this.isOver) return;
     const octets = this.waiting ? Buffer.concat([this.waiting, chunk]) : chunk;
     this.waiting = undefined;
-    if (this.current) this.wait(octets);
+    if (this.current || this.isYielding) this.wait(octets);
     else this.read(octets);
   };
 
@@ -172,7 +177,13 @@ class PlainConnection<Response extends Sending> {
   private read(octets: Buffer): void {
     this.isReading = true;
     let at = 0;
+    let requests = 0;
     while (at < octets.length && !this.current && !this.isOver) {
+      if (++requests > REQUESTS_A_TURN) {
+        this.isReading = false;
+        this.yieldTurn(octets.subarray(at));
+        return;
+      }
       const head = this.heads.read(octets, at);
       if (!head || !this.begin(head)) {
         this.handOver(octets.subarray(at));
@@ -182,6 +193,16 @@ class PlainConnection<Response extends Sending> {
     }
     this.isReading = false;
     if (at < octets.length && !this.isOver) this.wait(octets.subarray(at));
+  }
+
+  private yieldTurn(octets: Buffer): void {
+    this.waiting = octets;
+    this.isYielding = true;
+    this.socket.pause();
+    setImmediate(() => {
+      this.isYielding = false;
+      if (!this.isOver) this.goOn();
+    });
   }
 
   private begin(head: PlainHead): boolean {
@@ -203,11 +224,14 @@ class PlainConnection<Response extends Sending> {
     this.isFresh = false;
     this.idleSinceMs = steadyMs(this.options.clock);
     // A response that was complete at once: `read` continues by itself.
-    if (this.isReading) return;
+    if (!this.isReading) this.goOn();
+  }
+
+  private goOn(): void {
     const { waiting } = this;
     this.waiting = undefined;
     if (waiting) this.read(waiting);
-    if (!this.isOver && !this.current) this.socket.resume();
+    if (!this.isOver && !this.current && !this.isYielding) this.socket.resume();
   }
 
   private handOver(octets: Buffer): void {

@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { beginInTurns } from '../base/connections/in-turns.js';
 import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
 import { answerSender, isSending } from '../bucket/refuse-sender.js';
@@ -47,6 +48,7 @@ export function createS3Server(options: DoorOptions): S3Server {
     void answerRequest(options, verify, raw, response);
   };
   const server = createServer(LIMITS, answer);
+  beginInTurns(server);
   const closeIdle = answerPlain(options, verify, server);
   server.timeout = LIMITS.connectionTimeout;
   shareConnections(server, MOST_CONNECTIONS);

@@ -78,6 +78,8 @@ const FLUSH_AT = 192 * 1024;
 /** Unsent octets in the stream at which the connection stops answering. */
 const BLOCK_AT = 64 * 1024;
 const FIRST_PARTIAL = 512;
+/** Frames of one connection that are answered before others have their turn. */
+const FRAMES_A_TURN = 128;
 
 /** The buffer for gathering answers; empty whenever no connection is answering. */
 const output = new Uint8Array(FLUSH_AT + 2 + LONGEST_MESSAGE);
@@ -93,6 +95,8 @@ export class StreamConnection {
   /** Octets that were read but not parsed yet, because the peer does not read or a transfer is in progress. */
   private held: Uint8Array | undefined;
   private transferring = false;
+  /** Others have their turn. */
+  private yielding = false;
   private inputEnded = false;
 
   constructor(
@@ -126,7 +130,7 @@ export class StreamConnection {
 
   /** Whether no query is in progress, so that closing loses nothing. */
   get idle(): boolean {
-    return !this.transferring && this.times.blockedSinceMs === 0 && this.times.partialSinceMs === 0;
+    return !this.stopped && this.times.partialSinceMs === 0;
   }
 
   /** Sends what is written, then closes; further input is discarded. */
@@ -147,12 +151,13 @@ export class StreamConnection {
   }
 
   private get stopped(): boolean {
-    return this.transferring || this.times.blockedSinceMs > 0;
+    return this.transferring || this.yielding || this.times.blockedSinceMs > 0;
   }
 
   /** Answers all whole frames of `chunk` and keeps the rest. */
   private answerChunk(chunk: Uint8Array): void {
     let at = this.partialLength > 0 ? this.completePartial(chunk) : 0;
+    let frames = 0;
     while (chunk.length - at >= 2 && this.times.closingSinceMs === 0) {
       if (this.stopped) {
         this.hold(chunk, at);
@@ -167,11 +172,22 @@ export class StreamConnection {
       this.answerFrame(chunk, at + 2, length);
       at += 2 + length;
       if (gathered >= FLUSH_AT) this.flush();
+      if (++frames >= FRAMES_A_TURN) this.yieldTurn();
     }
     if (this.times.closingSinceMs > 0) return;
     if (this.stopped) this.hold(chunk, at);
     else if (at < chunk.length) this.keepPartial(chunk.subarray(at));
     this.flush();
+  }
+
+  private yieldTurn(): void {
+    this.flush();
+    this.yielding = true;
+    this.socket.pause();
+    setImmediate(() => {
+      this.yielding = false;
+      if (!this.socket.destroyed && this.times.blockedSinceMs === 0) this.resume();
+    });
   }
 
   private hold(chunk: Uint8Array, at: number): void {
@@ -294,7 +310,7 @@ export class StreamConnection {
   private resume(): void {
     this.times.activeAtMs = steadyMs(this.context.clock);
     this.times.blockedSinceMs = 0;
-    if (this.transferring || this.times.closingSinceMs > 0) return;
+    if (this.transferring || this.yielding || this.times.closingSinceMs > 0) return;
     const held = this.held;
     this.held = undefined;
     if (held) this.answerChunk(held);

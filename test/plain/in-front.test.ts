@@ -10,16 +10,20 @@ import { until } from '../support/until.js';
 const HELLO = 'GET /at-once HTTP/1.1\r\nHost: a\r\n\r\n';
 const LARGE = Buffer.alloc(8 << 20, 'x');
 
+const AT_ONCE: ReadonlySet<string> = new Set(['/at-once', '/large', '/late', '/other', '/last']);
+
 async function start(t: Test) {
   const faults: unknown[] = [];
   const ended: boolean[] = [];
+  const room = { onAnswer: (_url: string) => {} };
   const server = createServer((request, response) => {
     request.resume();
     request.on('end', () => response.end(`node ${request.method} ${request.url}`));
   });
   const answer: AnswerAtOnce = ({ url }, response) => {
     if (url === '/early') throw new Error('a fault');
-    if (url !== '/at-once' && url !== '/large' && url !== '/late') return false;
+    if (!AT_ONCE.has(url)) return false;
+    room.onAnswer(url);
     const body = url === '/large' ? LARGE : Buffer.from('at once');
     response.send(200, `content-length: ${body.length}\r\n`, body);
     response.whenOver((isSent) => ended.push(isSent));
@@ -48,7 +52,7 @@ async function start(t: Test) {
     t.teardown(() => socket.destroy());
     return { socket, text: () => text };
   };
-  return { server, faults, ended, open, closeIdle };
+  return { server, faults, ended, open, closeIdle, room };
 }
 
 t.test('requests on one connection are answered in their order, whoever answers', async (t) => {
@@ -60,6 +64,20 @@ t.test('requests on one connection are answered in their order, whoever answers'
   const bodies = [...text().matchAll(/at once|node [A-Z]+ [/a-z-]+/g)].map(([found]) => found);
   t.strictSame(bodies, ['at once', 'at once', 'node PUT /body', 'node GET /at-once'], 'Node keeps the connection');
   t.strictSame(ended, [true, true]);
+});
+
+t.test('a client with many requests lets others have their turn', async (t) => {
+  const { open, room } = await start(t);
+  const [first, other] = [await open(), await open()];
+  const heard: string[] = [];
+  room.onAnswer = (url) => {
+    // It is there before the first connection has its next turn.
+    if (heard.length === 0) other.socket.write(HELLO.replace('/at-once', '/other'));
+    if (heard.at(-1) !== url) heard.push(url);
+  };
+  first.socket.write(HELLO.repeat(500) + HELLO.replace('/at-once', '/last'));
+  await until(() => first.text().split('HTTP/1.1 200').length === 502);
+  t.strictSame(heard, ['/at-once', '/other', '/at-once', '/last']);
 });
 
 t.test('a head in pieces, another method and another target go to the server of Node', async (t) => {

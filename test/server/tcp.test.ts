@@ -81,6 +81,27 @@ t.test('a hundred queries in one segment are answered with one write', async (t)
   t.equal(counts[Count.query + Transport.tcp], 100);
 });
 
+t.test('a connection with many queries lets others have their turn', async (t) => {
+  const heard: string[] = [];
+  let other: StreamClient | undefined;
+  const engine: Answer = (bytes, start, length, ...rest) => {
+    const isOther = bytes[start] === 0xff;
+    // It is there before the first connection has its next turn.
+    if (heard.length === 0) other!.socket.write(frame(makeQuery(0xff00, 'other.zone.test', A)));
+    if (isOther || heard.length === 0 || (bytes[start]! << 8) + bytes[start + 1]! === 999)
+      heard.push(isOther ? 'other' : 'first');
+    return standInAnswer(bytes, start, length, ...rest);
+  };
+  const { port } = await serve(t, {}, undefined, engine);
+  const client = await open(t, port);
+  other = await open(t, port);
+  const queries = Array.from({ length: 1000 }, (_, id) => makeQuery(id, `name${id}.zone.test`, A));
+  const sent = Buffer.concat(queries.map(frame));
+  client.socket.write(sent);
+  t.same(unframe(await client.receive(sent.length)), queries.map(answerTo));
+  t.strictSame(heard, ['first', 'other', 'first']);
+});
+
 t.test('frames may be cut anywhere', async (t) => {
   const { port } = await serve(t);
   const queries = [makeQuery(1, 'a.test', A), makeQuery(2, 'bb.test', A), makeQuery(3, 'ccc.test', A)];

@@ -47,7 +47,7 @@ interface Asked {
 /** The values of the fields that always select; empty for nearly all requests. */
 export function alwaysSelecting({ host, authority, fields }: Asked): string {
   // Origins write the port and the final dot, which the key leaves out, into redirects.
-  let text = authority === host ? '' : `host:${authority}\n`;
+  let text = authority === host || authority.toLowerCase() === host ? '' : `host:${authority}\n`;
   for (const name of ALWAYS_SELECTING) {
     if (fields[name] !== undefined) text += `${name}:${fieldValue(fields, name)}\n`;
   }

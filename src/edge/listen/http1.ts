@@ -9,6 +9,7 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { takeTurns } from '../../base/connections/in-turns.js';
 
 export interface Http1Handlers {
   readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
@@ -51,13 +52,14 @@ export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = 
   // Node silently drops fields above its limit, which would change the request. request.ts counts them instead.
   server.maxHeadersCount = 0;
   const { note, isAnswering } = noteAnswers();
+  const inTurns = takeTurns();
   // A client that waits for 100 (Continue) is told what the origin says (RFC 9110 §10.1.1).
   for (const event of ['request', 'checkContinue'] as const) {
     server.on(event, (message, response) => {
       // The parser loses what follows such a request, so that nothing may.
       if (message.headers.upgrade !== undefined) response.shouldKeepAlive = false;
       note(message.socket, response);
-      handlers.onRequest(message, response);
+      inTurns(message.socket, () => handlers.onRequest(message, response));
     });
   }
   server.on('checkExpectation', (_message, response) => {

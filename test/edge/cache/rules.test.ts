@@ -237,6 +237,7 @@ t.test('Vary (RFC 9111 §4.1)', async (t) => {
   t.equal(always({ accept: 'x', cookie: 'y' }), '');
   t.not(always({ 'x-forwarded-host': 'evil.test' }), always({ 'x-forwarded-host': 'other.test' }));
   t.not(always({ 'x-original-url': '/a' }), always({ 'x-rewrite-url': '/a' }));
+  t.equal(always({}, 'A.TEST'), '');
   t.not(always({}, 'a.test:1234'), always({}), 'the port, which origins repeat');
 });
 

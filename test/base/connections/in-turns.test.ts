@@ -1,0 +1,76 @@
+/** Requests that come in one piece: when they begin, in which order, and what is read meanwhile. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import t, { type Test } from 'tap';
+import { beginInTurns } from '../../../src/base/connections/in-turns.js';
+import { until } from '../../support/until.js';
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`;
+
+async function start(t: Test, onRequest: (url: string) => void) {
+  const server = createServer(({ url = '' }, response) => {
+    onRequest(url);
+    response.end(url);
+  });
+  beginInTurns(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const open = async (): Promise<{ socket: Socket; text: () => string }> => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (piece) => (text += piece.toString('latin1')));
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    t.teardown(() => socket.destroy());
+    return { socket, text: () => text };
+  };
+  return { server, open };
+}
+
+t.test('a client with many requests lets others have their turn', async (t) => {
+  const heard: string[] = [];
+  const { open } = await start(t, (url) => {
+    // It is there before the first connection has its next turn.
+    if (heard.length === 0) other.socket.write(get('/other'));
+    if (heard.at(-1) !== url) heard.push(url);
+  });
+  const [first, other] = [await open(), await open()];
+  first.socket.write(get('/first').repeat(500) + get('/last'));
+  await until(() => first.text().split('HTTP/1.1 200').length === 502);
+  t.ok(first.text().endsWith('/last'), 'in their order');
+  t.strictSame(heard, ['/first', '/other', '/first', '/last']);
+  first.socket.write(get('/again'));
+  await until(() => first.text().endsWith('/again'));
+});
+
+t.test('while requests wait, nothing more is read', async (t) => {
+  let begun = 0;
+  let read = 0;
+  const { server, open } = await start(t, () => begun++);
+  const { socket, text } = await open();
+  let most = 0;
+  server.prependListener('request', () => (most = Math.max(most, ++read - begun)));
+  const count = 40_000;
+  socket.write(get('/').repeat(count));
+  await until(() => begun === count);
+  // No more than what one piece of 64 KiB holds.
+  t.ok(most <= 65_536 / get('/').length + 1, `${most} requests waited`);
+  await until(() => text().split('HTTP/1.1 200').length === count + 1);
+});
+
+t.test('what waits when its connection ends is left out', async (t) => {
+  let begun = 0;
+  const { open } = await start(t, () => {
+    if (++begun === 1) first.socket.resetAndDestroy();
+  });
+  const [first, other] = [await open(), await open()];
+  first.socket.write(get('/first').repeat(1000));
+  await until(() => begun > 0);
+  other.socket.write(get('/other'));
+  await until(() => other.text().endsWith('/other'));
+  t.ok(begun < 1000, `${begun} requests begun`);
+});
