@@ -1,5 +1,6 @@
 /** Whether anybody has committed to a database. */
 import { openSync, readSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 
 /**
@@ -32,9 +33,10 @@ export function watchCommits(database: Database.Database, path: string, version:
 
 /**
  * The file stays open for as long as the process: closing it would end the locks that SQLite has on it, of all handles and threads
- * (fcntl of POSIX).
+ * (fcntl of POSIX). Node closes what a worker has opened when the worker ends, so that workers do not open it.
  */
 function openIndex(path: string): number | undefined {
+  if (!isMainThread) return undefined;
   try {
     return openSync(`${path}-shm`, 'r');
   } catch {

@@ -1,7 +1,10 @@
 /** The number of a database's state: another one after each commit, by whomever, and the same one otherwise. */
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import t from 'tap';
 import { IN_MEMORY, openStore, type Store } from '../../../src/store/driver.js';
 import { migrate } from '../../../src/store/migrate.js';
@@ -70,4 +73,35 @@ t.test('a database in memory has states, too', async (t) => {
   t.equal(await stateOf(store), before);
   await change(store, 'a');
   t.not(await stateOf(store), before);
+});
+
+t.test('a thread that has looked and ended takes nobody its locks', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'state-'));
+  const store = openStore(directory);
+  migrate(store, new TestClock(), seededRandom(1));
+  t.teardown(() => {
+    store.close();
+    rmSync(directory, { recursive: true });
+  });
+  const driver = resolve('build/src/store/driver.js');
+  const look = `const store = openStore(${JSON.stringify(directory)}, { readonly: true }); store.state(); store.close();`;
+  /** Whether another process finds that this one is reading. */
+  const isLocked = (): boolean => {
+    const write = "db.exec('UPDATE meta SET value = value')";
+    const script = `const db = new (require('better-sqlite3'))(process.argv[1]); db.pragma('busy_timeout = 0'); ${write};
+      console.log(db.pragma('wal_checkpoint(TRUNCATE)')[0].busy)`;
+    const { stdout } = spawnSync(process.execPath, ['-e', script, join(directory, 'zoneplane.db')], {
+      encoding: 'utf8',
+    });
+    return stdout.trim() === '1';
+  };
+  await change(store, 'a');
+  const iterator = store.prepare('SELECT name FROM meta').iterate();
+  t.equal(iterator.next().done, false);
+  t.ok(isLocked(), 'before');
+  const thread = new Worker(`import(${JSON.stringify(driver)}).then(({ openStore }) => { ${look} })`, { eval: true });
+  await once(thread, 'exit');
+  t.ok(isLocked(), 'and after');
+  iterator.return?.();
+  t.notOk(isLocked(), 'until it has read');
 });
