@@ -35,7 +35,7 @@ import type { HttpLimits } from './listen/http1.js';
 import { type EdgePlaces, type Listeners, listenAt } from './listen/listeners.js';
 import { createWebSockets } from './listen/web-socket.js';
 import { createEdgeMetrics, type EdgeMetrics } from './metrics.js';
-import { createAnswer } from './proxy/answer.js';
+import { createAnswer, createFindDirect } from './proxy/answer.js';
 import { createOriginStage } from './proxy/from-origin.js';
 import { createOriginPlaces, REQUEST_PLACES, WEB_SOCKET_PLACES } from './proxy/origin-places.js';
 import { createOriginPlanner } from './proxy/origin-plan.js';
@@ -43,6 +43,7 @@ import { createOriginPools } from './proxy/origin-pools.js';
 import { createUpgrader } from './proxy/upgrade.js';
 import { followPurges } from './purge/follow.js';
 import { createPurgedItems } from './purge/purged.js';
+import { createQuickAnswers } from './quick/quick.js';
 import { followStore, type Progress, type StoreFollower } from './route/follow.js';
 import { createServedNames } from './route/served-names.js';
 import { createRoutingTable, type RoutingTable } from './route/table.js';
@@ -145,18 +146,20 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     ...{ readHealth: balancing.readHealth, healthVersion: balancing.healthVersion },
   };
   const follower = lifecycle.own('follower', followStore({ ...options, dependents }), (part) => part.close());
+  const answering = {
+    ...places,
+    ...{ store, clock, table, loopId: origins.loopId, balancing, rules, stage: cached.stage },
+  };
   const front: Front = createFront({
     ...options,
-    answer: createAnswer({
-      ...places,
-      store,
-      clock,
-      table,
-      loopId: origins.loopId,
-      balancing,
-      rules,
-      stage: cached.stage,
-    }),
+    answer: createAnswer(answering),
+    answerQuickly:
+      cached.cache &&
+      createQuickAnswers({
+        findDirect: createFindDirect(answering),
+        ...{ cache: cached.cache, pass: cached.stage.pass, origins: origins.options },
+        ...{ stalls, onResult: metrics.countCacheResult },
+      }),
     webSockets: createWebSockets({ ...options, ...origins, table, balancing, rules, stalls, onFault }),
     ...{ connections, stalls },
     onFault,
@@ -288,12 +291,13 @@ function createCached(options: EdgeOptions, origin: Stage, onResult: (result: Ca
   if (cacheOctets === 0) {
     const onFault = (err: unknown): void => log.error({ err }, 'a response could not be compressed');
     const stage = createCompressingStage(origin, compression, onFault);
-    return { stage, readPurges: () => false, gauges: () => ({}), samples };
+    return { stage, cache: undefined, readPurges: () => false, gauges: () => ({}), samples };
   }
   const purged = createPurgedItems();
   const maxObjectOctets = Math.min(cacheOctets * OBJECT_SHARE, LARGEST_OBJECT);
   const cache = createEdgeCache({ clock, purged, compression, maxOctets: cacheOctets, maxObjectOctets });
   return {
+    cache,
     stage: createCacheStage({
       ...{ cache, origin, compression, onResult },
       onFault: (err) => log.error({ err }, 'the cache could not answer a request'),
@@ -328,14 +332,14 @@ function createOrigins(
   const memory = createMemoryShares(READ_AHEAD_OCTETS);
   const loopId = loopIdOf(store);
   const rules = { loopId, keepsUnderscores: options.keepsUnderscores ?? false };
+  const asking = { planner, pools, bucket, places: requests, memory, rules, onLatency, onFault };
   return {
     planner,
     pools,
     bucket,
     loopId,
-    stage: createBalancedStage(
-      createOriginStage({ planner, pools, bucket, places: requests, memory, rules, onLatency, onFault }),
-    ),
+    options: asking,
+    stage: createBalancedStage(createOriginStage(asking)),
     upgrader: createUpgrader({ planner, places: webSockets, rules, trustedRoots, clock }),
     samples: () => [...requests.samples(), ...webSockets.samples()],
   };

@@ -35,7 +35,7 @@ function present(members: readonly string[]): string[] {
 /**
  * Fields for one connection only (RFC 9110 §7.6.1), and those for proxies, which no cache may store (RFC 9111 §3.1).
  */
-const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
+export const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
   'proxy-connection',

@@ -25,13 +25,11 @@ export interface Sending {
   closed(): void;
 }
 
-/** Answers a request. False: it cannot be answered here, and nothing was sent. */
-export type AnswerPlain<Response> = (head: PlainHead, response: Response) => boolean;
+/** Answers a request. Undefined: it cannot be answered here, and nothing was sent. */
+export type AnswerPlain = (head: PlainHead, channel: Channel) => Sending | undefined;
 
-export interface PlainOptions<Response extends Sending> {
+export interface PlainOptions {
   readonly clock: Clock;
-  /** Begins a response. */
-  readonly respond: (channel: Channel, method: PlainHead['method'], isLast: boolean) => Response;
   /** Time without a request: on a new connection, and between requests. Milliseconds. */
   readonly firstMs: number;
   readonly idleMs: number;
@@ -47,16 +45,14 @@ export interface PlainOptions<Response extends Sending> {
   readonly onLate: (socket: Socket) => void;
 }
 
-export interface PlainConnections<Response> {
-  accept(socket: Socket, answer: AnswerPlain<Response>): void;
+export interface PlainConnections {
+  accept(socket: Socket, answer: AnswerPlain): void;
   closeIdle(): void;
   close(): void;
 }
 
-export function createPlainConnections<Response extends Sending>(
-  options: PlainOptions<Response>,
-): PlainConnections<Response> {
-  const open = new Set<PlainConnection<Response>>();
+export function createPlainConnections(options: PlainOptions): PlainConnections {
+  const open = new Set<PlainConnection>();
   const cancel = options.clock.every(options.checkMs, () => {
     const nowMs = steadyMs(options.clock);
     for (const connection of open) connection.checkTime(nowMs);
@@ -101,9 +97,11 @@ function withoutFinalTabs(octets: Buffer): Buffer {
   return copy;
 }
 
-class PlainConnection<Response extends Sending> {
+class PlainConnection {
   /** The response that is being sent. */
-  private current: Response | undefined;
+  private current: Sending | undefined;
+  /** Whether the last request has its whole response. */
+  private isAnswered = false;
   private waiting: Buffer | undefined;
   private idleSinceMs: number;
   private isFresh = true;
@@ -116,8 +114,8 @@ class PlainConnection<Response extends Sending> {
 
   constructor(
     private readonly socket: Socket,
-    private readonly answer: AnswerPlain<Response>,
-    private readonly options: PlainOptions<Response>,
+    private readonly answer: AnswerPlain,
+    private readonly options: PlainOptions,
     private readonly leave: () => void,
   ) {
     const { clock, keepAliveMs } = options;
@@ -206,16 +204,17 @@ class PlainConnection<Response extends Sending> {
   }
 
   private begin(head: PlainHead): boolean {
-    const response = this.options.respond(this.channel, head.method, head.isLast);
-    this.current = response;
-    if (this.answer(head, response)) return true;
-    this.current = undefined;
-    return false;
+    this.isAnswered = false;
+    const response = this.answer(head, this.channel);
+    if (!response) return false;
+    if (!this.isAnswered) this.current = response;
+    return true;
   }
 
   /** After each response. */
   private next(isLast: boolean): void {
     this.current = undefined;
+    this.isAnswered = true;
     if (isLast) {
       this.detach();
       this.socket.destroySoon();

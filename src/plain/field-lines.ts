@@ -6,7 +6,7 @@
 const [CR, LF, COLON, SPACE, TAB] = [13, 10, 58, 32, 9];
 
 /** Octets of field names (RFC 9110 §5.6.2). */
-const NAME_OCTETS = octetsOf(/[!#$%&'*+.^_`|~0-9A-Za-z-]/);
+export const NAME_OCTETS = octetsOf(/[!#$%&'*+.^_`|~0-9A-Za-z-]/);
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Octets of values; those above 127 are obsolete (RFC 9110 §5.5). */
 export const ASCII_VALUE_OCTETS = octetsOf(/[\t -~]/);

@@ -34,7 +34,6 @@ export function answerPlainFirst(
   const handOver = (socket: Socket): void => nodes.call(server, socket);
   const connections = createPlainConnections({
     clock,
-    respond: (channel, method, isLast) => new WholeResponse(channel, method, isLast),
     firstMs: server.headersTimeout,
     idleMs: server.keepAliveTimeout,
     keepAliveMs: server.keepAliveTimeout,
@@ -46,15 +45,16 @@ export function answerPlainFirst(
   });
   server.on('connection', (socket: Socket) => {
     socket.on('error', () => socket.destroy());
-    connections.accept(socket, (head, response) => {
+    connections.accept(socket, (head, channel) => {
+      const response = new WholeResponse(channel, head.method, head.isLast);
       try {
-        return answer(head, response, socket);
+        return answer(head, response, socket) ? response : undefined;
       } catch (error) {
         // The other way finds the same, says so, and has an answer for it.
-        if (!response.isBegun) return false;
+        if (!response.isBegun) return undefined;
         onFault(error);
         socket.destroy();
-        return true;
+        return response;
       }
     });
   });

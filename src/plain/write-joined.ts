@@ -1,7 +1,7 @@
 /** Writes the parts of a message together: one system call and, where possible, no allocation. */
 import type { Socket } from 'node:net';
 
-/** Longer writes allocate a buffer. A slow reader may hold one of this size until it has read it. */
+/** Longer texts allocate a buffer. A slow reader may hold one of this size until it has read it. */
 const MOST_OCTETS = 16_384;
 
 /** The buffer of the last write, which the system has copied, so it can be reused. */
@@ -24,4 +24,35 @@ export function writeJoined(socket: Socket, [start, lines, rest]: Texts, octets:
   // The system has not copied all of it yet.
   if (!isOwn && socket.writableLength > 0) scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
   return takesMore;
+}
+
+/**
+ * What is put together octet by octet before it is written. A slow reader may hold all of its room, so that is used as it is only for
+ * what fills much of it.
+ */
+export class Composed {
+  octets: Buffer;
+
+  constructor(private readonly room: number) {
+    this.octets = Buffer.allocUnsafeSlow(room);
+  }
+
+  /** Writes octets. Returns whether the system has all of them, so that the next ones may be written. */
+  writeTo(socket: Socket, from: number, to: number): boolean {
+    const octets = this.octets.subarray(from, to);
+    if (octets.length <= MOST_OCTETS) writeJoined(socket, NO_TEXTS, octets);
+    else if (socket.writableLength > 0 || 'encrypted' in socket) socket.write(Buffer.from(octets));
+    else {
+      socket.write(octets);
+      if (socket.writableLength > 0) this.octets = Buffer.allocUnsafeSlow(this.room);
+    }
+    return hasTaken(socket);
+  }
+}
+
+const NO_TEXTS: Texts = ['', '', ''];
+
+/** Whether a socket has no more to send than it can take. */
+export function hasTaken(socket: Socket): boolean {
+  return !socket.writableNeedDrain || socket.writableLength === 0;
 }

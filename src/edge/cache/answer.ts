@@ -54,7 +54,7 @@ export function answerPassed({ status, fields, body }: OriginResponse, notes: Ca
 }
 
 /** Fields that this cache appends to, if the origin sent them. */
-const STATUS_FIELDS: ReadonlySet<string> = new Set(['cache-status', 'cf-cache-status']);
+export const STATUS_FIELDS: ReadonlySet<string> = new Set(['cache-status', 'cf-cache-status']);
 
 /** The fields of {@link answerPassed} as a list; undefined if appending to the list does not suffice. */
 export function passedHeaders(headers: HeaderList, notes: CacheNotes): string[] | undefined {

@@ -19,7 +19,7 @@ import { encode } from './encode.js';
 import { fillCache, isStalled, joinFill, leaveFill, originRequest } from './fill-cache.js';
 import { createMemoryStores } from './memory-store.js';
 import { Passage } from './passage.js';
-import { eligibilityOf, keyTarget } from './policy.js';
+import { bypasses, eligibilityOf, keyTarget } from './policy.js';
 import { freshen, type StoredResponse, useOf } from './stored-response.js';
 import { isWholeRange } from './validation.js';
 import { alwaysSelecting } from './vary.js';
@@ -74,14 +74,13 @@ export function createEdgeCache(options: CacheOptions): EdgeCache {
 function look(cache: CacheState, request: CacheRequest): Answer | Lookup | undefined {
   const { method } = request;
   if (!SAFE_METHODS.has(method)) return undefined;
-  const eligibility = eligibilityOf(request);
-  if (eligibility === 'bypass') return undefined;
+  if (bypasses(request)) return undefined;
   const key = keyOf(request);
   const always = alwaysSelecting(request);
   const stored = find(cache, request, key, always);
   const nowMs = steadyMs(cache.clock);
   if (stored && useOf(stored, nowMs) === 'fresh') return answerHit(stored, request, nowMs);
-  return { request, key, always, eligibility, stored };
+  return { request, key, always, eligibility: eligibilityOf(request), stored };
 }
 
 function serve(

@@ -37,14 +37,20 @@ const STATIC_EXTENSIONS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-export function eligibilityOf({ method, target, fields, hasBody, policy }: Target): Eligibility {
-  if (policy.developmentMode || policy.level === 'bypass') return 'bypass';
-  if (method !== 'GET' && method !== 'HEAD') return 'bypass';
+/** Of a request that {@link bypasses} the cache or not. */
+export function eligibilityOf(request: Target): Eligibility {
+  if (bypasses(request)) return 'bypass';
+  if (request.policy.level === 'cache_everything') return 'any';
+  return isStatic(request.target) ? 'static' : 'opt-in';
+}
+
+/** Whether the cache is not used. */
+export function bypasses({ method, target, fields, hasBody, policy }: Target): boolean {
+  if (policy.developmentMode || policy.level === 'bypass') return true;
+  if (method !== 'GET' && method !== 'HEAD') return true;
   // A body may change the answer but is not part of the key. Only the origin can evaluate these conditions (RFC 9111 §4.3.2).
-  if (hasBody || fields['if-match'] !== undefined || fields['if-unmodified-since'] !== undefined) return 'bypass';
-  if (policy.level === 'basic' && target.includes('?')) return 'bypass';
-  if (policy.level === 'cache_everything') return 'any';
-  return isStatic(target) ? 'static' : 'opt-in';
+  if (hasBody || fields['if-match'] !== undefined || fields['if-unmodified-since'] !== undefined) return true;
+  return policy.level === 'basic' && target.includes('?');
 }
 
 function isStatic(target: string): boolean {

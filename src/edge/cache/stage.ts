@@ -20,6 +20,7 @@ import type { CacheRequest, Forward, SentRequest } from './cache-state.js';
 import type { CacheResult } from './cache-status.js';
 import { failureIn, OriginExchange } from './origin-exchange.js';
 import { createPace, type Pace, PIECE } from './pace.js';
+import type { Passage } from './passage.js';
 
 export interface CacheStageOptions {
   readonly cache: EdgeCache;
@@ -30,16 +31,22 @@ export interface CacheStageOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-export function createCacheStage({ cache, origin, compression, onResult, onFault }: CacheStageOptions): Stage {
+/** The stage, and the part of it that passes a response on as it arrives. */
+export type CacheStage = Stage & {
+  readonly pass: (asking: Asking, passage: Passage, sink: ResponseSink, origin: Stage) => () => void;
+};
+
+interface Asking {
+  readonly request: EdgeRequest;
+  readonly route: ServedRoute;
+  /** The result of {@link cacheRequestOf}. */
+  readonly asked: CacheRequest;
+}
+
+export function createCacheStage({ cache, origin, compression, onResult, onFault }: CacheStageOptions): CacheStage {
   const pace = createPace();
-  return (request, route, sink) => {
-    const asked = cacheRequest(request, route);
-    const found = cache.look(asked);
-    if (found && !('key' in found) && !found.encodable && isWhole(found)) {
-      onResult(found.result);
-      deliverWhole(found, sink);
-      return leaveNothing;
-    }
+  /** What delivers answers to a client; `passing`: those that are not stored. */
+  const deliverer = ({ request, route, asked }: Asking, sink: ResponseSink) => {
     const passing = asked.policy.compresses
       ? new CompressingSink(sink, request, route, compression, onFault)
       : undefined;
@@ -49,20 +56,33 @@ export function createCacheStage({ cache, origin, compression, onResult, onFault
       if (ready instanceof Promise) delivery.await(answer, ready);
       else delivery.deliver(ready);
     };
+    return { passing, delivery, send };
+  };
+  const pass: CacheStage['pass'] = (asking, passage, sink, from) => {
+    const { passing, delivery, send } = deliverer(asking, sink);
+    const end = { sink: passing ?? sink, onResult, deliver: send };
+    const abort = from(asking.request, asking.route, passage.leadTo({ ...end, fail: (error) => delivery.fail(error) }));
+    return () => {
+      passing?.drop();
+      if (passage.leave()) delivery.leave();
+      else abort();
+    };
+  };
+  const stage: Stage = (request, route, sink) => {
+    const asked = cacheRequestOf(request, route);
+    const found = cache.look(asked);
+    if (found && !('key' in found) && !found.encodable && isWhole(found)) {
+      onResult(found.result);
+      deliverWhole(found, sink);
+      return leaveNothing;
+    }
+    const passage = found && 'key' in found ? cache.pass(found) : undefined;
+    if (passage) return pass({ request, route, asked }, passage, sink, origin);
+    const { passing, delivery, send } = deliverer({ request, route, asked }, sink);
     const deliver = (answer: Answer): void => {
       onResult(answer.result);
       send(answer);
     };
-    const passage = found && 'key' in found ? cache.pass(found) : undefined;
-    if (passage) {
-      const end = { sink: passing ?? sink, onResult, deliver: send };
-      const abort = origin(request, route, passage.leadTo({ ...end, fail: (error) => delivery.fail(error) }));
-      return () => {
-        passing?.drop();
-        if (passage.leave()) delivery.leave();
-        else abort();
-      };
-    }
     const sent: SentRequest[] = [];
     const forward: Forward = (fields) => {
       const forwarded = fields === asked.fields ? request : { ...request, headers: headerList(fields) };
@@ -84,11 +104,12 @@ export function createCacheStage({ cache, origin, compression, onResult, onFault
       if (!delivery.leave() && !cache.leave(forward)) for (const { stop } of sent) stop();
     };
   };
+  return Object.assign(stage, { pass });
 }
 
 const leaveNothing = (): void => {};
 
-function cacheRequest(request: EdgeRequest, { zone, settings }: ServedRoute): CacheRequest {
+export function cacheRequestOf(request: EdgeRequest, { zone, settings }: ServedRoute): CacheRequest {
   const coding = codingFor(request, settings);
   const { scheme, host, authority, target, method, headers, body } = request;
   return {

@@ -38,7 +38,8 @@ const TYPES: ReadonlySet<string> = new Set([
   ...['model/gltf+json', 'model/obj'],
 ]);
 
-function isWorthIt(contentType: string): boolean {
+/** Whether bodies of this type become smaller. */
+export function isWorthIt(contentType: string): boolean {
   const semicolon = contentType.indexOf(';');
   const type = (semicolon < 0 ? contentType : contentType.slice(0, semicolon)).trim().toLowerCase();
   // Events are to arrive at once, and the stream never ends.

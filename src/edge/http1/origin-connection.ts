@@ -28,29 +28,43 @@ const KEEP_ALIVE_SLACK_MS = 1000;
 /** Octets that would end the target early, and controls (RFC 9112 §3.2). */
 const NO_TARGET = /^$|[^!-~\x80-\xff]/;
 
-/** One request and its response. */
-export class Exchange implements OriginControl {
+/** What reads a response, as its connection sees it. */
+export type Reader = Pick<
+  ResponseReader,
+  'isReusable' | 'hasMore' | 'keepAliveS' | 'trailers' | 'isDone' | 'hasHead' | 'feed' | 'close'
+>;
+
+/** One request and its response, as their connection sees them. */
+export interface ConnectionExchange {
+  readonly reader: Reader;
+  readonly events: Pick<OriginEvents, 'onEnd' | 'onError'>;
+  /** The connection is closed after it. */
+  readonly isFresh: boolean;
+  readonly isPaused: boolean;
+  /** Whether nobody waits for it any more. */
+  readonly isUnwanted: boolean;
+  connection: OriginConnection | undefined;
+  writeTo(socket: Socket): void;
+}
+
+/** One request and its response. `head`: of the request; undefined: it was sent before. */
+export class Exchange implements OriginControl, ConnectionExchange {
   readonly reader: ResponseReader;
-  private readonly head: Texts;
   isPaused = false;
   connection: OriginConnection | undefined;
   private isAborted = false;
 
-  /** Throws a TypeError if the request holds what no request may. */
   constructor(
-    { method, target, headers, more }: OriginRequest,
+    private readonly head: Texts | undefined,
+    isHead: boolean,
     readonly isFresh: boolean,
     readonly events: OriginEvents,
   ) {
-    if (NO_TARGET.test(target)) throw new TypeError('the target holds what no target may');
-    const connection = isFresh ? 'close' : 'keep-alive';
-    const rest = `${printFieldLines(more)}connection: ${connection}\r\n\r\n`;
-    this.head = [`${method} ${target} HTTP/1.1\r\n`, printFieldLines(headers), rest];
-    this.reader = new ResponseReader(events, method === 'HEAD');
+    this.reader = new ResponseReader(events, isHead);
   }
 
   writeTo(socket: Socket): void {
-    writeJoined(socket, this.head, undefined);
+    if (this.head) writeJoined(socket, this.head, undefined);
   }
 
   pause(): void {
@@ -68,17 +82,28 @@ export class Exchange implements OriginControl {
     this.connection?.drop(this);
   }
 
-  /** Whether nobody waits for it any more. */
   get isUnwanted(): boolean {
     return this.isAborted;
   }
+}
+
+/** Throws a TypeError if the request holds what no request may. */
+export function exchangeFor(
+  { method, target, headers, more }: OriginRequest,
+  isFresh: boolean,
+  events: OriginEvents,
+): Exchange {
+  if (NO_TARGET.test(target)) throw new TypeError('the target holds what no target may');
+  const rest = `${printFieldLines(more)}connection: ${isFresh ? 'close' : 'keep-alive'}\r\n\r\n`;
+  const head: Texts = [`${method} ${target} HTTP/1.1\r\n`, printFieldLines(headers), rest];
+  return new Exchange(head, method === 'HEAD', isFresh, events);
 }
 
 interface Owner {
   /** It may be used again, after a rest. */
   onFree(): void;
   /** `unsent`: a request of which nothing was sent, because the connection ended before. */
-  onClosed(unsent: Exchange | undefined): void;
+  onClosed(unsent: ConnectionExchange | undefined): void;
   /** The origin sent octets for which nobody had asked. */
   onUnasked(): void;
 }
@@ -87,7 +112,7 @@ export class OriginConnection {
   readonly socket: Socket;
   /** After a response, until the loop has read from all sockets again: nothing is sent meanwhile. */
   isResting = false;
-  private exchange: Exchange | undefined;
+  private exchange: ConnectionExchange | undefined;
   private isConnected = false;
   private sinceMs: number;
   private keepAliveMs: number;
@@ -116,11 +141,17 @@ export class OriginConnection {
     return this.socket.destroyed;
   }
 
-  begin(exchange: Exchange): void {
+  begin(exchange: ConnectionExchange): void {
     this.exchange = exchange;
     exchange.connection = this;
     this.sinceMs = steadyMs(this.options.clock);
     if (!this.isResting) exchange.writeTo(this.socket);
+  }
+
+  /** The rest of what one exchange has begun belongs to another one. */
+  handOver(exchange: ConnectionExchange): void {
+    this.exchange = exchange;
+    exchange.connection = this;
   }
 
   endRest(): void {
@@ -135,7 +166,7 @@ export class OriginConnection {
   }
 
   /** Ends the exchange without telling it. */
-  drop(exchange: Exchange): void {
+  drop(exchange: ConnectionExchange): void {
     if (this.exchange !== exchange) return;
     this.exchange = undefined;
     this.destroy();
@@ -171,8 +202,7 @@ export class OriginConnection {
     return true;
   }
 
-  private readFor(exchange: Exchange, octets: Buffer): void {
-    const { reader } = exchange;
+  private readFor({ reader }: ConnectionExchange, octets: Buffer): void {
     // Octets of a head that never ends, or responses before the response, are not one.
     if (reader.hasHead) this.sinceMs = steadyMs(this.options.clock);
     try {
@@ -182,10 +212,12 @@ export class OriginConnection {
       this.destroy();
       return;
     }
-    if (reader.isDone && this.exchange === exchange) this.finish(exchange);
+    // It may have been handed over, or ended, by what it received.
+    const { exchange } = this;
+    if (exchange?.reader.isDone) this.finish(exchange);
   }
 
-  private finish(exchange: Exchange): void {
+  private finish(exchange: ConnectionExchange): void {
     const { reader, isFresh, events } = exchange;
     this.exchange = undefined;
     exchange.connection = undefined;

@@ -5,7 +5,7 @@
  */
 import { type Clock, steadyMs } from '../../base/clock.js';
 import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
-import { Exchange, OriginConnection, type OriginTimeLimits } from './origin-connection.js';
+import { type ConnectionExchange, exchangeFor, OriginConnection, type OriginTimeLimits } from './origin-connection.js';
 
 export interface PlainOriginOptions extends OriginTimeLimits {
   readonly clock: Clock;
@@ -22,6 +22,8 @@ export interface PlainPlace {
 export interface PlainOrigins {
   /** `isFresh`: over a new connection, which is not used again. Throws if the request holds what no request may. */
   send(place: PlainPlace, request: OriginRequest, isFresh: boolean, events: OriginEvents): OriginControl;
+  /** The same for an exchange that is made already. */
+  begin(place: PlainPlace, exchange: ConnectionExchange): void;
   close(): void;
 }
 
@@ -58,12 +60,16 @@ class ConnectionPool implements PlainOrigins {
   }
 
   send(place: PlainPlace, request: OriginRequest, isFresh: boolean, events: OriginEvents): OriginControl {
+    const exchange = exchangeFor(request, isFresh, events);
+    this.begin(place, exchange);
+    return exchange;
+  }
+
+  begin(place: PlainPlace, exchange: ConnectionExchange): void {
     const endpoint = this.endpointFor(place);
-    const exchange = new Exchange(request, isFresh, events);
-    const connection = isFresh ? undefined : this.take(endpoint);
+    const connection = exchange.isFresh ? undefined : this.take(endpoint);
     if (connection) connection.begin(exchange);
     else this.open(endpoint, exchange);
-    return exchange;
   }
 
   close(): void {
@@ -81,7 +87,7 @@ class ConnectionPool implements PlainOrigins {
     return endpoint;
   }
 
-  private open(endpoint: Endpoint, exchange: Exchange): void {
+  private open(endpoint: Endpoint, exchange: ConnectionExchange): void {
     endpoint.open += 1;
     const connection = new OriginConnection(endpoint, this.options, {
       onFree: () => this.free(endpoint, connection),
@@ -112,7 +118,7 @@ class ConnectionPool implements PlainOrigins {
     return idle.splice(at, 1)[0];
   }
 
-  private closed(endpoint: Endpoint, connection: OriginConnection, unsent: Exchange | undefined): void {
+  private closed(endpoint: Endpoint, connection: OriginConnection, unsent: ConnectionExchange | undefined): void {
     this.connections.delete(connection);
     endpoint.open -= 1;
     const at = endpoint.idle.indexOf(connection);

@@ -13,7 +13,7 @@ export class UnreadableResponse extends Error {}
 type State = 'head' | 'length' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'until-close' | 'done';
 
 /** Octets of a head, and of trailers. */
-const MOST_HEAD_OCTETS = 32_768;
+export const MOST_HEAD_OCTETS = 32_768;
 /** Octets of a line with the size of a chunk. Extensions are ignored (RFC 9112 §7.1.1). */
 const MOST_SIZE_OCTETS = 1024;
 /** Octets of a chunk that is passed on together with those that came with it. */
@@ -238,6 +238,11 @@ function namesClose(headers: readonly string[]): boolean {
 
 function keepAliveOf(headers: readonly string[]): number | undefined {
   const [value] = valuesOf(headers, 'keep-alive');
-  const seconds = value === undefined ? undefined : TIMEOUT.exec(value)?.[1];
+  return value === undefined ? undefined : keepAliveSeconds(value);
+}
+
+/** What a value of `Keep-Alive` says. */
+export function keepAliveSeconds(value: string): number | undefined {
+  const seconds = TIMEOUT.exec(value)?.[1];
   return seconds === undefined ? undefined : Number(seconds);
 }

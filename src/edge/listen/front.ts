@@ -4,10 +4,18 @@ import { type Clock, steadyMs } from '../../base/clock.js';
 import { clientNetwork, plainAddress } from '../../base/ip.js';
 import type { Random } from '../../base/random.js';
 import { isCovered } from '../../dns/certified.js';
-import { type AnswerPlain, createPlainConnections, type PlainConnections } from '../../plain/connections.js';
+import {
+  type AnswerPlain,
+  type Channel,
+  createPlainConnections,
+  type PlainConnections,
+  type Sending,
+} from '../../plain/connections.js';
+import type { PlainHead } from '../../plain/request-head.js';
 import { failureOf } from '../error-pages/failures.js';
 import { bounded } from '../exchange/bounded.js';
 import type { ClientResponse } from '../exchange/client-response.js';
+import type { EdgeRequest } from '../exchange/exchange.js';
 import type { Stalls } from '../exchange/stalls.js';
 import { PlainResponse } from '../http1/response.js';
 import type { Answer } from '../proxy/answer.js';
@@ -33,8 +41,25 @@ export interface RequestReport {
   readonly startedMs: number;
 }
 
+/** What a shorter way than that of {@link Reply} needs of the client's side. */
+export interface ClientSide {
+  report(outcome: Outcome): void;
+  /** For what only the general way can send. */
+  reply(response: ClientResponse): Reply;
+}
+
+/** Answers a usual request on a shorter way. Undefined: it needs the general one, and nothing was done. */
+export type AnswerQuickly = (
+  request: EdgeRequest,
+  client: ClientSide,
+  channel: Channel,
+  isLast: boolean,
+) => Sending | undefined;
+
 export interface FrontOptions {
   readonly answer: Answer;
+  /** For plain requests; undefined: there is no such way. */
+  readonly answerQuickly?: AnswerQuickly | undefined;
   readonly webSockets: WebSockets;
   readonly connections: Connections;
   readonly stalls: Stalls;
@@ -138,7 +163,7 @@ type Lines = WeakMap<object, Line>;
 function createProtocols(options: FrontOptions, lines: Lines) {
   const { webSockets, clock, onFault } = options;
   const bodyDeadline = { clock, ms: (options.limits ?? HTTP_LIMITS).requestTimeoutMs };
-  const { factsOf, reporter, handle } = createHandling(options);
+  const { factsOf, reporter, handle, answerPlain } = createHandling(options);
   /** What goes wrong before there is a reply ends the stream, or the connection that has no others. */
   const guarded = (side: { destroy(): unknown }, work: () => void): void =>
     bounded((error) => {
@@ -192,21 +217,13 @@ function createProtocols(options: FrontOptions, lines: Lines) {
     options.onHandedOver();
     http1.emit('connection', socket);
   });
-  const answerPlain =
-    (line: Line): AnswerPlain<PlainResponse> =>
-    (head, response) => {
-      const facts = factsOf(line);
-      const read = readPlain(head, facts);
-      if ('failure' in read) return false;
-      handle(read, facts, line, head.httpVersion, response);
-      return true;
-    };
   return { http1, http2, plain, answerPlain };
 }
 
 function createHandling(options: FrontOptions) {
   const { answer, bodyLimit, clock, details, stalls, onFault } = options;
   const nextRay = rays(options.random);
+  const quickly = options.answerQuickly && createQuickly(options, options.answerQuickly);
 
   const factsOf = (line: Line): RequestFacts => ({
     scheme: line.tls ? 'https' : 'http',
@@ -225,9 +242,7 @@ function createHandling(options: FrontOptions) {
 
   function handle(read: ReadRequest, facts: RequestFacts, line: Line, version: string, response: ClientResponse): void {
     const request = directed(read, line, options.findTls);
-    const accept = (): string | undefined => ('failure' in request ? request.accept : acceptOf(request.headers));
-    const onEnd = reporter(request, facts, line, version);
-    const reply = new Reply(response, { ray: facts.ray, host: request.host, accept, details, onEnd, stalls, onFault });
+    const reply = replyTo(request, facts, response, reporter(request, facts, line, version));
     try {
       if ('failure' in request) reply.onFailure(request.failure);
       else answer(request, reply);
@@ -235,13 +250,62 @@ function createHandling(options: FrontOptions) {
       reply.onFault(error);
     }
   }
-  return { factsOf, reporter, handle };
+
+  function replyTo(
+    request: ReadRequest,
+    { ray }: RequestFacts,
+    response: ClientResponse,
+    onEnd: (outcome: Outcome) => void,
+  ): Reply {
+    const accept = (): string | undefined => ('failure' in request ? request.accept : acceptOf(request.headers));
+    return new Reply(response, { ray, host: request.host, accept, details, onEnd, stalls, onFault });
+  }
+
+  const answerPlain =
+    (line: Line): AnswerPlain =>
+    (head, channel) => {
+      const facts = factsOf(line);
+      const read = readPlain(head, facts);
+      if ('failure' in read) return undefined;
+      const sending = quickly?.({ request: read, facts, line, reply: replyTo }, head, channel);
+      if (sending) return sending;
+      const response = new PlainResponse(channel, head.method, head.isLast);
+      handle(read, facts, line, head.httpVersion, response);
+      return response;
+    };
+  return { factsOf, reporter, handle, answerPlain };
 }
 
-function createPlain(options: FrontOptions, handOver: (socket: Socket) => void): PlainConnections<PlainResponse> {
+/** A plain request, and what else is known of it. */
+interface PlainRequest {
+  readonly request: EdgeRequest;
+  readonly facts: RequestFacts;
+  readonly line: Line;
+  reply(request: EdgeRequest, facts: RequestFacts, response: ClientResponse, onEnd: (outcome: Outcome) => void): Reply;
+}
+
+/** Undefined where the general way answers. */
+function createQuickly({ findTls, clock, onReport, onFault }: FrontOptions, answer: AnswerQuickly) {
+  return (plain: PlainRequest, { httpVersion, isLast }: PlainHead, channel: Channel): Sending | undefined => {
+    const { request, facts, line } = plain;
+    if (directed(request, line, findTls) !== request) return undefined;
+    const startedMs = steadyMs(clock);
+    const report = (outcome: Outcome): void =>
+      onReport({ request, facts, outcome, httpVersion, tlsVersion: line.tls?.version, startedMs });
+    const reply = (response: ClientResponse): Reply => plain.reply(request, facts, response, report);
+    try {
+      return answer(request, { report, reply }, channel, isLast);
+    } catch (error) {
+      onFault(error);
+      channel.socket.destroy();
+      return ENDED;
+    }
+  };
+}
+
+function createPlain(options: FrontOptions, handOver: (socket: Socket) => void): PlainConnections {
   const { clock, limits = HTTP_LIMITS } = options;
   return createPlainConnections({
-    respond: (channel, method, isLast) => new PlainResponse(channel, method, isLast),
     clock,
     firstMs: limits.headersTimeoutMs,
     idleMs: limits.keepAliveMs + KEEP_ALIVE_SLACK_MS,
@@ -273,6 +337,9 @@ function acceptOf(headers: readonly string[]): string | undefined {
   for (let i = 0; i < headers.length; i += 2) if (headers[i] === 'accept') return headers[i + 1];
   return undefined;
 }
+
+/** Of a connection that a fault has ended. */
+const ENDED: Sending = { drained() {}, closed() {} };
 
 /** Sixteen hexadecimal digits: a random prefix of this process, then a counter. */
 function rays(random: Random): () => string {

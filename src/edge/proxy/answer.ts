@@ -9,7 +9,7 @@ import {
   CHALLENGE_PATH,
   VALIDATION_PATH,
 } from '../../certs/http-challenge.js';
-import type { BucketRoute, Route } from '../../hostnames/routing/find-route.js';
+import type { BucketRoute, OriginRoute, Route } from '../../hostnames/routing/find-route.js';
 import type { Store } from '../../store/driver.js';
 import { type BalancedRoute, type Balancing, isBalanced } from '../balance/balancing.js';
 import { corsHeaders, preflightAnswer } from '../bucket/cors.js';
@@ -94,6 +94,21 @@ export function createAnswer(options: AnswerOptions): Answer {
       return;
     }
     deliver(options, made.request, route, sink);
+  };
+}
+
+/** The route of a request to an origin before which nothing is to be done; undefined: {@link Answer} knows what is. */
+export type FindDirect = (request: EdgeRequest) => OriginRoute | undefined;
+
+export function createFindDirect(options: AnswerOptions): FindDirect {
+  const { table, rules } = options;
+  return (request) => {
+    if (isChallengePath(request.target)) return undefined;
+    const route = table.find(request.host);
+    if (route.kind !== 'origin' || isBalanced(route) || 'failure' in checkRoute(options, request, route))
+      return undefined;
+    if (rules.hasRules(route.zone) || redirectOf(options, request, route) !== undefined) return undefined;
+    return securityHeaders(request, route).length > 0 ? undefined : route;
   };
 }
 

@@ -60,6 +60,31 @@ export function createOriginStage(options: FromOriginOptions): Stage<OriginRoute
   };
 }
 
+/** An exchange with an origin that was begun without the stage. */
+export interface BegunExchange {
+  readonly plan: OriginPlan;
+  readonly endpoint: number;
+  readonly leave: Leave;
+  /** When it was sent. */
+  readonly startedMs: number;
+  /** From now on, the events are told what happens. */
+  lead(events: OriginEvents): OriginControl;
+}
+
+/** The stage for the rest of an exchange. `onTaken` is called with who holds its place from now on. */
+export function createRestStage(
+  options: FromOriginOptions,
+  begun: BegunExchange,
+  onTaken: (holder: TurnHolder) => void,
+): Stage {
+  return (request, { zone: { seq: zone, account } }, sink) => {
+    const attempt = new Attempt(options, request, { account, zone, network: request.network }, sink);
+    onTaken(attempt);
+    attempt.adopt(begun);
+    return () => attempt.abort();
+  };
+}
+
 class Attempt implements OriginEvents, OriginControl, TurnHolder {
   private control: OriginControl | undefined;
   private plan: OriginPlan | undefined;
@@ -92,10 +117,20 @@ class Attempt implements OriginEvents, OriginControl, TurnHolder {
       return;
     }
     this.plan = planned.plan;
-    this.endpoint = turn++ % planned.plan.endpoints.length;
+    this.endpoint = nextEndpoint(planned.plan);
     this.leave = this.options.places.enterNow(this.share, this);
     if (this.leave) this.send(planned.plan);
     else this.wait(planned.plan);
+  }
+
+  /** Goes on with what was begun. */
+  adopt({ plan, endpoint, leave, startedMs, lead }: BegunExchange): void {
+    this.plan = plan;
+    this.endpoint = endpoint;
+    this.leave = leave;
+    this.startedMs = startedMs;
+    this.tries = 1;
+    this.control = lead(this.events);
   }
 
   private wait(plan: OriginPlan): void {
@@ -219,6 +254,10 @@ class Attempt implements OriginEvents, OriginControl, TurnHolder {
 }
 
 /** Uses the addresses of an origin in turn. */
+export function nextEndpoint({ endpoints }: OriginPlan): number {
+  return turn++ % endpoints.length;
+}
+
 let turn = 0;
 
 /** The client's body was at fault: it was too long or too slow, or its length differed from `Content-Length`. */

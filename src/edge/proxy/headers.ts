@@ -6,7 +6,7 @@ import { loopNames } from '../../http/cdn-loop.js';
 import type { EdgeRequest, HeaderList } from '../exchange/exchange.js';
 
 /** Fields that concern only one connection. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
+export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
   'proxy-connection',

@@ -5,6 +5,7 @@ import { DeferredControl } from '../exchange/deferred.js';
 import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
 import type { OriginPlace, OriginTimes } from '../exchange/origin-place.js';
 import { framingOf } from '../http1/framing.js';
+import type { ConnectionExchange } from '../http1/origin-connection.js';
 import { createPlainOrigins } from '../http1/origins.js';
 import { createHttp2Origins } from '../http2/origins.js';
 import { type BodyBegin, whenBodyBegins } from './body-begin.js';
@@ -25,6 +26,8 @@ export interface OriginPools {
     isFresh: boolean,
     events: OriginEvents,
   ): OriginControl;
+  /** Likewise, over HTTP/1.1 without TLS, an exchange that is made already. */
+  begin(zone: number, endpoint: OriginEndpoint, exchange: ConnectionExchange): void;
   close(): Promise<void>;
 }
 
@@ -95,6 +98,7 @@ export function createOriginPools({ clock, trustedRoots, times: given }: PoolOpt
         request.body ? sendWithBody(place, request, isFresh, events) : general.send(place, request, isFresh, events);
       return plan.http2 ? shared.send(place, request, isFresh, events, overHttp1) : overHttp1();
     },
+    begin: (zone, { address, port }, exchange) => plain.begin({ zone, address, port }, exchange),
     async close() {
       plain.close();
       shared.close();

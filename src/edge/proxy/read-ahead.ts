@@ -36,8 +36,13 @@ export class ReadAhead implements ResponseFlow {
 
   onHead(status: number, headers: HeaderList, showsItsEnd: boolean): void {
     this.showsItsEnd = showsItsEnd;
-    if (lengthOf(headers) > MOST_AHEAD) this.most = 0;
+    this.expect(lengthOf(headers));
     this.sink.onHead(status, headers, this);
+  }
+
+  /** Of a response whose head was sent before: the octets of its body. */
+  expect(length: number): void {
+    if (length > MOST_AHEAD) this.most = 0;
   }
 
   onData(chunk: Buffer): void {

@@ -30,6 +30,7 @@ export interface EdgeRulesOptions {
 export interface EdgeRules {
   /** What the rules of the zone do with a request; undefined: it has none. */
   begin(request: EdgeRequest, zone: RoutedZone): RuledRequest | undefined;
+  hasRules(zone: RoutedZone): boolean;
   forgetZone(zone: number): void;
   /** Whatever is asked for next is compared with what is stored. */
   forgetAll(): void;
@@ -89,6 +90,7 @@ export function createEdgeRules(options: EdgeRulesOptions): EdgeRules {
       const { rules, surroundings } = read(zone);
       return rules && new RuledRequest(rules, request, surroundings, accountOf(zone));
     },
+    hasRules: (zone) => read(zone).rules !== undefined,
     forgetZone: (zone) => void zones.delete(zone),
     // Any account can cause it, by adding a zone: what did not change is not compiled again.
     forgetAll: () => void generation++,

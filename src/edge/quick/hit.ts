@@ -1,0 +1,98 @@
+/** Repeats a small stored response to a plain request: its head is printed once for all who get the same answer. */
+import type { Channel, Sending } from '../../plain/connections.js';
+import { printFieldLines } from '../../plain/field-lines.js';
+import { writeJoined } from '../../plain/write-joined.js';
+import type { Answer } from '../cache/answer.js';
+import { reasonOf } from '../error-pages/failures.js';
+import type { HeaderList } from '../exchange/exchange.js';
+import { type Stalls, unsentOf } from '../exchange/stalls.js';
+import type { ClientSide } from '../listen/front.js';
+
+/** An answer that is given several times, as a whole. */
+export interface Repeated {
+  readonly answer: Answer;
+  readonly start: string;
+  /** After the ray. */
+  readonly end: string;
+  readonly body: Uint8Array | undefined;
+}
+
+const known = new WeakMap<Answer, Repeated>();
+
+/** Undefined for an answer of another kind. */
+export function repeatedOf(answer: Answer, { keepAlive }: Channel): Repeated | undefined {
+  const { status, headers, body, encodable } = answer;
+  if (!headers || encodable || !(body === undefined || body instanceof Uint8Array)) return undefined;
+  let repeated = known.get(answer);
+  if (!repeated) {
+    // Without a length or a date, more is to be said.
+    if (!has(headers, 'content-length') || !has(headers, 'date')) return undefined;
+    const start = `HTTP/1.1 ${status} ${reasonOf(status)}\r\n${printFieldLines(headers)}cf-ray: `;
+    const end = `\r\nConnection: keep-alive\r\nKeep-Alive: ${keepAlive}\r\n\r\n`;
+    repeated = { answer, start, end, body };
+    known.set(answer, repeated);
+  }
+  return repeated;
+}
+
+function has(headers: HeaderList, name: string): boolean {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return true;
+  return false;
+}
+
+/** Sends it over a connection that stays open. */
+export function repeat(
+  { answer: { status }, start, end, body }: Repeated,
+  ray: string,
+  { channel, client, stalls }: { readonly channel: Channel; readonly client: ClientSide; readonly stalls: Stalls },
+): Sending {
+  const { socket } = channel;
+  writeJoined(socket, [start, ray, end], body);
+  const rest = new Rest(channel, client, stalls, status, body?.length ?? 0);
+  if (socket.writableNeedDrain) rest.wait();
+  else rest.end(true);
+  return rest;
+}
+
+/** What the client has not taken yet. */
+class Rest implements Sending {
+  private isOver = false;
+
+  constructor(
+    private readonly channel: Channel,
+    private readonly client: ClientSide,
+    private readonly stalls: Stalls,
+    private readonly status: number,
+    private readonly octets: number,
+  ) {}
+
+  get unsent(): number {
+    return unsentOf(this.channel.socket);
+  }
+
+  wait(): void {
+    this.stalls.watch(this);
+  }
+
+  drained(): void {
+    this.stalls.forget(this);
+    this.end(true);
+  }
+
+  closed(): void {
+    this.stalls.forget(this);
+    this.end(false);
+  }
+
+  cut(): void {
+    this.channel.socket.destroy();
+  }
+
+  end(isSent: boolean): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    const { status, octets } = this;
+    this.client.report({ status, octets, failure: undefined, complete: isSent });
+    if (isSent) this.channel.onWritten(false);
+  }
+}

@@ -1,0 +1,379 @@
+/**
+ * Passes the response to a plain request on from an origin, without stages: one object for an exchange, one write for the head with
+ * what came of the body. As soon as anything is not usual, the general way goes on with what was begun.
+ */
+import type { Socket } from 'node:net';
+import type { Leave, TurnHolder } from '../../base/turns.js';
+import type { OriginRoute } from '../../hostnames/routing/find-route.js';
+import type { Channel, Sending as ChannelSending } from '../../plain/connections.js';
+import { printFieldLines } from '../../plain/field-lines.js';
+import { hasTaken, writeJoined } from '../../plain/write-joined.js';
+import type { CacheRequest } from '../cache/cache-state.js';
+import type { Passage } from '../cache/passage.js';
+import type { CacheStage } from '../cache/stage.js';
+import type { Failure } from '../error-pages/failures.js';
+import { bounded } from '../exchange/bounded.js';
+import type { ClientResponse } from '../exchange/client-response.js';
+import type { EdgeRequest, HeaderList, OriginControl, OriginEvents } from '../exchange/exchange.js';
+import { originFailure } from '../exchange/origin-failure.js';
+import { type Sending, type Stalls, unsentOf } from '../exchange/stalls.js';
+import { type ConnectionExchange, Exchange, type OriginConnection, type Reader } from '../http1/origin-connection.js';
+import { PlainResponse } from '../http1/response.js';
+import type { ClientSide } from '../listen/front.js';
+import { type BegunExchange, createRestStage, type FromOriginOptions, nextEndpoint } from '../proxy/from-origin.js';
+import { originHeaders } from '../proxy/headers.js';
+import { refusal } from '../proxy/origin-places.js';
+import type { OriginPlan } from '../proxy/origin-plan.js';
+import { ReadAhead } from '../proxy/read-ahead.js';
+import { composed, RESULT, responseHead } from './response-head.js';
+import { slowSink } from './slow-sink.js';
+
+export interface PassOptions {
+  readonly origins: FromOriginOptions;
+  readonly pass: CacheStage['pass'];
+  readonly stalls: Stalls;
+  readonly onResult: (result: typeof RESULT) => void;
+}
+
+/** What is known of a request before its origin is asked. */
+export interface Passing {
+  readonly request: EdgeRequest;
+  readonly route: OriginRoute;
+  readonly asked: CacheRequest;
+  readonly passage: Passage;
+  /** To an origin over plain HTTP. */
+  readonly plan: OriginPlan;
+  readonly client: ClientSide;
+  readonly channel: Channel;
+  readonly isLast: boolean;
+}
+
+const NONE: HeaderList = [];
+
+/** Begins the exchange with the origin. */
+export function passOn(options: PassOptions, passing: Passing): ChannelSending {
+  const exchange = new QuickExchange(options, passing);
+  exchange.begin();
+  return exchange;
+}
+
+class QuickExchange implements ChannelSending, Sending, TurnHolder, ConnectionExchange, Reader, OriginControl {
+  // What its connection to the origin asks.
+  readonly isFresh = false;
+  readonly trailers = NONE;
+  readonly reader = this;
+  readonly events = this;
+  connection: OriginConnection | undefined;
+  isPaused = false;
+  isReusable = false;
+  hasMore = false;
+  isDone = false;
+  keepAliveS: number | undefined;
+
+  private endpoint = 0;
+  private startedMs = 0;
+  private leave: Leave | undefined;
+  private stopWaiting: (() => void) | undefined;
+  /** Of the response; 0: its head was not sent yet. */
+  private status = 0;
+  private octets = 0;
+  /** Octets of the body that have not come. */
+  private missing = 0;
+  private failure: Failure | undefined;
+  /** For a client that is slow. */
+  private ahead: ReadAhead | undefined;
+  private isWritten = false;
+  private isOver = false;
+  /** What answers the client since the general way goes on. */
+  private general: PlainResponse | undefined;
+  private holder: TurnHolder | undefined;
+
+  constructor(
+    private readonly options: PassOptions,
+    private readonly passing: Passing,
+  ) {}
+
+  get hasHead(): boolean {
+    return this.status !== 0;
+  }
+
+  get isUnwanted(): boolean {
+    return this.isOver;
+  }
+
+  get unsent(): number {
+    return unsentOf(this.passing.channel.socket);
+  }
+
+  begin(): void {
+    const { request, route, plan } = this.passing;
+    const { places } = this.options.origins;
+    const share = { account: route.zone.account, zone: route.zone.seq, network: request.network };
+    this.endpoint = nextEndpoint(plan);
+    this.leave = places.enterNow(share, this);
+    if (this.leave) {
+      this.send();
+      return;
+    }
+    this.stopWaiting = places.ask(share, this, (place) => {
+      this.stopWaiting = undefined;
+      bounded(this.onFault, () => {
+        if (typeof place !== 'function') this.refuse(place);
+        else if (this.isOver) place();
+        else {
+          this.leave = place;
+          this.send();
+        }
+      });
+    });
+  }
+
+  private send(): void {
+    const { route, plan } = this.passing;
+    this.startedMs = performance.now();
+    this.options.origins.pools.begin(route.zone.seq, plan.endpoints[this.endpoint]!, this);
+  }
+
+  writeTo(socket: Socket): void {
+    const { request } = this.passing;
+    const { headers } = originHeaders(request, this.options.origins.rules);
+    const rest = `cf-ray: ${request.ray}\r\nconnection: keep-alive\r\n\r\n`;
+    writeJoined(socket, [`GET ${request.target} HTTP/1.1\r\n`, printFieldLines(headers), rest], undefined);
+  }
+
+  /** What the origin sends. Throws as the general reader does. */
+  feed(octets: Buffer): void {
+    let rest: Exchange | undefined;
+    try {
+      if (this.status !== 0) this.readBody(octets, 0);
+      else rest = this.readHead(octets);
+    } catch (error) {
+      this.onFault(error);
+    }
+    rest?.reader.feed(octets);
+  }
+
+  close(): boolean {
+    return false;
+  }
+
+  /** Returns the exchange of the general way if that has to read it. */
+  private readHead(octets: Buffer): Exchange | undefined {
+    const { asked, request, channel, isLast } = this.passing;
+    const end = responseHead.read(octets, asked.policy.compresses);
+    if (end === 0) return this.goOn();
+    responseHead.print(request.ray, channel, isLast);
+    const { origins, onResult } = this.options;
+    origins.onLatency(performance.now() - this.startedMs);
+    onResult(RESULT);
+    this.passing.passage.leave();
+    const { status, length, isLast: isLastOfOrigin, keepAliveS } = responseHead.head;
+    this.status = status;
+    this.missing = length;
+    this.isReusable = !isLastOfOrigin;
+    this.keepAliveS = keepAliveS;
+    this.compose(octets, end, responseHead.from, responseHead.to);
+    return undefined;
+  }
+
+  private readBody(octets: Buffer, start: number): void {
+    if (!this.ahead) {
+      this.compose(octets, start, 0, 0);
+      return;
+    }
+    const end = this.take(octets, start);
+    this.ahead.onData(Buffer.from(octets.subarray(start, end)));
+  }
+
+  /** Returns where the octets of the body end. */
+  private take(octets: Buffer, start: number): number {
+    const end = Math.min(octets.length, start + this.missing);
+    this.missing -= end - start;
+    this.isDone = this.missing === 0;
+    if (end < octets.length) {
+      this.hasMore = true;
+      this.isReusable = false;
+    }
+    return end;
+  }
+
+  /** Sends what has been put together in [from, at), and octets of the body. */
+  private compose(octets: Buffer, start: number, from: number, at: number): void {
+    const end = this.take(octets, start);
+    octets.copy(composed.octets, at, start, end);
+    this.octets += end - start;
+    const { socket } = this.passing.channel;
+    if (composed.writeTo(socket, from, at + end - start) || this.isDone) return;
+    this.ahead = this.readAhead();
+    this.ahead.pause();
+    this.options.stalls.watch(this);
+  }
+
+  private readAhead(): ReadAhead {
+    const { memory } = this.options.origins;
+    const { account } = this.passing.route.zone;
+    const ahead = new ReadAhead(slowSink(this), this, { memory, account });
+    ahead.expect(this.octets + this.missing);
+    return ahead;
+  }
+
+  /** Of a body that is read ahead. */
+  write(chunk: Buffer): void {
+    const { socket } = this.passing.channel;
+    this.octets += chunk.length;
+    socket.write(chunk);
+    if (hasTaken(socket)) return;
+    this.ahead!.pause();
+    this.options.stalls.watch(this);
+  }
+
+  onEnd(): void {
+    bounded(this.onFault, () => {
+      this.endOrigin();
+      if (this.ahead) this.ahead.onEnd(NONE);
+      else this.finish();
+    });
+  }
+
+  /** The whole response was written. */
+  finish(): void {
+    this.isWritten = true;
+    if (hasTaken(this.passing.channel.socket)) this.end(true);
+    else this.options.stalls.watch(this);
+  }
+
+  onError(error: Error): void {
+    bounded(this.onFault, () => {
+      if (this.isOver) return;
+      if (this.status === 0) {
+        this.goOn(error);
+        return;
+      }
+      this.endOrigin();
+      const failure = originFailure(error);
+      if (this.ahead) this.ahead.onFailure(failure);
+      else this.cutFor(failure);
+    });
+  }
+
+  /** A started response cannot be replaced. */
+  cutFor(failure: Failure): void {
+    this.failure = failure;
+    this.cut();
+  }
+
+  /** Others need its place more. */
+  giveBack(): void {
+    if (this.holder) this.holder.giveBack();
+    else if (!this.isOver) {
+      const failure = refusal('this client or this zone');
+      this.abort();
+      if (this.status === 0) this.refuse(failure);
+      else this.cutFor(failure);
+    }
+  }
+
+  drained(): void {
+    if (this.general) {
+      this.general.drained();
+      return;
+    }
+    this.options.stalls.forget(this);
+    if (this.isWritten) this.end(true);
+    else this.ahead?.resume();
+  }
+
+  closed(): void {
+    if (this.general) this.general.closed();
+    else this.end(false);
+  }
+
+  cut(): void {
+    this.passing.channel.socket.destroy();
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    this.connection?.socket.pause();
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    this.connection?.resume();
+  }
+
+  /** Ends the exchange with the origin. */
+  abort(): void {
+    this.stopWaiting?.();
+    this.connection?.drop(this);
+    this.endOrigin();
+  }
+
+  private endOrigin(): void {
+    this.connection = undefined;
+    this.leave?.();
+    this.leave = undefined;
+  }
+
+  private end(isSent: boolean): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.options.stalls.forget(this);
+    if (!isSent) {
+      this.abort();
+      this.ahead?.drop();
+      this.passing.passage.leave();
+    }
+    const { status, octets, failure } = this;
+    const { client, channel, isLast } = this.passing;
+    client.report({ status, octets, failure, complete: isSent });
+    if (isSent) channel.onWritten(isLast);
+  }
+
+  private generalResponse(): ClientResponse {
+    const { channel, isLast } = this.passing;
+    this.isOver = true;
+    this.general = new PlainResponse(channel, 'GET', isLast);
+    return this.general;
+  }
+
+  /** There is no place for it. */
+  private refuse(failure: Failure): void {
+    const { passage, client } = this.passing;
+    passage.leave();
+    client.reply(this.generalResponse()).onFailure(failure);
+  }
+
+  /** The general way goes on: with the response that begins, whose exchange is returned, or with an error. */
+  private goOn(error?: Error): Exchange | undefined {
+    const { plan, request, route, asked, passage, client } = this.passing;
+    const { endpoint, startedMs, connection } = this;
+    const leave = this.leave!;
+    this.leave = undefined;
+    this.connection = undefined;
+    let exchange: Exchange | undefined;
+    const lead = (events: OriginEvents): OriginControl => {
+      if (!connection || error) {
+        queueMicrotask(() => events.onError(error!));
+        return NO_CONTROL;
+      }
+      exchange = new Exchange(undefined, false, false, events);
+      connection.handOver(exchange);
+      return exchange;
+    };
+    const begun: BegunExchange = { plan, endpoint, leave, startedMs, lead };
+    const rest = createRestStage(this.options.origins, begun, (holder) => (this.holder = holder));
+    const reply = client.reply(this.generalResponse());
+    reply.onGone = this.options.pass({ request, route, asked }, passage, reply, rest);
+    return exchange;
+  }
+
+  /** A bug ends this exchange, and no other. */
+  private readonly onFault = (error: unknown): void => {
+    this.options.origins.onFault(error);
+    this.abort();
+    this.cut();
+  };
+}
+
+const NO_CONTROL: OriginControl = { pause() {}, resume() {}, abort() {} };

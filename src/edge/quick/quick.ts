@@ -1,0 +1,59 @@
+/**
+ * The short way of usual requests: plain ones, which lead to an origin and need nothing before it. Everything else goes the general
+ * way, with its stages. All that is decided is decided by the same functions.
+ */
+import type { OriginRoute } from '../../hostnames/routing/find-route.js';
+import type { Channel, Sending } from '../../plain/connections.js';
+import type { Answer } from '../cache/answer.js';
+import type { EdgeCache } from '../cache/cache.js';
+import type { CacheRequest, Lookup } from '../cache/cache-state.js';
+import type { CacheResult } from '../cache/cache-status.js';
+import { cacheRequestOf } from '../cache/stage.js';
+import type { EdgeRequest } from '../exchange/exchange.js';
+import type { AnswerQuickly, ClientSide } from '../listen/front.js';
+import type { FindDirect } from '../proxy/answer.js';
+import { repeat, repeatedOf } from './hit.js';
+import { type PassOptions, passOn } from './pass.js';
+
+export interface QuickOptions extends PassOptions {
+  readonly findDirect: FindDirect;
+  readonly cache: EdgeCache;
+  readonly onResult: (result: CacheResult) => void;
+}
+
+interface Asking {
+  readonly request: EdgeRequest;
+  readonly route: OriginRoute;
+  readonly asked: CacheRequest;
+  readonly client: ClientSide;
+  readonly channel: Channel;
+  readonly isLast: boolean;
+}
+
+export function createQuickAnswers(options: QuickOptions): AnswerQuickly {
+  const { findDirect, cache } = options;
+  return (request, client, channel, isLast) => {
+    if (request.method !== 'GET') return undefined;
+    const route = findDirect(request);
+    if (!route) return undefined;
+    const asked = cacheRequestOf(request, route);
+    const found = cache.look(asked);
+    if (!found) return undefined;
+    const asking = { request, route, asked, client, channel, isLast };
+    return 'key' in found ? pass(options, asking, found) : hit(options, asking, found);
+  };
+}
+
+function hit(options: QuickOptions, { request, client, channel, isLast }: Asking, found: Answer): Sending | undefined {
+  const repeated = isLast ? undefined : repeatedOf(found, channel);
+  if (!repeated) return undefined;
+  options.onResult(found.result);
+  return repeat(repeated, request.ray, { channel, client, stalls: options.stalls });
+}
+
+function pass(options: QuickOptions, asking: Asking, found: Lookup): Sending | undefined {
+  const planned = options.origins.planner.planFor(asking.route, asking.request.scheme);
+  if (planned instanceof Promise || !('plan' in planned) || planned.plan.scheme !== 'http') return undefined;
+  const passage = options.cache.pass(found);
+  return passage && passOn(options, { ...asking, passage, plan: planned.plan });
+}

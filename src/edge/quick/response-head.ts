@@ -1,0 +1,68 @@
+/** The head of a response that is passed on: read and printed in one pass, into memory for all. */
+import type { Channel } from '../../plain/connections.js';
+import { currentDate } from '../../plain/current-date.js';
+import { Composed } from '../../plain/write-joined.js';
+import { printCacheStatus } from '../cache/cache-status.js';
+import { readCacheControl } from '../cache/directives.js';
+import { allowsSharedCaches } from '../cache/storing.js';
+import { isWorthIt, LEAST_OCTETS } from '../compress/compressible.js';
+import { reasonOf } from '../error-pages/failures.js';
+import { UsualHead } from './usual-head.js';
+
+/** What the cache says of it. */
+export const RESULT = 'DYNAMIC';
+
+/** Room for a head of the longest kind, a piece as connections read it, and what is added. */
+const ROOM = 128 * 1024;
+/** Room in front of the fields for the first line. */
+const LONGEST_FIRST_LINE = 128;
+
+/** Where heads and bodies are put together. */
+export const composed = new Composed(ROOM);
+
+/** Of the response that was read last. */
+class ResponseHead {
+  readonly head = new UsualHead();
+  /** Where it stands in {@link composed}. */
+  from = 0;
+  to = 0;
+
+  /** Returns where the head ends; 0 if it is not complete, or something is to be done with the response before it is passed on. */
+  read(octets: Buffer, compresses: boolean): number {
+    const { head } = this;
+    const end = head.read(octets, composed.octets, LONGEST_FIRST_LINE);
+    if (end === 0) return 0;
+    const { directives, length, type, isFixed } = head;
+    if (directives !== '' && allowsSharedCaches(readCacheControl(directives))) return 0;
+    return compresses && !isFixed && length > LEAST_OCTETS && isWorthIt(type) ? 0 : end;
+  }
+
+  /** After {@link read}: adds what stands around the fields. */
+  print(ray: string, { nowMs, keepAlive }: Channel, isLast: boolean): void {
+    const { octets } = composed;
+    const { status, printed, hasDate } = this.head;
+    const { first, added } = linesOf(status);
+    this.from = LONGEST_FIRST_LINE - first.length;
+    octets.set(first, this.from);
+    const date = hasDate ? '' : `Date: ${currentDate(nowMs())}\r\n`;
+    const connection = isLast ? 'close' : `keep-alive\r\nKeep-Alive: ${keepAlive}`;
+    const at = LONGEST_FIRST_LINE + printed;
+    this.to = at + octets.write(`${added}${ray}\r\n${date}Connection: ${connection}\r\n\r\n`, at, 'latin1');
+  }
+}
+
+export const responseHead = new ResponseHead();
+
+/** The first line, and the fields that the cache adds, by status. */
+const lines = new Map<number, { readonly first: Buffer; readonly added: string }>();
+
+function linesOf(status: number): { readonly first: Buffer; readonly added: string } {
+  let known = lines.get(status);
+  if (!known) {
+    const first = Buffer.from(`HTTP/1.1 ${status} ${reasonOf(status)}\r\n`, 'latin1');
+    const cacheStatus = printCacheStatus({ result: RESULT, forwardedStatus: status });
+    known = { first, added: `cache-status: ${cacheStatus}\r\ncf-cache-status: ${RESULT}\r\ncf-ray: ` };
+    lines.set(status, known);
+  }
+  return known;
+}

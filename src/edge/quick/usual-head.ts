@@ -1,0 +1,177 @@
+/**
+ * Reads the head of a usual response of an origin, and prints the fields that its client gets, in one pass over the octets. Whatever it
+ * is not certain of belongs to the general reader. What becomes of a field is decided by the sets of the general way. Pure.
+ */
+import { CONNECTION_FIELDS } from '../../http/fields.js';
+import { NAME_OCTETS, VALUE_OCTETS } from '../../plain/field-lines.js';
+import { STATUS_FIELDS } from '../cache/answer.js';
+import { DIRECTIVE_FIELDS } from '../cache/directives.js';
+import { keepAliveSeconds, MOST_HEAD_OCTETS } from '../http1/response-reader.js';
+import { HOP_BY_HOP } from '../proxy/headers.js';
+
+const [CR, LF, COLON, SPACE, TAB, ZERO] = [13, 10, 58, 32, 9, 48];
+const VERSION = Buffer.from('HTTP/1.1 ');
+/** Statuses whose responses have no body, or end differently, are left to the general reader. */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304]);
+const MOST_DIGITS = 15;
+
+/** What becomes of a field. `STRANGE`: only the general way knows. `FIXED`: it is of a body that is encoded, or a part. */
+const [KEPT, DROPPED, STRANGE, LENGTH, TYPE] = [0, 1, 2, 3, 4];
+const [FIXED, DATE, DIRECTIVES, CONNECTION, KEEP_ALIVE] = [5, 6, 7, 8, 9];
+
+type Special = readonly [name: Buffer, kind: number];
+
+/** The fields that are not only kept, by the length of their names, in lower case. */
+const SPECIAL: readonly (readonly Special[])[] = specialFields();
+
+function specialFields(): Special[][] {
+  const kinds = new Map<string, number>();
+  for (const name of ['__proto__', ...CONNECTION_FIELDS, ...STATUS_FIELDS, ...DIRECTIVE_FIELDS]) {
+    kinds.set(name, STRANGE);
+  }
+  for (const name of HOP_BY_HOP) kinds.set(name, DROPPED);
+  kinds.set('transfer-encoding', STRANGE).set('connection', CONNECTION).set('keep-alive', KEEP_ALIVE);
+  kinds.set('cache-control', DIRECTIVES).set('content-length', LENGTH).set('content-type', TYPE);
+  kinds.set('content-encoding', FIXED).set('content-range', FIXED).set('date', DATE);
+  const byLength: Special[][] = [];
+  for (const [name, kind] of kinds) (byLength[name.length] ??= []).push([Buffer.from(name), kind]);
+  return byLength;
+}
+
+/** To lower case. */
+const LOWER = Uint8Array.from({ length: 256 }, (_, octet) => (octet >= 65 && octet <= 90 ? octet + 32 : octet));
+
+/** Of the head that was read last. */
+export class UsualHead {
+  status = 0;
+  /** Octets of the body. */
+  length = -1;
+  /** Octets that were printed. */
+  printed = 0;
+  hasDate = false;
+  /** Whether its body is encoded, or a part. */
+  isFixed = false;
+  isLast = false;
+  keepAliveS: number | undefined;
+  /** As the origin sent them; empty if there is none. */
+  type = '';
+  directives = '';
+
+  /**
+   * Prints fields into `out` from `at` on, which has room for them. Returns where the head ends in `octets`; 0 if it is not a usual
+   * one, or not complete.
+   */
+  read(octets: Buffer, out: Buffer, at: number): number {
+    this.clear();
+    let i = this.readStatus(octets);
+    let to = at;
+    if (i === 0) return 0;
+    for (;;) {
+      if (i + 1 >= octets.length || i > MOST_HEAD_OCTETS) return 0;
+      if (octets[i] === CR) {
+        if (octets[i + 1] !== LF || this.length < 0) return 0;
+        this.printed = to - at;
+        return i + 2;
+      }
+      const start = to;
+      while (i < octets.length && NAME_OCTETS[octets[i]!] === 1) out[to++] = LOWER[octets[i++]!]!;
+      if (to === start || octets[i] !== COLON) return 0;
+      const kind = kindOf(out, start, to - start);
+      i++;
+      while (octets[i] === SPACE || octets[i] === TAB) i++;
+      out[to++] = COLON;
+      out[to++] = SPACE;
+      const valueStart = to;
+      while (i < octets.length && VALUE_OCTETS[octets[i]!] === 1) out[to++] = octets[i++]!;
+      if (octets[i] !== CR || octets[i + 1] !== LF) return 0;
+      i += 2;
+      while (to > valueStart && (out[to - 1] === SPACE || out[to - 1] === TAB)) to--;
+      if (kind !== KEPT && !this.note(kind, out, valueStart, to)) return 0;
+      if (kind === DROPPED || kind === CONNECTION || kind === KEEP_ALIVE) to = start;
+      else {
+        out[to++] = CR;
+        out[to++] = LF;
+      }
+    }
+  }
+
+  private clear(): void {
+    this.length = -1;
+    this.hasDate = false;
+    this.isFixed = false;
+    this.isLast = false;
+    this.keepAliveS = undefined;
+    this.type = '';
+    this.directives = '';
+  }
+
+  /** Returns where the first field begins; 0 for a status line that is not usual. */
+  private readStatus(octets: Buffer): number {
+    for (let i = 0; i < VERSION.length; i++) if (octets[i] !== VERSION[i]) return 0;
+    let status = 0;
+    let i = VERSION.length;
+    for (; i < VERSION.length + 3; i++) {
+      const digit = octets[i]! - ZERO;
+      if (!(digit >= 0 && digit <= 9)) return 0;
+      status = status * 10 + digit;
+    }
+    if (status < 200 || status > 599 || WITHOUT_BODY.has(status)) return 0;
+    this.status = status;
+    if (octets[i] === SPACE) while (i < octets.length && VALUE_OCTETS[octets[i]!] === 1) i++;
+    return octets[i] === CR && octets[i + 1] === LF ? i + 2 : 0;
+  }
+
+  /** False: the response is not usual. */
+  private note(kind: number, out: Buffer, from: number, to: number): boolean {
+    switch (kind) {
+      case DROPPED:
+        return true;
+      case LENGTH:
+        return this.noteLength(out, from, to);
+      case TYPE:
+        if (this.type !== '') return false;
+        this.type = out.toString('latin1', from, to);
+        return true;
+      case FIXED:
+        return (this.isFixed = true);
+      case DATE:
+        return (this.hasDate = true);
+      case DIRECTIVES:
+        this.directives += `${out.toString('latin1', from, to)},`;
+        return true;
+      case CONNECTION: {
+        const wish = out.toString('latin1', from, to).toLowerCase();
+        this.isLast ||= wish === 'close';
+        return wish === 'close' || wish === 'keep-alive';
+      }
+      case KEEP_ALIVE:
+        this.keepAliveS ??= keepAliveSeconds(out.toString('latin1', from, to));
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  private noteLength(out: Buffer, from: number, to: number): boolean {
+    if (this.length >= 0 || to === from || to - from > MOST_DIGITS) return false;
+    let length = 0;
+    for (let i = from; i < to; i++) {
+      const digit = out[i]! - ZERO;
+      if (digit < 0 || digit > 9) return false;
+      length = length * 10 + digit;
+    }
+    this.length = length;
+    return true;
+  }
+}
+
+/** Of the name in lower case that stands in `out`. */
+function kindOf(out: Buffer, from: number, length: number): number {
+  const named = SPECIAL[length];
+  if (!named) return KEPT;
+  next: for (const [name, kind] of named) {
+    for (let i = 0; i < length; i++) if (out[from + i] !== name[i]) continue next;
+    return kind;
+  }
+  return KEPT;
+}

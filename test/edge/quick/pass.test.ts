@@ -1,0 +1,157 @@
+/** The short way of usual requests answers as the general one does, whatever the origin or the client does meanwhile. */
+import { connect, type Socket } from 'node:net';
+import t, { type Test } from 'tap';
+import { editZoneSetting } from '../../../src/control/zones/settings.js';
+import { until } from '../../support/until.js';
+import { type EdgeWorld, startEdgeWorld } from '../fixture.js';
+import { listenTo } from '../raw-origin.js';
+
+const HOST = 'www.a.test';
+const LONG = Buffer.alloc(5 << 20, 'abcdefghij');
+const head = (fields: string, first = '200 OK'): string => `HTTP/1.1 ${first}\r\n${fields}\r\n`;
+const ok = (fields: string): string => `${head(`Content-Length: 2\r\n${fields}`)}ok`;
+
+/** By path: pieces that the origin writes one after the other; `end`: it ends the connection then. */
+const RESPONSES: Readonly<Record<string, readonly (string | Buffer)[]>> = {
+  '/usual': [ok('X-A: 1\r\nSet-Cookie: a=b\r\nSet-Cookie: c=d\r\n')],
+  '/dated': [ok('Date: Thu, 26 Nov 2026 14:00:00 GMT\r\n')],
+  '/empty': [head('Content-Length: 0\r\n')],
+  '/missing': [`${head('Content-Length: 2\r\n', '404 No')}no`],
+  '/last': [ok('Connection: close\r\n'), 'end'],
+  '/pieces': [head('Content-Length: 6\r\n'), 'abc', 'def'],
+  '/split': ['HTTP/1.1 200 OK\r\nContent-Le', 'ngth: 2\r\n\r\nok'],
+  '/chunked': [head('Transfer-Encoding: chunked\r\n'), '2\r\nok\r\n0\r\n\r\n'],
+  '/until-close': [head('X-A: 1\r\n'), 'ok', 'end'],
+  '/none': [head('X-A: 1\r\n', '204 No Content')],
+  '/hints': ['HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n', ok('')],
+  '/listed': [ok('Connection: x-a\r\nX-A: 1\r\n')],
+  '/text': [`${head('Content-Type: text/plain\r\nContent-Length: 2000\r\n')}${'t'.repeat(2000)}`],
+  '/both': [`${head('Content-Length: 2\r\nTransfer-Encoding: chunked\r\n')}ok`],
+  '/strange': ['SSH-2.0-OpenSSH\r\n'],
+  '/gone': ['end'],
+  '/cut': [head('Content-Length: 6\r\n'), 'abc', 'end'],
+  '/more': [`${ok('')}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil`],
+};
+
+async function start(t: Test): Promise<{ world: EdgeWorld; asked: string[]; open: Set<Socket> }> {
+  const asked: string[] = [];
+  const open = new Set<Socket>();
+  const port = await listenTo(t, (socket, request) => {
+    const path = request.split(' ')[1]!;
+    asked.push(path);
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    if (path === '/silent') return;
+    if (path === '/for-all') {
+      socket.write(ok('Cache-Control: public, max-age=600\r\n'));
+      return;
+    }
+    if (path === '/long') {
+      socket.write(head(`Content-Length: ${LONG.length}\r\n`));
+      socket.write(LONG);
+      return;
+    }
+    const write = (at: number): void => {
+      const piece = RESPONSES[path]![at];
+      if (piece === undefined) return;
+      if (piece === 'end') socket.end();
+      else socket.write(piece, () => setImmediate(() => write(at + 1)));
+    };
+    write(0);
+  });
+  const world = await startEdgeWorld(t);
+  const id = await world.zone('a.test', port);
+  await editZoneSetting(world.ctx, id, 'ssl', 'flexible');
+  await world.heard();
+  return { world, asked, open };
+}
+
+const started = start(t);
+
+/** With one field more, Node's server reads the request, and the general way answers it. */
+const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n${more}\r\n`;
+const GENERAL = 'Keep-Alive: x\r\nConnection: close\r\n';
+
+/** What does not differ between two responses. */
+function comparable(text: string): unknown {
+  const parts = text.split('\r\n\r\n');
+  const [lines, body] = [parts.slice(0, -1).join('\n').split(/\r?\n/), parts.at(-1)!];
+  const kept = lines
+    .filter((line) => !/^(?:cf-ray|date|connection|keep-alive):/i.test(line))
+    .map((line) => line.toLowerCase());
+  return { first: kept[0], fields: kept.slice(1).sort(), body: body.replace(/[0-9a-f]{16}/g, 'ray') };
+}
+
+t.test('each response comes as it does on the general way', async (t) => {
+  const { world } = await started;
+  for (const path of Object.keys(RESPONSES)) {
+    const general = await world.raw(get(path, GENERAL));
+    const here = await world.raw(get(path, 'Connection: close\r\n'));
+    t.strictSame(comparable(here), comparable(general), path);
+    t.match(here, /cf-ray: [0-9a-f]{16}/i, path);
+  }
+  const { edge } = world;
+  t.equal(edge.samples().find(({ name }) => name === 'turns_held')?.value, 0, 'no place is held');
+});
+
+t.test('one connection carries responses of all kinds, in order', async (t) => {
+  const { world } = await started;
+  const paths = ['/usual', '/chunked', '/empty', '/split', '/text', '/last', '/pieces', '/usual'];
+  const text = await world.raw(
+    paths.map((path, i) => get(path, i === paths.length - 1 ? 'Connection: close\r\n' : '')).join(''),
+  );
+  t.equal(text.match(/HTTP\/1\.1 200 OK/g)?.length, paths.length);
+  t.match(text.replace(/\s/g, ' '), /ok.*2 {2}ok.*ok.*ttt.*ok.*abcdef.*ok$/);
+});
+
+t.test('a response that caches may store is stored', async (t) => {
+  const { world, asked } = await started;
+  const results = [];
+  for (let i = 0; i < 3; i++) {
+    const text = await world.raw(get('/for-all', 'Connection: close\r\n'));
+    results.push(/cf-cache-status: (\w+)/.exec(text)?.[1]);
+  }
+  t.strictSame(results, ['MISS', 'HIT', 'HIT']);
+  t.equal(asked.filter((path) => path === '/for-all').length, 1);
+});
+
+t.test('a client that reads slowly gets everything, and one that leaves ends its exchange', async (t) => {
+  const { world, open } = await started;
+  const slow = connect({ port: world.httpPort, host: '127.0.0.1' });
+  t.teardown(() => slow.destroy());
+  slow.pause();
+  slow.write(get('/long'));
+  // The origin stands still before the client reads on.
+  let octets = 0;
+  const received = new Promise<void>((resolve) => {
+    slow.on('data', (piece: Buffer) => {
+      octets += piece.length;
+      slow.pause();
+      setImmediate(() => slow.resume());
+      if (octets > LONG.length) resolve();
+    });
+  });
+  slow.resume();
+  await received;
+  t.match(await world.raw(get('/usual', 'Connection: close\r\n')), /ok$/);
+
+  const leaving = connect({ port: world.httpPort, host: '127.0.0.1' });
+  leaving.on('error', () => {});
+  leaving.write(get('/silent'));
+  await until(() => open.size > 0 && held(world) === 1);
+  leaving.destroy();
+  await until(() => held(world) === 0);
+
+  const cutting = connect({ port: world.httpPort, host: '127.0.0.1' });
+  cutting.on('error', () => {});
+  cutting.pause();
+  cutting.write(get('/long'));
+  await until(() => held(world) === 1);
+  cutting.destroy();
+  await until(() => held(world) === 0);
+  t.match(await world.raw(get('/usual', 'Connection: close\r\n')), /ok$/);
+});
+
+function held({ edge }: EdgeWorld): number | undefined {
+  return edge.samples().find(({ name, labels }) => name === 'turns_held' && labels['kind'] === 'origin')?.value;
+}
