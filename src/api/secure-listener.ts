@@ -62,7 +62,7 @@ export function createSecureListener(
   const options = { cert: certificate, key, minVersion: 'TLSv1.2' as const, ...limits };
   const server = createServer(options, answer);
   beginInTurns(server);
-  if (saysContinue) server.on('checkContinue', answer);
+  if (saysContinue) server.on('checkContinue', (request, response) => server.emit('request', request, response));
   server.timeout = connectionTimeout;
   shareConnections(server, MOST_CONNECTIONS);
   server.on('clientError', connection.onClientError as (error: Error, socket: Socket) => void);

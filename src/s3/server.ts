@@ -53,10 +53,10 @@ export function createS3Server(options: DoorOptions): S3Server {
   server.timeout = LIMITS.connectionTimeout;
   shareConnections(server, MOST_CONNECTIONS);
   // "100 Continue" is sent when reading the body begins, not before (RFC 9110 §10.1.1).
-  server.on('checkContinue', answer);
+  server.on('checkContinue', (raw, response) => server.emit('request', raw, response));
   // An empty field expects nothing.
   server.on('checkExpectation', (raw, response) => {
-    if (raw.headers.expect === '') answer(raw, response);
+    if (raw.headers.expect === '') server.emit('request', raw, response);
     else response.writeHead(417, { 'content-length': 0, connection: 'close' }).end();
   });
   server.on('clientError', answerClientError);

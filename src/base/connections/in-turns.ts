@@ -5,6 +5,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { gatherPieces, readOn, stopReading } from './small-pieces.js';
 
 /** Requests of one connection that are begun before others have their turn. */
 const REQUESTS_A_TURN = 32;
@@ -33,18 +34,7 @@ function goOn(socket: Socket, turn: Turn): void {
   if (socket.destroyed || next.length === 0) return;
   setImmediate(goOn, socket, turn);
   for (const begin of next) begin();
-  if (turn.waiting.length === 0) readOn(socket);
-}
-
-/** Requests that end would let Node read on. */
-function stopReading(socket: Socket): void {
-  socket.pause();
-  socket.resume = () => socket;
-}
-
-function readOn(socket: Socket): void {
-  Reflect.deleteProperty(socket, 'resume');
-  socket.resume();
+  if (turn.waiting.length === 0) readOn(socket, true);
 }
 
 /** To be called before anybody else listens to the requests of the server. */
@@ -53,6 +43,7 @@ export function beginInTurns(server: Server | SecureServer): void {
   const inTurns = takeTurns();
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
+    gatherPieces(request, response);
     inTurns(request.socket, () => {
       for (const listener of listeners) listener.call(server, request, response);
     });

@@ -10,6 +10,7 @@ import {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { takeTurns } from '../../base/connections/in-turns.js';
+import { gatherPieces } from '../../base/connections/small-pieces.js';
 
 export interface Http1Handlers {
   readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
@@ -59,6 +60,7 @@ export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = 
       // The parser loses what follows such a request, so that nothing may.
       if (message.headers.upgrade !== undefined) response.shouldKeepAlive = false;
       note(message.socket, response);
+      gatherPieces(message, response);
       inTurns(message.socket, () => handlers.onRequest(message, response));
     });
   }
