@@ -82,7 +82,7 @@ export async function serve(env: Readonly<Record<string, string>>, port: number,
 
 /** DNS answers before the API is there. */
 async function firstCall(api: ApiClient, path: string): Promise<{ readonly result: unknown }> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 1200; tries++) {
     const answer = await api.call('GET', path).catch(() => undefined);
     if (answer) return answer;
     await sleep(50);

@@ -18,6 +18,7 @@ import { makeQuery } from '../test/support/message.js';
 import { writeMmdb } from '../test/support/mmdb.js';
 import { measureProbing, measureVisible } from './balancing.js';
 import { median } from './median.js';
+import { measureDeaths, PROBING } from './origin-deaths.js';
 import { cpuSeconds, stop } from './processes.js';
 import { environmentOf, type Running, startProgram } from './program.js';
 import { writeZone, ZONE } from './workload.js';
@@ -54,7 +55,7 @@ async function measureCpu(own: string, port: number, rounds: number, taskset: bo
     { country: { iso_code: i % 2 ? 'DE' : 'US' } },
   ]);
   writeFileSync(database, writeMmdb(Object.fromEntries(entries)));
-  const more = { ZONEPLANE_GEO_DATABASE: database, ZONEPLANE_REGION: 'WEU', ZONEPLANE_ALLOW_NETWORKS: '127.0.0.0/8' };
+  const more = { ZONEPLANE_GEO_DATABASE: database, ZONEPLANE_REGION: 'WEU', ...PROBING };
   const running = await startProgram(own, zoneFile, port, taskset ? 0 : undefined, more);
   try {
     await createBalancers(running);
@@ -74,6 +75,7 @@ async function measureCpu(own: string, port: number, rounds: number, taskset: bo
         (micros[kind] ??= []).push(((cpuSeconds(running.server) - before) / answered) * 1e6);
       }
     }
+    const deaths = await measureDeaths([{ running, port }]);
     const visible = await measureVisible(running, port);
     const probing = await measureProbing(running, environmentOf(own, port, more));
     const ratio = (kind: string): number => median(micros[kind]!.map((value, i) => value / micros['plain']![i]!));
@@ -81,6 +83,7 @@ async function measureCpu(own: string, port: number, rounds: number, taskset: bo
       'CPU µs/answer, plain A': median(micros['plain']!),
       'balanced/plain CPU': ratio('balanced'),
       'balanced by client subnet and database/plain CPU': ratio('subnet'),
+      ...deaths,
       ...visible,
       ...probing,
     };

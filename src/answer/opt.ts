@@ -23,7 +23,8 @@ const PADDING_BLOCK = 468;
 /** Octets to reserve for OPT while sections are written. EDE is not counted, because only short answers have it. */
 export function optLength(engine: Engine): number {
   const { query, identity, search } = engine;
-  let length = OPT_HEADER + subnetOptionLength(query, search.balance.subnet);
+  let length = OPT_HEADER;
+  if (query.subnetLength >= 0) length += subnetOptionLength(query, search.balance.subnet);
   if (query.wantsNsid && identity.length > 0) length += OPTION_HEADER + identity.length;
   if (engine.cookie !== Cookie.none) length += COOKIES_LENGTH;
   if (query.wantsZoneVersion) length += ZONE_VERSION_LENGTH;
@@ -102,7 +103,7 @@ function writeOptions(engine: Engine, image: ImageReader, from: number): number 
     out[at++] = response.extendedError >>> 8;
     out[at++] = response.extendedError;
   }
-  at = writeSubnet(query, engine.search.balance.subnet, out, at);
+  if (query.subnetLength >= 0) at = writeSubnet(query, engine.search.balance.subnet, out, at);
   return query.wantsPadding ? writePadding(engine, at) : at;
 }
 

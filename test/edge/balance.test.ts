@@ -358,6 +358,8 @@ t.test('session cookies', async (t) => {
   t.equal((await keep()).text, 'b', 'a clock that was put back a day does not prolong it');
   const fresh = await get();
   t.match(fresh.cookie, /SameSite=None; Secure$/);
+  await world.editPool('one', { origins: [at('b', b.port)] });
+  t.equal((await keep()).text, 'b', 'an origin that is gone keeps no session');
 
   await world.editPool('one', both());
   await world.balancer({ ...base, session_affinity: 'ip_cookie' });
