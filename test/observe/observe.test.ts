@@ -150,12 +150,12 @@ t.test(
       for (const { number, chosen } of pools()) seen.set(number, (seen.get(number) ?? 0) + chosen);
     };
     for (let i = 0; i < 20 * POOLS; i++) {
-    count(1);
-    count(2 + (i % (4 * POOLS)));
-    if (i % POOLS === 0) look();
-  }
-  look();
-  t.equal(seen.get(1), 20 * POOLS, 'each answer of the busy one');
+      count(1);
+      count(2 + (i % (4 * POOLS)));
+      if (i % POOLS === 0) look();
+    }
+    look();
+    t.equal(seen.get(1), 20 * POOLS, 'each answer of the busy one');
     for (let i = 0; i < 1000; i++) count(7 * POOLS);
     look();
     t.ok((seen.get(7 * POOLS) ?? 0) > 500, 'a new one gets a place');
