@@ -1,5 +1,6 @@
 /** PUT of an object, for the bucket application and the API: stores the body of a request as an object. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { type Clock, steadyMs } from '../base/clock.js';
 import { judgeWrite } from '../http/conditions.js';
 import type { StorageClass } from '../store/objects/buckets.js';
 import { objectFailure } from './errors.js';
@@ -45,6 +46,19 @@ export async function storeObject(
 export async function* bodyOf(message: IncomingMessage, beginReading = (): void => {}): AsyncGenerator<Uint8Array> {
   beginReading();
   yield* message.iterator({ destroyOnReturn: false });
+}
+
+const LOOK_MS = 500;
+
+/** To be called with each piece of a body that arrives: now and then it asks `requireStill`, which throws when the sender may not any more. */
+export function lookNowAndThen(clock: Clock, requireStill: () => void): () => void {
+  let lookedMs = steadyMs(clock);
+  return () => {
+    const nowMs = steadyMs(clock);
+    if (nowMs - lookedMs < LOOK_MS) return;
+    requireStill();
+    lookedMs = nowMs;
+  };
 }
 
 /** A checksum in base64 or hexadecimal; undefined when there is none. Throws 400 for any other value. */

@@ -1,10 +1,9 @@
 /** Bodies of requests, checked while they are read: digest, chunk signatures, checksum, length. */
 import { createHash } from 'node:crypto';
 import { TLSSocket } from 'node:tls';
-import { steadyMs } from '../base/clock.js';
 import { isLoopback, parsePeerAddress } from '../base/ip.js';
 import { isBrokenOff } from '../bucket/receive-body.js';
-import { bodyOf } from '../bucket/store-object.js';
+import { bodyOf, lookNowAndThen } from '../bucket/store-object.js';
 import { clientScheme } from '../http/forwarded.js';
 import { type Checksum, readChecksum, readContentMd5, startChecksum, valueOfTrailer } from './checksums.js';
 import { S3Error } from './errors.js';
@@ -28,8 +27,6 @@ const STREAMS: Readonly<Record<string, { readonly isSigned: boolean; readonly ha
   'STREAMING-UNSIGNED-PAYLOAD-TRAILER': { isSigned: false, hasTrailer: true },
 };
 const DIGEST = /^[0-9a-f]{64}$/;
-/** Milliseconds between two checks that the caller may still write, while a body arrives. */
-const LOOK_MS = 500;
 /** What else was meant for nobody. */
 const MOST_IGNORED = 64 * 1024;
 
@@ -60,12 +57,9 @@ export function openBody(request: S3Request): CheckedBody {
     const digest = DIGEST.test(payload) ? createHash('sha256') : undefined;
     const running = expected && startChecksum(expected.name);
     let read = 0;
-    let lookedMs = steadyMs(options.clock);
+    const look = lookNowAndThen(options.clock, caller.stillMay);
     for await (const piece of stream ? readChunks(source, { ...stream, signed }, onTrailer) : source) {
-      if (steadyMs(options.clock) - lookedMs >= LOOK_MS) {
-        caller.stillMay();
-        lookedMs = steadyMs(options.clock);
-      }
+      look();
       read += piece.length;
       if (read > size) throw new S3Error('IncompleteBody');
       digest?.update(piece);

@@ -2,7 +2,7 @@
 import { toHex } from '../base/bytes.js';
 import type { ObjectItem } from '../bucket/object-store.js';
 import { expiryOf, type LifecycleCondition, type LifecycleRule, planOf } from '../bucket/rules/lifecycle.js';
-import { getRules, setRules } from '../bucket/rules/rule-sets.js';
+import { getStoredRules, setRules } from '../bucket/rules/rule-sets.js';
 import { rulesOfBucket } from '../store/objects/rules.js';
 import { readDocument, readNothing } from './body.js';
 import { requireKnown } from './bucket-cors.js';
@@ -21,17 +21,18 @@ const MOST_DAYS = 36_525;
 export async function getBucketLifecycle(request: S3Request, name: string): Promise<void> {
   await readNothing(request);
   const { context } = request.caller;
-  const rules = getRules(context, placeOfBucket(request.caller, name), 'lifecycle');
+  const rules = getStoredRules(context, placeOfBucket(request.caller, name), 'lifecycle');
   if (!rules) throw new S3Error('NoSuchLifecycleConfiguration');
   sendXml(request, documentOf('LifecycleConfiguration', ...rules.map(showRule)));
 }
 
 function showRule(rule: LifecycleRule): Xml {
   const { deleteObjectsTransition: expiry, abortMultipartUploadsTransition: uploads } = rule;
+  const prefix = element('Prefix', rule.conditions.prefix);
   return parent(
     'Rule',
     element('ID', rule.id),
-    parent('Filter', element('Prefix', rule.conditions.prefix)),
+    rule.hasPlainPrefix ? prefix : parent('Filter', prefix),
     element('Status', rule.enabled ? 'Enabled' : 'Disabled'),
     expiry ? parent('Expiration', showCondition(expiry.condition)) : '',
     ...(rule.storageClassTransitions ?? []).map(({ condition }) =>
@@ -84,6 +85,7 @@ function readRule(rule: Element, makeId: () => string): LifecycleRule {
     id: id === undefined || id === '' ? makeId() : id,
     enabled: status === 'Enabled',
     conditions: { prefix: readPrefix(rule) },
+    ...(rule.children.has('Prefix') && { hasPlainPrefix: true as const }),
     ...(expiry && { deleteObjectsTransition: { condition: readCondition(expiry, ['Days', 'Date']) } }),
     ...(uploads && {
       abortMultipartUploadsTransition: {

@@ -2,10 +2,13 @@
  * Buckets and objects over the admin API: every answer and refusal in the clients' form, and separation of tenants (v4:
  * §13, §15.5).
  */
-import { request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
+import { revokeKey } from '../../src/control/access/keys.js';
+import { until } from '../support/until.js';
 import {
   ADMIN_HEADERS,
   type Answer,
@@ -545,6 +548,34 @@ t.test('an upload that is too large or interrupted', async (t) => {
   });
   t.strictSame(shape(await call('GET', `${buckets}/things/objects/k`)), [404, NO_KEY], 'half an object is none');
   t.equal((await call('DELETE', `${buckets}/things`)).status, 200);
+  t.strictSame(misfits, []);
+});
+
+t.test('a token that is revoked while an upload comes ends it', async (t) => {
+  const { call, app, buckets, misfits, clock, operator, token } = await prepare(t);
+  await call('POST', buckets, { name: 'things' });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const headers = { ...(await token()), 'content-length': 1_000_000 };
+  const begun = once(app.server, 'request');
+  const path = `/client/v4${buckets}/things/objects/k`;
+  const sent = httpRequest({ host: '127.0.0.1', port, method: 'PUT', path, headers });
+  const answered = once(sent, 'response');
+  sent.write('begin');
+  const [received] = (await begun) as [IncomingMessage];
+  await until(() => received.listenerCount('readable') > 0, 'the body to be read');
+  const { result } = (await call('GET', '/user/tokens')).json;
+  for (const { id } of result) await revokeKey(operator, id);
+  let status: number | undefined;
+  answered.then(([response]) => (status = response.statusCode));
+  await until(() => {
+    clock.advance(1000);
+    sent.write('x');
+    return status !== undefined;
+  }, 'a refusal before the end of the body');
+  t.ok(status === 401 || status === 403, `${status}`);
+  sent.destroy();
+  t.equal((await call('GET', `${buckets}/things/objects/k`)).status, 404);
   t.strictSame(misfits, []);
 });
 

@@ -11,7 +11,7 @@ import { objectFailure } from '../../bucket/errors.js';
 import { isObjectKey, type ObjectItem, type ObjectStore } from '../../bucket/object-store.js';
 import { isBrokenOff } from '../../bucket/receive-body.js';
 import { sendObject, sendObjectHead, watchAnswer } from '../../bucket/send-object.js';
-import { bodyOf, storeObject } from '../../bucket/store-object.js';
+import { bodyOf, lookNowAndThen, storeObject } from '../../bucket/store-object.js';
 import { requireWriter } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import { success } from '../envelope.js';
@@ -139,11 +139,23 @@ function requireKey(request: FastifyRequest): string {
 function upload(objects: ObjectStore, bucket: number, request: FastifyRequest, context: Context): Promise<ObjectItem> {
   return storeObject(objects, bucket, requireKey(request), {
     headers: request.headers,
-    body: octetsOf(request.body as IncomingMessage | Buffer | undefined),
+    body: watched(octetsOf(request.body as IncomingMessage | Buffer | undefined), context),
     limit: UPLOAD_LIMIT_BYTES,
     storageClass: storageClassOf(request),
     beforeWrite: stillCurrent(context),
   });
+}
+
+/** Ends with an error when the caller may not write any more. */
+async function* watched(
+  octets: AsyncIterable<Uint8Array>,
+  { clock, requireStill = () => {} }: Context,
+): AsyncGenerator<Uint8Array> {
+  const look = lookNowAndThen(clock, requireStill);
+  for await (const piece of octets) {
+    look();
+    yield piece;
+  }
 }
 
 /** A small body is read once, so that the handler can run again. */

@@ -9,6 +9,8 @@ export interface LifecycleRule {
   readonly id: string;
   readonly enabled: boolean;
   readonly conditions: { readonly prefix: string };
+  /** It was set by S3 with `Prefix` instead of `Filter`, and is shown so there. */
+  readonly hasPlainPrefix?: true;
   readonly deleteObjectsTransition?: { readonly condition: LifecycleCondition } | undefined;
   readonly abortMultipartUploadsTransition?:
     | { readonly condition: { readonly type: 'Age'; readonly maxAge: number } }

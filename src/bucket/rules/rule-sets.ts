@@ -38,8 +38,21 @@ function bucketOf(ctx: Context, { accountId, name, jurisdiction }: BucketPlace):
   return requireBucket(ctx, accountId, name, jurisdiction);
 }
 
-/** Undefined when none were set. */
+/** Undefined when none were set. Without what only S3 knows. */
 export function getRules<Kind extends RuleKind>(
+  ctx: Context,
+  place: BucketPlace,
+  kind: Kind,
+): readonly RuleOf[Kind][] | undefined {
+  return getStoredRules(ctx, place, kind)?.map((rule) => {
+    if (!('hasPlainPrefix' in rule)) return rule;
+    const { hasPlainPrefix: _, ...common } = rule;
+    return common as RuleOf[Kind];
+  });
+}
+
+/** The same as they were set. */
+export function getStoredRules<Kind extends RuleKind>(
   ctx: Context,
   place: BucketPlace,
   kind: Kind,
