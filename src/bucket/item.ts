@@ -3,11 +3,14 @@ import { toHex } from '../base/bytes.js';
 import type { EntryRow, ObjectRow } from '../store/objects/objects.js';
 import type { ObjectEntry, ObjectItem } from './object-store.js';
 
-export function objectEntry(row: EntryRow): ObjectEntry {
+/** `md5`: in hexadecimal. */
+export const etagOf = (md5: string, parts: number | null): string => (parts === null ? md5 : `${md5}-${parts}`);
+
+function objectEntry(row: EntryRow): ObjectEntry {
   return {
     key: row.key,
     size: row.size,
-    etag: row.parts === null ? toHex(row.md5) : `${toHex(row.md5)}-${row.parts}`,
+    etag: etagOf(toHex(row.md5), row.parts),
     storageClass: row.storage_class,
     uploadedAt: row.uploaded_at,
   };

@@ -1,28 +1,33 @@
 /** Lists of objects by prefix. Keys that share a part up to a delimiter form one group. */
 import type { Store } from '../store/driver.js';
-import { type EntryRow, entriesFrom, type ObjectRow, objectsFrom } from '../store/objects/objects.js';
+import { type EntryTuple, entryTuplesFrom, type ObjectRow, objectsFrom } from '../store/objects/objects.js';
 import { objectFailure } from './errors.js';
-import { objectEntry, objectItem } from './item.js';
+import { etagOf, objectItem } from './item.js';
 import type { ListQuery, ObjectEntry, ObjectPage } from './object-store.js';
 
 /** A position in a list: after a key, or after all keys of a group. */
 type Position = { readonly key: string } | { readonly group: string };
 
-const MOST_AT_ONCE = 1000;
+/** A page, and the row that says whether there is another one. */
+const MOST_AT_ONCE = 1001;
 
 export function listObjects(store: Store, bucket: number, query: ListQuery): ObjectPage {
-  const read: ReadRows<ObjectRow> = (from, limit) => objectsFrom(store, bucket, from, limit);
+  const read: Read<ObjectRow> = (from, limit) => objectsFrom(store, bucket, from, limit);
   return store.snapshot(() => listPage(read, objectItem, query));
 }
 
 /** The same without metadata, which may be much of what an object is. */
 export function listEntries(store: Store, bucket: number, query: ListQuery): Page<ObjectEntry> {
-  const read: ReadRows<EntryRow> = (from, limit) => entriesFrom(store, bucket, from, limit);
-  return store.snapshot(() => listPage(read, objectEntry, query));
+  const read: Read<ObjectEntry> = (from, limit) => entryTuplesFrom(store, bucket, from, limit).map(entryOf);
+  return store.snapshot(() => listPage(read, (entry) => entry, query));
+}
+
+function entryOf([key, size, md5, parts, storageClass, uploadedAt]: EntryTuple): ObjectEntry {
+  return { key, size, etag: etagOf(md5, parts), storageClass, uploadedAt };
 }
 
 /** Rows whose keys are at or after `from`, in order. */
-type ReadRows<Row> = (from: string, limit: number) => readonly Row[];
+type Read<Row> = (from: string, limit: number) => readonly Row[];
 
 interface Page<Item> {
   readonly items: readonly Item[];
@@ -32,7 +37,7 @@ interface Page<Item> {
 }
 
 function listPage<Row extends { readonly key: string }, Item>(
-  read: ReadRows<Row>,
+  read: Read<Row>,
   itemOf: (row: Row) => Item,
   query: ListQuery,
 ): Page<Item> {
@@ -44,21 +49,23 @@ function listPage<Row extends { readonly key: string }, Item>(
   if (query.startAfter !== undefined) from = later(from, behind({ key: query.startAfter }));
   from = later(from, prefix);
   // One row tells which group comes next; of keys without a group, more and more are read at once.
-  let wanted = delimiter === '' ? Math.min(MOST_AT_ONCE, limit + 1) : 1;
+  let wanted = delimiter === '' ? MOST_AT_ONCE : 1;
   while (from !== undefined) {
+    // No more than the page needs.
+    wanted = Math.min(wanted, limit + 1 - items.length - groups.length);
     const rows: readonly Row[] = read(from, wanted);
     let group: string | undefined;
     for (const row of rows) {
       if (!row.key.startsWith(prefix)) return { items, groups };
       if (items.length + groups.length === limit) return { items, groups, cursor: makeCursor(last!) };
       group = groupOf(row, prefix, delimiter);
-      last = group === undefined ? { key: row.key } : { group };
-      from = behind(last);
+      last = group === undefined ? row : { group };
       if (group !== undefined) break;
       items.push(itemOf(row));
     }
     if (group !== undefined) groups.push(group);
     else if (rows.length < wanted) break;
+    from = behind(last!);
     wanted = group === undefined ? Math.min(MOST_AT_ONCE, 2 * wanted) : 1;
   }
   return { items, groups };

@@ -11,9 +11,21 @@ import { encodeStrictly, parameterOf, type Query } from './target.js';
 import { documentOf, element, escapeText, parent, type Xml } from './xml.js';
 
 const MOST_KEYS = 1000;
+/** Texts that are the same when they are encoded. */
+const UNCHANGED = /^[A-Za-z0-9\-._~/]*$/;
 
 /** `2026-11-25T23:00:00.000Z` */
-export const printTime = (us: number): string => new Date(us / 1000).toISOString();
+export function printTime(us: number): string {
+  const ms = Math.floor(us / 1000);
+  const second = Math.floor(ms / 1000);
+  // Objects that are next to each other in a list often came together.
+  if (second !== lastSecond.second) {
+    lastSecond = { second, text: new Date(second * 1000).toISOString().slice(0, -'000Z'.length) };
+  }
+  return `${lastSecond.text}${String(ms % 1000).padStart(3, '0')}Z`;
+}
+
+let lastSecond = { second: Number.NaN, text: '' };
 
 /** What both versions ask for. */
 interface Listing {
@@ -36,7 +48,7 @@ function readListing(query: Query): Listing {
     delimiter: parameterOf(query, 'delimiter') ?? '',
     maxKeys: readMaximum(parameterOf(query, 'max-keys'), 'max-keys'),
     isEncoded,
-    show: (text) => (isEncoded ? encodeStrictly(text).replaceAll('%2F', '/') : text),
+    show: (text) => (isEncoded && !UNCHANGED.test(text) ? encodeStrictly(text).replaceAll('%2F', '/') : text),
   };
 }
 

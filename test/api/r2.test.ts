@@ -3,7 +3,7 @@
  * §13, §15.5).
  */
 import { once } from 'node:events';
-import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';

@@ -51,6 +51,16 @@ export type ObjectInRow = Pick<ObjectRow, 'seq' | 'bucket' | 'key' | 'size' | 'm
   readonly bucket_name: string;
 };
 
+/** The same in this order, with the digest in hexadecimal: a thousand of them are read in half the time. */
+export type EntryTuple = readonly [
+  key: string,
+  size: number,
+  md5: string,
+  parts: number | null,
+  storageClass: StorageClass,
+  uploadedAt: number,
+];
+
 export type NewObjectRow = RowOf<typeof OBJECT>;
 
 const COLUMNS = 'objects.seq, objects.bucket, objects.key, size, md5, buckets.name AS bucket_name';
@@ -79,6 +89,10 @@ const statements = perStore((store) => ({
   ),
   entries: store.prepare<[bucket: number, from: string, limit: number], EntryRow>(
     `SELECT ${ENTRY.list} FROM objects WHERE bucket = ? AND key >= ? ORDER BY key LIMIT ?`,
+  ),
+  entryTuples: store.prepareTuples<[bucket: number, from: string, limit: number], EntryTuple>(
+    `SELECT key, size, lower(hex(md5)), parts, storage_class, uploaded_at FROM objects
+     WHERE bucket = ? AND key >= ? ORDER BY key LIMIT ?`,
   ),
   blobInUse: store.prepareTuples<[blob: string, blob: string], [1]>(
     'SELECT 1 FROM objects WHERE blob = ? UNION ALL SELECT 1 FROM parts WHERE blob = ?',
@@ -114,6 +128,10 @@ export function objectsFrom(store: Store, bucket: number, from: string, limit: n
 /** The same without metadata. */
 export function entriesFrom(store: Store, bucket: number, from: string, limit: number): EntryRow[] {
   return statements(store).entries.all(bucket, from, limit);
+}
+
+export function entryTuplesFrom(store: Store, bucket: number, from: string, limit: number): EntryTuple[] {
+  return statements(store).entryTuples.all(bucket, from, limit);
 }
 
 /** Returns the row number of the new object. `contents`: the body, when it is stored in the database. */
