@@ -102,9 +102,10 @@ async function putObject(
   if (!isObjectKey(key)) throw objectFailure('badKey');
   metadataColumns(options);
   const owner = requireOwner(local.store, bucket);
-  refuseUnless(options, findItem(local, bucket, key));
+  const before = findObject(local.store, bucket, key);
+  refuseUnless(options, before && objectItem(before));
   // Before the body is read; the write asks again.
-  requireUnlocked(local.store, findObject(local.store, bucket, key), local.clock.nowUs());
+  requireUnlocked(local.store, before, local.clock.nowUs());
   const { mostInline, most } = local;
   const limit = Math.min(options.limit, most);
   const received =

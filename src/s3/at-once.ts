@@ -98,7 +98,7 @@ function grantFor(options: DoorOptions, verified: Verified, id: string): Grant |
   if (!found) return undefined;
   const { account, bucket = '' } = target;
   const find = (): Grant => {
-    const caller = callerOf(options.base, accessKey, { id, address, account }, found);
+    const caller = callerOf(options.base, accessKey, { id, address, account }, { found });
     caller.permitAction(operation.name);
     caller.permit(operation.area, operation.level, bucket, { key: target.key });
     const { seq } = requireBucketNamed(caller, bucket);

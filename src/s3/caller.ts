@@ -14,6 +14,7 @@ import {
   authenticateAccessKey,
   authenticateAgain,
   findAccessKey,
+  isTimely,
 } from '../control/access/authentication.js';
 import { chooseAccount, mayUseBuckets, permitted, requireWriter } from '../control/guard/access.js';
 import type { Actor } from '../control/guard/actor.js';
@@ -111,7 +112,16 @@ interface CallerRequest {
 
 /** Throws 403 when the token may not be used now, or from there. */
 export async function admitCaller(base: ContextBase, key: AccessKey, request: CallerRequest): Promise<Caller> {
-  return callerOf(base, key, request, await authenticateAccessKey(base, key.row, request.address));
+  // Before the token is read: what is committed meanwhile counts.
+  const state = base.store.committedState();
+  const found = await authenticateAccessKey(base, key.row, request.address);
+  return callerOf(base, key, request, { found, state });
+}
+
+interface Found {
+  readonly found: Authentication;
+  /** The state of the database before it was looked for; undefined if that is not known. */
+  readonly state?: number;
 }
 
 /** A caller that was found. Throws 403 when it was refused. */
@@ -119,10 +129,10 @@ export function callerOf(
   base: ContextBase,
   { row, claims }: AccessKey,
   { id: requestId, address, account }: CallerRequest,
-  found: Authentication,
+  { found, state }: Found,
 ): Caller {
   if (!found.ok) throw refusedCaller(found.reason);
-  const { actor } = found;
+  const { actor, key } = found;
   const context: Context = { ...base, actor, requestId, source: 'api', address };
   const named = account ?? claims?.account;
   const accountId = accounts(base.store, `${row.seq} ${named}`, () => toHex(chooseAccount(context, named).id));
@@ -154,6 +164,8 @@ export function callerOf(
     },
     stillMay() {
       if (claims && base.clock.nowMs() >= claims.expiresAt * 1000) throw new S3Error('ExpiredToken');
+      // Nobody has committed since then; a write that asks this changes nothing of tokens and people.
+      if (base.store.committedState() === state && isTimely(base, key)) return;
       const now = authenticateAgain(base, row, address);
       if (!now.ok) throw refusedCaller(now.reason);
       for (const [area, level, bucket] of asked.values()) permit(now.actor, area, level, bucket);

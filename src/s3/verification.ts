@@ -27,15 +27,15 @@ export interface Verified {
 }
 
 /**
- * `peer`: the address of the connection. `isBare`: the request has neither an `Authorization` field nor one of Amazon's. Throws for a
- * request that is not signed as it must be.
+ * `peer`: the address of the connection. `isBare`: whether the request has neither an `Authorization` field nor one of Amazon's, if that
+ * is known. Throws for a request that is not signed as it must be.
  */
 export type Verify = (raw: RequestHead, peer: string, isBare?: boolean) => Verified;
 
 export function createVerification(options: DoorOptions): Verify {
   const keys = createSigningKeys();
   const links = new Map<string, Verified>();
-  return (raw, peer, isBare = false) => {
+  return (raw, peer, isBare = isBareOf(raw.headers)) => {
     const name = isBare ? `${raw.method} ${raw.headers.host} ${raw.url}` : undefined;
     const before = name === undefined ? undefined : links.get(name);
     const again = before && verifyAgain(options, before, raw, peer);
@@ -52,6 +52,11 @@ export function createVerification(options: DoorOptions): Verify {
 /** Links are asked for by everybody who sees the page that they are in. */
 const MOST_LINKS = 1000;
 const LONGEST_LINK = 2048;
+
+function isBareOf(headers: Fields): boolean {
+  for (const name in headers) if (name === 'authorization' || name.startsWith('x-amz-')) return false;
+  return true;
+}
 
 /** Whether nothing but method, target, host and secret has been signed. */
 function isOfHostAlone({ authorization }: Signed): boolean {

@@ -88,6 +88,8 @@ export interface Store {
    * inside of a transaction, which sees what it has written itself.
    */
   state(): number | undefined;
+  /** The same, also inside of a transaction: what this has written itself does not count. */
+  committedState(): number;
   /** Copies the write-ahead log into the database file and shortens it, as far as readers allow. */
   checkpoint(): void;
   /** Copies the database consistently into a new file. Throws a UserError when the file exists. */
@@ -354,6 +356,10 @@ class SqliteStore implements Store {
   state(): number | undefined {
     // Asking the driver takes longer than the rest.
     return this.isInside && this.database.inTransaction ? undefined : this.states.now();
+  }
+
+  committedState(): number {
+    return this.states.look();
   }
 
   checkpoint(): void {

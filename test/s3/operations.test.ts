@@ -379,6 +379,32 @@ t.test('who may do what', async (t) => {
   t.equal((await send('PUT', '/pictures/b', { ...as, ...copy })).code, 'AccessDenied', 'from where it may not read');
 });
 
+t.test('what is committed between the check of a request and its write counts', async (t) => {
+  const { ctx, objects, makeKey, send } = await startS3World(t);
+  const { put } = objects;
+  let between = async (_id: string): Promise<unknown> => undefined;
+  let id = '';
+  Object.assign(objects, {
+    put: async (...place: Parameters<typeof put>) => {
+      await between(id);
+      return put(...place);
+    },
+  });
+  const outcomeOf = async (during: typeof between): Promise<string | number> => {
+    between = async () => undefined;
+    const credentials = await makeKey({});
+    id = credentials.accessKeyId;
+    // Its use is noted.
+    await send('GET', '/', { credentials });
+    between = during;
+    const { status, code } = await send('PUT', `/${Bucket}/between`, { credentials, body: 'x' });
+    return code ?? status;
+  };
+  t.equal(await outcomeOf(async () => undefined), 200);
+  t.equal(await outcomeOf(() => createBucket(ctx, undefined, { name: 'another', jurisdiction: 'default' })), 200);
+  t.match(await outcomeOf((key) => revokeKey(ctx, key)), /InvalidAccessKeyId|AccessDenied/);
+});
+
 t.test('while a body comes', async (t) => {
   const world = await startS3World(t);
   const { ctx, makeKey, clientFor, send, port } = world;

@@ -181,6 +181,12 @@ export function authenticateAtOnce(base: ContextBase, row: KeyRow, address: stri
   return isTouchDue(base, row) ? undefined : findAdmitted(base, row, address);
 }
 
+/** Whether time alone has not ended what a credential may do, nor put it off. */
+export function isTimely({ clock }: Pick<ContextBase, 'clock'>, { expiresAt, notBefore }: KeyItem): boolean {
+  const now = clock.nowMs() * 1000;
+  return (expiresAt === null || expiresAt > now) && (notBefore === null || notBefore <= now);
+}
+
 /**
  * The same for a request that is under way: what its token may do now. Unknown if the token has gone or has another secret.
  */

@@ -21,6 +21,12 @@ export class StateNumber {
     return this.state;
   }
 
+  /** The same with a look of its own: what was committed before this call counts. */
+  look(): number {
+    this.isFresh = false;
+    return this.now();
+  }
+
   /** This handle has committed. */
   committed(): void {
     this.state++;
