@@ -138,7 +138,7 @@ export async function startNginxFront(
     listen 127.0.0.1:${ports.http}; listen 127.0.0.1:${ports.https} ssl http2;
     ssl_certificate ${certificate}; ssl_certificate_key ${key}; ssl_protocols TLSv1.2 TLSv1.3;
     http2_max_concurrent_streams 100;
-    gzip on; gzip_comp_level 5; gzip_vary on; gzip_http_version 1.1;
+    gzip on; gzip_comp_level 4; gzip_vary on; gzip_http_version 1.1;
     location / { proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";
       proxy_set_header Host $host; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; }
     location ~ ^/stored { proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";

@@ -20,7 +20,7 @@ async function world(t: Cleanup, options: InstallationOptions = {}) {
     const authorization = `Basic ${Buffer.from(`router:${password}`).toString('base64')}`;
     const { statusCode, body, headers } = await installation.app.inject({
       url: `/nic/update?${query}`,
-      headers: { authorization, 'user-agent': 'FRITZ!Box 7590' },
+      headers: { authorization, 'user-agent': 'Fritz!Box DDNS/1.0.1' },
       remoteAddress: from,
     });
     return { status: statusCode, text: body, headers };
@@ -62,6 +62,38 @@ t.test('addresses are made, changed, and left as they are', async (t) => {
     'good 192.0.2.4\ngood 192.0.2.4',
   );
   t.ok((await records()).includes('shop.example.com A 192.0.2.4 1 true'), 'what is proxied stays so');
+});
+
+/**
+ * Requests as firmware makes them. OPNsense: `dyndns2.py` of its plugin os-ddclient (opnsense/plugins, dns/ddclient/src/opnsense/scripts).
+ * UniFi has inadyn with the path that its users enter, for custom services (`?hostname=%h&myip=%i`). FRITZ!Box: the placeholders of its
+ * update URL are `<ipaddr>`, `<ip6addr>`, `<ip6lanprefix>`, `<username>`, `<pass>` and `<domain>`; nothing is escaped, one that is not
+ * known is empty, and of two URLs with a space between them each is asked (https://service.avm.de/help/en/FRITZ-Box-Fon-WLAN-7490/018/hilfe_dyndns,
+ * http://www.asheiduk.de/post/fritzbox-dyndns/).
+ */
+const ROUTERS: readonly (readonly [what: string, query: string, answer: string])[] = [
+  ['OPNsense', 'hostname=home.example.com&myip=192.0.2.20&wildcard=NOCHG', 'good 192.0.2.20'],
+  [
+    'OPNsense, several hosts',
+    'hostname=home.example.com%2Cnas.example.com&myip=192.0.2.20&wildcard=NOCHG',
+    'nochg 192.0.2.20\ngood 192.0.2.20',
+  ],
+  ['UniFi', 'hostname=home.example.com&myip=192.0.2.21', 'good 192.0.2.21'],
+  [
+    'FRITZ!Box with both families',
+    'hostname=home.example.com&myip=192.0.2.22&myipv6=2001:db8:7::1',
+    'good 192.0.2.22,2001:db8:7::1',
+  ],
+  ['FRITZ!Box without IPv4', 'hostname=home.example.com&myip=&myipv6=2001:db8:7::2', 'good 2001:db8:7::2'],
+  ['FRITZ!Box without IPv6', 'hostname=home.example.com&myip=192.0.2.23&myipv6=', 'good 192.0.2.23'],
+  ['FRITZ!Box, a host behind it', 'hostname=home.example.com&myipv6=2001:db8:8::/64', 'good 2001:db8:8::2'],
+];
+
+t.test('what routers send', async (t) => {
+  const { update } = await world(t);
+  for (const [what, query, answer] of ROUTERS) {
+    t.match(await update(query), { status: 200, text: answer, headers: { 'content-type': /^text\/plain/ } }, what);
+  }
 });
 
 t.test('a prefix keeps the other bits', async (t) => {

@@ -80,8 +80,37 @@ t.test('several settings at once: each by itself known or not, and fixed ones tr
   });
   t.match(await client.zones.settings.get('ssl', { zone_id }), { value: 'strict' });
   t.match((await patch({ id: 'unheard_of', value: 1 })).json, { success: false, errors: [{ code: 1003 }] });
-  const refused = await patch({ id: 'ssl', value: 'full' }, { id: 'mirage', value: 'on' });
-  t.match(refused.json.errors[0], { code: 1015, source: { pointer: '/items/1/value' } });
+  // What a new zone has at the vendor, as clients that repeat all settings send it.
+  const repeated = await patch(
+    { id: 'security_level', value: 'medium' },
+    { id: 'ssl', value: 'strict' },
+    { id: 'challenge_ttl', value: 1800 },
+    { id: 'browser_check', value: 'on' },
+    { id: 'min_tls_version', value: '1.2' },
+  );
+  t.match(repeated.json, {
+    success: true,
+    result: [
+      { id: 'security_level', value: 'off', editable: false },
+      { id: 'ssl', value: 'strict' },
+      { id: 'browser_check', value: 'off' },
+      { id: 'min_tls_version', value: '1.2', editable: true },
+    ],
+    messages: [
+      { code: 1015, message: /security_level: it is always off here/ },
+      { code: 1003, message: 'Undefined zone setting: challenge_ttl' },
+      { code: 1015, message: /browser_check/ },
+    ],
+  });
+  for (const [id, value] of [
+    ['security_level', 'under_attack'],
+    ['waf', 'on'],
+    ['tls_client_auth', 'on'],
+  ] as const) {
+    const refused = await patch({ id: 'ssl', value: 'full' }, { id, value });
+    t.match(refused.json.errors[0], { code: 1015, source: { pointer: '/items/1/value' } }, 'a protection');
+  }
+  t.match((await patch({ id: 'mirage', value: 'on' })).json.errors[0], { code: 1015 }, 'nothing is left');
   const wrong = await patch({ id: 'unheard_of', value: 1 }, { id: 'ssl', value: 'loose' });
   t.match(wrong.json.errors[0], { source: { pointer: '/items/1/value' } });
   t.match(await client.zones.settings.get('ssl', { zone_id }), { value: 'strict' }, 'nothing is half done');

@@ -28,7 +28,8 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
       config: { area: 'zoneSettings', zoneState: 'write', oneCommit: true },
       schema: {
         tags,
-        summary: 'Edit several zone settings, all or none; names of no setting are left out and named in `messages`',
+        summary:
+          'Edit several zone settings, all or none; what does not exist here is left out and named in `messages`',
         params: zoneParams,
         body: zoneSettingsEdit,
         response: answersList(zoneSetting),
@@ -36,8 +37,8 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
     },
     async (request) => {
       const { zone_id: zoneId } = request.params;
-      const { items, unknown } = await editZoneSettings(contextOf(request), zoneId, request.body.items);
-      const messages = unknown.map((name) => ({ code: 1003, message: `Undefined zone setting: ${name.slice(0, 64)}` }));
+      const { items, leftOut } = await editZoneSettings(contextOf(request), zoneId, request.body.items);
+      const messages = leftOut.map(({ code, message }) => ({ code, message }));
       return success(items.map(zoneSettingView), messages);
     },
   );

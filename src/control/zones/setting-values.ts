@@ -48,6 +48,21 @@ export const FIXED_SETTINGS: Readonly<Record<string, string>> = {
   proxy_read_timeout: '100',
 };
 
+/**
+ * Values of fixed settings with which somebody asks for a protection that does not exist: none of them is what a new zone has at the
+ * vendor, so none is sent by clients that only repeat what they have read.
+ */
+const PROTECTIONS: Readonly<Record<string, readonly unknown[]>> = {
+  security_level: ['high', 'under_attack'],
+  ...Object.fromEntries(
+    ['hotlink_protection', 'replace_insecure_js', 'tls_client_auth', 'waf'].map((name) => [name, ['on']]),
+  ),
+};
+
+export function asksForProtection(name: string, value: unknown): boolean {
+  return Object.hasOwn(PROTECTIONS, name) && PROTECTIONS[name]!.includes(value);
+}
+
 export const ZONE_SETTING_NAMES = Object.keys(READERS) as readonly ZoneSettingName[];
 
 export function readSettingValue(name: ZoneSettingName, value: unknown): ZoneSettings[ZoneSettingName] | undefined {

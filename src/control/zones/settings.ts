@@ -2,6 +2,7 @@
  * Use cases of the settings of a zone that have a name and a value (v4: §14): how its edge serves it, and, which is ours,
  * whether each custom hostname must lead to a name of its own.
  */
+import type { AppError } from '../../base/errors.js';
 import {
   SETTINGS_IN_COLUMNS,
   type ZoneSettingName,
@@ -15,7 +16,7 @@ import { commitAndRead, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { zoneFailure } from '../rules/zone-failures.js';
 import { developmentModeSeconds, planDevelopmentModeEnd } from './development-mode.js';
-import { FIXED_SETTINGS, readSettingValue, ZONE_SETTING_NAMES } from './setting-values.js';
+import { asksForProtection, FIXED_SETTINGS, readSettingValue, ZONE_SETTING_NAMES } from './setting-values.js';
 import { applyChange } from './write.js';
 
 export interface ZoneSettingItem {
@@ -48,21 +49,23 @@ export async function editZoneSetting(
   sent: unknown,
 ): Promise<ZoneSettingItem> {
   requireZone(ctx, zoneId);
-  if (isFixed(name)) return requireFixed(name, sent, '');
+  const fault = faultOf(name, sent, '');
+  if (fault) throw fault;
+  if (isFixed(name)) return fixedItem(name);
   const [item] = await writeSettings(ctx, zoneId, [readSetting(name, sent, '')]);
   return item!;
 }
 
 export interface EditedSettings {
-  /** Those that were sent, in their order. */
+  /** Those that were sent, in their order, with the values that they have now. */
   readonly items: readonly ZoneSettingItem[];
-  /** Names of no setting, which were left out. */
-  readonly unknown: readonly string[];
+  /** Why others were left out: names of no setting, and values that a fixed setting does not have. */
+  readonly leftOut: readonly AppError[];
 }
 
 /**
- * The same for several settings, all or none of those that there are: a client that knows more settings must not fail for that.
- * Throws when there is none among them.
+ * The same for several settings, all or none of those that can be set: a client that knows more settings, or repeats what a zone has
+ * at the vendor, must not fail for that. Throws when none of them can be set, and when a protection is asked for that does not exist.
  */
 export async function editZoneSettings(
   ctx: Context,
@@ -70,14 +73,18 @@ export async function editZoneSettings(
   sent: readonly { readonly id: string; readonly value?: unknown }[],
 ): Promise<EditedSettings> {
   requireZone(ctx, zoneId);
-  const unknown = sent.flatMap(({ id }) => (isFixed(id) || isKnown(id) ? [] : [id]));
-  if (unknown.length === sent.length) requireName(unknown[0]!);
-  const fixed = sent.flatMap(({ id, value }, i) => (isFixed(id) ? [requireFixed(id, value, `/items/${i}`)] : []));
+  const leftOut = sent.flatMap(({ id, value }, i) => {
+    const fault = faultOf(id, value, `/items/${i}`);
+    if (fault && asksForProtection(id, value)) throw fault;
+    return fault ?? [];
+  });
+  if (leftOut.length === sent.length && leftOut[0]) throw leftOut[0];
+  const fixed = sent.flatMap(({ id }) => (isFixed(id) ? [fixedItem(id)] : []));
   const edits = sent.flatMap(({ id, value }, i) => (isKnown(id) ? [readSetting(id, value, `/items/${i}`)] : []));
   const written = edits.length === 0 ? [] : await writeSettings(ctx, zoneId, edits);
   const items = [...written, ...fixed];
   const inOrder = sent.flatMap(({ id }) => items.find(({ name }) => name === id) ?? []);
-  return { items: inOrder, unknown };
+  return { items: inOrder, leftOut };
 }
 
 const isFixed = (name: string): boolean => Object.hasOwn(FIXED_SETTINGS, name);
@@ -87,11 +94,12 @@ function fixedItem(name: string): ZoneSettingItem {
   return { name, value: FIXED_SETTINGS[name]!, isEditable: false, modifiedAt: null };
 }
 
-/** Throws unless the value is the one that the setting has. */
-function requireFixed(name: string, sent: unknown, place: string): ZoneSettingItem {
+/** Why a setting cannot be set to a value, as far as that does not depend on the setting's own rule. */
+function faultOf(name: string, sent: unknown, place: string): AppError | undefined {
+  if (isKnown(name)) return undefined;
+  if (!isFixed(name)) return zoneFailure('settingUnknown', { name: name.slice(0, 64) });
   const value = FIXED_SETTINGS[name]!;
-  if (sent !== value) throw zoneFailure('settingFixed', { name, value }, { pointer: `${place}/value` });
-  return fixedItem(name);
+  return sent === value ? undefined : zoneFailure('settingFixed', { name, value }, { pointer: `${place}/value` });
 }
 
 interface SettingEdit {

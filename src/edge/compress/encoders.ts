@@ -19,7 +19,7 @@ export const ABLE: readonly Coding[] =
 export const ABLE_WITHOUT_BR: readonly Coding[] = ABLE.filter((coding) => coding !== 'br');
 
 /** Levels that take about as long as the lowest of nginx, for each request anew. */
-const LEVELS: Readonly<Record<Coding, number>> = { gzip: 5, br: 4, zstd: 3 };
+const LEVELS: Readonly<Record<Coding, number>> = { gzip: 4, br: 4, zstd: 3 };
 
 /** Octets that an encoder holds, about. */
 export const ENCODER_OCTETS: Readonly<Record<Coding, number>> = { gzip: 300_000, br: 1_500_000, zstd: 1_500_000 };

@@ -1,5 +1,5 @@
 /**
- * Independent programs from Debian, unmodified: ddclient (https only, its own HTTP), python3-cloudflare, libcloud, and
+ * Independent programs from Debian, unmodified: ddclient (https only, its own HTTP), inadyn, python3-cloudflare, libcloud, and
  * lexicon, which only connects to the vendor's host and is redirected by a proxy.
  */
 import { execFile, execFileSync } from 'node:child_process';
@@ -120,6 +120,23 @@ t.test('ddclient as routers speak', { skip: unless('/usr/bin/ddclient') }, async
   });
   t.match(stdout + stderr, /SUCCESS: +updating home\.example\.org: good: .*192\.0\.2\.150/);
   t.strictSame(await servedData('home', 1, ['c0000296']), ['c0000296'], 'and it is served');
+});
+
+t.test('inadyn, as UniFi and many routers have it', { skip: unless('/usr/sbin/inadyn') }, async (t) => {
+  const file = at('inadyn.conf');
+  const hosts = `hostname = { home.${ZONE}, nas.${ZONE} }`;
+  // Without DNS of its own, it would look up what the hosts have; a new directory remembers nothing.
+  const custom = `  username = router\n  password = ${KEY}\n  ddns-server = "127.0.0.1:${new URL(api).port}"
+  ddns-path = "/nic/update?hostname=%h&myip=%i"\n  ddns-response = { good, nochg }\n  ssl = false
+  checkip-command = "echo 192.0.2.160"\n  ${hosts}`;
+  writeFileSync(file, `period = 300\nverify-address = false\ncustom zoneplane {\n${custom}\n}\n`, { mode: 0o600 });
+  mkdirSync(at('inadyn'));
+  const args = ['--once', '--foreground', '--no-pidfile', '--loglevel=info', '--cache-dir', at('inadyn')];
+  const { stdout, stderr } = await run('/usr/sbin/inadyn', [...args, '--config', file], { timeout: 60_000 });
+  for (const host of ['home', 'nas']) {
+    t.match(stdout + stderr, new RegExp(`Successful alias table update for ${host}\\.example\\.org => new IP# 192`));
+    t.strictSame(await servedData(host, 1, ['c00002a0']), ['c00002a0'], 'and it is served');
+  }
 });
 
 t.test('python3-cloudflare', { skip: unless(`${MODULES}/CloudFlare`) }, async (t) => {
