@@ -42,6 +42,8 @@ export interface DelivererParts {
 export interface Deliverer {
   /** To be called after a commit. */
   look(): void;
+  /** Reads all destinations again. */
+  reloadAll(): void;
   readonly turns: Turns;
   /** Number of attempts by outcome. */
   readonly counts: Readonly<Record<'delivered' | 'failed' | 'switchedOff', number>>;
@@ -113,6 +115,10 @@ class EventDeliverer implements Deliverer {
         if (isTouched || (accounts.has(null) && target.seesInstallation)) this.pump(target);
       }
     }
+  }
+
+  reloadAll(): void {
+    for (const account of [...this.targets.keys()]) this.reload(account);
   }
 
   close(): void {

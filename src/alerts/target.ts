@@ -71,7 +71,8 @@ export function createTarget(
     // Other policies may choose other events; the one that is being delivered stays the first.
     if (!before.isBusy) before.queue = [];
     else before.queue = before.queue.slice(0, 1);
-    return Object.assign(before, { policies, seesInstallation, judged: before.queue[0]?.seq ?? before.position });
+    // The row is the same, but for a secret that may be sealed with another key.
+    return Object.assign(before, { row, policies, seesInstallation, judged: before.queue[0]?.seq ?? before.position });
   }
   const position = Math.max(row.position, before?.position ?? 0);
   return {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
+import { runCommand } from '../support/commands.js';
 import { type Program, startProgram, stopProgram } from '../support/program.js';
 import { startToldReceivers } from '../support/told-receivers.js';
 import { until } from '../support/until.js';
@@ -73,4 +74,22 @@ t.test('every event is told at least once, in order, although the program is kil
     () => JSON.stringify(told),
   );
   t.strictSame(distinct(), names, 'in their order, and repetitions have the same identifier');
+
+  // With another master key, a webhook that is made now, and those from before.
+  const rotated = await runCommand({ ZONEPLANE_DATA_DIR: join(directory, 'data') }, 'vault', 'rotate');
+  t.equal(rotated.code, 0, rotated.err);
+  const later = await call(program, 'POST', `${at}/destinations/webhooks`, {
+    ...{ name: 'later', url: urlOf('/later'), secret: 'sealed-anew' },
+  });
+  await call(program, 'POST', `${at}/policies`, {
+    ...{ name: 'later', alert_type: 'zoneplane_record', enabled: true },
+    mechanisms: { webhooks: [{ id: later['id'] }] },
+  });
+  await add();
+  await until(
+    () => distinct().length === names.length && toldAt('/later').length === 1,
+    'the event after the replacement',
+    () => JSON.stringify(told) + program.printed(),
+  );
+  t.notMatch(program.printed(), /an alert could not be made/);
 });

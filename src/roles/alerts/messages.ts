@@ -19,7 +19,11 @@ export interface MailOrder {
 
 export type ToThread =
   /** Something was committed. */
-  'look' | { readonly stored: number; readonly ok: boolean } | { readonly mailed: number; readonly ok: boolean };
+  | 'look'
+  /** The master key was replaced: keys as in {@link ThreadData}. */
+  | { readonly keys: string }
+  | { readonly stored: number; readonly ok: boolean }
+  | { readonly mailed: number; readonly ok: boolean };
 
 export type FromThread =
   | { readonly id: number; readonly reports: readonly Report[] }

@@ -5,6 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import { recordReports } from '../../alerts/record.js';
 import { createSender, type Sender } from '../../alerts/send.js';
+import { equalBytes } from '../../base/bytes.js';
 import { steadyMs } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import type { Lifecycle } from '../../base/lifecycle.js';
@@ -18,6 +19,7 @@ import type { Resolver } from '../../resolver/resolve.js';
 import { findMemberOf } from '../../store/access/members.js';
 import { findUserByEmail } from '../../store/access/users.js';
 import { hasAlertPolicies } from '../../store/alerts/policies.js';
+import { findCheck } from '../../vault/check.js';
 import { printKeys } from '../../vault/delegate.js';
 import { masterKeysOf } from '../process/control-base.js';
 import { withoutSecretSettings } from '../process/secrets.js';
@@ -61,6 +63,8 @@ class AlertService {
   private isClosed = false;
   private cancelStart: (() => void) | undefined;
   private readonly cancelAgree: () => void;
+  /** The check value of the vault for whose keys the thread has. */
+  private check: Uint8Array | undefined;
   private samplesOfThread: readonly MetricSample[] = [];
 
   constructor(private readonly options: AlertDeliveryOptions) {
@@ -77,8 +81,10 @@ class AlertService {
       this.isTelling = false;
       if (this.isClosed) return;
       const isNeeded = this.isOurs() && hasAlertPolicies(base.store);
-      if (this.thread && isNeeded) this.send('look');
-      else if (this.thread) void this.end();
+      if (this.thread && isNeeded) {
+        this.sendNewKeys();
+        this.send('look');
+      } else if (this.thread) void this.end();
       else if (isNeeded && !this.cancelStart) this.start();
     });
   }
@@ -93,10 +99,8 @@ class AlertService {
     const { settings, base } = this.options;
     this.cancelStart = undefined;
     if (this.isClosed) return;
-    const workerData: ThreadData = {
-      settings: withoutSecretSettings(settings),
-      keys: printKeys(masterKeysOf(this.options), ['alerts']),
-    };
+    this.check = findCheck(base.store);
+    const workerData: ThreadData = { settings: withoutSecretSettings(settings), keys: this.readKeys() };
     const limits = { maxOldGenerationSizeMb: MOST_MEMORY_MB };
     const thread = nameTurns(
       'alerts',
@@ -108,6 +112,23 @@ class AlertService {
     thread.on('error', (err) => base.log.error({ err }, 'the thread that delivers alerts has failed'));
     thread.once('exit', () => this.onEnd(thread));
     thread.unref();
+  }
+
+  private readKeys(): string {
+    return printKeys(masterKeysOf(this.options), ['alerts']);
+  }
+
+  /** After a replacement of the master key, the thread could open no secret of a webhook that is made or changed. */
+  private sendNewKeys(): void {
+    const { store, log } = this.options.base;
+    const check = findCheck(store);
+    if (check && this.check && equalBytes(check, this.check)) return;
+    try {
+      this.send({ keys: this.readKeys() });
+      this.check = check;
+    } catch (error) {
+      log.warn({ reason: messageOf(error) }, 'the keys for secrets of webhooks cannot be read; trying again');
+    }
   }
 
   private onEnd(thread: Worker): void {

@@ -27,7 +27,8 @@ const LOOK_MS = 500;
 const SAMPLES_MS = 5000;
 
 if (process.platform === 'linux') setPriority(PRIORITY);
-const { settings, keys } = workerData as ThreadData;
+const { settings, keys: firstKeys } = workerData as ThreadData;
+let keys = firstKeys;
 const port = parentPort!;
 const clock = new SystemClock();
 const store = openStore(settings.dataDir, { readonly: true });
@@ -108,7 +109,10 @@ function samples(): MetricSample[] {
 
 port.on('message', (message: ToThread) => {
   if (message === 'look') deliverer.look();
-  else {
+  else if ('keys' in message) {
+    ({ keys } = message);
+    deliverer.reloadAll();
+  } else {
     const id = 'stored' in message ? message.stored : message.mailed;
     waiting.get(id)?.(message.ok);
     waiting.delete(id);
