@@ -21,6 +21,7 @@ import { confirmName, type Terminal } from './terminal.js';
 import { addZoneCheck } from './zone-check.js';
 import { addZoneImport } from './zone-import.js';
 import { addZoneActivate, addZoneShow } from './zones/show.js';
+import { addZoneStats } from './zones/stats.js';
 
 export function addZoneCommands(program: Command, context: CommandContext): void {
   const zone = program.command('zone');
@@ -32,6 +33,7 @@ export function addZoneCommands(program: Command, context: CommandContext): void
   addZoneShow(zone, context);
   addCreate(zone, context);
   addZoneActivate(zone, context);
+  addZoneStats(zone, context);
   addDelete(zone, context);
 }
 

@@ -3,6 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
+import { Type } from '../../src/dns/codes.js';
+import { printDetail } from '../../src/statistics/detail.js';
+import { openStore } from '../../src/store/driver.js';
+import { DAY, HOUR, putQueries } from '../../src/store/zones/queries.js';
+import { findZoneByName } from '../../src/store/zones/zones.js';
 import { type Outcome, runCommand } from '../support/commands.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-zones-'));
@@ -36,6 +41,52 @@ t.test('a zone says what proves its name, or what it waits for', async (t) => {
     },
   );
   t.match(await run('auto', 'zone', 'show', 'example.net'), { code: 1, err: /there is no zone example\.net/ });
+});
+
+t.test('what a zone was asked, as a table and as JSON', async (t) => {
+  const data = { ZONEPLANE_DATA_DIR: join(directory, 'data') };
+  await run('auto', 'zone', 'create', 'asked.test');
+  t.match(await run('auto', 'zone', 'stats', 'asked.test'), { code: 0, out: /^nothing was asked$/m });
+  const store = openStore(data.ZONEPLANE_DATA_DIR);
+  const { seq } = findZoneByName(store, 'asked.test')!;
+  const now = Date.now() / 1000;
+  for (const span of [HOUR, DAY]) {
+    const detail = printDetail({
+      total: 9,
+      names: new Map([
+        [`${Type.a} www.asked.test`, 5],
+        [`${Type.mx} asked.test`, 3],
+      ]),
+      networks: new Map([['192.0.2.0/24', 9]]),
+    });
+    await store.write(() =>
+      putQueries(store, { zone: seq, span, begins: Math.floor(now / span) * span, total: 9, detail }),
+    );
+  }
+  store.close();
+  const table = await run('auto', 'zone', 'stats', 'asked.test');
+  t.equal(table.code, 0, table.err);
+  t.match(table.out, /www\.asked\.test +A +5\nasked\.test +MX +3\n\(others\) +\(others\) +1\n/);
+  t.match(table.out, /^9 questions from 20\S+Z to 20\S+Z$/m);
+  const json = await run('auto', 'zone', 'stats', 'asked.test', '--by', 'sourceNetwork', '--json');
+  t.match(JSON.parse(json.out), {
+    totals: { queryCount: 9 },
+    data: [{ dimensions: ['192.0.2.0/24'], metrics: [9] }],
+  });
+  const filtered = await run('auto', 'zone', 'stats', 'asked.test', '--by', 'queryType', '--filter', 'queryType==MX');
+  t.match(filtered.out, /MX +3\n3 questions/);
+  for (const [option, value] of [
+    ['--by', 'coloName'],
+    ['--since', 'yesterday'],
+    ['--filter', 'queryType'],
+    ['--limit', '2000'],
+  ] as const) {
+    t.match(
+      await run('auto', 'zone', 'stats', 'asked.test', option, value),
+      { code: /[12]/, out: '', err: /./ },
+      option,
+    );
+  }
 });
 
 t.test('doctor says once that there is a second account, and warns while claims are trusted', async (t) => {
