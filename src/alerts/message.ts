@@ -66,8 +66,7 @@ function textOf({ kind, name, zone_name: zone, actor, actor_kind: by, after }: N
 /** Webhooks get JSON. */
 function bodyOf(alert: Omit<Alert, 'body'>, form: MessageForm): string {
   if (form === 'mail') return alert.text;
-  if (form === 'discord') return JSON.stringify({ content: alert.text.slice(0, 2000) });
-  if (form === 'slack' || form === 'gchat') return JSON.stringify({ text: alert.text });
+  if (form !== 'generic') return JSON.stringify(chatMessage(alert.text, form));
   const { event, policy, alertType, text, name, account, ts } = alert;
   const phase = event && phaseOf(event.kind);
   return JSON.stringify({
@@ -81,6 +80,21 @@ function bodyOf(alert: Omit<Alert, 'body'>, form: MessageForm): string {
     ...(event && { alert_correlation_id: event.request_id }),
     ...(phase && { alert_event: `ALERT_STATE_EVENT_${phase}` }),
   });
+}
+
+/**
+ * A text contains names that others chose, such as those of tokens. In chats they must neither call everybody nor hide where a link
+ * leads. Slack documents entities for that, Discord backslashes and `allowed_mentions`, Google Chat nothing.
+ */
+function chatMessage(text: string, form: Exclude<WebhookForm, 'generic'>): object {
+  switch (form) {
+    case 'discord':
+      return { content: text.replace(/[\\[\]()<>*_~`|@#]/g, '\\$&').slice(0, 2000), allowed_mentions: { parse: [] } };
+    case 'slack':
+      return { text: text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;') };
+    case 'gchat':
+      return { text: text.replaceAll('<', '‹').replaceAll('>', '›') };
+  }
 }
 
 function dataOf(event: NamedEventRow): object {
