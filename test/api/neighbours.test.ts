@@ -61,6 +61,43 @@ t.test('features that are not here are answered with what is true of them', asyn
   t.strictSame(misfits, []);
 });
 
+/**
+ * What `cloudflare_zone_settings_override` asks, as its source says (internal/sdkv2provider/resource_cloudflare_zone_settings_override.go of
+ * cloudflare/terraform-provider-cloudflare): all settings and six alone, what differs, the same again; at the end, what it found first.
+ */
+t.test("Terraform's sequence for settings", async (t) => {
+  const { call, zone_id } = await serve(t);
+  const base = `/zones/${zone_id}/settings`;
+  const alone = [
+    'binary_ast',
+    'h2_prioritization',
+    'image_resizing',
+    'early_hints',
+    'origin_max_http_version',
+    'fonts',
+  ];
+  const read = async (): Promise<Record<string, unknown>> => {
+    const answers = [await call('GET', base)];
+    for (const name of alone) answers.push(await call('GET', `${base}/${name}`));
+    t.ok(answers.every(({ status }) => status === 200));
+    return Object.fromEntries(answers.flatMap(({ json }) => json.result).map(({ id, value }) => [id, value]));
+  };
+  const initial = await read();
+  t.match((await call('GET', `/zones/${zone_id}/ssl/universal/settings`)).json.result, { enabled: true });
+  t.equal((await call('PATCH', `${base}/origin_max_http_version`, { value: '1' })).status, 200);
+  const plan = {
+    ...{ always_use_https: 'on', min_tls_version: '1.2', tls_1_3: 'zrt', browser_cache_ttl: 7200, brotli: 'off' },
+    security_header: { strict_transport_security: { enabled: true, max_age: 86_400, include_subdomains: false } },
+  };
+  const items = (of: object) => Object.entries(of).map(([id, value]) => ({ id, value }));
+  t.equal((await call('PATCH', base, { items: items(plan) })).status, 200);
+  t.match(await read(), { ...plan, origin_max_http_version: '1' }, 'an empty plan');
+  const changed = Object.fromEntries(Object.keys(plan).map((name) => [name, initial[name]]));
+  await call('PATCH', `${base}/origin_max_http_version`, { value: initial['origin_max_http_version'] });
+  t.equal((await call('PATCH', base, { items: items(changed) })).status, 200);
+  t.strictSame(await read(), initial, 'as before');
+});
+
 t.test('several settings at once: each by itself known or not, and fixed ones true or not', async (t) => {
   const { call, client, zone_id, misfits } = await serve(t);
   const patch = (...items: readonly { id: string; value?: unknown }[]) =>

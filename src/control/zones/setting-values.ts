@@ -30,8 +30,8 @@ const READERS: Readers = {
 };
 
 const ABSENT =
-  '0rtt advanced_ddos always_online automatic_https_rewrites browser_check china_network_enabled ' +
-  'content_converter early_hints email_obfuscation h2_prioritization hotlink_protection image_resizing ' +
+  '0rtt advanced_ddos always_online automatic_https_rewrites binary_ast browser_check china_network_enabled ' +
+  'content_converter early_hints email_obfuscation fonts h2_prioritization hotlink_protection image_resizing ' +
   'ip_geolocation mirage nel opportunistic_encryption opportunistic_onion orange_to_orange polish pre_render ' +
   'prefetch_preload privacy_pass pseudo_ipv4 redirects_for_ai_training replace_insecure_js response_buffering ' +
   'rocket_loader search_for_agents security_level server_side_exclude sha1_support sort_query_string_for_cache ' +
