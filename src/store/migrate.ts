@@ -27,6 +27,7 @@ import { recordTemplates } from './migrations/0225-record-templates.js';
 import { transferHealth } from './migrations/0226-transfer-health.js';
 import { zoneQueries } from './migrations/0227-zone-queries.js';
 import { stagedEvents } from './migrations/0228-staged-events.js';
+import { packedChanges } from './migrations/0229-packed-changes.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 import { newestSchema } from './schema/newest.js';
@@ -58,6 +59,7 @@ export const MIGRATIONS: readonly Migration[] = [
   transferHealth,
   zoneQueries,
   stagedEvents,
+  packedChanges,
 ];
 
 /** The schema version after all migrations. */

@@ -4,9 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
+import { toHex } from '../../src/base/bytes.js';
+import { Type } from '../../src/dns/codes.js';
 import { DATABASE_FILE, openStore, type Store, storeSize } from '../../src/store/driver.js';
 import { EntryRefused } from '../../src/store/failures.js';
 import { findDamage } from '../../src/store/integrity.js';
+import { type ChangedRR, findChange, rrsOfChange } from '../../src/store/log/changes.js';
 import { credentialPepper, findMeta } from '../../src/store/meta.js';
 import {
   MIGRATIONS,
@@ -112,6 +115,15 @@ t.test('a new database begins with what the build has written, which is what the
   for (const part of ['', half]) t.equal(newestSchema(MIGRATIONS, part), undefined, 'nor is one that is not whole');
 });
 
+function textOfRR(change: number, { op, owner_key: owner, type, ttl, rdata }: ChangedRR): string {
+  return `${change} ${op} ${toHex(owner)} ${type} ${ttl} ${toHex(rdata)}`;
+}
+
+function recordsOfChange(store: Store, change: number): string[] {
+  const rrs = rrsOfChange(store, findChange(store, change)!);
+  return rrs.filter(({ type }) => type !== Type.soa).map((rr) => textOfRR(change, rr));
+}
+
 t.test('a database of each released version becomes what a new one is', async (t) => {
   const fresh = open(t);
   migrate(fresh, clock, random);
@@ -119,8 +131,17 @@ t.test('a database of each released version becomes what a new one is', async (t
     const store = openReleased(t, released);
     const before = countsOf(store);
     t.ok((before['audit'] ?? 0) > 5 && before['zones'] === 2, `${released.name} has rows`);
+    const listed = store
+      .prepare<[], ChangedRR & { change: number }>('SELECT * FROM change_rrs ORDER BY change, ord')
+      .all();
+    t.ok(listed.length > 10, 'the change log has records');
     t.equal(migrate(store, clock, random), released.version);
     requireSchema(store);
+    t.strictSame(
+      [...new Set(listed.map(({ change }) => change))].flatMap((change) => recordsOfChange(store, change)).sort(),
+      listed.map((rr) => textOfRR(rr.change, rr)).sort(),
+      'changes list what they listed',
+    );
     t.strictSame(schemaOf(store), schemaOf(fresh), `${released.name}: the same tables, indexes and triggers`);
     t.equal(findDamage(store), undefined);
     t.strictSame(store.prepare('PRAGMA foreign_key_check').all(), []);

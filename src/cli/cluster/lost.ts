@@ -8,7 +8,7 @@ import { printRecord } from '../../dns/zonefile/writer.js';
 import { findDataDirectory, hasDatabase } from '../../roles/process/data-directory.js';
 import { openStore, type SqlValue, type Store } from '../../store/driver.js';
 import { type AddedRow, addedRows } from '../../store/log/added-rows.js';
-import { isMark } from '../../store/log/changes.js';
+import { type ChangedRR, isMark, unpackRRs } from '../../store/log/changes.js';
 import { type Entry, statementsOf } from '../../store/recording.js';
 import { findZone } from '../../store/zones/zones.js';
 import { type CommandContext, example } from '../command.js';
@@ -63,8 +63,12 @@ function changesOf({ body }: Entry, store: Store | undefined): string[] {
   let apex = parseName('.');
   const lines: string[] = [];
   for (const { table, row } of addedRows(body)) {
-    if (table === 'changes') apex = apexOf(Number(row['zone']), store);
-    if (table === 'change_rrs') lines.push(...recordLine(row, apex));
+    if (table === 'changes') {
+      apex = apexOf(Number(row['zone']), store);
+      if (row['rrs'] instanceof Uint8Array) lines.push(...unpackRRs(row['rrs']).flatMap((rr) => recordLine(rr, apex)));
+    }
+    // Of earlier versions.
+    if (table === 'change_rrs') lines.push(...recordLine(recordOf(row), apex));
     if (table === 'events') lines.push(`${row['kind']} ${row['name'] ?? ''} by ${row['actor']}`.replace('  ', ' '));
   }
   return lines;
@@ -75,10 +79,13 @@ function apexOf(zone: number, store: Store | undefined): Uint8Array {
   return parseName(`${name ?? `zone-number-${zone}`}.`);
 }
 
-function recordLine(row: AddedRow['row'], apex: Uint8Array): string[] {
+function recordOf(row: AddedRow['row']): ChangedRR {
   const record = { type: Number(row['type']), ttl: Number(row['ttl']), rdata: row['rdata'] as Uint8Array };
-  const key = row['owner_key'] as Uint8Array;
-  const op = row['op'] === 1 ? 1 : 0;
-  if (isMark({ ...record, op, owner_key: key })) return [];
+  return { ...record, op: row['op'] === 1 ? 1 : 0, owner_key: row['owner_key'] as Uint8Array };
+}
+
+function recordLine(record: ChangedRR, apex: Uint8Array): string[] {
+  if (isMark(record)) return [];
+  const { op, owner_key: key } = record;
   return [`${op === 1 ? '+' : '-'} ${printRecord({ ...record, owner: nameOfOwnerKey(key, apex) })}`];
 }

@@ -3,6 +3,8 @@
  * that it removes from and adds to what resolvers see. Applied to the zone as it was served, it gives the zone as it is
  * served afterwards.
  */
+
+import { ByteReader } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import { perStore, type Store } from '../driver.js';
 import { entriesToPrune, type PrunedLog } from './prune.js';
@@ -64,18 +66,9 @@ export const MOST_CHANGED_SIGNED_RRS = 8 * MOST_CHANGED_RRS;
 const KEPT: PrunedLog = { table: 'changes', kept: 200_000, newest: 50_000 };
 const PRUNE_EVERY = 1000;
 
-/** Records that one statement inserts, which takes half the time of single ones. */
-const RRS_AT_ONCE = 8;
-
-type ChangedRow = [
-  change: number,
-  ord: number,
-  op: number,
-  ownerKey: Uint8Array,
-  type: number,
-  ttl: number,
-  rdata: Uint8Array,
-];
+/** Those of a {@link ChangeRow}; the records of a change are read for themselves. */
+const COLUMNS =
+  'seq, at_us, zone, kind, serial_from, serial_to, complete, soa_from, soa_to, soa_ttl_from, soa_ttl_to, actor, request_id';
 
 const statements = perStore((store) => ({
   insert: store.prepare<
@@ -92,40 +85,28 @@ const statements = perStore((store) => ({
       soaTtlTo: number | null,
       actor: string,
       requestId: string,
+      rrs: Uint8Array | null,
     ]
   >(
     `INSERT INTO changes (at_us, zone, kind, serial_from, serial_to, complete, soa_from, soa_to, soa_ttl_from, soa_ttl_to,
-       actor, request_id)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       actor, request_id, rrs)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
-  insertRR: store.prepare<ChangedRow>(insertingRRs(1)),
-  insertMany: store.prepare<ChangedRow[number][]>(insertingRRs(RRS_AT_ONCE)),
   after: store.prepare<[seq: number, limit: number], ChangeRow>(
-    'SELECT * FROM changes WHERE seq > ? ORDER BY seq LIMIT ?',
+    `SELECT ${COLUMNS} FROM changes WHERE seq > ? ORDER BY seq LIMIT ?`,
   ),
-  rrs: store.prepare<[change: number], ChangedRR>(
-    'SELECT op, owner_key, type, ttl, rdata FROM change_rrs WHERE change = ? ORDER BY ord',
-  ),
-  owners: store.prepareTuples<[change: number], [Uint8Array]>(
-    'SELECT DISTINCT owner_key FROM change_rrs WHERE change = ?',
-  ),
-  bySeq: store.prepare<[seq: number], ChangeRow>('SELECT * FROM changes WHERE seq = ?'),
+  rrs: store.prepareTuples<[change: number], [Uint8Array | null]>('SELECT rrs FROM changes WHERE seq = ?'),
+  bySeq: store.prepare<[seq: number], ChangeRow>(`SELECT ${COLUMNS} FROM changes WHERE seq = ?`),
   bySerial: store.prepareTuples<[zone: number, after: number, serial: number], [number | null]>(
     'SELECT max(seq) FROM changes WHERE zone = ? AND seq > ? AND serial_from = ?',
   ),
   ofZone: store.prepare<[zone: number, seq: number, limit: number], ChangeRow>(
-    'SELECT * FROM changes WHERE zone = ? AND seq >= ? ORDER BY seq LIMIT ?',
+    `SELECT ${COLUMNS} FROM changes WHERE zone = ? AND seq >= ? ORDER BY seq LIMIT ?`,
   ),
   last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM changes'),
   first: store.prepareTuples<[], [number | null]>('SELECT min(seq) FROM changes'),
-  pruneRRs: store.prepare<[seq: number]>('DELETE FROM change_rrs WHERE change = ?'),
   prune: store.prepare<[seq: number]>('DELETE FROM changes WHERE seq = ?'),
 }));
-
-function insertingRRs(count: number): string {
-  const rows = Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?, ?)').join(', ');
-  return `INSERT INTO change_rrs (change, ord, op, owner_key, type, ttl, rdata) VALUES ${rows}`;
-}
 
 /** A SOA as it is served. */
 export interface SoaRR {
@@ -167,31 +148,51 @@ export function appendChange(store: Store, change: NewChange): number {
     soaTo?.ttl ?? null,
     change.actor,
     change.requestId,
+    packRRs(change.rrs),
   );
-  insertRRs(store, seq, change.rrs);
   if (seq % PRUNE_EVERY === 0 && seq > KEPT.kept) pruneChanges(store, KEPT, change.atUs);
   return seq;
 }
 
-function insertRRs(store: Store, change: number, rrs: readonly ChangedRR[]): void {
-  const { insertRR, insertMany } = statements(store);
-  const rowOf = (rr: ChangedRR, ord: number): ChangedRow => {
-    return [change, ord, rr.op, rr.owner_key, rr.type, rr.ttl, rr.rdata];
-  };
-  const whole = rrs.length - (rrs.length % RRS_AT_ONCE);
-  for (let at = 0; at < whole; at += RRS_AT_ONCE) {
-    insertMany.run(...rrs.slice(at, at + RRS_AT_ONCE).flatMap((rr, i) => rowOf(rr, at + i)));
+/** Octets of a record besides its owner and its rdata: op, type, TTL, both lengths. */
+const FIXED = 10;
+
+/** Records in one value: a row for each would take most of the time of a write. Null: none. */
+function packRRs(rrs: readonly ChangedRR[]): Uint8Array | null {
+  if (rrs.length === 0) return null;
+  const octets = Buffer.allocUnsafe(
+    rrs.reduce((sum, { owner_key, rdata }) => sum + FIXED + owner_key.length + rdata.length, 0),
+  );
+  let at = 0;
+  for (const { op, owner_key: owner, type, ttl, rdata } of rrs) {
+    at = octets.writeUInt8(op, at);
+    at = octets.writeUInt16BE(type, at);
+    at = octets.writeUInt32BE(ttl, at);
+    at = octets.writeUInt8(owner.length, at);
+    octets.set(owner, at);
+    at = octets.writeUInt16BE(rdata.length, at + owner.length);
+    octets.set(rdata, at);
+    at += rdata.length;
   }
-  for (let at = whole; at < rrs.length; at++) insertRR.run(...rowOf(rrs[at]!, at));
+  return octets;
+}
+
+/** The records of a change, in their order; owners and rdata are views of the value. */
+export function unpackRRs(octets: Uint8Array): ChangedRR[] {
+  const rrs: ChangedRR[] = [];
+  const reader = new ByteReader(octets);
+  while (reader.remaining > 0) {
+    const [op, type, ttl] = [reader.u8() === 1 ? 1 : 0, reader.u16(), reader.u32()] as const;
+    const owner_key = reader.octets(reader.u8());
+    rrs.push({ op, owner_key, type, ttl, rdata: reader.octets(reader.u16()) });
+  }
+  return rrs;
 }
 
 /** Removes changes beyond what is kept. */
 export function pruneChanges(store: Store, kept: PrunedLog, nowUs: number): void {
-  const { pruneRRs, prune } = statements(store);
-  for (const seq of entriesToPrune(store, kept, nowUs)) {
-    pruneRRs.run(seq);
-    prune.run(seq);
-  }
+  const { prune } = statements(store);
+  for (const seq of entriesToPrune(store, kept, nowUs)) prune.run(seq);
 }
 
 export function findChange(store: Store, seq: number): ChangeRow | undefined {
@@ -203,7 +204,7 @@ export function findChange(store: Store, seq: number): ChangeRow | undefined {
  * added records. For a change that is not complete, only the SOAs.
  */
 export function rrsOfChange(store: Store, change: ChangeRow): ChangedRR[] {
-  const rrs = statements(store).rrs.all(change.seq);
+  const rrs = listedRRs(store, change.seq);
   const of = (op: 0 | 1): ChangedRR[] => rrs.filter((rr) => rr.op === op);
   return [
     ...soaOfChange(0, change.soa_ttl_from, change.soa_from),
@@ -211,6 +212,11 @@ export function rrsOfChange(store: Store, change: ChangeRow): ChangedRR[] {
     ...soaOfChange(1, change.soa_ttl_to, change.soa_to),
     ...of(1),
   ];
+}
+
+function listedRRs(store: Store, change: number): ChangedRR[] {
+  const [octets] = statements(store).rrs.get(change) ?? [];
+  return octets ? unpackRRs(octets) : [];
 }
 
 function soaOfChange(op: 0 | 1, ttl: number | null, rdata: Uint8Array | null): ChangedRR[] {
@@ -238,9 +244,11 @@ export function changesSince(store: Store, zone: number, serial: number, after: 
 
 /** Owner keys that one change touches, each once. */
 export function touchedOwners(store: Store, change: number): Uint8Array[] {
-  return statements(store)
-    .owners.all(change)
-    .map(([ownerKey]) => ownerKey);
+  const owners = new Map<string, Uint8Array>();
+  for (const { owner_key: ownerKey } of listedRRs(store, change)) {
+    owners.set(Buffer.from(ownerKey.buffer, ownerKey.byteOffset, ownerKey.length).toString('latin1'), ownerKey);
+  }
+  return [...owners.values()];
 }
 
 /** Number of the newest change; 0 when there is none. */
