@@ -62,7 +62,6 @@ import { recordTypeRoutes } from './record-types/routes.js';
 import type { ContextOf } from './request.js';
 import { rulesetRoutes } from './rulesets/routes.js';
 import { rulesetRuleRoutes } from './rulesets/rule-routes.js';
-import { ruleTrialRoutes } from './rulesets/try-routes.js';
 import { secondaryAccountRoutes } from './secondary-dns/account-routes.js';
 import { incomingRoutes } from './secondary-dns/incoming-routes.js';
 import { secondaryZoneRoutes } from './secondary-dns/zone-routes.js';
@@ -160,7 +159,6 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   incomingRoutes,
   loadBalancerRoutes,
   balancerExplainRoutes,
-  ruleTrialRoutes,
   rulesetRoutes,
   rulesetRuleRoutes,
   pageRuleRoutes,

@@ -90,6 +90,7 @@ t.test('threads answer as the main thread does', async (t) => {
     ...[`/zones/${zone}/history/version:2`, '/accounts', '/memberships', '/user/tokens', '/user/audit_logs'],
     ...[`/accounts/${account}/audit_logs?per_page=3`, `/accounts/${account}/dns_records/usage`, buckets],
     ...[`${buckets}/tree/objects?delimiter=/`, `${buckets}/none/objects`, `/zones/${zone}/custom_hostnames`],
+    `/zones/${zone}/rulesets/try?url=http://example.com/`,
     ...[`/zones/${'f'.repeat(32)}/history`, `/accounts/${account}/r2/metrics`],
   ];
   for (const path of [...paths, ...others, `${records}/export`]) {

@@ -11,6 +11,7 @@ import { memberRoutes } from '../members/routes.js';
 import { membershipRoutes } from '../memberships/routes.js';
 import { bucketRoutes } from '../r2-buckets/routes.js';
 import { objectListRoutes } from '../r2-objects/list-routes.js';
+import { ruleTrialRoutes } from '../rulesets/try-routes.js';
 import { searchRoutes } from '../search/routes.js';
 import { tokenRoutes } from '../tokens/routes.js';
 import { zoneHistoryRoutes } from '../zone-history/routes.js';
@@ -30,6 +31,7 @@ export const READ_ROUTES: readonly FastifyPluginAsyncZod<RecordRouteOptions>[] =
   objectListRoutes,
   hostnameListRoutes,
   searchRoutes,
+  ruleTrialRoutes,
   balancingAccountRoutes,
   externalDnsRoutes,
 ];
