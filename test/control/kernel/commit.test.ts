@@ -31,12 +31,7 @@ t.test('a failure at any step leaves nothing behind', async (t) => {
   const { ctx, zoneId } = await startZone(t);
   const made = await createRecord(ctx, zoneId, { type: 'A', name: 'a', content: '192.0.2.1' });
   const before = stateOf(ctx);
-  for (const step of [
-    'INSERT ON record_rows',
-    'UPDATE ON zones',
-    'INSERT ON changes',
-    'INSERT ON events',
-  ]) {
+  for (const step of ['INSERT ON record_rows', 'UPDATE ON zones', 'INSERT ON changes', 'INSERT ON events']) {
     runSql(ctx.store, `CREATE TRIGGER broken BEFORE ${step} BEGIN SELECT RAISE(ABORT, 'injected'); END`);
     await t.rejects(createRecord(ctx, zoneId, { type: 'A', name: 'b', content: '192.0.2.2' }), StoreConflict, step);
     await t.rejects(
