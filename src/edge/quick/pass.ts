@@ -112,7 +112,7 @@ class QuickExchange implements ChannelSending, Sending, TurnHolder, ConnectionEx
     this.endpoint = nextEndpoint(plan);
     this.leave = places.enterNow(share, this);
     if (this.leave) {
-      this.send();
+      bounded(this.onFault, () => this.send());
       return;
     }
     this.stopWaiting = places.ask(share, this, (place) => {
