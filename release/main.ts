@@ -78,6 +78,8 @@ async function make(out: string): Promise<readonly string[]> {
 }
 
 async function makeIn(scratch: string, out: string): Promise<void> {
+  // npm packs files with the modes that they have.
+  process.umask(0o022);
   const top = run('git', ['rev-parse', '--show-toplevel']).trim();
   const epoch = Number(process.env['SOURCE_DATE_EPOCH'] ?? run('git', ['log', '-1', '--format=%ct']).trim());
   process.env['SOURCE_DATE_EPOCH'] = String(epoch);

@@ -14,7 +14,8 @@ kind=${1:?say deb, npm, image or base} package=${2:-} previous=${3:-}
 if [ "${INSIDE:-}" = '' ]; then INSIDE=yes exec unshare --mount --pid --fork --kill-child --mount-proc -- "$0" "$@"; fi
 cd "$(dirname "$0")/../.."
 mount --make-rprivate /
-work=$(mktemp -d) network=zoneplane-$$ root= server=
+work=$(mktemp -d) root= server=
+network=zoneplane-${work##*.}
 log=$work/log data=$work/data
 finish() {
   [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
@@ -69,12 +70,14 @@ ip netns add "$network"
 ip netns exec "$network" ip link set lo up
 inside() { chroot "$root" env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root "$@"; }
 local_only() { nsenter --net="/run/netns/$network" "$@"; }
-ask() { local_only dig +short +tries=1 +time=5 @127.0.0.1 -p "$port" "$@"; }
-# USER, what of capabilities, and a command line for sh.
+# dig prints its errors there, too.
+ask() { local_only dig +short +tries=1 +time=5 @127.0.0.1 -p "$port" "$@" | grep -v '^;' || true; }
+# USER, what of capabilities, and a command. `replace` is exec where a server is to be the process that bash knows.
+replace=
 as() {
   local user=$1 capabilities=$2
   shift 2
-  local_only chroot "$root" setpriv --reuid "$user" --regid "$user" --clear-groups $capabilities --no-new-privs -- \
+  $replace nsenter --net="/run/netns/$network" chroot "$root" setpriv --reuid "$user" --regid "$user" --clear-groups $capabilities -- \
     env -i PATH=/usr/local/bin:/usr/bin:/bin ZONEPLANE_RESOLVER_UPSTREAMS= "$@"
 }
 
@@ -82,7 +85,7 @@ port=53
 case $kind in
   deb)
     lintian --fail-on error "$package" || fail 'lintian found errors'
-    only='--inh-caps=-all,+net_bind_service --ambient-caps=-all,+net_bind_service --bounding-set=-all,+net_bind_service'
+    only='--no-new-privs --inh-caps=-all,+net_bind_service --ambient-caps=-all,+net_bind_service --bounding-set=-all,+net_bind_service'
     prepare() {
       debian "$work/root"
       root=$work/root data=$root/var/lib/zoneplane
@@ -109,7 +112,7 @@ case $kind in
       inside useradd --create-home newcomer
     }
     put() { cp "$1" "$root/tmp/zoneplane.tgz" && inside npm install --global --loglevel=error /tmp/zoneplane.tgz >>"$log" 2>&1; }
-    in_home() { as newcomer '--inh-caps=-all --bounding-set=-all' HOME=/home/newcomer sh -c "cd && exec $*"; }
+    in_home() { as newcomer '--no-new-privs --inh-caps=-all --bounding-set=-all' HOME=/home/newcomer sh -c "cd && exec $*"; }
     start() { in_home 'zoneplane serve --zones-dir /usr/local/lib/node_modules/zoneplane/zones'; }
     command() { in_home "zoneplane $*"; }
     first() { :; }
@@ -149,7 +152,7 @@ esac
 
 serve() {
   : >"$log"
-  start >>"$log" 2>&1 &
+  (replace=exec && start) >>"$log" 2>&1 &
   server=$!
   for _ in $(seq 3000); do
     grep -q '"msg":"ready"' "$log" && return
@@ -204,7 +207,10 @@ stop
 [ -z "$(find "$data" -user root)" ] || fail 'files belong to root'
 
 version=new
-if [ "$kind" = deb ]; then echo 'ZONEPLANE_NAMESERVERS="ns1.example.org,ns2.example.org"' >>"$root/etc/default/zoneplane"; fi
+if [ "$kind" = deb ]; then
+  inside dpkg --verify zoneplane || fail 'a file is not what its sum says'
+  echo 'ZONEPLANE_NAMESERVERS="ns1.example.org,ns2.example.org"' >>"$root/etc/default/zoneplane"
+fi
 timed 'upgrade' put "$package" new
 timed 'started after the upgrade' serve
 [ "$(ask kept.example.com A)" = 192.0.2.9 ] || fail 'a record was lost with the upgrade'
@@ -216,7 +222,6 @@ stop
 case $kind in
   deb)
     grep -q ns1.example.org "$root/etc/default/zoneplane" || fail 'an upgrade lost settings'
-    inside dpkg --verify zoneplane || fail 'a file is not what its sum says'
     inside dpkg --remove zoneplane >/dev/null
     [ -e "$root/etc/default/zoneplane" ] || fail 'the removal lost settings'
     inside dpkg --purge zoneplane || fail 'it cannot be purged'

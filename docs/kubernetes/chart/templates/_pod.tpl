@@ -1,0 +1,114 @@
+{{- define "zoneplane.labels" -}}
+app.kubernetes.io/name: {{ .Release.Name }}
+{{- end }}
+
+{{- /* What the server, each node of a cluster and the job that begins one have in common. */ -}}
+{{- define "zoneplane.security" -}}
+runAsNonRoot: true
+runAsUser: 5353
+runAsGroup: 5353
+fsGroup: 5353
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{- define "zoneplane.container" -}}
+name: zoneplane
+image: {{ printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) | quote }}
+securityContext:
+  readOnlyRootFilesystem: true
+  allowPrivilegeEscalation: false
+  # The program's file has this capability, and does not start where it is out of reach.
+  capabilities:
+    drop: [ALL]
+    add: [NET_BIND_SERVICE]
+volumeMounts:
+  - name: data
+    mountPath: /data
+{{- end }}
+
+{{- define "zoneplane.environment" -}}
+- name: ZONEPLANE_NAMESERVERS
+  value: {{ join "," .Values.nameservers | quote }}
+{{- if .Values.cluster.nodes }}
+- name: ZONEPLANE_CLUSTER
+  valueFrom:
+    secretKeyRef:
+      name: {{ .Values.secret }}
+      key: cluster
+{{- end }}
+- name: ZONEPLANE_ADMIN_KEY
+  valueFrom:
+    secretKeyRef:
+      name: {{ .Values.secret }}
+      key: admin-key
+- name: ZONEPLANE_MASTER_KEY
+  valueFrom:
+    secretKeyRef:
+      name: {{ .Values.secret }}
+      key: master-key
+{{- range $name, $value := .Values.settings }}
+- name: {{ $name }}
+  value: {{ $value | toString | quote }}
+{{- end }}
+{{- end }}
+
+{{- define "zoneplane.pod" -}}
+metadata:
+  labels:
+    {{- include "zoneplane.labels" . | nindent 4 }}
+spec:
+  serviceAccountName: {{ .Release.Name }}
+  {{- if .Values.cluster.nodes }}
+  # DNS stays when a machine goes.
+  topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: kubernetes.io/hostname
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector:
+        matchLabels:
+          {{- include "zoneplane.labels" . | nindent 10 }}
+  {{- end }}
+  # The variables that Kubernetes adds for Services have the names of settings.
+  enableServiceLinks: false
+  terminationGracePeriodSeconds: 30
+  securityContext:
+    {{- include "zoneplane.security" . | nindent 4 }}
+    # Port 53 without a privilege.
+    sysctls:
+      - name: net.ipv4.ip_unprivileged_port_start
+        value: "53"
+  containers:
+    - {{- include "zoneplane.container" . | nindent 6 }}
+      env:
+        {{- if .Values.cluster.nodes }}
+        - name: ZONEPLANE_NODE_NAME
+          valueFrom:
+            fieldRef:
+              fieldPath: metadata.name
+        {{- end }}
+        {{- include "zoneplane.environment" . | nindent 8 }}
+      ports:
+        - { name: dns-udp, containerPort: 53, protocol: UDP }
+        - { name: dns-tcp, containerPort: 53, protocol: TCP }
+        - { name: admin, containerPort: 8053, protocol: TCP }
+      startupProbe:
+        httpGet: { path: /readyz, port: admin }
+        periodSeconds: 2
+        failureThreshold: 300
+      readinessProbe:
+        httpGet: { path: "/readyz?for=dns", port: admin }
+        periodSeconds: 5
+        timeoutSeconds: 5
+      livenessProbe:
+        httpGet: { path: /livez, port: admin }
+        periodSeconds: 10
+        timeoutSeconds: 5
+        failureThreshold: 6
+      resources: {{ toJson .Values.resources }}
+  {{- if .Values.cluster.nodes }}
+  volumes:
+    - name: data
+      emptyDir: {}
+  {{- end }}
+{{- end }}
