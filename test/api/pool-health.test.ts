@@ -7,6 +7,12 @@ import { createPreviews } from '../../src/monitoring/previews.js';
 import type { LastResult } from '../../src/monitoring/prober.js';
 import type { Target } from '../../src/monitoring/probes/probe.js';
 import { recordTransitions } from '../../src/monitoring/record.js';
+import {
+  appendHealthEvent,
+  type HealthEventRow,
+  healthEventsAfter,
+  lastHealthEvent,
+} from '../../src/store/balancing/health-events.js';
 import { findLoadBalancerById } from '../../src/store/balancing/load-balancers.js';
 import { findMonitorById } from '../../src/store/balancing/monitors.js';
 import { findPoolById } from '../../src/store/balancing/pools.js';
@@ -159,6 +165,12 @@ t.test('events of the only account, and what older clients ask', async (t) => {
   t.strictSame(await events('?origin_name=b'), []);
   t.strictSame(await events('?until=2020-01-01T00:00:00Z'), []);
   t.equal((await call('GET', '/user/load_balancing_analytics/events?since=yesterday')).status, 400);
+  const [{ seq: _, ...last }] = healthEventsAfter(store, lastHealthEvent(store) - 1, 1) as [HealthEventRow];
+  await store.write(() => {
+    for (let i = 0; i < 1001; i++) appendHealthEvent(store, last);
+  });
+  t.equal((await events()).length, 1000, 'the most in one answer');
+  t.strictSame(await events('?pool_name=two'), [['two', false, false]], 'a pool that changes often hides no other');
   t.strictSame(misfits, []);
 });
 

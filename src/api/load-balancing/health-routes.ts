@@ -4,6 +4,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Members } from '../../balancing/members.js';
 import { toHex } from '../../base/bytes.js';
+import { nextSlice } from '../../base/slices.js';
 import { membersOfRow, newId, requireMonitor, requirePool } from '../../control/balancing/access.js';
 import { patched } from '../../control/balancing/check.js';
 import { balancingFailure } from '../../control/balancing/errors.js';
@@ -14,7 +15,12 @@ import type { Context } from '../../control/kernel/context.js';
 import { parseInstant } from '../../control/rules/instant.js';
 import type { PoolProbing } from '../../monitoring/pool-probing.js';
 import { reportOfPool } from '../../monitoring/pool-report.js';
-import { type HealthEventRow, healthEventsOfAccount, KEPT_US } from '../../store/balancing/health-events.js';
+import {
+  type HealthEventFilter,
+  type HealthEventRow,
+  healthEventsOfAccount,
+  KEPT_US,
+} from '../../store/balancing/health-events.js';
 import { groupsOfMonitor } from '../../store/balancing/monitor-groups.js';
 import { findMonitor } from '../../store/balancing/monitors.js';
 import { type PoolRow, poolsOfMonitor, poolsOfMonitorGroup } from '../../store/balancing/pools.js';
@@ -159,6 +165,8 @@ function addPreviews(app: RouteScope, { contextOf, probing: probes }: HealthRout
 
 /** The most events in one answer. */
 const MOST_EVENTS = 1000;
+/** That are read in one turn. */
+const EVENTS_A_SLICE = 100;
 
 const eventQuery = z.object({
   since: z.string().optional().describe('An RFC 3339 time; default: 30 days ago'),
@@ -191,10 +199,27 @@ function addEvents(app: RouteScope, { contextOf }: HealthRouteOptions): void {
         until: timeOf(query, 'until') ?? nowUs + 1,
         ...(pool !== undefined && { pool: parseId(pool) ?? new Uint8Array(0) }),
       };
-      const events = healthEventsOfAccount(ctx.store, seq, filter, MOST_EVENTS);
-      return onePage(events.map(eventView).filter(matcherOf(query)));
+      return onePage(await findEvents(ctx, seq, filter, matcherOf(query)));
     },
   );
+}
+
+type EventView = ReturnType<typeof eventView>;
+
+/** The newest that match, however many others have happened since. */
+async function findEvents(
+  { store }: Context,
+  account: number,
+  filter: HealthEventFilter,
+  matches: (event: EventView) => boolean,
+): Promise<EventView[]> {
+  const found: EventView[] = [];
+  for (let before: number | undefined; ; await nextSlice()) {
+    const rows = healthEventsOfAccount(store, account, { ...filter, before }, EVENTS_A_SLICE);
+    found.push(...rows.map(eventView).filter(matches));
+    if (rows.length < EVENTS_A_SLICE || found.length >= MOST_EVENTS) return found.slice(0, MOST_EVENTS);
+    before = rows.at(-1)!.seq;
+  }
 }
 
 /** Microseconds since 1970. Throws 1002 for a text that is not a time. */
@@ -223,7 +248,7 @@ function eventView(row: HealthEventRow) {
   };
 }
 
-function matcherOf(query: Query): (event: ReturnType<typeof eventView>) => boolean {
+function matcherOf(query: Query): (event: EventView) => boolean {
   const [poolName, originName] = [textValue(query, 'pool_name'), textValue(query, 'origin_name')];
   const [poolHealthy, originHealthy] = [flagValue(query, 'pool_healthy'), flagValue(query, 'origin_healthy')];
   return ({ pool, origins }) =>

@@ -41,14 +41,18 @@ const statements = perStore((store) => ({
     'SELECT * FROM health_events WHERE seq > ? ORDER BY seq LIMIT ?',
   ),
   last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM health_events'),
-  ofAccount: store.prepare<[account: number, since: number, until: number, limit: number], HealthEventRow>(
-    `SELECT * FROM health_events WHERE account = ? AND at_us >= ? AND at_us < ? AND ${IS_TRANSITION} ORDER BY seq DESC LIMIT ?`,
-  ),
-  ofPool: store.prepare<
-    [pool: Uint8Array, account: number, since: number, until: number, limit: number],
+  ofAccount: store.prepare<
+    [account: number, since: number, until: number, before: number, limit: number],
     HealthEventRow
   >(
-    `SELECT * FROM health_events WHERE pool = ? AND account = ? AND at_us >= ? AND at_us < ? AND ${IS_TRANSITION}
+    `SELECT * FROM health_events WHERE account = ? AND at_us >= ? AND at_us < ? AND seq < ? AND ${IS_TRANSITION}
+       ORDER BY seq DESC LIMIT ?`,
+  ),
+  ofPool: store.prepare<
+    [pool: Uint8Array, account: number, since: number, until: number, before: number, limit: number],
+    HealthEventRow
+  >(
+    `SELECT * FROM health_events WHERE pool = ? AND account = ? AND at_us >= ? AND at_us < ? AND seq < ? AND ${IS_TRANSITION}
        ORDER BY seq DESC LIMIT ?`,
   ),
   newsOfPool: store.prepareTuples<[pool: Uint8Array, among: number], [number]>(
@@ -66,17 +70,21 @@ export interface HealthEventFilter {
   readonly until: number;
   /** Identifier of a pool. */
   readonly pool?: Uint8Array | undefined;
+  /** Older than the event of this number. */
+  readonly before?: number | undefined;
 }
 
 /** The newest first. */
 export function healthEventsOfAccount(
   store: Store,
   account: number,
-  { since, until, pool }: HealthEventFilter,
+  { since, until, pool, before = Number.MAX_SAFE_INTEGER }: HealthEventFilter,
   limit: number,
 ): HealthEventRow[] {
   const { ofAccount, ofPool } = statements(store);
-  return pool ? ofPool.all(pool, account, since, until, limit) : ofAccount.all(account, since, until, limit);
+  return pool
+    ? ofPool.all(pool, account, since, until, before, limit)
+    : ofAccount.all(account, since, until, before, limit);
 }
 
 /** In order, no more than `limit`. */
