@@ -114,7 +114,7 @@ except c.exceptions.NoSuchKey as e: print('NoSuchKey', e.response['ResponseMetad
 rule = {'ID': 'old', 'Prefix': 'logs/', 'Status': 'Enabled', 'Expiration': {'Days': 3}}
 c.put_bucket_lifecycle_configuration(Bucket='boto', LifecycleConfiguration={'Rules': [rule]})
 found = c.get_bucket_lifecycle_configuration(Bucket='boto')['Rules'][0]
-print(found['Filter'], found['Expiration'])
+print('Filter' in found, found['Prefix'], found['Expiration'])
 c.put_object(Bucket='boto', Key='logs/1', Body=b'x')
 print(c.head_object(Bucket='boto', Key='logs/1')['Expiration'].split(', ')[-1])
 try: c.put_object_lock_configuration(Bucket='boto', ObjectLockConfiguration={})
@@ -141,7 +141,7 @@ c.delete_bucket(Bucket='boto')
     'octets',
     '13',
     'NoSuchKey 404',
-    "{'Prefix': 'logs/'} {'Days': 3}",
+    "False logs/ {'Days': 3}",
     'rule-id="old"',
     'NotImplemented',
     '2',
