@@ -37,6 +37,8 @@ if (!values['dry-run']) {
 }
 
 const out = resolve(values.out);
+/** What is released, also when somebody commits meanwhile. */
+const commit = run('git', ['rev-parse', 'HEAD']).trim();
 const names = await make(out);
 if (!values.once) await requireSame(out, names);
 const sums = names.map((name) => `${sumOf(join(out, name))}  ${name}\n`);
@@ -81,11 +83,11 @@ async function makeIn(scratch: string, out: string): Promise<void> {
   // npm packs files with the modes that they have.
   process.umask(0o022);
   const top = run('git', ['rev-parse', '--show-toplevel']).trim();
-  const epoch = Number(process.env['SOURCE_DATE_EPOCH'] ?? run('git', ['log', '-1', '--format=%ct']).trim());
+  const epoch = Number(process.env['SOURCE_DATE_EPOCH'] ?? run('git', ['log', '-1', '--format=%ct', commit]).trim());
   process.env['SOURCE_DATE_EPOCH'] = String(epoch);
   const source = join(scratch, 'source');
   mkdirSync(source);
-  run('git', ['archive', '--format=tar', '--output', join(scratch, 'source.tar'), 'HEAD'], { cwd: top });
+  run('git', ['archive', '--format=tar', '--output', join(scratch, 'source.tar'), commit], { cwd: top });
   run('tar', ['--extract', '--file', join(scratch, 'source.tar')], { cwd: source });
   symlinkSync(join(top, 'node_modules'), join(source, 'node_modules'));
 

@@ -199,8 +199,11 @@ for pid in "$server" $(pgrep --parent "$server"); do
   [ "$(awk '/^Uid/ {print $2}' "/proc/$pid/status")" != 0 ] || fail 'a process runs as root'
 done
 
+children=$(pgrep --parent "$server")
 kill -KILL "$server"
 wait "$server" 2>/dev/null || true
+# They end by themselves, and hold their ports until then.
+for pid in $children; do tail --pid="$pid" --follow /dev/null; done
 timed 'killed, and started again' serve
 [ "$(ask kept.example.com A)" = 192.0.2.9 ] || fail 'a record was lost with the kill'
 stop
