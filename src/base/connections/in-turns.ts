@@ -24,7 +24,7 @@ export function takeTurns(): (socket: Socket, begin: () => void) => void {
     if (turn.waiting.length === 0 && turn.begun < REQUESTS_A_TURN) {
       if (turn.begun++ === 0) setImmediate(goOn, socket, turn);
       begin();
-    } else if (turn.waiting.push(begin) === 1) stopReading(socket);
+    } else if (turn.waiting.push(begin) === 1) stopReading(socket, turn);
   };
 }
 
@@ -34,7 +34,7 @@ function goOn(socket: Socket, turn: Turn): void {
   if (socket.destroyed || next.length === 0) return;
   setImmediate(goOn, socket, turn);
   for (const begin of next) begin();
-  if (turn.waiting.length === 0) readOn(socket, true);
+  if (turn.waiting.length === 0) readOn(socket, turn, true);
 }
 
 /** To be called before anybody else listens to the requests of the server. */

@@ -27,7 +27,7 @@ export function gatherPieces(request: IncomingMessage, response: ServerResponse)
     if (!isStopped) return;
     isStopped = false;
     // What waits for its reader is enough.
-    readOn(socket, request.complete || request.readableLength < request.readableHighWaterMark);
+    readOn(socket, request, request.complete || request.readableLength < request.readableHighWaterMark);
   };
   request.push = (piece: Buffer | null, encoding?: BufferEncoding): boolean => {
     if (piece === null || piece.length >= SMALL_PIECE) {
@@ -38,7 +38,7 @@ export function gatherPieces(request: IncomingMessage, response: ServerResponse)
     if (count === 1) setImmediate(endTurn);
     if (count > PIECES_A_TURN && !isStopped) {
       isStopped = true;
-      stopReading(request.socket);
+      stopReading(request.socket, request);
     }
     return true;
   };
@@ -48,13 +48,22 @@ export function gatherPieces(request: IncomingMessage, response: ServerResponse)
   });
 }
 
+/** For whose sake nothing is read. */
+const stopped = new WeakMap<Socket, Set<object>>();
+
 /** Whoever wants more of a body, or ends a request, would let Node read on. */
-export function stopReading(socket: Socket): void {
+export function stopReading(socket: Socket, sake: object): void {
+  const sakes = stopped.get(socket) ?? new Set();
+  stopped.set(socket, sakes.add(sake));
   socket.pause();
   socket.resume = () => socket;
 }
 
-export function readOn(socket: Socket, isWanted: boolean): void {
+/** Nothing is read before all who have stopped it agree: the last one decides. */
+export function readOn(socket: Socket, sake: object, isWanted: boolean): void {
+  const sakes = stopped.get(socket);
+  sakes?.delete(sake);
+  if (sakes && sakes.size > 0) return;
   Reflect.deleteProperty(socket, 'resume');
   if (isWanted) socket.resume();
 }

@@ -62,6 +62,23 @@ t.test('while requests wait, nothing more is read', async (t) => {
   await until(() => text().split('HTTP/1.1 200').length === count + 1);
 });
 
+t.test('nor does a body of small chunks before them let more be read', async (t) => {
+  let begun = 0;
+  let read = 0;
+  let most = 0;
+  const { server, open } = await start(t, () => begun++);
+  const { socket, text } = await open();
+  server.prependListener('request', () => (most = Math.max(most, ++read - begun)));
+  const count = 8000;
+  const head = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n';
+  socket.write(`${head}${'1\r\na\r\n'.repeat(300)}0\r\n\r\n${get('/').repeat(count)}`);
+  await until(() => begun === count + 1);
+  t.ok(most <= 65_536 / get('/').length + 1, `${most} requests waited`);
+  await until(() => text().split('HTTP/1.1 200').length === count + 2);
+  socket.write(get('/again'));
+  await until(() => text().endsWith('/again'));
+});
+
 t.test('what waits when its connection ends is left out', async (t) => {
   let begun = 0;
   const { open } = await start(t, () => {
