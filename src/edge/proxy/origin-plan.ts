@@ -31,6 +31,8 @@ export type Planned = { readonly plan: OriginPlan } | { readonly failure: Failur
 export interface OriginPlanner {
   /** A promise only if a name must be resolved. Never rejects. */
   planFor(route: OriginRoute, scheme: 'http' | 'https'): Planned | Promise<Planned>;
+  /** Undefined if a name must be resolved, which is not begun. */
+  planNow(route: OriginRoute, scheme: 'http' | 'https'): Planned | undefined;
   /** Forgets resolved names. */
   forget(): void;
 }
@@ -63,7 +65,7 @@ interface Resolved {
 }
 
 export function createOriginPlanner({ resolver, egress, served, clock }: PlannerOptions): OriginPlanner {
-  const names = new LRUCache<string, Resolved>({ max: MOST_NAMES });
+  const names = createKnownNames(resolver, clock);
   let plans = new WeakMap<OriginRoute, Map<string, KeptPlan>>();
 
   async function resolveAll(route: OriginRoute): Promise<FoundPlaces> {
@@ -74,7 +76,7 @@ export function createOriginPlanner({ resolver, egress, served, clock }: Planner
         if (place.kind === 'address') return [place];
         alias ??= served(place.name, route.zone.account);
         if (alias) return [];
-        const resolved = await resolve(place.name, route.zone.account);
+        const resolved = await names.resolve(place.name, route.zone.account);
         untilMs = Math.min(untilMs, resolved.untilMs);
         for (const name of resolved.targets) alias ??= served(name, route.zone.account);
         return resolved.addresses.map((address) => ({ address, port: place.port }));
@@ -93,31 +95,24 @@ export function createOriginPlanner({ resolver, egress, served, clock }: Planner
     return plan({ ...alias, sni: route.sni }, scheme, aliases + 1);
   }
 
-  async function resolve(name: string, account: number): Promise<Resolved> {
-    const nowMs = steadyMs(clock);
-    // What our own zones say depends on who asks.
-    const key = `${account} ${name}`;
-    const known = names.get(key);
-    if (known && nowMs < known.untilMs) return known;
-    const { addresses, targets, useMs } = await lookUp(resolver, name, account);
-    const resolved = { addresses, targets, untilMs: nowMs + useMs };
-    names.set(key, resolved);
-    return resolved;
-  }
-
   function keep(route: OriginRoute, scheme: 'http' | 'https', planned: Planned, untilMs: number): Planned {
     const known = plans.get(route) ?? new Map<string, KeptPlan>();
     plans.set(route, known.set(scheme, { planned, untilMs: Math.min(untilMs, steadyMs(clock) + PLAN_USE_MS) }));
     return planned;
   }
 
+  function planNow(route: OriginRoute, scheme: 'http' | 'https'): Planned | undefined {
+    const kept = plans.get(route)?.get(scheme);
+    if (kept && steadyMs(clock) < kept.untilMs) return kept.planned;
+    if (!route.places.every(isAddress)) return undefined;
+    return keep(route, scheme, finish(egress, route, scheme, route.places), Number.POSITIVE_INFINITY);
+  }
+
   return {
+    planNow,
     planFor(route, scheme) {
-      const kept = plans.get(route)?.get(scheme);
-      if (kept && steadyMs(clock) < kept.untilMs) return kept.planned;
-      if (route.places.every(isAddress)) {
-        return keep(route, scheme, finish(egress, route, scheme, route.places), Number.POSITIVE_INFINITY);
-      }
+      const now = planNow(route, scheme);
+      if (now) return now;
       const before = plans;
       return plan(route, scheme, 0).then(({ planned, untilMs }) =>
         // What was found before everything was forgotten is used only once.
@@ -125,9 +120,28 @@ export function createOriginPlanner({ resolver, egress, served, clock }: Planner
       );
     },
     forget() {
-      names.clear();
+      names.forget();
       plans = new WeakMap();
     },
+  };
+}
+
+/** What names were resolved to, for as long as that is used. */
+function createKnownNames(resolver: Resolver, clock: Clock) {
+  const names = new LRUCache<string, Resolved>({ max: MOST_NAMES });
+  return {
+    async resolve(name: string, account: number): Promise<Resolved> {
+      const nowMs = steadyMs(clock);
+      // What our own zones say depends on who asks.
+      const key = `${account} ${name}`;
+      const known = names.get(key);
+      if (known && nowMs < known.untilMs) return known;
+      const { addresses, targets, useMs } = await lookUp(resolver, name, account);
+      const resolved = { addresses, targets, untilMs: nowMs + useMs };
+      names.set(key, resolved);
+      return resolved;
+    },
+    forget: () => names.clear(),
   };
 }
 

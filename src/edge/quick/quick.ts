@@ -52,8 +52,8 @@ function hit(options: QuickOptions, { request, client, channel, isLast }: Asking
 }
 
 function pass(options: QuickOptions, asking: Asking, found: Lookup): Sending | undefined {
-  const planned = options.origins.planner.planFor(asking.route, asking.request.scheme);
-  if (planned instanceof Promise || !('plan' in planned) || planned.plan.scheme !== 'http') return undefined;
+  const planned = options.origins.planner.planNow(asking.route, asking.request.scheme);
+  if (!planned || !('plan' in planned) || planned.plan.scheme !== 'http') return undefined;
   const passage = options.cache.pass(found);
   return passage && passOn(options, { ...asking, passage, plan: planned.plan });
 }
