@@ -138,15 +138,23 @@ t.test('a link that was right is looked at again when it comes again', async (t)
   t.match(await get(link), { code: 'ExpiredRequest' });
   clock.aheadMs = 0;
   t.match(await get(link), { atOnce: true, status: 200 });
-  const found = await authenticateAccessKey(ctx, findAccessKey(ctx, credentials.accessKeyId)!, '127.0.0.1');
+  const before = findAccessKey(ctx, credentials.accessKeyId)!;
+  const found = await authenticateAccessKey(ctx, before, '127.0.0.1');
   if (found.ok) await rollToken({ ...ctx, actor: found.actor }, { user: true }, credentials.accessKeyId);
   t.match(await get(link), { code: 'SignatureDoesNotMatch' });
   t.match(await get(link), { code: 'SignatureDoesNotMatch' });
+  t.match(
+    await authenticateAccessKey(ctx, before, '127.0.0.1'),
+    { ok: false },
+    'what was read before the secret changed',
+  );
   const revoked = await makeKey({});
   const other = linkOf(revoked);
   await get(other);
   t.match(await get(other), { atOnce: true, status: 200 });
+  const active = findAccessKey(ctx, revoked.accessKeyId)!;
   await revokeKey(ctx, revoked.accessKeyId);
+  t.match(await authenticateAccessKey(ctx, active, '127.0.0.1'), { ok: false }, 'what was read before it was revoked');
   t.match(await get(other), { code: 'InvalidAccessKeyId' });
 });
 

@@ -240,7 +240,11 @@ type Admitted = Authentication & { readonly ok: true };
 const admitted = keptPerState<{ readonly found: Admitted; readonly user: UserRow }>(1000);
 
 function judge(base: ContextBase, row: KeyRow, user: UserRow, address: string): Authentication {
-  return findAdmitted(base, row, address) ?? judgeAnew(base, row, user, address);
+  const found = findAdmitted(base, row, address);
+  if (found) return found;
+  // It may have changed since it was read.
+  const now = findKey(base.store, row.seq);
+  return now && timingSafeEqual(now.hash, row.hash) ? judgeAnew(base, now, user, address) : UNKNOWN;
 }
 
 /**
