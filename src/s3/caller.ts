@@ -133,7 +133,7 @@ export function callerOf(
 ): Caller {
   if (!found.ok) throw refusedCaller(found.reason);
   const { actor, key } = found;
-  const context: Context = { ...base, actor, requestId, source: 'api', address };
+  const context: Context = { ...base, actor, requestId, source: 'api', address, requireStill: stillMay };
   const named = account ?? claims?.account;
   const accountId = accounts(base.store, `${row.seq} ${named}`, () => toHex(chooseAccount(context, named).id));
   if (claims && claims.account !== accountId) throw new S3Error('AccessDenied');
@@ -144,9 +144,18 @@ export function callerOf(
     if (level === 'write') requireWriter(by);
     permitted(by, area, level, { account: accountId, ...(bucket !== undefined && { bucket: `default_${bucket}` }) });
   };
+  function stillMay(): void {
+    if (claims && base.clock.nowMs() >= claims.expiresAt * 1000) throw new S3Error('ExpiredToken');
+    // Nobody has committed since then; a write that asks this changes nothing of tokens and people.
+    if (base.store.committedState() === state && isTimely(base, key)) return;
+    const now = authenticateAgain(base, row, address);
+    if (!now.ok) throw refusedCaller(now.reason);
+    for (const [area, level, bucket] of asked.values()) permit(now.actor, area, level, bucket);
+  }
   return {
     context,
     accountId,
+    stillMay,
     permit(area, level, bucket, place) {
       permit(actor, area, level, bucket, place);
       asked.set(`${area} ${level} ${bucket}`, [area, level, bucket]);
@@ -161,14 +170,6 @@ export function callerOf(
     },
     permitAction(name) {
       if (claims?.actions && !claims.actions.includes(name)) throw new S3Error('AccessDenied');
-    },
-    stillMay() {
-      if (claims && base.clock.nowMs() >= claims.expiresAt * 1000) throw new S3Error('ExpiredToken');
-      // Nobody has committed since then; a write that asks this changes nothing of tokens and people.
-      if (base.store.committedState() === state && isTimely(base, key)) return;
-      const now = authenticateAgain(base, row, address);
-      if (!now.ok) throw refusedCaller(now.reason);
-      for (const [area, level, bucket] of asked.values()) permit(now.actor, area, level, bucket);
     },
   };
 }

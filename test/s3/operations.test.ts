@@ -1,4 +1,6 @@
 /** Operations of the S3 API by the SDK and by hand: objects, conditions, copies, lists, deletions, and what is not implemented. */
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
@@ -17,6 +19,7 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import t from 'tap';
+import { SystemClock } from '../../src/base/clock.js';
 import { createBucket, deleteBucket } from '../../src/bucket/buckets.js';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { revokeKey } from '../../src/control/access/keys.js';
@@ -405,23 +408,64 @@ t.test('what is committed between the check of a request and its write counts', 
   t.match(await outcomeOf((key) => revokeKey(ctx, key)), /InvalidAccessKeyId|AccessDenied/);
 });
 
+/** Time stands still between two pieces of a body, so that nobody looks at the token while it comes. */
+class StillClock extends SystemClock {
+  override steadyUs(): number {
+    return 0;
+  }
+}
+
+t.test('a bucket is not made with a token that was revoked meanwhile', async (t) => {
+  const { ctx, makeKey, send, port } = await startS3World(t, { clock: new StillClock() });
+  const body = '<CreateBucketConfiguration><LocationConstraint>auto</LocationConstraint></CreateBucketConfiguration>';
+  /** `during`: when the server has asked for the body, and so has admitted the caller. */
+  const make = async (name: string, during: (accessKeyId: string) => Promise<unknown>): Promise<number> => {
+    const credentials = await makeKey({});
+    let headers: Record<string, string> = {};
+    const change = (signed: { path: string; headers: Record<string, string> }): void => {
+      headers = { ...signed.headers, 'content-length': String(body.length), expect: '100-continue' };
+      signed.path += 'x';
+    };
+    await send('PUT', `/${name}`, { credentials, body, change });
+    const request = httpRequest({ host: '127.0.0.1', port, method: 'PUT', path: `/${name}`, headers, agent: false });
+    const answered = once(request, 'response') as Promise<[IncomingMessage]>;
+    request.flushHeaders();
+    await once(request, 'continue');
+    await during(credentials.accessKeyId);
+    request.end(body);
+    const [response] = await answered;
+    response.resume();
+    return response.statusCode!;
+  };
+  t.equal(await make('kept', async () => {}), 200);
+  t.equal(await make('revoked', (id) => revokeKey(ctx, id)), 403);
+  t.equal((await send('HEAD', '/revoked')).status, 404);
+});
+
 t.test('while a body comes', async (t) => {
   const world = await startS3World(t);
-  const { ctx, makeKey, clientFor, send, port } = world;
+  const { ctx, objects, makeKey, clientFor, send, port } = world;
+  const { put } = objects;
+  let admitted = Promise.withResolvers<void>();
+  Object.assign(objects, {
+    put: (...place: Parameters<typeof put>) => {
+      admitted.resolve();
+      return put(...place);
+    },
+  });
   const upload = async (key: string, during: (accessKeyId: string) => Promise<unknown>): Promise<string> => {
     const credentials = await makeKey({});
     const client = clientFor(credentials);
-    const begun = Promise.withResolvers<void>();
+    admitted = Promise.withResolvers();
     async function* slow(): AsyncGenerator<Buffer> {
       yield Buffer.alloc(100_000, 1);
-      begun.resolve();
+      // The client asks for more before it has sent that.
+      await admitted.promise;
       await during(credentials.accessKeyId);
       yield Buffer.alloc(100_000, 2);
     }
     const Body = Readable.from(slow());
-    const result = codeOf(client.send(new PutObjectCommand({ Bucket, Key: key, Body, ContentLength: 200_000 })));
-    await begun.promise;
-    return result;
+    return codeOf(client.send(new PutObjectCommand({ Bucket, Key: key, Body, ContentLength: 200_000 })));
   };
   t.equal(await upload('kept', async () => {}), 'done');
   t.match(
