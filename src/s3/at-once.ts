@@ -86,7 +86,8 @@ interface Grant {
   readonly isPlain: boolean;
 }
 
-const MOST_GRANTS = 1000;
+/** Of one token at one address, of which there may be a thousand. */
+const MOST_GRANTS = 100;
 
 /** By what a token may do, which is found anew after every commit. */
 const grants = new WeakMap<Authentication, Map<string, Grant>>();

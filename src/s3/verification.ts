@@ -34,7 +34,7 @@ export type Verify = (raw: RequestHead, peer: string, isBare?: boolean) => Verif
 
 export function createVerification(options: DoorOptions): Verify {
   const keys = createSigningKeys();
-  const links = new Map<string, Verified>();
+  const links = new Map<string, Link>();
   return (raw, peer, isBare = isBareOf(raw.headers)) => {
     const name = isBare ? `${raw.method} ${raw.headers.host} ${raw.url}` : undefined;
     const before = name === undefined ? undefined : links.get(name);
@@ -43,11 +43,15 @@ export function createVerification(options: DoorOptions): Verify {
     const verified = verifyRequest(options, keys, raw, peer);
     if (name !== undefined && isOfHostAlone(verified.signed) && name.length <= LONGEST_LINK) {
       if (links.size >= MOST_LINKS) links.clear();
-      links.set(detachedText(name), verified);
+      const { target, signed, accessKey, operation } = verified;
+      links.set(detachedText(name), { target, signed, accessKey, operation });
     }
     return verified;
   };
 }
+
+/** What is kept of a request with a link: neither its connection nor its fields. */
+type Link = Pick<Verified, 'target' | 'signed' | 'accessKey' | 'operation'>;
 
 /** Links are asked for by everybody who sees the page that they are in. */
 const MOST_LINKS = 1000;
@@ -67,7 +71,7 @@ function isOfHostAlone({ authorization }: Signed): boolean {
 }
 
 /** The same link: its signature is right for as long as the secret is the same. */
-function verifyAgain(options: DoorOptions, before: Verified, raw: RequestHead, peer: string): Verified | undefined {
+function verifyAgain(options: DoorOptions, before: Link, raw: RequestHead, peer: string): Verified | undefined {
   const { authorization } = before.signed;
   requireTimely(authorization, options.clock.nowMs());
   const accessKey = requireAccessKey(options.base, authorization.accessKeyId);
