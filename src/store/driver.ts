@@ -354,8 +354,8 @@ class SqliteStore implements Store {
   }
 
   state(): number | undefined {
-    // Asking the driver takes longer than the rest.
-    return this.isInside && this.database.inTransaction ? undefined : this.states.now();
+    // Asking the driver takes longer than the rest. A handle that only reads may be a snapshot, which is always inside of one.
+    return (this.isInside || this.readonly) && this.database.inTransaction ? undefined : this.states.now();
   }
 
   committedState(): number {

@@ -8,6 +8,7 @@ import { Worker } from 'node:worker_threads';
 import t from 'tap';
 import { IN_MEMORY, openStore, type Store } from '../../../src/store/driver.js';
 import { migrate } from '../../../src/store/migrate.js';
+import { openSnapshot } from '../../../src/store/snapshot.js';
 import { seededRandom } from '../../support/seeded-random.js';
 import { TestClock } from '../../support/test-clock.js';
 
@@ -64,6 +65,9 @@ t.test('every commit of any handle makes another state', async (t) => {
   t.equal(await stateOf(own), before, 'what is undone is no commit');
   own.snapshot(() => t.equal(own.state(), undefined, 'a transaction has no state'));
   t.equal(await stateOf(own), before);
+  const snapshot = openSnapshot(own);
+  t.equal(snapshot.store.state(), undefined, 'nor has one that is open until its handle is closed');
+  snapshot.close();
 });
 
 t.test('a database in memory has states, too', async (t) => {
