@@ -2,7 +2,7 @@
  * Does the chart say what the kustomizations say? Renders both, and compares the objects; what only the chart has is checked against the
  * published schemas. `node build/test/by-hand/chart.js`; needs kubectl, and what render-chart.go needs. Exits with 0 when all went well.
  */
-import { strictEqual } from 'node:assert';
+import { deepStrictEqual, strictEqual } from 'node:assert';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
@@ -72,6 +72,19 @@ const cluster = render((values) => {
   values.monitoring.enabled = true;
 });
 requireSame('a cluster with metrics', cluster, [...kustomized('cluster'), ...monitored]);
+
+const odd = render((values) => {
+  values.secret = '2026';
+  values.settings = { ZONEPLANE_BUCKET_OBJECT_LIMIT: 5_000_000_000, ZONEPLANE_EDGE: true, ZONEPLANE_ADMIN_HOST: '::' };
+});
+const { env } = byName(odd).get('StatefulSet zoneplane').spec.template.spec.containers[0];
+const set = new Map(env.map(({ name, value, valueFrom }: Manifest) => [name, value ?? valueFrom.secretKeyRef.name]));
+const names = ['ZONEPLANE_BUCKET_OBJECT_LIMIT', 'ZONEPLANE_EDGE', 'ZONEPLANE_ADMIN_HOST', 'ZONEPLANE_ADMIN_KEY'];
+deepStrictEqual(
+  names.map((name) => set.get(name)),
+  ['5000000000', 'true', '::', '2026'],
+  'values are texts',
+);
 
 const more = byName(
   render((values) => {

@@ -34,22 +34,23 @@ volumeMounts:
 - name: ZONEPLANE_CLUSTER
   valueFrom:
     secretKeyRef:
-      name: {{ .Values.secret }}
+      name: {{ .Values.secret | quote }}
       key: cluster
 {{- end }}
 - name: ZONEPLANE_ADMIN_KEY
   valueFrom:
     secretKeyRef:
-      name: {{ .Values.secret }}
+      name: {{ .Values.secret | quote }}
       key: admin-key
 - name: ZONEPLANE_MASTER_KEY
   valueFrom:
     secretKeyRef:
-      name: {{ .Values.secret }}
+      name: {{ .Values.secret | quote }}
       key: master-key
 {{- range $name, $value := .Values.settings }}
 - name: {{ $name }}
-  value: {{ $value | toString | quote }}
+  {{- /* toString would print a million as 1e+06. */}}
+  value: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}
 {{- end }}
 {{- end }}
 
