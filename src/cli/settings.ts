@@ -9,6 +9,9 @@ import { readRunning } from '../roles/process/data-directory.js';
 /** Read unless another file is named. */
 const DEFAULT_CONFIG_FILE = '/etc/zoneplane/zoneplane.yaml';
 
+/** The settings that a command takes as flags: other options of it may have the name of a setting. */
+const taken = new WeakMap<Command, Set<SettingKey>>();
+
 /** Adds `--config` and a flag for each named setting (all, if none is named). Secrets only as `…-file`. */
 export function addSettingOptions(command: Command, keys?: readonly SettingKey[]): Command {
   command.addOption(
@@ -17,8 +20,11 @@ export function addSettingOptions(command: Command, keys?: readonly SettingKey[]
       `configuration file, JSON or YAML (ZONEPLANE_CONFIG; default: ${DEFAULT_CONFIG_FILE} if it is there)`,
     ),
   );
+  const own = taken.get(command) ?? new Set();
+  taken.set(command, own);
   for (const setting of SETTINGS) {
     if (keys && !keys.includes(setting.key)) continue;
+    own.add(setting.key);
     const suffix = setting.secret ? '-file' : '';
     const value = setting.secret ? 'file' : setting.value;
     command.addOption(new Option(`--${setting.name}${suffix} <${value}>`, flagHelp(setting)));
@@ -36,6 +42,7 @@ export function loadCommandSettings(
   const options = command.opts<Record<string, string | undefined>>();
   const flags: Record<string, string | undefined> = {};
   for (const { key, name, secret, flag } of SETTINGS) {
+    if (!taken.get(command)?.has(key)) continue;
     flags[name] = secret && !flag ? undefined : options[key];
     if (flag && options[key] !== undefined) refuseSecret(name, options[key], flag.hasSecret);
     if (secret) flags[`${name}-file`] = options[`${key}File`];
@@ -50,11 +57,11 @@ export function loadCommandSettings(
 export function withRunningSettings(loaded: LoadedSettings): LoadedSettings {
   const told = readRunning(loaded.settings.dataDir)?.settings;
   if (!told) return loaded;
-  const taken = SETTINGS.filter(
+  const others = SETTINGS.filter(
     ({ key, secret }) => !secret && key !== 'dataDir' && loaded.origins[key].kind !== 'flag',
   );
   // A setting that is not told is not set there.
-  const theirs = Object.fromEntries(taken.map(({ key }) => [key, told[key]]));
+  const theirs = Object.fromEntries(others.map(({ key }) => [key, told[key]]));
   return { ...loaded, settings: { ...loaded.settings, ...theirs } as Settings };
 }
 

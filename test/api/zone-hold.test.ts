@@ -189,7 +189,7 @@ t.test('several settings at once, all or none', async (t) => {
     [
       [
         { id: 'websockets', value: 'off' },
-        { id: 'mirage', value: 'on' },
+        { id: 'waf', value: 'on' },
       ],
       1015,
       '/items/1/value',

@@ -387,7 +387,18 @@ t.test('completion and the manual page come from the commands', async (t) => {
   t.same(complete('zoneplane', 'restor'), ['restore']);
   t.same(complete('zoneplane', 'record', 'up'), ['update']);
   t.same(complete('zoneplane', 'zone', 'import', '--dry'), ['--dry-run']);
-  const zoneCommands = ['activate', 'check', 'create', 'delete', 'export', 'import', 'list', 'show', 'transfer'];
+  const zoneCommands = [
+    'activate',
+    'check',
+    'create',
+    'delete',
+    'export',
+    'import',
+    'list',
+    'show',
+    'stats',
+    'transfer',
+  ];
   t.same(complete('zoneplane', 'zone', '').sort(), ['--help', ...zoneCommands], 'no file follows');
   const manual = (await run('completion', 'man')).out;
   t.match(manual, /^\.TH ZONEPLANE 1 2\d{3}-\d\d-\d\d /);
