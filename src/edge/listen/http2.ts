@@ -112,6 +112,7 @@ export function createHttp2Listener(
       // A client begins with its settings (RFC 9113 §3.4). Where they do not come, nobody may be there: of a reset that comes
       // right after the handshake, Node tells nothing.
       endAfter(prefaceMs, ['remoteSettings', 'close'], session, socket, clock);
+      pingUnlessAsked(prefaceMs, session, clock);
       return session;
     },
     close() {
@@ -139,6 +140,14 @@ function endAfter(
     socket.destroy();
   });
   for (const event of events) session.once(event, cancel);
+}
+
+/** Where settings have come but no request, a reset may be as silent; to write something shows it. A client that is there answers. */
+function pingUnlessAsked(ms: number, session: ServerHttp2Session, clock: Clock): void {
+  const cancel = clock.after(ms, () => {
+    if (!session.closed && !session.destroyed) session.ping(() => {});
+  });
+  for (const event of ['stream', 'close'] as const) session.once(event, cancel);
 }
 
 /**
