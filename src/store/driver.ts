@@ -15,8 +15,7 @@ import { type Entry, startRecording } from './recording.js';
 import { type Position, Replayer } from './replay.js';
 import type { SqlValue } from './sql-value.js';
 import { guard, openFailure } from './sqlite-failure.js';
-import { watchCommits } from './state/commits.js';
-import { StateNumber } from './state/state-number.js';
+import { StateNumber, watchCommits } from './state/state-number.js';
 import { type Activity, plannedOnce, readingStatement, type Statement, wrapStatement } from './statement.js';
 
 export { StoreBusy, StoreCorrupt, StoreFull } from './failures.js';
