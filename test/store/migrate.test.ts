@@ -131,6 +131,11 @@ t.test('a database of each released version becomes what a new one is', async (t
     const store = openReleased(t, released);
     const before = countsOf(store);
     t.ok((before['audit'] ?? 0) > 5 && before['zones'] === 2, `${released.name} has rows`);
+    // Zero octets in names make the keys of owners longer than names are.
+    for (const length of [254, 255, 300, 301]) {
+      const values = `min(change), ${length}, 1, X'${'41'.repeat(length)}', 16, 300, X'0161'`;
+      runSql(store, `INSERT INTO change_rrs SELECT ${values} FROM change_rrs`);
+    }
     const listed = store
       .prepare<[], ChangedRR & { change: number }>('SELECT * FROM change_rrs ORDER BY change, ord')
       .all();

@@ -385,6 +385,17 @@ t.test('the change log', async (t) => {
     const listed = [0, 1].flatMap((op) => many.filter((rr) => rr.op === op));
     t.same(rrsOfChange(store, row!), listed, `${count} records`);
   }
+  const zeros = parseName(
+    `${['\\000', '\\001', '\\000'].map((octet) => octet.repeat(63)).join('.')}.${'\\000'.repeat(40)}.example.com.`,
+  );
+  const keys = [zeros, zeros.subarray(64), zeros.subarray(128)].map((name) => ownerKeyOf(name, APEX));
+  const long = [...[254, 255, 256].map((length) => Buffer.alloc(length, 65)), ...keys];
+  t.ok(long.some(({ length }) => length > 400));
+  const owners = long.map(
+    (owner_key): ChangedRR => ({ ...rr(1, 'a.example.com.'), rdata: Buffer.of(1), owner_key: Buffer.from(owner_key) }),
+  );
+  const [longest] = changesAfter(store, append('rrs', owners) - 1, 1);
+  t.same(rrsOfChange(store, longest!), owners, 'long owner keys');
 });
 
 t.test('a write-ahead log that is cut or removed is noticed', async (t) => {

@@ -10,10 +10,12 @@ import type { Difference } from '../../serving/difference.js';
 import {
   type ChangedRR,
   type ChangeKind,
+  MOST_CHANGED_OCTETS,
   MOST_CHANGED_RRS,
   MOST_CHANGED_SIGNED_RRS,
   NO_DATA,
   NO_TYPE,
+  packedOctets,
   type SoaRR,
 } from '../../store/log/changes.js';
 import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
@@ -47,7 +49,8 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
 
   const serials = { serialFrom: kind === 'zone-added' ? undefined : before.serial, serial };
   const soas = kind === undefined || kind === 'zone-added' ? {} : soaDifference(touched.serving, zone, serial);
-  const isLogged = difference !== undefined && rrs.length + marks.length <= mostLogged(additions);
+  const isFew = difference !== undefined && rrs.length + marks.length <= mostLogged(additions);
+  const isLogged = isFew && packedOctets(rrs) <= MOST_CHANGED_OCTETS;
   const logged = { complete: isLogged, rrs: isLogged ? [...rrs, ...marks] : [] };
   const isFollowed = kind !== undefined || marks.length > 0;
   const log = { zone: row.seq, kind: kind ?? ('rrs' as const), ...serials, ...soas, ...logged };

@@ -58,6 +58,8 @@ export function isMark({ type, rdata }: ChangedRR): boolean {
 export const MOST_CHANGED_RRS = 5000;
 /** The same for signed zones: a new owner adds a record, its NSEC, two signatures, and changes the owner before it. */
 export const MOST_CHANGED_SIGNED_RRS = 8 * MOST_CHANGED_RRS;
+/** Changes whose records have more octets are not complete either: whoever reads one has all of them in memory. */
+export const MOST_CHANGED_OCTETS = 16 << 20;
 
 /**
  * Number of changes kept; older ones are removed in batches. A follower or secondary that is further behind loads the
@@ -156,19 +158,28 @@ export function appendChange(store: Store, change: NewChange): number {
 
 /** Octets of a record besides its owner and its rdata: op, type, TTL, both lengths. */
 const FIXED = 10;
+/** Stands for the length of an owner key that is as long or longer, which follows it: zero octets in names make keys long. */
+const LONG = 0xff;
+
+/** How much the records of a change take. */
+export function packedOctets(rrs: readonly ChangedRR[]): number {
+  return rrs.reduce(
+    (sum, { owner_key: owner, rdata }) => sum + FIXED + (owner.length < LONG ? 0 : 2) + owner.length + rdata.length,
+    0,
+  );
+}
 
 /** Records in one value: a row for each would take most of the time of a write. Null: none. */
 function packRRs(rrs: readonly ChangedRR[]): Uint8Array | null {
   if (rrs.length === 0) return null;
-  const octets = Buffer.allocUnsafe(
-    rrs.reduce((sum, { owner_key, rdata }) => sum + FIXED + owner_key.length + rdata.length, 0),
-  );
+  const octets = Buffer.allocUnsafe(packedOctets(rrs));
   let at = 0;
   for (const { op, owner_key: owner, type, ttl, rdata } of rrs) {
     at = octets.writeUInt8(op, at);
     at = octets.writeUInt16BE(type, at);
     at = octets.writeUInt32BE(ttl, at);
-    at = octets.writeUInt8(owner.length, at);
+    at = octets.writeUInt8(Math.min(owner.length, LONG), at);
+    if (owner.length >= LONG) at = octets.writeUInt16BE(owner.length, at);
     octets.set(owner, at);
     at = octets.writeUInt16BE(rdata.length, at + owner.length);
     octets.set(rdata, at);
@@ -183,7 +194,8 @@ export function unpackRRs(octets: Uint8Array): ChangedRR[] {
   const reader = new ByteReader(octets);
   while (reader.remaining > 0) {
     const [op, type, ttl] = [reader.u8() === 1 ? 1 : 0, reader.u16(), reader.u32()] as const;
-    const owner_key = reader.octets(reader.u8());
+    const length = reader.u8();
+    const owner_key = reader.octets(length < LONG ? length : reader.u16());
     rrs.push({ op, owner_key, type, ttl, rdata: reader.octets(reader.u16()) });
   }
   return rrs;

@@ -15,6 +15,7 @@ import { createZone, getZone } from '../../../src/control/zones/zones.js';
 import { DATABASE_FILE } from '../../../src/store/driver.js';
 import { LogUnavailable, OutcomeUnknown, StoreConflict } from '../../../src/store/failures.js';
 import { changesAfter, lastChange, rrsOfChange } from '../../../src/store/log/changes.js';
+import { findRecord } from '../../../src/store/records/records.js';
 import { findZoneByName, updateZone } from '../../../src/store/zones/zones.js';
 import { countRecords, latestEvents } from '../../support/rows.js';
 import { openOneCopy } from '../../support/two-copies.js';
@@ -216,6 +217,29 @@ t.test('many records in one change', async (t) => {
   const [large] = changesAfter(ctx.store, lastChange(ctx.store) - 1, 1);
   t.match(large, { kind: 'rrs', complete: 0, serial_from: serial, serial_to: serial + 1 });
   t.equal(rrsOfChange(ctx.store, large!).length, 2, 'more than 5,000 are not listed one by one');
+});
+
+t.test('records of very many octets are not listed either', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const { id } = await createRecord(ctx, zoneId, { type: 'TXT', name: 'a', content: 'x' });
+  const { seq } = findZoneByName(ctx.store, 'example.com')!;
+  const { seq: _, ...row } = findRecord(ctx.store, seq, Buffer.from(id, 'hex'))!;
+  let made = 0;
+  const add = async (count: number) => {
+    await commit(ctx, (draft) => {
+      for (let i = 0; i < count; i++) {
+        const key = Buffer.alloc(16);
+        key.writeUInt32BE(++made);
+        const rdata = Buffer.concat([Buffer.alloc(250 * 256, 255), Buffer.from([4]), key.subarray(0, 4)]);
+        draft.insertRecord({ ...row, id: key, rdata, rdata_key: key });
+      }
+    });
+    return changesAfter(ctx.store, lastChange(ctx.store) - 1, 1)[0]!;
+  };
+  t.match(await add(10), { complete: 1 });
+  const large = await add(265);
+  t.match(large, { complete: 0 });
+  t.equal(rrsOfChange(ctx.store, large).length, 2);
 });
 
 t.test('the version of a zone, and a serial at its limit', async (t) => {
