@@ -22,6 +22,7 @@ import {
   removeAlertPolicy,
   updateAlertPolicy,
 } from '../store/alerts/policies.js';
+import { findPoolById } from '../store/balancing/pools.js';
 import { newestEvent } from '../store/log/events-query.js';
 import { alertFailure, badAlert } from './errors.js';
 import { ALERT_TYPES, FILTERS, type FilterName, type Filters, findAlertType } from './types.js';
@@ -165,11 +166,15 @@ function readInput(
   if (about.length > LONGEST_DESCRIPTION) {
     throw badAlert(`A description may have at most ${LONGEST_DESCRIPTION} characters.`, '/description');
   }
+  const kept = JSON.parse(before?.filters ?? '{}') as Filters;
+  // What a policy names already may be gone, which is no reason to refuse an edit.
+  const isKnown = (name: FilterName, value: string): boolean =>
+    kept[name]?.includes(value) === true || isFilterValue(ctx, account, name, value);
   const filters =
-    input.filters === undefined && before ? before.filters : JSON.stringify(readFilters(type, input.filters ?? {}));
-  if (before && input.filters === undefined && type !== before.alert_type) {
-    readFilters(type, JSON.parse(filters) as Readonly<Record<string, readonly string[]>>);
-  }
+    input.filters === undefined && before
+      ? before.filters
+      : JSON.stringify(readFilters(type, input.filters ?? {}, isKnown));
+  if (before && input.filters === undefined && type !== before.alert_type) readFilters(type, kept, isKnown);
   return {
     ...{ name: name.trim(), description: about, alert_type: requireType(type), filters },
     enabled: (input.enabled ?? (before ? before.enabled === 1 : true)) ? 1 : 0,
@@ -195,7 +200,11 @@ function requireType(type: string): string {
   );
 }
 
-function readFilters(type: string, filters: Readonly<Record<string, readonly string[]>>): Filters {
+function readFilters(
+  type: string,
+  filters: Readonly<Record<string, readonly string[]>>,
+  isKnown: (name: FilterName, value: string) => boolean,
+): Filters {
   const known: readonly string[] = findAlertType(requireType(type))!.filters;
   for (const [name, values] of Object.entries(filters)) {
     if (!known.includes(name)) {
@@ -205,7 +214,7 @@ function readFilters(type: string, filters: Readonly<Record<string, readonly str
     if (values.length > MOST_VALUES)
       throw badAlert(`A filter may have at most ${MOST_VALUES} values.`, `/filters/${name}`);
     for (const [i, value] of values.entries()) {
-      if (!isFilterValue(name as FilterName, value)) {
+      if (!isKnown(name as FilterName, value)) {
         const text = JSON.stringify(value.slice(0, 64));
         throw badAlert(`${text} is not a value of ${name}: ${FILTERS[name as FilterName]}.`, `/filters/${name}/${i}`);
       }
@@ -214,11 +223,13 @@ function readFilters(type: string, filters: Readonly<Record<string, readonly str
   return filters as Filters;
 }
 
-function isFilterValue(name: FilterName, value: string): boolean {
+/** A pool of another account is as unknown as one that does not exist. */
+function isFilterValue({ store }: Context, account: AccountRow, name: FilterName, value: string): boolean {
   if (name === 'event_type') return isKindPattern(value);
   if (name === 'new_health') return value === 'Healthy' || value === 'Unhealthy';
   if (name === 'enabled') return value === 'true' || value === 'false';
-  return parseId(value) !== undefined;
+  const id = parseId(value);
+  return id !== undefined && (name !== 'pool_id' || findPoolById(store, id)?.account === account.seq);
 }
 
 /** Returns identifiers of destinations. A new mail address becomes a destination. */

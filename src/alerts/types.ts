@@ -9,7 +9,7 @@ import type { BriefEvent, EventStates } from '../store/log/events-query.js';
 export const FILTERS = {
   zones: 'Identifiers of zones',
   event_type: 'Kinds of events, such as `record.edit`; `record.*` matches all kinds of events about records',
-  pool_id: 'Identifiers of pools',
+  pool_id: 'Identifiers of pools of the account',
   new_health: '`Healthy` or `Unhealthy`',
   enabled: '`true` or `false`: whether the pool is enabled after the change',
 } as const;

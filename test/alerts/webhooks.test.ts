@@ -332,6 +332,15 @@ t.test('what is refused', async (t) => {
     t.match({ status, pointer: json.errors[0].source?.pointer }, { status: 400, pointer }, JSON.stringify(body));
   }
   const mechanisms = { webhooks: [{ id: hook }] };
+  const { id: foreign } = await createAccount(world.operator, { name: 'others' });
+  const pool = async (account: string): Promise<string> => {
+    const body = { name: 'web', origins: [{ name: 'a', address: '198.51.100.1' }] };
+    return (await world.call('POST', `/accounts/${account}/load_balancers/pools`, body)).json.result.id;
+  };
+  const [own, theirs] = [await pool(world.account), await pool(foreign)];
+  const ofPool = (id: string) => {
+    return { name: 'x', alert_type: 'load_balancing_health_alert', mechanisms, filters: { pool_id: [id] } };
+  };
   const policies: readonly (readonly [object, RegExp])[] = [
     [{ name: 'x', alert_type: 'bgp_hijack_notification', mechanisms }, /is not supported/],
     [{ name: 'x', alert_type: 'zoneplane_record' }, /must name a webhook/],
@@ -346,12 +355,19 @@ t.test('what is refused', async (t) => {
     ],
     [{ name: 'x', alert_type: 'zoneplane_record', mechanisms: { email: [{ id: 'who@else.test' }] } }, /members/],
     [{ name: 'x', alert_type: 'zoneplane_record', mechanisms, alert_interval: '30m' }, /alert_interval/],
+    [ofPool(theirs), new RegExp(`${theirs}.* is not a value of pool_id`)],
+    [ofPool('0'.repeat(32)), /is not a value of pool_id/],
   ];
   for (const [body, text] of policies) {
     const { status, text: answer } = await world.call('POST', `${world.path}/policies`, body);
     t.match({ status, answer }, { status: 400, answer: text }, JSON.stringify(body));
   }
   t.strictSame((await world.call('GET', `${world.path}/policies`)).json.result, [], 'nothing of it was stored');
+  const { json } = await world.call('POST', `${world.path}/policies`, ofPool(own));
+  await world.call('DELETE', `/accounts/${world.account}/load_balancers/pools/${own}`);
+  const policy = `${world.path}/policies/${json.result.id}`;
+  t.equal((await world.call('PUT', policy, ofPool(own))).status, 200, 'a pool that is gone may stay');
+  await world.call('DELETE', policy);
   const [row] = allDestinations(world.store);
   t.equal(row!.secret, null);
   await world.call('PUT', `${world.path}/destinations/webhooks/${hook}`, {
