@@ -1,7 +1,7 @@
 /** Sends a single message to a webhook: a test, or an alert. */
 import { toHex } from '../base/bytes.js';
 import { createTurns } from '../base/turns.js';
-import { requireAccount } from '../control/guard/access.js';
+import { requireAccount, requireWriter } from '../control/guard/access.js';
 import type { Context } from '../control/kernel/context.js';
 import type { DestinationRow } from '../store/alerts/destinations.js';
 import { perStore } from '../store/driver.js';
@@ -26,6 +26,7 @@ export async function testWebhook(
   accountId: string,
   webhookId: string,
 ): Promise<Delivered> {
+  requireWriter(ctx.actor);
   const row = requireWebhook(ctx, accountId, webhookId);
   const account = requireAccount(ctx, accountId);
   const kept = turnsOf(ctx.store);

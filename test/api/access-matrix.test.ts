@@ -5,6 +5,8 @@
 import t, { type Test } from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { DNS_WRITE } from '../../src/control/guard/permissions.js';
+import { createPreviews } from '../../src/monitoring/previews.js';
+import { TestClock } from '../support/test-clock.js';
 import { ANONYMOUS, type Answer, install } from './installation.js';
 
 const ABSENT = '0123456789abcdef0123456789abcdef';
@@ -128,4 +130,56 @@ t.test('no credential reaches what is not its own', async (t) => {
     }
   }
   t.strictSame(deviations, []);
+});
+
+t.test('a credential that only reads makes nothing ask others', async (t) => {
+  let asked = 0;
+  const previews = createPreviews({
+    ...{ clock: new TestClock(), node: 'here' },
+    async once(targets) {
+      asked++;
+      return targets.map(() => ({
+        ...{ pass: true, reason: 'No failures' as const, responseCode: 200, rttMs: 7, timedOut: false },
+      }));
+    },
+  });
+  const world = await install(t, {
+    probing: { node: 'here', lastOf: async () => [], previews },
+    activation: 'delegation',
+    async askOutside() {
+      asked++;
+      throw new Error('nobody answers');
+    },
+    async findDelegation() {
+      asked++;
+      throw new Error('nobody answers');
+    },
+  });
+  const { call, createZone, token } = world;
+  const account = (await call('GET', '/accounts')).json.result[0].id as string;
+  const zone = await createZone('pending.test');
+  const balancing = `/accounts/${account}/load_balancers`;
+  const monitor = (await call('POST', `${balancing}/monitors`, {})).json.result.id;
+  const body = { name: 'web', monitor, origins: [{ name: 'a', address: '198.51.100.1' }] };
+  const pool = (await call('POST', `${balancing}/pools`, body)).json.result.id;
+  const webhooks = `/accounts/${account}/alerting/v3/destinations/webhooks`;
+  // Nobody listens there.
+  const webhook = (await call('POST', webhooks, { name: 'x', url: 'http://127.0.0.1:9/' })).json.result.id;
+  const reading = await token({ readOnly: true });
+  asked = 0;
+  for (const [method, path] of [
+    ['PUT', `/zones/${zone}/activation_check`],
+    ['POST', `/zones/${zone}/dns_records/scan`],
+    ['POST', `/zones/${zone}/dns_records/scan/trigger`],
+    ['POST', `${balancing}/monitors/${monitor}/preview`],
+    ['POST', `${balancing}/pools/${pool}/preview`],
+    ['POST', `${webhooks}/${webhook}/test`],
+  ] as const) {
+    const answer = await call(method, path, {}, { headers: reading });
+    t.match(answer, { status: 403, json: { errors: [{ code: 10000 }] } }, path);
+  }
+  t.equal(asked, 0);
+  t.strictSame((await call('GET', `${webhooks}/${webhook}/deliveries`)).json.result, []);
+  t.equal((await call('POST', `${balancing}/pools/${pool}/preview`, {})).status, 200);
+  t.ok(asked > 0, 'whoever may write may ask');
 });

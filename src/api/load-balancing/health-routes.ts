@@ -10,7 +10,7 @@ import { patched } from '../../control/balancing/check.js';
 import { balancingFailure } from '../../control/balancing/errors.js';
 import { checkMonitor, NULLABLE_OF_MONITOR } from '../../control/balancing/monitor-rules.js';
 import { requireOnlyAccount } from '../../control/balancing/only-account.js';
-import { parseId, requireAccount } from '../../control/guard/access.js';
+import { parseId, requireAccount, requireWriter } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import { parseInstant } from '../../control/rules/instant.js';
 import type { PoolProbing } from '../../monitoring/pool-probing.js';
@@ -99,6 +99,7 @@ function addHealth(app: RouteScope, { contextOf, probing }: HealthRouteOptions, 
 function addPreviews(app: RouteScope, { contextOf, probing: probes }: HealthRouteOptions, scope: BalancingScope): void {
   const { base, params, accountOf } = scope;
   const begin = (ctx: Context, account: number, pools: readonly PoolRow[], stored: Members, body: Members) => {
+    requireWriter(ctx.actor);
     const members = patched(stored, body, NULLABLE_OF_MONITOR);
     checkMonitor(members, ctx.settings.limits.balancing);
     const begun = probes?.previews.begin(toHex(newId(ctx)), account, pools, members);

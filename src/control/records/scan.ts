@@ -18,7 +18,7 @@ import {
   scanRecords,
 } from '../../store/records/scans.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { parseId, requireZone } from '../guard/access.js';
+import { parseId, requireWriter, requireZone } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
 import type { AskOutside, Context } from '../kernel/context.js';
 import { zoneFailure } from '../rules/zone-failures.js';
@@ -58,6 +58,7 @@ const LONGEST_MS = 600_000;
 
 /** Starts a scan; its findings appear in {@link listFound} over time. */
 export async function triggerScan(ctx: Context, zoneId: string): Promise<void> {
+  requireWriter(ctx.actor);
   const zone = requireZone(ctx, zoneId);
   const ask = requireOutside(ctx);
   const scan = await ctx.store.write(() => beginReviewedScan(ctx, zone));
@@ -98,6 +99,7 @@ function beginScan({ store, clock }: Context, { seq: zone, account }: ZoneRow, r
 
 /** Scans, and adds findings that do not conflict with existing records. */
 export async function scanAndAdd(ctx: Context, zoneId: string): Promise<ScanOutcome> {
+  requireWriter(ctx.actor);
   const zone = requireZone(ctx, zoneId);
   const ask = requireOutside(ctx);
   // Another scan of the zone may be waiting for review; this one only counts as running.

@@ -15,7 +15,7 @@ import {
 import type { Store } from '../../store/driver.js';
 import { recordsOfOwner } from '../../store/records/records.js';
 import { findZone, type NameProof, type ZoneRow } from '../../store/zones/zones.js';
-import { requireZone } from '../guard/access.js';
+import { requireWriter, requireZone } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
 import { commitAndRead, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
@@ -34,6 +34,7 @@ type RecordEvidence = 'txt' | 'none' | 'unknown';
  * request by an administrator proves the name, except with activation 'delegation'.
  */
 export async function checkActivation(ctx: Context, zoneId: string): Promise<ZoneItem> {
+  requireWriter(ctx.actor);
   const zone = requireZone(ctx, zoneId);
   if (zone.status !== 'active') refuseHeld(ctx, ctx.clock.nowUs(), zone);
   if (zone.status === 'active' && isProven(zone)) return zoneItem(ctx, zone);
