@@ -170,8 +170,10 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     metrics: async () => '# HELP zoneplane_up Whether it runs.\n',
   });
   const routes: Route[] = [];
-  app.addHook('onRoute', ({ method, url, schema }) => {
-    for (const name of [method].flat()) routes.push({ method: name, url, hidden: schema?.hide === true, schema });
+  app.addHook('onRoute', ({ method, url, schema, config }) => {
+    const readsLong = config?.readsLong !== undefined;
+    for (const name of [method].flat())
+      routes.push({ method: name, url, hidden: schema?.hide === true, schema, readsLong });
   });
   const misfits = watchAnswers(app);
   await app.ready();
@@ -230,6 +232,8 @@ export interface Route {
   /** Left out of the OpenAPI document. */
   readonly hidden: boolean;
   readonly schema: unknown;
+  /** A thread may answer. */
+  readonly readsLong: boolean;
 }
 
 /** Send no credential. */

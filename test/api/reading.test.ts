@@ -1,8 +1,12 @@
 /** Requests that read for long are answered by threads: the same answers as from the main thread, and not too many at once. */
 
 import { dirname } from 'node:path';
+import fastify from 'fastify';
 import t from 'tap';
+import { PREFIX } from '../../src/api/connection.js';
 import { createReaders, type Readers } from '../../src/api/reading/readers.js';
+import { READ_ROUTES } from '../../src/api/reading/routes.js';
+import { makeContextOf, type RouteScope } from '../../src/api/request.js';
 import { buildApi } from '../../src/api/server.js';
 import { silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
@@ -148,4 +152,33 @@ t.test('too many at once are refused', async (t) => {
   t.equal(refused[0]!.headers['retry-after'], '5');
   const held = readers.samples().find(({ name }) => name === 'turns_held');
   t.match(held, { labels: { kind: 'reads' }, value: 0 });
+});
+
+t.test('threads have every route that they may have to answer', async (t) => {
+  const { base, routes } = await install(t);
+  const app = fastify();
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => JSON.stringify);
+  const known = new Set<string>();
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const name of [method].flat()) known.add(`${name} ${url}`);
+  });
+  app.register(
+    async (scope) => {
+      for (const one of READ_ROUTES) await one(scope as RouteScope, { contextOf: makeContextOf(base) });
+    },
+    { prefix: PREFIX },
+  );
+  await app.ready();
+  const needed = routes.filter(({ readsLong }) => readsLong).map(({ method, url }) => `${method} ${url}`);
+  t.ok(needed.length > 20, `${needed.length} routes`);
+  t.strictSame(
+    needed.filter((route) => !known.has(route)),
+    [],
+  );
+  t.strictSame(
+    needed.filter((route) => !/^(GET|HEAD) /.test(route)),
+    [],
+    'threads only read',
+  );
 });
