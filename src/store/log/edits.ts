@@ -4,6 +4,7 @@
  */
 
 import { fromHex, toHex } from '../../base/bytes.js';
+import { UserError } from '../../base/errors.js';
 import { column, columns, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import type { NewRecordRow } from '../records/records.js';
@@ -152,7 +153,9 @@ export function stageEdit(store: Store, edit: Omit<NewEdit, 'zone'>, records: nu
 
 /** Makes a staged edit one of its zone. Only the commit function calls it, inside its transaction. */
 export function finishEdit(store: Store, seq: number, edit: NewEdit): void {
-  writes(store).finish.run(...FINISHED.values(edit), seq);
+  const { changes } = writes(store).finish.run(...FINISHED.values(edit), seq);
+  if (changes === 0)
+    throw new UserError('the edit stood still for so long that its journal was removed', 'Start it again.');
 }
 
 /** Removes some records of a staged edit that does not happen, and in the end the edit; false when nothing is left. */
