@@ -10,6 +10,11 @@ import { gatherPieces, readOn, stopReading } from './small-pieces.js';
 /** Requests of one connection that are begun before others have their turn. */
 const REQUESTS_A_TURN = 32;
 
+/** Requests of all connections that wait. Each takes memory: with more of them, they begin as they would without turns. */
+const MOST_WAITING = 20_000;
+
+let waitingInAll = 0;
+
 interface Turn {
   begun: number;
   readonly waiting: (() => void)[];
@@ -24,15 +29,25 @@ export function takeTurns(): (socket: Socket, begin: () => void) => void {
     if (turn.waiting.length === 0 && turn.begun < REQUESTS_A_TURN) {
       if (turn.begun++ === 0) setImmediate(goOn, socket, turn);
       begin();
-    } else if (turn.waiting.push(begin) === 1) stopReading(socket, turn);
+      return;
+    }
+    waitingInAll++;
+    if (turn.waiting.push(begin) === 1) stopReading(socket, turn);
+    if (waitingInAll > MOST_WAITING) for (const next of take(turn, Number.POSITIVE_INFINITY)) next();
   };
 }
 
+function take({ waiting }: Turn, most: number): (() => void)[] {
+  const taken = waiting.splice(0, most);
+  waitingInAll -= taken.length;
+  return taken;
+}
+
 function goOn(socket: Socket, turn: Turn): void {
-  const next = socket.destroyed ? turn.waiting.splice(0) : turn.waiting.splice(0, REQUESTS_A_TURN);
+  const next = take(turn, socket.destroyed ? Number.POSITIVE_INFINITY : REQUESTS_A_TURN);
   turn.begun = next.length;
-  if (socket.destroyed || next.length === 0) return;
-  setImmediate(goOn, socket, turn);
+  if (socket.destroyed) return;
+  if (next.length > 0) setImmediate(goOn, socket, turn);
   for (const begin of next) begin();
   if (turn.waiting.length === 0) readOn(socket, turn, true);
 }

@@ -62,8 +62,7 @@ export function stopReading(socket: Socket, sake: object): void {
 /** Nothing is read before all who have stopped it agree: the last one decides. */
 export function readOn(socket: Socket, sake: object, isWanted: boolean): void {
   const sakes = stopped.get(socket);
-  sakes?.delete(sake);
-  if (sakes && sakes.size > 0) return;
+  if (!sakes?.delete(sake) || sakes.size > 0) return;
   Reflect.deleteProperty(socket, 'resume');
   if (isWanted) socket.resume();
 }

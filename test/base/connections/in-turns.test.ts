@@ -79,6 +79,22 @@ t.test('nor does a body of small chunks before them let more be read', async (t)
   await until(() => text().endsWith('/again'));
 });
 
+t.test('of all connections together, not more wait than memory is for', async (t) => {
+  let begun = 0;
+  let read = 0;
+  let most = 0;
+  const { server, open } = await start(t, () => begun++);
+  server.prependListener('request', () => (most = Math.max(most, ++read - begun)));
+  const count = 2000;
+  const clients = await Promise.all(Array.from({ length: 16 }, open));
+  for (const { socket } of clients) socket.write(get('/').repeat(count) + get('/last'));
+  await until(() => clients.every(({ text }) => text().endsWith('/last')));
+  t.equal(begun, clients.length * (count + 1));
+  t.ok(most <= 20_001, `${most} requests waited`);
+  clients[0]!.socket.write(get('/again'));
+  await until(() => clients[0]!.text().endsWith('/again'));
+});
+
 t.test('what waits when its connection ends is left out', async (t) => {
   let begun = 0;
   const { open } = await start(t, () => {
