@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -37,6 +38,11 @@ if (!values['dry-run']) {
 }
 
 const out = resolve(values.out);
+/** All that is made there; it is emptied first. */
+const MADE = /^(zoneplane[-_].*|SHA256SUMS)$/;
+const alien = existsSync(out) ? readdirSync(out).find((name) => !MADE.test(name)) : undefined;
+if (alien !== undefined) throw new Error(`${out} holds ${alien}, which is not of a release: name another directory`);
+
 /** What is released, also when somebody commits meanwhile. */
 const commit = run('git', ['rev-parse', 'HEAD']).trim();
 const names = await make(out);

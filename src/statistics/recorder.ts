@@ -69,7 +69,7 @@ export function startStatistics({ store, clock, log }: Pick<ContextBase, 'store'
     const all = inTurns(pending.values());
     for (let stored = 0; all.size > 0 && (stored < MOST_CHARACTERS || isLast); ) {
       written = all.take(ZONES_AT_ONCE);
-      for (const one of written) pending.delete(`${one.begins} ${one.zone}`);
+      removeSame(pending, written);
       try {
         const some = written;
         stored += await store.write(() => writeSome(store, some, removeOld), timeoutMs);
@@ -107,6 +107,14 @@ export function startStatistics({ store, clock, log }: Pick<ContextBase, 'store'
       await storeOnce(LAST_WRITE_MS);
     },
   };
+}
+
+/** Room may have been made of one of them, and a newer one have come. */
+function removeSame(pending: Map<string, Pending>, some: readonly Pending[]): void {
+  for (const one of some) {
+    const key = `${one.begins} ${one.zone}`;
+    if (pending.get(key) === one) pending.delete(key);
+  }
 }
 
 function inTurns(pending: Iterable<Pending>): TurnQueue<Pending> {
