@@ -167,7 +167,7 @@ function readInput(
     throw badAlert(`A description may have at most ${LONGEST_DESCRIPTION} characters.`, '/description');
   }
   const kept = JSON.parse(before?.filters ?? '{}') as Filters;
-  // What a policy names already may be gone, which is no reason to refuse an edit.
+  // What a policy names already may be gone, and its other edits go on.
   const isKnown = (name: FilterName, value: string): boolean =>
     kept[name]?.includes(value) === true || isFilterValue(ctx, account, name, value);
   const filters =
