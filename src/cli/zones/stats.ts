@@ -21,7 +21,7 @@ const OTHERS = '(others)';
 export function addZoneStats(zone: Command, { terminal, environment }: CommandContext): void {
   const stats = zone
     .command('stats')
-    .description('count the questions for a zone: of the last day, or of a part of the last month')
+    .description('count the queries for a zone in the last day, or in a part of the last month')
     .argument('<zone>', 'name of the zone, or its identifier where several accounts claim the name')
     .option(
       '--by <dimensions>',
@@ -67,12 +67,12 @@ A running server stores its counts every five minutes, and when it stops.`,
     }
     const { dimensions } = report.query;
     terminal.table(
-      [...dimensions, 'questions'],
+      [...dimensions, 'queries'],
       report.data.map((row) => [...row.dimensions.map((value) => value || OTHERS), String(row.metrics[0])]),
-      'nothing was asked',
+      'no queries are stored for this time; a running server stores its counts every five minutes',
     );
     const total = report.totals['queryCount'] ?? 0;
-    terminal.print(`${total} questions from ${report.query.since} to ${report.query.until}`);
+    terminal.print(`${total} queries from ${report.query.since} to ${report.query.until}`);
   });
 }
 
