@@ -5,6 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import { type Clock, steadyMs } from '../base/clock.js';
+import { REQUESTS_A_TURN } from '../base/connections/in-turns.js';
 import { HeadReader, type PlainHead } from './request-head.js';
 
 /** The connection, as a response sees it. */
@@ -71,9 +72,6 @@ export function createPlainConnections(options: PlainOptions): PlainConnections 
 
 /** Octets of further requests that may wait for the response to the one before. */
 const MOST_WAITING = 65_536;
-
-/** Requests of one connection that are begun before others have their turn. */
-const REQUESTS_A_TURN = 32;
 
 /** The fields kept for a connection are dropped after this idle time, in milliseconds. */
 const FORGET_MS = 5000;

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import { gatherPieces, readOn, stopReading } from './small-pieces.js';
 
 /** Requests of one connection that are begun before others have their turn. */
-const REQUESTS_A_TURN = 32;
+export const REQUESTS_A_TURN = 32;
 
 /** Requests of all connections that wait. Each takes memory: with more of them, they begin as they would without turns. */
 const MOST_WAITING = 20_000;

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Octets of a piece that waits for those that come with it. */
-const SMALL_PIECE = 1024;
+export const SMALL_PIECE = 1024;
 /** Small pieces of one body in a turn, after which nothing more of its connection is read in that turn. */
 const PIECES_A_TURN = 256;
 

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { PassThrough, type Readable, type TransformCallback } from 'node:stream';
 import type { Clock } from '../../base/clock.js';
+import { SMALL_PIECE } from '../../base/connections/small-pieces.js';
 
 class BodyTooLarge extends Error {
   readonly code = BODY_TOO_LARGE;
@@ -31,10 +32,7 @@ export interface BodyDeadline {
   readonly ms: number;
 }
 
-/** Octets of a piece that waits for those that come with it. */
-const SMALL_PIECE = 1024;
-
-/** Pieces that come together leave together: a client may send each octet as a chunk, which would cost more than a request. */
+/** Pieces that come together leave together: a client may send each octet in a frame of HTTP/2, which would cost more than a request. */
 class LimitedBody extends PassThrough {
   private octets = 0;
 
