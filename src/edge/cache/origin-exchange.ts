@@ -1,7 +1,13 @@
 /** One request to an origin, for the cache: the response head as a promise, the body as a stream or passed on as it arrives. */
 import { Readable } from 'node:stream';
 import { type Failure, type FailureName, failureOf } from '../error-pages/failures.js';
-import { type HeaderList, headerFields, type ResponseFlow, type ResponseSink } from '../exchange/exchange.js';
+import {
+  type HeaderList,
+  headerFields,
+  type ResponseFlow,
+  type ResponseSink,
+  WITHOUT_BODY,
+} from '../exchange/exchange.js';
 import { type OriginBody, type OriginResponse, OriginSilent } from './origin-response.js';
 
 /**
@@ -71,7 +77,7 @@ export class OriginExchange implements ResponseSink, OriginBody {
   begin(status: number, headers: HeaderList, flow: ResponseFlow): OriginResponse {
     this.flow = flow;
     // These responses have no content (RFC 9110 §6.4.1).
-    const hasBody = this.method !== 'HEAD' && status !== 204 && status !== 304;
+    const hasBody = this.method !== 'HEAD' && !WITHOUT_BODY.has(status);
     const body = hasBody ? this : undefined;
     return { status, fields: headerFields(headers), body, showsItsEnd: flow.showsItsEnd };
   }

@@ -134,6 +134,15 @@ export function headerFields(headers: HeaderList): HeaderFields {
   return fields;
 }
 
+/** The first value of a field in a list; `name` in lower case. */
+export function firstValue(headers: HeaderList, name: string): string | undefined {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return headers[i + 1];
+  return undefined;
+}
+
+/** Statuses of responses that have no body, whatever their fields say (RFC 9112 §6.3). */
+export const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304]);
+
 /** The reverse of {@link headerFields}. */
 export function headerList(fields: HeaderFields): string[] {
   const list: string[] = [];

@@ -10,7 +10,9 @@
  */
 export type Framing = 'none' | 'length' | 'chunked' | 'coded' | 'malformed' | 'both';
 
-const LENGTH = /^\d{1,15}$/;
+/** Digits of a length. */
+export const MOST_DIGITS = 15;
+const LENGTH = new RegExp(`^\\d{1,${MOST_DIGITS}}$`);
 
 /** `headers`: alternating names, in lower case, and values. */
 export function framingOf(headers: readonly string[]): Framing {

@@ -3,8 +3,9 @@
  * requests: a response whose end is not certain is refused (RFC 9112 §6.3).
  */
 
+import { SMALL_PIECE } from '../../base/connections/small-pieces.js';
 import { readFieldLines, VALUE_OCTETS } from '../../plain/field-lines.js';
-import type { HeaderList, OriginEvents } from '../exchange/exchange.js';
+import { type HeaderList, type OriginEvents, WITHOUT_BODY } from '../exchange/exchange.js';
 import { framingOf, showsItsEnd, valuesOf } from './framing.js';
 
 /** The response cannot be understood. */
@@ -16,8 +17,6 @@ type State = 'head' | 'length' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailer
 export const MOST_HEAD_OCTETS = 32_768;
 /** Octets of a line with the size of a chunk. Extensions are ignored (RFC 9112 §7.1.1). */
 const MOST_SIZE_OCTETS = 1024;
-/** Octets of a chunk that is passed on together with those that came with it. */
-const SMALL_CHUNK = 1024;
 /** Responses before the final one. */
 const MOST_INTERIM = 64;
 
@@ -158,7 +157,7 @@ export class ResponseReader {
     if (framing === 'malformed') throw new UnreadableResponse('its length is malformed');
     const hasLength = framing === 'length';
     this.missing = hasLength ? Number(valuesOf(headers, 'content-length')[0]) : 0;
-    const hasBody = !this.isHead && status !== 204 && status !== 304;
+    const hasBody = !this.isHead && !WITHOUT_BODY.has(status);
     this.state = isChunked ? 'chunk-size' : hasLength ? 'length' : 'until-close';
     this.isReusable = isVersion11 && (!hasBody || showsItsEnd(framing)) && !namesClose(headers);
     this.keepAliveS = keepAliveOf(headers);
@@ -169,7 +168,7 @@ export class ResponseReader {
   private readData(octets: Buffer, at: number): number {
     const end = Math.min(octets.length, at + this.missing);
     this.missing -= end - at;
-    if (this.state === 'chunk' && end < octets.length && end - at < SMALL_CHUNK) {
+    if (this.state === 'chunk' && end < octets.length && end - at < SMALL_PIECE) {
       // All chunks among these octets are no longer together.
       this.gathered ??= Buffer.allocUnsafe(octets.length - at);
       this.gatheredOctets += octets.copy(this.gathered, this.gatheredOctets, at, end);

@@ -6,7 +6,7 @@ import { printFieldLines } from '../../plain/field-lines.js';
 import { type Texts, writeJoined } from '../../plain/write-joined.js';
 import { reasonOf } from '../error-pages/failures.js';
 import { type ClientEvents, type ClientResponse, endsConnection } from '../exchange/client-response.js';
-import type { HeaderList } from '../exchange/exchange.js';
+import { firstValue, type HeaderList, WITHOUT_BODY } from '../exchange/exchange.js';
 import { unsentOf } from '../exchange/stalls.js';
 
 /** Head and body up to this many octets are written as one. */
@@ -47,7 +47,7 @@ export class PlainResponse implements ClientResponse, Sending {
   }
 
   head(status: number, headers: HeaderList, more: HeaderList): void {
-    if (status === 204 || status === 304) this.hasBody = false;
+    if (WITHOUT_BODY.has(status)) this.hasBody = false;
     const fields = printed(headers);
     let text = printFieldLines(more);
     if (!fields.hasDate) text += `Date: ${currentDate(this.channel.nowMs())}\r\n`;
@@ -153,6 +153,5 @@ function printed(headers: HeaderList): Printed {
 }
 
 function has(headers: HeaderList, name: string): boolean {
-  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return true;
-  return false;
+  return firstValue(headers, name) !== undefined;
 }

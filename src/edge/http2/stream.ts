@@ -1,6 +1,6 @@
 /** One request and its response over a connection of HTTP/2. */
 import type { Readable } from 'node:stream';
-import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
+import { type OriginControl, type OriginEvents, type OriginRequest, WITHOUT_BODY } from '../exchange/exchange.js';
 import { ORIGIN_CLOSED } from '../exchange/origin-failure.js';
 import { CODE, LARGEST_WINDOW, MOST_PAYLOAD } from './frames.js';
 import { lengthOf, MalformedResponse, readResponseFields } from './response-fields.js';
@@ -114,7 +114,7 @@ export class Stream implements OriginControl {
       return;
     }
     this.hasHead = true;
-    const hasBody = !this.isHead && status !== 204 && status !== 304;
+    const hasBody = !this.isHead && !WITHOUT_BODY.has(status!);
     this.missing = hasBody ? lengthOf(fields) : isLast ? undefined : 0;
     // Servers by Node mark the last frame also of a response that they break off, and then reset the stream.
     this.events.onHead(status!, fields, isLast || this.missing !== undefined);

@@ -15,7 +15,7 @@ import type { PlainHead } from '../../plain/request-head.js';
 import { failureOf } from '../error-pages/failures.js';
 import { bounded } from '../exchange/bounded.js';
 import type { ClientResponse } from '../exchange/client-response.js';
-import type { EdgeRequest } from '../exchange/exchange.js';
+import { type EdgeRequest, firstValue } from '../exchange/exchange.js';
 import type { Stalls } from '../exchange/stalls.js';
 import { PlainResponse } from '../http1/response.js';
 import type { Answer } from '../proxy/answer.js';
@@ -257,7 +257,8 @@ function createHandling(options: FrontOptions) {
     response: ClientResponse,
     onEnd: (outcome: Outcome) => void,
   ): Reply {
-    const accept = (): string | undefined => ('failure' in request ? request.accept : acceptOf(request.headers));
+    const accept = (): string | undefined =>
+      'failure' in request ? request.accept : firstValue(request.headers, 'accept');
     return new Reply(response, { ray, host: request.host, accept, details, onEnd, stalls, onFault });
   }
 
@@ -325,17 +326,12 @@ function directed(request: ReadRequest, { tls }: Line, findTls: (host: string) =
   if (isSame(findTls(request.host)?.certificate, tls.certificate, request.host)) return request;
   request.body?.destroy();
   const failure = failureOf('misdirected', `the connection is for ${tls.serverName}`);
-  const accept = acceptOf(request.headers);
+  const accept = firstValue(request.headers, 'accept');
   return { failure, host: request.host, ...(accept !== undefined && { accept }) };
 }
 
 function isSame(other: ServedCertificate | undefined, own: ServedCertificate, host: string): boolean {
   return other?.fingerprint === own.fingerprint && isCovered(host, own.names);
-}
-
-function acceptOf(headers: readonly string[]): string | undefined {
-  for (let i = 0; i < headers.length; i += 2) if (headers[i] === 'accept') return headers[i + 1];
-  return undefined;
 }
 
 /** Of a connection that a fault has ended. */

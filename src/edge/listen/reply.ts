@@ -3,7 +3,7 @@ import { TooMuchWork } from '../../expressions/work.js';
 import type { Failure } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
 import type { ClientEvents, ClientResponse } from '../exchange/client-response.js';
-import type { HeaderList, ResponseFlow, ResponseSink } from '../exchange/exchange.js';
+import { firstValue, type HeaderList, type ResponseFlow, type ResponseSink } from '../exchange/exchange.js';
 import type { Sending, Stalls } from '../exchange/stalls.js';
 import { tooMuchWork } from '../rules/rules.js';
 
@@ -223,6 +223,5 @@ export class Reply implements ResponseSink, ClientEvents, Sending {
 
 /** -1 if there is none. */
 function contentLengthOf(headers: HeaderList): number {
-  for (let i = 0; i < headers.length; i += 2) if (headers[i] === 'content-length') return Number(headers[i + 1]);
-  return -1;
+  return Number(firstValue(headers, 'content-length') ?? -1);
 }

@@ -4,7 +4,13 @@
  */
 
 import type { Failure } from '../error-pages/failures.js';
-import type { HeaderList, OriginControl, ResponseFlow, ResponseSink } from '../exchange/exchange.js';
+import {
+  firstValue,
+  type HeaderList,
+  type OriginControl,
+  type ResponseFlow,
+  type ResponseSink,
+} from '../exchange/exchange.js';
 import type { MemoryShares } from '../exchange/memory-shares.js';
 
 export interface ReadAheadMemory {
@@ -122,6 +128,5 @@ export class ReadAhead implements ResponseFlow {
 
 /** 0 if it is not told. */
 function lengthOf(headers: HeaderList): number {
-  for (let i = 0; i < headers.length; i += 2) if (headers[i] === 'content-length') return Number(headers[i + 1]);
-  return 0;
+  return Number(firstValue(headers, 'content-length') ?? 0);
 }

@@ -4,7 +4,7 @@ import { printFieldLines } from '../../plain/field-lines.js';
 import { writeJoined } from '../../plain/write-joined.js';
 import type { Answer } from '../cache/answer.js';
 import { reasonOf } from '../error-pages/failures.js';
-import type { HeaderList } from '../exchange/exchange.js';
+import { firstValue } from '../exchange/exchange.js';
 import { type Stalls, unsentOf } from '../exchange/stalls.js';
 import type { ClientSide } from '../listen/front.js';
 
@@ -26,18 +26,14 @@ export function repeatedOf(answer: Answer, { keepAlive }: Channel): Repeated | u
   let repeated = known.get(answer);
   if (!repeated) {
     // Without a length or a date, more is to be said.
-    if (!has(headers, 'content-length') || !has(headers, 'date')) return undefined;
+    if (firstValue(headers, 'content-length') === undefined || firstValue(headers, 'date') === undefined)
+      return undefined;
     const start = `HTTP/1.1 ${status} ${reasonOf(status)}\r\n${printFieldLines(headers)}cf-ray: `;
     const end = `\r\nConnection: keep-alive\r\nKeep-Alive: ${keepAlive}\r\n\r\n`;
     repeated = { answer, start, end, body };
     known.set(answer, repeated);
   }
   return repeated;
-}
-
-function has(headers: HeaderList, name: string): boolean {
-  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return true;
-  return false;
 }
 
 /** Sends it over a connection that stays open. */

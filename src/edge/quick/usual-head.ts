@@ -6,14 +6,14 @@ import { CONNECTION_FIELDS } from '../../http/fields.js';
 import { NAME_OCTETS, VALUE_OCTETS } from '../../plain/field-lines.js';
 import { STATUS_FIELDS } from '../cache/answer.js';
 import { DIRECTIVE_FIELDS } from '../cache/directives.js';
+import { WITHOUT_BODY } from '../exchange/exchange.js';
+import { statusFailure } from '../exchange/origin-failure.js';
+import { MOST_DIGITS } from '../http1/framing.js';
 import { keepAliveSeconds, MOST_HEAD_OCTETS } from '../http1/response-reader.js';
 import { HOP_BY_HOP } from '../proxy/headers.js';
 
 const [CR, LF, COLON, SPACE, TAB, ZERO] = [13, 10, 58, 32, 9, 48];
 const VERSION = Buffer.from('HTTP/1.1 ');
-/** Statuses whose responses have no body, or end differently, are left to the general reader. */
-const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304]);
-const MOST_DIGITS = 15;
 
 /** What becomes of a field. `STRANGE`: only the general way knows. `FIXED`: it is of a body that is encoded, or a part. */
 const [KEPT, DROPPED, STRANGE, LENGTH, TYPE] = [0, 1, 2, 3, 4];
@@ -115,7 +115,7 @@ export class UsualHead {
       if (!(digit >= 0 && digit <= 9)) return 0;
       status = status * 10 + digit;
     }
-    if (status < 200 || status > 599 || WITHOUT_BODY.has(status)) return 0;
+    if (statusFailure(status) || WITHOUT_BODY.has(status)) return 0;
     this.status = status;
     if (octets[i] === SPACE) while (i < octets.length && VALUE_OCTETS[octets[i]!] === 1) i++;
     return octets[i] === CR && octets[i + 1] === LF ? i + 2 : 0;
