@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.js';
 import { beginInTurns } from '../base/connections/in-turns.js';
 import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
+import { endUnreadBodies } from '../base/connections/unread-bodies.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
 
 /** PEM: the chain, beginning with the end-entity certificate, and its key. */
@@ -62,6 +63,7 @@ export function createSecureListener(
   const options = { cert: certificate, key, minVersion: 'TLSv1.2' as const, ...limits };
   const server = createServer(options, answer);
   beginInTurns(server);
+  endUnreadBodies(server, clock);
   if (saysContinue) server.on('checkContinue', (request, response) => server.emit('request', request, response));
   server.timeout = connectionTimeout;
   shareConnections(server, MOST_CONNECTIONS);

@@ -21,6 +21,7 @@ import type { Clock } from '../base/clock.js';
 import { beginInTurns } from '../base/connections/in-turns.js';
 import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
+import { endUnreadBodies } from '../base/connections/unread-bodies.js';
 import type { CidrSet } from '../base/ip.js';
 import { makeId } from '../base/random.js';
 import type { LinkSigner } from '../bucket/credentials/keys.js';
@@ -149,6 +150,7 @@ export function buildApi(given: ApiOptions): FastifyInstance {
     },
   });
   beginInTurns(app.server);
+  endUnreadBodies(app.server, base.clock);
   shareConnections(app.server, MOST_CONNECTIONS);
   app.addHttpMethod('PROPFIND', { hasBody: true });
   app.setValidatorCompiler(checkRequest);

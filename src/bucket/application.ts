@@ -16,6 +16,7 @@ import type { Clock } from '../base/clock.js';
 import { beginInTurns } from '../base/connections/in-turns.js';
 import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections } from '../base/connections/stalled.js';
+import { endUnreadBodies } from '../base/connections/unread-bodies.js';
 import { AppError } from '../base/errors.js';
 import type { CidrSet } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
@@ -80,6 +81,7 @@ export function buildBucketApplication(options: ApplicationOptions): FastifyInst
     ...TIMEOUTS,
   });
   beginInTurns(app.server);
+  endUnreadBodies(app.server, options.clock);
   const onFault = (error: unknown): void => log.error({ err: error }, 'a plain request failed unexpectedly');
   const answer: AnswerAtOnce = (head, response, socket) => answerAtOnce(options, head, response, socket);
   const closeIdle = answerPlainFirst(app.server, { clock: options.clock, answer, onFault });

@@ -4,9 +4,8 @@
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.js';
+import { LINGER_MS } from '../base/connections/unread-bodies.js';
 
-/** Milliseconds for which a refused client may go on sending; the data is discarded. */
-const LINGER_MS = 2_000;
 /** Octets of a refused body up to which the connection stays open. */
 const MOST_FORGOTTEN = 64 * 1024;
 

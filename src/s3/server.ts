@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { beginInTurns } from '../base/connections/in-turns.js';
 import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
+import { endUnreadBodies } from '../base/connections/unread-bodies.js';
 import { answerSender, isSending } from '../bucket/refuse-sender.js';
 import { clientAddress } from '../http/forwarded.js';
 import { answerPlainFirst } from '../plain/in-front.js';
@@ -49,6 +50,7 @@ export function createS3Server(options: DoorOptions): S3Server {
   };
   const server = createServer(LIMITS, answer);
   beginInTurns(server);
+  endUnreadBodies(server, options.clock);
   const closeIdle = answerPlain(options, verify, server);
   server.timeout = LIMITS.connectionTimeout;
   shareConnections(server, MOST_CONNECTIONS);

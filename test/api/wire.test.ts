@@ -446,6 +446,25 @@ t.test('on a real connection', async (t) => {
   }
 });
 
+t.test('a body that goes on after its refusal ends with its connection', async (t) => {
+  const { app, clock } = await install(t);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as { port: number };
+  const socket = connect(port, '127.0.0.1', () =>
+    socket.write('POST /client/v4/zones HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n'),
+  );
+  t.teardown(() => socket.destroy());
+  let heard = '';
+  socket.on('data', (piece) => (heard += piece));
+  socket.on('error', () => {});
+  await until(() => heard.includes('"success":false'));
+  socket.write('1\r\na\r\n');
+  await until(() => {
+    clock.advance(2_000);
+    return socket.closed;
+  });
+});
+
 t.test('a client that disconnects in the middle of a body is not an error', async (t) => {
   const lines: { level: string; msg: string }[] = [];
   let noted = (): void => {};
