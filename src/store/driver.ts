@@ -84,7 +84,7 @@ export interface Store {
   dataVersion(): number;
   /**
    * A number that is another one after every commit, by whomever: what was read while it was the same is still so. Undefined
-   * inside of a transaction, which sees what it has written itself.
+   * inside of a transaction, which sees what it has written itself, and of an iteration, which sees nothing newer.
    */
   state(): number | undefined;
   /** The same, also inside of a transaction: what this has written itself does not count. */
@@ -152,7 +152,7 @@ class SqliteStore implements Store {
   readonly write: Store['write'];
   private readonly onCommit: OpenOptions['onCommit'];
   private readonly makeRoom: OpenOptions['makeRoom'];
-  private readonly activity: Activity = { writing: false, recording: undefined };
+  private readonly activity: Activity = { writing: false, recording: undefined, iterations: 0 };
   private readonly replayer = new Replayer((sql) => this.prepare(sql));
   private readonly logger: WriteLogger;
   private readonly begin: Statement<[], unknown>;
@@ -354,7 +354,8 @@ class SqliteStore implements Store {
 
   state(): number | undefined {
     // Asking the driver takes longer than the rest. A handle that only reads may be a snapshot, which is always inside of one.
-    return (this.isInside || this.readonly) && this.database.inTransaction ? undefined : this.states.now();
+    if ((this.isInside || this.readonly) && this.database.inTransaction) return undefined;
+    return this.activity.iterations > 0 ? undefined : this.states.now();
   }
 
   committedState(): number {

@@ -25,6 +25,8 @@ export interface Activity {
   writing: boolean;
   /** Records what is written, if a caller asked for it. */
   recording: Recording | undefined;
+  /** Iterations that have begun and not ended: until then, the handle sees no later commit of others. */
+  iterations: number;
 }
 
 /**
@@ -53,7 +55,23 @@ export function wrapStatement<Params extends readonly SqlValue[], Row>(
   inner: Database.Statement,
   activity: Activity,
 ): Statement<Params, Row> {
-  return inner.readonly || inner.source === JOURNAL_MODE ? readingStatement(inner) : writingStatement(inner, activity);
+  if (!inner.readonly && inner.source !== JOURNAL_MODE) return writingStatement(inner, activity);
+  return { ...readingStatement<Params, Row>(inner), iterate: (...params) => countedRows(inner, params, activity) };
+}
+
+function* countedRows<Row>(
+  inner: Database.Statement,
+  params: readonly SqlValue[],
+  activity: Activity,
+): IterableIterator<Row> {
+  activity.iterations++;
+  try {
+    for (const row of inner.iterate(...params)) yield row as Row;
+  } catch (error) {
+    throw storeFailure(error);
+  } finally {
+    activity.iterations--;
+  }
 }
 
 /** A statement that only reads, or one that begins or ends transactions. */

@@ -65,6 +65,13 @@ t.test('every commit of any handle makes another state', async (t) => {
   t.equal(await stateOf(own), before, 'what is undone is no commit');
   own.snapshot(() => t.equal(own.state(), undefined, 'a transaction has no state'));
   t.equal(await stateOf(own), before);
+  for (const store of [own, reader]) {
+    const rows = store.prepare('SELECT name FROM meta').iterate();
+    rows.next();
+    t.equal(await stateOf(store), undefined, 'an iteration reads what is old already');
+    rows.return?.();
+    t.type(await stateOf(store), 'number', 'and has one after its end');
+  }
   const snapshot = openSnapshot(own);
   t.equal(snapshot.store.state(), undefined, 'nor has one that is open until its handle is closed');
   snapshot.close();
