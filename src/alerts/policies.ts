@@ -24,6 +24,7 @@ import {
 } from '../store/alerts/policies.js';
 import { findPoolById } from '../store/balancing/pools.js';
 import { newestEvent } from '../store/log/events-query.js';
+import { findZoneById } from '../store/zones/zones.js';
 import { alertFailure, badAlert } from './errors.js';
 import { ALERT_TYPES, FILTERS, type FilterName, type Filters, findAlertType } from './types.js';
 
@@ -223,13 +224,14 @@ function readFilters(
   return filters as Filters;
 }
 
-/** A pool of another account is as unknown as one that does not exist. */
+/** A zone or a pool of another account is as unknown as one that does not exist. */
 function isFilterValue({ store }: Context, account: AccountRow, name: FilterName, value: string): boolean {
   if (name === 'event_type') return isKindPattern(value);
   if (name === 'new_health') return value === 'Healthy' || value === 'Unhealthy';
   if (name === 'enabled') return value === 'true' || value === 'false';
   const id = parseId(value);
-  return id !== undefined && (name !== 'pool_id' || findPoolById(store, id)?.account === account.seq);
+  if (id === undefined) return false;
+  return (name === 'zones' ? findZoneById(store, id) : findPoolById(store, id))?.account === account.seq;
 }
 
 /** Returns identifiers of destinations. A new mail address becomes a destination. */

@@ -7,7 +7,7 @@ import type { BriefEvent, EventStates } from '../store/log/events-query.js';
 
 /** Filters by which a policy selects among the events of a type. */
 export const FILTERS = {
-  zones: 'Identifiers of zones',
+  zones: 'Identifiers of zones of the account',
   event_type: 'Kinds of events, such as `record.edit`; `record.*` matches all kinds of events about records',
   pool_id: 'Identifiers of pools of the account',
   new_health: '`Healthy` or `Unhealthy`',

@@ -341,6 +341,8 @@ t.test('what is refused', async (t) => {
   const ofPool = (id: string) => {
     return { name: 'x', alert_type: 'load_balancing_health_alert', mechanisms, filters: { pool_id: [id] } };
   };
+  const far = await world.call('POST', '/zones', { name: 'theirs.test', account: { id: foreign } });
+  const ofZone = (id: string) => ({ name: 'x', alert_type: 'zoneplane_record', mechanisms, filters: { zones: [id] } });
   const policies: readonly (readonly [object, RegExp])[] = [
     [{ name: 'x', alert_type: 'bgp_hijack_notification', mechanisms }, /is not supported/],
     [{ name: 'x', alert_type: 'zoneplane_record' }, /must name a webhook/],
@@ -357,6 +359,8 @@ t.test('what is refused', async (t) => {
     [{ name: 'x', alert_type: 'zoneplane_record', mechanisms, alert_interval: '30m' }, /alert_interval/],
     [ofPool(theirs), new RegExp(`${theirs}.* is not a value of pool_id`)],
     [ofPool('0'.repeat(32)), /is not a value of pool_id/],
+    [ofZone(far.json.result.id), new RegExp(`${far.json.result.id}.* is not a value of zones`)],
+    [ofZone('0'.repeat(32)), /is not a value of zones/],
   ];
   for (const [body, text] of policies) {
     const { status, text: answer } = await world.call('POST', `${world.path}/policies`, body);
