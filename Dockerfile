@@ -8,7 +8,7 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
-# As the package for npm is made, with the guide, which is made from the documents.
+# The same steps as for the package for npm; they also make the guide from the documents.
 COPY . .
 RUN npm run --silent prepack \
  && npm ci --ignore-scripts --omit=dev

@@ -1,7 +1,7 @@
 /**
  * `npm run release -- --dry-run` makes all artefacts of a release from the committed files: the npm package, the Debian packages,
  * the bill of materials, and the sums of all. Everything is made twice, the second time in another time zone and with another umask, and
- * a difference of one octet is an error; `--once` saves that time.
+ * a difference of one octet is an error; with `--once` it is made only once.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -38,12 +38,13 @@ if (!values['dry-run']) {
 }
 
 const out = resolve(values.out);
-/** All that is made there; it is emptied first. */
+/** Everything that a release leaves in a directory, which is emptied first. */
 const MADE = /^(zoneplane[-_].*|SHA256SUMS)$/;
 const alien = existsSync(out) ? readdirSync(out).find((name) => !MADE.test(name)) : undefined;
-if (alien !== undefined) throw new Error(`${out} holds ${alien}, which is not of a release: name another directory`);
+if (alien !== undefined)
+  throw new Error(`${out} holds ${alien}, which does not belong to a release: name another directory`);
 
-/** What is released, also when somebody commits meanwhile. */
+/** The commit that is released, even if somebody commits meanwhile. */
 const commit = run('git', ['rev-parse', 'HEAD']).trim();
 const names = await make(out);
 if (!values.once) await requireSame(out, names);
@@ -62,7 +63,7 @@ async function requireSame(first: string, names: readonly string[]): Promise<voi
     const again = await make(second);
     if (again.join() !== names.join()) throw new Error(`${names.join()} were made first, and then ${again.join()}`);
     const different = names.filter((name) => sumOf(join(first, name)) !== sumOf(join(second, name)));
-    if (different.length > 0) throw new Error(`made twice, these are not the same: ${different.join(', ')}`);
+    if (different.length > 0) throw new Error(`made twice, these differ: ${different.join(', ')}`);
   } finally {
     rmSync(second, { recursive: true, force: true });
   }

@@ -17,8 +17,8 @@ const KILL_MS = (LIMIT_S + 30) * 1000;
 const LAST_OUTPUT_MS = 10_000;
 
 /**
- * They take from half a minute to two, and come first, so that none of them is what all others have ended before. Where one is
- * that is not here, a run takes a little longer.
+ * These files take half a minute to two minutes. They come first, so that none of them still runs when all others have ended. If a slow
+ * file is missing here, a run takes a little longer.
  */
 const LONGEST: readonly string[] = [
   'e2e/cluster',

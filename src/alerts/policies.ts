@@ -168,7 +168,7 @@ function readInput(
     throw badAlert(`A description may have at most ${LONGEST_DESCRIPTION} characters.`, '/description');
   }
   const kept = JSON.parse(before?.filters ?? '{}') as Filters;
-  // What a policy names already may be gone, and its other edits go on.
+  // A pool that the policy already names may be gone; that does not stop other edits of the policy.
   const isKnown = (name: FilterName, value: string): boolean =>
     kept[name]?.includes(value) === true || isFilterValue(ctx, account, name, value);
   const filters =

@@ -1,6 +1,7 @@
 /**
  * Events as policies judge them, read once for all destinations of an account: destinations that are at the same place of the log
- * share a page. Pages have no states, of which one may be long. What was in use longest ago is forgotten, and read again when needed.
+ * share a page. Pages leave out the states of events, because a state may be long. The page that was used longest ago is dropped, and is
+ * read again when needed.
  */
 import type { Store } from '../store/driver.js';
 import { type BriefEvent, briefEventsBetween } from '../store/log/events-query.js';
@@ -9,7 +10,7 @@ const PAGE_EVENTS = 512;
 /** Events that a destination judges at once. */
 const JUDGED_AT_ONCE = 100;
 const MOST_PAGES = 4;
-/** Accounts of which pages are kept; an account whose policies also see events of the installation may count twice. */
+/** Accounts whose pages are kept; an account whose policies also see events of the installation may count twice. */
 const MOST_ACCOUNTS = 64;
 
 /** All events that the account sees behind `from`, up to and including `upTo`. */
@@ -25,14 +26,14 @@ export interface Behind {
   readonly upTo: number;
 }
 
-/** Whose events: those of an account and, with `installation`, those of none. */
+/** Selects the events of an account and, with `installation`, those that belong to no account. */
 export interface Seen {
   readonly account: number;
   readonly installation: boolean;
 }
 
 export class RecentEvents {
-  /** What was used last is last, as in the lists of pages. */
+  /** In the order of their last use, like the pages of each. */
   private readonly accounts = new Map<string, Page[]>();
 
   constructor(private readonly store: Store) {}

@@ -39,7 +39,7 @@ export interface Target {
   /** Number of the last event that was delivered, or that no policy selects. */
   position: number;
   storedPosition: number;
-  /** Number of the last event that was judged. The queue has those behind the position that a policy selects. */
+  /** Number of the last event that was judged. The queue has the events after `position` that a policy selects. */
   judged: number;
   queue: Due[];
   isBusy: boolean;
@@ -71,7 +71,7 @@ export function createTarget(
     // Other policies may choose other events; the one that is being delivered stays the first.
     if (!before.isBusy) before.queue = [];
     else before.queue = before.queue.slice(0, 1);
-    // The row is the same, but for a secret that may be sealed with another key.
+    // The row is the same, except that its secret may be sealed with another key.
     return Object.assign(before, { row, policies, seesInstallation, judged: before.queue[0]?.seq ?? before.position });
   }
   const position = Math.max(row.position, before?.position ?? 0);

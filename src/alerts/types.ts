@@ -131,7 +131,7 @@ export function findAlertType(type: string): AlertType | undefined {
 
 export type Filters = Readonly<Partial<Record<FilterName, readonly string[]>>>;
 
-/** An event, and what reads its states: few types and filters need them. */
+/** An event, and a function that reads its states, which few types and filters need. */
 export interface Judged {
   readonly event: BriefEvent;
   readonly states: () => EventStates;

@@ -238,7 +238,7 @@ function answerInternet(engine: Engine, image: ImageReader): void {
   if (query.wantsZoneVersion || query.wantsExpire) noteSerial(engine, image);
 }
 
-/** The answer has the client subnet, and holds for all of them unless a load balancer narrows that; false: it is malformed. */
+/** Echoes the client subnet, with scope 0 unless a load balancer narrows that. Returns false if it is malformed. */
 function echoSubnet({ query, search, response }: Engine): boolean {
   const { subnet } = search.balance;
   if (!readSubnet(query, subnet)) {

@@ -32,7 +32,7 @@ export const Word = {
   resting: 6,
   /** Counts the looks of the reader at the tally; 0: nothing is tallied. */
   epoch: 7,
-  /** Answers from pools without a place since places were made older. */
+  /** Answers from pools without a place, since places last became older. */
   poolMisses: 8,
   length: 16,
 } as const;

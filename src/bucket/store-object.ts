@@ -50,7 +50,7 @@ export async function* bodyOf(message: IncomingMessage, beginReading = (): void 
 
 const LOOK_MS = 500;
 
-/** To be called with each piece of a body that arrives: now and then it asks `requireStill`, which throws when the sender may not any more. */
+/** To be called with each piece of a body that arrives: now and then it asks `requireStill`, which throws when the sender may no longer write. */
 export function lookNowAndThen(clock: Clock, requireStill: () => void): () => void {
   let lookedMs = steadyMs(clock);
   return () => {

@@ -14,7 +14,7 @@ export const locationSettings = {
       group,
       value: 'region',
       summary:
-        'The region of the world in which this server is: where load balancers take those to be of whom nothing is known',
+        'The region of the world in which this server is; load balancers assume that clients of unknown place are there',
       defaultText: 'none',
     }),
   locationCode: z

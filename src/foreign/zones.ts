@@ -10,13 +10,13 @@ export function zoneNameOf(text: string): string {
   return text.toLowerCase().replace(/(?<=.)\.$/, '');
 }
 
-/** Why a zone is left out that resolvers answer themselves; undefined for others. */
+/** Why a zone that resolvers answer themselves is left out; undefined for other zones. */
 export function localZoneNote({ name, place }: Pick<ZoneStatement, 'name' | 'place'>): Note | undefined {
   const isLocal = LOCAL.some((local) => name === local || name.endsWith(`.${local}`)) || LOCAL_IPV6.test(name);
   return isLocal ? { kind: 'self', place, text: `zone ${name}: resolvers answer it themselves (RFC 6303)` } : undefined;
 }
 
-/** Why a catalog is not taken over whose members come from the zones of the other server. */
+/** Why a catalog zone that the other server makes from its own zones is not taken over. */
 export function madeCatalog(program: string): NonNullable<ZoneStatement['refusal']> {
   return {
     text: `it is a catalog that ${program} makes`,

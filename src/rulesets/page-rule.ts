@@ -161,7 +161,7 @@ export function inOrder(rules: readonly StoredPageRule[]): StoredPageRule[] {
   return rules.toSorted((a, b) => b.priority - a.priority || b.modified_on - a.modified_on);
 }
 
-/** Those that are active, the first of which that matches counts. One that this program does not understand is left out. */
+/** The active ones; the first that matches counts. Those that this program does not understand are left out. */
 export function compilePageRules(rules: readonly StoredPageRule[]): readonly CompiledPageRule[] {
   return inOrder(rules).flatMap((rule) => {
     if (rule.status !== 'active') return [];

@@ -82,14 +82,14 @@ export function answerAtOnce(
 /** What a caller may read. */
 interface Grant {
   readonly bucket: number;
-  /** No rules of the bucket add something to its answers. */
+  /** Whether the bucket has no rules that add something to its answers. */
   readonly isPlain: boolean;
 }
 
-/** Of one token at one address, of which there may be a thousand. */
+/** Grants that are kept of one token at one address; a thousand of these may exist. */
 const MOST_GRANTS = 100;
 
-/** By what a token may do, which is found anew after every commit. */
+/** By authentication: what a token may do is looked up again after every commit. */
 const grants = new WeakMap<Authentication, Map<string, Grant>>();
 
 /** Undefined when the use of the token is to be noted first. Throws for what is not allowed. */
@@ -126,7 +126,7 @@ function isPlainQuery(query: Query): boolean {
   return true;
 }
 
-/** Without anything that a signature is about, but for the host; or with it; or with what is not answered here. */
+/** Fields of a request: only the host can be signed; more can be signed; or some belong to requests that are not answered here. */
 type Kind = 'bare' | 'signed' | 'unusual';
 
 /** Kept for fields that repeat. */

@@ -146,7 +146,7 @@ export function callerOf(
   };
   function stillMay(): void {
     if (claims && base.clock.nowMs() >= claims.expiresAt * 1000) throw new S3Error('ExpiredToken');
-    // Nobody has committed since then; a write that asks this changes nothing of tokens and people.
+    // Nobody has committed since then, and the write that asks has changed neither tokens nor people.
     if (base.store.committedState() === state && isTimely(base, key)) return;
     const now = authenticateAgain(base, row, address);
     if (!now.ok) throw refusedCaller(now.reason);

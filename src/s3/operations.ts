@@ -134,8 +134,8 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE']);
 
 /**
- * Throws 501 for an operation of S3 that is not implemented, and 405 for what is none. `fieldsOf`: the header fields, which only decide
- * what PUT is.
+ * Throws 501 for an operation of S3 that is not implemented, and 405 for a request that is not an operation. `fieldsOf`: the header
+ * fields, which matter only for PUT.
  */
 export function chooseOperation(method: string, target: Target, fieldsOf: () => Fields): Operation {
   const place = target.bucket === undefined ? 'service' : target.key === undefined ? 'bucket' : 'object';

@@ -1,6 +1,6 @@
 /**
- * Removes rows that are too old, and those of a future that a wrong clock has seen, hardly faster than new ones come: while a clock is far
- * ahead or far behind, little is lost.
+ * Removes rows that are too old, and rows of the future, which a wrong clock has left. It removes them hardly faster than new rows come, so
+ * that little is lost while the clock is far ahead or far behind.
  */
 import { type Clock, steadyMs } from '../base/clock.js';
 import type { Store } from '../store/driver.js';
@@ -8,18 +8,18 @@ import { DAY, HOUR, KEPT, newestQueries, oldestQueries, removeQueries } from '..
 
 /** Rows that are removed at once. */
 const ROWS_AT_ONCE = 200;
-/** Hours, and days, that may go in each of them, and at the start. */
+/** Hours whose rows may be removed in each hour, days in each day, and both at the start. */
 const AT_A_TIME = 2;
 
 interface Pace {
   allowed: number;
   /** Of {@link steadyMs}. */
   sinceMs: number;
-  /** Whose rows are being removed. */
+  /** The beginning of the hour or day whose rows are being removed. */
   begins: number | undefined;
 }
 
-/** Returns what removes some; call it inside a write. */
+/** Returns a function that removes some rows; call it inside a write. */
 export function createOldRows(clock: Clock): (store: Store) => void {
   const paces = [HOUR, DAY].flatMap((span) =>
     (['old', 'future'] as const).map((which) => {

@@ -27,7 +27,7 @@ const STORE_MS = 300_000;
 const LAST_WRITE_MS = 2000;
 /** Zones of one write. */
 const ZONES_AT_ONCE = 20;
-/** Characters that are stored at a time. Logs of writes have all of them, so what is more waits for the next time. */
+/** Characters that are stored at a time. Logs of writes contain all of them, so the rest waits for the next time. */
 const MOST_CHARACTERS = 4 << 20;
 /** Zones of all accounts that are not stored yet. */
 const MOST_ZONES = 2000;
@@ -109,7 +109,7 @@ export function startStatistics({ store, clock, log }: Pick<ContextBase, 'store'
   };
 }
 
-/** Room may have been made of one of them, and a newer one have come. */
+/** One of them may have been dropped to make room, and a newer one may have its key. */
 function removeSame(pending: Map<string, Pending>, some: readonly Pending[]): void {
   for (const one of some) {
     const key = `${one.begins} ${one.zone}`;

@@ -21,7 +21,7 @@ const MOST_ZONES = 10_000;
 const MOST_FINDINGS = 200;
 const BUDGET = { names: 2000, octets: 4 * 1024 * 1024 };
 
-/** Accounts take turns, zone by zone, so that none takes the room of others: among what is read, and among what is told. */
+/** Accounts take turns, zone by zone, so that none takes the room of others, neither when records are read nor in the list of findings. */
 export function examinePolicies({ store, actor, zones, settings }: Examined): Finding[] {
   const found = new Map<number, Finding[]>();
   let read = 0;

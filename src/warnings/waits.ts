@@ -1,4 +1,4 @@
-/** Of signed zones that wait for somebody outside: they are not warnings, but events report them. */
+/** Findings about signed zones that wait for somebody outside: they are not warnings, but events report them. */
 import { judgeZoneKeys } from '../control/dnssec/key-steps.js';
 import { isSignedElsewhere } from '../serving/signing.js';
 import { allDnssecZones } from '../store/dnssec/zones.js';

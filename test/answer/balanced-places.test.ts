@@ -124,7 +124,7 @@ t.test('every answer echoes a client subnet where that is wanted', async (t) => 
   );
   t.strictSame(scopes, [0, 0, 0, 25, 25], 'with scope 0 where nothing depends on it');
   t.strictSame(world.addresses('geo', Type.a, { subnet: subnet('c00002', 24) }), ['203.0.113.2']);
-  t.equal(scopeOf(world.ask('plain')), undefined, 'nobody gets it who did not send it');
+  t.equal(scopeOf(world.ask('plain')), undefined, 'a client that did not send it does not get it');
   for (const [what, data] of Object.entries(MALFORMED)) {
     const { rcode, answer, opt } = world.ask('plain', Type.a, { subnet: data });
     t.strictSame([rcode, answer.length, opt?.options.length], [Rcode.formErr, 0, 0], what);

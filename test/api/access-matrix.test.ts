@@ -132,7 +132,7 @@ t.test('no credential reaches what is not its own', async (t) => {
   t.strictSame(deviations, []);
 });
 
-t.test('a credential that only reads makes nothing ask others', async (t) => {
+t.test('a read-only credential cannot make the server ask others', async (t) => {
   let asked = 0;
   const previews = createPreviews({
     ...{ clock: new TestClock(), node: 'here' },

@@ -195,7 +195,7 @@ t.test('what is not understood is refused, and values stay in their field', asyn
   );
 });
 
-t.test('of the changes that are not reported, only their kind is kept', async (t) => {
+t.test('changes that are not reported keep only their kind', async (t) => {
   const { id } = await make({ ...WEB, name: 'told' });
   const zones = [await createZone('told.test'), await createZone('more.test')];
   const input = { zones, values: { ip: '192.0.2.1' }, preview: true };

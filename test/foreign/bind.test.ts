@@ -126,7 +126,7 @@ t.test('who may transfer: nobody gets more than before', async (t) => {
   }
 });
 
-t.test('that transfers are allowed over one transport or port only is told, with file and line', (t) => {
+t.test('a note with file and line says that transfers were allowed over one transport or port only', (t) => {
   const zone = (name: string, text: string): string => `zone ${name}.example { type primary; file "x"; ${text} };\n`;
   const { notes } = read({
     'named.conf':

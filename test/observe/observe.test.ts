@@ -130,41 +130,38 @@ t.test('answers of load balancers are counted by what they chose', async (t) => 
   );
 });
 
-t.test(
-  'more pools than places: busy ones keep theirs, and what is not asked any more gives its own away',
-  async (t) => {
-    const block = observationBlock({ observation: createObservation(1, 1024), thread: 0 });
-    const pools = createPoolCountsReader([block]);
-    const words = new Int32Array(HEAD_WORDS + POOL_WORDS);
-    words[Head.poolsAt] = HEAD_WORDS;
-    const balance = {
-      choice: { ...createChoice(), words, at: 0, pool: 0 },
-      decided: Decided.pool,
-    } as unknown as Balance;
-    const count = (number: number): void => {
-      words[HEAD_WORDS + PoolWord.number] = number;
-      countPool(block, balance);
-    };
-    const seen = new Map<number, number>();
-    const look = (): void => {
-      for (const { number, chosen } of pools()) seen.set(number, (seen.get(number) ?? 0) + chosen);
-    };
-    for (let i = 0; i < 20 * POOLS; i++) {
-      count(1);
-      count(2 + (i % (4 * POOLS)));
-      if (i % POOLS === 0) look();
-    }
-    look();
-    t.equal(seen.get(1), 20 * POOLS, 'each answer of the busy one');
-    for (let i = 0; i < 1000; i++) count(7 * POOLS);
-    look();
-    t.ok((seen.get(7 * POOLS) ?? 0) > 500, 'a new one gets a place');
-    t.ok(
-      [...seen].every(([number, sum]) => number === 1 || number === 7 * POOLS || sum <= 20 / 4),
-      'no more than was counted',
-    );
-  },
-);
+t.test('more pools than places: busy ones keep theirs, and those that are not asked any more lose them', async (t) => {
+  const block = observationBlock({ observation: createObservation(1, 1024), thread: 0 });
+  const pools = createPoolCountsReader([block]);
+  const words = new Int32Array(HEAD_WORDS + POOL_WORDS);
+  words[Head.poolsAt] = HEAD_WORDS;
+  const balance = {
+    choice: { ...createChoice(), words, at: 0, pool: 0 },
+    decided: Decided.pool,
+  } as unknown as Balance;
+  const count = (number: number): void => {
+    words[HEAD_WORDS + PoolWord.number] = number;
+    countPool(block, balance);
+  };
+  const seen = new Map<number, number>();
+  const look = (): void => {
+    for (const { number, chosen } of pools()) seen.set(number, (seen.get(number) ?? 0) + chosen);
+  };
+  for (let i = 0; i < 20 * POOLS; i++) {
+    count(1);
+    count(2 + (i % (4 * POOLS)));
+    if (i % POOLS === 0) look();
+  }
+  look();
+  t.equal(seen.get(1), 20 * POOLS, 'each answer of the busy one');
+  for (let i = 0; i < 1000; i++) count(7 * POOLS);
+  look();
+  t.ok((seen.get(7 * POOLS) ?? 0) > 500, 'a new one gets a place');
+  t.ok(
+    [...seen].every(([number, sum]) => number === 1 || number === 7 * POOLS || sum <= 20 / 4),
+    'no more than was counted',
+  );
+});
 
 t.test('more zones than rows: the sums stay whole, and busy zones keep their rows', async (t) => {
   const many = Array.from({ length: ROWS * 2 }, (_, i) => zoneOf(`z${i}.test.`));

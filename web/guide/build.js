@@ -73,7 +73,7 @@ function linkOf(from, target) {
 
 const markdown = new MarkdownIt({ html: true });
 
-/** The same of HTML in a document. */
+/** The same for HTML in a document. */
 const withLinks = (html, name) =>
   html.replace(/\b(href|src)="([^"]*)"/g, (_, attribute, target) => `${attribute}="${linkOf(name, target) ?? target}"`);
 

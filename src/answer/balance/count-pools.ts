@@ -12,7 +12,7 @@ import { type Balance, Decided } from './choose.js';
 const OLDEST = 16;
 const MISSES_TO_AGE = 16;
 
-/** After an answer that a pool was chosen for. */
+/** To be called after an answer for which a pool was chosen. */
 export function countPool({ control, pools }: ObservationBlock, { choice, decided }: Balance): void {
   const number = choice.words[poolAt(choice, choice.pool) + PoolWord.number]!;
   if (number === 0) return;
@@ -35,7 +35,7 @@ export function countPool({ control, pools }: ObservationBlock, { choice, decide
     for (let i = 0; i < NEIGHBOURS; i++) pools[(((first + i) & (POOLS - 1)) << POOL_SHIFT) + PoolPlace.age]! -= 1;
     return;
   }
-  // Without a number first: the reader must not take these counts for those of another pool.
+  // The number is cleared first, so that the reader does not take these counts for those of another pool.
   pools[free + PoolPlace.number] = 0;
   pools[free + PoolPlace.chosen] = 0;
   pools[free + PoolPlace.fallback] = 0;

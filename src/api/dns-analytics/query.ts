@@ -126,7 +126,7 @@ function usualOrder([first]: readonly Metric[]): Order[] {
 const DELTAS = ['auto', 'hour', 'day', 'week', 'month', 'quarter', 'year', 'all'] as const;
 export type Delta = (typeof DELTAS)[number];
 
-/** The unit of the intervals; a unit finer than what is kept of that time is refused. */
+/** The unit of the intervals. A unit that is finer than the counts kept of that time is refused. */
 export function deltaOf(query: Query, span: number): Delta {
   const text = textValue(query, 'time_delta') ?? 'auto';
   const delta = DELTAS.find((one) => one === text.toLowerCase());

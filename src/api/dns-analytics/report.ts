@@ -6,7 +6,7 @@ import type { Store } from '../../store/driver.js';
 import type { Metric, ReportQuery } from './query.js';
 import type { DnsReport } from './schema.js';
 
-/** Without what depends on the node: how late its counts are. */
+/** A report without the delay of its counts, which depends on the node. */
 export type ReadReport = Pick<DnsReport, 'rows' | 'totals' | 'data' | 'query'>;
 
 /** `zone`: store number; `pending`: what is not stored yet. */

@@ -166,7 +166,7 @@ function addPreviews(app: RouteScope, { contextOf, probing: probes }: HealthRout
 
 /** The most events in one answer. */
 const MOST_EVENTS = 1000;
-/** That are read in one turn. */
+/** Events that are read in one turn. */
 const EVENTS_A_SLICE = 100;
 
 const eventQuery = z.object({

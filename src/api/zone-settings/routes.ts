@@ -29,7 +29,7 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
       schema: {
         tags,
         summary:
-          'Edit several zone settings, all or none; what does not exist here is left out and named in `messages`',
+          'Edit several zone settings, all or none; those that cannot be set here are left out and named in `messages`',
         params: zoneParams,
         body: zoneSettingsEdit,
         response: answersList(zoneSetting),

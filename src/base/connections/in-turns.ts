@@ -1,6 +1,6 @@
 /**
  * Begins the requests of a connection in turns with those of others. Thousands may come in one piece, and Node’s server would begin
- * all of them at once. While some wait, nothing more is read.
+ * all of them at once. While requests of a connection wait, nothing more of it is read.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
@@ -10,7 +10,7 @@ import { gatherPieces, readOn, stopReading } from './small-pieces.js';
 /** Requests of one connection that are begun before others have their turn. */
 export const REQUESTS_A_TURN = 32;
 
-/** Requests of all connections that wait. Each takes memory: with more of them, they begin as they would without turns. */
+/** Requests of all connections that may wait, because each takes memory. Beyond that, requests begin as they would without turns. */
 const MOST_WAITING = 20_000;
 
 let waitingInAll = 0;
@@ -20,7 +20,7 @@ interface Turn {
   readonly waiting: (() => void)[];
 }
 
-/** Runs what a connection asks for in its order: at once, or in a later turn if the connection is still open then. */
+/** Begins the requests of a connection in their order: at once, or in a later turn if the connection is still open then. */
 export function takeTurns(): (socket: Socket, begin: () => void) => void {
   const turns = new WeakMap<Socket, Turn>();
   return (socket, begin) => {

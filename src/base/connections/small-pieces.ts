@@ -1,13 +1,13 @@
 /**
- * Bodies in chunks: Node’s server tells of each chunk by itself, and a client may send each octet as one. What came together is passed
- * on together, and after many small pieces the others have their turn.
+ * Bodies in chunks: Node’s server reports each chunk separately, and a client may send each octet as a chunk. Chunks that came together
+ * are passed on together, and after many small ones the other connections have their turn.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Octets of a piece that waits for those that come with it. */
+/** A piece with fewer octets waits for those that come with it. */
 export const SMALL_PIECE = 1024;
-/** Small pieces of one body in a turn, after which nothing more of its connection is read in that turn. */
+/** After more small pieces of one body than this, nothing more of its connection is read in the same turn. */
 const PIECES_A_TURN = 256;
 
 /** To be called before anybody reads the body. */
@@ -26,7 +26,7 @@ export function gatherPieces(request: IncomingMessage, response: ServerResponse)
     if (!pass()) socket.pause();
     if (!isStopped) return;
     isStopped = false;
-    // What waits for its reader is enough.
+    // Reading goes on only if the reader of the body does not have enough.
     readOn(socket, request, request.complete || request.readableLength < request.readableHighWaterMark);
   };
   request.push = (piece: Buffer | null, encoding?: BufferEncoding): boolean => {
@@ -42,16 +42,16 @@ export function gatherPieces(request: IncomingMessage, response: ServerResponse)
     }
     return true;
   };
-  // Node would throw the rest of a body that nobody reads away by itself, chunk by chunk.
+  // Otherwise Node itself throws away the rest of a body that nobody reads, chunk by chunk.
   response.once('prefinish', () => {
     if (request.readableFlowing === null) request.resume();
   });
 }
 
-/** For whose sake nothing is read. */
+/** For each connection, those that have stopped reading from it. */
 const stopped = new WeakMap<Socket, Set<object>>();
 
-/** Whoever wants more of a body, or ends a request, would let Node read on. */
+/** Replaces `resume`, because Node calls it when somebody wants more of a body, or when a request ends. */
 export function stopReading(socket: Socket, sake: object): void {
   const sakes = stopped.get(socket) ?? new Set();
   stopped.set(socket, sakes.add(sake));
@@ -59,7 +59,7 @@ export function stopReading(socket: Socket, sake: object): void {
   socket.resume = () => socket;
 }
 
-/** Nothing is read before all who have stopped it agree: the last one decides. */
+/** Reading goes on only when all who have stopped it have called this; the `isWanted` of the last one decides. */
 export function readOn(socket: Socket, sake: object, isWanted: boolean): void {
   const sakes = stopped.get(socket);
   if (!sakes?.delete(sake) || sakes.size > 0) return;

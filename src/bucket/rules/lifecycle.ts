@@ -9,7 +9,7 @@ export interface LifecycleRule {
   readonly id: string;
   readonly enabled: boolean;
   readonly conditions: { readonly prefix: string };
-  /** It was set by S3 with `Prefix` instead of `Filter`, and is shown so there. */
+  /** S3 set it with `Prefix` instead of `Filter`, and shows it like that. */
   readonly hasPlainPrefix?: true;
   readonly deleteObjectsTransition?: { readonly condition: LifecycleCondition } | undefined;
   readonly abortMultipartUploadsTransition?:

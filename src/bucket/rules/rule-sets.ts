@@ -38,7 +38,7 @@ function bucketOf(ctx: Context, { accountId, name, jurisdiction }: BucketPlace):
   return requireBucket(ctx, accountId, name, jurisdiction);
 }
 
-/** Undefined when none were set. Without what only S3 knows. */
+/** Undefined when none were set. Leaves out members that only S3 has. */
 export function getRules<Kind extends RuleKind>(
   ctx: Context,
   place: BucketPlace,
@@ -51,7 +51,7 @@ export function getRules<Kind extends RuleKind>(
   });
 }
 
-/** The same as they were set. */
+/** The rules exactly as they were set. */
 export function getStoredRules<Kind extends RuleKind>(
   ctx: Context,
   place: BucketPlace,

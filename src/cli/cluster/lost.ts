@@ -67,7 +67,7 @@ function changesOf({ body }: Entry, store: Store | undefined): string[] {
       apex = apexOf(Number(row['zone']), store);
       if (row['rrs'] instanceof Uint8Array) lines.push(...unpackRRs(row['rrs']).flatMap((rr) => recordLine(rr, apex)));
     }
-    // Of earlier versions.
+    // Earlier versions had this table.
     if (table === 'change_rrs') lines.push(...recordLine(recordOf(row), apex));
     if (table === 'events') lines.push(`${row['kind']} ${row['name'] ?? ''} by ${row['actor']}`.replace('  ', ' '));
   }

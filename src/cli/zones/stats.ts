@@ -28,9 +28,12 @@ export function addZoneStats(zone: Command, { terminal, environment }: CommandCo
       'queryName, queryType, responseCode, protocol, tcp, ipVersion, dayOfWeek, or sourceNetwork, which is counted by itself',
       'queryName,queryType',
     )
-    .option('--since <time>', 'as 2026-11-01T00:00:00Z; default: a day ago')
+    .option('--since <time>', 'such as 2026-11-01T00:00:00Z; default: a day ago')
     .option('--until <time>', 'the same; default: now')
-    .option('--filter <filters>', 'as queryType==A or responseCode!=NOERROR; several with ";" between them, or ","')
+    .option(
+      '--filter <filters>',
+      'such as queryType==A or responseCode!=NOERROR; several are joined by ";" (and) or "," (or)',
+    )
     .addOption(limitOption())
     .option('--json', 'print JSON')
     .addHelpText(

@@ -118,7 +118,7 @@ export function actorOfPerson(store: Store, user: UserRow): Actor {
   };
 }
 
-/** What a token of an account may do now, from wherever it may be used; undefined: nothing any more. */
+/** What a token of an account may do now, from any address; undefined if it may do nothing any more. */
 export function actorOfAccountToken(base: ContextBase, id: Uint8Array): Actor | undefined {
   const row = findKeyById(base.store, id);
   const user = row && findUser(base.store, row.user);
@@ -181,7 +181,7 @@ export function authenticateAtOnce(base: ContextBase, row: KeyRow, address: stri
   return isTouchDue(base, row) ? undefined : findAdmitted(base, row, address);
 }
 
-/** Whether time alone has not ended what a credential may do, nor put it off. */
+/** Whether a credential has begun to be valid, and has not expired. */
 export function isTimely({ clock }: Pick<ContextBase, 'clock'>, { expiresAt, notBefore }: KeyItem): boolean {
   const now = clock.nowMs() * 1000;
   return (expiresAt === null || expiresAt > now) && (notBefore === null || notBefore <= now);

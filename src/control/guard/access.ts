@@ -41,7 +41,7 @@ export function accountIdOf(store: Store, { account }: ZoneRow): string {
   return toHex(findAccount(store, account)!.id);
 }
 
-/** A zone as what permissions are about. */
+/** A zone as a target of permissions. */
 export function targetOfZone(
   store: Store,
   zone: ZoneRow,

@@ -13,7 +13,7 @@ const LIMITS: TurnLimits = {
 };
 const RETRY_SECONDS = 5;
 
-/** Octets of files that wait: of one account, and of all. Of what others leave, an account may use half, so that there is room for more. */
+/** Octets of files that may wait, of one account and of all. An account may use half of what the others leave, so that room is left. */
 const MOST_OCTETS_OF_ACCOUNT = 64 << 20;
 const MOST_OCTETS = 256 << 20;
 
@@ -55,7 +55,7 @@ function hasRoom({ octets: all, byAccount }: Waiting, account: string, octets: n
   return own + octets <= Math.min(MOST_OCTETS_OF_ACCOUNT, (MOST_OCTETS - (all - own)) / 2);
 }
 
-/** `octets`: below 0 when they wait no longer. */
+/** `octets`: negative when the file waits no longer. */
 function keep(waiting: Waiting, account: string, octets: number): void {
   const own = (waiting.byAccount.get(account) ?? 0) + octets;
   waiting.octets += octets;

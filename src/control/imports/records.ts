@@ -103,13 +103,13 @@ function whyNotAdded(record: ParsedRecord, apex: Uint8Array): Why | undefined {
 
 function* readRecords(ctx: Context, zone: ZoneRow, text: string): Generator<undefined, ParsedRecord[]> {
   const records: ParsedRecord[] = [];
-  // Very many that are kept only to be refused would have the memory searched for long.
+  // The garbage collector would search long through very many records that are kept only to be refused.
   if (generates({ text })) yield* readEach(ctx, zone, text, () => {});
   yield* readEach(ctx, zone, text, (record) => void records.push(record));
   return records;
 }
 
-/** Throws what is wrong with the text when all of it is read. */
+/** Throws an error with all faults of the text when it has been read to its end. */
 function* readEach(
   ctx: Context,
   zone: ZoneRow,

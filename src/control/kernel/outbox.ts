@@ -23,7 +23,7 @@ export function logEvents(
   appendEvents(ctx.store, rows);
 }
 
-/** The same for an edit that has not happened yet; yields after some. */
+/** The events of an edit that has not happened yet; yields after each. */
 export function* eventsToStage(ctx: EventBy, entries: readonly EventEntry[]): Generator<undefined, StagedEvent[]> {
   const events: StagedEvent[] = [];
   for (const entry of yield* bySubject(entries)) {

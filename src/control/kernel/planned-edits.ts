@@ -117,7 +117,7 @@ export interface LargeEdit<Value, Result> {
 interface PlannedEdits<Value> extends Prepared {
   readonly zone: ZoneRow;
   readonly value: Value;
-  /** What the write tells. */
+  /** Events that the write appends. */
   readonly entries: readonly EventEntry[];
   /** Undefined when nothing changes. */
   readonly ready: ReadyEdits | undefined;

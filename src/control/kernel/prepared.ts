@@ -100,7 +100,7 @@ async function completed(ctx: Context, plan: Prepared): Promise<void> {
   try {
     await orUnavailable(ctx, plan.complete?.() ?? Promise.resolve());
   } catch (error) {
-    if (!isUnavailable(error)) ctx.log.error({ err: error }, 'what follows from a change waits');
+    if (!isUnavailable(error)) ctx.log.error({ err: error }, 'work that follows a change is put off');
   }
 }
 

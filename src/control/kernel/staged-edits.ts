@@ -1,8 +1,9 @@
 /**
  * Many edits of one zone's records that are stored before they happen: new rows in a set of records that no zone has, their
- * journal, and their events if there are very many, in an edit that belongs to no zone. The commit only moves rows from set to set, so others wait for a moment. When so
- * many would move that the moment were long, the set gets copies of all other records too, and the commit gives it to the zone.
- * For a dry run nothing is stored, unless it is very large: its commit writes the zone's rows, and is undone.
+ * journal, and their events if there are very many, in an edit that belongs to no zone. The commit only moves rows from set to
+ * set, so others wait for a moment. If so many rows would move that the moment would be long, the set gets copies of all other
+ * records, too, and the commit gives it to the zone. For a dry run nothing is stored, unless it is very large: its commit writes
+ * the zone's rows, and is undone.
  */
 
 import { UserError } from '../../base/errors.js';
@@ -36,7 +37,7 @@ export interface ReadyEdits {
   readonly changes: readonly RecordChange[];
   /** Undefined: the write writes the rows of the zone. */
   readonly staged: StagedRows | undefined;
-  /** What the write tells. */
+  /** Events that the write appends. */
   readonly entries: readonly EventEntry[];
   /** Records added, less those removed. */
   readonly records: number;
@@ -55,7 +56,7 @@ interface StagedRows {
   readonly gone: readonly number[];
   /** Number of the edit in the journal. */
   readonly edit: number;
-  /** Parts in which that has the events, too; 0: the write tells them. */
+  /** Number of parts in which the edit also has the events; 0: the write appends them. */
   readonly parts: number;
 }
 
@@ -127,7 +128,7 @@ async function storeEvents(ctx: Context, set: number, edit: number, entries: rea
   return parts.length;
 }
 
-/** Appends the events of edits that have happened. Whoever appends others before does the same. */
+/** Appends the events of staged edits that have happened. A write that appends other events appends these first. */
 export async function tellStaged(ctx: Pick<Context, 'store' | 'clock'>): Promise<void> {
   await betweenWrites();
   await inWrites(

@@ -1,6 +1,6 @@
 /**
  * Removes, in parts, the rows of records that belong to no zone: those of deleted and replaced zones, and those of
- * imports that ended in the middle. Tells what very large edits have left to be told, when their process ended.
+ * imports that ended in the middle. Appends the events of very large edits whose process ended before it had appended them.
  */
 import { inWrites } from '../../base/slices.js';
 import type { JobKind } from '../../jobs/kind.js';

@@ -22,7 +22,7 @@ const PART = 50;
 /** How long until records that nobody may remove now, such as those of a bucket, are tried again: an hour, in milliseconds. */
 const LATER_MS = 3_600_000;
 
-/** Schedules the job in each write of a zone, because any write may bring records that expire, also back. */
+/** Schedules the job in each write of a zone, because any write may add records that expire, or bring them back. */
 export const endings: Participant<Context> = {
   after({ store, clock }, { row: { seq } }) {
     const end = nextEnd(store, seq, 0);

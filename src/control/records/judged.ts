@@ -1,4 +1,4 @@
-/** Records of an answer with what is wrong with the policies that they say. */
+/** Records of an answer, with the faults of the policies in them. */
 import type { ServingSettings } from '../../serving/zone.js';
 import type { NewRecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
@@ -14,7 +14,7 @@ export function judgeFor(ctx: Asked & { readonly settings: ServingSettings }, { 
   return createStoredJudge({ store: ctx.store, settings: ctx.settings, account, reads });
 }
 
-/** With what is wrong with the policy that it says. */
+/** The record, with the faults of the policy in it. */
 export function judgedItem(item: RecordItem, row: NewRecordRow, judge: StoredJudge): RecordItem {
   const warnings = judge(row);
   return warnings.length === 0 ? item : { ...item, warnings };

@@ -20,7 +20,7 @@ export function requireRuledZone(ctx: Context, zoneId: string, level: Level): Zo
   return zone;
 }
 
-/** What rules are kept under: their phase, or that they are page rules. */
+/** The kind of rules: a phase, or page rules. */
 export type KeptUnder = Phase | typeof PAGE_RULES;
 
 function areaOf(kept: KeptUnder): Area {

@@ -123,7 +123,7 @@ function zoneOfAccount({ precondition: _, ...ctx }: Context, account: number, zo
   return zone;
 }
 
-/** The zones to which a template was applied, one more than are expected at most; none of a template that there is not. */
+/** The zones to which a template was applied, at most one more than are allowed; none if the template does not exist. */
 function zonesBefore({ store }: Context, account: number, templateId: string): string[] {
   const id = parseId(templateId);
   const row = id && findTemplateById(store, id);

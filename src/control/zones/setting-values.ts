@@ -49,8 +49,8 @@ export const FIXED_SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Values of fixed settings with which somebody asks for a protection that does not exist: none of them is what a new zone has at the
- * vendor, so none is sent by clients that only repeat what they have read.
+ * Values of fixed settings that ask for a protection that does not exist here. A new zone at the vendor has none of these values, so
+ * clients that only repeat what they have read do not send them.
  */
 const PROTECTIONS: Readonly<Record<string, readonly unknown[]>> = {
   security_level: ['high', 'under_attack'],

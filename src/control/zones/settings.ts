@@ -59,7 +59,7 @@ export async function editZoneSetting(
 export interface EditedSettings {
   /** Those that were sent, in their order, with the values that they have now. */
   readonly items: readonly ZoneSettingItem[];
-  /** Why others were left out: names of no setting, and values that a fixed setting does not have. */
+  /** Why others were left out: no setting has the name, or a fixed setting cannot have the value. */
   readonly leftOut: readonly AppError[];
 }
 

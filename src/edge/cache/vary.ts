@@ -60,7 +60,7 @@ export function selectingFields(response: HeaderFields, request: HeaderFields): 
   const encoding = response['content-encoding'];
   if (vary === undefined && encoding === undefined) return [];
   const names = new Set(listMembers((vary ?? '').toLowerCase()));
-  // Origins forget to say so, and other clients could not read the body.
+  // Origins forget this name, and other clients could not read the body.
   if (encoding !== undefined) names.add('accept-encoding');
   if (names.has('*')) return undefined;
   return [...names].sort().map((name) => {

@@ -73,7 +73,7 @@ export interface EncoderEvents {
   onError(error: Error): void;
 }
 
-/** What the types of Node lack. */
+/** Adds `reset`, which Node's types lack. */
 type ReusableGzip = Gzip & ZlibReset;
 
 const NOBODY: EncoderEvents = { onData() {}, onDrain() {}, onEnd() {}, onError() {} };

@@ -7,7 +7,7 @@ const MOST_AT_WORK = 3;
 
 interface Work {
   readonly account: number;
-  /** Takes what ends its turn; further calls do nothing. */
+  /** `leave` ends its turn; further calls of it do nothing. */
   start(leave: () => void): void;
 }
 
@@ -37,7 +37,7 @@ export function createThreadTurns(): ThreadTurns {
   };
 }
 
-/** All that a stream of zlib has its thread do passes through `_transform`: writing, flushing and ending. */
+/** A stream of zlib begins all work in its thread in `_transform`: writing, flushing and ending. */
 export function workInTurns(stream: Transform, account: number, turns: ThreadTurns): void {
   const { _transform: transform } = Object.getPrototypeOf(stream) as Transform;
   stream._transform = (chunk, encoding, done) => {
@@ -47,7 +47,7 @@ export function workInTurns(stream: Transform, account: number, turns: ThreadTur
         done();
         return;
       }
-      // What fails does not call back.
+      // Work that fails does not call back.
       stream.once('error', leave);
       transform.call(stream, chunk, encoding, (error, data) => {
         stream.off('error', leave);

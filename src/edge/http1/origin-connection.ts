@@ -148,7 +148,7 @@ export class OriginConnection {
     if (!this.isResting) exchange.writeTo(this.socket);
   }
 
-  /** The rest of what one exchange has begun belongs to another one. */
+  /** From now on, this connection serves another exchange, which continues the one before. */
   handOver(exchange: ConnectionExchange): void {
     this.exchange = exchange;
     exchange.connection = this;
@@ -212,7 +212,7 @@ export class OriginConnection {
       this.destroy();
       return;
     }
-    // It may have been handed over, or ended, by what it received.
+    // What arrived may have ended the exchange, or put another one in its place.
     const { exchange } = this;
     if (exchange?.reader.isDone) this.finish(exchange);
   }

@@ -36,7 +36,7 @@ export class ResponseReader {
   hasMore = false;
   /** What the origin says about how long it keeps the connection; seconds. */
   keepAliveS: number | undefined;
-  /** Small chunks that arrived together, and the octets of them: each by itself would cost its client more than a response. */
+  /** Small chunks that arrived together, and their octets. Passing each on separately would cost more than a whole response. */
   private gathered: Buffer | undefined;
   private gatheredOctets = 0;
   /** Of a response that is done. */
@@ -169,7 +169,7 @@ export class ResponseReader {
     const end = Math.min(octets.length, at + this.missing);
     this.missing -= end - at;
     if (this.state === 'chunk' && end < octets.length && end - at < SMALL_PIECE) {
-      // All chunks among these octets are no longer together.
+      // All chunks in these octets need no more room than this.
       this.gathered ??= Buffer.allocUnsafe(octets.length - at);
       this.gatheredOctets += octets.copy(this.gathered, this.gatheredOctets, at, end);
     } else {

@@ -41,7 +41,7 @@ export interface RequestReport {
   readonly startedMs: number;
 }
 
-/** What a shorter way than that of {@link Reply} needs of the client's side. */
+/** What a shorter way than {@link Reply} needs from the client's side. */
 export interface ClientSide {
   report(outcome: Outcome): void;
   /** For what only the general way can send. */

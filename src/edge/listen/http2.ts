@@ -109,8 +109,8 @@ export function createHttp2Listener(
       session.once('timeout', () => letGo(session, socket, clock));
       widen(session, clientNetwork(plainAddress(socket.remoteAddress)));
       floods.watch(session, socket, () => handlers.onFlood(session, 'broken'));
-      // A client begins with its settings (RFC 9113 §3.4). Where they do not come, nobody may be there: of a reset that comes
-      // right after the handshake, Node tells nothing.
+      // A client begins with its settings (RFC 9113 §3.4). If they do not come, the client may be gone: Node does not report a
+      // reset that comes right after the handshake.
       endAfter(prefaceMs, ['remoteSettings', 'close'], session, socket, clock);
       pingUnlessAsked(prefaceMs, session, clock);
       return session;
@@ -142,7 +142,7 @@ function endAfter(
   for (const event of events) session.once(event, cancel);
 }
 
-/** Where settings have come but no request, a reset may be as silent; to write something shows it. A client that is there answers. */
+/** Between its settings and its first request, a client's reset may go unnoticed, too. A ping shows it; a client that is there answers. */
 function pingUnlessAsked(ms: number, session: ServerHttp2Session, clock: Clock): void {
   const cancel = clock.after(ms, () => {
     if (!session.closed && !session.destroyed) session.ping(() => {});

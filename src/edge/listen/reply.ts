@@ -129,7 +129,7 @@ export class Reply implements ResponseSink, ClientEvents, Sending {
     }
   }
 
-  /** What the rules would have removed must not pass. */
+  /** Fields that the rules would have removed must not reach the client. */
   private refuse(flow: ResponseFlow): void {
     flow.abort();
     this.status = 0;

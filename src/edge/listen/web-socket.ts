@@ -132,7 +132,7 @@ function changing(ruled: RuledRequest | undefined): Change {
   };
 }
 
-/** What the rules would have removed does not pass, whatever the origin makes of the request. */
+/** Fields that the rules would have removed do not reach the client, whatever the origin answers. */
 function outcomeFor(
   client: Client,
   change: Change,

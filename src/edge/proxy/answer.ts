@@ -97,7 +97,7 @@ export function createAnswer(options: AnswerOptions): Answer {
   };
 }
 
-/** The route of a request to an origin before which nothing is to be done; undefined: {@link Answer} knows what is. */
+/** The route of a request to an origin, if nothing has to be done first; undefined: {@link Answer} decides. */
 export type FindDirect = (request: EdgeRequest) => OriginRoute | undefined;
 
 export function createFindDirect(options: AnswerOptions): FindDirect {

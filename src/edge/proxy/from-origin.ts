@@ -67,11 +67,11 @@ export interface BegunExchange {
   readonly leave: Leave;
   /** When it was sent. */
   readonly startedMs: number;
-  /** From now on, the events are told what happens. */
+  /** From now on, these events report what happens. */
   lead(events: OriginEvents): OriginControl;
 }
 
-/** The stage for the rest of an exchange. `onTaken` is called with who holds its place from now on. */
+/** The stage for the rest of an exchange. `onTaken` gets the new holder of its place. */
 export function createRestStage(
   options: FromOriginOptions,
   begun: BegunExchange,

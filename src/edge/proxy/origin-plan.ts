@@ -31,7 +31,7 @@ export type Planned = { readonly plan: OriginPlan } | { readonly failure: Failur
 export interface OriginPlanner {
   /** A promise only if a name must be resolved. Never rejects. */
   planFor(route: OriginRoute, scheme: 'http' | 'https'): Planned | Promise<Planned>;
-  /** Undefined if a name must be resolved, which is not begun. */
+  /** Undefined if a name must be resolved; this does not begin to. */
   planNow(route: OriginRoute, scheme: 'http' | 'https'): Planned | undefined;
   /** Forgets resolved names. */
   forget(): void;
@@ -126,13 +126,13 @@ export function createOriginPlanner({ resolver, egress, served, clock }: Planner
   };
 }
 
-/** What names were resolved to, for as long as that is used. */
+/** Addresses of resolved names, for as long as they are used. */
 function createKnownNames(resolver: Resolver, clock: Clock) {
   const names = new LRUCache<string, Resolved>({ max: MOST_NAMES });
   return {
     async resolve(name: string, account: number): Promise<Resolved> {
       const nowMs = steadyMs(clock);
-      // What our own zones say depends on who asks.
+      // Answers from our own zones depend on the account.
       const key = `${account} ${name}`;
       const known = names.get(key);
       if (known && nowMs < known.untilMs) return known;

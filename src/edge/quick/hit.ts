@@ -25,7 +25,7 @@ export function repeatedOf(answer: Answer, { keepAlive }: Channel): Repeated | u
   if (!headers || encodable || !(body === undefined || body instanceof Uint8Array)) return undefined;
   let repeated = known.get(answer);
   if (!repeated) {
-    // Without a length or a date, more is to be said.
+    // Without a length or a date, the head needs more fields.
     if (firstValue(headers, 'content-length') === undefined || firstValue(headers, 'date') === undefined)
       return undefined;
     const start = `HTTP/1.1 ${status} ${reasonOf(status)}\r\n${printFieldLines(headers)}cf-ray: `;

@@ -1,6 +1,6 @@
 /**
- * Passes the response to a plain request on from an origin, without stages: one object for an exchange, one write for the head with
- * what came of the body. As soon as anything is not usual, the general way goes on with what was begun.
+ * Passes the response to a plain request on from an origin, without stages: one object for an exchange, and one write for the head and
+ * the part of the body that came with it. As soon as anything is not usual, the general way goes on with what was begun.
  */
 import type { Socket } from 'node:net';
 import type { Leave, TurnHolder } from '../../base/turns.js';
@@ -262,7 +262,7 @@ class QuickExchange implements ChannelSending, Sending, TurnHolder, ConnectionEx
     this.cut();
   }
 
-  /** Others need its place more. */
+  /** Gives its place to others, who need it more. */
   giveBack(): void {
     if (this.holder) this.holder.giveBack();
     else if (!this.isOver) {

@@ -1,4 +1,4 @@
-/** The head of a response that is passed on: read and printed in one pass, into memory for all. */
+/** The head of a response that is passed on: read and printed in one pass, into memory that all responses share. */
 import type { Channel } from '../../plain/connections.js';
 import { currentDate } from '../../plain/current-date.js';
 import { Composed } from '../../plain/write-joined.js';
@@ -9,7 +9,7 @@ import { isWorthIt, LEAST_OCTETS } from '../compress/compressible.js';
 import { reasonOf } from '../error-pages/failures.js';
 import { UsualHead } from './usual-head.js';
 
-/** What the cache says of it. */
+/** What the cache says about it. */
 export const RESULT = 'DYNAMIC';
 
 /** Room for a head of the longest kind, a piece as connections read it, and what is added. */
@@ -27,7 +27,7 @@ class ResponseHead {
   from = 0;
   to = 0;
 
-  /** Returns where the head ends; 0 if it is not complete, or something is to be done with the response before it is passed on. */
+  /** Returns where the head ends; 0 if it is not complete, or if the response must not be passed on as it is. */
   read(octets: Buffer, compresses: boolean): number {
     const { head } = this;
     const end = head.read(octets, composed.octets, LONGEST_FIRST_LINE);

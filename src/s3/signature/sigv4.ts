@@ -60,7 +60,7 @@ interface Pads {
   readonly outer: Buffer;
 }
 
-/** Longer texts are joined with their block anew. */
+/** Longer texts get a buffer of their own, together with their block. */
 const MOST_JOINED = 1024;
 const joined = Buffer.alloc(BLOCK + MOST_JOINED);
 const pads = new WeakMap<Buffer, Pads>();

@@ -19,7 +19,7 @@ const IPV6_HEADERS = Octets.ethernet + Octets.ipv6 + Octets.udp;
 
 const isIpv4 = (bytes: Uint8Array, at: number): boolean => bytes[at + 12] === 0x08;
 
-/** Writes into `client` who has sent the frame at `at`. */
+/** Writes the sender of the frame at `at` into `client`. */
 export function readClient(client: Client, bytes: Uint8Array, at: number): void {
   const isV4 = isIpv4(bytes, at);
   const port = at + Octets.ethernet + (isV4 ? Octets.ipv4 : Octets.ipv6);

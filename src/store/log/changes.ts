@@ -58,7 +58,7 @@ export function isMark({ type, rdata }: ChangedRR): boolean {
 export const MOST_CHANGED_RRS = 5000;
 /** The same for signed zones: a new owner adds a record, its NSEC, two signatures, and changes the owner before it. */
 export const MOST_CHANGED_SIGNED_RRS = 8 * MOST_CHANGED_RRS;
-/** Changes whose records have more octets are not complete either: whoever reads one has all of them in memory. */
+/** Changes whose records have more octets are not complete either, because a reader has all records of a change in memory. */
 export const MOST_CHANGED_OCTETS = 16 << 20;
 
 /**
@@ -68,7 +68,7 @@ export const MOST_CHANGED_OCTETS = 16 << 20;
 const KEPT: PrunedLog = { table: 'changes', kept: 200_000, newest: 50_000 };
 const PRUNE_EVERY = 1000;
 
-/** Those of a {@link ChangeRow}; the records of a change are read for themselves. */
+/** The columns of a {@link ChangeRow}; the records of a change are read separately. */
 const COLUMNS =
   'seq, at_us, zone, kind, serial_from, serial_to, complete, soa_from, soa_to, soa_ttl_from, soa_ttl_to, actor, request_id';
 
@@ -158,10 +158,10 @@ export function appendChange(store: Store, change: NewChange): number {
 
 /** Octets of a record besides its owner and its rdata: op, type, TTL, both lengths. */
 const FIXED = 10;
-/** Stands for the length of an owner key that is as long or longer, which follows it: zero octets in names make keys long. */
+/** Marks an owner key of at least this length; its length follows. Zero octets in names make keys long. */
 const LONG = 0xff;
 
-/** How much the records of a change take. */
+/** Octets of the records of a change, as they are stored. */
 export function packedOctets(rrs: readonly ChangedRR[]): number {
   return rrs.reduce(
     (sum, { owner_key: owner, rdata }) => sum + FIXED + (owner.length < LONG ? 0 : 2) + owner.length + rdata.length,
@@ -169,7 +169,7 @@ export function packedOctets(rrs: readonly ChangedRR[]): number {
   );
 }
 
-/** Records in one value: a row for each would take most of the time of a write. Null: none. */
+/** The records of a change in one value; null if there are none. A row for each would take most of the time of a write. */
 function packRRs(rrs: readonly ChangedRR[]): Uint8Array | null {
   if (rrs.length === 0) return null;
   const octets = Buffer.allocUnsafe(packedOctets(rrs));

@@ -98,7 +98,7 @@ export function firstEventAfter(store: Store, atUs: number): FirstEvent | undefi
   return found;
 }
 
-/** Appends events. Called by the kernel only, inside the write that made them. Those that have happened before come before them. */
+/** Appends events, after staged events that have happened before them. Only the kernel calls it, inside the write that made them. */
 export function appendEvents(store: Store, rows: readonly NewEventRow[]): void {
   const [first] = rows;
   if (!first) return;
@@ -121,8 +121,8 @@ function insertRows(store: Store, rows: readonly NewEventRow[]): void {
 }
 
 /**
- * Stores events for an edit that is staged (edits.ts): part number `ord` of them, at least one. Once the edit is one of its zone they
- * have happened; that write would be long if it appended them.
+ * Stores events for a staged edit (edits.ts): part number `ord` of them, at least one event. They have happened once the edit belongs
+ * to its zone; the write that does this would be long if it appended them.
  */
 export function stageEvents(store: Store, edit: number, ord: number, events: readonly StagedEvent[]): void {
   statements(store).stage.run(edit, ord, pack(events));

@@ -1,4 +1,4 @@
-/** The records of a change in one value of its row (store/log/changes.ts), before a row for each. */
+/** Moves the records of a change into one value of its row (store/log/changes.ts); before, each record had a row. */
 import type { Migration } from './migration.js';
 
 export const packedChanges: Migration = {

@@ -51,7 +51,7 @@ export type ObjectInRow = Pick<ObjectRow, 'seq' | 'bucket' | 'key' | 'size' | 'm
   readonly bucket_name: string;
 };
 
-/** The same in this order, with the digest in hexadecimal: a thousand of them are read in half the time. */
+/** The same members as a tuple, with the digest in hexadecimal: a thousand of these are read in half the time. */
 export type EntryTuple = readonly [
   key: string,
   size: number,

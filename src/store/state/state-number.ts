@@ -1,4 +1,4 @@
-/** Numbers for the states of a database: another one after every commit, by whomever. */
+/** Numbers for the states of a database: a new one after every commit, whoever made it. */
 import { openSync, readSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
@@ -14,7 +14,7 @@ export class StateNumber {
   /** `watch`: called once; returns a function that tells whether anybody has committed since it was called before. */
   constructor(private readonly watch: () => () => boolean) {}
 
-  /** Looks once for all that is done at once. What others commit in that moment is as if it came after it. */
+  /** Looks once for everything that is done in one turn. A commit of others in that moment counts as a later one. */
   now(): number {
     if (this.isFresh) return this.state;
     this.hasChanged ??= this.watch();

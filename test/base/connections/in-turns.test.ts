@@ -62,7 +62,7 @@ t.test('while requests wait, nothing more is read', async (t) => {
   await until(() => text().split('HTTP/1.1 200').length === count + 1);
 });
 
-t.test('nor does a body of small chunks before them let more be read', async (t) => {
+t.test('a body of small chunks before them does not let more be read', async (t) => {
   let begun = 0;
   let read = 0;
   let most = 0;
@@ -79,7 +79,7 @@ t.test('nor does a body of small chunks before them let more be read', async (t)
   await until(() => text().endsWith('/again'));
 });
 
-t.test('of all connections together, not more wait than memory is for', async (t) => {
+t.test('the requests of all connections that wait are bounded', async (t) => {
   let begun = 0;
   let read = 0;
   let most = 0;

@@ -39,7 +39,7 @@ t.test('one account has two places, and a few more may wait', async (t) => {
   t.equal(turns.held, 0, 'every place comes back');
 });
 
-t.test('files that wait are of some octets, and leave room for those of others', async (t) => {
+t.test('the octets of files that wait are bounded, and leave room for other accounts', async (t) => {
   const { ctx, clock } = await startControl(t, {}, openOneCopy);
   const of = (account: string): Context => ({ ...ctx, actor: { ...ctx.actor, accountIds: [account] } });
   const turns = turnsOfImports(ctx);

@@ -1,4 +1,4 @@
-/** Events of very large edits: stored before, told after the edit, and never lost. */
+/** Events of very large edits: stored before the edit, appended after it, and never lost. */
 import t, { type Test } from 'tap';
 import { toHex } from '../../../src/base/bytes.js';
 import type { Context } from '../../../src/control/kernel/context.js';
@@ -11,7 +11,7 @@ import { selectEvents } from '../../../src/store/log/events-query.js';
 import { findZoneByName } from '../../../src/store/zones/zones.js';
 import { refusal, startControl } from '../fixture.js';
 
-/** More than a write tells itself. */
+/** More events than a write appends itself. */
 const MANY = 520;
 
 function posts(count: number): BatchInput['posts'] {
@@ -29,7 +29,7 @@ function told({ store }: Context): { readonly name: string | null }[] {
   return selectEvents(store, { conditions, direction: 'asc', limit: 10_000, offset: 0 });
 }
 
-t.test('very many events are those of few', async (t) => {
+t.test('a very large batch has the same events as small ones', async (t) => {
   const { ctx } = await startControl(t);
   const { id } = await createZone(ctx, { name: 'events.test' });
   const { id: other } = await createZone(ctx, { name: 'other.test' });
@@ -60,7 +60,7 @@ t.test('very many events are those of few', async (t) => {
   t.same(plain(all.slice(0, before)), plain(all.slice(before)));
 });
 
-/** A batch whose events are not told any more, because the store takes no writes after the edit. */
+/** A batch whose events cannot be appended, because the store takes no writes after the edit. */
 async function untold(t: Test): Promise<{ readonly ctx: Context; readonly id: string }> {
   const { ctx } = await startControl(t);
   const { id } = await createZone(ctx, { name: 'events.test' });
@@ -80,7 +80,7 @@ async function untold(t: Test): Promise<{ readonly ctx: Context; readonly id: st
   return { ctx, id };
 }
 
-t.test('whoever tells something tells first what has happened before', async (t) => {
+t.test('a write appends staged events that have happened before its own', async (t) => {
   const { ctx, id } = await untold(t);
   await createRecord(ctx, id, { type: 'A', name: 'late', content: '192.0.2.1' });
   const names = told(ctx).map(({ name }) => name);
@@ -90,7 +90,7 @@ t.test('whoever tells something tells first what has happened before', async (t)
   t.equal(countStaged(ctx), 0);
 });
 
-t.test('the job tells what nobody has told', async (t) => {
+t.test('the job appends events that nobody has appended', async (t) => {
   const { ctx } = await untold(t);
   const { store, clock, log } = ctx;
   const signal = new AbortController().signal;
@@ -99,7 +99,7 @@ t.test('the job tells what nobody has told', async (t) => {
   t.equal(countStaged(ctx), 0);
 });
 
-t.test('an edit that does not happen tells nothing', async (t) => {
+t.test('an edit that does not happen has no events', async (t) => {
   const { ctx } = await startControl(t);
   const { id } = await createZone(ctx, { name: 'events.test' });
   await applyBatch({ ...ctx, dryRun: true }, id, { posts: posts(MANY) });

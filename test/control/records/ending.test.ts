@@ -77,7 +77,7 @@ t.test('a record is removed at its end, with its PTR record, an event, and a way
   t.strictSame(await names(), ['later']);
 });
 
-t.test('what clients may say about an end', async (t) => {
+t.test('what clients may send as the time of expiry', async (t) => {
   const { ctx, clock, zoneId, inHours, run } = await start(t);
   const refused = async (expires_on: unknown) => {
     const { status, pointer } = await refusal(createRecord(ctx, zoneId, { ...A, expires_on } as never));

@@ -52,7 +52,7 @@ const USUAL =
   'HTTP/1.1 200 OK\r\nServer: a/1\r\nDate: Thu, 26 Nov 2026 14:00:00 GMT\r\nContent-Type:\ttext/html \r\n' +
   'CONTENT-LENGTH: 5\r\nKeep-Alive: timeout=7\r\nX-E\xe9: \xe9\r\nx-empty:\r\nCache-Control: private\r\ncache-control: max-age=1\r\n\r\n';
 
-t.test('what it tells of a usual head', async (t) => {
+t.test('what it reads in a usual head', async (t) => {
   // A name with an octet above 127 is none.
   t.equal(readHere(USUAL), undefined);
   const text = USUAL.replace('X-E\xe9', 'X-E');

@@ -1,4 +1,4 @@
-/** The number of a database's state: another one after each commit, by whomever, and the same one otherwise. */
+/** The number of a database's state: a new one after each commit, whoever made it, and the same one otherwise. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -86,7 +86,7 @@ t.test('a database in memory has states, too', async (t) => {
   t.not(await stateOf(store), before);
 });
 
-t.test('a thread that has looked and ended takes nobody its locks', async (t) => {
+t.test('a thread that has looked and ended does not end the locks of others', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'state-'));
   const store = openStore(directory);
   migrate(store, new TestClock(), seededRandom(1));

@@ -2,7 +2,7 @@
 app.kubernetes.io/name: {{ .Release.Name }}
 {{- end }}
 
-{{- /* What the server, each node of a cluster and the job that begins one have in common. */ -}}
+{{- /* Shared by the server, by each node of a cluster, and by the job that begins a cluster. */ -}}
 {{- define "zoneplane.security" -}}
 runAsNonRoot: true
 runAsUser: 5353
@@ -61,7 +61,7 @@ metadata:
 spec:
   serviceAccountName: {{ .Release.Name }}
   {{- if .Values.cluster.nodes }}
-  # DNS stays when a machine goes.
+  # DNS goes on when a machine fails.
   topologySpreadConstraints:
     - maxSkew: 1
       topologyKey: kubernetes.io/hostname
