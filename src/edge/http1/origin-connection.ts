@@ -47,25 +47,10 @@ export interface ConnectionExchange {
   writeTo(socket: Socket): void;
 }
 
-/** One request and its response. `head`: of the request; undefined: it was sent before. */
-export class Exchange implements OriginControl, ConnectionExchange {
-  readonly reader: ResponseReader;
+/** An exchange that can wait for whoever takes its response. */
+export class PausableExchange {
   isPaused = false;
   connection: OriginConnection | undefined;
-  private isAborted = false;
-
-  constructor(
-    private readonly head: Texts | undefined,
-    isHead: boolean,
-    readonly isFresh: boolean,
-    readonly events: OriginEvents,
-  ) {
-    this.reader = new ResponseReader(events, isHead);
-  }
-
-  writeTo(socket: Socket): void {
-    if (this.head) writeJoined(socket, this.head, undefined);
-  }
 
   pause(): void {
     this.isPaused = true;
@@ -75,6 +60,26 @@ export class Exchange implements OriginControl, ConnectionExchange {
   resume(): void {
     this.isPaused = false;
     this.connection?.resume();
+  }
+}
+
+/** One request and its response. `head`: of the request; undefined: it was sent before. */
+export class Exchange extends PausableExchange implements OriginControl, ConnectionExchange {
+  readonly reader: ResponseReader;
+  private isAborted = false;
+
+  constructor(
+    private readonly head: Texts | undefined,
+    isHead: boolean,
+    readonly isFresh: boolean,
+    readonly events: OriginEvents,
+  ) {
+    super();
+    this.reader = new ResponseReader(events, isHead);
+  }
+
+  writeTo(socket: Socket): void {
+    if (this.head) writeJoined(socket, this.head, undefined);
   }
 
   abort(): void {

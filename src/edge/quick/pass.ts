@@ -17,7 +17,7 @@ import type { ClientResponse } from '../exchange/client-response.js';
 import type { EdgeRequest, HeaderList, OriginControl, OriginEvents } from '../exchange/exchange.js';
 import { originFailure } from '../exchange/origin-failure.js';
 import { type Sending, type Stalls, unsentOf } from '../exchange/stalls.js';
-import { type ConnectionExchange, Exchange, type OriginConnection, type Reader } from '../http1/origin-connection.js';
+import { type ConnectionExchange, Exchange, PausableExchange, type Reader } from '../http1/origin-connection.js';
 import { PlainResponse } from '../http1/response.js';
 import type { ClientSide } from '../listen/front.js';
 import { type BegunExchange, createRestStage, type FromOriginOptions, nextEndpoint } from '../proxy/from-origin.js';
@@ -57,14 +57,15 @@ export function passOn(options: PassOptions, passing: Passing): ChannelSending {
   return exchange;
 }
 
-class QuickExchange implements ChannelSending, Sending, TurnHolder, ConnectionExchange, Reader, OriginControl {
+class QuickExchange
+  extends PausableExchange
+  implements ChannelSending, Sending, TurnHolder, ConnectionExchange, Reader, OriginControl
+{
   // What its connection to the origin asks.
   readonly isFresh = false;
   readonly trailers = NONE;
   readonly reader = this;
   readonly events = this;
-  connection: OriginConnection | undefined;
-  isPaused = false;
   isReusable = false;
   hasMore = false;
   isDone = false;
@@ -91,7 +92,9 @@ class QuickExchange implements ChannelSending, Sending, TurnHolder, ConnectionEx
   constructor(
     private readonly options: PassOptions,
     private readonly passing: Passing,
-  ) {}
+  ) {
+    super();
+  }
 
   get hasHead(): boolean {
     return this.status !== 0;
@@ -290,16 +293,6 @@ class QuickExchange implements ChannelSending, Sending, TurnHolder, ConnectionEx
 
   cut(): void {
     this.passing.channel.socket.destroy();
-  }
-
-  pause(): void {
-    this.isPaused = true;
-    this.connection?.socket.pause();
-  }
-
-  resume(): void {
-    this.isPaused = false;
-    this.connection?.resume();
   }
 
   /** Ends the exchange with the origin. */
