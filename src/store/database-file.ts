@@ -1,4 +1,4 @@
-/** How a handle uses its database file. */
+/** The file of a database: made if it is missing, and how a handle uses it. */
 import { closeSync, existsSync, openSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import { makeDirectories } from '../base/directories.js';
