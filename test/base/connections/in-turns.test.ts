@@ -1,34 +1,15 @@
 /** Requests that come in one piece: when they begin, in which order, and what is read meanwhile. */
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { beginInTurns } from '../../../src/base/connections/in-turns.js';
 import { until } from '../../support/until.js';
+import { startInTurns } from './turns-server.js';
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`;
 
-async function start(t: Test, onRequest: (url: string) => void) {
-  const server = createServer(({ url = '' }, response) => {
+function start(t: Test, onRequest: (url: string) => void) {
+  return startInTurns(t, ({ url = '' }, response) => {
     onRequest(url);
     response.end(url);
   });
-  beginInTurns(server);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const open = async (): Promise<{ socket: Socket; text: () => string }> => {
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-    let text = '';
-    socket.on('data', (piece) => (text += piece.toString('latin1')));
-    socket.on('error', () => {});
-    await once(socket, 'connect');
-    t.teardown(() => socket.destroy());
-    return { socket, text: () => text };
-  };
-  return { server, open };
 }
 
 t.test('a client with many requests lets others have their turn', async (t) => {

@@ -1,40 +1,19 @@
 /** Bodies in chunks of one octet: how they are passed on, and what is read meanwhile. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
-import t, { type Test } from 'tap';
-import { beginInTurns } from '../../../src/base/connections/in-turns.js';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import t from 'tap';
 import { until } from '../../support/until.js';
+import { startInTurns } from './turns-server.js';
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n';
 
 const chunksOf = (text: string): string => `${[...text].map((octet) => `1\r\n${octet}\r\n`).join('')}`;
 
-async function start(t: Test, serve: (request: IncomingMessage, response: ServerResponse) => void) {
-  const server = createServer(serve);
-  beginInTurns(server);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const open = async (): Promise<{ socket: Socket; text: () => string }> => {
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-    let text = '';
-    socket.on('data', (piece) => (text += piece.toString('latin1')));
-    socket.on('error', () => {});
-    await once(socket, 'connect');
-    t.teardown(() => socket.destroy());
-    return { socket, text: () => text };
-  };
-  return { server, open };
-}
-
 const WORD = '0123456789';
 
 t.test('chunks that came together are passed on together, in their order', async (t) => {
   const pieces: string[] = [];
-  const { open } = await start(t, (request, response) => {
+  const { open } = await startInTurns(t, (request, response) => {
     request.on('data', (piece: Buffer) => pieces.push(piece.toString()));
     request.on('end', () => response.end(`${request.trailers['x-sum']} end`));
   });
@@ -51,7 +30,7 @@ t.test('chunks that came together are passed on together, in their order', async
 
 t.test('a body that nobody reads is thrown away, with turns of others between', async (t) => {
   let peer: Socket | undefined;
-  const { open } = await start(t, ({ socket }, response) => {
+  const { open } = await startInTurns(t, ({ socket }, response) => {
     peer = socket;
     response.end('early');
   });
@@ -71,7 +50,7 @@ t.test('a body that nobody reads is thrown away, with turns of others between', 
 t.test('a reader that waits gets no more than it wants, and all of it later', async (t) => {
   let request: IncomingMessage | undefined;
   let octets = 0;
-  const { open } = await start(t, (asked, response) => {
+  const { open } = await startInTurns(t, (asked, response) => {
     request = asked;
     asked.on('end', () => response.end('end'));
   });
