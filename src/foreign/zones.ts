@@ -16,6 +16,12 @@ export function localZoneNote({ name, place }: Pick<ZoneStatement, 'name' | 'pla
   return isLocal ? { kind: 'self', place, text: `zone ${name}: resolvers answer it themselves (RFC 6303)` } : undefined;
 }
 
+/** Why a secondary zone that does not say where it comes from is not taken over. */
+export const NO_PRIMARIES: NonNullable<ZoneStatement['refusal']> = {
+  text: 'it has no primaries',
+  remedy: 'Name its primary: zoneplane zone create --primary',
+};
+
 /** Why a catalog zone that the other server makes from its own zones is not taken over. */
 export function madeCatalog(program: string): NonNullable<ZoneStatement['refusal']> {
   return {

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import type { Grant, Note, ServerStatement, SigningStatement, ZoneStatement } from '../configuration.js';
 import type { ConfigurationFiles } from '../files.js';
 import { faultAt, type Place } from '../place.js';
-import { localZoneNote, zoneNameOf } from '../zones.js';
+import { localZoneNote, NO_PRIMARIES, zoneNameOf } from '../zones.js';
 import { blockOf, type Clause, nameOf, wordsOf } from './clauses.js';
 import { type NamedLists, readMatchList } from './match-lists.js';
 import { noteOf } from './option-notes.js';
@@ -214,9 +214,7 @@ function readSecondary(name: string, { place }: Clause, own: readonly Clause[], 
 }
 
 function refusalOfPrimaries(primaries: readonly ServerStatement[]): ZoneStatement['refusal'] {
-  if (primaries.length === 0) {
-    return { text: 'it has no primaries', remedy: 'Name its primary: zoneplane zone create --primary' };
-  }
+  if (primaries.length === 0) return NO_PRIMARIES;
   const fault = primaries.find(({ tlsFault }) => tlsFault !== undefined)?.tlsFault;
   if (fault === undefined) return undefined;
   return {

@@ -14,7 +14,7 @@ import {
 import { ConfigurationFiles } from '../files.js';
 import { faultAt, type Place } from '../place.js';
 import { readPort } from '../port.js';
-import { localZoneNote, madeCatalog, zoneNameOf } from '../zones.js';
+import { localZoneNote, madeCatalog, NO_PRIMARIES, zoneNameOf } from '../zones.js';
 import { type DomainRow, openDatabase, type PowerDnsDatabase } from './database.js';
 import { readSettings, type Setting, type SettingsByName } from './settings.js';
 import { zoneText } from './zone-text.js';
@@ -146,13 +146,12 @@ function readDomain(domain: DomainRow, database: PowerDnsDatabase, place: Place,
   const base = { name, place, primaries: [], ...own };
   if (kind === 'SLAVE' || kind === 'SECONDARY' || kind === 'CONSUMER') {
     const primaries = withKey(serversOf(domain.master ?? '', place), primaryKey);
-    const refusal = { text: 'it has no primaries', remedy: 'Name its primary: zoneplane zone create --primary' };
     const { signing: _, ...unsigned } = base;
     return {
       ...unsigned,
       primaries,
       role: kind === 'CONSUMER' ? 'catalog' : 'secondary',
-      ...(primaries.length === 0 && { refusal }),
+      ...(primaries.length === 0 && { refusal: NO_PRIMARIES }),
     };
   }
   if (kind === 'PRODUCER') {
