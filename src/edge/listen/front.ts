@@ -221,9 +221,8 @@ function createProtocols(options: FrontOptions, lines: Lines) {
 }
 
 function createHandling(options: FrontOptions) {
-  const { answer, bodyLimit, clock, details, stalls, onFault } = options;
+  const { answer, bodyLimit, clock, details, stalls, findTls, onFault } = options;
   const nextRay = rays(options.random);
-  const quickly = options.answerQuickly && createQuickly(options, options.answerQuickly);
 
   const factsOf = (line: Line): RequestFacts => ({
     scheme: line.tls ? 'https' : 'http',
@@ -240,9 +239,19 @@ function createHandling(options: FrontOptions) {
       options.onReport({ request, facts, outcome, httpVersion, tlsVersion: line.tls?.version, startedMs });
   }
 
+  function sideOf(request: ReadRequest, facts: RequestFacts, line: Line, httpVersion: string): ClientSide {
+    const report = reporter(request, facts, line, httpVersion);
+    const accept = (): string | undefined =>
+      'failure' in request ? request.accept : firstValue(request.headers, 'accept');
+    const { ray } = facts;
+    const reply = (response: ClientResponse): Reply =>
+      new Reply(response, { ray, host: request.host, accept, details, onEnd: report, stalls, onFault });
+    return { report, reply };
+  }
+
   function handle(read: ReadRequest, facts: RequestFacts, line: Line, version: string, response: ClientResponse): void {
-    const request = directed(read, line, options.findTls);
-    const reply = replyTo(request, facts, response, reporter(request, facts, line, version));
+    const request = directed(read, line, findTls);
+    const reply = sideOf(request, facts, line, version).reply(response);
     try {
       if ('failure' in request) reply.onFailure(request.failure);
       else answer(request, reply);
@@ -251,15 +260,22 @@ function createHandling(options: FrontOptions) {
     }
   }
 
-  function replyTo(
-    request: ReadRequest,
-    { ray }: RequestFacts,
-    response: ClientResponse,
-    onEnd: (outcome: Outcome) => void,
-  ): Reply {
-    const accept = (): string | undefined =>
-      'failure' in request ? request.accept : firstValue(request.headers, 'accept');
-    return new Reply(response, { ray, host: request.host, accept, details, onEnd, stalls, onFault });
+  /** Undefined where the general way answers. */
+  function answerQuickly(
+    request: EdgeRequest,
+    facts: RequestFacts,
+    line: Line,
+    { httpVersion, isLast }: PlainHead,
+    channel: Channel,
+  ): Sending | undefined {
+    if (!options.answerQuickly || directed(request, line, findTls) !== request) return undefined;
+    try {
+      return options.answerQuickly(request, sideOf(request, facts, line, httpVersion), channel, isLast);
+    } catch (error) {
+      onFault(error);
+      channel.socket.destroy();
+      return ENDED;
+    }
   }
 
   const answerPlain =
@@ -268,40 +284,13 @@ function createHandling(options: FrontOptions) {
       const facts = factsOf(line);
       const read = readPlain(head, facts);
       if ('failure' in read) return undefined;
-      const sending = quickly?.({ request: read, facts, line, reply: replyTo }, head, channel);
+      const sending = answerQuickly(read, facts, line, head, channel);
       if (sending) return sending;
       const response = new PlainResponse(channel, head.method, head.isLast);
       handle(read, facts, line, head.httpVersion, response);
       return response;
     };
   return { factsOf, reporter, handle, answerPlain };
-}
-
-/** A plain request, and what else is known of it. */
-interface PlainRequest {
-  readonly request: EdgeRequest;
-  readonly facts: RequestFacts;
-  readonly line: Line;
-  reply(request: EdgeRequest, facts: RequestFacts, response: ClientResponse, onEnd: (outcome: Outcome) => void): Reply;
-}
-
-/** Undefined where the general way answers. */
-function createQuickly({ findTls, clock, onReport, onFault }: FrontOptions, answer: AnswerQuickly) {
-  return (plain: PlainRequest, { httpVersion, isLast }: PlainHead, channel: Channel): Sending | undefined => {
-    const { request, facts, line } = plain;
-    if (directed(request, line, findTls) !== request) return undefined;
-    const startedMs = steadyMs(clock);
-    const report = (outcome: Outcome): void =>
-      onReport({ request, facts, outcome, httpVersion, tlsVersion: line.tls?.version, startedMs });
-    const reply = (response: ClientResponse): Reply => plain.reply(request, facts, response, report);
-    try {
-      return answer(request, { report, reply }, channel, isLast);
-    } catch (error) {
-      onFault(error);
-      channel.socket.destroy();
-      return ENDED;
-    }
-  };
 }
 
 function createPlain(options: FrontOptions, handOver: (socket: Socket) => void): PlainConnections {
