@@ -92,14 +92,14 @@ export function errorItems(error: AppError): Message[] {
   return [first, ...(error.also ?? []).map(({ code, message }) => ({ code, message }))];
 }
 
-/** The path of a request without its query. */
-export function pathOf(request: FastifyRequest): string {
-  return originForm(request.originalUrl).split('?', 1)[0]!;
-}
-
 /** The target of a request to this server. A proxy sends the absolute form (RFC 9112 §3.2.2). */
 export function originForm(target: string): string {
   return target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
+}
+
+/** The path of a request without its query. */
+export function pathOf(request: FastifyRequest): string {
+  return originForm(request.originalUrl).split('?', 1)[0]!;
 }
 
 /** The same for log lines: the route alone where a part of the path is a secret. */
