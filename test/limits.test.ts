@@ -80,6 +80,10 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['connections to the admin API', '2,048', 'bucket/application.ts', 'MOST_CONNECTIONS = 2048'],
   ['bodies of objects', '1,024', 'bucket/open-bodies.ts', 'MOST_BODIES = 1024'],
   ['bodies of objects', 'for 5 s', 'bucket/open-bodies.ts', 'LONGEST_WAIT_MS = 5000'],
+  ['one HTTP connection in a turn', '32, 256', 'base/connections/in-turns.ts', 'REQUESTS_A_TURN = 32'],
+  ['one HTTP connection in a turn', '32, 256', 'base/connections/small-pieces.ts', 'PIECES_A_TURN = 256'],
+  ['HTTP requests of all connections', '20,000', 'base/connections/in-turns.ts', 'MOST_WAITING = 20_000'],
+  ['queries over one TCP or TLS connection', '128', 'server/stream-connection.ts', 'FRAMES_A_TURN = 128'],
   [
     'DNS over TCP and TLS',
     '1,000, 100',
