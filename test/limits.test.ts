@@ -29,6 +29,7 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ],
   ['long reads of all accounts', '4, 1,000', 'api/reading/readers.ts', 'const THREADS = 4;'],
   ['long reads of all accounts', '4, 1,000', 'api/reading/readers.ts', 'places: THREADS, waiting: 1000'],
+  ['exports of all accounts', '2, of the long reads', 'api/reading/readers.ts', 'places: THREADS / 2, waiting: 1000'],
   ['requests of one token', '12,000', 'config/schema.ts', 'default(12_000)'],
   ['zones, members, tokens', '100,000, 10,000, 10,000', 'control/rules/quotas.ts', 'zones: 100_000'],
   [

@@ -1,5 +1,6 @@
 /** Requests that read for long are answered by threads: the same answers as from the main thread, and not too many at once. */
 
+import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import fastify from 'fastify';
 import t from 'tap';
@@ -10,6 +11,7 @@ import { makeContextOf, type RouteScope } from '../../src/api/request.js';
 import { buildApi } from '../../src/api/server.js';
 import { silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
+import { OPERATOR } from '../../src/control/guard/actor.js';
 import { signInServices } from '../support/sign-in.js';
 import { TestClock } from '../support/test-clock.js';
 import { ADMIN_HEADERS, install } from './installation.js';
@@ -152,6 +154,20 @@ t.test('too many at once are refused', async (t) => {
   t.equal(refused[0]!.headers['retry-after'], '5');
   const held = readers.samples().find(({ name }) => name === 'turns_held');
   t.match(held, { labels: { kind: 'reads' }, value: 0 });
+});
+
+t.test('exports of others leave threads to short reads', async (t) => {
+  const { createZone, readers } = await installBoth(t);
+  const zone = await createZone('example.com');
+  const fd = openSync('/dev/null', 'w');
+  const exports = ['a', 'a', 'b', 'b'].map((userId) => readers.export({ ...OPERATOR, userId }, zone)(fd));
+  t.teardown(() => closeSync(fd));
+  const begun = exports.map((pieces) => pieces.next());
+  await Promise.all(begun.slice(0, 2));
+  t.ok(await readers.examine({ ...OPERATOR, userId: 'c' }), 'while two are open');
+  const held = readers.samples().find(({ name, labels }) => name === 'turns_held' && labels?.['kind'] === 'exports');
+  t.equal(held?.value, 2);
+  await Promise.all(exports.map((pieces) => pieces.return(undefined)));
 });
 
 t.test('threads have every route that they may have to answer', async (t) => {

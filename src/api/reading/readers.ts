@@ -8,18 +8,24 @@ import type { Logger } from '../../base/log.js';
 import { nameTurns } from '../../base/long-turns.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { Source } from '../../base/read-ahead.js';
-import { createTurns, type TurnLimits } from '../../base/turns.js';
+import { createTurns, type TurnLimits, type Turns } from '../../base/turns.js';
 import type { EventQuery, EventSlice } from '../../control/access/visible-events.js';
 import type { Actor } from '../../control/guard/actor.js';
 import type { Finding } from '../../warnings/finding.js';
 import { failure } from '../errors.js';
-import type { FromReader, ReadAnswer, ReaderData, ReadOrder, ToReader } from './order.js';
+import type { ExportOrder, FromReader, ReadAnswer, ReaderData, ReadOrder, ToReader } from './order.js';
 
 const THREADS = 4;
 /** Threads that have nothing to do end after this time. */
 const IDLE_MS = 60_000;
 const LIMITS: TurnLimits = {
   all: { places: THREADS, waiting: 1000 },
+  each: [{ places: THREADS / 2, waiting: 200 }],
+  waitMs: 30_000,
+};
+/** Exports take much longer than anything else: half of the threads are left to what is short. */
+const EXPORTS: TurnLimits = {
+  all: { places: THREADS / 2, waiting: 1000 },
   each: [{ places: THREADS / 2, waiting: 200 }],
   waitMs: 30_000,
 };
@@ -51,8 +57,15 @@ interface Reader {
   isGone: boolean;
 }
 
+async function enter(actor: Actor, turns: Turns, signal?: AbortSignal): Promise<() => void> {
+  const leave = await turns.enter([actor.accountIds[0] ?? actor.userId], { signal });
+  if (typeof leave !== 'string') return leave;
+  throw failure('tooManyReads', {}, { retryAfterSeconds: RETRY_SECONDS });
+}
+
 export function createReaders(data: ReaderData, clock: Clock, log: Logger): Readers {
   const turns = createTurns(LIMITS, clock);
+  const exportTurns = createTurns(EXPORTS, clock);
   const idle: Reader[] = [];
   const all = new Set<Reader>();
 
@@ -72,19 +85,33 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger): Read
       void reader.end();
     });
   };
-  const enter = async (actor: Actor, signal?: AbortSignal): Promise<() => void> => {
-    const leave = await turns.enter([actor.accountIds[0] ?? actor.userId], { signal });
-    if (typeof leave !== 'string') return leave;
-    throw failure('tooManyReads', {}, { retryAfterSeconds: RETRY_SECONDS });
-  };
-
   /** One question with one answer. */
   const ask = async (actor: Actor, message: ToReader, signal?: AbortSignal): Promise<FromReader> => {
-    const leave = await enter(actor, signal);
+    const leave = await enter(actor, turns, signal);
     const reader = take();
     try {
       return await reader.send(message);
     } finally {
+      putBack(reader);
+      leave();
+    }
+  };
+
+  const exportPieces = async function* (order: ExportOrder): AsyncGenerator<number> {
+    const leave = await enter(order.actor, turns);
+    const reader = take();
+    let reply: FromReader | undefined;
+    try {
+      reply = await reader.send({ export: order });
+      while (reply !== 'end') {
+        if (!('written' in reply)) throw unexpected(reply);
+        yield reply.written;
+        reply = await reader.send('next');
+      }
+    } finally {
+      // Nobody wants the rest.
+      if (typeof reply === 'object' && 'written' in reply)
+        await reader.send('stop').catch((err) => log.warn({ err }, 'a reader ended'));
       putBack(reader);
       leave();
     }
@@ -96,25 +123,14 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger): Read
     events: async (actor, query) => wanted(await ask(actor, { follow: actor, query }), 'events'),
     export: (actor, zoneId) =>
       async function* (fd) {
-        const leave = await enter(actor);
-        const reader = take();
-        let reply: FromReader | undefined;
+        const leaveExports = await enter(actor, exportTurns);
         try {
-          reply = await reader.send({ export: { actor, zoneId, fd } });
-          while (reply !== 'end') {
-            if (!('written' in reply)) throw unexpected(reply);
-            yield reply.written;
-            reply = await reader.send('next');
-          }
+          yield* exportPieces({ actor, zoneId, fd });
         } finally {
-          // Nobody wants the rest.
-          if (typeof reply === 'object' && 'written' in reply)
-            await reader.send('stop').catch((err) => log.warn({ err }, 'a reader ended'));
-          putBack(reader);
-          leave();
+          leaveExports();
         }
       },
-    samples: () => turns.samples('reads'),
+    samples: () => [...turns.samples('reads'), ...exportTurns.samples('exports')],
     async close() {
       for (const reader of all) reader.cancelEnd();
       await Promise.all([...all].map((reader) => reader.end()));
