@@ -58,6 +58,7 @@ export interface SteeringSource {
 }
 
 export interface RuleSource {
+  readonly condition: string;
   readonly disabled: boolean;
   readonly terminates: boolean;
   readonly fixedResponse: unknown;
@@ -319,14 +320,19 @@ class Compiler {
   }
 }
 
+/** How the fields of conditions begin that tell of the client subnet. */
+const SUBNET_FIELDS = 'dns.rr.opt.client';
+
 /** On what of the asker the result may depend: {@link HeadFlag}s. */
 function dependence({ policy, rules, poolSets, pools }: BalancerSource): number {
   const isHashed = pools.some(
     ({ originPolicy, loadShedding }) =>
       originPolicy === 'hash' || (loadShedding.defaultPolicy === 'hash' && loadShedding.defaultPercent > 0),
   );
+  const conditions = rules.flatMap(({ disabled, condition }) => (disabled ? [] : [condition]));
+  const subnet = conditions.some((condition) => condition.includes(SUBNET_FIELDS)) ? HeadFlag.subnet : 0;
   // A condition may ask for the address, or for the region.
-  if (isHashed || rules.some(({ disabled }) => !disabled)) return HeadFlag.placed | HeadFlag.exact;
+  if (isHashed || conditions.length > 0) return HeadFlag.placed | HeadFlag.exact | subnet;
   const isPlaced = (name: PolicyName | undefined): boolean => name === 'geo' || name === 'proximity';
   return isPlaced(policy) || poolSets.some((set) => set.topology || isPlaced(set.policy)) ? HeadFlag.placed : 0;
 }

@@ -20,6 +20,8 @@ export const HeadFlag = {
   placed: 2,
   /** It may depend on the address itself. */
   exact: 4,
+  /** A rule may ask for the client subnet, whatever the location strategy says. */
+  subnet: 8,
 } as const;
 
 export const SteeringWord = {

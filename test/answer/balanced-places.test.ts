@@ -199,7 +199,10 @@ t.test('rules judge questions', async (t) => {
   t.equal(world.ask('ruled').answer[0]!.ttl, 60);
   t.strictSame(world.addresses('ruled', Type.a, { from: '192.0.2.7' }), ['203.0.113.2']);
   t.equal(world.ask('ruled', Type.a, { from: '192.0.2.7' }).answer[0]!.ttl, 10, 'a rule has its own TTL');
-  t.strictSame(world.addresses('ruled', Type.a, { subnet: subnet('0a0000', 24) }), ['203.0.113.3']);
+  const told = { subnet: subnet('0a0000', 24) };
+  t.strictSame(world.addresses('ruled', Type.a, told), ['203.0.113.3']);
+  t.equal(scopeOf(world.ask('ruled', Type.a, told)), 24, 'another subnet may get another answer');
+  t.equal(scopeOf(world.ask('ruled', Type.a, { subnet: subnet('', 0) })), 0, 'what is not told decides nothing');
   const fixed = world.ask('ruled', Type.aaaa);
   t.strictSame([fixed.rcode, fixed.answer.length], [0, 0], 'a fixed response is an answer without records');
 });

@@ -284,7 +284,7 @@ t.test('pool sets: a list fits exactly the codes that it has', async (t) => {
 
 t.test('rules: in order, each over the one before, until one terminates', async (t) => {
   const rule = (overrides: object, change: object = {}) => ({
-    ...{ disabled: false, terminates: false, fixedResponse: undefined, overrides, ...change },
+    ...{ condition: '', disabled: false, terminates: false, fixedResponse: undefined, overrides, ...change },
   });
   const rules = [
     rule({ defaultPools: ['b', 'a'] }),

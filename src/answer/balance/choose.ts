@@ -273,8 +273,8 @@ function locate(balance: Balance, query: Query, image: ImageReader, program: num
   asker.x = 0;
   asker.y = 0;
   asker.z = 0;
-  const isPlaced = (words[program + Head.flags]! & HeadFlag.placed) !== 0;
-  if (!isPlaced) {
+  const flags = words[program + Head.flags]!;
+  if ((flags & HeadFlag.placed) === 0) {
     asker.hash = 0;
     return true;
   }
@@ -289,9 +289,10 @@ function locate(balance: Balance, query: Query, image: ImageReader, program: num
     asker.hash = hashOf(subnet.address, 0, subnet.length);
     if (image.places?.find(subnet.address, 0, subnet.length, place)) balance.placedBy = PlacedBy.subnet;
     // Where the address itself decides, the answer holds for what was sent of it.
-    const isExact = (words[program + Head.flags]! & HeadFlag.exact) !== 0;
+    const isExact = (flags & HeadFlag.exact) !== 0;
     subnet.scope = isExact && place.prefix < subnet.source ? subnet.source : place.prefix;
   } else {
+    if (subnet.source > 0 && (flags & HeadFlag.subnet) !== 0) subnet.scope = subnet.source;
     asker.hash = hashOf(client.source, client.at, client.length);
     if (words[steering + SteeringWord.mode] === PlaceMode.resolver && client.length !== 0) {
       if (image.places?.find(client.source, client.at, client.length, place)) balance.placedBy = PlacedBy.address;
