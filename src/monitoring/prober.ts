@@ -88,6 +88,8 @@ interface Running {
   rttMs: number | undefined;
   rttToldMs: number;
   dueMs: number;
+  /** It is probed out of turn, together with others. */
+  isSoon: boolean;
   isRunning: boolean;
   isGone: boolean;
 }
@@ -157,7 +159,7 @@ class PlannedProber implements Prober {
     }));
     const one: Running = known ?? {
       ...{ key: planned.key, planned, about, users, standing: standingOf(users), last: undefined, rttMs: undefined },
-      ...{ rttToldMs: nowMs, dueMs: nowMs, isRunning: false, isGone: false },
+      ...{ rttToldMs: nowMs, dueMs: nowMs, isSoon: false, isRunning: false, isGone: false },
     };
     const isEdited = known !== undefined && known.about !== about;
     Object.assign(one, { planned, about, users });
@@ -171,6 +173,7 @@ class PlannedProber implements Prober {
     }
     const turn = soon.get(planned.target.account) ?? 0;
     const isSoon = !isStart || one.standing.state === 'unknown';
+    one.isSoon = isSoon;
     if (isSoon) soon.set(planned.target.account, turn + 1);
     const intervalMs = planned.monitor.interval * 1000;
     one.dueMs = nowMs + (isSoon ? (turn + fractionOf(random)) * SOON_MS : fractionOf(random) * intervalMs);
@@ -186,7 +189,10 @@ class PlannedProber implements Prober {
   private begin(one: Running): void {
     const { clock, random } = this.options;
     const nowMs = steadyMs(clock);
-    one.dueMs = nextDue(one.dueMs, one.planned.monitor.interval * 1000, nowMs, random);
+    const intervalMs = one.planned.monitor.interval * 1000;
+    // Those that were probed together do not stay together.
+    one.dueMs = one.isSoon ? nowMs + intervalMs * fractionOf(random) : nextDue(one.dueMs, intervalMs, nowMs, random);
+    one.isSoon = false;
     this.schedule.set(one, one.dueMs);
     if (one.isRunning) {
       this.counts.skipped++;

@@ -7,6 +7,7 @@ import { healthOfPool } from '../../src/serving/pool-health.js';
 import { healthEventsOfAccount } from '../../src/store/balancing/health-events.js';
 import { originStatesOfPool } from '../../src/store/balancing/origin-states.js';
 import { findPool } from '../../src/store/balancing/pools.js';
+import { egressTo } from '../support/egress.js';
 import { latestEvents } from '../support/rows.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';
@@ -169,6 +170,25 @@ t.test('endless edits do not keep probes waiting', async (t) => {
   clock.advance(1001);
   prober.look();
   t.equal(targets(), 5, 'and misses nothing');
+});
+
+t.test('what was new at once is not probed together again', async (t) => {
+  const world = await startMonitoringWorld(t);
+  const monitor = await world.monitor({ interval: 60, port: 80 });
+  const origins = Array.from({ length: 100 }, (_, i) => ({ name: `o${i}`, address: `127.0.0.${i + 1}` }));
+  await world.pool('one', monitor, { origins });
+  // Every probe fails at once: none of these addresses may be asked.
+  const prober = world.startProber(11, { egress: egressTo(world.clock, []) });
+  const made = async (seconds: number): Promise<number> => {
+    for (let second = 0; second < seconds; second++) {
+      world.clock.advance(1000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return prober.samples().find(({ name }) => name === 'probe_failures_total')?.value ?? 0;
+  };
+  t.equal(await made(1), 100, 'what is new is probed within a second');
+  const half = (await made(30)) - 100;
+  t.ok(half > 30 && half < 70, `${half} of 100 in half an interval`);
 });
 
 t.test('probes are spread over their interval', async (t) => {
