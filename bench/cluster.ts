@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { named, spreadOf } from './latency.js';
+import { measureDeaths, PROBING } from './origin-deaths.js';
 import { run } from './peers.js';
 import { stop } from './processes.js';
 import { dataDirectoryOf, environmentOf, PROGRAM, type Running, serve } from './program.js';
@@ -24,7 +25,7 @@ export interface ClusterOptions {
   readonly sections: readonly string[];
 }
 
-export const CLUSTER_SECTIONS = ['creations', 'propagation', 'distance', 'joining'] as const;
+export const CLUSTER_SECTIONS = ['creations', 'propagation', 'steering', 'distance', 'joining'] as const;
 
 const VERSIONS = '/usr/lib/postgresql';
 const CREATIONS = 3000;
@@ -47,6 +48,13 @@ export async function measureCluster({ directory, port, names, sections }: Clust
         const { p50, p99 } = spreadOf(waits);
         figures['API of a to DNS of b, p50 ms'] = p50;
         figures['API of a to DNS of b, p99 ms'] = p99;
+      }
+      if (sections.includes('steering')) {
+        const nodes = [
+          { running: a, port: port + 10 },
+          { running: b, port: port + 20 },
+        ];
+        Object.assign(figures, await measureDeaths(nodes));
       }
       if (sections.includes('creations')) Object.assign(figures, await compareCreations([a, b], postgres.url));
     } finally {
@@ -73,6 +81,7 @@ const settingsOf = (node: string, url: string) => ({
   ZONEPLANE_CLUSTER: url,
   ZONEPLANE_NODE_NAME: node,
   ZONEPLANE_EDGE: 'off',
+  ...PROBING,
 });
 
 async function beginCluster(own: string, zoneFile: string, port: number, url: string): Promise<Running> {

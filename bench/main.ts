@@ -27,6 +27,7 @@ import { measureStalls } from './stalls.js';
 import { measureSteering } from './steering.js';
 import { measureSynthesis } from './synthesis.js';
 import { measureTransfers, TRANSFER_SECTIONS } from './transfers/transfers.js';
+import { measureTransitions } from './transitions.js';
 import { measureWeb } from './web/web.js';
 import { CASES, type Case, writeQueries, writeZone } from './workload.js';
 import { type Figures, measureLoading, measureWrites } from './writes.js';
@@ -74,6 +75,7 @@ const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>
   objects: (directory) => measureObjects(directory, 21500, { rounds, sections: values.objects.split(',') }),
   backup: (directory) => measureBackups(directory, names, 20645),
   steering: (directory) => measureSteering(directory, 20655, rounds, taskset),
+  transitions: (directory) => measureTransitions(directory),
   synthesis: (directory) => measureSynthesis(directory, 20650, taskset),
   lists: (directory) => measureLists(directory, names, 20660),
   rules: () => measureRules(),
