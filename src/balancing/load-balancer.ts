@@ -147,9 +147,9 @@ export function loadBalancerOf({ id, settings }: StoredSettings): LoadBalancer {
   };
 }
 
-/** The steering of a load balancer, with the overrides of one of its rules instead of its own members. */
-function steeringWith({ settings }: Pick<StoredSettings, 'settings'>, overrides: Members): Steering {
-  return steeringOf({ ...parseMembers(settings), ...overrides });
+/** The steering of a load balancer, with the overrides of these rules, one after the other, instead of its own members. */
+export function steeringWith({ settings }: Pick<StoredSettings, 'settings'>, rules: readonly Rule[]): Steering {
+  return steeringOf(Object.assign(parseMembers(settings), ...rules.map(({ overrides }) => overrides)));
 }
 
 /** Members that rules override, and the parts of the steering that follow from them. */
@@ -166,10 +166,23 @@ const OVERRIDDEN: Readonly<Record<string, readonly (keyof Steering)[]>> = {
   ttl: ['ttl'],
 };
 
+/** Members that rules override, and that say what becomes of a request once its origin is known. */
+const OF_SESSIONS = [
+  'session_affinity',
+  'session_affinity_ttl',
+  'session_affinity_attributes',
+  'adaptive_routing',
+] as const;
+
+/** Whether a rule changes the sessions of the requests for which it holds, or what is done when an origin cannot be connected to. */
+export function changesSessions({ overrides }: Rule): boolean {
+  return OF_SESSIONS.some((member) => member in overrides);
+}
+
 /** The parts of the steering of a load balancer that a rule sets. */
-export function overriddenSteering(row: Pick<StoredSettings, 'settings'>, { overrides }: Rule): Partial<Steering> {
-  const steering = steeringWith(row, overrides);
-  const parts = Object.keys(overrides).flatMap((member) => OVERRIDDEN[member] ?? []);
+export function overriddenSteering(row: Pick<StoredSettings, 'settings'>, rule: Rule): Partial<Steering> {
+  const steering = steeringWith(row, [rule]);
+  const parts = Object.keys(rule.overrides).flatMap((member) => OVERRIDDEN[member] ?? []);
   return Object.fromEntries(parts.map((part) => [part, steering[part]]));
 }
 
@@ -210,7 +223,7 @@ function affinityOf(members: Members): SessionAffinity {
   const attributes = membersOf(members, 'session_affinity_attributes');
   return {
     kind,
-    ttl: memberOr<number>(members, 'session_affinity_ttl', kind === 'header' ? HEADER_TTL : COOKIE_TTL),
+    ttl: memberOr(members, 'session_affinity_ttl', 0) || (kind === 'header' ? HEADER_TTL : COOKIE_TTL),
     drainDuration: memberOr(attributes, 'drain_duration', 0),
     headers: memberOr(attributes, 'headers', []),
     requireAllHeaders: memberOr<boolean>(attributes, 'require_all_headers', false),
@@ -229,7 +242,22 @@ function ruleOf(members: Members): Rule {
     priority: memberOr(members, 'priority', 0),
     terminates: fixedResponse !== undefined || memberOr<boolean>(members, 'terminates', false),
     fixedResponse,
-    overrides: membersOf(members, 'overrides'),
+    overrides: plainOverrides(membersOf(members, 'overrides')),
+  };
+}
+
+/**
+ * The overrides that are there. A flat list of pools takes the place of the whole topology, and weights beside it are those of random
+ * steering (v4).
+ */
+function plainOverrides(members: Members): Members {
+  const present = Object.entries(members).filter(([, value]) => value !== null && value !== undefined);
+  const { pools, pool_default_weight, pool_weights, ...others }: Members = Object.fromEntries(present);
+  const hasWeights = pool_weights !== undefined || pool_default_weight !== undefined;
+  return {
+    ...others,
+    ...(pools !== undefined && { default_pools: pools, region_pools: {}, country_pools: {}, pop_pools: {} }),
+    ...(hasWeights && { random_steering: { default_weight: pool_default_weight, pool_weights } }),
   };
 }
 

@@ -124,8 +124,6 @@ function placeSteps({ asker, choice, placedBy }: Balance): string[] {
 function changeSteps(choice: Choice, { poolSets, rules }: LoadBalancer): string[] {
   const steps: string[] = [];
   if (choice.set >= 0) steps.push(`Pool set ${nameOr(poolSets[choice.set]!.name, choice.set)} matches.`);
-  // Geo steering does not evaluate rules, so `matched` is stale.
-  if (choice.fixedSet >= 0 || choice.steering[SteeringWord.policy] === Policy.geo) return steps;
   for (const [index, { name }] of rules.entries()) {
     if (choice.matched[index] === 1) steps.push(`Rule ${nameOr(name, index)} holds.`);
   }

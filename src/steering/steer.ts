@@ -55,6 +55,7 @@ export function steer(
   choice.pool = -1;
   choice.isFallback = false;
   choice.isFallbackTried = false;
+  for (let rule = words[at + Head.rules]! - 1; rule >= 0; rule--) choice.matched[rule] = 0;
   choice.set = matchSet(choice, asker);
   if (choice.set >= 0 && applySet(choice)) return Outcome.fixed;
   if (choice.steering[SteeringWord.policy] !== Policy.geo && applyRules(choice, judge)) return Outcome.fixed;
@@ -123,7 +124,6 @@ function applyRules(choice: Choice, judge: Judge): boolean {
   const { words, at, steering, matched } = choice;
   const count = words[at + Head.rules]!;
   let rule = at + words[at + Head.rulesAt]!;
-  for (let index = 0; index < count; index++) matched[index] = 0;
   for (let index = 0; index < count; index++, rule += RULE_WORDS) {
     if (words[rule + RuleWord.disabled] !== 0 || !judge.holds(index)) continue;
     matched[index] = 1;

@@ -73,6 +73,7 @@ const POOL = {
   longitude: -12.25,
   load_shedding: { default_percent: 10, default_policy: 'hash', session_percent: 5, session_policy: 'hash' },
   origin_steering: { policy: 'least_connections' },
+  networks: ['cloudflare'],
   notification_email: 'a@example.com,b@example.com',
   notification_filter: { pool: { disable: true, healthy: false }, origin: { disable: false, healthy: null } },
   origins: [
@@ -148,6 +149,12 @@ t.test('a group of monitors comes back from the SDK as it was sent, and whole wh
   t.match(await monitorGroups.get(made.id, { account_id: account }), { description: 'i', members: [next] });
   t.equal((await all(monitorGroups.list({ account_id: account }))).length, 1);
   t.equal((await all(monitorGroups.references.get(made.id, { account_id: account }))).length, 1);
+  const origins = [{ name: 'only', address: '198.51.100.8' }];
+  const { id: pool } = await client.loadBalancers.pools.create({
+    ...{ account_id: account, name: 'grouped', monitor_group: made.id, origins },
+  });
+  t.match(await client.loadBalancers.pools.get(pool!, { account_id: account }), { monitor_group: made.id });
+  await client.loadBalancers.pools.delete(pool!, { account_id: account });
   await t.rejects(client.loadBalancers.monitors.delete(monitor, { account_id: account }), /Object referenced by other/);
   t.match(await monitorGroups.delete(made.id, { account_id: account }), { id: made.id, description: 'i' });
 });
@@ -182,7 +189,22 @@ const balancer = (pool: string) => ({
         priority: 2,
         terminates: true,
       },
-      overrides: { default_pools: [pool], ttl: 60, steering_policy: 'random', session_affinity: 'none' },
+      overrides: {
+        ...{ default_pools: [pool], fallback_pool: pool, ttl: 60, steering_policy: 'random' },
+        ...{ region_pools: { OC: [pool] }, country_pools: { NZ: [pool] }, pop_pools: { SYD: [pool] } },
+        random_steering: { default_weight: 0.5, pool_weights: { [pool]: 0.75 } },
+        location_strategy: { mode: 'pop', prefer_ecs: 'never' },
+        ...{ session_affinity: 'header', session_affinity_ttl: 60, adaptive_routing: { failover_across_pools: false } },
+        session_affinity_attributes: {
+          ...{ drain_duration: 5, headers: ['x'], require_all_headers: false },
+          ...{ samesite: 'None', secure: 'Auto', zero_downtime_failover: 'temporary' },
+        },
+      },
+    },
+    {
+      name: 'flat',
+      condition: 'http.host eq "x"',
+      overrides: { pools: [pool], pool_default_weight: 0.1, pool_weights: { [pool]: 0.2 } },
     },
     {
       name: 'fixed',
@@ -195,9 +217,16 @@ const balancer = (pool: string) => ({
     {
       name: 'here',
       match: { topology: { countries: ['DE'], regions: ['WEU'], pops: ['LAX'] } },
-      overrides: { pools: [pool] },
+      overrides: {
+        ...{ pools: [pool], fallback_pool: pool, steering_policy: 'least_connections' },
+        ...{ pool_default_weight: 0.1, pool_weights: { [pool]: 0.2 } },
+      },
+      disabled: false,
     },
-    { name: 'all', match: { default: true }, fixed_response: { status_code: 200 }, disabled: true },
+    {
+      ...{ name: 'all', match: { default: true }, disabled: true },
+      fixed_response: { status_code: 200, content_type: 'text/plain', location: 'x', message_body: 'y' },
+    },
   ],
 });
 
@@ -403,6 +432,13 @@ t.test('each rule of load balancers refuses with its own words', async (t) => {
     ],
     [{ rules: Array.from({ length: 51 }, () => ({ name: 'r' })) }, 'rules has more than 50 rules'],
     [{ rules: [{ overrides: { ttl: 2 } }] }, 'ttl is not 1 or in range [10, 86400]'],
+    [{ rules: [{ overrides: { pools: [] } }] }, 'pools of rule 0 is empty'],
+    [{ rules: [{ overrides: { pools: [pool] }, fixed_response: {} }] }, 'rule 0 has both pools and a fixed_response'],
+    [{ rules: [{ overrides: { pools: [pool], default_pools: [pool] } }] }, 'pools and default_pools are both set'],
+    [
+      { rules: [{ overrides: { pool_default_weight: 1, random_steering: { default_weight: 1 } } }] },
+      'pool_default_weight and random_steering are both set',
+    ],
     [{ rules: [{ fixed_response: { status_code: 99 } }] }, 'status_code is not in range [200, 599]'],
     [
       { pool_sets: Array.from({ length: 1001 }, () => set) },

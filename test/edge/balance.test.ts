@@ -392,6 +392,38 @@ t.test('sessions by fields of requests', async (t) => {
   t.equal((await get({ 'x-user': 'lee', 'x-org': 'o' })).cookie, undefined);
 });
 
+t.test('rules decide about pools and sessions of the requests for which they hold', async (t) => {
+  const world = await startWorld(t);
+  const [a, b, c] = [await world.origin('a'), await world.origin('b'), await world.origin('c')];
+  const pool = await world.pool('one', { origins: [at('a', a.port), at('b', b.port)] });
+  const other = await world.pool('other', { origins: [at('c', c.port)] });
+  await world.balancer({
+    ...{ default_pools: [pool], fallback_pool: pool, session_affinity: 'none', session_affinity_ttl: 0 },
+    rules: [
+      {
+        condition: 'http.request.uri.path contains "/app"',
+        overrides: { session_affinity: 'cookie', default_pools: null },
+      },
+      {
+        ...{ condition: 'http.request.uri.path contains "/app/short"', priority: 1 },
+        overrides: { session_affinity_ttl: 1800 },
+      },
+      { condition: 'http.request.uri.path eq "/other"', priority: 2, overrides: { pools: [other] } },
+    ],
+  });
+  await world.health('one', { a: true, b: true });
+  await world.health('other', { c: true });
+  t.match(await world.get(), { text: /[ab]/, cookie: undefined });
+  t.match(await world.get({}, { path: '/other' }), { text: 'c', cookie: undefined });
+  const first = await world.get({}, { path: '/app' });
+  t.match(first.cookie, /Max-Age=82800;/);
+  const cookie = first.cookie!.split(';')[0]!;
+  for (let i = 0; i < 10; i++) {
+    t.match(await world.get({ cookie }, { path: '/app' }), { text: first.text, cookie: undefined });
+  }
+  t.match((await world.get({}, { path: '/app/short' })).cookie, /Max-Age=1800;/, 'one rule over the other');
+});
+
 t.test('nobody pushes out the sessions of other accounts', async (t) => {
   const sessions = createSharedSessions<number>(1000);
   for (let i = 0; i < 100; i++) sessions.set(1, `quiet ${i}`, i);

@@ -193,6 +193,13 @@ const steering = {
   adaptive_routing: z.object({ failover_across_pools: flag }).nullish(),
 };
 
+/** Of what a pool set or a rule matches. */
+const flat = {
+  pools: texts.describe('In place of all lists'),
+  pool_default_weight: number,
+  pool_weights: z.record(z.string(), z.number()).nullish(),
+};
+
 const rule = z.object({
   name: text,
   condition: text.describe('Empty: always true'),
@@ -200,7 +207,7 @@ const rule = z.object({
   priority: number,
   terminates: flag,
   fixed_response: fixedResponse,
-  overrides: z.object({ ...steering, default_pools: texts, fallback_pool: text }).nullish(),
+  overrides: z.object({ ...steering, ...flat, default_pools: texts, fallback_pool: text }).nullish(),
 });
 
 const poolSet = z.object({
@@ -215,11 +222,9 @@ const poolSet = z.object({
   fixed_response: fixedResponse,
   overrides: z
     .object({
-      pools: texts,
+      ...flat,
       fallback_pool: text,
       steering_policy: z.enum(STEERING_POLICIES).nullish(),
-      pool_default_weight: number,
-      pool_weights: z.record(z.string(), z.number()).nullish(),
     })
     .nullish(),
 });

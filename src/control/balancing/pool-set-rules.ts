@@ -24,21 +24,26 @@ export function checkPoolSets(sets: readonly Members[]): void {
 function checkIntent(set: Members, at: string): void {
   const fixed = set.fixed_response ? membersOf(set, 'fixed_response') : undefined;
   const overrides = membersOf(set, 'overrides');
-  const pools = memberOr<readonly string[] | undefined>(overrides, 'pools', undefined);
   if (!fixed && Object.values(overrides).every((value) => value === undefined || value === null)) {
     throw invalid(`POOL_SET_NO_INTENT: pool set ${i(at)} has neither overrides nor a fixed_response`, at);
   }
-  if (fixed && pools) throw invalid(`pool set ${i(at)} has both pools and a fixed_response`, `${at}/overrides/pools`);
   if (fixed) checkFixedResponse(fixed, `${at}/fixed_response`);
-  if (pools && pools.length === 0) throw invalid(`pools of pool set ${i(at)} is empty`, `${at}/overrides/pools`);
-  checkPoolList(pools ?? [], `pools of pool set ${i(at)}`, `${at}/overrides/pools`);
+  checkFlat(overrides, `pool set ${i(at)}`, fixed !== undefined, `${at}/overrides`);
   const policy = memberOr(overrides, 'steering_policy', '');
   if (!(STEERING_POLICIES as readonly string[]).includes(policy)) {
     throw invalid(`steering_policy of pool set ${i(at)} is unknown`, `${at}/overrides/steering_policy`);
   }
-  requireWeight(overrides.pool_default_weight, 'pool_default_weight', `${at}/overrides/pool_default_weight`);
+}
+
+/** A flat list of pools and its weights, of a pool set or a rule. `at`: pointer to the overrides. */
+export function checkFlat(overrides: Members, ofWhat: string, isFixed: boolean, at: string): void {
+  const pools = memberOr<readonly string[] | undefined>(overrides, 'pools', undefined);
+  if (isFixed && pools) throw invalid(`${ofWhat} has both pools and a fixed_response`, `${at}/pools`);
+  if (pools && pools.length === 0) throw invalid(`pools of ${ofWhat} is empty`, `${at}/pools`);
+  checkPoolList(pools ?? [], `pools of ${ofWhat}`, `${at}/pools`);
+  requireWeight(overrides.pool_default_weight, 'pool_default_weight', `${at}/pool_default_weight`);
   for (const [id, weight] of Object.entries(membersOf(overrides, 'pool_weights'))) {
-    requireWeight(weight, 'pool_weights', `${at}/overrides/pool_weights/${id}`);
+    requireWeight(weight, 'pool_weights', `${at}/pool_weights/${id}`);
   }
 }
 

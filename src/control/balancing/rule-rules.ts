@@ -4,6 +4,7 @@ import { requireText, requireWhole } from './check.js';
 import { faultOfCondition } from './conditions.js';
 import { invalid } from './errors.js';
 import { checkFixedResponse } from './fixed-response-rules.js';
+import { checkFlat } from './pool-set-rules.js';
 
 const MOST_RULES = 50;
 const LONGEST_CONDITION = 4096;
@@ -22,6 +23,23 @@ export function checkRules(rules: readonly Members[], checkOverrides: (overrides
     const fault = faultOfCondition(condition);
     if (fault !== undefined) throw invalid(`condition of rule ${i}: ${fault}`, `${at}/condition`);
     if (rule.fixed_response) checkFixedResponse(membersOf(rule, 'fixed_response'), `${at}/fixed_response`);
-    checkOverrides(membersOf(rule, 'overrides'), `${at}/overrides`);
+    const overrides = membersOf(rule, 'overrides');
+    checkOverrides(overrides, `${at}/overrides`);
+    checkFlat(overrides, `rule ${i}`, Boolean(rule.fixed_response), `${at}/overrides`);
+    requireOneWay(overrides, `${at}/overrides`);
+  }
+}
+
+/** What is said in two ways has no meaning. */
+function requireOneWay(overrides: Members, at: string): void {
+  const has = (name: string): boolean => overrides[name] !== undefined && overrides[name] !== null;
+  const lists = ['default_pools', 'region_pools', 'country_pools', 'pop_pools'];
+  for (const [one, others] of [
+    ['pools', lists],
+    ['pool_weights', ['random_steering']],
+    ['pool_default_weight', ['random_steering']],
+  ] as const) {
+    const other = has(one) ? others.find(has) : undefined;
+    if (other !== undefined) throw invalid(`${one} and ${other} are both set`, `${at}/${one}`);
   }
 }

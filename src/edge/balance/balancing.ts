@@ -23,7 +23,7 @@ import { routeFailure } from '../error-pages/failures.js';
 import type { ChosenOrigin, EdgeRequest } from '../exchange/exchange.js';
 import { createBalanceCounts } from './counts.js';
 import type { Examined } from './fields.js';
-import { compileBalancer, type EdgeBalancer, type EdgeOrigin, type EdgePool } from './program.js';
+import { compileBalancer, type EdgeBalancer, type EdgeOrigin, type EdgePool, type SessionSteering } from './program.js';
 import type { SessionKeys } from './session-token.js';
 import { createSessions, type Sessions } from './sessions.js';
 import { type BalanceStanding, createBalanceStanding } from './standing.js';
@@ -165,12 +165,13 @@ class Chooser {
   }
 
   begin(made: EdgeBalancer, request: EdgeRequest, route: BalancedRoute, headers: string[]): Balanced {
-    const { id, affinity } = made.balancer;
+    const { id } = made.balancer;
+    const { affinity, failoverAcrossPools: acrossPools } = this.sessionsOf(made, request);
     const asked = this.sessions.find({ id, account: route.balanced.row.account }, affinity, request);
     const fixed = this.steer(made, request, asked.token !== undefined);
     if (fixed) return { fixed };
     const own = asked.token === undefined ? undefined : made.byToken.get(asked.token);
-    const stays = own !== undefined && this.mayStay(made, own);
+    const stays = own !== undefined && this.mayStay(made, own, affinity.drainDuration);
     const one = stays ? own : this.pick(made, undefined);
     if (!one) {
       this.counts.countNone();
@@ -195,7 +196,6 @@ class Chooser {
     settle(one);
     if (stays) this.sessions.keep(asked, affinity, one.token);
     const retry = (): ChosenOrigin | undefined => {
-      const { failoverAcrossPools: acrossPools } = made.balancer;
       if (this.steer(made, request, asked.token !== undefined)) return undefined;
       const next = this.pick(made, { one, acrossPools });
       if (!next) return undefined;
@@ -215,6 +215,13 @@ class Chooser {
       for (const slot of slots) standing.loads[slot]! += count;
     };
     return { route, authority: origin.host, retry, begin: () => add(1), end: () => add(-1) };
+  }
+
+  /** Rules may change what sessions there are. They are judged once more when it is known whether the request has one. */
+  private sessionsOf(made: EdgeBalancer, request: EdgeRequest): SessionSteering {
+    if (!made.sessionsBy) return made.balancer;
+    this.steer(made, request, false);
+    return made.sessionsBy(this.choice.matched);
   }
 
   /** Finds the pools in question; returns what is answered instead. */
@@ -271,13 +278,12 @@ class Chooser {
   }
 
   /** Whether a session keeps its origin: it is up, or it was disabled and is being drained. */
-  private mayStay(made: EdgeBalancer, one: EdgeOrigin): boolean {
+  private mayStay(made: EdgeBalancer, one: EdgeOrigin, drainDuration: number): boolean {
     const pool = poolOf(made, one);
     const index = made.pools.indexOf(pool);
     const { isEnabled, isMonitored } = pool;
     const { enabled, disabledAt } = one.origin;
     if (!enabled) {
-      const { drainDuration } = made.balancer.affinity;
       if (disabledAt === undefined) return false;
       // A clock that was put back does not prolong it.
       return Math.abs(this.options.clock.nowMs() - disabledAt / 1000) < drainDuration * 1000;

@@ -1,6 +1,13 @@
 /** A load balancer as the edge uses it: compiled for choosing, with a route to each of its origins. */
 import { isIP } from 'node:net';
-import { type FixedResponse, type LoadBalancer, overriddenSteering } from '../../balancing/load-balancer.js';
+import {
+  changesSessions,
+  type FixedResponse,
+  type LoadBalancer,
+  overriddenSteering,
+  type Steering,
+  steeringWith,
+} from '../../balancing/load-balancer.js';
 import type { Origin } from '../../balancing/pool.js';
 import { type Condition, compileExpression } from '../../expressions/compile.js';
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
@@ -38,9 +45,13 @@ export interface EdgeBalancer {
   /** As {@link compileProgram} numbers them. */
   readonly pools: readonly EdgePool[];
   readonly byToken: ReadonlyMap<string, EdgeOrigin>;
+  /** What rules that hold change of sessions; undefined: none of its rules does. `matched`: 1 for each rule that holds. */
+  readonly sessionsBy: ((matched: Uint8Array) => SessionSteering) | undefined;
   readonly fixedOfRule: (rule: number) => FixedResponse | undefined;
   readonly fixedOfSet: (set: number) => FixedResponse | undefined;
 }
+
+export type SessionSteering = Pick<Steering, 'affinity' | 'failoverAcrossPools'>;
 
 const NEVER = (): boolean => false;
 
@@ -87,6 +98,13 @@ export function compileBalancer(balanced: Balanced, route: OriginRoute, standing
     }),
     pools: compiled,
     byToken: new Map(compiled.flatMap(({ origins }) => origins.map((one) => [one.token, one]))),
+    sessionsBy: balancer.rules.some(changesSessions)
+      ? (matched) =>
+          steeringWith(
+            balanced.row,
+            balancer.rules.filter((_, i) => matched[i] === 1),
+          )
+      : undefined,
     fixedOfRule: (rule) => balancer.rules[rule]?.fixedResponse,
     fixedOfSet: (set) => balancer.poolSets[set]?.fixedResponse,
   };
