@@ -177,6 +177,17 @@ t.test('HTTPS records come when edges have the certificate, and go with it', asy
   t.equal(findZoneByName(store, ZONE)!.version, version, 'nobody edited the zone');
   await call('POST', `${zone}/dns_records`, { ...PROXIED, name: '@' });
   t.strictSame(advertised(), ['+']);
+  const account = (await call('GET', '/accounts')).json.result[0].id as string;
+  const origins = [{ name: 'one', address: '192.0.2.10' }];
+  const pool = await call('POST', `/accounts/${account}/load_balancers/pools`, { name: 'web', origins });
+  const pools = { default_pools: [pool.json.result.id], fallback_pool: pool.json.result.id };
+  const balanced = await call('POST', `${zone}/load_balancers`, { name: `lb.${ZONE}`, ...pools, proxied: true });
+  const balancer = `${zone}/load_balancers/${balanced.json.result.id}`;
+  t.strictSame(advertised(), ['+lb.'], 'a proxied load balancer');
+  await call('PATCH', balancer, { proxied: false });
+  t.strictSame(advertised(), ['-lb.']);
+  await call('DELETE', balancer);
+  t.strictSame(advertised(), []);
 
   const settings = `${zone}/ssl/universal/settings`;
   await call('PATCH', settings, { enabled: false });

@@ -1,5 +1,6 @@
 /** Dynamic updates as a use case, on two copies of the database: what is refused, and a message that comes again. */
 import t from 'tap';
+import { createTogether } from '../../../src/control/balancing/together.js';
 import type { Context } from '../../../src/control/kernel/context.js';
 import { listRecords } from '../../../src/control/records/records.js';
 import { applyUpdate, type UpdateRequest } from '../../../src/control/updates/update.js';
@@ -104,4 +105,23 @@ t.test('an update is applied once, whole, by the rules of the API', async (t) =>
   t.equal(await rcode({ updates: [good], prerequisites: [bare('example.com.', 6, ANY)] }), 0);
   const [record] = (await listRecords(ctx, zoneId, {})).items;
   t.match(record, { name: 'b.example.com', comment: 'update key k.test', ttl: 60 });
+
+  const hiding = 'lb.example.com';
+  await createTogether(ctx, zoneId, { name: hiding, origins: ['198.51.100.1'], monitor: undefined });
+  const hidden = async () =>
+    (await listRecords(ctx, zoneId, { name: { exact: hiding } })).items.map(({ content }) => content);
+  const serialNow = () => findZoneById(store, Buffer.from(zoneId, 'hex'))!.serial;
+  const serial = serialNow();
+  const below = [add(`${hiding}.`, 1, '192.0.2.7'), add(`${hiding}.`, 1, '192.0.2.8')];
+  t.match(await send({ updates: below }), { added: 2, serial: undefined }, 'a load balancer hides them');
+  t.strictSame(await hidden(), ['192.0.2.7', '192.0.2.8']);
+  t.match(await send({ updates: [{ ...below[0]!, class: NONE, ttl: 0 }] }), { removed: 1 });
+  t.strictSame(await hidden(), ['192.0.2.8']);
+  t.equal(serialNow(), serial, 'resolvers see nothing of it');
+  t.match(await send({ updates: [bare(`${hiding}.`, ANY, ANY)] }), { removed: 1 });
+  const served = { ...bare(`${hiding}.`, 1, IN), rdata: parseRdata(1, '198.51.100.1', ROOT) };
+  const text = add(`${hiding}.`, TXT, '"beside"');
+  t.equal(await rcode({ prerequisites: [served], updates: [text] }), 0, 'prerequisites are about what resolvers see');
+  t.strictSame(await hidden(), ['"beside"']);
+  t.not(serialNow(), serial);
 });
