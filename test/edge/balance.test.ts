@@ -398,7 +398,7 @@ t.test('rules decide about pools and sessions of the requests for which they hol
   const pool = await world.pool('one', { origins: [at('a', a.port), at('b', b.port)] });
   const other = await world.pool('other', { origins: [at('c', c.port)] });
   await world.balancer({
-    ...{ default_pools: [pool], fallback_pool: pool, session_affinity: 'none', session_affinity_ttl: 0 },
+    ...{ default_pools: [pool], fallback_pool: other, session_affinity: 'none', session_affinity_ttl: 0 },
     rules: [
       {
         condition: 'http.request.uri.path contains "/app"',
