@@ -3,23 +3,22 @@
  * work, and alone; and the time of DNS answers meanwhile.
  */
 import { execFileSync } from 'node:child_process';
-import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAnswered, spreadOf } from './latency.js';
+import { Worker } from 'node:worker_threads';
 import { stop } from './processes.js';
 import { type ApiClient, createApiClient, environmentOf, PROGRAM, startProgram } from './program.js';
-import { writeZone, ZONE } from './workload.js';
+import { KINDS, type WaitsQuestion } from './shares-waits.js';
+import { writeZone } from './workload.js';
 import type { Figures } from './writes.js';
 
 const NEIGHBOURS = 3;
 /** Clients of each. */
 const CLIENTS = 8;
-const WORK_MS = 5000;
-const EVERY_MS = 50;
 
 interface Neighbour {
   /** Path of its bucket. */
@@ -86,7 +85,9 @@ export async function measureShares(directory: string, names: number, port: numb
     }
     const figures: Record<string, number> = { 'load of the machine at the start': loadavg()[0]! };
     const records = `${running.zonePath}/dns_records`;
-    const look = (what: string): Promise<void> => waitsOf(running.api, { records, port, what, figures });
+    const look = async (what: string): Promise<void> => {
+      Object.assign(figures, await waitsOf({ records, port, what }));
+    };
     await look('alone');
     for (const [what, work] of Object.entries(GREEDY)) {
       await beside(neighbours, work, () => look(`beside ${what}`));
@@ -135,38 +136,9 @@ async function beside(
   await Promise.all(clients);
 }
 
-const KINDS = ['read', 'edit', 'DNS after an edit', 'DNS answer'] as const;
-
-interface Look {
-  readonly records: string;
-  readonly port: number;
-  readonly what: string;
-  readonly figures: Record<string, number>;
-}
-
-async function waitsOf(api: ApiClient, { records, port, what, figures }: Look): Promise<void> {
-  const socket = createSocket('udp4');
-  const waits: Record<string, number[]> = Object.fromEntries(KINDS.map((kind) => [kind, []]));
-  const timed = async (kind: string, run: () => Promise<unknown>): Promise<void> => {
-    const began = performance.now();
-    await run();
-    waits[kind]!.push(performance.now() - began);
-  };
-  const endMs = performance.now() + WORK_MS;
-  while (performance.now() < endMs) {
-    const name = `a${done++}`;
-    await timed('read', () => api.call('GET', `${records}?per_page=20`));
-    await timed('edit', () => api.call('POST', records, { type: 'A', name, content: '192.0.2.1' }));
-    await timed('DNS after an edit', async () => {
-      while (!(await isAnswered(socket, port, `${name}.${ZONE}`)));
-    });
-    for (let i = 0; i < 20; i++) await timed('DNS answer', () => isAnswered(socket, port, `ns1.${ZONE}`));
-    await sleep(EVERY_MS);
-  }
-  socket.close();
-  for (const [kind, all] of Object.entries(waits)) {
-    const { p50, p99 } = spreadOf(all);
-    figures[`${kind}, ${what}, p50 ms`] = p50;
-    figures[`${kind}, ${what}, p99 ms`] = p99;
-  }
+/** In a thread of its own, so that it does not wait while this one reads what the neighbours are sent. */
+async function waitsOf(question: WaitsQuestion): Promise<Figures> {
+  const worker = new Worker(new URL('./shares-waiter.js', import.meta.url), { workerData: question });
+  const [figures] = await once(worker, 'message');
+  return figures as Figures;
 }

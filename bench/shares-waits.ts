@@ -1,0 +1,12 @@
+/** What a thread is asked to measure, and what it measures. */
+
+export const KINDS = ['read', 'edit', 'DNS after an edit', 'DNS answer'] as const;
+
+export interface WaitsQuestion {
+  /** Path of the records of a zone. */
+  readonly records: string;
+  /** Of DNS; that of the API is the next one. */
+  readonly port: number;
+  /** For the names of the figures. */
+  readonly what: string;
+}
