@@ -4,7 +4,9 @@ const isProduction = process.argv.includes('--production');
 export default {
   entry: [
     'src/roles/child.ts!',
-    'src/store/schema/write-newest.ts!',
+    'src/store/migrations/write-newest.ts!',
+    // Found by their names.
+    'src/store/migrations/0*.ts!',
     // Rooms that are complete before what uses them.
     'src/location/networks.ts!',
     'test/run.ts',

@@ -7,7 +7,8 @@ import type { Logger } from '../base/log.js';
 import type { Random } from '../base/random.js';
 import type { Store } from '../store/driver.js';
 import { catchUp } from '../store/log-writer.js';
-import { OLDEST_USABLE, SCHEMA_VERSION, schemaVersion } from '../store/migrate.js';
+import { oldestUsable, schemaVersion } from '../store/migrate.js';
+import { SCHEMA_VERSION } from '../store/migrations/migration.js';
 import { migrationTo } from '../store/recording.js';
 import { listNodes, nodesWithout } from './nodes.js';
 import type { ClusterLog } from './postgres-log.js';
@@ -29,11 +30,11 @@ export type MigrationTime = 'known' | 'now';
 export async function migrateCluster(parts: MigrationParts, appends: boolean, time: MigrationTime): Promise<void> {
   const schema = schemaVersion(parts.store);
   if (schema >= SCHEMA_VERSION) return;
-  const canWait = schema >= OLDEST_USABLE;
+  const canWait = schema >= oldestUsable();
   if (!appends) {
     if (canWait) return;
     throw new UserError(
-      `the database of the cluster has schema version ${schema}, and this program needs ${OLDEST_USABLE}`,
+      `the database of the cluster has schema version ${schema}, and this program needs ${oldestUsable()}`,
       'Upgrade the nodes that run the admin API first.',
     );
   }

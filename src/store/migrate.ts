@@ -4,72 +4,14 @@ import { messageOf, UserError } from '../base/errors.js';
 import type { Random } from '../base/random.js';
 import type { Store } from './driver.js';
 import { EntryRefused } from './failures.js';
-import { writeLog } from './migrations/0198-write-log.js';
-import { flatteningShares } from './migrations/0201-flattening-shares.js';
-import { secretAccessKeys } from './migrations/0202-secret-access-keys.js';
-import { resignedZones } from './migrations/0203-resigned-zones.js';
-import { events } from './migrations/0210-events.js';
-import { uploads } from './migrations/0211-uploads.js';
-import { orderStarts } from './migrations/0212-order-starts.js';
-import { openConditions } from './migrations/0213-open-conditions.js';
-import { loadBalancing } from './migrations/0214-load-balancing.js';
-import { signIn } from './migrations/0215-sign-in.js';
-import { bucketRules } from './migrations/0216-bucket-rules.js';
-import { members } from './migrations/0217-members.js';
-import { singleSignOn } from './migrations/0218-single-sign-on.js';
-import { alerts } from './migrations/0219-alerts.js';
-import { linkedRecords } from './migrations/0220-linked-records.js';
-import { verifiedDomains } from './migrations/0221-verified-domains.js';
-import { endingRecords } from './migrations/0222-ending-records.js';
-import { rulesets } from './migrations/0223-rulesets.js';
-import { checksumTypes } from './migrations/0224-checksum-types.js';
-import { recordTemplates } from './migrations/0225-record-templates.js';
-import { transferHealth } from './migrations/0226-transfer-health.js';
-import { zoneQueries } from './migrations/0227-zone-queries.js';
-import { stagedEvents } from './migrations/0228-staged-events.js';
-import { packedChanges } from './migrations/0229-packed-changes.js';
-import type { Migration } from './migrations/migration.js';
+import { allMigrations, FIRST_VERSION, type Migration, SCHEMA_VERSION } from './migrations/migration.js';
+import { newestSchema } from './migrations/newest.js';
 import type { Entry } from './recording.js';
-import { newestSchema } from './schema/newest.js';
-import { FIRST_SCHEMA } from './schema/schema.js';
-
-/** In order; a released migration never changes. */
-export const MIGRATIONS: readonly Migration[] = [
-  FIRST_SCHEMA,
-  writeLog,
-  flatteningShares,
-  secretAccessKeys,
-  resignedZones,
-  events,
-  uploads,
-  orderStarts,
-  openConditions,
-  loadBalancing,
-  signIn,
-  bucketRules,
-  members,
-  singleSignOn,
-  alerts,
-  linkedRecords,
-  verifiedDomains,
-  endingRecords,
-  rulesets,
-  checksumTypes,
-  recordTemplates,
-  transferHealth,
-  zoneQueries,
-  stagedEvents,
-  packedChanges,
-];
-
-/** The schema version after all migrations. */
-export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 
 /** The oldest schema with which this program works: later migrations can wait. */
-export const OLDEST_USABLE = MIGRATIONS.reduce(
-  (oldest, { version, canWait }) => (canWait === true ? oldest : version),
-  FIRST_SCHEMA.version,
-);
+export function oldestUsable(): number {
+  return allMigrations().findLast(({ canWait }) => canWait !== true)!.version;
+}
 
 /** The version of an open database; 0 for an empty one. */
 export function schemaVersion(store: Store): number {
@@ -85,9 +27,11 @@ export function migrate(store: Store, clock: Clock, random: Random, further: rea
   requireKnownSchema(store);
   return store.alter((run) => {
     const before = schemaVersion(store);
-    const newest = before === 0 ? newestSchema(MIGRATIONS) : undefined;
+    const newest = before === 0 ? newestSchema(allMigrations()) : undefined;
     if (newest !== undefined) run(`${newest}PRAGMA user_version = ${SCHEMA_VERSION};`);
-    runMigrations(store.path, newest === undefined ? before : SCHEMA_VERSION, [...MIGRATIONS, ...further], run);
+    const reached = newest === undefined ? before : SCHEMA_VERSION;
+    const missing = reached < SCHEMA_VERSION ? allMigrations() : [];
+    runMigrations(store.path, reached, [...missing, ...further], run);
     if (before === 0) plantInstallation(store, clock, random);
     return before;
   });
@@ -95,7 +39,7 @@ export function migrate(store: Store, clock: Clock, random: Random, further: rea
 
 /** Applies all migrations one by one to an empty database, without the data that is unique to an installation. */
 export function takeSteps(store: Store): void {
-  store.alter((run) => runMigrations(store.path, 0, MIGRATIONS, run));
+  store.alter((run) => runMigrations(store.path, 0, allMigrations(), run));
 }
 
 /**
@@ -115,7 +59,7 @@ export function migrateByEntry(store: Store, entry: Entry, version: number): boo
       runMigrations(
         store.path,
         schemaVersion(store),
-        MIGRATIONS.filter((migration) => migration.version <= version),
+        allMigrations().filter((migration) => migration.version <= version),
         run,
       );
     });
@@ -155,9 +99,9 @@ function migrationFailure(error: unknown, path: string, version: number): unknow
 export function requireSchema(store: Store): void {
   requireKnownSchema(store);
   const version = schemaVersion(store);
-  if (version < OLDEST_USABLE) {
+  if (version < SCHEMA_VERSION && version < oldestUsable()) {
     throw new UserError(
-      `The database ${store.path} has not been migrated yet (version ${version}, needed ${OLDEST_USABLE}).`,
+      `The database ${store.path} has not been migrated yet (version ${version}, needed ${oldestUsable()}).`,
       'Start `zoneplane serve` or its admin role first.',
     );
   }
@@ -165,7 +109,7 @@ export function requireSchema(store: Store): void {
 
 /** Whether this program reads databases of the version, or migrates them. */
 export function isKnownSchema(version: number): boolean {
-  return version >= FIRST_SCHEMA.version && version <= SCHEMA_VERSION;
+  return version >= FIRST_VERSION && version <= SCHEMA_VERSION;
 }
 
 /** Throws a UserError when the database is newer than this program, or was written by a preview. `path`: what to call it. */
@@ -179,7 +123,7 @@ export function requireKnownSchema(store: Store, path = store.path): void {
   }
   if (version > 0 && !isKnownSchema(version)) {
     throw new UserError(
-      `The database ${path} was written by a preview of zoneplane whose tables are older (version ${version}; the first that this program reads is ${FIRST_SCHEMA.version}).`,
+      `The database ${path} was written by a preview of zoneplane whose tables are older (version ${version}; the first that this program reads is ${FIRST_VERSION}).`,
       'Start it once with the last preview (commit cedaa13), which brings it to that version, or export its zones with the preview that wrote it (`zoneplane zone export --all`) and import them into a new data directory.',
     );
   }

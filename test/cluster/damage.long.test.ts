@@ -11,7 +11,7 @@ import { createConnection } from '../../src/cluster/connection.js';
 import { fetchSnapshot, listSnapshots, makeSnapshot } from '../../src/cluster/snapshots.js';
 import { catchUp } from '../../src/store/log-writer.js';
 import { putMeta } from '../../src/store/meta.js';
-import { SCHEMA_VERSION } from '../../src/store/migrate.js';
+import { SCHEMA_VERSION } from '../../src/store/migrations/migration.js';
 import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../support/cluster-copies.js';
 import { count, increase } from '../support/counter.js';
 import { startCuttingProxy } from '../support/cutting-proxy.js';

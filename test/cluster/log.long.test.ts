@@ -22,7 +22,7 @@ import { makeSnapshot } from '../../src/cluster/snapshots.js';
 import { openStore } from '../../src/store/driver.js';
 import { catchUp } from '../../src/store/log-writer.js';
 import { findMeta, putMeta } from '../../src/store/meta.js';
-import { SCHEMA_VERSION } from '../../src/store/migrate.js';
+import { SCHEMA_VERSION } from '../../src/store/migrations/migration.js';
 import { migrationTo, startRecording } from '../../src/store/recording.js';
 import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../support/cluster-copies.js';
 import { count, increase } from '../support/counter.js';

@@ -13,7 +13,7 @@ import { tellNode } from '../../src/cluster/nodes.js';
 import type { OpenCopy } from '../../src/cluster/open-copy.js';
 import { loadSettings } from '../../src/config/load.js';
 import { catchUp } from '../../src/store/log-writer.js';
-import { SCHEMA_VERSION } from '../../src/store/migrate.js';
+import { SCHEMA_VERSION } from '../../src/store/migrations/migration.js';
 import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../support/cluster-copies.js';
 import { runCommand } from '../support/commands.js';
 import { count, increase } from '../support/counter.js';

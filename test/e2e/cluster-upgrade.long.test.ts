@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import t from 'tap';
-import { SCHEMA_VERSION } from '../../src/store/migrate.js';
+import { SCHEMA_VERSION } from '../../src/store/migrations/migration.js';
 import { contentIn } from '../support/cluster-copies.js';
 import { copyMasterKey, makeNodes, type TestNode } from '../support/cluster-nodes.js';
 import { makeNewerProgram } from '../support/newer-program.js';

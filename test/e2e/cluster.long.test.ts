@@ -12,7 +12,7 @@ import t from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { examineCluster } from '../../src/cli/cluster/examine.js';
 import { loadSettings } from '../../src/config/load.js';
-import { SCHEMA_VERSION } from '../../src/store/migrate.js';
+import { SCHEMA_VERSION } from '../../src/store/migrations/migration.js';
 import { contentIn } from '../support/cluster-copies.js';
 import { copyMasterKey, KEY, makeNodes, type TestNode } from '../support/cluster-nodes.js';
 import { heard, withCookie } from '../support/cookies.js';

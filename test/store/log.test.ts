@@ -8,7 +8,8 @@ import { DATABASE_FILE, openStore, type SqlValue, type Store } from '../../src/s
 import { EntryRefused, StoreConflict } from '../../src/store/failures.js';
 import { catchUp, createLogWriter } from '../../src/store/log-writer.js';
 import { findMeta, putMeta } from '../../src/store/meta.js';
-import { migrate, SCHEMA_VERSION } from '../../src/store/migrate.js';
+import { migrate } from '../../src/store/migrate.js';
+import { SCHEMA_VERSION } from '../../src/store/migrations/migration.js';
 import { type Entry, startRecording, statementsOf, type Written } from '../../src/store/recording.js';
 import { MemoryLog } from '../support/memory-log.js';
 import { seededRandom } from '../support/seeded-random.js';

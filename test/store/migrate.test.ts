@@ -11,16 +11,9 @@ import { EntryRefused } from '../../src/store/failures.js';
 import { findDamage } from '../../src/store/integrity.js';
 import { type ChangedRR, findChange, rrsOfChange } from '../../src/store/log/changes.js';
 import { credentialPepper, findMeta } from '../../src/store/meta.js';
-import {
-  MIGRATIONS,
-  migrate,
-  migrateByEntry,
-  requireSchema,
-  SCHEMA_VERSION,
-  schemaVersion,
-  takeSteps,
-} from '../../src/store/migrate.js';
-import { newestSchema, printSchema } from '../../src/store/schema/newest.js';
+import { migrate, migrateByEntry, requireSchema, schemaVersion, takeSteps } from '../../src/store/migrate.js';
+import { allMigrations, SCHEMA_VERSION } from '../../src/store/migrations/migration.js';
+import { newestSchema, printSchema } from '../../src/store/migrations/newest.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';
@@ -106,13 +99,14 @@ t.test('a new database begins with what the build has written, which is what the
         .filter(([first]) => !PLANTED.has(first));
     t.strictSame(rowsOf(fresh), rowsOf(stepwise), `${table}: the same rows`);
   }
-  const text = newestSchema(MIGRATIONS);
-  t.equal(text, printSchema(stepwise, MIGRATIONS));
-  const last = MIGRATIONS.at(-1)!;
-  const others = [...MIGRATIONS.slice(0, -1), { ...last, sql: `${last.sql} ` }];
+  const text = newestSchema(allMigrations());
+  t.equal(text, printSchema(stepwise, allMigrations()));
+  const last = allMigrations().at(-1)!;
+  const others = [...allMigrations().slice(0, -1), { ...last, sql: `${last.sql} ` }];
   t.equal(newestSchema(others), undefined, 'that of other migrations is not used');
   const half = text!.slice(0, text!.indexOf(';\n', text!.length / 2) + 2);
-  for (const part of ['', half]) t.equal(newestSchema(MIGRATIONS, part), undefined, 'nor is one that is not whole');
+  for (const part of ['', half])
+    t.equal(newestSchema(allMigrations(), part), undefined, 'nor is one that is not whole');
 });
 
 function textOfRR(change: number, { op, owner_key: owner, type, ttl, rdata }: ChangedRR): string {
@@ -163,7 +157,7 @@ t.test('the next migration is applied to a released database, whole or not at al
   const version = SCHEMA_VERSION + 1;
   const broken =
     "ALTER TABLE zones ADD COLUMN colour TEXT; UPDATE zones SET colour = 'red'; INSERT INTO nowhere VALUES (1);";
-  t.throws(() => migrate(store, clock, random, [{ version, name: 'broken', sql: broken }]), {
+  t.throws(() => migrate(store, clock, random, [{ version, sql: broken }]), {
     name: 'UserError',
     message: /says that it has version 197, but its tables are different: no such table.* Nothing was changed/,
   });
@@ -171,7 +165,7 @@ t.test('the next migration is applied to a released database, whole or not at al
   t.throws(() => store.prepare('SELECT colour FROM zones'), /no such column/);
 
   const sql = "ALTER TABLE zones ADD COLUMN colour TEXT; UPDATE zones SET colour = 'red' WHERE name = 'example.com';";
-  t.equal(migrate(store, clock, random, [{ version, name: 'colours', sql }]), 197);
+  t.equal(migrate(store, clock, random, [{ version, sql }]), 197);
   t.equal(schemaVersion(store), version);
   t.strictSame(store.prepareTuples('SELECT name, colour FROM zones ORDER BY name').all(), [
     ['example.com', 'red'],
@@ -180,7 +174,7 @@ t.test('the next migration is applied to a released database, whole or not at al
 });
 
 t.test('migrations write little, however many records there are', async (t) => {
-  const next = { version: SCHEMA_VERSION + 1, name: 'next', sql: 'ALTER TABLE record_rows ADD COLUMN colour TEXT;' };
+  const next = { version: SCHEMA_VERSION + 1, sql: 'ALTER TABLE record_rows ADD COLUMN colour TEXT;' };
   /** Octets that all migrations write, the log included. */
   const written = (records: number): number => {
     const store = openReleased(t);

@@ -11,13 +11,9 @@ export function makeNewerProgram(t: Test, ...versions: readonly number[]): strin
   symlinkSync(resolve('build/web'), join(directory, 'build', 'web'));
   const about = JSON.parse(readFileSync('package.json', 'utf8')) as object;
   writeFileSync(join(directory, 'package.json'), JSON.stringify({ ...about, version: `99.0.${versions.at(-1)}` }));
-  const path = join(directory, 'build', 'src', 'store', 'migrate.js');
-  const text = readFileSync(path, 'utf8');
-  const further = versions.map(
-    (version) => `{ version: ${version}, name: 'further', canWait: true, sql: 'CREATE TABLE further_${version} (x)' }`,
-  );
-  const changed = text.replace(/^export const MIGRATIONS = \[[^\]]*(?=\];$)/m, `$&, ${further.join(', ')}`);
-  if (changed === text) throw new Error('the list of migrations was not found');
-  writeFileSync(path, changed);
+  for (const version of versions) {
+    const steps = `export default { canWait: true, sql: 'CREATE TABLE further_${version} (x)' };`;
+    writeFileSync(join(directory, 'build', 'src', 'store', 'migrations', `0${version}-further.js`), steps);
+  }
   return join(directory, 'build', 'src', 'main.js');
 }

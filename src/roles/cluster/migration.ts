@@ -5,7 +5,8 @@ import type { Logger } from '../../base/log.js';
 import { systemRandom } from '../../base/random.js';
 import { appendMigration } from '../../cluster/migration.js';
 import { type NodeRow, nodesWithout } from '../../cluster/nodes.js';
-import { SCHEMA_VERSION, schemaVersion } from '../../store/migrate.js';
+import { schemaVersion } from '../../store/migrate.js';
+import { SCHEMA_VERSION } from '../../store/migrations/migration.js';
 import type { ClusterMember } from './member.js';
 
 const migrating = new WeakSet<ClusterMember>();

@@ -1,9 +1,7 @@
 /** Writes that are on their way to the log beside the backups. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const writeLog: Migration = {
-  version: 198,
-  name: 'write-log',
+export default {
   sql: `
 -- Writes are logged while there is a row: a name for the numbers of one history.
 CREATE TABLE write_log_series (id TEXT NOT NULL PRIMARY KEY, schema INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -16,4 +14,4 @@ CREATE TABLE write_log (
   body BLOB NOT NULL
 ) STRICT;
 `,
-};
+} satisfies Steps;

@@ -1,9 +1,7 @@
 /** The audit log becomes the outbox: a row for every commit and subject, with the names that they had then. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const events: Migration = {
-  version: 210,
-  name: 'events',
+export default {
   sql: `
 -- name, zone_name: of what it was about, as people call it; NULL in rows of before.
 -- credential: the token, key or TSIG key with which it was done; NULL for the operator and the service.
@@ -39,4 +37,4 @@ DROP TABLE audit;
 CREATE INDEX events_zone ON events (zone, seq);
 CREATE INDEX events_account ON events (account, seq);
 `,
-};
+} satisfies Steps;

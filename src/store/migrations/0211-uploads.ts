@@ -1,9 +1,7 @@
 /** Uploads in parts, the objects that they become, and checksums of S3 clients. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const uploads: Migration = {
-  version: 211,
-  name: 'uploads',
+export default {
   sql: `
 -- An upload in parts. completed_at: NULL while it is open; then it has become the object that names it.
 CREATE TABLE uploads (
@@ -59,4 +57,4 @@ CREATE TRIGGER composed_object_removed AFTER DELETE ON objects WHEN old.upload I
   DELETE FROM uploads WHERE seq = old.upload;
 END;
 `,
-};
+} satisfies Steps;

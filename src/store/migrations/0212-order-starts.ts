@@ -1,9 +1,7 @@
 /** What is ordered at authorities, which limit it for everybody here together. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const orderStarts: Migration = {
-  version: 212,
-  name: 'order-starts',
+export default {
   sql: `
 -- Orders of the last hour or so. account: store number; 0: the installation itself. kept: for a name that is already active, or a renewal.
 CREATE TABLE order_starts (
@@ -15,4 +13,4 @@ CREATE TABLE order_starts (
 ) STRICT;
 CREATE INDEX order_starts_by_time ON order_starts (authority, at_ms);
 `,
-};
+} satisfies Steps;

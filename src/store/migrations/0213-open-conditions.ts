@@ -1,9 +1,7 @@
 /** What needs somebody since when, so that events tell of it once when it begins and once when it ends. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const openConditions: Migration = {
-  version: 213,
-  name: 'open-conditions',
+export default {
   sql: `
 -- zone: identifier, empty for what is of no zone. since: microseconds since 1970. text: as it was when it began.
 CREATE TABLE open_conditions (
@@ -14,4 +12,4 @@ CREATE TABLE open_conditions (
   PRIMARY KEY (kind, zone)
 ) STRICT, WITHOUT ROWID;
 `,
-};
+} satisfies Steps;

@@ -1,5 +1,5 @@
 /** Load balancing: monitors, pools and load balancers, the health of origins, and what became of it. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
 /** Triggers that count the rows of a table with a column `account`, as those of version 1.0 do. */
 const counted = (table: string): string => `
@@ -12,9 +12,7 @@ CREATE TRIGGER ${table}_uncounted AFTER DELETE ON ${table} BEGIN
 END;
 `;
 
-export const loadBalancing: Migration = {
-  version: 214,
-  name: 'load-balancing',
+export default {
   sql: `
 -- settings, here and below: JSON, the members that the owner wrote, as clients see them. Other columns repeat what statements need.
 CREATE TABLE monitors (
@@ -126,4 +124,4 @@ CREATE INDEX health_events_account ON health_events (account, seq);
 CREATE INDEX health_events_pool ON health_events (pool, seq);
 
 ${['monitors', 'monitor_groups', 'pools', 'load_balancers'].map(counted).join('')}`,
-};
+} satisfies Steps;

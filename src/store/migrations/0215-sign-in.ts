@@ -1,9 +1,7 @@
 /** People sign in as themselves: their factors, and sessions that are theirs. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const signIn: Migration = {
-  version: 215,
-  name: 'sign-in',
+export default {
   sql: `
 -- 1: nothing of this user is accepted, neither sessions nor keys nor tokens.
 ALTER TABLE users ADD COLUMN suspended INTEGER NOT NULL DEFAULT 0 CHECK (suspended IN (0, 1));
@@ -107,4 +105,4 @@ CREATE TABLE user_links (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX user_links_user ON user_links (user);
 `,
-};
+} satisfies Steps;

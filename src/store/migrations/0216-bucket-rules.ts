@@ -1,9 +1,7 @@
 /** Rules of buckets: CORS, lifecycle and locks; and the storage class of an object, which a lifecycle rule changes. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const bucketRules: Migration = {
-  version: 216,
-  name: 'bucket-rules',
+export default {
   sql: `
 -- rules: JSON list as the API shows it. revision: another one with every change, also with one that is undone.
 -- swept_at: when the sweep last looked at the bucket, microseconds since 1970; NULL: not since the rules were set.
@@ -45,4 +43,4 @@ CREATE TRIGGER object_reclassified AFTER UPDATE OF storage_class ON objects WHEN
     metadata_size = metadata_size + excluded.metadata_size;
 END;
 `,
-};
+} satisfies Steps;

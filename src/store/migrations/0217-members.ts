@@ -1,9 +1,7 @@
 /** Members of accounts: roles, policies, groups and invitations. Members of before keep everything they could do. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const members: Migration = {
-  version: 217,
-  name: 'members',
+export default {
   sql: `
 ALTER TABLE users ADD COLUMN country TEXT;
 ALTER TABLE users ADD COLUMN telephone TEXT;
@@ -74,4 +72,4 @@ CREATE INDEX invitations_user ON invitations (user);
 CREATE INDEX invitations_account ON invitations (account, invited_at);
 CREATE INDEX invitations_member ON invitations (member);
 `,
-};
+} satisfies Steps;

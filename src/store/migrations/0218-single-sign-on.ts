@@ -1,9 +1,7 @@
 /** Identity providers of the installation, and who their people are here. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const singleSignOn: Migration = {
-  version: 218,
-  name: 'single-sign-on',
+export default {
   sql: `
 -- client_secret: sealed; NULL: a public client. group_map: JSON list of {group, account, role}. domains: JSON list.
 CREATE TABLE oidc_providers (
@@ -37,4 +35,4 @@ CREATE TABLE oidc_identities (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX oidc_identities_user ON oidc_identities (user);
 `,
-};
+} satisfies Steps;

@@ -1,9 +1,7 @@
 /** Alerts: destinations, the policies that name them, and deliveries. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const alerts: Migration = {
-  version: 219,
-  name: 'alerts',
+export default {
   sql: `
 CREATE TABLE alert_destinations (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -77,4 +75,4 @@ CREATE TABLE alert_deliveries (
 CREATE INDEX alert_deliveries_destination ON alert_deliveries (destination, seq);
 CREATE INDEX alert_deliveries_account ON alert_deliveries (account, at_us);
 `,
-};
+} satisfies Steps;

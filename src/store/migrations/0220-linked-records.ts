@@ -1,10 +1,8 @@
 /** The index of address records and PTR records that the setting `ptr` links. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const linkedRecords: Migration = {
-  version: 220,
-  name: 'linked-records',
+export default {
   sql: `
 CREATE INDEX records_linked ON record_rows (seq) WHERE settings IS NOT NULL AND instr(settings, '"ptr":true') > 0;
 `,
-};
+} satisfies Steps;

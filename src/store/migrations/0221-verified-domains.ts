@@ -1,9 +1,7 @@
 /** Domains of e-mail addresses that accounts claim, and their verification. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const verifiedDomains: Migration = {
-  version: 221,
-  name: 'verified-domains',
+export default {
   sql: `
 -- code: content of the TXT record that proves it.
 CREATE TABLE sso_connectors (
@@ -19,4 +17,4 @@ CREATE TABLE sso_connectors (
   UNIQUE (account, domain)
 ) STRICT;
 `,
-};
+} satisfies Steps;

@@ -1,9 +1,7 @@
 /** Rules of zones at the edge: redirects, rewrites, header fields, page rules. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const rulesets: Migration = {
-  version: 223,
-  name: 'rulesets',
+export default {
   sql: `
 -- phase: that of the rules, or page_rules. rules: JSON list as the API shows it; octets: its length. version counts changes.
 -- account: that of the zone.
@@ -46,4 +44,4 @@ CREATE TRIGGER edge_rules_gone AFTER DELETE ON rulesets BEGIN
   INSERT INTO edge_changes (kind, subject) VALUES ('zone', OLD.zone);
 END;
 `,
-};
+} satisfies Steps;

@@ -1,9 +1,7 @@
 /** Named sets of records with variables, the zones that have them, and the records that came from them. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const recordTemplates: Migration = {
-  version: 225,
-  name: 'record-templates',
+export default {
   sql: `
 -- variables, records: JSON lists, as their owner wrote them. version: counts the states of its owner's making.
 CREATE TABLE dns_templates (
@@ -42,4 +40,4 @@ CREATE TABLE template_records (
   FOREIGN KEY (template, zone) REFERENCES template_zones (template, zone) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 `,
-};
+} satisfies Steps;

@@ -1,9 +1,7 @@
 /** What zones were asked, by the hour and by the day. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const zoneQueries: Migration = {
-  version: 227,
-  name: 'zone-queries',
+export default {
   sql: `
 -- span: seconds, those of an hour or a day; begins: seconds since 1970. total: answers.
 -- detail: JSON, the names and networks that asked most (statistics/detail.ts).
@@ -17,4 +15,4 @@ CREATE TABLE zone_queries (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX zone_queries_begins ON zone_queries (span, begins);
 `,
-};
+} satisfies Steps;

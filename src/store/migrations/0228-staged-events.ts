@@ -1,9 +1,7 @@
 /** Events of very large edits, which are stored before the edits happen. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const stagedEvents: Migration = {
-  version: 228,
-  name: 'staged-events',
+export default {
   sql: `
 -- They have happened when the edit is one of a zone, and become rows of events then. events: JSON (store/log/events.ts).
 CREATE TABLE staged_events (
@@ -13,4 +11,4 @@ CREATE TABLE staged_events (
   PRIMARY KEY (edit, ord)
 ) STRICT, WITHOUT ROWID;
 `,
-};
+} satisfies Steps;

@@ -1,9 +1,7 @@
 /** Moves the records of a change into one value of its row (store/log/changes.ts); before, each record had a row. */
-import type { Migration } from './migration.js';
+import type { Steps } from './migration.js';
 
-export const packedChanges: Migration = {
-  version: 229,
-  name: 'packed-changes',
+export default {
   sql: `
 -- For each record: op, type, TTL, length of the owner key (FF, and then the length, if it is as long or longer), owner key, length of the
 -- rdata, rdata. Removed ones come first.
@@ -17,4 +15,4 @@ UPDATE changes SET rrs = (SELECT unhex(group_concat(printf('%02X%04X%08X', op, t
   WHERE complete = 1;
 DROP TABLE change_rrs;
 `,
-};
+} satisfies Steps;

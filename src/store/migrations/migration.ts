@@ -1,8 +1,9 @@
-/** What a migration is. */
+/** What a migration is, and which there are: the files of this directory, whose names begin with the number of their version. */
+import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
 
-export interface Migration {
-  readonly version: number;
-  readonly name: string;
+/** What such a file exports by default. A released one never changes. */
+export interface Steps {
   /** Statements, run in one transaction with the note that they ran. */
   readonly sql: string;
   /**
@@ -10,4 +11,29 @@ export interface Migration {
    * while they are upgraded one by one; otherwise the first node that is upgraded migrates.
    */
   readonly canWait?: boolean;
+}
+
+export interface Migration extends Steps {
+  readonly version: number;
+}
+
+const FILES = readdirSync(new URL('.', import.meta.url))
+  .filter((name) => /^\d{4}-[a-z-]+\.js$/.test(name))
+  .sort();
+
+const versionOf = (file: string): number => Number(file.slice(0, 4));
+
+/** That of version 1.0. */
+export const FIRST_VERSION = versionOf(FILES[0]!);
+
+/** The schema version after all migrations. */
+export const SCHEMA_VERSION = versionOf(FILES.at(-1)!);
+
+let known: readonly Migration[] | undefined;
+
+/** All in their order, the schema of version 1.0 first. They are loaded when they are first needed, which is seldom. */
+export function allMigrations(): readonly Migration[] {
+  const load = createRequire(import.meta.url);
+  known ??= FILES.map((file) => ({ version: versionOf(file), ...(load(`./${file}`) as { default: Steps }).default }));
+  return known;
 }

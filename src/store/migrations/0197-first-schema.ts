@@ -5,20 +5,20 @@
  * identifiers (`id`) are the 16 octets that the API shows as 32 hexadecimal digits. A NULL in a settings column means the
  * service's default, so that a default that changes later changes everywhere.
  */
-import type { Migration } from '../migrations/migration.js';
-import { ACCOUNTS } from './accounts.js';
-import { AUTHORITY } from './authority.js';
-import { BUCKETS } from './buckets.js';
-import { CERTIFICATES } from './certificates.js';
-import { DNSSEC } from './dnssec.js';
-import { EDGE } from './edge.js';
-import { HOSTNAMES } from './hostnames.js';
-import { JOBS } from './jobs.js';
-import { LOG } from './log.js';
-import { RECORDS } from './records.js';
-import { TRANSFERS } from './transfers.js';
-import { USAGE } from './usage.js';
-import { ZONES } from './zones.js';
+import { ACCOUNTS } from '../schema/accounts.js';
+import { AUTHORITY } from '../schema/authority.js';
+import { BUCKETS } from '../schema/buckets.js';
+import { CERTIFICATES } from '../schema/certificates.js';
+import { DNSSEC } from '../schema/dnssec.js';
+import { EDGE } from '../schema/edge.js';
+import { HOSTNAMES } from '../schema/hostnames.js';
+import { JOBS } from '../schema/jobs.js';
+import { LOG } from '../schema/log.js';
+import { RECORDS } from '../schema/records.js';
+import { TRANSFERS } from '../schema/transfers.js';
+import { USAGE } from '../schema/usage.js';
+import { ZONES } from '../schema/zones.js';
+import type { Steps } from './migration.js';
 
 /** In the order in which the tables are made: triggers after what they watch. */
 const SUBJECTS = [
@@ -38,4 +38,4 @@ const SUBJECTS = [
 ];
 
 /** Smaller versions are those of previews, of which the last one had the same tables. */
-export const FIRST_SCHEMA: Migration = { version: 197, name: '1.0', sql: SUBJECTS.join('') };
+export default { sql: SUBJECTS.join('') } satisfies Steps;

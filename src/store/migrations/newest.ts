@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Store } from '../driver.js';
-import type { Migration } from '../migrations/migration.js';
 import type { SqlValue } from '../sql-value.js';
+import type { Migration } from './migration.js';
 
 export const NEWEST_SCHEMA_FILE = new URL('newest.sql', import.meta.url);
 
