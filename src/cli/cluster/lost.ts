@@ -7,8 +7,9 @@ import { nameOfOwnerKey, parseName } from '../../dns/name.js';
 import { printRecord } from '../../dns/zonefile/writer.js';
 import { findDataDirectory, hasDatabase } from '../../roles/process/data-directory.js';
 import { openStore, type SqlValue, type Store } from '../../store/driver.js';
-import { type AddedRow, addedRows } from '../../store/log/added-rows.js';
+import { doneBy } from '../../store/log/added-rows.js';
 import { type ChangedRR, isMark, unpackRRs } from '../../store/log/changes.js';
+import { unpackStagedEvents } from '../../store/log/events.js';
 import { type Entry, statementsOf } from '../../store/recording.js';
 import { findZone } from '../../store/zones/zones.js';
 import { type CommandContext, example } from '../command.js';
@@ -38,9 +39,10 @@ another one, is in files in the data directory; remove them when the changes wer
       hasDatabase(directory) && existsSync(directory) ? openStore(directory, { readonly: true }) : undefined;
     for (const { path, first, last, atMs } of files) {
       terminal.print(`${path}: entries ${first} to ${last}, kept at ${new Date(atMs).toISOString()}`);
+      const changesOf = createReader(store);
       for (const entry of readEntries(path)) {
         terminal.print(`  entry ${entry.number}`);
-        for (const line of changesOf(entry, store)) terminal.print(`    ${line}`);
+        for (const line of changesOf(entry)) terminal.print(`    ${line}`);
       }
     }
     store?.close();
@@ -58,28 +60,52 @@ const viewOf = ({ path, first, last, atMs }: LostFile): object => ({
 const plain = (value: SqlValue): unknown =>
   value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value;
 
-/** Records as resolvers saw them go (-) and come (+), and who did what. */
-function changesOf({ body }: Entry, store: Store | undefined): string[] {
-  let apex = parseName('.');
-  const lines: string[] = [];
-  for (const { table, row } of addedRows(body)) {
-    if (table === 'changes') {
-      apex = apexOf(Number(row['zone']), store);
-      if (row['rrs'] instanceof Uint8Array) lines.push(...unpackRRs(row['rrs']).flatMap((rr) => recordLine(rr, apex)));
-    }
+type Row = Readonly<Record<string, SqlValue | undefined>>;
+
+/**
+ * Returns a function for the entries of a file in their order: records as resolvers saw them go (-) and come (+), and who did what. The
+ * events of a large edit are stored before it happens, and become rows of their own later.
+ */
+function createReader(store: Store | undefined): (entry: Entry) => string[] {
+  const stored = new Map<number, Map<number, string[]>>();
+
+  function linesOf(table: string, row: Row, apex: Uint8Array): string[] {
     // Earlier versions had this table.
-    if (table === 'change_rrs') lines.push(...recordLine(recordOf(row), apex));
-    if (table === 'events') lines.push(`${row['kind']} ${row['name'] ?? ''} by ${row['actor']}`.replace('  ', ' '));
+    if (table === 'change_rrs') return recordLine(recordOf(row), apex);
+    if (table === 'changes' && row['rrs'] instanceof Uint8Array)
+      return unpackRRs(row['rrs']).flatMap((rr) => recordLine(rr, apex));
+    if (table === 'events') return [eventLine(row)];
+    if (table === 'staged_events') {
+      const parts = stored.get(Number(row['edit'])) ?? new Map<number, string[]>();
+      stored.set(Number(row['edit']), parts);
+      parts.set(Number(row['ord']), unpackStagedEvents(String(row['events'])).map(eventLine));
+    }
+    return [];
   }
-  return lines;
+
+  return ({ body }) => {
+    let apex = parseName('.');
+    const lines: string[] = [];
+    for (const done of doneBy(body)) {
+      if (done.kind === 'added') {
+        if (done.table === 'changes') apex = apexOf(Number(done.row['zone']), store);
+        lines.push(...linesOf(done.table, done.row, apex));
+      } else if (done.kind === 'happened') lines.push(...[...(stored.get(done.edit)?.values() ?? [])].flat());
+      // They were printed when they happened.
+      else lines.splice(lines.length - (stored.get(done.edit)?.get(done.part)?.length ?? 0));
+    }
+    return lines;
+  };
 }
+
+const eventLine = ({ kind, name, actor }: Row): string => `${kind} ${name ?? ''} by ${actor}`.replace('  ', ' ');
 
 function apexOf(zone: number, store: Store | undefined): Uint8Array {
   const name = store && findZone(store, zone)?.name;
   return parseName(`${name ?? `zone-number-${zone}`}.`);
 }
 
-function recordOf(row: AddedRow['row']): ChangedRR {
+function recordOf(row: Row): ChangedRR {
   const record = { type: Number(row['type']), ttl: Number(row['ttl']), rdata: row['rdata'] as Uint8Array };
   return { ...record, op: row['op'] === 1 ? 1 : 0, owner_key: row['owner_key'] as Uint8Array };
 }

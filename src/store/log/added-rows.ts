@@ -1,20 +1,25 @@
-/** What a write has added, as rows: read from its statements, for people. */
+/** What a write has done, read from its statements for people: rows that it has added, and what became of stored events. */
 import { statementsOf } from '../recording.js';
 import type { SqlValue } from '../sql-value.js';
 
-export interface AddedRow {
-  readonly table: string;
-  readonly row: Readonly<Record<string, SqlValue>>;
-}
+export type Done =
+  | { readonly kind: 'added'; readonly table: string; readonly row: Readonly<Record<string, SqlValue>> }
+  /** A large edit has happened, and with it the events that were stored for it. */
+  | { readonly kind: 'happened'; readonly edit: number }
+  /** Such events, of one part, were removed: the rows of events before are these. */
+  | { readonly kind: 'appended'; readonly edit: number; readonly part: number };
 
-/** Only of statements that say their columns and give one value for each. */
-export function* addedRows(body: Uint8Array): Generator<AddedRow> {
+/** Rows only of statements that say their columns and give one value for each. */
+export function* doneBy(body: Uint8Array): Generator<Done> {
   for (const [sql, values] of statementsOf(body)) {
     const [, table, list = ''] = /^INSERT INTO (\w+)\s*\(([^)]*)\)\s*VALUES/.exec(sql) ?? [];
-    if (table === undefined) continue;
     const columns = list.split(',').map((column) => column.trim());
-    for (let at = 0; at + columns.length <= values.length; at += columns.length) {
-      yield { table, row: Object.fromEntries(columns.map((column, index) => [column, values[at + index]!])) };
+    for (let at = 0; table !== undefined && at + columns.length <= values.length; at += columns.length) {
+      const row = Object.fromEntries(columns.map((column, index) => [column, values[at + index]!]));
+      yield { kind: 'added', table, row };
     }
+    if (/^UPDATE zone_edits SET zone = /.test(sql)) yield { kind: 'happened', edit: Number(values.at(-1)) };
+    const isAppended = /^DELETE FROM staged_events WHERE edit = \+?\? AND ord = /.test(sql);
+    if (isAppended) yield { kind: 'appended', edit: Number(values[0]), part: Number(values[1]) };
   }
 }

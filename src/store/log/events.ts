@@ -141,7 +141,7 @@ function appendStaged(store: Store, beforeUs: number): boolean {
   const [events] = staged.get(edit, ord)!;
   insertRows(
     store,
-    unpack(events).map((event) => ({ ...event, at_us, change })),
+    unpackStagedEvents(events).map((event) => ({ ...event, at_us, change })),
   );
   unstage.run(edit, ord);
   return true;
@@ -176,7 +176,8 @@ function plain(event: StagedEvent): Plain {
   return { ...event, ...Object.fromEntries(octets) };
 }
 
-function unpack(text: string): StagedEvent[] {
+/** Those of one part, from its row. */
+export function unpackStagedEvents(text: string): StagedEvent[] {
   const [first, ...others] = JSON.parse(text) as [Plain, ...Plain[]];
   return [first, ...others].map((values) => {
     const event = { ...first, ...values };

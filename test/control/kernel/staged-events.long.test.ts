@@ -1,6 +1,10 @@
 /** Events of very large edits: stored before the edit, appended after it, and never lost. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { toHex } from '../../../src/base/bytes.js';
+import { printEntry } from '../../../src/cluster/recent-entries.js';
 import type { Context } from '../../../src/control/kernel/context.js';
 import { unusedRecordsJobs } from '../../../src/control/kernel/unused-records.js';
 import { applyBatch, type BatchInput } from '../../../src/control/records/batch.js';
@@ -8,7 +12,10 @@ import { createRecord, listRecords } from '../../../src/control/records/records.
 import { createZone } from '../../../src/control/zones/zones.js';
 import { LogUnavailable } from '../../../src/store/failures.js';
 import { selectEvents } from '../../../src/store/log/events-query.js';
+import type { Entry } from '../../../src/store/recording.js';
 import { findZoneByName } from '../../../src/store/zones/zones.js';
+import { runCommand } from '../../support/commands.js';
+import { openTwoCopies } from '../../support/two-copies.js';
 import { refusal, startControl } from '../fixture.js';
 
 /** More events than a write appends itself. */
@@ -61,8 +68,8 @@ t.test('a very large batch has the same events as small ones', async (t) => {
 });
 
 /** A batch whose events cannot be appended, because the store takes no writes after the edit. */
-async function untold(t: Test): Promise<{ readonly ctx: Context; readonly id: string }> {
-  const { ctx } = await startControl(t);
+async function untold(t: Test, open = openTwoCopies): Promise<{ readonly ctx: Context; readonly id: string }> {
+  const { ctx } = await startControl(t, {}, open);
   const { id } = await createZone(ctx, { name: 'events.test' });
   const { store } = ctx;
   const { seq, version } = findZoneByName(store, 'events.test')!;
@@ -88,6 +95,28 @@ t.test('a write appends staged events that have happened before its own', async 
   t.equal(names.at(-1), 'late.events.test A');
   t.equal(names[0], 'n0.events.test A');
   t.equal(countStaged(ctx), 0);
+});
+
+t.test('what a failover of PostgreSQL loses of them is printed, each once', async (t) => {
+  let entries: readonly Entry[] = [];
+  const { ctx, id } = await untold(t, (...how) => {
+    const copies = openTwoCopies(...how);
+    entries = copies.log.entries;
+    return copies;
+  });
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-lost-'));
+  t.teardown(() => rmSync(directory, { recursive: true }));
+  const printed = async (): Promise<string[]> => {
+    writeFileSync(join(directory, `cluster-lost-1-${entries.length}-0`), entries.map(printEntry).join(''));
+    const { code, out, err } = await runCommand({ ZONEPLANE_DATA_DIR: directory }, 'cluster', 'lost');
+    t.strictSame([code, err], [1, '']);
+    rmSync(join(directory, `cluster-lost-1-${entries.length}-0`));
+    return out.match(/^ +record\.\w+ n\d+\.events\.test A by .*$/gm) ?? [];
+  };
+  t.equal(new Set(await printed()).size, MANY, 'those that are stored');
+  await createRecord(ctx, id, { type: 'A', name: 'late', content: '192.0.2.1' });
+  const all = await printed();
+  t.strictSame([all.length, new Set(all).size], [MANY, MANY], 'and those that became rows of their own');
 });
 
 t.test('the job appends events that nobody has appended', async (t) => {
