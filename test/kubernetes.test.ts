@@ -158,6 +158,21 @@ t.test('metrics for the Prometheus Operator', { skip }, async (t) => {
   }
 });
 
+t.test('the chart takes secrets from a secret only', async (t) => {
+  const { properties } = JSON.parse(readFileSync(join(DIRECTORY, 'chart', 'values.schema.json'), 'utf8'));
+  const plain = properties.settings.propertyNames;
+  const secrets = new RegExp(properties.secretSettings.propertyNames.pattern);
+  for (const { environment, secret } of SETTINGS) {
+    const isPlain = new RegExp(plain.pattern).test(environment) && !new RegExp(plain.not.pattern).test(environment);
+    const isOwnValue = /^ZONEPLANE_(?:ADMIN_KEY|MASTER_KEY|CLUSTER|NAMESERVERS|NODE_NAME)$/.test(environment);
+    t.strictSame(
+      [isPlain, secrets.test(environment)],
+      [!secret && !isOwnValue, secret === true && !isOwnValue],
+      environment,
+    );
+  }
+});
+
 t.test('a manifest with a fault is not valid', async (t) => {
   t.throws(() => new Service({ spec: { ports: [{ port: 'dns' as never }] } }).validate());
   t.ok(existsSync(join(DIRECTORY, 'cert-manager.yaml')));

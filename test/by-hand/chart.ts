@@ -86,6 +86,44 @@ deepStrictEqual(
   'values are texts',
 );
 
+const open = render((values) => {
+  values.settings = {
+    ZONEPLANE_TLS_NAMES: 'ns1.example.org',
+    ZONEPLANE_DOT_PORT: 853,
+    ZONEPLANE_EDGE_HTTPS_PORT: '443',
+  };
+  values.secretSettings = { ZONEPLANE_COOKIE_SECRET: 'cookie-secret' };
+});
+const [server, dns, policy] = ['StatefulSet zoneplane', 'Service zoneplane-dns', 'NetworkPolicy zoneplane'].map(
+  (name) => byName(open).get(name).spec,
+);
+const [{ env: variables, ports }] = server.template.spec.containers;
+deepStrictEqual(
+  [ports.slice(3), dns.ports.slice(2), policy.ingress[0].ports.slice(2)],
+  [
+    [
+      { name: 'dot', containerPort: 853, protocol: 'TCP' },
+      { name: 'edge-https', containerPort: 443, protocol: 'TCP' },
+    ],
+    [
+      { name: 'dot', port: 853, protocol: 'TCP', targetPort: 'dot' },
+      { name: 'edge-https', port: 443, protocol: 'TCP', targetPort: 'edge-https' },
+    ],
+    [
+      { port: 'dot', protocol: 'TCP' },
+      { port: 'edge-https', protocol: 'TCP' },
+    ],
+  ],
+);
+const cookie = {
+  name: 'ZONEPLANE_COOKIE_SECRET',
+  valueFrom: { secretKeyRef: { name: 'zoneplane', key: 'cookie-secret' } },
+};
+deepStrictEqual(
+  variables.find(({ name }: Manifest) => name === cookie.name),
+  cookie,
+);
+
 const more = byName(
   render((values) => {
     values.cluster = { nodes: 3, begin: true };

@@ -47,10 +47,27 @@ volumeMounts:
     secretKeyRef:
       name: {{ .Values.secret | quote }}
       key: master-key
+{{- range $name, $key := .Values.secretSettings }}
+- name: {{ $name }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ $.Values.secret | quote }}
+      key: {{ $key | quote }}
+{{- end }}
 {{- range $name, $value := .Values.settings }}
 - name: {{ $name }}
   {{- /* toString would print a million as 1e+06. */}}
   value: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}
+{{- end }}
+{{- end }}
+
+{{- /* Ports that settings add, each printed by a form with its name and its number. */ -}}
+{{- define "zoneplane.ports" -}}
+{{- $names := dict "dot" "DOT" "doh" "DOH" "edge-http" "EDGE_HTTP" "edge-https" "EDGE_HTTPS" }}
+{{- range $name, $setting := $names }}
+{{- with index $.settings (printf "ZONEPLANE_%s_PORT" $setting) }}
+{{ printf $.form $name . }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -93,6 +110,7 @@ spec:
         - { name: dns-udp, containerPort: 53, protocol: UDP }
         - { name: dns-tcp, containerPort: 53, protocol: TCP }
         - { name: admin, containerPort: 8053, protocol: TCP }
+        {{- include "zoneplane.ports" (dict "settings" .Values.settings "form" "- { name: %s, containerPort: %v, protocol: TCP }") | nindent 8 }}
       startupProbe:
         httpGet: { path: /readyz, port: admin }
         periodSeconds: 2
