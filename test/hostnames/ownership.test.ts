@@ -16,6 +16,7 @@ import type { HostnameRow } from '../../src/store/hostnames/hostnames.js';
 import { startControl } from '../control/fixture.js';
 import { anywhere, egressTo } from '../support/egress.js';
 import { freePort } from '../support/free-ports.js';
+import { TestClock } from '../support/test-clock.js';
 
 const ID = '7b163417-1d2b-4c84-a38a-2fb7a0cd7752';
 const row = (hostname: string, members: Partial<HostnameRow> = {}): HostnameRow =>
@@ -199,6 +200,7 @@ t.test('the fetch goes nowhere but to public addresses', async (t) => {
 });
 
 t.test('the fetch follows nothing, and reads little in little time', async (t) => {
+  const clock = new TestClock();
   const { port } = await listen(t, (request, response) => {
     const { url, headers } = request;
     if (url === '/host') return response.end(headers.host);
@@ -207,7 +209,11 @@ t.test('the fetch follows nothing, and reads little in little time', async (t) =
     if (url === '/absent') return response.writeHead(404).end('token');
     if (url === '/large') return response.end('x'.repeat(2000));
     if (url === '/endless') return void response.write('x'.repeat(2000));
-    return void response.write('to');
+    const drip = setInterval(() => {
+      response.write('to');
+      clock.advance(50);
+    }, 5);
+    request.once('close', () => clearInterval(drip));
   });
   const resolver = await resolverWith(t, [['web.customer.test', 'A', '127.0.0.1']]);
   const allowed: string[] = [];
@@ -219,9 +225,8 @@ t.test('the fetch follows nothing, and reads little in little time', async (t) =
   for (const path of ['/redirect', '/absent', '/large', '/endless']) {
     t.equal(await fetch('web.customer.test', path), undefined, path);
   }
-  const startMs = performance.now();
-  t.equal(await fetch('web.customer.test', '/drip'), undefined, 'a body that never ends');
-  t.ok(performance.now() - startMs < 30_000);
+  const inTime = createTokenFetch({ resolver, clock, port, egress });
+  t.equal(await inTime('web.customer.test', '/drip'), undefined, 'a body that never ends');
   const nobody = createTokenFetch({ resolver, clock: new SystemClock(), port: await freePort(), egress });
   t.match(await nobody('web.customer.test', '/x'), { reason: /^127\.0\.0\.1 does not answer on port \d+\.$/ });
 });
