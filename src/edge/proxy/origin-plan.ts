@@ -29,7 +29,7 @@ export interface OriginPlan {
 export type Planned = { readonly plan: OriginPlan } | { readonly failure: Failure } | { readonly bucket: BucketRoute };
 
 export interface OriginPlanner {
-  /** A promise only if a name must be resolved. Never rejects. */
+  /** A promise only if a name must be resolved. What it throws, or rejects with, is a fault of this program. */
   planFor(route: OriginRoute, scheme: 'http' | 'https'): Planned | Promise<Planned>;
   /** Undefined if a name must be resolved; this does not begin to. */
   planNow(route: OriginRoute, scheme: 'http' | 'https'): Planned | undefined;
