@@ -5,11 +5,12 @@ import type { Area } from '../control/guard/permissions.js';
 import type { Context } from '../control/kernel/context.js';
 import { accountParams } from './accounts/schema.js';
 import { success, successPage } from './envelope.js';
-import { resultInfo } from './paging.js';
-import type { ContextOf } from './request.js';
+import { type PageSizes, pageOf, resultInfo, slicePage } from './paging.js';
+import type { Query } from './query.js';
+import { type ContextOf, queryOf } from './request.js';
 import { answersList, answersOne, onlyId } from './schema.js';
 
-export interface AccountResource<Item, Body> {
+export interface AccountResource<Item, Body, Change = Body> {
   readonly tags: string[];
   /** Below the account, such as `secondary_dns/acls`. */
   readonly path: string;
@@ -21,8 +22,12 @@ export interface AccountResource<Item, Body> {
   readonly many: string;
   readonly item: z.ZodType;
   readonly body: z.ZodType<Body>;
-  /** Whether the list says that it has one page (v4). */
-  readonly isPaged: boolean;
+  /** The body of a replacement; the same if absent. */
+  readonly change?: z.ZodType<Change>;
+  /** What the list may be asked for. */
+  readonly query?: z.ZodType;
+  /** Whether the list says which page it is (v4): of one, or of pages of these sizes. */
+  readonly isPaged: boolean | PageSizes;
   /** Whether a write is one commit, see {@link FastifyContextConfig}. */
   readonly oneCommit: boolean;
   /** What a token needs; `account` if absent. */
@@ -30,20 +35,20 @@ export interface AccountResource<Item, Body> {
   /** The entity tag of one: writes then are dry runs on request, and depend on conditions. */
   tagOf?(item: Item): string;
   view(item: Item): unknown;
-  list(ctx: Context, account: string): Promise<readonly Item[]>;
+  list(ctx: Context, account: string, query: Query): Promise<readonly Item[]>;
   create(ctx: Context, account: string, body: Body): Promise<Item>;
   get(ctx: Context, account: string, id: string): Promise<Item>;
   /** Absent where nothing can be changed. */
-  replace?(ctx: Context, account: string, id: string, body: Body): Promise<Item>;
+  replace?(ctx: Context, account: string, id: string, body: Change): Promise<Item>;
   remove(ctx: Context, account: string, id: string): Promise<{ readonly id: string }>;
 }
 
-export function accountResource<Item, Body>(
+export function accountResource<Item, Body, Change = Body>(
   app: FastifyInstance,
   contextOf: ContextOf,
-  resource: AccountResource<Item, Body>,
+  resource: AccountResource<Item, Body, Change>,
 ): void {
-  const { tags, params, one, many, item, body, view } = resource;
+  const { tags, params, one, many, item, body, query, isPaged, view } = resource;
   const [all, single] = [
     `/accounts/:account_id/${resource.path}`,
     `/accounts/:account_id/${resource.path}/:${resource.id}`,
@@ -65,14 +70,24 @@ export function accountResource<Item, Body>(
     return [known.account_id!, known[resource.id]!];
   };
   const shown = answersOne(item);
-  const list = resource.isPaged ? answersList(item) : answersOne(z.array(item));
+  const list = isPaged ? answersList(item) : answersOne(z.array(item));
 
   app.get(
     all,
-    { config, schema: { tags, summary: `List ${many}`, params: accountParams, response: list } },
+    {
+      config,
+      schema: {
+        ...{ tags, summary: `List ${many}`, params: accountParams, response: list },
+        ...(query && { querystring: query }),
+      },
+    },
     async (request) => {
-      const items = (await resource.list(contextOf(request), idsOf(request)[0])).map(view);
-      return resource.isPaged ? successPage(items, onePage(items.length)) : success(items);
+      const asked = queryOf(request);
+      const items = await resource.list(contextOf(request), idsOf(request)[0], asked);
+      if (!isPaged) return success(items.map(view));
+      const page = isPaged === true ? { page: 1, perPage: Math.max(1, items.length) } : pageOf(asked, isPaged);
+      const views = slicePage(items, page).map(view);
+      return successPage(views, resultInfo(page, views.length, items.length));
     },
   );
   app.post(
@@ -90,9 +105,12 @@ export function accountResource<Item, Body>(
   if (replace) {
     app.put(
       single,
-      { config: writes, schema: { tags, summary: `Replace ${one}`, params, body, response: shown } },
+      {
+        config: writes,
+        schema: { tags, summary: `Replace ${one}`, params, body: resource.change ?? body, response: shown },
+      },
       async (request, reply) =>
-        shownTo(reply, await replace(contextOf(request), ...idsOf(request), request.body as Body)),
+        shownTo(reply, await replace(contextOf(request), ...idsOf(request), request.body as Change)),
     );
   }
   app.delete(
@@ -100,8 +118,4 @@ export function accountResource<Item, Body>(
     { config: writes, schema: { tags, summary: `Delete ${one}`, params, response: answersOne(onlyId) } },
     async (request) => success(await resource.remove(contextOf(request), ...idsOf(request))),
   );
-}
-
-function onePage(count: number): ReturnType<typeof resultInfo> {
-  return resultInfo({ page: 1, perPage: Math.max(1, count) }, count, count);
 }

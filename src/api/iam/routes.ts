@@ -1,6 +1,5 @@
 /** `/accounts/{account_id}/iam`: permission groups and resource groups, of which policies of members are made. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { z } from 'zod';
 import { requireAccount } from '../../control/guard/access.js';
 import { findRole, ROLES } from '../../control/guard/roles.js';
 import { peopleFailure } from '../../control/people/errors.js';
@@ -17,8 +16,10 @@ import { permissionGroup, resourceGroup } from '../members/schema.js';
 import { labelOf, permissionGroupView, resourceGroupView } from '../members/view.js';
 import { MEMBER_PAGES, pageOf, resultInfo, slicePage } from '../paging.js';
 import { textValue } from '../query.js';
-import { type ContextOf, queryOf, type RouteScope } from '../request.js';
-import { answersList, answersOne, onlyId } from '../schema.js';
+import { type ContextOf, queryOf } from '../request.js';
+import { accountResource } from '../resource.js';
+import { answersList, answersOne } from '../schema.js';
+import { namedSo } from './query.js';
 import {
   permissionGroupParams,
   permissionGroupQuery,
@@ -30,7 +31,6 @@ import {
 
 const tags = ['Members'];
 const read = { area: 'members' } as const;
-const write = { area: 'members', oneCommit: true } as const;
 
 export const iamRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.get(
@@ -79,93 +79,13 @@ export const iamRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async 
       return success(permissionGroupView(found));
     },
   );
-  addResourceGroups(app, contextOf);
+  accountResource(app, contextOf, {
+    ...{ tags, isPaged: false, oneCommit: true, area: 'members' },
+    ...{ path: 'iam/resource_groups', id: 'resource_group_id', one: 'a resource group', many: 'resource groups' },
+    ...{ params: resourceGroupParams, item: resourceGroup, query: resourceGroupQuery, view: resourceGroupView },
+    ...{ body: resourceGroupBody, change: resourceGroupChange },
+    ...{ create: createResourceGroup, get: getResourceGroup, replace: replaceResourceGroup },
+    list: async (ctx, account, query) => namedSo(query, await listResourceGroups(ctx, account)),
+    remove: removeResourceGroup,
+  });
 };
-
-function addResourceGroups(app: RouteScope, contextOf: ContextOf): void {
-  const all = '/accounts/:account_id/iam/resource_groups';
-  const single = `${all}/:resource_group_id`;
-  const shown = answersOne(resourceGroup);
-  app.get(
-    all,
-    {
-      config: read,
-      schema: {
-        tags,
-        summary: 'List resource groups',
-        params: accountParams,
-        querystring: resourceGroupQuery,
-        response: answersOne(z.array(resourceGroup)),
-      },
-    },
-    async (request) => {
-      const query = queryOf(request);
-      const [id, name] = [textValue(query, 'id'), textValue(query, 'name')];
-      const items = await listResourceGroups(contextOf(request), request.params.account_id);
-      const isAsked = (item: { id: string; name: string }): boolean =>
-        (id === undefined || item.id === id) && (name === undefined || item.name === name);
-      return success(items.filter(isAsked).map(resourceGroupView));
-    },
-  );
-  app.post(
-    all,
-    {
-      config: write,
-      schema: {
-        tags,
-        summary: 'Create a resource group',
-        params: accountParams,
-        body: resourceGroupBody,
-        response: shown,
-      },
-    },
-    async (request) =>
-      success(
-        resourceGroupView(await createResourceGroup(contextOf(request), request.params.account_id, request.body)),
-      ),
-  );
-  app.get(
-    single,
-    { config: read, schema: { tags, summary: 'Get a resource group', params: resourceGroupParams, response: shown } },
-    async (request) => {
-      const { account_id, resource_group_id: id } = request.params;
-      return success(resourceGroupView(await getResourceGroup(contextOf(request), account_id, id)));
-    },
-  );
-  app.put(
-    single,
-    {
-      config: write,
-      schema: {
-        tags,
-        summary: 'Replace a resource group',
-        params: resourceGroupParams,
-        body: resourceGroupChange,
-        response: shown,
-      },
-    },
-    async (request) => {
-      const { account_id, resource_group_id: id } = request.params;
-      return success(resourceGroupView(await replaceResourceGroup(contextOf(request), account_id, id, request.body)));
-    },
-  );
-  addDeletion(app, contextOf, single);
-}
-
-function addDeletion(
-  app: RouteScope,
-  contextOf: ContextOf,
-  single: '/accounts/:account_id/iam/resource_groups/:resource_group_id',
-): void {
-  app.delete(
-    single,
-    {
-      config: write,
-      schema: { tags, summary: 'Delete a resource group', params: resourceGroupParams, response: answersOne(onlyId) },
-    },
-    async (request) => {
-      const { account_id, resource_group_id: id } = request.params;
-      return success({ id: await removeResourceGroup(contextOf(request), account_id, id) });
-    },
-  );
-}

@@ -12,14 +12,15 @@ import {
   replaceUserGroup,
   setGroupMembers,
 } from '../../control/people/user-groups.js';
-import { accountParams } from '../accounts/schema.js';
 import { success, successPage } from '../envelope.js';
 import { policyView } from '../members/view.js';
 import { MEMBER_PAGES, pageOf, resultInfo, slicePage } from '../paging.js';
-import { choiceValue, type Query, textValue } from '../query.js';
+import { textValue } from '../query.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
-import { answersList, answersOne, onlyId } from '../schema.js';
+import { accountResource } from '../resource.js';
+import { answersList, answersOne } from '../schema.js';
 import { printTime } from '../times.js';
+import { matching, namedSo } from './query.js';
 import {
   type GroupMemberView,
   groupMemberListed,
@@ -38,82 +39,20 @@ import {
 const tags = ['Members'];
 const read = { area: 'members' } as const;
 const write = { area: 'members', oneCommit: true } as const;
-const ALL = '/accounts/:account_id/iam/user_groups';
-const SINGLE = `${ALL}/:user_group_id`;
+const SINGLE = '/accounts/:account_id/iam/user_groups/:user_group_id';
 
 export const userGroupRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
-  const shown = answersOne(userGroup);
-  app.get(
-    ALL,
-    {
-      config: read,
-      schema: {
-        tags,
-        summary: 'List user groups',
-        params: accountParams,
-        querystring: userGroupQuery,
-        response: answersList(userGroup),
-      },
+  accountResource(app, contextOf, {
+    ...{ tags, isPaged: MEMBER_PAGES, oneCommit: true, area: 'members' },
+    ...{ path: 'iam/user_groups', id: 'user_group_id', one: 'a user group', many: 'user groups' },
+    ...{ params: userGroupParams, item: userGroup, query: userGroupQuery, view: groupView },
+    ...{ body: userGroupBody, change: userGroupChange },
+    ...{ create: createUserGroup, get: getUserGroup, replace: replaceUserGroup, remove: removeUserGroup },
+    async list(ctx, account, query) {
+      const found = namedSo(query, await listUserGroups(ctx, account));
+      return matching(query, found, ({ name }) => name, textValue(query, 'fuzzyName'));
     },
-    async (request) => {
-      const query = queryOf(request);
-      const [id, name, part] = [textValue(query, 'id'), textValue(query, 'name'), textValue(query, 'fuzzyName')];
-      const items = await listUserGroups(contextOf(request), request.params.account_id);
-      const found = items.filter(
-        (item) => (id === undefined || item.id === id) && (name === undefined || item.name === name),
-      );
-      return pageOfItems(
-        query,
-        matching(query, found, ({ name: text }) => text, part),
-        groupView,
-      );
-    },
-  );
-  app.post(
-    ALL,
-    {
-      config: write,
-      schema: { tags, summary: 'Create a user group', params: accountParams, body: userGroupBody, response: shown },
-    },
-    async (request) =>
-      success(groupView(await createUserGroup(contextOf(request), request.params.account_id, request.body))),
-  );
-  app.get(
-    SINGLE,
-    { config: read, schema: { tags, summary: 'Get a user group', params: userGroupParams, response: shown } },
-    async (request) => {
-      const { account_id, user_group_id: id } = request.params;
-      return success(groupView(await getUserGroup(contextOf(request), account_id, id)));
-    },
-  );
-  app.put(
-    SINGLE,
-    {
-      config: write,
-      schema: {
-        tags,
-        summary: 'Replace a user group',
-        params: userGroupParams,
-        body: userGroupChange,
-        response: shown,
-      },
-    },
-    async (request) => {
-      const { account_id, user_group_id: id } = request.params;
-      return success(groupView(await replaceUserGroup(contextOf(request), account_id, id, request.body)));
-    },
-  );
-  app.delete(
-    SINGLE,
-    {
-      config: write,
-      schema: { tags, summary: 'Delete a user group', params: userGroupParams, response: answersOne(onlyId) },
-    },
-    async (request) => {
-      const { account_id, user_group_id: id } = request.params;
-      return success({ id: await removeUserGroup(contextOf(request), account_id, id) });
-    },
-  );
+  });
   addMembers(app, contextOf);
 };
 
@@ -135,12 +74,11 @@ function addMembers(app: RouteScope, contextOf: ContextOf): void {
     async (request) => {
       const { account_id, user_group_id: id } = request.params;
       const query = queryOf(request);
-      const items = await listGroupMembers(contextOf(request), account_id, id);
-      return pageOfItems(
-        query,
-        matching(query, items, ({ email }) => email, textValue(query, 'fuzzyEmail')),
-        listedView,
-      );
+      const all = await listGroupMembers(contextOf(request), account_id, id);
+      const items = matching(query, all, ({ email }) => email, textValue(query, 'fuzzyEmail'));
+      const page = pageOf(query, MEMBER_PAGES);
+      const views = slicePage(items, page).map(listedView);
+      return successPage(views, resultInfo(page, views.length, items.length));
     },
   );
   const schema = { tags, params: userGroupParams, body: groupMembersBody, response: listed };
@@ -201,23 +139,6 @@ function groupView({ id, name, createdAt, modifiedAt, policies }: UserGroupItem)
 
 function listedView({ id, email, status }: GroupMemberItem): GroupMemberView {
   return { id, email, status };
-}
-
-/** Items of which a text contains a part, in the direction that is asked for. */
-function matching<Item>(
-  query: Query,
-  items: readonly Item[],
-  textOf: (item: Item) => string,
-  part: string | undefined,
-): Item[] {
-  const found = items.filter((item) => part === undefined || textOf(item).toLowerCase().includes(part.toLowerCase()));
-  return choiceValue(query, 'direction', ['asc', 'desc']) === 'desc' ? found.reverse() : found;
-}
-
-function pageOfItems<Item, View>(query: Query, items: readonly Item[], view: (item: Item) => View) {
-  const page = pageOf(query, MEMBER_PAGES);
-  const views = slicePage(items, page).map(view);
-  return successPage(views, resultInfo(page, views.length, items.length));
 }
 
 function allItems(items: readonly GroupMemberItem[]) {

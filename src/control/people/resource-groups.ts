@@ -98,7 +98,7 @@ export async function replaceResourceGroup(
 }
 
 /** Throws 400/1001 while policies use it: what they deny would be allowed. */
-export async function removeResourceGroup(ctx: Context, accountId: string, groupId: string): Promise<string> {
+export async function removeResourceGroup(ctx: Context, accountId: string, groupId: string): Promise<{ id: string }> {
   await commit(ctx, (draft) => {
     const account = requireAccount(ctx, accountId);
     const row = requireResourceGroup(ctx, account, groupId);
@@ -108,7 +108,7 @@ export async function removeResourceGroup(ctx: Context, accountId: string, group
     removeResourceGroupRow(ctx.store, row.seq);
     draft.event({ kind: 'resource_group.delete', account: account.seq, id: row.id, name, before });
   });
-  return groupId;
+  return { id: groupId };
 }
 
 function described({ name, zones }: ResourceGroupItem): object {

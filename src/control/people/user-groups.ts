@@ -84,7 +84,7 @@ export async function replaceUserGroup(
   return value;
 }
 
-export async function removeUserGroup(ctx: Context, accountId: string, groupId: string): Promise<string> {
+export async function removeUserGroup(ctx: Context, accountId: string, groupId: string): Promise<{ id: string }> {
   await commit(ctx, (draft) => {
     const account = requireAccount(ctx, accountId);
     const row = requireUserGroup(ctx, account, groupId);
@@ -99,7 +99,7 @@ export async function removeUserGroup(ctx: Context, accountId: string, groupId: 
       before: { name, policies: policiesOf(row) },
     });
   });
-  return groupId;
+  return { id: groupId };
 }
 
 /** In the order in which they became members of the account. */
