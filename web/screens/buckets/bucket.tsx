@@ -1,4 +1,5 @@
 /** One bucket: its objects by prefix, upload with progress, download, and the names that show it to the public. */
+
 import { useRef, useState } from 'preact/hooks';
 import { ApiError, BASE, pathWith, upload } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
@@ -7,6 +8,7 @@ import { Confirm } from '../../parts/confirm.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
+import { RowButton } from '../../parts/row-button.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Link, usePlace, withQuery } from '../../router.js';
@@ -251,15 +253,12 @@ function Objects({ base, objects, folders, prefix, busy, writes, onChange }: Obj
               </td>
               <td class="row-actions">
                 {object.key !== '' && (
-                  <button
-                    type="button"
-                    class="quiet"
-                    disabled={links.busy}
-                    aria-label={`Copy link to ${object.key}`}
+                  <RowButton
+                    verb="Copy link"
+                    what={`to ${object.key}`}
+                    busy={links.busy}
                     onClick={() => links.copy(object.key)}
-                  >
-                    Copy link
-                  </button>
+                  />
                 )}
                 {writes && isReachable(object.key) && (
                   <Confirm what={object.key} busy={sending.busy} quiet onConfirm={() => remove(object.key)} />

@@ -1,7 +1,9 @@
 /** The table of records with the edits that are not saved. Arrows go from row to row, Enter opens one. */
+
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { contentText, printTtl } from '../../parts/record.js';
+import { RowButton } from '../../parts/row-button.js';
 import { SortHeader } from '../../parts/sort.js';
 import { ActionsColumn, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
@@ -272,14 +274,7 @@ function RecordRow({
           {isTyped && <span class="chip wait">Typed, not kept</span>}
           {edit && <span class="chip wait">{WORDS[edit.kind]}</span>}
           {opens && !isOpen && (
-            <button
-              type="button"
-              class="quiet"
-              aria-label={`Edit ${body.name} ${body.type}`}
-              onClick={() => onOpen(rowKey)}
-            >
-              Edit
-            </button>
+            <RowButton verb="Edit" what={`${body.name} ${body.type}`} onClick={() => onOpen(rowKey)} />
           )}
           {edit && (
             <button type="button" class="quiet" onClick={() => onTakeBack(rowKey)}>

@@ -1,4 +1,5 @@
 /** The rules of one phase, in their order: moved, switched off, edited, deleted, and a form for a new one. */
+
 import { useState } from 'preact/hooks';
 import { Form, LinesField, TextField } from '../../kit/form.js';
 import { ListState, ListTable } from '../../kit/list.js';
@@ -7,6 +8,7 @@ import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
+import { RowButton } from '../../parts/row-button.js';
 import type { Rule, Ruleset } from '../../types.js';
 import { NewRule } from './new-rule.js';
 import { effectOf, type PhaseOfRules } from './phases.js';
@@ -136,9 +138,7 @@ function RowActions({ name, place, rule, busy, onChange, onEdit, onDelete }: Row
           ↑
         </button>
       )}
-      <button type="button" class="quiet" aria-label={`Edit ${name}`} onClick={onEdit}>
-        Edit
-      </button>
+      <RowButton verb="Edit" what={name} onClick={onEdit} />
       <button
         type="button"
         class="quiet"

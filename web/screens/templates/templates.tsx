@@ -1,4 +1,5 @@
 /** Templates of an account: sets of records with variables. They are edited as YAML, and applied to zones after a preview. */
+
 import { useState } from 'preact/hooks';
 import { ListState, ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
@@ -7,6 +8,7 @@ import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote } from '../../parts/notes.js';
+import { RowButton } from '../../parts/row-button.js';
 import type { ScreenProps } from '../../screen.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { DnsTemplate } from '../../types.js';
@@ -67,22 +69,8 @@ function List({ base, writes }: { readonly base: string; readonly writes: boolea
             <td>{description}</td>
             {writes && (
               <td class="row-actions">
-                <button
-                  type="button"
-                  class="quiet"
-                  aria-label={`Apply ${name}`}
-                  onClick={() => setOpen({ part: 'apply', id })}
-                >
-                  Apply
-                </button>
-                <button
-                  type="button"
-                  class="quiet"
-                  aria-label={`Edit ${name}`}
-                  onClick={() => setOpen({ part: 'edit', id })}
-                >
-                  Edit
-                </button>
+                <RowButton verb="Apply" what={name} onClick={() => setOpen({ part: 'apply', id })} />
+                <RowButton verb="Edit" what={name} onClick={() => setOpen({ part: 'edit', id })} />
                 <Confirm
                   what={name}
                   busy={sending.busy}

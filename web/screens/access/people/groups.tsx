@@ -1,4 +1,5 @@
 /** User groups: members who share policies. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../../api.js';
 import { ChoiceField, Form, LineForm, TextField } from '../../../kit/form.js';
@@ -9,6 +10,7 @@ import { Curl } from '../../../parts/curl.js';
 import { Dialog } from '../../../parts/dialog.js';
 import { Panel } from '../../../parts/facts.js';
 import { Empty, ErrorNote, Loading } from '../../../parts/notes.js';
+import { RowButton } from '../../../parts/row-button.js';
 import type { GroupMember, Member, UserGroup } from '../../../types.js';
 import { InAccount, type InAccountProps } from './in-account.js';
 import { Policies } from './policies.js';
@@ -63,24 +65,10 @@ function GroupsOf({ account, writes }: InAccountProps) {
             </th>
             <td class="long">{group.policies.map((policy) => policyInWords(draftOf(policy))).join('; ')}</td>
             <td class="row-actions">
-              <button
-                type="button"
-                class="quiet"
-                aria-label={`Members of ${group.name}`}
-                onClick={() => setOpened(group)}
-              >
-                Members
-              </button>
+              <RowButton verb="Members" what={`of ${group.name}`} onClick={() => setOpened(group)} />
               {writes && (
                 <>
-                  <button
-                    type="button"
-                    class="quiet"
-                    aria-label={`Change ${group.name}`}
-                    onClick={() => setEdited(group)}
-                  >
-                    Change
-                  </button>
+                  <RowButton verb="Change" what={group.name} onClick={() => setEdited(group)} />
                   <Confirm
                     what={group.name}
                     busy={sending.busy}

@@ -1,4 +1,5 @@
 /** The members of an account: who they are, what they may do, and whether they have accepted. */
+
 import { useState } from 'preact/hooks';
 import { call, pathWith } from '../../../api.js';
 import { Form } from '../../../kit/form.js';
@@ -9,6 +10,7 @@ import { Curl } from '../../../parts/curl.js';
 import { Dialog } from '../../../parts/dialog.js';
 import { ErrorNote } from '../../../parts/notes.js';
 import { Paging } from '../../../parts/paging.js';
+import { RowButton } from '../../../parts/row-button.js';
 import { Time } from '../../../parts/time.js';
 import { usePlace } from '../../../router.js';
 import type { InvitationSent, Member } from '../../../types.js';
@@ -119,9 +121,7 @@ function MemberRow({ member, writes, busy, onChange, onRenew, onRemove }: Member
       </td>
       {writes && (
         <td class="row-actions">
-          <button type="button" class="quiet" aria-label={`Change what ${email} may do`} onClick={onChange}>
-            Change
-          </button>
+          <RowButton verb="Change" what={`what ${email} may do`} onClick={onChange} />
           {member.status === 'pending' && (
             <button type="button" class="quiet" aria-label={`Invite again: ${email}`} disabled={busy} onClick={onRenew}>
               Invite again

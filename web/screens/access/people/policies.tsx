@@ -1,8 +1,10 @@
 /** A list of policies, and the form that adds one: what is allowed or denied, and where. */
+
 import { useState } from 'preact/hooks';
 import { Checks, type Named } from '../../../kit/checks.js';
 import { ChoiceField } from '../../../kit/form.js';
 import { useLoad } from '../../../load.js';
+import { RowButton } from '../../../parts/row-button.js';
 import type { PermissionGroupOfMembers, ResourceGroup } from '../../../types.js';
 import { type Place, type PolicyDraft, policyInWords } from './policy.js';
 import { ZoneChoice } from './zone-choice.js';
@@ -28,14 +30,11 @@ export function Policies({ account, policies, onChange }: PoliciesProps) {
           {policies.map((policy, index) => (
             <li key={index}>
               {policyInWords(policy)}{' '}
-              <button
-                type="button"
-                class="quiet"
-                aria-label={`Remove ${policyInWords(policy)}`}
+              <RowButton
+                verb="Remove"
+                what={policyInWords(policy)}
                 onClick={() => onChange(policies.filter((_, other) => other !== index))}
-              >
-                Remove
-              </button>
+              />
             </li>
           ))}
         </ul>

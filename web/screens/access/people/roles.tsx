@@ -1,4 +1,5 @@
 /** What each role permits, and the groups of zones to which policies refer. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../../api.js';
 import type { Named } from '../../../kit/checks.js';
@@ -9,6 +10,7 @@ import { Confirm } from '../../../parts/confirm.js';
 import { Curl } from '../../../parts/curl.js';
 import { Panel } from '../../../parts/facts.js';
 import { ErrorNote } from '../../../parts/notes.js';
+import { RowButton } from '../../../parts/row-button.js';
 import type { PermissionGroupOfMembers, ResourceGroup, Zone } from '../../../types.js';
 import { InAccount, type InAccountProps } from './in-account.js';
 import { scopeOf, zoneIdsOf } from './policy.js';
@@ -72,14 +74,7 @@ function ZoneGroups({ account, writes }: InAccountProps) {
             <td class="long">{zonesInWords(group, zones)}</td>
             {writes && (
               <td class="row-actions">
-                <button
-                  type="button"
-                  class="quiet"
-                  aria-label={`Change ${group.name}`}
-                  onClick={() => setEdited(group)}
-                >
-                  Change
-                </button>
+                <RowButton verb="Change" what={group.name} onClick={() => setEdited(group)} />
                 <Confirm
                   what={group.name}
                   busy={sending.busy}

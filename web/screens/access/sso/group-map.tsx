@@ -1,8 +1,10 @@
 /** The roles that groups of a provider have in accounts. */
+
 import { useState } from 'preact/hooks';
 import { ChoiceField, TextField } from '../../../kit/form.js';
 import { useLoad } from '../../../load.js';
 import { ACCOUNTS } from '../../../parts/account.js';
+import { RowButton } from '../../../parts/row-button.js';
 import type { Account, Provider, Role } from '../../../types.js';
 
 type Entry = Provider['group_map'][number];
@@ -32,14 +34,11 @@ export function GroupMap({ map, onChange }: GroupMapProps) {
         {map.map((entry, index) => (
           <li key={index}>
             {inWords(entry)}{' '}
-            <button
-              type="button"
-              class="quiet"
-              aria-label={`Remove ${inWords(entry)}`}
+            <RowButton
+              verb="Remove"
+              what={inWords(entry)}
               onClick={() => onChange(map.filter((_, other) => other !== index))}
-            >
-              Remove
-            </button>
+            />
           </li>
         ))}
       </ul>

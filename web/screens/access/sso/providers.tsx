@@ -1,4 +1,5 @@
 /** The identity providers of this server: whether they answer, and for whom they create users. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../../api.js';
 import { ListState, ListTable } from '../../../kit/list.js';
@@ -8,6 +9,7 @@ import { Copyable, Curl } from '../../../parts/curl.js';
 import { Dialog } from '../../../parts/dialog.js';
 import { Facts, Panel } from '../../../parts/facts.js';
 import { Empty, ErrorNote } from '../../../parts/notes.js';
+import { RowButton } from '../../../parts/row-button.js';
 import type { Provider } from '../../../types.js';
 import { ProviderForm } from './provider-form.js';
 
@@ -77,23 +79,8 @@ export function Providers() {
               )}
             </td>
             <td class="row-actions">
-              <button
-                type="button"
-                class="quiet"
-                aria-label={`Test ${provider.name}`}
-                disabled={sending.busy}
-                onClick={() => test(provider)}
-              >
-                Test
-              </button>
-              <button
-                type="button"
-                class="quiet"
-                aria-label={`Change ${provider.name}`}
-                onClick={() => setEdited(provider)}
-              >
-                Change
-              </button>
+              <RowButton verb="Test" what={provider.name} busy={sending.busy} onClick={() => test(provider)} />
+              <RowButton verb="Change" what={provider.name} onClick={() => setEdited(provider)} />
               <Confirm
                 what={provider.name}
                 busy={sending.busy}

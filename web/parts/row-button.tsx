@@ -1,0 +1,16 @@
+/** A button in a row of a table or of a list; who hears it instead of seeing its row hears what it is about, too. */
+
+interface RowButtonProps {
+  readonly verb: string;
+  readonly what: string;
+  readonly busy?: boolean;
+  readonly onClick: () => void;
+}
+
+export function RowButton({ verb, what, busy = false, onClick }: RowButtonProps) {
+  return (
+    <button type="button" class="quiet" disabled={busy} aria-label={`${verb} ${what}`} onClick={onClick}>
+      {verb}
+    </button>
+  );
+}
