@@ -16,7 +16,7 @@ import { KINDS, type WaitsQuestion } from './shares-waits.js';
 import { writeZone } from './workload.js';
 import type { Figures } from './writes.js';
 
-const NEIGHBOURS = 3;
+const MOST_TRIED = 3;
 /** Clients of each. */
 const CLIENTS = 8;
 
@@ -66,7 +66,7 @@ export async function measureShares(directory: string, names: number, port: numb
   const file = readFileSync(large, 'utf8');
   const neighbours: Neighbour[] = [];
   try {
-    for (let i = 0; i < NEIGHBOURS; i++) {
+    for (let i = 0; i < MOST_TRIED; i++) {
       const command = (...options: string[]) =>
         execFileSync(process.execPath, [PROGRAM, ...options], { env }).toString();
       const made = command('account', 'create', `n${i}`, '--member', `n${i}@example.org`);

@@ -75,8 +75,8 @@ const APEX_OCTETS = 256;
 export const ROW = Row.apex + APEX_OCTETS / 8;
 /** Rows of zones; a power of two. */
 export const ROWS = 1024;
-/** Neighbouring rows in which a zone may be counted. */
-export const NEIGHBOURS = 8;
+/** Successive places in which a zone, a pool or a name may be counted. */
+export const MOST_TRIED = 8;
 
 /** `number`: the store number of the pool; 0: the place is free. `age` falls while other pools want the place. */
 export const PoolPlace = { number: 0, age: 1, chosen: 2, fallback: 3 } as const;

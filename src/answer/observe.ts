@@ -17,7 +17,7 @@ import {
   INDEX_SHIFT,
   IndexWord,
   Mark,
-  NEIGHBOURS,
+  MOST_TRIED,
   type ObservationBlock,
   type ObservationPlace,
   observationBlock,
@@ -191,7 +191,7 @@ function findRow(observer: Observer, zone: number): number {
   const index = observer.block.index;
   const first = Math.imul(zone, 0x9e3779b1) >>> 8;
   let free = 0;
-  for (let i = 0; i < NEIGHBOURS; i++) {
+  for (let i = 0; i < MOST_TRIED; i++) {
     const line = 1 + ((first + i) & (ROWS - 1));
     const at = line << INDEX_SHIFT;
     if (index[at + IndexWord.zone] === zone) {
@@ -205,7 +205,7 @@ function findRow(observer: Observer, zone: number): number {
   observer.misses += 1;
   if (observer.misses < MISSES_TO_AGE) return 0;
   observer.misses = 0;
-  for (let i = 0; i < NEIGHBOURS; i++) index[((1 + ((first + i) & (ROWS - 1))) << INDEX_SHIFT) + IndexWord.age]! -= 1;
+  for (let i = 0; i < MOST_TRIED; i++) index[((1 + ((first + i) & (ROWS - 1))) << INDEX_SHIFT) + IndexWord.age]! -= 1;
   return 0;
 }
 

@@ -11,7 +11,7 @@ import { Type } from '../dns/codes.js';
 import { TYPES } from '../dns/rr/registry.js';
 import { NodeWord, nodeNameAt, nodeNameLength } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
-import { NEIGHBOURS, type ObservationBlock, SLOT_NAME, SLOT_SHIFT, SLOTS, Slot, Tallied, Word } from './observation.js';
+import { MOST_TRIED, type ObservationBlock, SLOT_NAME, SLOT_SHIFT, SLOTS, Slot, Tallied, Word } from './observation.js';
 import type { Engine } from './state.js';
 import type { Client } from './transport.js';
 
@@ -83,7 +83,7 @@ function countIn(
   const place = (facts & Tallied.network) === 0 ? spread & (WINDOW - 1) : WINDOW + (spread & (NETWORKS - 1));
   const first = (Math.imul(zone, 0x9e3779b1) >>> ZONE_SHIFT) + place;
   let free = -1;
-  for (let i = 0; i < NEIGHBOURS; i++) {
+  for (let i = 0; i < MOST_TRIED; i++) {
     const line = (first + i) & (SLOTS - 1);
     const at = line << SLOT_SHIFT;
     if (slots[at + Slot.key] === key && slots[at + Slot.facts] === facts && slots[at + Slot.zone] === zone) {

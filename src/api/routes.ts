@@ -16,8 +16,8 @@ import { activityRoutes } from './activity/routes.js';
 import { alertingRoutes } from './alerting/routes.js';
 import { authorityRootRoutes } from './authority-root/routes.js';
 import { authorityRoutes } from './certificate-packs/authority-routes.js';
-import { packNeighbourRoutes } from './certificate-packs/neighbours.js';
 import { packRoutes } from './certificate-packs/routes.js';
+import { universalRoutes } from './certificate-packs/universal-routes.js';
 import { challengeRoutes } from './challenges/routes.js';
 import { clusterRoutes } from './cluster/routes.js';
 import type { Cluster } from './cluster/schema.js';
@@ -75,7 +75,7 @@ import { totpRoutes } from './sign-in/totp-routes.js';
 import { connectorRoutes } from './sso/connector-routes.js';
 import { providerRoutes } from './sso/provider-routes.js';
 import { ssoRoutes } from './sso/routes.js';
-import { neighbourRoutes } from './unsupported/routes.js';
+import { unsupportedRoutes } from './unsupported/routes.js';
 import { zoneAnswerRoutes } from './unsupported/zone-answers.js';
 import { userRoutes } from './user/routes.js';
 import { zoneChangeRoutes } from './zone-changes/routes.js';
@@ -166,9 +166,9 @@ export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
   balancingHealthRoutes,
   packRoutes,
   authorityRoutes,
-  packNeighbourRoutes,
+  universalRoutes,
   alertingRoutes,
-  neighbourRoutes,
+  unsupportedRoutes,
   zoneAnswerRoutes,
   graphqlRoutes,
 ];

@@ -5,7 +5,7 @@
 // hot
 import { poolAt } from '../../steering/choice.js';
 import { PoolWord } from '../../steering/layout.js';
-import { NEIGHBOURS, type ObservationBlock, POOL_SHIFT, POOLS, PoolPlace, Word } from '../observation.js';
+import { MOST_TRIED, type ObservationBlock, POOL_SHIFT, POOLS, PoolPlace, Word } from '../observation.js';
 import { type Balance, Decided } from './choose.js';
 
 /** A pool keeps its place against this many answers from others, times {@link MISSES_TO_AGE}. */
@@ -19,7 +19,7 @@ export function countPool({ control, pools }: ObservationBlock, { choice, decide
   const counted = decided === Decided.fallback ? PoolPlace.fallback : PoolPlace.chosen;
   const first = Math.imul(number, 0x9e3779b1) >>> 8;
   let free = -1;
-  for (let i = 0; i < NEIGHBOURS; i++) {
+  for (let i = 0; i < MOST_TRIED; i++) {
     const at = ((first + i) & (POOLS - 1)) << POOL_SHIFT;
     if (pools[at + PoolPlace.number] === number) {
       if (pools[at + PoolPlace.age]! < OLDEST) pools[at + PoolPlace.age]! += 1;
@@ -32,7 +32,7 @@ export function countPool({ control, pools }: ObservationBlock, { choice, decide
     control[Word.poolMisses]! += 1;
     if (control[Word.poolMisses]! < MISSES_TO_AGE) return;
     control[Word.poolMisses] = 0;
-    for (let i = 0; i < NEIGHBOURS; i++) pools[(((first + i) & (POOLS - 1)) << POOL_SHIFT) + PoolPlace.age]! -= 1;
+    for (let i = 0; i < MOST_TRIED; i++) pools[(((first + i) & (POOLS - 1)) << POOL_SHIFT) + PoolPlace.age]! -= 1;
     return;
   }
   // The number is cleared first, so that the reader does not take these counts for those of another pool.

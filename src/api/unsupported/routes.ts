@@ -22,7 +22,7 @@ const EMPTY_LISTS = [
   { path: 'custom_certificates', summary: 'List uploaded certificates' },
 ];
 
-export const neighbourRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export const unsupportedRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   for (const { path, summary } of EMPTY_LISTS) {
     app.get(
       `/zones/:zone_id/${path}`,

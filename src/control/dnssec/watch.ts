@@ -27,7 +27,7 @@ import { areSignalsCurrent, publishSignals } from './signals.js';
 /** Milliseconds between two looks, while something is awaited and otherwise. */
 const AWAITED_MS = 60_000;
 const SETTLED_MS = 3_600_000;
-const HURRIED_MS = 1000;
+const SOON_MS = 1000;
 
 export function parentJob(base: ContextBase): JobKind {
   return {
@@ -42,7 +42,7 @@ async function lookAtZone(ctx: Context, job: JobContext, zoneId: string): Promis
   const outcome = await lookAtParent(ctx, job, zoneId);
   await tellOthers(ctx, job, parseId(zoneId)!);
   // What the parent has then is seen, and followed, at the next look.
-  return (await tellParent(ctx, job, parseId(zoneId)!)) ? { againAtMs: ctx.clock.nowMs() + HURRIED_MS } : outcome;
+  return (await tellParent(ctx, job, parseId(zoneId)!)) ? { againAtMs: ctx.clock.nowMs() + SOON_MS } : outcome;
 }
 
 /**
@@ -113,7 +113,7 @@ function step(ctx: Context, draft: Draft, zone: ZoneRow, row: DnssecZoneRow): nu
   const { steps, waits } = judgeZoneKeys(store, row, draft.now);
   applySteps(ctx, draft, zone, steps);
   // A rollover that hurries looks at every step at once.
-  if (row.emergency === 1) return hurryOn(ctx, zone, steps.length, waits);
+  if (row.emergency === 1) return restInEmergency(ctx, zone, steps.length, waits);
   const isAwaited = state.startsWith('pending') || steps.length > 0 || waits.some(({ until }) => until === undefined);
   const ends = waits.flatMap(({ until }) => (until === undefined ? [] : [until * 1e6]));
   if (parent.remove_at !== null) ends.push(parent.remove_at);
@@ -122,15 +122,15 @@ function step(ctx: Context, draft: Draft, zone: ZoneRow, row: DnssecZoneRow): nu
 }
 
 /** The same in an emergency, which ends when no key waits for anything. */
-function hurryOn(
+function restInEmergency(
   { store }: Context,
   { seq }: ZoneRow,
   steps: number,
   waits: readonly { readonly waitingFor: string }[],
 ): number {
-  if (steps > 0) return HURRIED_MS;
+  if (steps > 0) return SOON_MS;
   if (waits.length === 0) updateDnssecZone(store, seq, { emergency: 0 });
-  return waits.some(({ waitingFor }) => waitingFor !== 'parent-ds') ? HURRIED_MS : AWAITED_MS;
+  return waits.some(({ waitingFor }) => waitingFor !== 'parent-ds') ? SOON_MS : AWAITED_MS;
 }
 
 /**

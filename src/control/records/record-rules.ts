@@ -29,14 +29,14 @@ export type Columns = Omit<
 >;
 
 /** Checks duplicates, coexistence (v4: §5.9) and the message size against the owner's other rows. */
-export function checkNeighbours(
+export function checkOthersAtOwner(
   ctx: Context,
   edits: RecordEdits,
   zone: ZoneRow,
   columns: Columns,
   stored: RecordRow | undefined,
 ): void {
-  const others = neighboursOf(edits, zone, columns, stored);
+  const others = othersAtOwner(edits, zone, columns, stored);
   const conflict = isMoved(columns, stored)
     ? findConflict(columns.type, columns.owner_key.length === 0, new Set(others.keys()))
     : undefined;
@@ -45,7 +45,7 @@ export function checkNeighbours(
 }
 
 /** The owner's other rows, by type. Throws when one of them is the same record. */
-export function neighboursOf(
+export function othersAtOwner(
   edits: RecordEdits,
   zone: ZoneRow,
   columns: Columns,

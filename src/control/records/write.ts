@@ -36,8 +36,8 @@ import { nameOfRecord, recordItem } from './item.js';
 import { choosePointer } from './pointer-wish.js';
 import {
   type Columns,
-  checkNeighbours,
-  neighboursOf,
+  checkOthersAtOwner,
+  othersAtOwner,
   requireForeignAddress,
   requireOtherName,
   requirePlace,
@@ -76,7 +76,7 @@ function addRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Column
  * judges.
  */
 export function addRowBeside(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Columns): NewRecordRow {
-  requirePlace(ctx, zone, columns, neighboursOf(edits, zone, columns, undefined), undefined);
+  requirePlace(ctx, zone, columns, othersAtOwner(edits, zone, columns, undefined), undefined);
   requireQuota(ctx, edits, zone);
   return insertRow(ctx, edits, zone, columns);
 }
@@ -105,7 +105,7 @@ export function checkCreation(ctx: Context, zone: ZoneRow, row: NewRecordRow): v
 
 /** Rules for a new record apart from those about its own members: coexistence, then quota. */
 export function checkNewRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Columns): void {
-  checkNeighbours(ctx, edits, zone, columns, undefined);
+  checkOthersAtOwner(ctx, edits, zone, columns, undefined);
   requireQuota(ctx, edits, zone);
 }
 
@@ -125,7 +125,7 @@ export function changeRow(
 ): RecordRow {
   const columns = readColumns(ctx, zone, input, mode, stored);
   if (sameColumns(columns, stored)) return stored;
-  checkNeighbours(ctx, edits, zone, columns, stored);
+  checkOthersAtOwner(ctx, edits, zone, columns, stored);
   const stamp = (now: string | null, before: string | null, at: number | null): number | null =>
     now === null ? null : now === before ? at : edits.now;
   const row: RecordRow = {

@@ -38,7 +38,7 @@ export function createSpooler({ dataDir, serving, clock }: SpoolerOptions): Spoo
     else clock.after(KEPT_MS, () => expire(key, spool));
   };
 
-  const thinOut = (): void => {
+  const forgetUnused = (): void => {
     const idle = [...known].filter(([, { isIdle, isDone }]) => isIdle && isDone);
     for (const [key, spool] of idle.slice(0, Math.max(0, idle.length - MOST_KEPT + 1))) forget(key, spool);
   };
@@ -49,7 +49,7 @@ export function createSpooler({ dataDir, serving, clock }: SpoolerOptions): Spoo
       const shared = known.get(key);
       if (shared?.isUsable) return shared;
       if (shared) forget(key, shared);
-      thinOut();
+      forgetUnused();
       const spool = new Spool();
       known.set(key, spool);
       threads.fill({ order, spool });

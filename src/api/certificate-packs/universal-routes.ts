@@ -23,7 +23,7 @@ const tags = ['Certificate packs'];
 const VERIFICATION = '/zones/:zone_id/ssl/verification';
 const UNIVERSAL = '/zones/:zone_id/ssl/universal/settings';
 
-export const packNeighbourRoutes: FastifyPluginAsyncZod<PackRouteOptions> = async (app, options) => {
+export const universalRoutes: FastifyPluginAsyncZod<PackRouteOptions> = async (app, options) => {
   const { contextOf, certificates } = options;
   addVerification(app, (request) => ({ ...contextOf(request), certificates }));
   addUniversal(app, contextOf);
