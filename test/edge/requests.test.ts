@@ -103,6 +103,33 @@ t.test('a request behind one that asks for another protocol is not lost in silen
   t.notMatch(text, /get \/2 /);
 });
 
+t.test('a WebSocket is not opened before the requests in front of it are answered', async (t) => {
+  const asked: string[] = [];
+  let answerFirst = (): void => {};
+  const port = await listenTo(t, (socket, head) => {
+    asked.push(head.split(' ')[1]!);
+    const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n';
+    if (head.startsWith('post')) answerFirst = () => socket.write(`${ok}post`);
+    else if (head.includes('upgrade: websocket')) {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+    } else socket.write(`${ok}page`);
+  });
+  const world = await startEdgeWorld(t);
+  await editZoneSetting(world.ctx, await world.zone('a.test', port), 'ssl', 'flexible');
+  await world.heard();
+  const first = `POST /post HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 1\r\n\r\nx`;
+  const upgrade =
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==';
+  const heard = exchange(
+    connect(world.httpPort, '127.0.0.1'),
+    `${first}GET /socket HTTP/1.1\r\nHost: ${HOST}\r\n${upgrade}\r\n\r\n`,
+  );
+  await until(() => asked.length === 2);
+  answerFirst();
+  const text = (await heard).replace(/\r\n[\s\S]*?\r\n\r\n/g, ' ');
+  t.equal(text, 'HTTP/1.1 200 OK postHTTP/1.1 200 OK page', 'it is a request like others');
+});
+
 t.test('chunks of an upload that come together leave together', async (t) => {
   const message = new PassThrough({ highWaterMark: 1 << 20 });
   const body = limitedBody(message as unknown as IncomingMessage, { bodyLimit: 1 << 20 });

@@ -38,6 +38,7 @@ export function checkMsOf({ headersTimeoutMs }: HttpLimits): number {
 
 /** It does not listen: it receives connections as `connection` events. */
 export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = HTTP_LIMITS): Server {
+  const { note, isBusy, isAnswering } = noteAnswers();
   const options: ServerOptions = {
     maxHeaderSize: MOST_HEADER_OCTETS,
     headersTimeout: limits.headersTimeoutMs,
@@ -47,12 +48,12 @@ export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = 
     // request.ts checks the Host field.
     requireHostHeader: false,
     insecureHTTPParser: false,
-    shouldUpgradeCallback: isWebSocket,
+    // Behind requests that are not answered yet, it is a request like others, as RFC 9110 §7.8 allows: their answers come first.
+    shouldUpgradeCallback: (message) => isWebSocket(message) && !isBusy(message.socket),
   };
   const server = createServer(options);
   // Node silently drops fields above its limit, which would change the request. request.ts counts them instead.
   server.maxHeadersCount = 0;
-  const { note, isAnswering } = noteAnswers();
   const inTurns = takeTurns();
   // A client that waits for 100 (Continue) is told what the origin says (RFC 9110 §10.1.1).
   for (const event of ['request', 'checkContinue'] as const) {
@@ -69,7 +70,9 @@ export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = 
     response.end();
   });
   server.on('upgrade', (message, socket, head) => {
-    if (isWebSocket(message)) handlers.onUpgrade(message, socket, head);
+    // Older Nodes do not ask before.
+    if (isBusy(message.socket)) message.socket.destroySoon();
+    else if (isWebSocket(message)) handlers.onUpgrade(message, socket, head);
     else ignoreUpgrade(handlers, message, socket);
   });
   server.on('connect', (_message, socket) => answerAndEnd(socket, 405, handlers));
@@ -110,16 +113,17 @@ const WELL_FORMED: Readonly<Record<string, { readonly pattern: RegExp; readonly 
   HPE_INVALID_VERSION: { pattern: /^[A-Z-]+ \S+ HTTP\/\d\.\d\r\n/, status: 505 },
 };
 
-/** Which connections are in the middle of a response. */
+/** Which connections have requests without their whole answers, and which are in the middle of a response. */
 function noteAnswers() {
   const open = new WeakMap<Socket, Set<ServerResponse>>();
+  const isBusy = (socket: Socket): boolean => (open.get(socket)?.size ?? 0) > 0;
   const isAnswering = (socket: Socket): boolean => [...(open.get(socket) ?? [])].some(({ headersSent }) => headersSent);
   const note = (socket: Socket, response: ServerResponse): void => {
     const responses = open.get(socket) ?? new Set();
     open.set(socket, responses.add(response));
     response.once('close', () => responses.delete(response));
   };
-  return { note, isAnswering };
+  return { note, isBusy, isAnswering };
 }
 
 function isWebSocket({ headers }: IncomingMessage): boolean {
