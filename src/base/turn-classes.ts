@@ -74,6 +74,12 @@ export class TurnClass<Item> {
     for (let at: TurnClass<Item> | undefined = this; at; at = at.outer) yield at;
   }
 
+  /** All who wait. */
+  *all(): Generator<Item> {
+    yield* this.items;
+    for (const one of this.wanting) yield* one.all();
+  }
+
   /** Whether the class may have one more place. */
   hasPlace(): boolean {
     let own = 1;

@@ -60,6 +60,9 @@ export function createTurns(limits: TurnLimits, clock: Clock): Turns {
   return new FairTurns(limits, clock);
 }
 
+/** Between two looks at all who wait, because many may: at least so many milliseconds, and one more for each so many that wait. */
+const [LEAST_LOOK_MS, WAITING_A_MS] = [10, 100];
+
 /** What the rest of the class needs of whoever waits. */
 interface WaitOptions {
   readonly at: TurnClass<Waiting>;
@@ -69,36 +72,24 @@ interface WaitOptions {
 }
 
 class Waiting {
-  readonly sinceMs: number;
-  private cancel: () => void;
+  /** When it takes a place from others, or gives up. Steady milliseconds. */
+  nextMs: number;
+  private readonly lateMs: number;
 
   constructor(
-    private readonly turns: FairTurns,
     readonly options: WaitOptions,
-    { patienceMs = Number.POSITIVE_INFINITY }: TurnLimits,
-    clock: Clock,
+    readonly sinceMs: number,
+    patienceMs: number,
   ) {
-    const { at, waitMs } = options;
-    this.sinceMs = steadyMs(clock);
-    const giveUp = (): void => this.leave('late');
-    // One timer at a time, because most waits are short.
-    if (patienceMs >= waitMs) this.cancel = clock.after(waitMs, giveUp);
-    else {
-      this.cancel = clock.after(patienceMs, () => {
-        this.cancel = clock.after(waitMs - patienceMs, giveUp);
-        turns.takeBackFor(at);
-      });
-    }
+    this.lateMs = sinceMs + options.waitMs;
+    this.nextMs = Math.min(sinceMs + patienceMs, this.lateMs);
   }
 
-  /** Takes it out of the queue. */
-  leave(why: NoTurn): void {
-    this.turns.remove(this, why);
-    this.options.done(why);
-  }
-
-  stopTimer(): void {
-    this.cancel();
+  /** To be called when that time has come. Returns whether it goes on waiting. */
+  isPatient(): boolean {
+    const goesOn = this.nextMs < this.lateMs;
+    this.nextMs = this.lateMs;
+    return goesOn;
   }
 }
 
@@ -106,6 +97,8 @@ class FairTurns implements Turns {
   private readonly queue: ClassedQueue<Waiting>;
   private readonly refused: Record<NoTurn, number> = { full: 0, late: 0, gone: 0 };
   private waitedMs = 0;
+  /** One timer for all who wait, because most waits are short: that of somebody who waits no longer is left as it is. */
+  private timer: { readonly atMs: number; readonly cancel: () => void } | undefined;
   private readonly admit = (): void => this.admitNext();
 
   constructor(
@@ -137,17 +130,20 @@ class FairTurns implements Turns {
       done(this.take(at, holder));
       return () => {};
     }
-    queue.inTheWay(at)?.leave('full');
+    const other = queue.inTheWay(at);
+    if (other) this.refuse(other, 'full');
     if (!at.hasWaitingRoom()) {
       queue.forget(at);
       this.refused.full++;
       done('full');
       return () => {};
     }
+    const { patienceMs = Number.POSITIVE_INFINITY } = limits;
     const options = { at, holder, done, waitMs: Math.min(waitMs ?? limits.waitMs, limits.waitMs) };
-    const waiting = new Waiting(this, options, limits, this.clock);
+    const waiting = new Waiting(options, steadyMs(this.clock), patienceMs);
     queue.add(at, waiting);
-    return () => this.remove(waiting, 'gone');
+    this.lookAt(waiting.nextMs);
+    return () => void this.remove(waiting, 'gone');
   }
 
   enter(
@@ -177,15 +173,49 @@ class FairTurns implements Turns {
     return turnSamples(kind, { held, waiting, waitedMs, refused });
   }
 
-  takeBackFor(at: TurnClass<Waiting>): void {
-    this.queue.takeBackFor(at);
-  }
-
   /** Does nothing for what waits no longer. */
-  remove(waiting: Waiting, why: NoTurn): void {
-    if (!this.dequeue(waiting)) return;
+  private remove(waiting: Waiting, why: NoTurn): boolean {
+    if (!this.dequeue(waiting)) return false;
     this.queue.forget(waiting.options.at);
     this.refused[why]++;
+    return true;
+  }
+
+  private refuse(waiting: Waiting, why: NoTurn): void {
+    if (this.remove(waiting, why)) waiting.options.done(why);
+  }
+
+  private lookAt(atMs: number): void {
+    if (this.timer && this.timer.atMs <= atMs) return;
+    this.timer?.cancel();
+    const cancel = this.clock.after(Math.max(0, atMs - steadyMs(this.clock)), () => this.look());
+    this.timer = { atMs, cancel };
+  }
+
+  /** Whoever has waited for long enough takes a place from others, or gives up. */
+  private look(): void {
+    this.timer = undefined;
+    const nowMs = steadyMs(this.clock);
+    const due: Waiting[] = [];
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const waiting of this.queue.root.all()) {
+      if (waiting.nextMs <= nowMs) due.push(waiting);
+      else nextMs = Math.min(nextMs, waiting.nextMs);
+    }
+    const impatient: Waiting[] = [];
+    const late: Waiting[] = [];
+    for (const waiting of due) {
+      const goesOn = waiting.isPatient();
+      (goesOn ? impatient : late).push(waiting);
+      if (goesOn) nextMs = Math.min(nextMs, waiting.nextMs);
+    }
+    const restMs = LEAST_LOOK_MS + this.waiting / WAITING_A_MS;
+    if (nextMs < Number.POSITIVE_INFINITY) this.lookAt(Math.max(nextMs, nowMs + restMs));
+    for (const waiting of late) this.refuse(waiting, 'late');
+    for (const waiting of impatient) {
+      const { at } = waiting.options;
+      if (at.items.has(waiting)) this.queue.takeBackFor(at);
+    }
   }
 
   private take(at: TurnClass<Waiting>, holder: TurnHolder | undefined): Leave {
@@ -203,7 +233,6 @@ class FairTurns implements Turns {
 
   private dequeue(waiting: Waiting): boolean {
     if (!this.queue.remove(waiting.options.at, waiting)) return false;
-    waiting.stopTimer();
     this.waitedMs += steadyMs(this.clock) - waiting.sinceMs;
     return true;
   }

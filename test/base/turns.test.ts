@@ -172,6 +172,36 @@ t.test('after a while, who holds most gives back what it was given first', async
   t.equal(given.includes('own'), false, 'a class does not take from itself');
 });
 
+t.test('each who waits gives up at its own time, whoever came and went before', async (t) => {
+  const clock = new TestClock();
+  const turns = createTurns({ ...LIMITS, all: { places: 1, waiting: 9 } }, clock);
+  const first = ask(turns, ['a', '1']);
+  const short = new AbortController();
+  ask(turns, ['a', '1'], short.signal);
+  clock.advance(300);
+  const second = ask(turns, ['b', '1']);
+  let shorter: Leave | NoTurn | undefined;
+  turns.ask(['c', '1'], { waitMs: 200 }, (turn) => (shorter = turn));
+  short.abort();
+  clock.advance(199);
+  t.equal(shorter, undefined);
+  clock.advance(1);
+  t.equal(shorter, 'late', 'a shorter wait ends before that of others');
+  clock.advance(799);
+  await settled();
+  t.equal(second.result, undefined, 'the time of one that has gone is not that of others');
+  clock.advance(1);
+  await settled();
+  t.equal(second.result, 'late');
+  const third = ask(turns, ['b', '1']);
+  await settled();
+  leave(first);
+  await settled();
+  t.ok(has(third));
+  clock.advance(5000);
+  t.strictSame([turns.waiting, turns.held], [0, 1], 'who has a place does not give up');
+});
+
 t.test('random sequences keep what is promised', async (t) => {
   for (let seed = 1; seed <= 400; seed++) {
     const fault = await walk(seed, seed % 2 === 0 ? LIMITS : { ...LIMITS, all: { ...LIMITS.all, beyond: 2 } });
