@@ -153,13 +153,12 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const front: Front = createFront({
     ...options,
     answer: createAnswer(answering),
-    answerQuickly:
-      cached.cache &&
+    ...(cached.cache &&
       createQuickAnswers({
         findDirect: createFindDirect(answering),
         ...{ cache: cached.cache, pass: cached.stage.pass, origins: origins.options },
         ...{ stalls, onResult: metrics.countCacheResult },
-      }),
+      })),
     webSockets: createWebSockets({ ...options, ...origins, table, balancing, rules, stalls, onFault }),
     ...{ connections, stalls },
     onFault,

@@ -16,7 +16,7 @@ export function writeJoined(socket: Socket, [start, lines, rest]: Texts, octets:
   // TLS is faster with a buffer of the exact size, and queued data would keep the shared buffer in use.
   const isOwn = length > MOST_OCTETS || socket.writableLength > 0 || 'encrypted' in socket;
   const joined = isOwn ? Buffer.allocUnsafe(length) : scratch;
-  let at = joined.write(start, 'latin1');
+  let at = start === '' ? 0 : joined.write(start, 'latin1');
   if (lines !== '') at += joined.write(lines, at, 'latin1');
   if (rest !== '') at += joined.write(rest, at, 'latin1');
   if (octets) joined.set(octets, at);

@@ -1,4 +1,5 @@
 /** The clients' side: accepts connections, turns requests into the form that the edge works with, and sends responses. */
+import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { clientNetwork, plainAddress } from '../../base/ip.js';
@@ -23,7 +24,7 @@ import type { ServedCertificate } from '../tls/certificates.js';
 import type { HostTls, OnSecure } from '../tls/contexts.js';
 import type { Connections } from './connections.js';
 import { answerAndEnd, checkMsOf, createHttp1Server, HTTP_LIMITS, type HttpLimits } from './http1.js';
-import { createHttp2Listener } from './http2.js';
+import { createHttp2Listener, type Http2Head } from './http2.js';
 import { http1Response, http2Response } from './node-response.js';
 import { type Outcome, Reply } from './reply.js';
 import { type ReadRequest, type RequestFacts, readHttp1, readHttp2, readPlain } from './request.js';
@@ -56,10 +57,15 @@ export type AnswerQuickly = (
   isLast: boolean,
 ) => Sending | undefined;
 
+/** The same for a request over HTTP/2. False: it needs the general way, and nothing was done. */
+export type AnswerStream = (request: EdgeRequest, client: ClientSide, stream: ServerHttp2Stream) => boolean;
+
 export interface FrontOptions {
   readonly answer: Answer;
   /** For plain requests; undefined: there is no such way. */
   readonly answerQuickly?: AnswerQuickly | undefined;
+  /** Likewise, for requests over HTTP/2. */
+  readonly answerStream?: AnswerStream | undefined;
   readonly webSockets: WebSockets;
   readonly connections: Connections;
   readonly stalls: Stalls;
@@ -163,7 +169,7 @@ type Lines = WeakMap<object, Line>;
 function createProtocols(options: FrontOptions, lines: Lines) {
   const { webSockets, clock, onFault } = options;
   const bodyDeadline = { clock, ms: (options.limits ?? HTTP_LIMITS).requestTimeoutMs };
-  const { factsOf, reporter, handle, answerPlain } = createHandling(options);
+  const { factsOf, sideOf, handle, answerPlain, answerStream } = createHandling(options);
   /** What goes wrong before there is a reply ends the stream, or the connection that has no others. */
   const guarded = (side: { destroy(): unknown }, work: () => void): void =>
     bounded((error) => {
@@ -185,7 +191,7 @@ function createProtocols(options: FrontOptions, lines: Lines) {
           const line = lines.get(message.socket)!;
           const facts = factsOf(line);
           const request = directed(readHttp1(message, facts), line, options.findTls);
-          webSockets.overHttp1(request, socket, head, reporter(request, facts, line, message.httpVersion));
+          webSockets.overHttp1(request, socket, head, sideOf(request, facts, line, message.httpVersion).report);
         });
       },
       onBadInput: options.onBadInput,
@@ -194,11 +200,12 @@ function createProtocols(options: FrontOptions, lines: Lines) {
   );
   const http2 = createHttp2Listener(
     {
+      onUsual: (head, stream) => answerStream(head, stream, lines.get(stream.session!)!),
       onRequest(message, response) {
         guarded(message.stream, () => {
           const line = lines.get(message.stream.session!)!;
           const facts = { ...factsOf(line), bodyDeadline };
-          handle(readHttp2(message, facts), facts, line, '2.0', http2Response(response));
+          handle(readHttp2(message, facts, message), facts, line, '2.0', http2Response(response));
         });
       },
       onFlood: (session, kind) => options.connections.noteFlood(lines.get(session)?.client ?? '', kind),
@@ -206,8 +213,8 @@ function createProtocols(options: FrontOptions, lines: Lines) {
         guarded(message.stream, () => {
           const line = lines.get(message.stream.session!)!;
           const facts = factsOf(line);
-          const request = directed(readHttp2(message, facts), line, options.findTls);
-          webSockets.overHttp2(request, message, response, reporter(request, facts, line, '2.0'));
+          const request = directed(readHttp2(message, facts, message), line, options.findTls);
+          webSockets.overHttp2(request, message, response, sideOf(request, facts, line, '2.0').report);
         });
       },
     },
@@ -221,7 +228,7 @@ function createProtocols(options: FrontOptions, lines: Lines) {
 }
 
 function createHandling(options: FrontOptions) {
-  const { answer, bodyLimit, clock, details, stalls, findTls, onFault } = options;
+  const { answer, bodyLimit, findTls, onFault } = options;
   const nextRay = rays(options.random);
 
   const factsOf = (line: Line): RequestFacts => ({
@@ -232,22 +239,8 @@ function createHandling(options: FrontOptions) {
     bodyLimit,
   });
 
-  /** Reports the outcome of a request at its end. */
-  function reporter(request: ReadRequest, facts: RequestFacts, line: Line, httpVersion: string) {
-    const startedMs = steadyMs(clock);
-    return (outcome: Outcome): void =>
-      options.onReport({ request, facts, outcome, httpVersion, tlsVersion: line.tls?.version, startedMs });
-  }
-
-  function sideOf(request: ReadRequest, facts: RequestFacts, line: Line, httpVersion: string): ClientSide {
-    const report = reporter(request, facts, line, httpVersion);
-    const accept = (): string | undefined =>
-      'failure' in request ? request.accept : firstValue(request.headers, 'accept');
-    const { ray } = facts;
-    const reply = (response: ClientResponse): Reply =>
-      new Reply(response, { ray, host: request.host, accept, details, onEnd: report, stalls, onFault });
-    return { report, reply };
-  }
+  const sideOf = (request: ReadRequest, facts: RequestFacts, line: Line, httpVersion: string): RequestSide =>
+    new RequestSide(options, request, facts, line, httpVersion);
 
   function handle(read: ReadRequest, facts: RequestFacts, line: Line, version: string, response: ClientResponse): void {
     const request = directed(read, line, findTls);
@@ -278,6 +271,20 @@ function createHandling(options: FrontOptions) {
     }
   }
 
+  function answerStream(head: Http2Head, stream: ServerHttp2Stream, line: Line): boolean {
+    if (!options.answerStream) return false;
+    try {
+      const facts = factsOf(line);
+      const read = readHttp2(head, facts);
+      if ('failure' in read || directed(read, line, findTls) !== read) return false;
+      return options.answerStream(read, sideOf(read, facts, line, '2.0'), stream);
+    } catch (error) {
+      onFault(error);
+      stream.destroy();
+      return true;
+    }
+  }
+
   const answerPlain =
     (line: Line): AnswerPlain =>
     (head, channel) => {
@@ -290,7 +297,36 @@ function createHandling(options: FrontOptions) {
       handle(read, facts, line, head.httpVersion, response);
       return response;
     };
-  return { factsOf, reporter, handle, answerPlain };
+  return { factsOf, sideOf, handle, answerPlain, answerStream };
+}
+
+/** The client's side of one request. */
+class RequestSide implements ClientSide {
+  private readonly startedMs: number;
+
+  constructor(
+    private readonly options: FrontOptions,
+    private readonly request: ReadRequest,
+    private readonly facts: RequestFacts,
+    private readonly line: Line,
+    private readonly httpVersion: string,
+  ) {
+    this.startedMs = steadyMs(options.clock);
+  }
+
+  readonly report = (outcome: Outcome): void => {
+    const { options, request, facts, httpVersion, startedMs } = this;
+    options.onReport({ request, facts, outcome, httpVersion, tlsVersion: this.line.tls?.version, startedMs });
+  };
+
+  reply(response: ClientResponse): Reply {
+    const { details, stalls, onFault } = this.options;
+    const { request } = this;
+    const accept = (): string | undefined =>
+      'failure' in request ? request.accept : firstValue(request.headers, 'accept');
+    const { ray } = this.facts;
+    return new Reply(response, { ray, host: request.host, accept, details, onEnd: this.report, stalls, onFault });
+  }
 }
 
 function createPlain(options: FrontOptions, handOver: (socket: Socket) => void): PlainConnections {

@@ -2,7 +2,7 @@
  * Floods over HTTP/2: frames that ask for nothing, but cost work. SETTINGS and PING are counted. Of others, Node tells nothing; they
  * show in the octets that are neither a request nor its body. nghttp2 itself counts resets, and some frames, but by the ten thousand.
  */
-import { constants, type Http2ServerRequest, type ServerHttp2Session } from 'node:http2';
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { type Clock, steadyMs } from '../../base/clock.js';
 
@@ -21,7 +21,7 @@ const SENT_FOR_ONE = 16;
 
 export interface FloodWatch {
   watch(session: ServerHttp2Session, socket: Duplex, onFlood: () => void): void;
-  noteRequest(message: Http2ServerRequest): void;
+  noteRequest(stream: ServerHttp2Stream, session: ServerHttp2Session): void;
 }
 
 interface Watched {
@@ -68,10 +68,11 @@ export function createFloodWatch(clock: Clock): FloodWatch {
       });
       cancel ??= clock.every(LOOK_MS, look);
     },
-    noteRequest({ stream }) {
-      const watched = stream.session && sessions.get(stream.session);
+    noteRequest(stream, session) {
+      const watched = sessions.get(session);
       if (!watched) return;
       watched.useful += OCTETS_OF_REQUEST;
+      if (stream.endAfterHeaders) return;
       const push = stream.push.bind(stream);
       // Listening for data would make it flow.
       stream.push = (chunk: Buffer | null, encoding) => {

@@ -4,7 +4,9 @@ import {
   type Http2Server,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type IncomingHttpHeaders,
   type ServerHttp2Session,
+  type ServerHttp2Stream,
   type ServerOptions,
 } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -15,7 +17,17 @@ import type { FloodKind } from './connections.js';
 import { createFloodWatch } from './http2-floods.js';
 import { createWindows, STREAM_WINDOW } from './http2-windows.js';
 
+/** The head of a request. */
+export interface Http2Head {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders: readonly string[];
+  readonly stream: Pick<ServerHttp2Stream, 'endAfterHeaders'>;
+}
+
 export interface Http2Handlers {
+  /** A usual request without a body. False: it has no answer at once, and nothing was done. */
+  readonly onUsual: (head: Http2Head, stream: ServerHttp2Stream) => boolean;
   readonly onRequest: (message: Http2ServerRequest, response: Http2ServerResponse) => void;
   /** An extended CONNECT (RFC 8441), which opens a WebSocket. */
   readonly onConnect: (message: Http2ServerRequest, response: Http2ServerResponse) => void;
@@ -77,12 +89,19 @@ export function createHttp2Listener(
   const sessions = new Map<ServerHttp2Session, Duplex>();
   const floods = createFloodWatch(clock);
   const widen = createWindows();
-  const { sift, resetsOf } = siftRequests(floods.noteRequest);
+  const { note, sift, resetsOf } = siftRequests(floods.noteRequest);
   for (const event of ['request', 'checkContinue'] as const) {
     server.on(event, (message, response) => sift(message, () => handlers.onRequest(message, response)));
   }
   server.on('connect', ((message: Http2ServerRequest, response: Http2ServerResponse) =>
     sift(message, () => handlers.onConnect(message, response))) as never);
+  answerUsualFirst(server, handlers.onUsual, (stream) => {
+    const session = sessionOf(stream);
+    // What is suspected goes the general way.
+    if (!session || resetsOf(session) >= SUSPECT_RESETS) return false;
+    note(stream, session);
+    return true;
+  });
   let latest: ServerHttp2Session | undefined;
   server.on('session', (session) => {
     latest = session;
@@ -154,15 +173,21 @@ function pingUnlessAsked(ms: number, session: ServerHttp2Session, clock: Clock):
  * Calls `handle` for requests. A client that resets stream after stream must not cost what answers cost: once it has reset
  * several, its requests wait until everything that came with them was read, and are left out if they were reset.
  */
-function siftRequests(onRequest: (message: Http2ServerRequest) => void) {
+function siftRequests(onRequest: (stream: ServerHttp2Stream, session: ServerHttp2Session) => void) {
   const resets = new WeakMap<object, number>();
+  /** Node calls for what is noted here and then goes the general way at once. */
+  let latest: ServerHttp2Stream | undefined;
   const resetsOf = (session: object): number => resets.get(session) ?? 0;
-  const sift = (message: Http2ServerRequest, handle: () => void): void => {
-    const { stream } = message;
-    const { session } = stream;
-    if (!session) return;
-    onRequest(message);
+  const note = (stream: ServerHttp2Stream, session: ServerHttp2Session): void => {
+    if (stream === latest) return;
+    latest = stream;
+    onRequest(stream, session);
     stream.once('aborted', () => resets.set(session, resetsOf(session) + 1));
+  };
+  const sift = ({ stream }: Http2ServerRequest, handle: () => void): void => {
+    const session = sessionOf(stream);
+    if (!session) return;
+    note(stream, session);
     if (resetsOf(session) < SUSPECT_RESETS) handle();
     else {
       setImmediate(() => {
@@ -170,5 +195,35 @@ function siftRequests(onRequest: (message: Http2ServerRequest) => void) {
       });
     }
   };
-  return { sift, resetsOf };
+  return { note, sift, resetsOf };
+}
+
+/** Undefined when it has ended. */
+function sessionOf({ session }: ServerHttp2Stream): ServerHttp2Session | undefined {
+  return session as ServerHttp2Session | undefined;
+}
+
+type OnStream = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  flags: number,
+  raw: readonly string[],
+) => void;
+
+/** Answers what can be answered without the requests and responses that Node makes of each stream. To be called last. */
+function answerUsualFirst(
+  server: Http2Server,
+  onUsual: Http2Handlers['onUsual'],
+  isAllowed: (stream: ServerHttp2Stream) => boolean,
+): void {
+  // Node's own listener, for those who listen to requests.
+  const general = server.listeners('stream') as OnStream[];
+  server.removeAllListeners('stream');
+  const onStream: OnStream = (stream, headers, flags, raw) => {
+    const isUsual = headers[':method'] === 'GET' && stream.endAfterHeaders && headers.expect === undefined;
+    const head = { method: 'GET', headers, rawHeaders: raw, stream };
+    if (isUsual && isAllowed(stream) && onUsual(head, stream)) return;
+    for (const listener of general) listener.call(server, stream, headers, flags, raw);
+  };
+  server.on('stream', onStream as never);
 }

@@ -14,6 +14,7 @@ import { type BodyDeadline, limitedBody } from '../exchange/body.js';
 import { ASTERISK, type EdgeRequest, type HeaderList } from '../exchange/exchange.js';
 import { framingOf, valuesOf } from '../http1/framing.js';
 import { endToEndHeaders } from '../proxy/headers.js';
+import type { Http2Head } from './http2.js';
 
 export interface RequestFacts {
   readonly scheme: 'http' | 'https';
@@ -129,9 +130,10 @@ function hostOf(headers: HeaderList): Directed | Refusal {
     : { host, authority };
 }
 
-export function readHttp2(message: Http2ServerRequest, facts: RequestFacts): ReadRequest {
-  const headers = joinedCookies(lowerNames(message.rawHeaders).filter(withoutPseudo));
-  const authority = message.headers[':authority'] ?? message.headers['host'];
+/** `message`: what has a body if there is one. */
+export function readHttp2(head: Http2Head, facts: RequestFacts, message?: Http2ServerRequest): ReadRequest {
+  const headers = joinedCookies(withoutPseudo(head.rawHeaders));
+  const authority = head.headers[':authority'] ?? head.headers['host'];
   const hosts = valuesOf(headers, 'host');
   const refuse = (failure: Failure) => refusal(failure, authority, headers);
   if (headers.length > 2 * MOST_FIELDS) return refuse(failureOf('headersTooLarge', 'too many fields'));
@@ -140,15 +142,15 @@ export function readHttp2(message: Http2ServerRequest, facts: RequestFacts): Rea
   }
   const host = parseAuthority(authority);
   if (host === undefined) return refuse(failureOf('badRequest', ':authority is not a host'));
-  if (message.headers[':scheme'] !== facts.scheme) return refuse(failureOf('badRequest', 'another scheme'));
-  const path = pathOf(message.headers[':path'] ?? '', authority);
+  if (head.headers[':scheme'] !== facts.scheme) return refuse(failureOf('badRequest', 'another scheme'));
+  const path = pathOf(head.headers[':path'] ?? '', authority);
   if (typeof path !== 'string') return refuse(path);
   const length = contentLengthOf(headers);
   // An extended CONNECT opens a WebSocket, as GET does in HTTP/1.1. The octets that follow are not a body (RFC 8441 §5).
-  const opens = message.headers[':protocol'] !== undefined;
-  const hasBody = !opens && !message.stream.endAfterHeaders;
-  const method = opens ? 'GET' : message.method;
-  const openBody = (): Readable => limitedBody(message, facts);
+  const opens = head.headers[':protocol'] !== undefined;
+  const hasBody = message !== undefined && !opens && !head.stream.endAfterHeaders;
+  const method = opens ? 'GET' : head.method;
+  const openBody = (): Readable => limitedBody(message!, facts);
   const parts = { method, path, host, authority, httpVersion: '2.0', headers: withoutLength(headers), length } as const;
   return finish(parts, facts, hasBody ? openBody : undefined);
 }
@@ -268,8 +270,14 @@ function withoutLength(headers: readonly string[]): string[] {
   return headers.filter((_, i) => headers[i - (i % 2)] !== 'content-length');
 }
 
-function withoutPseudo(_: string, i: number, headers: readonly string[]): boolean {
-  return !headers[i - (i % 2)]!.startsWith(':');
+/** The fields that are not pseudo-header fields, with names in lower case. */
+function withoutPseudo(raw: readonly string[]): readonly string[] {
+  const list: string[] = [];
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i]!;
+    if (!name.startsWith(':')) list.push(name.toLowerCase(), raw[i + 1]!);
+  }
+  return list;
 }
 
 function lowerNames(raw: readonly string[]): string[] {

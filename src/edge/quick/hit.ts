@@ -4,7 +4,7 @@ import { printFieldLines } from '../../plain/field-lines.js';
 import { writeJoined } from '../../plain/write-joined.js';
 import type { Answer } from '../cache/answer.js';
 import { reasonOf } from '../error-pages/failures.js';
-import { firstValue } from '../exchange/exchange.js';
+import { firstValue, type HeaderList } from '../exchange/exchange.js';
 import { type Stalls, unsentOf } from '../exchange/stalls.js';
 import type { ClientSide } from '../listen/front.js';
 
@@ -17,17 +17,24 @@ export interface Repeated {
   readonly body: Uint8Array | undefined;
 }
 
+type Repeatable = Pick<Answer, 'status'> & { readonly headers: HeaderList; readonly body: Uint8Array | undefined };
+
+/** Whether an answer is given several times, as a whole. */
+export function isRepeatable(answer: Answer): answer is Answer & Repeatable {
+  const { headers, body, encodable } = answer;
+  if (!headers || encodable || !(body === undefined || body instanceof Uint8Array)) return false;
+  // Without a length or a date, the head needs more fields.
+  return firstValue(headers, 'content-length') !== undefined && firstValue(headers, 'date') !== undefined;
+}
+
 const known = new WeakMap<Answer, Repeated>();
 
 /** Undefined for an answer of another kind. */
 export function repeatedOf(answer: Answer, { keepAlive }: Channel): Repeated | undefined {
-  const { status, headers, body, encodable } = answer;
-  if (!headers || encodable || !(body === undefined || body instanceof Uint8Array)) return undefined;
   let repeated = known.get(answer);
   if (!repeated) {
-    // Without a length or a date, the head needs more fields.
-    if (firstValue(headers, 'content-length') === undefined || firstValue(headers, 'date') === undefined)
-      return undefined;
+    if (!isRepeatable(answer)) return undefined;
+    const { status, headers, body } = answer;
     const start = `HTTP/1.1 ${status} ${reasonOf(status)}\r\n${printFieldLines(headers)}cf-ray: `;
     const end = `\r\nConnection: keep-alive\r\nKeep-Alive: ${keepAlive}\r\n\r\n`;
     repeated = { answer, start, end, body };

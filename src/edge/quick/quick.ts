@@ -10,9 +10,10 @@ import type { CacheRequest, Lookup } from '../cache/cache-state.js';
 import type { CacheResult } from '../cache/cache-status.js';
 import { cacheRequestOf } from '../cache/stage.js';
 import type { EdgeRequest } from '../exchange/exchange.js';
-import type { AnswerQuickly, ClientSide } from '../listen/front.js';
+import type { AnswerQuickly, AnswerStream, ClientSide } from '../listen/front.js';
 import type { FindDirect } from '../proxy/answer.js';
 import { repeat, repeatedOf } from './hit.js';
+import { repeatedOverHttp2, repeatOverHttp2 } from './http2-hit.js';
 import { type PassOptions, passOn } from './pass.js';
 
 export interface QuickOptions extends PassOptions {
@@ -30,9 +31,22 @@ interface Asking {
   readonly isLast: boolean;
 }
 
-export function createQuickAnswers(options: QuickOptions): AnswerQuickly {
-  const { findDirect, cache } = options;
-  return (request, client, channel, isLast) => {
+export function createQuickAnswers(options: QuickOptions): {
+  readonly answerQuickly: AnswerQuickly;
+  readonly answerStream: AnswerStream;
+} {
+  const { findDirect, cache, stalls } = options;
+  const answerStream: AnswerStream = (request, client, stream) => {
+    const route = findDirect(request);
+    const found = route && cache.look(cacheRequestOf(request, route));
+    if (!found || 'key' in found) return false;
+    const repeated = repeatedOverHttp2(found);
+    if (!repeated || stream.closed || stream.destroyed) return false;
+    options.onResult(found.result);
+    repeatOverHttp2(repeated, request.ray, { stream, client, stalls });
+    return true;
+  };
+  const answerQuickly: AnswerQuickly = (request, client, channel, isLast) => {
     if (request.method !== 'GET') return undefined;
     const route = findDirect(request);
     if (!route) return undefined;
@@ -42,6 +56,7 @@ export function createQuickAnswers(options: QuickOptions): AnswerQuickly {
     const asking = { request, route, asked, client, channel, isLast };
     return 'key' in found ? pass(options, asking, found) : hit(options, asking, found);
   };
+  return { answerQuickly, answerStream };
 }
 
 function hit(options: QuickOptions, { request, client, channel, isLast }: Asking, found: Answer): Sending | undefined {
