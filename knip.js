@@ -5,6 +5,7 @@ export default {
   entry: [
     'src/roles/child.ts!',
     'src/store/migrations/write-newest.ts!',
+    'src/api/openapi/write-document.ts!',
     // Found by their names.
     'src/store/migrations/0*.ts!',
     // Rooms that are complete before what uses them.

@@ -51,6 +51,7 @@ import { failure, loggedPathOf, MalformedIdentifier, pathOf, sendError } from '.
 import { createEventStreams, type EventStreams } from './events/streams.js';
 import type { Purpose, Readiness } from './health/routes.js';
 import { DOCS_PATH, docsOptions, openapiOptions } from './openapi/document.js';
+import { readDocument } from './openapi/file.js';
 import { createWarningSource } from './overview/warnings.js';
 import { permit, requireArea, requireStillPermitted } from './permission.js';
 import type { ApplicationFacts } from './r2-application/routes.js';
@@ -113,6 +114,8 @@ export interface ApiOptions {
   readonly readers?: Readers;
   /** In a cluster: the copy that requests read. */
   readonly copy?: FollowingCopy;
+  /** Whether the OpenAPI document is made of the routes; default: it is the one that the build has written. */
+  readonly describes?: boolean;
 }
 
 type BuiltOptions = ApiOptions & { readonly events: EventStreams };
@@ -294,12 +297,14 @@ function registerSecurityHeaders(app: FastifyInstance): void {
 
 function registerRoutes(app: FastifyInstance, options: BuiltOptions, assets: Assets | undefined): void {
   const local = isLoopback(options.host);
-  app.register(swagger, openapiOptions(options.version));
+  app.register(swagger, openapiOptions(options));
   app.register((scope: RouteScope) => registerVersion4(scope, options), { prefix: PREFIX });
   app.register(async (scope) => {
     const declared = declaredMethods(scope);
     for (const routes of ROOT_ROUTES) await scope.register(routes, options);
-    scope.get('/openapi.json', { config: { access: 'local' }, schema: { hide: true } }, async () => app.swagger());
+    scope.get('/openapi.json', { config: { access: 'local' }, schema: { hide: true } }, async (_request, reply) =>
+      reply.type('application/json').send(await readDocument()),
+    );
     await scope.register(dashboardRoutes, { base: options.base, assets });
     await scope.register(guideRoutes);
     refuseOtherMethods(scope, declared, local ? 'local' : undefined);

@@ -20,7 +20,7 @@ export async function warmUp(): Promise<void> {
   app.setValidatorCompiler(() => (value) => ({ value }));
   app.setSerializerCompiler(() => JSON.stringify);
   app.register(helmet);
-  app.register(swagger, openapiOptions(''));
+  app.register(swagger, openapiOptions({ version: '' }));
   const params = z.object({ id: z.string() });
   for (let number = 0; number < SCOPES; number++) {
     app.register(async (scope) => {

@@ -1,8 +1,10 @@
 /** The OpenAPI document, generated from the routes' schemas, and its page. All files are served from here. */
-import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import type { FastifyDynamicSwaggerOptions, FastifyStaticSwaggerOptions } from '@fastify/swagger';
 import type { FastifySwaggerUiOptions } from '@fastify/swagger-ui';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { addExamples, type Described } from './examples.js';
+import { readDocument } from './file.js';
 import { ICON } from './icon.js';
 import { describeOperation, type RouteSchema } from './operations.js';
 import { addRefusals, removeUnused, setMediaTypes, simplified } from './tidy.js';
@@ -58,7 +60,18 @@ const withComponents = createJsonSchemaTransformObject({});
 /** Name of the path parameter that may contain slashes. */
 const REST = 'object_key';
 
-export function openapiOptions(version: string): FastifyDynamicSwaggerOptions {
+/** `describes`: whether the document is made of the routes. */
+export function openapiOptions({
+  describes = false,
+  version,
+}: {
+  readonly describes?: boolean;
+  readonly version: string;
+}): FastifyDynamicSwaggerOptions | FastifyStaticSwaggerOptions {
+  return describes ? madeOfRoutes(version) : { mode: 'static', specification: { document: {} as never } };
+}
+
+function madeOfRoutes(version: string): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
       openapi: '3.1.0',
@@ -134,5 +147,12 @@ export function docsOptions(): FastifySwaggerUiOptions {
     // The way to the dashboard.
     logo: { type: 'image/svg+xml', content: ICON, href: '/' },
     uiConfig: { validatorUrl: null, docExpansion: 'none', tryItOutEnabled: false },
+    uiHooks: { preHandler: sendDocument },
   };
+}
+
+/** What the page asks for. JSON is YAML, too. */
+async function sendDocument(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const [, form] = /\/(json|yaml)$/.exec(request.routeOptions.url ?? '') ?? [];
+  return form && reply.type(`application/${form}`).send(await readDocument());
 }
