@@ -1,6 +1,7 @@
 /** Rules as an owner writes them become rules as they are stored: with identifiers, and versions that count changes. */
 import { toHex } from '../../base/bytes.js';
 import { makeId } from '../../base/random.js';
+import { inSlices } from '../../base/slices.js';
 import type { Phase } from '../../rulesets/phases.js';
 import { readRule, type StoredRule, type WrittenRule } from '../../rulesets/rule.js';
 import type { Context } from '../kernel/context.js';
@@ -13,19 +14,47 @@ export interface RulesPlace {
   readonly now: number;
 }
 
-/** All rules of a set; those that name a rule of `before`, by identifier or reference, are that one. */
+/** What each rule says, or the throw of its fault, behind which none was read. */
+export type ReadAhead = readonly (() => WrittenRule)[];
+
+/** Reads rules in slices, before the write: to compile hundreds of them takes longer than all else, and others would wait. */
+export async function readAhead({ clock }: Context, phase: Phase, input: unknown): Promise<ReadAhead> {
+  if (!Array.isArray(input)) return [];
+  requireShort(input);
+  return inSlices(clock, readEach(phase, input));
+}
+
+function* readEach(phase: Phase, input: readonly unknown[]): Generator<undefined, ReadAhead> {
+  const read: (() => WrittenRule)[] = [];
+  for (const one of input) {
+    try {
+      const rule = readRule(phase, one);
+      read.push(() => rule);
+    } catch (error) {
+      read.push(() => {
+        throw error;
+      });
+      break;
+    }
+    yield;
+  }
+  return read;
+}
+
+/** All rules of a set; those that name a rule of `before`, by identifier or reference, are that one. `ahead`: from {@link readAhead}. */
 export function readRules(
   ctx: Context,
   place: RulesPlace,
   input: unknown,
   before: readonly StoredRule[],
+  ahead: ReadAhead,
 ): StoredRule[] {
   if (!Array.isArray(input)) throw invalid('/rules', 'rules must be a list');
   requireShort(input);
   const rules: StoredRule[] = [];
   const taken = new Set<string>();
   for (const [i, one] of input.entries()) {
-    const written = checked(`/rules/${i}`, () => readRule(place.phase, one));
+    const written = checked(`/rules/${i}`, ahead[i] ?? (() => readRule(place.phase, one)));
     const known = knownRule(written, before, `/rules/${i}`);
     const rule = storedRule(ctx, place, written, known && !taken.has(known.id) ? known : undefined);
     taken.add(rule.id);

@@ -16,7 +16,7 @@ import {
 } from './access.js';
 import { invalid, rulesetFailure } from './errors.js';
 import { type RulesetItem, rulesetItem, rulesOf } from './item.js';
-import { readRules } from './read-rules.js';
+import { type ReadAhead, readAhead, readRules } from './read-rules.js';
 import { noteRuleset, writeRuleset } from './write.js';
 
 /** Those of the phases that the actor may read. */
@@ -57,35 +57,51 @@ function inVersion(item: RulesetItem, version: string): RulesetItem {
   throw rulesetFailure('noVersion', { version: version.slice(0, 20), current: item.version });
 }
 
+/** Reads the rules for a write that is allowed. */
+async function rulesAhead(
+  ctx: Context,
+  zoneId: string,
+  { rules }: Members,
+  phaseIn: (zone: ZoneRow) => Phase,
+): Promise<ReadAhead> {
+  const zone = requireRuledZone(ctx, zoneId, 'write');
+  const phase = phaseIn(zone);
+  requirePhase(ctx, zone, phase, 'write');
+  return readAhead(ctx, phase, rules);
+}
+
 export async function createRuleset(ctx: Context, zoneId: string, input: Members): Promise<RulesetItem> {
+  const ahead = await rulesAhead(ctx, zoneId, input, () => requireKnownPhase(input.phase, '/phase'));
   const { value } = await commit(ctx, (draft) => {
     const zone = requireRuledZone(ctx, zoneId, 'write');
     const phase = requireKnownPhase(input.phase, '/phase');
     requirePhase(ctx, zone, phase, 'write');
     if (entrypointOf(ctx, zone, phase)) throw rulesetFailure('exists', { phase }, { pointer: '/kind' });
-    return replaced(ctx, draft, zone, phase, undefined, input);
+    return replaced(ctx, draft, { zone, phase, before: undefined, input, ahead });
   });
   return value;
 }
 
 /** Writes the ruleset of a phase, whether there is one or not. */
 export async function putEntrypoint(ctx: Context, zoneId: string, name: string, input: Members): Promise<RulesetItem> {
+  const ahead = await rulesAhead(ctx, zoneId, input, () => requireKnownPhase(name, ''));
   const { value } = await commit(ctx, (draft) => {
     const zone = requireRuledZone(ctx, zoneId, 'write');
     const phase = requireKnownPhase(name, '');
     requirePhase(ctx, zone, phase, 'write');
     const row = entrypointOf(ctx, zone, phase);
     requireState(ctx, row);
-    return replaced(ctx, draft, zone, phase, row, input);
+    return replaced(ctx, draft, { zone, phase, before: row, input, ahead });
   });
   return value;
 }
 
 export async function replaceRuleset(ctx: Context, zoneId: string, id: string, input: Members): Promise<RulesetItem> {
+  const ahead = await rulesAhead(ctx, zoneId, input, (zone) => requireRuleset(ctx, zone, id, 'write').phase as Phase);
   const { value } = await commit(ctx, (draft) => {
     const zone = requireRuledZone(ctx, zoneId, 'write');
     const row = requireRuleset(ctx, zone, id, 'write');
-    return replaced(ctx, draft, zone, row.phase as Phase, row, input);
+    return replaced(ctx, draft, { zone, phase: row.phase as Phase, before: row, input, ahead });
   });
   return value;
 }
@@ -112,15 +128,16 @@ export async function deleteVersion(ctx: Context, zoneId: string, id: string, ve
 const SETTABLE = ['name', 'description', 'kind', 'phase', 'rules'];
 const READ_ONLY = ['id', 'version', 'last_updated'];
 
+interface Replacing {
+  readonly zone: ZoneRow;
+  readonly phase: Phase;
+  readonly before: RulesetRow | undefined;
+  readonly input: Members;
+  readonly ahead: ReadAhead;
+}
+
 /** Members that are absent stay as they are. */
-function replaced(
-  ctx: Context,
-  draft: Draft,
-  zone: ZoneRow,
-  phase: Phase,
-  before: RulesetRow | undefined,
-  input: Members,
-): RulesetItem {
+function replaced(ctx: Context, draft: Draft, { zone, phase, before, input, ahead }: Replacing): RulesetItem {
   const unknown = Object.keys(input).find((member) => !SETTABLE.includes(member) && !READ_ONLY.includes(member));
   if (unknown !== undefined) throw invalid(`/${unknown.slice(0, 64)}`, 'it is not available here');
   const { kind, phase: named, rules } = input;
@@ -131,7 +148,8 @@ function replaced(
     phase,
     name: textOf(input, 'name', before?.name ?? 'default'),
     description: textOf(input, 'description', before?.description ?? ''),
-    rules: rules === undefined || rules === null ? known : readRules(ctx, { phase, now: draft.now }, rules, known),
+    rules:
+      rules === undefined || rules === null ? known : readRules(ctx, { phase, now: draft.now }, rules, known, ahead),
   });
   noteRuleset(draft, zone, before, row);
   return rulesetItem(row);
