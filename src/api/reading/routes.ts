@@ -13,6 +13,7 @@ import { bucketRoutes } from '../r2-buckets/routes.js';
 import { objectListRoutes } from '../r2-objects/list-routes.js';
 import { ruleTrialRoutes } from '../rulesets/try-routes.js';
 import { searchRoutes } from '../search/routes.js';
+import { catalogRoutes } from '../secondary-dns/catalog-routes.js';
 import { tokenRoutes } from '../tokens/routes.js';
 import { zoneHistoryRoutes } from '../zone-history/routes.js';
 import { zoneRoutes } from '../zones/routes.js';
@@ -34,4 +35,5 @@ export const READ_ROUTES: readonly FastifyPluginAsyncZod<RecordRouteOptions>[] =
   ruleTrialRoutes,
   balancingAccountRoutes,
   externalDnsRoutes,
+  catalogRoutes,
 ];

@@ -12,7 +12,6 @@ import {
 } from '../../control/secondary/tsigs.js';
 import type { ContextOf } from '../request.js';
 import { accountResource } from '../resource.js';
-import { catalogRoutes } from './catalog-routes.js';
 import { consumedRoutes } from './consumed-routes.js';
 import { acl, aclBody, aclParams, peer, peerBody, peerParams, tsig, tsigBody, tsigParams } from './schema.js';
 import { tsigView } from './view.js';
@@ -47,6 +46,5 @@ export const secondaryAccountRoutes: FastifyPluginAsyncZod<RouteOptions> = async
     ...{ params: peerParams, item: peer, body: peerBody, view: (item) => item },
     ...{ list: listPeers, create: createPeer, get: getPeer, replace: replacePeer, remove: deletePeer },
   });
-  await app.register(catalogRoutes, { contextOf });
   await app.register(consumedRoutes, { contextOf });
 };

@@ -34,7 +34,7 @@ const memberRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app
   app.get(
     `${ONE}/members`,
     {
-      config,
+      config: { ...config, readsLong: true },
       schema: {
         tags,
         summary: 'List the zones of a catalog',

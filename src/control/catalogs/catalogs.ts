@@ -1,5 +1,5 @@
 /** Use cases of catalog zones that this server makes (RFC 9432). */
-import { equalBytes, fromHex, toHex } from '../../base/bytes.js';
+import { fromHex, toHex } from '../../base/bytes.js';
 import { makeId } from '../../base/random.js';
 import { lastChange } from '../../store/log/changes.js';
 import {
@@ -7,13 +7,14 @@ import {
   catalogsOfAccount,
   findCatalog,
   findCatalogById,
+  findMember,
   insertCatalog,
   type MemberRow,
   membersOfCatalog,
   putMember,
 } from '../../store/secondary/catalogs.js';
 import { insertOutgoing, peersOfZone, setOutgoing, setPeersOfZone } from '../../store/secondary/outgoing.js';
-import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
+import { findZone, findZoneById, updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireAccount } from '../guard/access.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
@@ -26,7 +27,7 @@ import { secondaryFailure } from '../secondary/errors.js';
 import { requireOneKey, requirePeer } from '../secondary/peers.js';
 import { addZone } from '../zones/write.js';
 import { deleteZone } from '../zones/zones.js';
-import { updateCatalog } from './update.js';
+import { beginCatalog, updateMember } from './update.js';
 
 export interface CatalogInput {
   /** Default: `catalog.<account identifier>.invalid`. */
@@ -83,7 +84,7 @@ export async function listMembers(ctx: Context, accountId: string, id: string): 
   );
 }
 
-/** Makes the catalog zone, with the members that it has now, and lets its peers transfer it. */
+/** Makes the catalog zone, with its first members, and lets its peers transfer it. The job adds the others. */
 export async function createCatalog(ctx: Context, accountId: string, input: CatalogInput): Promise<CatalogItem> {
   const name = input.name || `catalog.${accountId}.invalid`;
   const parsed = parseNewZoneName(name);
@@ -109,7 +110,7 @@ export async function createCatalog(ctx: Context, accountId: string, input: Cata
     requireRoomFor(ctx, account.seq, 'lists');
     insertCatalog(store, id, { account: account.seq, zone: zone.seq, members: input.members ?? 'all' }, draft.now);
     const row = findCatalogById(store, id)!;
-    if (updateCatalog(ctx, draft, row).isPartial) planCatalogs(ctx, account.seq);
+    if (beginCatalog(ctx, draft, row)) planCatalogs(ctx, account.seq);
     const item = itemOf(ctx, row);
     draft.event({ kind: 'catalog.create', account: account.seq, id, name: item.name, after: item });
     return item;
@@ -165,7 +166,7 @@ export async function editMember(
     };
     if (edit.move_to) moveMember(ctx, draft, after, requireCatalog(ctx, accountId, edit.move_to));
     else putMember(ctx.store, after);
-    updateCatalog(ctx, draft, catalog);
+    updateMember(ctx, draft, catalog, member);
     planCatalogs(ctx, catalog.account);
     const item = memberItem(ctx, requireMember(ctx, catalog, zoneId));
     const before = memberItem(ctx, member);
@@ -189,8 +190,10 @@ export async function editMember(
 function moveMember(ctx: Context, draft: Draft, member: MemberRow, target: CatalogRow): void {
   if (target.seq === member.catalog) throw badBody('the zone is in this catalog already', '/move_to');
   putMember(ctx.store, { ...member, moved_to: target.seq, moved_at: draft.now });
-  putMember(ctx.store, { ...member, catalog: target.seq, moved_to: null, moved_at: null });
-  updateCatalog(ctx, draft, target);
+  const arrived = { ...member, catalog: target.seq, moved_to: null, moved_at: null };
+  const before = findMember(ctx.store, target.seq, member.zone);
+  putMember(ctx.store, arrived);
+  updateMember(ctx, draft, target, before ?? arrived);
 }
 
 function requireCatalog(ctx: Context, accountId: string, catalogId: string): CatalogRow {
@@ -203,7 +206,8 @@ function requireCatalog(ctx: Context, accountId: string, catalogId: string): Cat
 
 function requireMember({ store }: Context, { seq }: CatalogRow, zoneId: string): MemberRow {
   const id = fromHex(zoneId);
-  const found = membersOfCatalog(store, seq).find(({ zone }) => id && equalBytes(findZone(store, zone)!.id, id));
+  const zone = id && findZoneById(store, id);
+  const found = zone && findMember(store, seq, zone.seq);
   if (!found) throw secondaryFailure('memberMissing', { id: zoneId.slice(0, 64) });
   return found;
 }

@@ -1,5 +1,5 @@
 /** The records of a catalog zone (RFC 9432 §4). */
-import { toHex } from '../../base/bytes.js';
+import { fromHex, toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import { parseName } from '../../dns/name.js';
 import { parseRdata } from '../../dns/rr/registry.js';
@@ -16,11 +16,13 @@ const VERSION = '2';
 /** A member, with the name of the catalog zone to which it goes over. */
 export type Member = MemberRow & { readonly movesTo: string | undefined };
 
-export function catalogRecords(
-  { name, apex }: ZoneRow,
-  members: readonly Member[],
-  limits: ControlLimits,
-): ImportedRow[] {
+export interface CatalogContent {
+  /** The records that every catalog has. */
+  readonly head: () => readonly ImportedRow[];
+  readonly recordsOf: (member: Member) => readonly ImportedRow[];
+}
+
+export function contentOf({ name, apex }: ZoneRow, limits: ControlLimits): CatalogContent {
   const rows = createRowMaker({ apex, limits, proxied: false, oneIsAutomatic: false });
   const record = (owner: string, type: number, text: string): ImportedRow =>
     rows.rowOf({
@@ -34,21 +36,37 @@ export function catalogRecords(
       comment: undefined,
       flattened: false,
     });
-  return [
+  return {
     // There is no name server that could be named (RFC 9432 §4.1).
-    record('', Type.ns, 'invalid.'),
-    record('version.', Type.txt, quoted(VERSION)),
-    ...members.flatMap(({ member_id: id, name: zone, grp, movesTo }) => {
+    head: () => [record('', Type.ns, 'invalid.'), record('version.', Type.txt, quoted(VERSION))],
+    recordsOf({ member_id: id, name: zone, grp, movesTo }) {
       const owner = `${toHex(id)}.zones.`;
       return [
         record(owner, Type.ptr, `${zone}.`),
         ...(grp === null ? [] : [record(`group.${owner}`, Type.txt, quoted(grp))]),
         ...(movesTo === undefined ? [] : [record(`coo.${owner}`, Type.ptr, `${movesTo}.`)]),
       ];
-    }),
-  ];
+    },
+  };
 }
 
 function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`;
+}
+
+/** Owner keys of all members begin with this, and those behind them not any more. */
+export const MEMBERS_FROM = Buffer.from('zones\0');
+export const MEMBERS_TO = Buffer.from('zones\x01');
+const ID_DIGITS = 32;
+
+/** The owner keys at which a member has records. */
+export function ownersOf(memberId: Uint8Array): readonly Uint8Array[] {
+  const own = Buffer.concat([MEMBERS_FROM, Buffer.from(`${toHex(memberId)}\0`)]);
+  return [own, ...['coo', 'group'].map((label) => Buffer.concat([own, Buffer.from(`${label}\0`)]))];
+}
+
+/** The member to which the records of an owner belong. */
+export function memberAt(ownerKey: Uint8Array): Uint8Array | undefined {
+  const at = MEMBERS_FROM.length;
+  return fromHex(Buffer.from(ownerKey.subarray(at, at + ID_DIGITS)).toString('latin1'));
 }

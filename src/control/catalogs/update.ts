@@ -1,17 +1,22 @@
-/** Brings a catalog zone in line with the zones of its account, inside a commit. */
-import { toHex } from '../../base/bytes.js';
+/** Brings a catalog zone in line with the zones of its account, a few of them in each commit: an account may have very many. */
+import { equalBytes, toHex } from '../../base/bytes.js';
 import { makeId } from '../../base/random.js';
+import { betweenWrites, inSlices } from '../../base/slices.js';
+import type { JobContext } from '../../jobs/kind.js';
 import type { Store } from '../../store/driver.js';
 import { lastChange } from '../../store/log/changes.js';
-import { recordsOfZone } from '../../store/records/records.js';
+import type { ImportedRow } from '../../store/records/import.js';
+import { type RecordRow, recordsBetween, recordsOfOwner } from '../../store/records/records.js';
 import {
+  belongsToCatalog,
   type CatalogRow,
   findCatalog,
+  findCatalogById,
+  findMember,
   type MemberRow,
-  membersOfCatalog,
   putMember,
   removeMember,
-  zonesForCatalog,
+  zonesOfCatalogAfter,
 } from '../../store/secondary/catalogs.js';
 import type { LinkedPeerRow } from '../../store/secondary/linked-peers.js';
 import {
@@ -21,93 +26,227 @@ import {
   setOutgoing,
   setPeersOfZone,
 } from '../../store/secondary/outgoing.js';
-import { findZone, type ZoneRow } from '../../store/zones/zones.js';
+import { findZone, type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
 import { isCompactZone } from '../dnssec/switch-denial.js';
-import type { Draft } from '../kernel/commit.js';
+import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { catalogRecords, type Member } from './content.js';
+import { type CatalogContent, contentOf, MEMBERS_FROM, MEMBERS_TO, memberAt, ownersOf } from './content.js';
 
-/** Zones that one commit adds. */
-const MOST_AT_ONCE = 1000;
+/** Zones, or owners of records, that are read at a time; and those that one commit brings in line. */
+const READ_AT_ONCE = 200;
+const PART = 20;
 /** A zone that goes over to another catalog stays in the old one until its consumers have seen both; microseconds. */
 const MOVE_US = 24 * 3_600_000_000;
 
-export interface CatalogOutcome {
-  /** Whether there is more to do. */
-  readonly isPartial: boolean;
-  /** When a move ends; microseconds since 1970. */
+/** What is done to a catalog: in a commit, or only noted. */
+interface CatalogEdits {
+  putMember(member: MemberRow): void;
+  removeMember(member: MemberRow): void;
+  letTransfer(zone: number, peers: readonly LinkedPeerRow[]): void;
+  removeRecord(row: RecordRow): void;
+  insertRecord(row: ImportedRow): void;
+}
+
+interface OpenCatalog {
+  readonly row: CatalogRow;
+  readonly zone: ZoneRow;
+  readonly peers: readonly LinkedPeerRow[];
+  readonly content: CatalogContent;
+}
+
+function openCatalog({ store, settings }: Context, row: CatalogRow): OpenCatalog {
+  const zone = findZone(store, row.zone)!;
+  return { row, zone, peers: peersOfZone(store, row.zone), content: contentOf(zone, settings.limits) };
+}
+
+/** Inside a commit: the first records of a new catalog, and its first members. Returns whether there may be more. */
+export function beginCatalog(ctx: Context, draft: Draft, row: CatalogRow): boolean {
+  const catalog = openCatalog(ctx, row);
+  const edits = editsIn(ctx, draft, catalog);
+  for (const record of catalog.content.head()) edits.insertRecord(record);
+  const zones = zonesOfCatalogAfter(ctx.store, row, 0, PART);
+  for (const zone of zones) alignZone(ctx, draft.now, catalog, zone, edits);
+  return zones.length === PART;
+}
+
+/** Inside a commit: the same for one zone. `before`: the member that it was. */
+export function updateMember(ctx: Context, draft: Draft, row: CatalogRow, before: MemberRow): void {
+  const catalog = openCatalog(ctx, row);
+  const edits = editsIn(ctx, draft, catalog);
+  alignZone(ctx, draft.now, catalog, before.zone, edits);
+  removeStray(ctx.store, catalog, before.member_id, edits);
+}
+
+/** Brings all of a catalog in line. Returns when the next move of a zone ends, in microseconds since 1970; undefined: never. */
+export async function updateCatalog(
+  ctx: Context,
+  id: Uint8Array,
+  { requireLease, signal }: Pick<JobContext, 'requireLease' | 'signal'>,
+): Promise<number | undefined> {
+  const row = findCatalogById(ctx.store, id);
+  if (!row) return undefined;
+  const found = await inSlices(ctx.clock, outOfLine(ctx, openCatalog(ctx, row)));
+  const inParts = async <Item>(
+    items: readonly Item[],
+    mend: (catalog: OpenCatalog, item: Item, edits: CatalogEdits, now: number) => void,
+  ): Promise<void> => {
+    for (let at = 0; at < items.length && !signal.aborted; at += PART) {
+      await commit(ctx, (draft) => {
+        requireLease();
+        const now = findCatalogById(ctx.store, id);
+        const catalog = now && openCatalog(ctx, now);
+        if (!catalog) return;
+        const edits = editsIn(ctx, draft, catalog);
+        for (const item of items.slice(at, at + PART)) mend(catalog, item, edits, draft.now);
+      });
+      await betweenWrites();
+    }
+  };
+  await inParts(found.strays, (catalog, stray, edits) => removeStray(ctx.store, catalog, stray, edits));
+  await inParts(found.zones, (catalog, zone, edits, now) => alignZone(ctx, now, catalog, zone, edits));
+  return found.endsAt;
+}
+
+interface OutOfLine {
+  /** Store numbers of zones. */
+  readonly zones: readonly number[];
+  /** Identifiers of members that are none any more. */
+  readonly strays: readonly Uint8Array[];
   readonly endsAt: number | undefined;
 }
 
-export function updateCatalog(ctx: Context, draft: Draft, catalog: CatalogRow): CatalogOutcome {
+function* outOfLine(ctx: Context, catalog: OpenCatalog): Generator<undefined, OutOfLine> {
   const { store } = ctx;
-  const zone = findZone(store, catalog.zone)!;
-  const wanted = zonesForCatalog(store, catalog);
-  const known = new Map(membersOfCatalog(store, catalog.seq).map((member) => [member.zone, member]));
-  const belongs = new Set(wanted);
-  for (const member of known.values()) {
-    if (!belongs.has(member.zone) && member.moved_to === null) removeMember(store, member);
+  const now = ctx.clock.nowUs();
+  const zones: number[] = [];
+  const known = new Set<string>();
+  let endsAt: number | undefined;
+  let isInLine = true;
+  const note = (): void => void (isInLine = false);
+  const edits = { putMember: note, removeMember: note, letTransfer: note, removeRecord: note, insertRecord: note };
+  for (let page = zonesOfCatalogAfter(store, catalog.row, 0, READ_AT_ONCE); page.length > 0; ) {
+    for (const zone of page) {
+      isInLine = true;
+      alignZone(ctx, now, catalog, zone, edits);
+      if (!isInLine) zones.push(zone);
+      const member = findMember(store, catalog.row.seq, zone);
+      if (member) known.add(toHex(member.member_id));
+      const ends = member && endOfMove(store, member);
+      if (ends !== undefined && ends > now) endsAt = Math.min(endsAt ?? ends, ends);
+      yield;
+    }
+    page = zonesOfCatalogAfter(store, catalog.row, page.at(-1)!, READ_AT_ONCE);
   }
-  const peers = peersOfZone(store, catalog.zone);
-  let added = 0;
-  for (const seq of wanted) {
-    if (added === MOST_AT_ONCE) break;
-    const linked = catalog.members === 'all' ? link(store, draft, peers, seq) : 'before';
-    if (linked === 'refused')
-      ctx.log.debug(
-        { zone: seq },
-        'a zone is not in the catalog: its peers have another key, or it has compact denial',
-      );
-    else if (!known.has(seq)) addMember(store, catalog, findZone(store, seq)!);
-    if (linked === 'now' || (linked === 'before' && !known.has(seq))) added++;
-  }
-  const ends = showMembers(ctx, draft, zone, membersOfCatalog(store, catalog.seq));
-  return { isPartial: added === MOST_AT_ONCE, endsAt: ends };
+  return { zones, strays: yield* straysOf(store, catalog, known), endsAt };
 }
 
-/** Under the identifier of the zone: one that is made anew has another, so that consumers begin anew with it, too. */
-function addMember(store: Store, { seq: catalog }: CatalogRow, { seq: zone, id }: ZoneRow): void {
-  putMember(store, { catalog, zone, member_id: id, grp: null, moved_to: null, moved_at: null });
+/** Members whose zones are gone: nothing but their records is left. */
+function* straysOf(store: Store, { row }: OpenCatalog, known: ReadonlySet<string>): Generator<undefined, Uint8Array[]> {
+  const strays = new Map<string, Uint8Array>();
+  let from: Uint8Array = MEMBERS_FROM;
+  for (let isLast = false; !isLast; ) {
+    const page = recordsBetween(store, row.zone, from, MEMBERS_TO, READ_AT_ONCE);
+    for (const { owner_key: owner } of page) {
+      const id = memberAt(owner);
+      if (id && !known.has(toHex(id))) strays.set(toHex(id), id);
+    }
+    isLast = page.length < READ_AT_ONCE;
+    // The next owner key.
+    if (!isLast) from = Buffer.concat([page.at(-1)!.owner_key, Buffer.from([0])]);
+    yield;
+  }
+  return [...strays.values()];
 }
 
-/**
- * Lets the peers of the catalog transfer the zone. `refused`: its own peers have another key, or no other server can serve it.
- */
-function link(store: Store, draft: Draft, peers: readonly LinkedPeerRow[], zone: number): 'now' | 'before' | 'refused' {
-  if (isCompactZone(store, zone)) return 'refused';
+/** Whether the zone is a member, who may transfer it, and what the catalog says of it. */
+function alignZone(ctx: Context, now: number, catalog: OpenCatalog, seq: number, edits: CatalogEdits): void {
+  const { store } = ctx;
+  const { row } = catalog;
+  const zone = findZone(store, seq);
+  if (!zone) return;
+  let member = findMember(store, row.seq, seq);
+  if (!belongsToCatalog(store, row, seq)) {
+    if (member?.moved_to === null) {
+      edits.removeMember(member);
+      show(store, catalog, member.member_id, [], edits);
+      return;
+    }
+  } else if (row.members === 'all' && !letTransfer(store, catalog.peers, seq, edits)) {
+    ctx.log.debug({ zone: seq }, 'a zone is not in the catalog: its peers have another key, or it has compact denial');
+  } else if (!member) {
+    // Under the identifier of the zone: one that is made anew has another, so that consumers begin anew with it, too.
+    member = { ...{ catalog: row.seq, zone: seq, name: zone.name }, member_id: zone.id, grp: null, ...UNMOVED };
+    edits.putMember(member);
+  }
+  if (!member) return;
+  const target = member.moved_to === null ? undefined : findCatalog(store, member.moved_to);
+  const hasLeft = target !== undefined && endOfMove(store, member)! <= now;
+  const movesTo = target && findZone(store, target.zone)?.name;
+  const records = hasLeft ? [] : catalog.content.recordsOf({ ...member, movesTo });
+  show(store, catalog, member.member_id, records, edits);
+}
+
+const UNMOVED = { moved_to: null, moved_at: null } as const;
+
+/** When the zone leaves for another catalog; undefined: it stays. */
+function endOfMove(store: Store, { moved_to: to, moved_at: at }: MemberRow): number | undefined {
+  return to !== null && findCatalog(store, to) ? (at ?? 0) + MOVE_US : undefined;
+}
+
+/** Lets the peers of the catalog transfer the zone. False: its own peers have another key, or no other server can serve it. */
+function letTransfer(store: Store, peers: readonly LinkedPeerRow[], zone: number, edits: CatalogEdits): boolean {
+  if (isCompactZone(store, zone)) return false;
   const own = peersOfZone(store, zone);
   const missing = peers.filter((peer) => !own.some((known) => known.seq === peer.seq));
-  if (missing.length === 0) return 'before';
-  if (new Set([...own, ...peers].map(({ tsig }) => tsig)).size > 1) return 'refused';
-  if (!findOutgoing(store, zone)) {
-    insertOutgoing(store, zone, findZone(store, zone)!.name, lastChange(store), draft.now);
-    setOutgoing(store, zone, true, lastChange(store), draft.now);
-  }
-  const all = [...own, ...missing].map((peer) => peer.seq);
-  setPeersOfZone(store, zone, all);
-  return 'now';
+  if (missing.length === 0) return true;
+  if (new Set([...own, ...peers].map(({ tsig }) => tsig)).size > 1) return false;
+  edits.letTransfer(zone, [...own, ...missing]);
+  return true;
 }
 
-/** Makes the records those of the members; returns when the next move ends. */
-function showMembers(ctx: Context, draft: Draft, zone: ZoneRow, members: readonly MemberRow[]): number | undefined {
-  const { store, settings } = ctx;
-  const shown: Member[] = [];
-  const ends: number[] = [];
-  for (const member of members) {
-    const target = member.moved_to === null ? undefined : findCatalog(store, member.moved_to);
-    const endsAt = (member.moved_at ?? 0) + MOVE_US;
-    if (target && endsAt <= draft.now) continue;
-    if (target) ends.push(endsAt);
-    shown.push({ ...member, movesTo: target && findZone(store, target.zone)?.name });
+/** Removes what the catalog says of a member, unless there is such a member after all. */
+function removeStray(store: Store, catalog: OpenCatalog, id: Uint8Array, edits: CatalogEdits): void {
+  const { row, zone } = catalog;
+  const names = recordsOfOwner(store, zone.seq, ownersOf(id)[0]!).map(({ content }) => content);
+  const members = names.flatMap((name) => zonesOfName(store, name)).map(({ seq }) => findMember(store, row.seq, seq));
+  if (members.some((member) => member && equalBytes(member.member_id, id))) return;
+  show(store, catalog, id, [], edits);
+}
+
+/** Makes the records of a member these. */
+function show(
+  store: Store,
+  { zone }: OpenCatalog,
+  memberId: Uint8Array,
+  records: readonly ImportedRow[],
+  edits: CatalogEdits,
+): void {
+  const wanted = new Map(records.map((row) => [nameOf(row), row]));
+  for (const row of ownersOf(memberId).flatMap((owner) => recordsOfOwner(store, zone.seq, owner))) {
+    if (!wanted.delete(nameOf(row))) edits.removeRecord(row);
   }
-  const wanted = new Map(catalogRecords(zone, shown, settings.limits).map((row) => [nameOf(row), row]));
-  for (const row of [...recordsOfZone(store, zone.seq)]) if (!wanted.delete(nameOf(row))) draft.removeRecord(row);
-  const times = { created_at: draft.now, modified_at: draft.now, comment_modified_at: null, tags_modified_at: null };
-  for (const row of wanted.values()) {
-    const id = makeId(ctx.clock.nowUs(), ctx.random);
-    draft.insertRecord({ ...row, ...times, id, zone: zone.seq, private_routing: null });
-  }
-  return ends.length === 0 ? undefined : Math.min(...ends);
+  for (const row of wanted.values()) edits.insertRecord(row);
+}
+
+function editsIn({ store, clock, random }: Context, draft: Draft, { zone: { seq } }: OpenCatalog): CatalogEdits {
+  const { now } = draft;
+  const times = { created_at: now, modified_at: now, comment_modified_at: null, tags_modified_at: null };
+  return {
+    putMember: (member) => putMember(store, member),
+    removeMember: (member) => removeMember(store, member),
+    letTransfer(zone, peers) {
+      if (!findOutgoing(store, zone)) {
+        insertOutgoing(store, zone, findZone(store, zone)!.name, lastChange(store), now);
+        setOutgoing(store, zone, true, lastChange(store), now);
+      }
+      const all = peers.map((peer) => peer.seq);
+      setPeersOfZone(store, zone, all);
+    },
+    removeRecord: (row) => draft.removeRecord(row),
+    insertRecord(row) {
+      draft.insertRecord({ ...row, ...times, id: makeId(clock.nowUs(), random), zone: seq, private_routing: null });
+    },
+  };
 }
 
 interface Compared {

@@ -40,6 +40,10 @@ const statements = perStore((store) => ({
     `SELECT catalog_members.*, zones.name FROM catalog_members JOIN zones ON zones.seq = catalog_members.zone
      WHERE catalog = ? ORDER BY catalog_members.zone`,
   ),
+  member: store.prepare<[catalog: number, zone: number], MemberRow>(
+    `SELECT catalog_members.*, zones.name FROM catalog_members JOIN zones ON zones.seq = catalog_members.zone
+     WHERE catalog = ? AND catalog_members.zone = ?`,
+  ),
   putMember: store.prepare<
     [
       catalog: number,
@@ -57,16 +61,19 @@ const statements = perStore((store) => ({
   removeMember: store.prepare<[catalog: number, zone: number]>(
     'DELETE FROM catalog_members WHERE catalog = ? AND zone = ?',
   ),
-  allZones: store.prepareTuples<[account: number], [zone: number]>(
-    `SELECT seq FROM zones LEFT JOIN zone_outgoing ON zone_outgoing.zone = zones.seq
-     WHERE account = ? AND served = 1 AND type <> 'internal' AND coalesce(enabled, 1) = 1 ORDER BY seq`,
+  after: store.prepareTuples<[account: number, after: number, catalog: number, after: number, limit: number], [number]>(
+    `SELECT seq FROM zones WHERE account = ? AND seq > ? UNION
+     SELECT zone FROM catalog_members WHERE catalog = ? AND zone > ? ORDER BY 1 LIMIT ?`,
   ),
-  linkedZones: store.prepareTuples<[account: number, catalogZone: number], [zone: number]>(
-    `SELECT seq FROM zones JOIN zone_outgoing ON zone_outgoing.zone = zones.seq
-     WHERE account = ? AND served = 1 AND type <> 'internal' AND enabled = 1 AND EXISTS
+  isOfAll: store.prepareTuples<[zone: number, account: number], [1]>(
+    `SELECT 1 FROM zones LEFT JOIN zone_outgoing ON zone_outgoing.zone = zones.seq
+     WHERE seq = ? AND account = ? AND served = 1 AND type <> 'internal' AND coalesce(enabled, 1) = 1`,
+  ),
+  isLinked: store.prepareTuples<[zone: number, account: number, catalogZone: number], [1]>(
+    `SELECT 1 FROM zones JOIN zone_outgoing ON zone_outgoing.zone = zones.seq
+     WHERE seq = ? AND account = ? AND served = 1 AND type <> 'internal' AND enabled = 1 AND EXISTS
        (SELECT 1 FROM zone_peers WHERE zone_peers.zone = zones.seq
-        AND peer IN (SELECT peer FROM zone_peers WHERE zone_peers.zone = ?))
-     ORDER BY seq`,
+        AND peer IN (SELECT peer FROM zone_peers WHERE zone_peers.zone = ?))`,
   ),
 }));
 
@@ -108,8 +115,29 @@ export function removeMember(store: Store, { catalog, zone }: Pick<MemberRow, 'c
   statements(store).removeMember.run(catalog, zone);
 }
 
-/** Store numbers of the zones that belong into a catalog, in their order. Zones whose transfers are disabled do not. */
-export function zonesForCatalog(store: Store, { account, zone, members }: CatalogRow): number[] {
-  const { allZones, linkedZones } = statements(store);
-  return (members === 'all' ? allZones.all(account) : linkedZones.all(account, zone)).map(([seq]) => seq);
+export function findMember(store: Store, catalog: number, zone: number): MemberRow | undefined {
+  return statements(store).member.get(catalog, zone);
+}
+
+/** Store numbers of zones that may belong into a catalog, or are in it: those behind a number, in their order. */
+export function zonesOfCatalogAfter(
+  store: Store,
+  { seq, account }: CatalogRow,
+  after: number,
+  limit: number,
+): number[] {
+  return statements(store)
+    .after.all(account, after, seq, after, limit)
+    .map(([zone]) => zone);
+}
+
+/** Whether a zone (store number) belongs into a catalog. One whose transfers are disabled does not. */
+export function belongsToCatalog(
+  store: Store,
+  { account, zone: catalogZone, members }: CatalogRow,
+  zone: number,
+): boolean {
+  const { isOfAll, isLinked } = statements(store);
+  const found = members === 'all' ? isOfAll.get(zone, account) : isLinked.get(zone, account, catalogZone);
+  return found !== undefined;
 }

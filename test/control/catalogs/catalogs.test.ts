@@ -10,6 +10,7 @@ import { createPeer } from '../../../src/control/secondary/peers.js';
 import { createZone, deleteZone, listZones } from '../../../src/control/zones/zones.js';
 import { allAccounts } from '../../../src/store/access/accounts.js';
 import { nextJobAt, removeJob } from '../../../src/store/jobs.js';
+import { findZoneById } from '../../../src/store/zones/zones.js';
 import { testZoneKeys } from '../../support/zone-keys.js';
 import { startZone } from '../fixture.js';
 
@@ -117,3 +118,36 @@ t.test(
     });
   },
 );
+
+t.test('a catalog of many zones is brought in line a few zones at a time', async (t) => {
+  const { ctx, clock, zoneId } = await startZone(t);
+  const { store } = ctx;
+  const account = toHex(allAccounts(store)[0]!.id);
+  const peer = await createPeer(ctx, account, { name: 'ns2', ip: '192.0.2.53' });
+  const made: { readonly id: string }[] = [];
+  for (let i = 0; i < 45; i++) made.push(await createZone(ctx, { name: `z${i}.example` }));
+  const catalog = await createCatalog(ctx, account, { peers: [peer.id] });
+  const shown = async (): Promise<string[]> =>
+    (await listRecords(ctx, catalog.zoneId, { perPage: 500, types: ['PTR'] })).items
+      .map(({ name, content }) => `${name.split('.')[0]} ${content}`)
+      .sort();
+  const versionOf = (): number => findZoneById(store, Buffer.from(catalog.zoneId, 'hex'))!.version;
+  /** How many commits changed the catalog. */
+  const run = async (): Promise<number> => {
+    const before = versionOf();
+    const lease = { store, clock, log: ctx.log, attempt: 0, signal: new AbortController().signal, requireLease() {} };
+    t.strictSame(await catalogJob(ctx).handler(lease, catalog.id), { done: true });
+    return versionOf() - before;
+  };
+  const first = (await shown()).length;
+  t.ok(first < 30, `${first} in the write that makes it`);
+  t.ok((await run()) > 1, 'the others in several writes');
+  const wanted = [`${zoneId} example.com`, ...made.map(({ id }, i) => `${id} z${i}.example`)];
+  t.strictSame(await shown(), [...wanted].sort());
+  t.equal((await listMembers(ctx, account, catalog.id)).length, 46);
+  t.equal(await run(), 0, 'nothing changes without a reason');
+  for (const { id } of made.slice(0, 42)) await deleteZone(ctx, id);
+  t.equal((await shown()).length, 46, 'zones that are gone are in it until the job has run');
+  t.ok((await run()) > 1);
+  t.strictSame(await shown(), [wanted[0]!, ...wanted.slice(43)].sort());
+});
