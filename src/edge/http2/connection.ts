@@ -60,6 +60,8 @@ export interface ConnectionOptions {
 export class Http2Connection implements StreamLink {
   private readonly streams = new Map<number, Stream>();
   private readonly waitingSince = new Map<number, number>();
+  /** Streams for which data came in this piece. */
+  private readonly fed = new Set<Stream>();
   private readonly reader = new FrameReader((each) => this.onFrame(each));
   private readonly blocks = new BlockReader({ listOctets: MOST_LIST_OCTETS, fields: MOST_FIELDS });
   private block: { readonly stream: number; readonly isLast: boolean; parts: Buffer[]; octets: number } | undefined;
@@ -196,10 +198,12 @@ export class Http2Connection implements StreamLink {
     if (this.isEnding) return;
     try {
       this.reader.feed(octets);
+      for (const stream of this.fed) stream.flush();
     } catch (error) {
       const code = error instanceof ConnectionError ? error.http2Code : CODE.internal;
       this.breakOff(error instanceof HpackError ? CODE.compression : code, String((error as Error).message));
     }
+    this.fed.clear();
   }
 
   private breakOff(code: number, reason: string): void {
@@ -285,6 +289,7 @@ export class Http2Connection implements StreamLink {
       this.received = 0;
     }
     if (!open) return;
+    this.fed.add(open);
     const isLast = (each.flags & FLAG.endStream) !== 0;
     // Frames without octets are not progress.
     const idle = this.idleFrames;

@@ -7,6 +7,8 @@ import { lengthOf, MalformedResponse, readResponseFields } from './response-fiel
 
 /** Octets that an origin may send ahead of the client. */
 export const STREAM_WINDOW = 256 * 1024;
+/** Octets of small pieces that are kept as one for a client that takes nothing: each piece takes memory of its own. */
+const KEPT_AS_ONE = 16 * 1024;
 /** Responses before the final one. */
 const MOST_INTERIM = 64;
 
@@ -28,6 +30,8 @@ export class Stream implements OriginControl {
   private bodyEnded: boolean;
   private isSent = false;
   private received: Buffer[] = [];
+  /** What came in one piece, of perhaps very many frames: the client gets it at once. It refers to the memory of the connection. */
+  private gathered: Buffer[] = [];
   private credit = 0;
   private window = STREAM_WINDOW;
   private missing: number | undefined;
@@ -97,6 +101,7 @@ export class Stream implements OriginControl {
 
   onFields(list: readonly string[] | undefined, isLast: boolean): void {
     if (this.isOver) return;
+    this.flush();
     this.onProgress();
     if (!list) throw new MalformedResponse('too many fields');
     if (this.hasEnded) throw new MalformedResponse('fields after the end');
@@ -130,13 +135,26 @@ export class Stream implements OriginControl {
     if (this.window < 0) return false;
     if (this.missing !== undefined && (this.missing -= octets.length) < 0) throw new MalformedResponse('too much data');
     this.giveBack(taken - octets.length);
-    if (octets.length > 0) {
-      // What refers to the memory of the connection is kept only as long as the client does not take it.
-      if (this.isPaused) this.received.push(Buffer.from(octets));
-      else this.deliver(octets);
-    }
+    if (octets.length > 0) this.gathered.push(octets);
     if (isLast) this.end();
     return true;
+  }
+
+  /** The client gets what has come, or it is kept until the client takes it. */
+  flush(): void {
+    if (this.isOver || this.gathered.length === 0) return;
+    const [first] = this.gathered;
+    const octets = this.gathered.length === 1 ? first! : Buffer.concat(this.gathered);
+    this.gathered = [];
+    if (this.isPaused) this.keep(octets);
+    else this.deliver(octets);
+  }
+
+  private keep(octets: Buffer): void {
+    const last = this.received.at(-1);
+    const joins = last !== undefined && last.length + octets.length <= KEPT_AS_ONE;
+    if (joins) this.received[this.received.length - 1] = Buffer.concat([last, octets]);
+    else this.received.push(Buffer.from(octets));
   }
 
   onReset(code: number): void {
@@ -149,6 +167,7 @@ export class Stream implements OriginControl {
 
   /** Ends the exchange; the origin is told with this code. */
   fail(error: Error, code: number): void {
+    this.flush();
     if (this.isOver) return;
     this.link.reset(this.id, code);
     this.close(error);
@@ -156,6 +175,7 @@ export class Stream implements OriginControl {
 
   /** Ends the exchange because the stream is no more. */
   close(error: Error): void {
+    this.flush();
     if (this.isOver) return;
     this.finish();
     this.events.onError(error);
@@ -199,6 +219,8 @@ export class Stream implements OriginControl {
   private end(): void {
     if (this.missing !== undefined && this.missing > 0)
       throw new MalformedResponse('less data than Content-Length says');
+    this.flush();
+    if (this.isOver) return;
     this.hasEnded = true;
     if (this.received.length === 0) this.complete();
   }
@@ -213,6 +235,7 @@ export class Stream implements OriginControl {
   private finish(): void {
     this.isOver = true;
     this.received = [];
+    this.gathered = [];
     this.pending = undefined;
     this.body?.destroy();
     this.link.over(this);

@@ -45,6 +45,7 @@ class Heard implements OriginEvents {
   status = 0;
   fields: readonly string[] = [];
   octets = 0;
+  pieces = 0;
   text = '';
   trailers: readonly string[] | undefined;
   error: (Error & { code?: string }) | undefined;
@@ -57,6 +58,7 @@ class Heard implements OriginEvents {
   }
   onData(chunk: Buffer): void {
     this.octets += chunk.length;
+    this.pieces += 1;
     if (this.text.length < 100) this.text += chunk.toString('latin1');
   }
   onEnd(trailers: readonly string[]): void {
@@ -277,6 +279,26 @@ t.test('a client that does not read holds up its own stream only', async (t) => 
   t.equal(big.heard.octets, 0);
   big.control.resume();
   t.equal((await big.end()).octets, 64 * 65_536);
+});
+
+t.test('frames of one octet reach the client in few pieces, also when it takes nothing for a while', async (t) => {
+  const text = Array.from({ length: 20_000 }, (_, i) => String(i % 10)).join('');
+  const { port } = await startRaw(t, ({ say, head }, stream) => {
+    const frames = [...text].map((octet) => frame(FRAME.data, 0, stream, Buffer.from(octet)));
+    say(head(stream, false, ':status', '200'), ...frames, frame(FRAME.data, FLAG.endStream, stream));
+  });
+  const origins = startClient(t);
+  const fast = await send(origins, port).end();
+  t.match(fast, { octets: text.length, text: text.slice(0, 100), error: undefined });
+  t.ok(fast.pieces < 100, `${fast.pieces} pieces`);
+  const { control, heard, end } = send(origins, port);
+  control.pause();
+  await send(origins, port).end();
+  t.equal(heard.octets, 0);
+  control.resume();
+  await end();
+  t.match(heard, { octets: text.length, text: text.slice(0, 100), error: undefined });
+  t.ok(heard.pieces < 100, `${heard.pieces} pieces`);
 });
 
 t.test('an origin without HTTP/2 is asked otherwise', async (t) => {
