@@ -172,8 +172,11 @@ t.test('no request keeps all others waiting', async (t) => {
       .replace('{account_id}', account.id)
       .replace('{bucket_name}', 'large')
       .replace(/\{[a-z_]+\}/g, '0'.repeat(32));
-  const document = JSON.parse((await send(program, 'GET', '//openapi.json')).text);
-  const reads = Object.entries(document.paths as Record<string, Record<string, unknown>>)
+  let document: { readonly paths: Record<string, Record<string, unknown>> } = { paths: {} };
+  await check('the OpenAPI document', async () => {
+    document = JSON.parse((await send(program, 'GET', '//openapi.json')).text);
+  });
+  const reads = Object.entries(document.paths)
     .filter(([, operations]) => 'get' in operations)
     .map(([path]) => fill(path));
   t.ok(reads.length > 40, `${reads.length} routes`);
@@ -181,6 +184,21 @@ t.test('no request keeps all others waiting', async (t) => {
     const paths = reads.slice(at, at + ROUTES_AT_ONCE).map((path) => path.replace(/^\/client\/v4/, ''));
     await checkReads(paths);
   }
+  await check('300 rules', async (attempt) => {
+    const names = Array.from({ length: 6 }, (_, i) => `http.host eq "h${i}.large.test"`).join(' or ');
+    const rules = Array.from({ length: 300 }, (_, i) => ({
+      action: 'rewrite',
+      expression: `${names} or (starts_with(http.request.uri.path, "/${i}/") and not ip.src in {192.0.2.0/24 2001:db8::/32})`,
+      action_parameters: { uri: { path: { expression: `concat("/${attempt}", http.request.uri.path)` } } },
+    }));
+    const { status, text } = await send(
+      program,
+      'PUT',
+      `/zones/${zone}/rulesets/phases/http_request_transform/entrypoint`,
+      { rules },
+    );
+    t.equal(status, 200, text.slice(0, 300));
+  });
   await check('export', () => send(program, 'GET', `${records}/export`));
   await check('dry run of an import', () =>
     send(program, 'POST', '/zones/import?name=dry.test&dry_run=true', file, 'text/plain'),
