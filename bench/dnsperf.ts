@@ -22,13 +22,21 @@ interface Load {
   readonly seconds: string;
   /** Questions have DO. */
   readonly dnssec?: boolean;
+  /** Sockets that ask, over UDP. */
+  readonly clients?: string;
 }
 
 /** One dnsperf run against one server, on the other processor. */
-export function measure(started: Started, kind: string, queries: string, { seconds, dnssec = false }: Load): Sample {
+export function measure(
+  started: Started,
+  kind: string,
+  queries: string,
+  { seconds, dnssec = false, clients = '1' }: Load,
+): Sample {
   const port = kind === 'dot' ? started.port + 1 : started.port;
   const load = ['-s', '127.0.0.1', '-p', String(port), '-d', queries, '-l', seconds, '-q', '200', dnssec ? '-D' : '-e'];
   if (STREAMS.includes(kind)) load.push('-m', kind, '-c', '10');
+  else load.push('-c', clients);
   const command = availableParallelism() > 1 ? ['taskset', '-c', '1', 'dnsperf', ...load] : ['dnsperf', ...load];
   const before = cpuSeconds(started);
   const result = spawnSync(command[0]!, command.slice(1), { encoding: 'utf8' });

@@ -8,9 +8,12 @@
  *     0 name pointer    8 name length    16 iovec pointer   24 iovec count
  *    32 control pointer 40 control length 48 flags          56 octets received or sent
  *
- * Slot i receives into request i and answers into response i. Answers to send are gathered without gaps, in send
- * headers of their own, which point at the address, control data and response of their slot. Since hardly ever anything
- * stays unanswered, send header k nearly always belongs to slot k already and its pointers need not be touched.
+ * Slot i receives into request i. Answers stand one behind the other without gaps, so that few pages are touched. Each
+ * message to send has a header of its own, which points at the address and control data of a slot, and at one answer or
+ * several: consecutive ones to the same peer that have the same length, and a shorter one behind them, go out as one
+ * message, which the kernel divides again behind most of its work (UDP_SEGMENT, Linux 4.18). The peer gets the same
+ * datagrams in the same order. Forwarders ask from few ports; resolvers that take a new port for each question get their
+ * answers one by one.
  *
  * Control data comes only on sockets bound to a wildcard: IP_PKTINFO or IPV6_PKTINFO, the address the query was sent
  * to. The same octets are handed back with the answer and become its source address.
@@ -20,6 +23,7 @@ import { constants } from 'node:os';
 import { type Answer, type Client, DEFERRED, Transport } from '../answer/transport.js';
 import { isMappedIPv4 } from '../base/ip.js';
 import { Count, type CountBlock } from './counters.js';
+import type { DeferredDatagram } from './deferred.js';
 import { type DatagramCalls, Linux, SystemError } from './syscalls.js';
 
 /** Datagrams per system call. */
@@ -36,8 +40,17 @@ const CONTROL = 64;
 /** Buffer sizes for the kernel: sockaddr_in6, and one IPV6_PKTINFO. */
 const ADDRESS_ROOM = 28;
 const CONTROL_ROOM = 40;
-/** Packets start in different cache sets; otherwise their 64 first lines would share a few. */
-const PACKET = REQUEST_ROOM + 64 + RESPONSE_ROOM + 64;
+/** Octets of a control message with the length of the datagrams in a message. */
+const SEGMENT_CONTROL = 24;
+/** Requests start in different cache sets; otherwise their 64 first lines would share a few. */
+const REQUEST = REQUEST_ROOM + 64;
+
+/** The longest answer that is sent together with others: it fits every IPv6 link (RFC 8200 §5). */
+const LONGEST_JOINED = 1232;
+/** Octets of one message, which is one IP packet for most of its way. */
+const LONGEST_MESSAGE = 65_000;
+/** Batches that are sent one by one after the kernel refused a message with several answers. */
+const BATCHES_APART = 1000;
 
 const RECEIVE_HEADERS = 0;
 const SEND_HEADERS = RECEIVE_HEADERS + BATCH * HEADER;
@@ -45,8 +58,9 @@ const RECEIVE_IOVECS = SEND_HEADERS + BATCH * HEADER;
 const SEND_IOVECS = RECEIVE_IOVECS + BATCH * IOVEC;
 const ADDRESSES = SEND_IOVECS + BATCH * IOVEC;
 const CONTROLS = ADDRESSES + BATCH * ADDRESS;
-const PACKETS = CONTROLS + BATCH * CONTROL;
-const SIZE = PACKETS + BATCH * PACKET;
+const REQUESTS = CONTROLS + BATCH * CONTROL;
+const ANSWERS = REQUESTS + BATCH * REQUEST;
+const SIZE = ANSWERS + BATCH * RESPONSE_ROOM;
 
 /** Positions in 32-bit words, inside a header, an iovec and a control message. */
 const NAME = 0;
@@ -73,6 +87,14 @@ export interface DatagramBatch {
   readonly base: number;
   /** The slot to which each send header points. */
   readonly slots: Int32Array;
+  /** For each message to send: its answers, the octets of the first of them, and those of the last. */
+  readonly members: Int32Array;
+  readonly sizes: Int32Array;
+  readonly lasts: Int32Array;
+  /** Whether the kernel divides messages. */
+  divides: boolean;
+  /** Batches in which no answers are joined. */
+  apart: number;
   /** The sender of the current datagram. */
   readonly client: Client;
   /** Number of headers that the kernel has written since they were last reset. */
@@ -95,7 +117,7 @@ export function createDatagramBatch(addressOf: (buffer: ArrayBuffer) => number):
     writePointer(words, receive + VECTOR, base + RECEIVE_IOVECS + slot * IOVEC);
     writePointer(words, receive + CONTROL_POINTER, base + CONTROLS + slot * CONTROL);
     words[receive + VECTOR_COUNT] = 1;
-    writePointer(words, vector, base + PACKETS + slot * PACKET);
+    writePointer(words, vector, base + REQUESTS + slot * REQUEST);
     words[vector + VECTOR_LENGTH] = REQUEST_ROOM;
     const send = (SEND_HEADERS + slot * HEADER) / 4;
     writePointer(words, send + VECTOR, base + SEND_IOVECS + slot * IOVEC);
@@ -104,7 +126,11 @@ export function createDatagramBatch(addressOf: (buffer: ArrayBuffer) => number):
   }
   const bytes = new Uint8Array(memory);
   const client = { source: bytes, at: 0, length: 0, port: 0, own: bytes, ownAt: 0, ownLength: 0, seconds: 0 };
-  return { words, bytes, base, slots, client, used: BATCH, deferred: new Int32Array(BATCH), deferrals: 0 };
+  return {
+    ...{ words, bytes, base, slots, client, divides: false, apart: 0 },
+    ...{ members: new Int32Array(BATCH).fill(1), sizes: new Int32Array(BATCH), lasts: new Int32Array(BATCH) },
+    ...{ used: BATCH, deferred: new Int32Array(BATCH), deferrals: 0 },
+  };
 }
 
 /**
@@ -141,7 +167,7 @@ export function receiveBatch(
 }
 
 /**
- * Answers the first `received` requests, which arrived at `seconds` since 1970; returns the number of answers to send.
+ * Answers the first `received` requests, which arrived at `seconds` since 1970; returns the number of messages to send.
  */
 export function answerBatch(
   batch: DatagramBatch,
@@ -153,7 +179,10 @@ export function answerBatch(
   const { words, bytes, client } = batch;
   client.seconds = seconds;
   batch.deferrals = 0;
-  let ready = 0;
+  const mayJoin = batch.divides && batch.apart === 0;
+  if (batch.apart > 0) batch.apart -= 1;
+  let messages = 0;
+  let at = ANSWERS;
   for (let slot = 0; slot < received; slot++) {
     const header = RECEIVE_HEADERS / 4 + slot * HEADER_WORDS;
     const address = ADDRESSES + slot * ADDRESS;
@@ -162,8 +191,7 @@ export function answerBatch(
       counts[Count.discarded]! += 1;
       continue;
     }
-    const request = PACKETS + slot * PACKET;
-    const response = request + REQUEST_ROOM + 64;
+    const request = REQUESTS + slot * REQUEST;
     const length = words[header + OCTETS]!;
     // sockaddr_in and sockaddr_in6: the family is in machine byte order, the address comes after the port.
     const isV4 = bytes[address] === Linux.AF_INET;
@@ -175,24 +203,90 @@ export function answerBatch(
     // IP_PKTINFO has the interface and the address; IPV6_PKTINFO begins with the address, which may be a mapped one.
     client.ownAt = CONTROLS + slot * CONTROL + CONTROL_DATA * 4 + (isV4 ? 4 : isMapped ? 12 : 0);
     client.ownLength = words[header + CONTROL_LENGTH] === 0 ? 0 : client.length;
-    const written = answer(bytes, request, length, bytes, response, RESPONSE_ROOM, Transport.udp, client);
+    const written = answer(bytes, request, length, bytes, at, RESPONSE_ROOM, Transport.udp, client);
     if (written === 0) continue;
     if (written === DEFERRED) {
       batch.deferred[batch.deferrals++] = slot;
       continue;
     }
-    if (batch.slots[ready] !== slot) pointAt(batch, ready, slot);
-    const send = SEND_HEADERS / 4 + ready * HEADER_WORDS;
-    words[send + NAME_LENGTH] = words[header + NAME_LENGTH]!;
-    words[send + CONTROL_LENGTH] = sourceControl(batch, slot, words[header + CONTROL_LENGTH]!);
-    words[SEND_IOVECS / 4 + ready * IOVEC_WORDS + VECTOR_LENGTH] = written;
-    ready += 1;
+    const control = sourceControl(batch, slot, words[header + CONTROL_LENGTH]!);
+    const joins = mayJoin && messages > 0 && belongsTo(batch, messages - 1, slot, written);
+    if (joins) join(batch, messages - 1, written, control);
+    else begin(batch, messages++, slot, at, written, control);
+    at += written;
   }
-  return ready;
+  return messages;
+}
+
+/** Makes one answer, which stands at `at`, the next message; `control`: octets of its control data. */
+function begin(
+  batch: DatagramBatch,
+  message: number,
+  slot: number,
+  at: number,
+  written: number,
+  control: number,
+): void {
+  const { words } = batch;
+  if (batch.slots[message] !== slot) pointAt(batch, message, slot);
+  const send = SEND_HEADERS / 4 + message * HEADER_WORDS;
+  words[send + NAME_LENGTH] = words[RECEIVE_HEADERS / 4 + slot * HEADER_WORDS + NAME_LENGTH]!;
+  words[send + CONTROL_LENGTH] = control;
+  const vector = SEND_IOVECS / 4 + message * IOVEC_WORDS;
+  writePointer(words, vector, batch.base + at);
+  words[vector + VECTOR_LENGTH] = written;
+  batch.members[message] = 1;
+  batch.sizes[message] = written;
+  batch.lasts[message] = written;
+}
+
+/** Whether an answer of `written` octets to the sender in `slot` can go out with the last message. */
+function belongsTo(batch: DatagramBatch, message: number, slot: number, written: number): boolean {
+  const { words, sizes, lasts } = batch;
+  const size = sizes[message]!;
+  // Only the last datagram of a message may be shorter than the others.
+  if (written > size || lasts[message] !== size || size > LONGEST_JOINED) return false;
+  if (words[SEND_IOVECS / 4 + message * IOVEC_WORDS + VECTOR_LENGTH]! + written > LONGEST_MESSAGE) return false;
+  return isSamePeer(words, batch.slots[message]!, slot);
+}
+
+/** Whether requests have the same sender and destination. */
+function isSamePeer(words: Int32Array, slot: number, other: number): boolean {
+  const header = RECEIVE_HEADERS / 4 + slot * HEADER_WORDS;
+  const otherHeader = RECEIVE_HEADERS / 4 + other * HEADER_WORDS;
+  const length = words[header + NAME_LENGTH]!;
+  const control = words[header + CONTROL_LENGTH]!;
+  if (length !== words[otherHeader + NAME_LENGTH] || control !== words[otherHeader + CONTROL_LENGTH]) return false;
+  return (
+    isSame(words, ADDRESSES + slot * ADDRESS, ADDRESSES + other * ADDRESS, length) &&
+    isSame(words, CONTROLS + slot * CONTROL, CONTROLS + other * CONTROL, control)
+  );
+}
+
+function isSame(words: Int32Array, at: number, other: number, octets: number): boolean {
+  for (let i = 0; i < octets; i += 4) if (words[(at + i) >> 2] !== words[(other + i) >> 2]) return false;
+  return true;
+}
+
+/** Adds an answer, which stands behind the message, to it; `control`: octets of its control data without the length of datagrams. */
+function join(batch: DatagramBatch, message: number, written: number, control: number): void {
+  const { words, members, sizes } = batch;
+  if (members[message] === 1) {
+    const added = (CONTROLS + batch.slots[message]! * CONTROL + control) / 4;
+    words[added] = CONTROL_DATA * 4 + 2;
+    words[added + 1] = 0;
+    words[added + CONTROL_LEVEL] = Linux.SOL_UDP;
+    words[added + CONTROL_TYPE] = Linux.UDP_SEGMENT;
+    words[added + CONTROL_DATA] = sizes[message]!;
+    words[SEND_HEADERS / 4 + message * HEADER_WORDS + CONTROL_LENGTH] = control + SEGMENT_CONTROL;
+  }
+  members[message]! += 1;
+  batch.lasts[message] = written;
+  words[SEND_IOVECS / 4 + message * IOVEC_WORDS + VECTOR_LENGTH]! += written;
 }
 
 /**
- * Sends the first `ready` answers. A datagram that the kernel refuses is counted and skipped; the rest is still sent.
+ * Sends the first `ready` messages. An answer that the kernel refuses is counted and skipped; the rest is still sent.
  * When the send queue is full, the other answers are dropped: clients retry, and waiting requests matter more.
  */
 export function sendBatch(
@@ -214,7 +308,7 @@ export function sendBatch(
     const errno = calls.errno();
     if (errno === EBADF || errno === ENOTSOCK || errno === EFAULT) throw new SystemError('sendmmsg', errno);
     if (errno === EAGAIN) {
-      counts[Count.sendFailed]! += ready - sent;
+      for (; sent < ready; sent++) counts[Count.sendFailed]! += batch.members[sent]!;
       return;
     }
     // An interrupted call, or an ICMP error of an earlier datagram, says nothing about this one: retry it once.
@@ -222,19 +316,30 @@ export function sendBatch(
       retried = true;
       continue;
     }
-    counts[Count.sendFailed]! += 1;
+    if (batch.members[sent]! > 1) sendApart(batch, calls, fd, sent, counts);
+    else counts[Count.sendFailed]! += 1;
     sent += 1;
     retried = false;
   }
 }
 
-/** A query that another part answers, with copies of what the kernel told about its sender. */
-export interface DeferredDatagram {
-  readonly request: Uint8Array;
-  /** The sender's socket address. */
-  readonly address: Uint8Array;
-  /** Control data of the answer: the address from which it is sent. */
-  readonly control: Uint8Array;
+/**
+ * Sends the answers of a message one by one: the network card cannot sum up the datagrams of a divided message, or one of them
+ * is too long for the way.
+ */
+function sendApart(batch: DatagramBatch, calls: DatagramCalls, fd: number, message: number, counts: CountBlock): void {
+  const { words } = batch;
+  batch.apart = BATCHES_APART;
+  const header = SEND_HEADERS / 4 + message * HEADER_WORDS;
+  const vector = SEND_IOVECS / 4 + message * IOVEC_WORDS;
+  const size = batch.sizes[message]!;
+  let at = words[vector + 1]! * 0x100000000 + (words[vector]! >>> 0);
+  words[header + CONTROL_LENGTH]! -= SEGMENT_CONTROL;
+  for (let left = words[vector + VECTOR_LENGTH]!; left > 0; left -= size, at += size) {
+    writePointer(words, vector, at);
+    words[vector + VECTOR_LENGTH] = Math.min(size, left);
+    if (calls.sendmmsg(fd, batch.base + SEND_HEADERS + message * HEADER, 1, 0) !== 1) counts[Count.sendFailed]! += 1;
+  }
 }
 
 /** Copies deferred query `index` of the batch. */
@@ -243,7 +348,7 @@ export function copyDeferred(batch: DatagramBatch, index: number): DeferredDatag
   const slot = batch.deferred[index]!;
   const header = RECEIVE_HEADERS / 4 + slot * HEADER_WORDS;
   const address = ADDRESSES + slot * ADDRESS;
-  const request = PACKETS + slot * PACKET;
+  const request = REQUESTS + slot * REQUEST;
   const control = CONTROLS + slot * CONTROL;
   const controlLength = sourceControl(batch, slot, words[header + CONTROL_LENGTH]!);
   return {
@@ -253,14 +358,12 @@ export function copyDeferred(batch: DatagramBatch, index: number): DeferredDatag
   };
 }
 
-/** Points send header `index` at the address, control data and response of `slot`. */
+/** Points send header `index` at the address and control data of `slot`. */
 function pointAt(batch: DatagramBatch, index: number, slot: number): void {
   const { words, base } = batch;
   const send = SEND_HEADERS / 4 + index * HEADER_WORDS;
   writePointer(words, send + NAME, base + ADDRESSES + slot * ADDRESS);
   writePointer(words, send + CONTROL_POINTER, base + CONTROLS + slot * CONTROL);
-  const vector = SEND_IOVECS / 4 + index * IOVEC_WORDS;
-  writePointer(words, vector, base + PACKETS + slot * PACKET + REQUEST_ROOM + 64);
   batch.slots[index] = slot;
 }
 

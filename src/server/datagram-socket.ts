@@ -3,7 +3,7 @@
  * destination address of a datagram.
  */
 import { parseIPv4, parseIPv6 } from '../base/ip.js';
-import type { DeferredDatagram } from './datagram-batch.js';
+import type { DeferredDatagram } from './deferred.js';
 import { ListenError, listenErrorOf } from './listen-error.js';
 import { Linux, type Syscalls, SystemError } from './syscalls.js';
 
@@ -91,6 +91,11 @@ function setOptions(
   }
 }
 
+/** Whether the kernel divides a message into datagrams. One that does not would send it as a single datagram. */
+export function dividesMessages(calls: Pick<Syscalls, 'setsockopt' | 'addressOf'>, fd: number): boolean {
+  return trySetInt(calls, fd, Linux.SOL_UDP, Linux.UDP_SEGMENT, 0);
+}
+
 /**
  * Keeps new datagrams away from a socket that shares its port; those in its queue can still be received and answered. A
  * connected socket only receives from its peer, and the kernel gives what others send to the sockets that are not
@@ -137,7 +142,13 @@ function setInt(calls: Syscalls, fd: number, level: number, option: number, valu
   if (!trySetInt(calls, fd, level, option, value)) throw new SystemError('setsockopt', calls.errno());
 }
 
-function trySetInt(calls: Syscalls, fd: number, level: number, option: number, value: number): boolean {
+function trySetInt(
+  calls: Pick<Syscalls, 'setsockopt' | 'addressOf'>,
+  fd: number,
+  level: number,
+  option: number,
+  value: number,
+): boolean {
   const memory = new ArrayBuffer(64);
   new Int32Array(memory)[0] = value;
   return calls.setsockopt(fd, level, option, calls.addressOf(memory), 4) === 0;

@@ -1,8 +1,16 @@
 /** Answers that another part gives, some of them later. */
 import type { AnswerDeferred, DeferredResult } from '../answer/transport.js';
 import { printIP } from '../base/ip.js';
-import type { DeferredDatagram } from './datagram-batch.js';
 import { Linux } from './syscalls.js';
+
+/** A query that another part answers, with copies of what the kernel told about its sender. */
+export interface DeferredDatagram {
+  readonly request: Uint8Array;
+  /** The sender's socket address. */
+  readonly address: Uint8Array;
+  /** Control data of the answer: the address from which it is sent. */
+  readonly control: Uint8Array;
+}
 
 /** The sender's address, as text, and port. */
 export function senderOf({ address }: DeferredDatagram): { readonly address: string; readonly port: number } {

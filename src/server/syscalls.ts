@@ -15,6 +15,7 @@ export const Linux = {
   SOCK_DGRAM: 2,
   SOCK_RAW: 3,
   SOCK_CLOEXEC: 0o2000000,
+  EFD_CLOEXEC: 0o2000000,
   SOL_IP: 0,
   SOL_SOCKET: 1,
   IPPROTO_ICMP: 1,
@@ -22,6 +23,7 @@ export const Linux = {
   SOL_RAW: 255,
   ICMP_FILTER: 1,
   ICMPV6_FILTER: 1,
+  SOL_UDP: 17,
   SOL_IPV6: 41,
   SO_SNDBUF: 7,
   SO_RCVBUF: 8,
@@ -39,6 +41,7 @@ export const Linux = {
   IPV6_RECVPKTINFO: 49,
   IPV6_PKTINFO: 50,
   IPV6_PMTUDISC_OMIT: 5,
+  UDP_SEGMENT: 103,
   MSG_TRUNC: 0x20,
   MSG_DONTWAIT: 0x40,
   MSG_WAITFORONE: 0x10000,
@@ -70,6 +73,8 @@ export interface Syscalls extends DatagramCalls {
   setsockopt(fd: number, level: number, option: number, value: number, length: number): number;
   getsockopt(fd: number, level: number, option: number, value: number, length: number): number;
   close(fd: number): number;
+  eventfd(value: number, flags: number): number;
+  write(fd: number, octets: number, length: number): number;
   sendto(fd: number, octets: number, length: number, flags: number, address: number, addressLength: number): number;
   /** The address of the mapping; a number above 2^48 on failure. */
   mmap(address: number, length: number, protection: number, flags: number, fd: number, offset: number): number;
@@ -126,6 +131,8 @@ export async function loadSyscalls(): Promise<Syscalls> {
       setsockopt: libc.func('int setsockopt(int, int, int, uintptr_t, uint32_t)'),
       getsockopt: libc.func('int getsockopt(int, int, int, uintptr_t, uintptr_t)'),
       close: libc.func('int close(int)'),
+      eventfd: libc.func('int eventfd(uint32_t, int)'),
+      write: libc.func('long write(int, uintptr_t, unsigned long)'),
       recvmmsg: libc.func('int recvmmsg(int, uintptr_t, uint32_t, int, uintptr_t)'),
       sendmmsg: libc.func('int sendmmsg(int, uintptr_t, uint32_t, int)'),
       connect: libc.func('int connect(int, uintptr_t, uint32_t)'),

@@ -10,7 +10,7 @@ import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { Counters } from './counters.js';
 import { countQueueDrops, type DatagramSocket, openDatagramSocket, sendDatagram } from './datagram-socket.js';
-import type { Syscalls } from './syscalls.js';
+import { Linux, type Syscalls, SystemError } from './syscalls.js';
 import { RECEIVE_TIMEOUT_MS } from './udp-protocol.js';
 import { UdpWorkers, type WorkerEngineSource, type WorkerSockets } from './udp-workers.js';
 
@@ -123,8 +123,18 @@ function openAll(
 }
 
 function workerSockets(calls: Syscalls, sockets: readonly DatagramSocket[]): WorkerSockets {
+  const wake = calls.eventfd(0, Linux.EFD_CLOEXEC);
+  if (wake < 0) {
+    const error = new SystemError('eventfd', calls.errno());
+    for (const { fd } of sockets) calls.close(fd);
+    throw error;
+  }
   return {
-    places: { descriptors: sockets.map(({ fd }) => fd) },
+    places: { descriptors: sockets.map(({ fd }) => fd), wake },
+    wake() {
+      const one = new BigUint64Array([1n]).buffer;
+      calls.write(wake, calls.addressOf(one), 8);
+    },
     countDrops() {
       let drops = 0;
       for (const { fd } of sockets) {
@@ -136,6 +146,7 @@ function workerSockets(calls: Syscalls, sockets: readonly DatagramSocket[]): Wor
     },
     close() {
       for (const { fd } of sockets) calls.close(fd);
+      calls.close(wake);
     },
   };
 }

@@ -1,7 +1,7 @@
 /** The messages between the main thread and its UDP workers. */
 import type { MessagePort } from 'node:worker_threads';
 import type { Answer } from '../answer/transport.js';
-import type { DeferredDatagram } from './datagram-batch.js';
+import type { DeferredDatagram } from './deferred.js';
 
 /** Words of the control memory, shared by all workers. */
 export const Control = { stop: 0, deferred: 1 } as const;
@@ -12,6 +12,8 @@ export const STOP = 'stop';
 
 /** Blocking system calls return after this many milliseconds, so that a worker notices when it must stop. */
 export const RECEIVE_TIMEOUT_MS = 400;
+/** A worker without queries waits so long for one of them or for its stop, and then releases data that is not used any more. */
+export const REST_MS = 5000;
 
 /** The engine of a worker. */
 export interface WorkerEngine {
@@ -42,8 +44,8 @@ export interface UdpWorkerData {
 
 /** Where a worker receives its datagrams. */
 export type WorkerPlaces =
-  /** Bound sockets, owned by the main thread. */
-  | { readonly descriptors: readonly number[] }
+  /** Bound sockets, owned by the main thread, and what becomes readable when the worker is to stop. */
+  | { readonly descriptors: readonly number[]; readonly wake: number }
   /** Addresses to bind; other sockets bind the same ones. */
   | { readonly addresses: readonly string[]; readonly port: number }
   /** Queues of network interfaces. */

@@ -3,15 +3,16 @@
  *
  * An idle thread blocks in a system call, so its event loop never runs once the loop below has begun. It learns about
  * new data from the engine's shared memory and about shutdown from a word of the control memory; it checks both once
- * for each batch. With one socket the receiving call itself blocks; with several, poll() comes first.
+ * for each batch. With one socket the receiving call itself blocks; with several, or when nothing came for a while, poll()
+ * comes first, which also ends when the thread is to stop: so an idle thread need not wake up to look.
  */
 import { SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
 import { countLatency, isTimed } from './counters.js';
 import { answerBatch, copyDeferred, createDatagramBatch, receiveBatch, sendBatch } from './datagram-batch.js';
-import { stopReceiving } from './datagram-socket.js';
+import { dividesMessages, stopReceiving } from './datagram-socket.js';
 import { type DatagramCalls, Linux, loadSyscalls } from './syscalls.js';
-import { Control, MOST_DEFERRED, RECEIVE_TIMEOUT_MS } from './udp-protocol.js';
+import { Control, MOST_DEFERRED, REST_MS } from './udp-protocol.js';
 import { beginWorker } from './worker-thread.js';
 
 /** Batches that are still answered after the stop request, so that received queries are not lost. */
@@ -21,10 +22,11 @@ const calls = await loadSyscalls();
 const { data, engine, answer, counts, parent, tell } = await beginWorker();
 const { places } = data;
 invariant('descriptors' in places, 'a batched worker has open sockets');
-const { descriptors } = places;
+const { descriptors, wake } = places;
 const control = new Int32Array(data.control);
 const clock = new SystemClock();
 const batch = createDatagramBatch(calls.addressOf);
+batch.divides = descriptors.every((fd) => dividesMessages(calls, fd));
 
 tell({ kind: 'serving' });
 if (descriptors.length === 1) serveOne(descriptors[0]!);
@@ -34,12 +36,17 @@ data.port.close();
 parent.close();
 
 function serveOne(fd: number): void {
-  while (Atomics.load(control, Control.stop) === 0) answerFrom(fd, Linux.MSG_WAITFORONE);
+  const wait = createPoll(calls, [fd, wake]);
+  let flags: number = Linux.MSG_WAITFORONE;
+  while (Atomics.load(control, Control.stop) === 0) {
+    // After a rest without queries, only a look at what is stale.
+    flags = answerFrom(fd, flags) === 0 && wait.poll() <= 0 ? Linux.MSG_DONTWAIT : Linux.MSG_WAITFORONE;
+  }
   answerLast(fd);
 }
 
 function serveSeveral(descriptors: readonly number[]): void {
-  const wait = createPoll(calls, descriptors);
+  const wait = createPoll(calls, [...descriptors, wake]);
   while (Atomics.load(control, Control.stop) === 0) {
     if (wait.poll() <= 0) {
       if (engine.isStale()) engine.refresh(data.port);
@@ -94,7 +101,7 @@ function createPoll(
     shorts[index * 4 + 2] = Linux.POLLIN;
   }
   return {
-    poll: () => poll(address, descriptors.length, RECEIVE_TIMEOUT_MS),
+    poll: () => poll(address, descriptors.length, REST_MS),
     ready: (index) => shorts[index * 4 + 3] !== 0,
   };
 }

@@ -8,8 +8,7 @@ import { type AnswerDeferred, Transport } from '../answer/transport.js';
 import { type Clock, steadyMs } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { Counters } from './counters.js';
-import type { DeferredDatagram } from './datagram-batch.js';
-import { senderOf, whenAnswered } from './deferred.js';
+import { type DeferredDatagram, senderOf, whenAnswered } from './deferred.js';
 import {
   Control,
   type DeferredAnswer,
@@ -36,6 +35,8 @@ export interface WorkerSockets {
   readonly places: WorkerPlaces;
   /** Datagrams lost in full kernel queues; undefined where the kernel does not report it. */
   countDrops(): number | undefined;
+  /** Wakes a thread that waits for queries, because it is to stop. */
+  wake?(): void;
   /** Called when the thread has ended. */
   close(): void;
 }
@@ -96,6 +97,7 @@ export class UdpWorkers {
    * nothing running.
    */
   async start(): Promise<void> {
+    process.once('exit', this.wake);
     try {
       await Promise.all(this.seats.map((seat) => this.occupy(seat)));
     } catch (error) {
@@ -118,11 +120,18 @@ export class UdpWorkers {
   async stop(): Promise<void> {
     this.stopping = true;
     for (const cancel of this.restarts) cancel();
+    process.off('exit', this.wake);
     // A thread that blocks in system calls checks the word; one with an event loop receives the message.
-    Atomics.store(this.control, Control.stop, 1);
+    this.wake();
     for (const { thread } of this.seats) thread?.postMessage(STOP);
     await Promise.all(this.seats.map(({ thread }) => thread && this.awaitEnd(thread)));
   }
+
+  /** Ends waiting system calls. The process cannot end while one of its threads is in a call. */
+  private readonly wake = (): void => {
+    Atomics.store(this.control, Control.stop, 1);
+    for (const { sockets } of this.seats) sockets?.wake?.();
+  };
 
   /** Opens the sockets of a slot and starts its thread; resolves when it serves. */
   private async occupy(seat: Seat): Promise<void> {
