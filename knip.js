@@ -6,6 +6,7 @@ export default {
     'src/roles/child.ts!',
     'src/store/migrations/write-newest.ts!',
     'src/api/openapi/write-document.ts!',
+    'src/cli/operations/write-described.ts!',
     // Found by their names.
     'src/store/migrations/0*.ts!',
     // Rooms that are complete before what uses them.

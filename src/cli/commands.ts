@@ -319,6 +319,6 @@ function refuseUnknown(group: Command, words: readonly string[]): never {
   return group.error(complainUnknown(group, words), { exitCode: 2, code: 'commander.unknownCommand' });
 }
 
-async function addAllCommands(program: Command, context: CommandContext): Promise<void> {
+export async function addAllCommands(program: Command, context: CommandContext): Promise<void> {
   for (const [name, listed] of COMMANDS) if (!listed.isHidden) await addCommand(program, context, name, listed);
 }

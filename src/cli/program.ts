@@ -15,6 +15,8 @@ export interface CommandLine {
   readonly stderr: OutputStream;
 }
 
+export const DESCRIPTION = 'Authoritative DNS nameserver with an admin API that is wire-compatible with the v4 API';
+
 const EXIT_CODES = `
 Exit codes: 0 done, 1 refused, 2 wrong usage, 130 interrupted.
 Every command says more with --help.`;
@@ -43,7 +45,7 @@ export async function runCommandLine(line: CommandLine): Promise<number> {
 async function createProgram(context: CommandContext, typed: readonly string[]): Promise<Command> {
   const { terminal, version } = context;
   const program = new Command('zoneplane')
-    .description('Authoritative DNS nameserver with an admin API that is wire-compatible with the v4 API')
+    .description(DESCRIPTION)
     .version(version, '-V, --version', 'print the version')
     .showSuggestionAfterError(true)
     .showHelpAfterError('Add --help for usage and an example.')

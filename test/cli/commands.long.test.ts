@@ -95,6 +95,7 @@ t.test('a command loads what it needs, so that it starts at once', async (t) => 
     [358, 'help', 'zone'],
     [358, 'zone', 'list'],
     [90, 'zone-names'],
+    [40, 'completion', 'bash'],
     [347, 'hostname', 'list', 'example.com'],
     [329, 'certificate', 'list'],
     [350, 'record', 'list', 'example.com'],

@@ -1,17 +1,12 @@
 /** `zoneplane completion`: scripts for shells and the manual page, all made from the commands themselves. */
-import { Argument, Command, type Option } from 'commander';
+import { Argument, Command } from 'commander';
 import { SystemClock } from '../../base/clock.js';
 import { type CommandContext, example } from '../command.js';
+import { type Described, describe, readDescribed } from './described.js';
 import { quoteAlways } from './quote-shell.js';
 
 /** Adds every command to a program. */
 type AddAll = (program: Command, context: CommandContext) => Promise<void>;
-
-/** A command with its path, such as `zone import`. */
-interface Described {
-  readonly path: readonly string[];
-  readonly command: Command;
-}
 
 const PRINTERS = { bash: printBash, zsh: printZsh, fish: printFish, man: printManual } as const;
 
@@ -29,36 +24,20 @@ export function addCompletionCommand(program: Command, context: CommandContext, 
       ),
     )
     .action(async (form: keyof typeof PRINTERS) => {
-      const whole = new Command('zoneplane').description(program.description());
-      await addAll(whole, context);
-      context.terminal.write(PRINTERS[form](describe(whole, []), context.version));
+      const commands = readDescribed(context.version) ?? (await describeAll(program, context, addAll));
+      context.terminal.write(PRINTERS[form](commands, context.version));
     });
 }
 
-/** The command and all below it, outermost first. */
-function describe(command: Command, path: readonly string[]): Described[] {
-  const below = command.commands.flatMap((child) => describe(child, [...path, child.name()]));
-  return [{ path, command }, ...below];
-}
-
-function visibleOptions({ options }: Command): readonly Option[] {
-  return options.filter(({ hidden }) => !hidden);
+async function describeAll(program: Command, context: CommandContext, addAll: AddAll): Promise<Described[]> {
+  const whole = new Command('zoneplane').description(program.description());
+  await addAll(whole, context);
+  return describe(whole);
 }
 
 /** What may follow the path: commands below it, and its options. */
-function wordsAfter({ command }: Described): string[] {
-  return [
-    ...command.commands.map((child) => child.name()),
-    ...visibleOptions(command).flatMap(({ long }) => long ?? []),
-    '--help',
-  ];
-}
-
-/** Whether names of zones follow the path: one, or any number. */
-function takesZones({ command }: Described): 'no' | 'one' | 'many' {
-  const [first] = command.registeredArguments;
-  if (first?.name() === 'zone') return 'one';
-  return first?.name() === 'zones' ? 'many' : 'no';
+function wordsAfter({ below, options }: Described): string[] {
+  return [...below.map(({ name }) => name), ...options.flatMap(({ long }) => long ?? []), '--help'];
 }
 
 /** Options whose value says where the zones are. */
@@ -76,8 +55,8 @@ function pathsOf(commands: readonly Described[]): string {
 function printBash(commands: readonly Described[]): string {
   const cases = commands.map((entry) => {
     // A command with others below it takes nothing else.
-    const files = entry.command.commands.length > 0 ? '' : ' files=yes';
-    return `    '${entry.path.join(' ')}') words='${wordsAfter(entry).join(' ')}'${files} zones=${takesZones(entry)} ;;`;
+    const files = entry.below.length > 0 ? '' : ' files=yes';
+    return `    '${entry.path.join(' ')}') words='${wordsAfter(entry).join(' ')}'${files} zones=${entry.zones} ;;`;
   });
   return `# bash completion for zoneplane
 _zoneplane() {
@@ -111,14 +90,12 @@ complete -o filenames -F _zoneplane zoneplane
 
 /** Works from a directory of fpath and when it is sourced. */
 function printZsh(commands: readonly Described[]): string {
-  const describe = (word: string, description: string): string => quoteAlways(`${word}:${description}`);
-  const cases = commands.map(({ path, command }) => {
-    const below = command.commands.map((child) => describe(child.name(), child.description()));
-    const options = visibleOptions(command).flatMap(({ long, description }) =>
-      long ? [describe(long, description)] : [],
-    );
-    const more = `${below.length > 0 ? '' : ' files=yes'} zones=${takesZones({ path, command })}`;
-    return `    '${path.join(' ')}') commands=(${below.join(' ')}) options=(${options.join(' ')} '--help:print the help of the command')${more} ;;`;
+  const explained = (word: string, description: string): string => quoteAlways(`${word}:${description}`);
+  const cases = commands.map(({ path, below, options, zones }) => {
+    const names = below.map(({ name, description }) => explained(name, description));
+    const longs = options.flatMap(({ long, description }) => (long ? [explained(long, description)] : []));
+    const more = `${below.length > 0 ? '' : ' files=yes'} zones=${zones}`;
+    return `    '${path.join(' ')}') commands=(${names.join(' ')}) options=(${longs.join(' ')} '--help:print the help of the command')${more} ;;`;
   });
   return `#compdef zoneplane
 _zoneplane() {
@@ -152,22 +129,22 @@ if [[ $funcstack[1] == _zoneplane ]]; then _zoneplane "$@"; else compdef _zonepl
 }
 
 function printFish(commands: readonly Described[]): string {
-  const lines = commands.flatMap(({ path, command }) => {
+  const lines = commands.flatMap(({ path, below, options, zones }) => {
     const seen = path.map((word) => `__fish_seen_subcommand_from ${word}`);
-    const names = command.commands.map((child) => child.name()).join(' ');
+    const names = below.map(({ name }) => name).join(' ');
     const open = names === '' ? [] : [`not __fish_seen_subcommand_from ${names}`];
     const condition = [...seen, ...open].join('; and ');
     const when = condition === '' ? '' : ` -n '${condition}'`;
     // The name of the program comes before the path.
-    const isNext = takesZones({ path, command }) === 'many' ? '-gt' : '-eq';
+    const isNext = zones === 'many' ? '-gt' : '-eq';
     const next = `test (count (commandline -opc)) ${isNext} ${path.length + (isNext === '-eq' ? 1 : 0)}`;
-    const zones = `complete -c zoneplane -n '${[...seen, next].join('; and ')}' -f -a '(zoneplane zone-names -- (commandline -ct) 2>/dev/null)' -d zone`;
+    const ofZones = `complete -c zoneplane -n '${[...seen, next].join('; and ')}' -f -a '(zoneplane zone-names -- (commandline -ct) 2>/dev/null)' -d zone`;
     return [
-      ...(takesZones({ path, command }) === 'no' ? [] : [zones]),
-      ...command.commands.map(
-        (child) => `complete -c zoneplane${when} -f -a ${child.name()} -d '${quoteFish(child.description())}'`,
+      ...(zones === 'no' ? [] : [ofZones]),
+      ...below.map(
+        ({ name, description }) => `complete -c zoneplane${when} -f -a ${name} -d '${quoteFish(description)}'`,
       ),
-      ...visibleOptions(command).map(({ long, description }) => {
+      ...options.map(({ long, description }) => {
         const onlyHere = seen.length === 0 ? '' : ` -n '${seen.join('; and ')}'`;
         return `complete -c zoneplane${onlyHere} -l ${long?.slice(2)} -d '${quoteFish(description)}'`;
       }),
@@ -183,11 +160,11 @@ function quoteFish(text: string): string {
 /** The manual page, in the macros of man(7). */
 function printManual(commands: readonly Described[], version: string): string {
   const [program, ...below] = commands;
-  const sections = below.filter(({ command }) => command.commands.length === 0).map(manualOf);
+  const sections = below.filter((entry) => entry.below.length === 0).map(manualOf);
   const today = new Date(new SystemClock().nowMs()).toISOString().slice(0, 10);
   return `.TH ZONEPLANE 1 ${today} "zoneplane ${version}" "User Commands"
 .SH NAME
-zoneplane \\- ${roff(program!.command.description())}
+zoneplane \\- ${roff(program!.description)}
 .SH SYNOPSIS
 .B zoneplane
 .I command
@@ -202,12 +179,12 @@ Settings, unless another file is named.
 `;
 }
 
-function manualOf({ path, command }: Described): string {
-  const options = visibleOptions(command).map(
+function manualOf({ path, description, usage, options }: Described): string {
+  const explained = options.map(
     ({ flags, description }) => `.RS\n.TP\n.B ${escapeRoff(flags)}\n${roff(description)}\n.RE\n`,
   );
-  const usage = escapeRoff(command.usage().replace('[options] ', ''));
-  return `.TP\n.B zoneplane ${path.join(' ')} ${usage}\n${roff(command.description())}\n${options.join('')}`;
+  const words = escapeRoff(usage.replace('[options] ', ''));
+  return `.TP\n.B zoneplane ${path.join(' ')} ${words}\n${roff(description)}\n${explained.join('')}`;
 }
 
 /** Text that means itself in roff, in one line. */

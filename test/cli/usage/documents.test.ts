@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import t from 'tap';
 import { addCommands } from '../../../src/cli/commands.js';
+import { describe, readDescribed } from '../../../src/cli/operations/described.js';
 import { createTerminal } from '../../../src/cli/terminal.js';
 
 /** A command line as it is written, without the program; `isMention`: it may lack arguments, as in «see `zoneplane explain`». */
@@ -159,6 +160,16 @@ t.test('examples of help', async (t) => {
     const written = { place, words: split(command ?? ''), isMention: false };
     t.equal(await faultOf(program, written), undefined, `${place}: ${line}`);
   }
+});
+
+t.test('what the build knows of the commands is what they are', async (t) => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  const [whole, ...commands] = readDescribed(version) ?? [];
+  t.match(whole?.description, /nameserver/);
+  const [, ...loaded] = describe(await inertProgram());
+  t.strictSame(commands, JSON.parse(JSON.stringify(loaded)));
+  t.ok(loaded.length > 100, `${loaded.length} commands`);
+  t.equal(readDescribed('0.0.0'), undefined, 'that of another version is not used');
 });
 
 /** «Is no member» for «is not a member» reads wrongly in English; «there is no member» does not. */
