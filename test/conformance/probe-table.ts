@@ -1,7 +1,7 @@
 /** Header, EDNS and framing cases: the octets of a query, the expected answer, and its source. */
 import { Class, Opcode, Rcode, Type } from '../../src/dns/codes.js';
 import { parseName } from '../../src/dns/name.js';
-import { type DecodedMessage, makeOpt, makeQuery, type QueryOptions } from '../support/message.js';
+import { type DecodedMessage, decodeMessage, makeOpt, makeQuery, type QueryOptions } from '../support/message.js';
 
 export interface Probe {
   readonly what: string;
@@ -12,6 +12,17 @@ export interface Probe {
   readonly only?: 'udp' | 'tcp';
   /** Why NSD, Knot and BIND, set up as they come, all do something else. */
   readonly ours?: string;
+}
+
+/** Whether the answer is what the probe expects; one that cannot be decoded is not. */
+export function meets({ expect }: Probe, answer: Buffer | undefined): boolean {
+  if (expect === 'silence' || answer === undefined) return expect === 'silence' && answer === undefined;
+  try {
+    const decoded = decodeMessage(answer);
+    return decoded.qr && expect(decoded);
+  } catch {
+    return false;
+  }
 }
 
 export const PROBE_APEX = 'probe.test.';
