@@ -23,7 +23,7 @@ import { type ApiClient, dataDirectoryOf, KEY, PROGRAM, type Running, startAgain
 import { writeZone, ZONE } from './workload.js';
 import type { Figures } from './writes.js';
 
-const UPSTREAM = fileURLToPath(new URL('./upstream.js', import.meta.url));
+export const UPSTREAM: string = fileURLToPath(new URL('./upstream.js', import.meta.url));
 const CUSTOMERS = 'customers.example';
 /** Certificates that are waited for, one after the other. */
 const CERTIFICATES = 40;
@@ -68,7 +68,7 @@ async function measureProgram(own: string, zoneFile: string, port: number): Prom
     await restart();
     const empty = { startMs: running.server.startMs, octets: memoryOctets(running.server) };
     const idle = await askWhile(port, () => sleep(20));
-    const created = await create(running.api, `${running.zonePath}/custom_hostnames`);
+    const created = await createHostnames(running.api, `${running.zonePath}/custom_hostnames`, HOSTNAMES);
     const lists = await list(running);
     // The program does not run when the checks fall due. Otherwise it does each of them at its time.
     await restart(() => sleep(Math.max(0, created.endedMs + DUE_AFTER_MS - performance.now())));
@@ -96,17 +96,23 @@ async function measureProgram(own: string, zoneFile: string, port: number): Prom
   }
 }
 
-/** An origin, a zone whose names lead there, and an account that may have all that is measured. */
-async function prepare({ api, zonePath }: Running, own: string): Promise<void> {
+/** An origin, and an account that may have all that is measured. */
+export async function allowHostnames({ api, zonePath }: Running, own: string): Promise<void> {
   const [account] = (await api.call('GET', '/accounts')).result as { id: string }[];
   const allowed = ['--certificates', '1000000', '--window', '1', '--hostnames', String(2 * HOSTNAMES)];
   const env = { ZONEPLANE_DATA_DIR: dataDirectoryOf(own) };
   run(process.execPath, [PROGRAM, 'hostname', 'allow', account!.id, ...allowed], env);
   const origin = { type: 'A', name: `origin.${ZONE}`, content: '198.51.100.1', proxied: true };
   await api.call('POST', `${zonePath}/dns_records`, origin);
+  await api.call('PUT', `${zonePath}/custom_hostnames/fallback_origin`, { origin: `origin.${ZONE}` });
+}
+
+/** The same, and a zone whose names lead there. */
+async function prepare(running: Running, own: string): Promise<void> {
+  const { api, zonePath } = running;
+  await allowHostnames(running, own);
   const data = { flags: 0, tag: 'issue', value: CAA_IDENTITIES.google[0] };
   await api.call('POST', `${zonePath}/dns_records`, { type: 'CAA', name: ZONE, data, ttl: 300 });
-  await api.call('PUT', `${zonePath}/custom_hostnames/fallback_origin`, { origin: `origin.${ZONE}` });
   const { id } = (await api.call('POST', '/zones', { name: CUSTOMERS })).result as { id: string };
   const posts = Array.from({ length: CERTIFICATES }, (_, i) => {
     return { type: 'CNAME', name: `c${i}.${CUSTOMERS}`, content: `origin.${ZONE}`, ttl: 300 };
@@ -133,15 +139,19 @@ async function issue({ api, zonePath }: Running): Promise<number[]> {
 }
 
 /** Hostnames that lead elsewhere, so that each is looked at again and again. */
-async function create(api: ApiClient, path: string): Promise<{ perSecond: number; endedMs: number }> {
+export async function createHostnames(
+  api: ApiClient,
+  path: string,
+  count: number,
+): Promise<{ perSecond: number; endedMs: number }> {
   const began = performance.now();
   let next = 0;
   const some = async (): Promise<void> => {
-    for (let i = next++; i < HOSTNAMES; i = next++) await api.call('POST', path, { hostname: `h${i}.outside.example` });
+    for (let i = next++; i < count; i = next++) await api.call('POST', path, { hostname: `h${i}.outside.example` });
   };
   await Promise.all(Array.from({ length: AT_ONCE }, some));
   const endedMs = performance.now();
-  return { perSecond: HOSTNAMES / ((endedMs - began) / 1000), endedMs };
+  return { perSecond: count / ((endedMs - began) / 1000), endedMs };
 }
 
 async function list({ api, zonePath }: Running): Promise<Figures> {

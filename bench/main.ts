@@ -13,6 +13,7 @@ import { measureCrashes } from './crashes.js';
 import { measure, printCase, type Sample, STREAMS } from './dnsperf.js';
 import { measureDnssec } from './dnssec.js';
 import { EDGE_SECTIONS, measureEdge } from './edge.js';
+import { GROWTH_SECTIONS, measureGrowth } from './growth.js';
 import { measureHostnames } from './hostnames.js';
 import { measureLists } from './lists.js';
 import { measureObjects, OBJECT_SECTIONS } from './objects/objects.js';
@@ -40,6 +41,7 @@ const { values } = parseArgs({
     edge: { type: 'string', default: EDGE_SECTIONS.join(',') },
     transfers: { type: 'string', default: TRANSFER_SECTIONS.join(',') },
     objects: { type: 'string', default: OBJECT_SECTIONS.join(',') },
+    growth: { type: 'string', default: GROWTH_SECTIONS.join(',') },
     stalls: { type: 'string', default: '' },
     cluster: { type: 'string', default: CLUSTER_SECTIONS.join(',') },
     names: { type: 'string', default: '100000' },
@@ -48,6 +50,7 @@ const { values } = parseArgs({
     requests: { type: 'string', default: '20000' },
     changes: { type: 'string', default: '200' },
     workers: { type: 'string', default: '1' },
+    clients: { type: 'string', default: '1' },
     json: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -77,6 +80,10 @@ const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>
   steering: (directory) => measureSteering(directory, 20655, rounds, taskset),
   transitions: (directory) => measureTransitions(directory),
   synthesis: (directory) => measureSynthesis(directory, 20650, taskset),
+  growth: (directory) => {
+    const sections = values.growth.split(',');
+    return measureGrowth({ directory, names, port: 21600, rounds, seconds: values.seconds, sections });
+  },
   lists: (directory) => measureLists(directory, names, 20660),
   rules: () => measureRules(),
   shares: (directory) => measureShares(directory, names, 20665),
@@ -102,6 +109,7 @@ const HELP = `Usage: npm run bench -- [options]
   --edge LIST      of ${EDGE_SECTIONS.join(', ')} (default: all)
   --transfers LIST of ${TRANSFER_SECTIONS.join(', ')} (default: all)
   --objects LIST   of ${OBJECT_SECTIONS.join(', ')} (default: all)
+  --growth LIST    of ${GROWTH_SECTIONS.join(', ')} (default: all)
   --stalls TEXT    only operations with this in their name (default: all)
   --cluster LIST   of ${CLUSTER_SECTIONS.join(', ')} (default: all)
   --names N        host names in the zone (default 100000)
@@ -109,6 +117,7 @@ const HELP = `Usage: npm run bench -- [options]
   --seconds N      length of one measurement (default 4)
   --requests N     of one measurement of the edge (default 20000)
   --changes N      changes that secondaries follow (default 200)
+  --clients N      sockets from which UDP is asked (default 1)
   --workers N      answering threads of every server (default 1)
   --json FILE      write all figures there too
   --help
@@ -190,7 +199,8 @@ async function measureAnswers(directory: string, names: number): Promise<Sample[
       writeQueries(queries, STREAMS.includes(kind) ? 'mix' : (kind as Case), names);
       const able = running.filter(({ peer }) => kind !== 'dot' || peer.speaksTls);
       for (let round = 0; round < Number(values.rounds); round++) {
-        for (const { started } of able) samples.push(measure(started, kind, queries, { seconds: values.seconds }));
+        for (const { started } of able)
+          samples.push(measure(started, kind, queries, { seconds: values.seconds, clients: values.clients }));
       }
       printCase(kind, samples);
     }
