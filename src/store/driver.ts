@@ -71,13 +71,12 @@ export interface Store {
    * already has the entry. Throws {@link EntryRefused} when it does not follow.
    */
   alterByEntry(entry: Entry, work: (run: (sql: string) => void) => void): boolean;
-  /**
-   * For handles that only read: `work` may create temporary tables and views and write to them; only this handle sees
-   * them. It receives a function that runs any SQL.
-   */
+  /** For handles that only read: `work` may create temporary tables and views, which only this handle sees, by any SQL. */
   temporarily<T>(work: (run: (sql: string) => void) => T): T;
   /** Runs `work` inside a write transaction; when it throws, only its own changes are undone. Must not be nested. */
   part<T>(work: () => T): T;
+  /** How many statements that write were run with this handle so far. */
+  writes(): number;
   /** Runs `read` in one read transaction, so that everything it reads is from one database state. */
   snapshot<T>(read: () => T): T;
   /** A number that changes whenever another connection commits (`PRAGMA data_version`). */
@@ -152,7 +151,7 @@ class SqliteStore implements Store {
   readonly write: Store['write'];
   private readonly onCommit: OpenOptions['onCommit'];
   private readonly makeRoom: OpenOptions['makeRoom'];
-  private readonly activity: Activity = { writing: false, recording: undefined, iterations: 0 };
+  private readonly activity: Activity = { writing: false, recording: undefined, writes: 0, iterations: 0 };
   private readonly replayer = new Replayer((sql) => this.prepare(sql));
   private readonly logger: WriteLogger;
   private readonly begin: Statement<[], unknown>;
@@ -324,6 +323,10 @@ class SqliteStore implements Store {
       }
       throw error;
     }
+  }
+
+  writes(): number {
+    return this.activity.writes;
   }
 
   snapshot<T>(read: () => T): T {

@@ -25,6 +25,8 @@ export interface Activity {
   writing: boolean;
   /** Records what is written, if a caller asked for it. */
   recording: Recording | undefined;
+  /** Statements that write, so far. */
+  writes: number;
   /** Iterations that have begun and not ended: until then, the handle sees no later commit of others. */
   iterations: number;
 }
@@ -123,6 +125,7 @@ function writingStatement<Params extends readonly SqlValue[], Row>(
   return {
     run(...params) {
       if (!activity.writing) throw new Error(`A writing statement was run outside of Store.write: ${sql}`);
+      activity.writes++;
       try {
         const result = inner.run(...params) as RunResult;
         // A statement that changes no rows here changes none on any copy.

@@ -51,9 +51,23 @@ interface Job {
 interface Queue {
   readonly jobs: TurnQueue<Job>;
   draining: boolean;
+  /** Until then, on a monotonic clock, each write can be undone by itself. */
+  undoesUntilMs: number;
 }
 
-const queues = perStore((): Queue => ({ jobs: createTurnQueue(({ ctx }) => accountOf(ctx)), draining: false }));
+/**
+ * Nearly all refusals come before anything was written, and then nothing is to be undone. After one that came later, writes can be
+ * undone by themselves for so many milliseconds, so that few run again because of others.
+ */
+const UNDOES_MS = 10_000;
+
+const queues = perStore((): Queue => {
+  return {
+    jobs: createTurnQueue(({ ctx }) => accountOf(ctx)),
+    draining: false,
+    undoesUntilMs: Number.NEGATIVE_INFINITY,
+  };
+});
 
 /** The account for which an actor writes; the service itself is one of its own. */
 export function accountOf({ actor: { accountIds, kind } }: Pick<Context, 'actor'>): string {
@@ -152,12 +166,16 @@ async function runTogether(store: Store, queue: Queue, taken: readonly Job[]): P
   try {
     const work = (): void => {
       jobs = [...jobs, ...queue.jobs.take(MOST_TOGETHER - jobs.length)];
-      ran = runParts(store, jobs);
+      ran = runParts(store, queue, jobs);
     };
     await store.write(work, undefined, waitedMs(oldest));
     for (const settle of ran) settle();
     return jobs.slice(ran.length);
   } catch (error) {
+    if (error instanceof Unfinished) {
+      queue.undoesUntilMs = steadyMs(first.ctx.clock) + UNDOES_MS;
+      return jobs;
+    }
     const told = unavailable(first.ctx, error);
     if (!told) {
       // Nothing was written: a job failed, and will fail again when it runs alone.
@@ -181,22 +199,30 @@ function isWithoutPatience(oldest: Job, error: unknown): (job: Job) => boolean {
 
 const waitedMs = ({ ctx, sinceMs }: Job): number => steadyMs(ctx.clock) - sinceMs;
 
-function runParts(store: Store, jobs: readonly Job[]): (() => void)[] {
+/** A write was refused when it had written something, and cannot be undone by itself; never leaves this module. */
+class Unfinished extends Error {}
+
+function runParts(store: Store, { undoesUntilMs }: Queue, jobs: readonly Job[]): (() => void)[] {
   const settlers: (() => void)[] = [];
-  const isOver = beginShared(jobs[0]!.ctx.clock);
+  const { clock } = jobs[0]!.ctx;
+  const isOver = beginShared(clock);
+  const undoes = steadyMs(clock) < undoesUntilMs;
   for (const job of jobs) {
-    settlers.push(runPart(store, job));
+    settlers.push(runPart(store, job, undoes));
     if (isOver()) break;
   }
   return settlers;
 }
 
-function runPart(store: Store, { turn, run, resolve, reject }: Job): () => void {
+function runPart(store: Store, { turn, run, resolve, reject }: Job, undoes: boolean): () => void {
+  const writes = store.writes();
   try {
-    const committed = nameTurns(turn, () => store.part(run));
+    // To be able to undo it, SQLite copies every page that it touches.
+    const committed = nameTurns(turn, () => (undoes ? store.part(run) : run()));
     return () => resolve(committed as Committed<never>);
   } catch (error) {
     if (!isOfOneJob(error)) throw error;
+    if (!undoes && store.writes() !== writes) throw new Unfinished();
     return () => reject(error);
   }
 }
