@@ -23,6 +23,9 @@ const statements = perStore((store) => ({
     `INSERT INTO signatures (signature_set, owner_key, first_expiry, octets) VALUES (${SIGNATURE_SET_AT}, ?, ?, ?)
      ON CONFLICT (signature_set, owner_key) DO UPDATE SET first_expiry = excluded.first_expiry, octets = excluded.octets`,
   ),
+  rewrite: store.prepare<[octets: Uint8Array, zone: Place, ownerKey: Uint8Array]>(
+    `UPDATE signatures SET octets = ? WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key = ?`,
+  ),
   remove: store.prepare<[zone: Place, ownerKey: Uint8Array]>(
     `DELETE FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key = ?`,
   ),
@@ -88,6 +91,11 @@ export function putSignatures(
   octets: Uint8Array,
 ): void {
   statements(store).put.run(zone, ownerKey, firstExpiry, octets);
+}
+
+/** The same for a row that is there and keeps its first end: the index of ends, in which rows are far apart, stays as it is. */
+export function rewriteSignatures(store: Store, zone: Place, ownerKey: Uint8Array, octets: Uint8Array): void {
+  statements(store).rewrite.run(octets, zone, ownerKey);
 }
 
 export function removeSignatures(store: Store, zone: Place, ownerKey: Uint8Array): void {

@@ -52,8 +52,10 @@ export interface SignedChange {
   /** Whether records of others than the touched owners changed, those of the chain. */
   readonly changesOthers: boolean;
   readonly difference: Difference;
-  /** The apex afterwards if it is among the changed ones, not stored yet: its SOA is signed last. */
+  /** The apex afterwards if it is among the changed ones. Its SOA is signed last. */
   readonly apex: SignedOwner | undefined;
+  /** Stores all owners but the apex, and has to be called when their signatures are made. */
+  store(): void;
 }
 
 interface Change {
@@ -118,7 +120,6 @@ export function* signInSteps(
   }
   if (upTo === undefined && maintainsNsec(signing)) yield* linkChain(change);
   const denials = upTo === undefined && maintainsHashed(signing) ? yield* changeHashedNames(change, hashes) : undefined;
-  storeAll(change);
   const apex = change.byText.get('')?.after ?? change.relinked.find(({ key }) => key.length === 0)?.after;
   const difference = differenceOf(change, before.signing);
   // Only what is served differs: both chains may be kept while one takes the place of the other.
@@ -127,7 +128,7 @@ export function* signInSteps(
     difference.added.push(...denials.added);
   }
   const changesOthers = change.relinked.length > 0 || (denials !== undefined && !isEmpty(denials));
-  return { difference, apex, changesOthers };
+  return { difference, apex, changesOthers, store: () => storeAll(change) };
 }
 
 function storedOctets({ store, row }: SigningZone): Change['octetsAt'] {
@@ -291,14 +292,13 @@ function relink(change: Change, key: Uint8Array, from: number): void {
   relinked.push({ key, stored, after: { ...stored, sets: withSet(stored.sets, nsec) } });
 }
 
-/** The apex is stored with its SOA. */
 function storeAll({ signing, owners, relinked }: Change): void {
-  for (const { key, after, octets } of owners) {
+  for (const { key, after, stored } of owners) {
     if (key.length === 0) continue;
-    if (after) storeSignedOwner(signing, key, after);
-    else if (octets) signing.rows.remove(key);
+    if (after) storeSignedOwner(signing, key, after, stored);
+    else if (stored) signing.rows.remove(key);
   }
-  for (const { key, after } of relinked) if (key.length > 0) storeSignedOwner(signing, key, after);
+  for (const { key, stored, after } of relinked) if (key.length > 0) storeSignedOwner(signing, key, after, stored);
 }
 
 /** `before`: how the zone was signed; undefined when it was not. */

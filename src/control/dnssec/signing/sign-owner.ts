@@ -115,9 +115,14 @@ function isLongValid({ times, row }: SigningZone, rdata: Uint8Array): boolean {
   return expirationOf(rdata) >= times.refreshBefore && inception <= times.now && inception >= row.renew_before;
 }
 
-/** Stores an owner. */
-export function storeSignedOwner({ rows }: SigningZone, ownerKey: Uint8Array, owner: SignedOwner): void {
-  rows.put(ownerKey, owner);
+/** Stores an owner. `stored`: what is stored of it, if that is known. */
+export function storeSignedOwner(
+  { rows }: SigningZone,
+  ownerKey: Uint8Array,
+  owner: SignedOwner,
+  stored?: SignedOwner,
+): void {
+  rows.put(ownerKey, owner, stored);
 }
 
 /** The sets of an owner with one of them replaced or added. */

@@ -16,9 +16,11 @@ import type { Addition, ZoneEnd } from '../../kernel/participant.js';
 import type { OwnerAfter, TouchedZone } from '../../kernel/touched-zone.js';
 import { MOST_AT_ONCE, runSigningSoon } from '../../schedule/signing.js';
 import { APEX } from './chain.js';
+import { maintainsHashed } from './hashed-chain.js';
 import { signChange, signedUpTo } from './sign-change.js';
 import { signSet, storeSignedOwner, withSet } from './sign-owner.js';
 import { signWhole } from './sign-whole.js';
+import { type DeferredSignatures, deferSignatures } from './signatures.js';
 import { openSigningZone, type SigningZone } from './signing-zone.js';
 import { type GivenSignatures, giveSignatures } from './staged.js';
 import { wasPutBack } from './times.js';
@@ -50,27 +52,53 @@ function signGiven(
   touched: TouchedZone,
   owners: readonly OwnerAfter[],
 ): Addition {
-  const { difference, apex, changesOthers } = signChange(signing, owners, touched.serving, {});
+  const own = putOff(signing);
+  const { difference, apex, changesOthers, store } = signChange(own, owners, touched.serving, {});
   if (changesOthers) touched.complete = false;
   const soa = apexBefore.sets.find(({ type }) => type === Type.soa);
   const sets = apex!.sets.filter(({ type }) => type !== Type.soa);
-  return finishing(signing, touched, { ...apex!, sets: soa ? withSet(sets, soa) : sets }, difference);
+  return finishing(own, touched, { apex: { ...apex!, sets: soa ? withSet(sets, soa) : sets }, store }, difference);
+}
+
+interface PutOff extends SigningZone {
+  readonly signatures: DeferredSignatures;
+}
+
+/** The zone whose signatures are made at the end of a change. NSEC3 records are stored as they are made. */
+function putOff(signing: SigningZone): PutOff {
+  const { signatures } = signing;
+  const at = maintainsHashed(signing) ? { ...signatures, makeAll: () => {} } : deferSignatures(signatures);
+  return { ...signing, signatures: at };
+}
+
+/** What is left to be stored; `apex`: if it changed. */
+interface Unstored {
+  readonly apex: SignedOwner | undefined;
+  store(): void;
 }
 
 function finishing(
-  signing: SigningZone,
+  signing: PutOff,
   touched: TouchedZone,
-  apex: SignedOwner | undefined,
+  { apex, store }: Unstored,
   difference: Difference | undefined,
 ): Addition {
   return {
     difference,
     finish(serial) {
-      const rrs = serial === undefined ? storeApex(signing, apex) : signSoa(signing, touched, apex, serial);
-      noteSigned(signing);
-      return rrs;
+      const signed = serial === undefined ? undefined : signSoa(signing, touched, apex, serial);
+      storeSigned(signing, { apex: signed?.apex ?? apex, store }, signed?.unchanged);
+      return signed?.rrs ?? [];
     },
   };
+}
+
+/** `unchanged`: what is stored of the apex, if it is known. */
+function storeSigned(signing: PutOff, { apex, store }: Unstored, unchanged?: SignedOwner): void {
+  signing.signatures.makeAll();
+  store();
+  if (apex) storeSignedOwner(signing, APEX, apex, unchanged);
+  noteSigned(signing);
 }
 
 function signServed(
@@ -85,12 +113,13 @@ function signServed(
   if (denials === 'many') updateDnssecZone(signing.store, signing.row.zone, { walk: APEX });
   const also = denials === 'many' ? [] : denials;
   const hashes = also.length > 0 ? allHashes(signing) : touched.signing.hashes;
+  const own = putOff(signing);
   const change =
-    isWhole && !touched.signing.prepared ? undefined : signChange(signing, owners, touched.serving, { also, hashes });
-  const apex = change ? change.apex : signWhole(signing);
+    isWhole && !touched.signing.prepared ? undefined : signChange(own, owners, touched.serving, { also, hashes });
+  const unstored = change ?? { apex: signWhole(signing), store: () => {} };
   // The difference that was found out before does not have the signatures.
   if (touched.replacement) touched.complete = false;
-  return finishing(signing, touched, apex, isWhole ? undefined : change?.difference);
+  return finishing(own, touched, unstored, isWhole ? undefined : change?.difference);
 }
 
 /**
@@ -117,16 +146,18 @@ function prepare(signing: SigningZone, zone: ZoneRow, touched: TouchedZone, owne
   if (touched.copy !== undefined || touched.replacement !== undefined || !touched.complete) {
     updateDnssecZone(store, row.zone, { phase: 'data', cursor: null });
   } else {
-    const { apex } = signChange(signing, owners, touched.serving, signedUpTo(zone, signing));
-    storeApex(signing, apex);
-    noteSigned(signing);
+    const own = putOff(signing);
+    storeSigned(own, signChange(own, owners, touched.serving, signedUpTo(zone, signing)));
   }
   return { difference: undefined, finish: () => [] };
 }
 
-function storeApex(signing: SigningZone, apex: SignedOwner | undefined): ChangedRR[] {
-  if (apex) storeSignedOwner(signing, APEX, apex);
-  return [];
+interface SignedSoa {
+  /** With it. */
+  readonly apex: SignedOwner;
+  /** What is stored of the apex, if nothing but its SOA changed. */
+  readonly unchanged: SignedOwner | undefined;
+  readonly rrs: ChangedRR[];
 }
 
 function signSoa(
@@ -134,23 +165,25 @@ function signSoa(
   { serving }: TouchedZone,
   changed: SignedOwner | undefined,
   serial: number,
-): ChangedRR[] {
+): SignedSoa {
   const { store, row, zone } = signing;
-  const apex = changed ?? readSignedOwner(signatureOctets(store, row.zone, APEX)!);
+  const unchanged = changed ? undefined : readSignedOwner(signatureOctets(store, row.zone, APEX)!);
+  const apex = changed ?? unchanged!;
   const stored = apex.sets.find(({ type }) => type === Type.soa);
   const { ttl, rdata } = soaOf(zone, serial);
   const set = signSet(signing, APEX, { type: Type.soa, ttl, rdatas: [rdata] }, stored);
-  storeSignedOwner(signing, APEX, { ...apex, sets: withSet(apex.sets, set) });
-  if (set === stored) return [];
+  const signed = { apex: { ...apex, sets: withSet(apex.sets, set) }, unchanged };
+  if (set === stored) return { ...signed, rrs: [] };
   const rr = (op: 0 | 1, seconds: number, signature: Uint8Array): ChangedRR => {
     return { op, owner_key: APEX, type: Type.rrsig, ttl: seconds, rdata: signature };
   };
   // A zone that was served without signatures shows none that could be removed.
   const removed = serving.signing ? (stored?.signatures ?? []) : [];
-  return [
+  const rrs = [
     ...removed.map((signature) => rr(0, serving.facts.soa.ttl, signature)),
     ...set.signatures.map((signature) => rr(1, ttl, signature)),
   ];
+  return { ...signed, rrs };
 }
 
 /** Remembers how far the clock had come, and the largest TTL. */

@@ -26,6 +26,26 @@ export function signaturesOfWrite(made: MadeSignatures | undefined): Signatures 
   };
 }
 
+export interface DeferredSignatures extends Signatures {
+  /** Makes all that were put off. */
+  makeAll(): void;
+}
+
+/**
+ * Makes them one after the other when all are known: between other work, each takes up to twice as long, and slows that work down,
+ * because the tables of the curve take most of a processor's nearest memory.
+ */
+export function deferSignatures(of: Signatures): DeferredSignatures {
+  const wanted: (readonly [name: string, order: WantedSignature])[] = [];
+  return {
+    find: (name) => of.find(name),
+    make: (name, order) => void wanted.push([name, order]),
+    makeAll() {
+      for (const [name, order] of wanted.splice(0)) of.make(name, order);
+    },
+  };
+}
+
 export interface PlannedSignatures extends Signatures {
   /** Lets threads make what was noted. Resolves to everything that is made. */
   fill(threads: SignerThreads): Promise<MadeSignatures>;

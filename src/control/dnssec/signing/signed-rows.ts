@@ -8,13 +8,19 @@ import {
   putHashed,
   removeHashed,
 } from '../../../store/dnssec/hashed.js';
-import { putSignatures, removeSignatures, removeSignaturesBetween } from '../../../store/dnssec/signatures.js';
+import {
+  putSignatures,
+  removeSignatures,
+  removeSignaturesBetween,
+  rewriteSignatures,
+} from '../../../store/dnssec/signatures.js';
 import type { Store } from '../../../store/driver.js';
 import type { Place } from '../../../store/records/places.js';
 import { plannedChain, UNSIGNED } from './planned-chain.js';
 
 export interface SignedRows {
-  put(ownerKey: Uint8Array, owner: SignedOwner): void;
+  /** `stored`: what is stored there, if that is known. */
+  put(ownerKey: Uint8Array, owner: SignedOwner, stored?: SignedOwner): void;
   remove(ownerKey: Uint8Array): void;
   /** Removes all after an owner. */
   removeAfter(ownerKey: Uint8Array): void;
@@ -32,7 +38,12 @@ export interface SignedRows {
 /** The rows of a zone, or of a staged set. */
 export function rowsOfZone(store: Store, zone: Place): SignedRows {
   return {
-    put: (ownerKey, owner) => putSignatures(store, zone, ownerKey, firstExpiry(owner.sets), writeSignedOwner(owner)),
+    put(ownerKey, owner, stored) {
+      const expiry = firstExpiry(owner.sets);
+      const octets = writeSignedOwner(owner);
+      if (stored && firstExpiry(stored.sets) === expiry) rewriteSignatures(store, zone, ownerKey, octets);
+      else putSignatures(store, zone, ownerKey, expiry, octets);
+    },
     remove: (ownerKey) => removeSignatures(store, zone, ownerKey),
     removeAfter: (ownerKey) => removeSignaturesBetween(store, zone, ownerKey, undefined),
     putHashed(hash, ownerKey, set) {
