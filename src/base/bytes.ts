@@ -51,6 +51,10 @@ export class ByteReader {
     return b[start]! * 0x1000000 + ((b[start + 1]! << 16) | (b[start + 2]! << 8) | b[start + 3]!);
   }
 
+  skip(count: number): void {
+    this.take(count);
+  }
+
   /** A view (not a copy) of the next `count` octets. */
   octets(count: number): Uint8Array {
     const start = this.take(count);

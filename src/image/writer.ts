@@ -184,8 +184,13 @@ export class ImageWriter {
 
   /** Stages a node of a served zone; it replaces a node with the same name. */
   putNode(zone: number, source: NodeSource): void {
-    const { hash, node } = this.append(zone, () => compileNode(source, zone, this.reader.seed));
-    this.staging.put(this.reader.words, { zone, hash, name: source.owner, node });
+    this.putCompiled(zone, source.owner, compileNode(source, zone, this.reader.seed));
+  }
+
+  /** The same for one that is compiled already. `zone`: the number in the node. */
+  putCompiled(zone: number, name: Uint8Array, compiled: CompiledNode): void {
+    const { hash, node } = this.append(zone, () => compiled);
+    this.staging.put(this.reader.words, { zone, hash, name, node });
   }
 
   /** Words by which a zone will have grown with what is staged for it. */
@@ -206,8 +211,7 @@ export class ImageWriter {
   /** Stages the owner of an NSEC3 record; it replaces one with the same hash. */
   putHashed(zone: number, { hash, rrset }: HashedOwner): void {
     const name = this.hashedName(zone, hash);
-    const { hash: hashOfName, node } = this.append(zone, () => this.compileHashed(zone, name, rrset));
-    this.staging.put(this.reader.words, { zone: zone + HASHED_ZONE, hash: hashOfName, name, node });
+    this.putCompiled(zone + HASHED_ZONE, name, this.compileHashed(zone, name, rrset));
   }
 
   /** Stages the removal of the owner of an NSEC3 record; does nothing when it does not exist. */
@@ -307,13 +311,13 @@ export class ImageWriter {
   }
 
   /** `owner`: see {@link hashedName}. */
-  private compileHashed(zone: number, owner: Uint8Array, rrset: RRset): CompiledNode {
+  compileHashed(zone: number, owner: Uint8Array, rrset: RRset): CompiledNode {
     const { apex } = this.zoneState(zone);
     return compileHashed({ owner, apex }, rrset, zone + HASHED_ZONE, this.reader.seed);
   }
 
   /** The owner name of an NSEC3 record. */
-  private hashedName(zone: number, hash: Uint8Array): Uint8Array {
+  hashedName(zone: number, hash: Uint8Array): Uint8Array {
     const label = Buffer.from(toBase32Hex(hash).toLowerCase(), 'latin1');
     return new Uint8Array(Buffer.concat([Uint8Array.of(label.length), label, this.zoneState(zone).apex]));
   }

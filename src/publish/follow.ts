@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
+import { beginSlice } from '../base/slices.js';
 import type { ImageWriter } from '../image/writer.js';
 import { NO_HEALTH } from '../serving/health-source.js';
 import { createBalances } from './balances.js';
@@ -109,7 +110,7 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
         applyNext();
         // Pools of load balancers that were just read are up to date already.
         hasTransitions = balances.follow(!isBehind && zones.loading.size === 0);
-        continueLoads(zones, RECORDS_AT_ONCE);
+        continueLoads(zones, RECORDS_AT_ONCE, beginSlice(clock));
         expiries.follow(zones.loaded);
         writer.compact();
       }),

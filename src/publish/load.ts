@@ -3,24 +3,36 @@
  * become empty non-terminals (RFC 4592 §2.2.2). The zone is built invisibly and becomes visible when it is published
  * and committed.
  */
+import type { IsOver } from '../base/slices.js';
 import { nameOfOwnerKey } from '../dns/name.js';
 import type { Denial, HashedOwner } from '../dnssec/denial.js';
+import { prepareNodes } from '../image/prepared.js';
 import type { ImageWriter } from '../image/writer.js';
 import { NO_HEALTH } from '../serving/health-source.js';
 import type { ServedOwner } from '../serving/owner.js';
 import { type Balances, createBalances, nodeSource } from './balances.js';
+import { type LoadedZone, putOwners, type Staging } from './stage.js';
 
-/** A zone that is being built. */
+/** A zone that is being built, or {@link OwnersLoad}. */
 export interface ZoneLoad {
   /** Zone number in the image. */
   readonly number: number;
   /** Records read so far. */
   records(): number;
-  /** Compiles owners until this many more records are read; false when no owners are left. */
-  advance(records: number): boolean;
+  /** Compiles owners until this many more records are read, or a time is over; false when no owners are left. */
+  advance(records: number, isOver?: IsOver): boolean;
   /** Discards what is built. */
   abandon(): void;
 }
+
+/** Many owners of a zone that is served. Nothing of them is in the image before they are staged. */
+export interface OwnersLoad extends ZoneLoad {
+  /** Adds owners, as the zone is now. */
+  add(zone: LoadedZone, owners: readonly Uint8Array[]): void;
+  stage(): void;
+}
+
+const NEVER: IsOver = () => false;
 
 /** What a signed zone needs beyond its owners. */
 export interface SignedLoad {
@@ -45,8 +57,8 @@ export function beginLoad(
   return {
     number,
     records: () => records,
-    advance(more) {
-      for (const end = records + more; records < end; ) {
+    advance(more, isOver = NEVER) {
+      for (const end = records + more; records < end && !isOver(); ) {
         const next = iterator.next();
         if (next.done) {
           const hashed = hashedOwners?.next();
@@ -64,6 +76,24 @@ export function beginLoad(
       return true;
     },
     abandon: () => writer.abandonZone(number),
+  };
+}
+
+export function beginOwners(staging: Staging, zone: LoadedZone, owners: readonly Uint8Array[]): OwnersLoad {
+  const nodes = prepareNodes(staging.writer);
+  let steps = putOwners(staging, zone, owners, nodes);
+  let records = 0;
+  return {
+    number: zone.number,
+    records: () => records,
+    advance(more, isOver = NEVER) {
+      for (const end = records + more; records < end && !isOver(); records++) if (steps.next().done) return false;
+      return true;
+    },
+    // Only when all before are compiled.
+    add: (now, others) => void (steps = putOwners(staging, now, others, nodes)),
+    stage: () => nodes.stage(),
+    abandon: () => {},
   };
 }
 

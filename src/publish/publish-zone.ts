@@ -3,16 +3,19 @@
  * read as a whole is built invisibly, one part at a time, while other zones are published; changes that arrive
  * meanwhile are applied before it is switched in. A zone that cannot be published keeps its former state.
  */
+import type { IsOver } from '../base/slices.js';
 import { toFqdn } from '../dns/name.js';
 import type { ImageWriter } from '../image/writer.js';
 import type { ServingZone } from '../serving/zone.js';
 import type { Expiries } from './expiries.js';
 import type { HeldZones } from './held-zones.js';
 import type { ImageRoom } from './image-room.js';
-import { beginLoad, type ZoneLoad } from './load.js';
+import { beginLoad, beginOwners, type OwnersLoad, type ZoneLoad } from './load.js';
 import type { Change } from './source.js';
 import { type LoadedZone, type Staging, stageOwners, touchedOwners } from './stage.js';
 
+/** Owners that are compiled and switched in in one step; each takes up to 30 µs. */
+const FEW_OWNERS = 200;
 /** Changes of a zone that are applied in one step. */
 const CHANGES_AT_ONCE = 500;
 /** The minimum cost of a zone, in records. */
@@ -32,12 +35,12 @@ export interface PublishedZones extends Staging {
 }
 
 export interface LoadingZone {
-  readonly load: ZoneLoad;
+  readonly load: ZoneLoad | OwnersLoad;
   readonly use: ImageWriter['use'];
   /** The zone with which its nodes are compiled. */
   zone: ServingZone;
-  /** The changes that caused the load. */
-  readonly cause: readonly Change[];
+  /** The changes that caused the load, or were taken into it. */
+  cause: readonly Change[];
   /** Changes that arrived since. */
   later: readonly Change[];
 }
@@ -60,36 +63,44 @@ export function publishChanges(zones: PublishedZones, seq: number, changes: read
       return;
     }
     const after = before && zone && { number: before.number, zone };
+    if (after && owners && owners.length > FEW_OWNERS) {
+      const load = beginOwners(zones, after, owners);
+      loading.set(seq, { load, use: 'small', zone: after.zone, cause: pending, later: [] });
+      return;
+    }
     if (after && owners) stageEdits(zones, after, owners);
     else if (before) writer.removeZone(before.number);
     commit(zones, seq, after);
   });
 }
 
-/** Continues building zones until about `most` records are read. Returns the number of records read. */
-export function continueLoads(zones: PublishedZones, most: number): number {
+/** Continues building zones until about `most` records are read, or a time is over. Returns the number of records read. */
+export function continueLoads(zones: PublishedZones, most: number, isOver: IsOver = () => false): number {
   let read = 0;
   let spent = 0;
   for (const [seq, { load, use, cause, later }] of zones.loading) {
     const before = load.records();
     zones.writer.use = use;
     holdOnFailure(zones, seq, [...cause, ...later], () => {
-      if (!load.advance(most - spent)) finish(zones, seq);
+      if (!load.advance(most - spent, isOver)) finish(zones, seq);
     });
     const more = load.records() - before;
     read += more;
     spent += Math.max(LEAST_RECORDS, more);
-    if (spent >= most) break;
+    if (spent >= most || isOver()) break;
   }
   return read;
 }
 
 /** Changes of owners may use the reserve of the image. */
 function stageEdits(zones: PublishedZones, after: LoadedZone, owners: readonly Uint8Array[]): void {
-  const { source, writer, room } = zones;
-  writer.use = 'small';
+  zones.writer.use = 'small';
   stageOwners(zones, after, owners);
-  room.take(source.accountOf(after.zone.seq), writer.stagedGrowth(after.number), owners.length);
+  takeRoom(zones, after, owners.length);
+}
+
+function takeRoom({ source, writer, room }: PublishedZones, { number, zone }: LoadedZone, owners: number): void {
+  room.take(source.accountOf(zone.seq), writer.stagedGrowth(number), owners);
 }
 
 function begin(zones: PublishedZones, zone: ServingZone, cause: readonly Change[]): void {
@@ -115,19 +126,25 @@ function finish(zones: PublishedZones, seq: number): void {
     commit(zones, seq, undefined);
     return;
   }
-  const next = current.later.slice(0, CHANGES_AT_ONCE);
+  const { load, later } = current;
+  // What is seen already changes at once.
+  const next = 'stage' in load ? later : later.slice(0, CHANGES_AT_ONCE);
   const owners = touchedOwners(source, current.zone, zone, next);
   if (!owners) {
-    current.load.abandon();
-    begin(zones, zone, [...current.cause, ...current.later]);
+    load.abandon();
+    begin(zones, zone, [...current.cause, ...later]);
     return;
   }
-  const after = { number: current.load.number, zone };
+  const after = { number: load.number, zone };
+  if ('stage' in load) {
+    finishOwners(zones, current, load, after, owners);
+    return;
+  }
   stageOwners(zones, after, owners);
-  if (next.length < current.later.length) {
+  if (next.length < later.length) {
     writer.commit();
     current.zone = zone;
-    current.later = current.later.slice(next.length);
+    current.later = later.slice(next.length);
     return;
   }
   if (current.use === 'small') {
@@ -136,6 +153,27 @@ function finish(zones: PublishedZones, seq: number): void {
   }
   writer.publishZone(after.number, before?.number);
   commit(zones, seq, after);
+}
+
+/** Switches in all owners of a load at once. Very many that have changed since they were compiled are compiled again first. */
+function finishOwners(
+  zones: PublishedZones,
+  current: LoadingZone,
+  load: OwnersLoad,
+  after: LoadedZone,
+  changed: readonly Uint8Array[],
+): void {
+  if (changed.length > FEW_OWNERS) {
+    load.add(after, changed);
+    current.zone = after.zone;
+    current.cause = [...current.cause, ...current.later];
+    current.later = [];
+    return;
+  }
+  load.stage();
+  stageOwners(zones, after, changed);
+  takeRoom(zones, after, load.records() + changed.length);
+  commit(zones, after.zone.seq, after);
 }
 
 /** Makes the staged state visible; afterwards the zone is served as it is stored. */

@@ -5,7 +5,9 @@
 import { fromBase32Hex } from '../base/bytes.js';
 import { nameOfOwnerKey, ownerKeysDownTo } from '../dns/name.js';
 import { isSameDenial } from '../dnssec/denial.js';
+import type { NodeSink } from '../image/prepared.js';
 import type { ImageWriter } from '../image/writer.js';
+import { ownerText } from '../serving/difference.js';
 import type { ServingZone } from '../serving/zone.js';
 import { type Balances, nodeSource } from './balances.js';
 import type { Change, ZoneSource } from './source.js';
@@ -50,23 +52,42 @@ export function touchedOwners(
 
 /** Stages the current state of these owners, and of the ancestors that appear or disappear with them. */
 export function stageOwners(staging: Staging, loaded: LoadedZone, touched: readonly Uint8Array[]): void {
-  for (const ownerKey of withAncestors(staging, loaded, touched)) stageOwner(staging, loaded, ownerKey);
-  if (loaded.zone.denial?.kind === 'nsec3') stageHashedOwners(staging, loaded, touched);
+  for (const _ of putOwners(staging, loaded, touched, staging.writer));
 }
 
-/** Stages the NSEC3 records among the touched owners, which stand in changes with their owner names (RFC 5155 §3). */
-function stageHashedOwners(
-  { source, writer }: Staging,
-  { number, zone }: LoadedZone,
+/** The same into a sink; yields after each owner. */
+export function* putOwners(
+  staging: Staging,
+  loaded: LoadedZone,
   touched: readonly Uint8Array[],
-): void {
-  for (const ownerKey of touched) {
-    const hash = hashOfOwnerKey(ownerKey);
-    if (!hash) continue;
-    const hashedOwner = source.hashedOwner(zone, hash);
-    if (hashedOwner) writer.putHashed(number, hashedOwner);
-    else writer.removeHashed(number, hash);
+  sink: NodeSink,
+): Generator<undefined, void> {
+  // Every change advances the serial, so the apex is always included.
+  const done = new Set<string>();
+  const isHashed = loaded.zone.denial?.kind === 'nsec3';
+  const put = (ownerKey: Uint8Array): void => {
+    const text = ownerText(ownerKey);
+    if (done.has(text)) return;
+    done.add(text);
+    putOwner(staging, loaded, ownerKey, sink);
+  };
+  for (const ownerKey of [APEX, ...touched]) {
+    put(ownerKey);
+    for (const ancestor of affectedAncestors(staging, loaded, ownerKey)) put(ancestor);
+    if (isHashed) putHashedOwner(staging, loaded, ownerKey, sink);
+    yield;
   }
+}
+
+const APEX = new Uint8Array(0);
+
+/** Puts the NSEC3 record of a touched owner, which stands in changes with its owner name (RFC 5155 §3). */
+function putHashedOwner({ source }: Staging, { number, zone }: LoadedZone, ownerKey: Uint8Array, sink: NodeSink): void {
+  const hash = hashOfOwnerKey(ownerKey);
+  if (!hash) return;
+  const hashedOwner = source.hashedOwner(zone, hash);
+  if (hashedOwner) sink.putHashed(number, hashedOwner);
+  else sink.removeHashed(number, hash);
 }
 
 /** The hash that is the only label of an owner; undefined for other owners. */
@@ -75,26 +96,18 @@ function hashOfOwnerKey(ownerKey: Uint8Array): Uint8Array | undefined {
   return fromBase32Hex(Buffer.from(ownerKey.subarray(0, HASH_LABEL)).toString('latin1'));
 }
 
-/** Owner keys without repeats, plus the apex and the ancestors whose existence depends on names below them. */
-function withAncestors(staging: Staging, loaded: LoadedZone, touched: readonly Uint8Array[]): Iterable<Uint8Array> {
-  const owners = new Map<string, Uint8Array>();
-  const note = (ownerKey: Uint8Array): void => void owners.set(Buffer.from(ownerKey).toString('latin1'), ownerKey);
-  // Every change advances the serial, so the apex is always included.
-  note(new Uint8Array(0));
-  for (const ownerKey of touched) {
-    note(ownerKey);
-    for (const ancestor of affectedAncestors(staging, loaded, ownerKey)) note(ancestor);
-  }
-  return owners.values();
-}
-
-function stageOwner({ source, writer, balances }: Staging, { number, zone }: LoadedZone, ownerKey: Uint8Array): void {
+function putOwner(
+  { source, balances }: Staging,
+  { number, zone }: LoadedZone,
+  ownerKey: Uint8Array,
+  sink: NodeSink,
+): void {
   const { apex } = zone.facts;
   const owner = nameOfOwnerKey(ownerKey, apex);
   const served = source.owner(zone, ownerKey);
   // A flattened name exists even when its target has no addresses.
-  if (source.exists(zone, served)) writer.putNode(number, nodeSource(served, apex, balances));
-  else writer.removeNode(number, owner);
+  if (source.exists(zone, served)) sink.putNode(number, nodeSource(served, apex, balances));
+  else sink.removeNode(number, owner);
 }
 
 /** Names between the apex and a touched owner that exist only because of names below them. */

@@ -79,7 +79,23 @@ function change(
   writeNow(store, () => writeChange(store, ...edit));
 }
 
-function writeChange(store: Store, zone: number, op: 0 | 1, owner: string, type: number, rdata: Uint8Array): void {
+function writeChange(
+  store: Store,
+  ...edit: [zone: number, op: 0 | 1, owner: string, type: number, rdata: Uint8Array]
+): void {
+  const rr = writeRecord(store, ...edit);
+  if (rr) appendTo(store, edit[0], 'rrs', [rr]);
+}
+
+/** Returns what changed. */
+function writeRecord(
+  store: Store,
+  zone: number,
+  op: 0 | 1,
+  owner: string,
+  type: number,
+  rdata: Uint8Array,
+): ChangedRR | undefined {
   const row = findZone(store, zone)!;
   const wire = parseName(owner);
   const ownerKey = ownerKeyOf(wire, row.apex);
@@ -110,9 +126,9 @@ function writeChange(store: Store, zone: number, op: 0 | 1, owner: string, type:
   } else if (op === 0 && known !== undefined) {
     removeRecord(store, known.seq);
   } else {
-    return;
+    return undefined;
   }
-  appendTo(store, zone, 'rrs', [{ op, owner_key: ownerKey, type, ttl: 300, rdata }]);
+  return { op, owner_key: ownerKey, type, ttl: 300, rdata };
 }
 
 function append(store: Store, zone: number, kind: ChangeKind): void {
@@ -391,6 +407,69 @@ t.test('a large zone is loaded in parts and includes all changes made meanwhile'
   settle(follower);
   t.equal(rcode('big.'), '05', 'refused');
   t.equal(writer.usage().nodes, serve(store).writer.usage().nodes);
+  store.close();
+});
+
+t.test('very many owners of a change are compiled in parts, and seen at once', async (t) => {
+  const { store, zones } = openZones(['big', 'other']);
+  const [big, other] = zones as [number, number];
+  const address = Uint8Array.of(192, 0, 2, 1);
+  change(store, big, 1, 'h7.big.', Type.txt, Uint8Array.of(1, 65));
+  const served = serve(store);
+  const { follower, writer } = served;
+  const asked = ['h0.big.', 'h7.big.', 'h2499.big.', 'x.h12.big.', 'h12.big.', 'h5999.big.', 'late.big.', 'big.'];
+  const look = (of: Served): string => answersTo(of, asked, TYPES).join();
+  /** One change that adds an address at each of so many names, or removes it. */
+  const changeMany = (op: 0 | 1, from: number, count: number): void =>
+    writeNow(store, () => {
+      const names = Array.from({ length: count }, (_, i) => `${i % 100 === 12 ? 'x.' : ''}h${from + i}.big.`);
+      appendTo(
+        store,
+        big,
+        'rrs',
+        names.flatMap((name) => writeRecord(store, big, op, name, Type.a, address) ?? []),
+      );
+    });
+  /** Looks once while it is under way, and then to the end: what is seen is the state before, until all is new. */
+  const follow = (what: string, meanwhile: () => void): void => {
+    const before = look(served);
+    follower.catchUp();
+    t.equal(look(served), before, `${what}: nothing is seen yet`);
+    t.match(follower.loadingZones(), [{ zone: big }], 'and that is said');
+    meanwhile();
+    for (let looks = 0; follower.hasWork(); looks++) {
+      change(store, other, 1, `n${looks}.other.`, Type.a, address);
+      const seen = look(served);
+      t.ok(seen === before || seen === look(serve(store)), `${what}: all or nothing`);
+      follower.catchUp();
+      t.equal(
+        answersTo(served, [`n${looks}.other.`], [Type.a])[0]!
+          .split(': ')[1]!
+          .slice(6, 8),
+        '00',
+      );
+    }
+    const fresh = serve(store);
+    t.equal(look(served), look(fresh), `${what}: as loaded anew`);
+    t.equal(writer.usage().nodes, fresh.writer.usage().nodes);
+  };
+  changeMany(1, 0, 2500);
+  follow('changes of single names', () => {
+    change(store, big, 0, 'h2499.big.', Type.a, address);
+    change(store, big, 1, 'late.big.', Type.cname, parseName('elsewhere.'));
+  });
+  changeMany(1, 2500, 2500);
+  follow('another change of that kind', () => changeMany(1, 5000, 1000));
+  changeMany(0, 0, 2500);
+  follow('settings', () => {
+    writeNow(store, () => updateZone(store, big, { flatten_all_cnames: 1 }));
+    append(store, big, 'settings');
+  });
+  changeMany(0, 2500, 2500);
+  follow('the removal of the zone', () => {
+    writeNow(store, () => void removeZone(store, big));
+    append(store, big, 'zone-removed');
+  });
   store.close();
 });
 

@@ -4,7 +4,7 @@
  * served afterwards.
  */
 
-import { ByteReader } from '../../base/bytes.js';
+import { ByteReader, equalBytes } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import { perStore, type Store } from '../driver.js';
 import { entriesToPrune, type PrunedLog } from './prune.js';
@@ -158,6 +158,8 @@ export function appendChange(store: Store, change: NewChange): number {
 
 /** Octets of a record besides its owner and its rdata: op, type, TTL, both lengths. */
 const FIXED = 10;
+/** Those before its owner. */
+const OWNER_AT = 7;
 /** Marks an owner key of at least this length; its length follows. Zero octets in names make keys long. */
 const LONG = 0xff;
 
@@ -257,7 +259,17 @@ export function changesSince(store: Store, zone: number, serial: number, after: 
 /** Owner keys that one change touches, each once. */
 export function touchedOwners(store: Store, change: number): Uint8Array[] {
   const owners = new Map<string, Uint8Array>();
-  for (const { owner_key: ownerKey } of listedRRs(store, change)) {
+  const [octets] = statements(store).rrs.get(change) ?? [];
+  const reader = new ByteReader(octets ?? NO_DATA);
+  let last: Uint8Array | undefined;
+  while (reader.remaining > 0) {
+    reader.skip(OWNER_AT);
+    const length = reader.u8();
+    const ownerKey = reader.octets(length < LONG ? length : reader.u16());
+    reader.skip(reader.u16());
+    // The records of an owner mostly stand together.
+    if (last && equalBytes(last, ownerKey)) continue;
+    last = ownerKey;
     owners.set(Buffer.from(ownerKey.buffer, ownerKey.byteOffset, ownerKey.length).toString('latin1'), ownerKey);
   }
   return [...owners.values()];
