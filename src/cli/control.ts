@@ -25,7 +25,7 @@ import {
   vaultOfCommand,
   zoneKeysOfCommand,
 } from '../roles/process/control-base.js';
-import { findDataDirectory, prepareDataDirectory } from '../roles/process/data-directory.js';
+import { findDataDirectory, prepareDataDirectory, readRunning } from '../roles/process/data-directory.js';
 import type { Store } from '../store/driver.js';
 import type { SealedColumn } from '../store/sealed-columns.js';
 import { unlockVault } from '../vault/unlock.js';
@@ -81,6 +81,8 @@ export async function withControl<Result>(
     // The change log and signatures must fit what the server serves, which may have other settings than this command.
     const base = {
       ...own,
+      // The nodes of a cluster take every write one after the other.
+      isAlone: () => settings.cluster === undefined && readRunning(settings.dataDir) === undefined,
       settings: { ...own.settings, ...lastServingSettings(store) },
       secretAccessKeys: secretAccessKeysOfCommand(loaded, store),
     };

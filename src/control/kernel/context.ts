@@ -102,6 +102,8 @@ export interface Context {
   readonly askOutside?: AskOutside;
   /** Room on the disk for what grows; absent at the command line, which may use the reserve. */
   readonly disk?: DiskRoom;
+  /** Whether no server is running, so that longer writes keep nobody waiting; absent: this is one. */
+  readonly isAlone?: () => boolean;
   /** Private keys of signed zones; without them such zones cannot be changed. */
   readonly zoneKeys?: ZoneKeys;
   /** Secrets of S3 clients; without them, new tokens have none. */
