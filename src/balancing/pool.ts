@@ -83,13 +83,28 @@ export interface StoredOrigin {
   readonly flatten_cname?: boolean;
 }
 
+/** Pools that were read last, by their identifiers: what many load balancers share is read for each of them. */
+const recent = new Map<string, { readonly settings: string; readonly pool: Pool }>();
+const MOST_RECENT = 64;
+
 export function poolOf({ id, settings }: StoredSettings): Pool {
+  const key = toHex(id);
+  const known = recent.get(key);
+  if (known?.settings === settings) return known.pool;
+  const pool = readPool(key, settings);
+  recent.delete(key);
+  if (recent.size === MOST_RECENT) recent.delete(recent.keys().next().value!);
+  recent.set(key, { settings, pool });
+  return pool;
+}
+
+function readPool(id: string, settings: string): Pool {
   const members = parseMembers(settings);
   const [latitude, longitude] = [members.latitude, members.longitude] as (number | undefined | null)[];
   const checkRegions = memberOr<readonly (Region | 'ALL_REGIONS')[] | undefined>(members, 'check_regions', undefined);
   const filter = membersOf(members, 'notification_filter');
   return {
-    id: toHex(id),
+    id,
     name: memberOr(members, 'name', ''),
     enabled: memberOr<boolean>(members, 'enabled', true),
     origins: memberOr<readonly StoredOrigin[]>(members, 'origins', []).map(originOf),

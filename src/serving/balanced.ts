@@ -80,27 +80,37 @@ export function balancedRecords(balanced: Balanced, records: readonly RecordFact
   const { balancer } = balanced;
   const { transferView: view } = balancer;
   const facts = { ttl: balancer.proxied ? 1 : balancer.ttl, proxied: balancer.proxied };
-  const pools = inOrder(balanced).map(({ pool }) => pool.origins.filter(isAnswered));
-  const healthy = inOrder(balanced).map(({ pool, monitored }) =>
-    pool.origins.filter((one) => isAnswered(one) && (!monitored || view?.[pool.id]?.includes(one.name))),
+  const pools = inOrder(balanced);
+  const isHealthy: IsCarried = ({ pool, monitored }, { name }) =>
+    !monitored || view?.[pool.id]?.includes(name) === true;
+  const addresses = [4, 16].flatMap((length) =>
+    firstAddresses(pools, length, view ? [isHealthy, () => true] : [() => true]).map(({ ip }) => {
+      return { ...facts, type: length === 4 ? Type.a : Type.aaaa, rdata: ip! };
+    }),
   );
-  const addresses = [4, 16].flatMap((length) => {
-    const candidates = view ? [...healthy, ...pools] : pools;
-    const first = candidates.map((origins) => origins.filter(({ ip }) => ip?.length === length)).find(isNotEmpty) ?? [];
-    return first.map(({ ip }) => ({ ...facts, type: length === 4 ? Type.a : Type.aaaa, rdata: ip! }));
-  });
   if (addresses.length > 0) return [...kept, ...addresses];
-  const named = pools.flat().find(({ ip }) => !ip);
+  const named = pools.flatMap(({ pool }) => pool.origins).find((one) => !one.ip && isAnswered(one));
   if (!named) return kept.length > 0 ? kept : [NOTHING];
   return [...kept, { ...facts, type: Type.cname, rdata: targetOf(named), flattenCname: named.flattenCname }];
 }
 
+type IsCarried = (of: BalancedPool, origin: Origin) => boolean;
+
+/** The origins of the first pool that has addresses of so many octets: the first of these ways in which any has. */
+function firstAddresses(pools: readonly BalancedPool[], length: number, ways: readonly IsCarried[]): readonly Origin[] {
+  for (const isCarried of ways) {
+    for (const one of pools) {
+      const found = one.pool.origins.filter(
+        (origin) => origin.ip?.length === length && isAnswered(origin) && isCarried(one, origin),
+      );
+      if (found.length > 0) return found;
+    }
+  }
+  return [];
+}
+
 /** Below the apex an SOA is never served: the name exists without data. */
 const NOTHING: RecordFacts = { type: Type.soa, ttl: 1, proxied: false, rdata: new Uint8Array(0) };
-
-function isNotEmpty(list: readonly unknown[]): boolean {
-  return list.length > 0;
-}
 
 function isAnswered({ enabled, weight }: Origin): boolean {
   return enabled && weight > 0;

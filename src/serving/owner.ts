@@ -56,13 +56,17 @@ export interface ServedOwner extends StandingOwner {
 
 /** What one owner serves now. */
 export function servedAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Array): ServedOwner {
-  return servedByRecords(store, zone, { ownerKey, records: recordsAtOwner(store, zone, ownerKey) });
+  const owner = { ownerKey, records: recordsAtOwner(store, zone, ownerKey) };
+  return signStored(store, zone, unsignedByRecords(store, zone, owner));
 }
 
-/** The same for a caller that has already read {@link recordsAtOwner}. */
-export function servedByRecords(store: Store, zone: ServingZone, owner: StandingOwner): ServedOwner {
-  const served = unsignedByRecords(store, zone, owner);
-  return zone.signing ? sign(zone, served, signatureOctets(store, zone.seq, owner.ownerKey)) : served;
+/** What transfers have of an owner with {@link recordsAtOwner}: not what a load balancer may answer in place of its addresses. */
+export function carriedByRecords(store: Store, zone: ServingZone, owner: StandingOwner): ServedOwner {
+  return signStored(store, zone, derive(zone, owner, targetsOf(store)));
+}
+
+function signStored(store: Store, zone: ServingZone, served: ServedOwner): ServedOwner {
+  return zone.signing ? sign(zone, served, signatureOctets(store, zone.seq, served.ownerKey)) : served;
 }
 
 /** What an owner serves without its signatures and its NSEC record, which is what they are made for. */

@@ -470,6 +470,41 @@ t.test('each rule of load balancers refuses with its own words', async (t) => {
   }
 });
 
+t.test('a load balancer stays small, also when its pools grow', async (t) => {
+  const { call, zone, account } = world;
+  const pools = `/accounts/${account}/load_balancers/pools`;
+  const origins = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ name: `o${i}`, address: `192.0.2.${i}` }));
+  const ids: string[] = [];
+  for (let i = 0; i < 6; i++) {
+    const made = await call('POST', pools, { name: `many${i}`, origins: origins(i < 5 ? 199 : 5) });
+    ids.push(made.json.result.id);
+  }
+  const path = `/zones/${zone}/load_balancers`;
+  const body = { name: 'small.balanced.test', default_pools: ids, fallback_pool: ids[0] };
+  const { id } = (await call('POST', path, body)).json.result;
+  const crowded = 'the pools of the load balancer small.balanced.test have 1001 origins, more than 1000';
+  const grown = await call('PATCH', `${pools}/${ids[0]}`, { origins: origins(200) });
+  t.match(grown, { status: 400, json: { errors: [{ code: 1002, message: `${crowded}: validation failed` }] } });
+  t.equal((await call('PATCH', `${pools}/${ids[0]}`, { origins: origins(1) })).status, 200);
+  t.equal((await call('PATCH', `${pools}/${ids[5]}`, { origins: origins(6) })).status, 200);
+  const back = await call('PATCH', `${pools}/${ids[0]}`, { origins: origins(199) });
+  t.equal(back.json.errors[0].message, `${crowded}: validation failed`);
+  const condition = `http.host eq "${'x'.repeat(4000)}"`;
+  const rules = Array.from({ length: 50 }, (_, i) => ({ name: `r${i}`, condition }));
+  const sets = Array.from({ length: 600 }, (_, i) => ({
+    name: `${i}`.padEnd(80, 'x'),
+    overrides: { pools: [ids[0]] },
+  }));
+  const large = await call('PATCH', `${path}/${id}`, { rules, pool_sets: sets });
+  t.match(large, {
+    status: 400,
+    json: { errors: [{ message: /^the load balancer has 2\d+ octets, more than 262144: / }] },
+  });
+  await call('DELETE', `${path}/${id}`);
+  for (const pool of ids) t.equal((await call('DELETE', `${pools}/${pool}`)).status, 200);
+});
+
 t.test('nothing of another account is used, or learned of', async (t) => {
   const { call, zone, account, other, operator, createZone, monitor, pool } = world;
   const there = `/accounts/${other}/load_balancers`;

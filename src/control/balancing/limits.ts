@@ -1,6 +1,13 @@
 /** What load balancing of one account may take of what all share. */
-import { countLoadBalancersOfPool } from '../../store/balancing/load-balancers.js';
+import {
+  countLoadBalancersOfPool,
+  countOriginsOfBalancer,
+  type LoadBalancerRow,
+  loadBalancersOfPool,
+  octetsOfBalancers,
+} from '../../store/balancing/load-balancers.js';
 import { probeLoadOf } from '../../store/balancing/pools.js';
+import type { Store } from '../../store/driver.js';
 import type { Context } from '../kernel/context.js';
 import { balancingFailure } from './errors.js';
 
@@ -8,6 +15,13 @@ const MOST_TARGETS = 1000;
 const MOST_PROBES = 200;
 /** A change of a pool makes the owners of its load balancers be read again, in one write. */
 const MOST_BALANCERS = 1000;
+
+/** Of one load balancer, so that nobody fills the memory that all answers share. */
+const MOST_ORIGINS = 1000;
+const MOST_OCTETS = 256 * 1024;
+/** Of all load balancers of an account that have more than a few octets. */
+const FEW_OCTETS = 4096;
+const MOST_OCTETS_OF_ACCOUNT = 16 * 1024 * 1024;
 
 /** Throws 1002 when the account's monitors do more than they may. Call it inside the write, after the change. */
 export function requireProbeRoom({ store }: Context, account: number): void {
@@ -29,4 +43,33 @@ export function requireProbeRoom({ store }: Context, account: number): void {
 export function requireFewBalancers({ store }: Context, pool: number, name: string): void {
   if (countLoadBalancersOfPool(store, pool) <= MOST_BALANCERS) return;
   throw balancingFailure('quota', { reason: `at most ${MOST_BALANCERS} load balancers use one pool, here ${name}` });
+}
+
+/** Throws for a load balancer that is too large, alone or with the others of its account. Call it inside the write, after the change. */
+export function requireSmallBalancer({ store }: Context, row: LoadBalancerRow): void {
+  const octets = Buffer.byteLength(row.settings);
+  if (octets > MOST_OCTETS) {
+    throw balancingFailure('invalid', {
+      reason: `the load balancer has ${octets} octets, more than ${MOST_OCTETS}`,
+    });
+  }
+  if (octets >= FEW_OCTETS && octetsOfBalancers(store, row.account, FEW_OCTETS) > MOST_OCTETS_OF_ACCOUNT) {
+    throw balancingFailure('quota', {
+      reason: `the load balancers of the account have more than ${MOST_OCTETS_OF_ACCOUNT} octets`,
+    });
+  }
+  requireFewOrigins(store, row);
+}
+
+/** Throws 1002 when a load balancer of the pool (store number) gets too many origins. Call it when the pool has got more. */
+export function requireFewOriginsAround({ store }: Context, pool: number): void {
+  for (const row of loadBalancersOfPool(store, pool)) requireFewOrigins(store, row);
+}
+
+function requireFewOrigins(store: Store, { seq, name }: LoadBalancerRow): void {
+  const origins = countOriginsOfBalancer(store, seq);
+  if (origins <= MOST_ORIGINS) return;
+  throw balancingFailure('invalid', {
+    reason: `the pools of the load balancer ${name} have ${origins} origins, more than ${MOST_ORIGINS}`,
+  });
 }

@@ -25,7 +25,7 @@ import { checkBalancer } from './balancer-rules.js';
 import { patched, settable } from './check.js';
 import { balancingFailure, invalid } from './errors.js';
 import { type BalancingItem, itemOf } from './item.js';
-import { requireFewBalancers } from './limits.js';
+import { requireFewBalancers, requireSmallBalancer } from './limits.js';
 import { withTransferView } from './transfer-views.js';
 
 export async function listLoadBalancers(ctx: Context, zoneId: string): Promise<BalancingItem[]> {
@@ -136,6 +136,7 @@ function written(
   before: BalancingItem | undefined,
 ): BalancingItem {
   for (const pool of pools) requireFewBalancers(ctx, pool, row.name);
+  requireSmallBalancer(ctx, row);
   const item = balancerItem(findZone(ctx.store, zone.seq)!, row, noticesOf(membersOfRow(row)));
   const subject = { zone, id: row.id, name: row.name, after: item.members };
   if (before) draft.event({ kind: 'load_balancer.edit', ...subject, before: before.members });

@@ -26,7 +26,7 @@ import { hostOf, patched, settable } from './check.js';
 import { noteBalancersOfPool } from './dependents.js';
 import { invalid } from './errors.js';
 import { type BalancingItem, itemOf } from './item.js';
-import { requireProbeRoom } from './limits.js';
+import { requireFewOriginsAround, requireProbeRoom } from './limits.js';
 import { checkPool, NULLABLE_OF_POOL } from './pool-rules.js';
 import { referrersOfPool, requireUnreferenced } from './references.js';
 
@@ -125,6 +125,8 @@ function change(ctx: Context, draft: Draft, row: PoolRow, read: (stored: Members
   updatePool(store, row.seq, values, momentAfter(draft.now, row));
   requireProbeRoom(ctx, row.account);
   const after = findPool(store, row.seq)!;
+  const hasMore = originsOf(membersOfRow(after)).length > originsOf(membersOfRow(row)).length;
+  if (hasMore) requireFewOriginsAround(ctx, row.seq);
   forgetStates(store, row, after);
   const item = poolItem(after, noticesOf(ctx, values));
   draft.event({

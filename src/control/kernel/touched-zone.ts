@@ -13,13 +13,7 @@ import {
   type ServedRR,
   soaOf,
 } from '../../serving/difference.js';
-import {
-  ownersWithAddedRecords,
-  recordsAtOwner,
-  type StandingOwner,
-  servedAtOwner,
-  servedByRecords,
-} from '../../serving/owner.js';
+import { carriedByRecords, ownersWithAddedRecords, recordsAtOwner, type StandingOwner } from '../../serving/owner.js';
 import { ownersOfSettings } from '../../serving/settings-difference.js';
 import { type ServingSettings, type ServingZone, servingZone, signedZone, unsignedZone } from '../../serving/zone.js';
 import { signatureState, zoneState } from '../../serving/zone-state.js';
@@ -168,7 +162,8 @@ export function noteOwner(store: Store, { owners, serving }: TouchedZone, ownerK
   const key = ownerText(ownerKey);
   const known = owners.get(key);
   if (known) return known;
-  const owner = { ownerKey, before: rrsOf(servedAtOwner(store, serving, ownerKey)), edited: false };
+  const standing = { ownerKey, records: recordsAtOwner(store, serving, ownerKey) };
+  const owner = { ownerKey, before: rrsOf(carriedByRecords(store, serving, standing)), edited: false };
   owners.set(key, owner);
   return owner;
 }
@@ -285,7 +280,7 @@ function withReplaced({ owners }: TouchedZone, now: Difference, { difference }: 
 function diffOwners(store: Store, zone: ServingZone, owners: readonly OwnerAfter[]): Difference {
   const difference: Difference = { removed: [], added: [] };
   for (const { touched, standing } of owners) {
-    const after = rrsOf(servedByRecords(store, zone, standing));
+    const after = rrsOf(carriedByRecords(store, zone, standing));
     addDifference(difference, standing.ownerKey, touched.before, after);
   }
   return difference;

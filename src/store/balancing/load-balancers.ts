@@ -45,6 +45,13 @@ const statements = perStore((store) => ({
      WHERE pool = ? ORDER BY load_balancers.seq`,
   ),
   countOfPool: store.prepareTuples<[pool: number], [number]>('SELECT count(*) FROM load_balancer_pools WHERE pool = ?'),
+  origins: store.prepareTuples<[balancer: number], [number]>(
+    `SELECT coalesce(sum(json_array_length(settings, '$.origins')), 0) FROM load_balancer_pools JOIN pools ON pools.seq = pool
+     WHERE load_balancer = ?`,
+  ),
+  octets: store.prepareTuples<[account: number, least: number], [number]>(
+    'SELECT coalesce(sum(octet_length(settings)), 0) FROM load_balancers WHERE account = ? AND octet_length(settings) >= ?',
+  ),
   proxied: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
     'SELECT owner_key FROM load_balancers WHERE zone = ? AND proxied = 1 AND enabled = 1 ORDER BY owner_key LIMIT ?',
   ),
@@ -119,6 +126,16 @@ export function loadBalancersOfPool(store: Store, pool: number): LoadBalancerRow
 
 export function countLoadBalancersOfPool(store: Store, pool: number): number {
   return statements(store).countOfPool.get(pool)![0];
+}
+
+/** Origins of all pools that a load balancer (store number) refers to. */
+export function countOriginsOfBalancer(store: Store, seq: number): number {
+  return statements(store).origins.get(seq)![0];
+}
+
+/** Octets of the settings of an account's load balancers, of those that have at least so many. */
+export function octetsOfBalancers(store: Store, account: number, least: number): number {
+  return statements(store).octets.get(account, least)![0];
 }
 
 /** `pools`: store numbers of all that it refers to, each once. `now`: microseconds since 1970. */
