@@ -8,7 +8,7 @@ import { isPoolUp } from '../balancing/health/pool-state.js';
 import { agreedState } from '../balancing/health/votes.js';
 import { isNotified, type Pool, poolOf } from '../balancing/pool.js';
 import { parseIP } from '../base/ip.js';
-import { betweenWrites } from '../base/slices.js';
+import { inWrites } from '../base/slices.js';
 import { OPERATOR } from '../control/guard/actor.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import { logEvents } from '../control/kernel/outbox.js';
@@ -54,11 +54,6 @@ export interface RecordOptions {
   readonly living: ReadonlySet<string> | undefined;
 }
 
-/** Pools of one write. */
-const POOLS_AT_ONCE = 10;
-/** Transitions that one write stores, more only of one pool; the others follow after a pause. */
-export const ROWS_AT_ONCE = 200;
-
 /**
  * Writes transitions, of each origin the last one; those of pools, origins and monitors that are gone are dropped. Resolves with what
  * changed for the pools.
@@ -70,18 +65,9 @@ export async function recordTransitions(
 ): Promise<readonly RecordedChange[]> {
   const last = new Map(transitions.map((one) => [`${one.pool} ${one.monitor} ${one.origin}`, one]));
   const pools = [...Map.groupBy(last.values(), ({ pool }) => pool)];
-  const changes: RecordedChange[] = [];
-  while (pools.length > 0) {
-    const some: typeof pools = [];
-    for (let rows = 0; pools.length > 0 && rows < ROWS_AT_ONCE; rows += some.at(-1)![1].length)
-      some.push(pools.shift()!);
-    const written = await writeChanges(base, (nowUs) =>
-      some.flatMap(([seq, found]) => recordOfPool(base, seq, nowUs, () => put(base, options, seq, found, nowUs))),
-    );
-    changes.push(...written);
-    if (pools.length > 0) await betweenWrites();
-  }
-  return changes;
+  return writeChanges(base, pools, ([seq, found], nowUs) =>
+    recordOfPool(base, seq, nowUs, () => put(base, options, seq, found, nowUs)),
+  );
 }
 
 /**
@@ -91,43 +77,38 @@ export async function recordAgreement(
   base: ContextBase,
   living: ReadonlySet<string>,
 ): Promise<readonly RecordedChange[]> {
-  const { store } = base;
-  const pools = poolsFoundByNodes(store);
-  const changes: RecordedChange[] = [];
-  for (let at = 0; at < pools.length; at += POOLS_AT_ONCE) {
-    const some = pools.slice(at, at + POOLS_AT_ONCE);
-    const written = await writeChanges(base, (nowUs) =>
-      some.flatMap((seq) => recordOfPool(base, seq, nowUs, () => agreeAbout(base, seq, living, nowUs))),
-    );
-    changes.push(...written);
-    await betweenWrites();
-  }
-  return changes;
+  return writeChanges(base, poolsFoundByNodes(base.store), (seq, nowUs) =>
+    recordOfPool(base, seq, nowUs, () => agreeAbout(base, seq, living, nowUs)),
+  );
 }
 
-async function writeChanges(
+/** Writes what `record` finds about each of the items, in slices. */
+async function writeChanges<Item>(
   base: ContextBase,
-  write: (nowUs: number) => readonly RecordedChange[],
+  items: readonly Item[],
+  record: (item: Item, nowUs: number) => readonly RecordedChange[],
 ): Promise<readonly RecordedChange[]> {
   const { store, clock, random } = base;
-  const requestId = random.uuid();
-  return store.write(() => {
-    const nowUs = clock.nowUs();
-    const changes = write(nowUs);
-    const by = { store, actor: OPERATOR, requestId, source: 'service' } as const;
-    logEvents(
-      by,
-      nowUs,
-      changes.flatMap(({ account, pool, poolName: name, state, told }) => {
-        if (!told) return [];
-        const origins = told.map(({ name, healthy, failure_reason }) => ({ name, healthy, failure_reason }));
-        return [
-          { kind: 'pool.health' as const, account, id: Buffer.from(pool, 'hex'), name, after: { state, origins } },
-        ];
-      }),
-    );
-    return changes;
-  });
+  const by = { store, actor: OPERATOR, requestId: random.uuid(), source: 'service' } as const;
+  const from = { at: 0, changes: [] as readonly RecordedChange[] };
+  const last = await inWrites(
+    base,
+    from,
+    ({ at }) => at < items.length,
+    ({ at, changes }) => {
+      const nowUs = clock.nowUs();
+      const found = record(items[at]!, nowUs);
+      logEvents(by, nowUs, found.flatMap(eventsOf));
+      return { at: at + 1, changes: [...changes, ...found] };
+    },
+  );
+  return last.changes;
+}
+
+function eventsOf({ account, pool, poolName: name, state, told }: RecordedChange) {
+  if (!told) return [];
+  const origins = told.map(({ name, healthy, failure_reason }) => ({ name, healthy, failure_reason }));
+  return [{ kind: 'pool.health' as const, account, id: Buffer.from(pool, 'hex'), name, after: { state, origins } }];
 }
 
 /** Runs an edit of the states of a pool, which says whether it wrote anything, and writes the event that follows from it, if one does. */

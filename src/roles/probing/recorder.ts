@@ -3,11 +3,10 @@ import type { Clock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { MetricSample } from '../../base/metrics.js';
-import { betweenWrites } from '../../base/slices.js';
 import type { ContextBase } from '../../control/kernel/context.js';
 import type { ProbingNode } from '../../monitoring/plan.js';
 import type { Transition } from '../../monitoring/prober.js';
-import { type RecordedChange, ROWS_AT_ONCE, recordAgreement, recordTransitions } from '../../monitoring/record.js';
+import { type RecordedChange, recordAgreement, recordTransitions } from '../../monitoring/record.js';
 import { findPool } from '../../store/balancing/pools.js';
 import { createWaitingTransitions, type PoolTransitions, transitionsOf } from './waiting-transitions.js';
 
@@ -18,6 +17,8 @@ export interface RecorderOptions {
   readonly living?: (() => ReadonlySet<string>) | undefined;
 }
 
+/** Transitions that are taken at once, more only of one pool. */
+const ROWS_AT_ONCE = 200;
 /** Pause after a failed write. */
 const RETRY_MS = 1000;
 /** How often to check which nodes live. */
@@ -47,7 +48,6 @@ export function createRecorder({ base, node, living }: RecorderOptions): Recorde
     try {
       const transitions = transitionsOf(writing);
       logChanges(log, await recordTransitions(base, { node, living: living?.() }, transitions));
-      if (waiting.size > 0) await betweenWrites();
     } catch (error) {
       failures++;
       const transitions = transitionsOf(writing).length + waiting.list().length;
