@@ -50,7 +50,8 @@ export async function measureTransitions(directory: string): Promise<Figures> {
     ...createControlBase(settings, store, clock, log),
     ...{ actor: OPERATOR, requestId: 'bench', source: 'cli' },
   };
-  const zone = await createZone(ctx, { name: 'edited.test' });
+  const { id: account } = await createAccount(ctx, { name: 'edits' });
+  const zone = await createZone(ctx, { name: 'edited.test', account });
   const origins = await createOrigins(ctx);
   const recorder = createRecorder({ base: ctx, node: { node: '', region: '' } });
   try {
