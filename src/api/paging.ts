@@ -1,5 +1,5 @@
 /** Pages of lists. Requested values are clamped, never refused (v4: §1.4, §1.5). */
-import type { ResultInfo } from './envelope.js';
+import { type ResultInfo, type Success, successPage } from './envelope.js';
 import { firstValue, type Query } from './query.js';
 
 /** Page sizes of one list. */
@@ -55,9 +55,21 @@ export function resultInfo({ page, perPage }: Page, count: number, total: number
   };
 }
 
-/** Cuts one page out of a complete list. */
-export function slicePage<Item>(items: readonly Item[], { page, perPage }: Page): Item[] {
-  return items.slice((page - 1) * perPage, page * perPage);
+/** The requested page of a complete list. */
+export function pageFrom<Item, View>(
+  query: Query,
+  sizes: PageSizes,
+  all: readonly Item[],
+  view: (item: Item) => View,
+): Success<View[]> {
+  const page = pageOf(query, sizes);
+  const views = all.slice((page.page - 1) * page.perPage, page.page * page.perPage).map(view);
+  return successPage(views, resultInfo(page, views.length, all.length));
+}
+
+/** A list without pages, which says that it has one. */
+export function onePage<View>(views: View[]): Success<View[]> {
+  return successPage(views, resultInfo({ page: 1, perPage: Math.max(1, views.length) }, views.length, views.length));
 }
 
 function wholeNumber(text: string | undefined): number | undefined {

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import type { Area } from '../control/guard/permissions.js';
 import type { Context } from '../control/kernel/context.js';
 import { accountParams } from './accounts/schema.js';
-import { success, successPage } from './envelope.js';
-import { type PageSizes, pageOf, resultInfo, slicePage } from './paging.js';
+import { success } from './envelope.js';
+import { onePage, type PageSizes, pageFrom } from './paging.js';
 import type { Query } from './query.js';
 import { type ContextOf, queryOf } from './request.js';
 import { answersList, answersOne, onlyId } from './schema.js';
@@ -85,9 +85,7 @@ export function accountResource<Item, Body, Change = Body>(
       const asked = queryOf(request);
       const items = await resource.list(contextOf(request), idsOf(request)[0], asked);
       if (!isPaged) return success(items.map(view));
-      const page = isPaged === true ? { page: 1, perPage: Math.max(1, items.length) } : pageOf(asked, isPaged);
-      const views = slicePage(items, page).map(view);
-      return successPage(views, resultInfo(page, views.length, items.length));
+      return isPaged === true ? onePage(items.map(view)) : pageFrom(asked, isPaged, items, view);
     },
   );
   app.post(

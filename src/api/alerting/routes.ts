@@ -23,7 +23,7 @@ import {
 import { requireAccount } from '../../control/guard/access.js';
 import { accountParams } from '../accounts/schema.js';
 import { success, successPage } from '../envelope.js';
-import { AUDIT_PAGES, pageOf, resultInfo } from '../paging.js';
+import { AUDIT_PAGES, onePage, pageOf, resultInfo } from '../paging.js';
 import { timeValue } from '../query.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { accountResource } from '../resource.js';
@@ -89,8 +89,7 @@ function addDeliveries(app: RouteScope, { contextOf, alerts }: Parts): void {
     },
     async (request) => {
       const { account_id: account, webhook_id: id } = request.params;
-      const rows = (await listDeliveries(contextOf(request), account, id)).map(deliveryView);
-      return successPage(rows, resultInfo({ page: 1, perPage: Math.max(1, rows.length) }, rows.length, rows.length));
+      return onePage((await listDeliveries(contextOf(request), account, id)).map(deliveryView));
     },
   );
   app.post(

@@ -12,8 +12,8 @@ import {
 } from '../../certs/packs/packs.js';
 import { readBody } from '../body-schema.js';
 import { tellLimit } from '../custom-hostnames/body.js';
-import { success, successPage } from '../envelope.js';
-import { HOSTNAME_PAGES, pageOf, resultInfo, slicePage } from '../paging.js';
+import { success } from '../envelope.js';
+import { HOSTNAME_PAGES, pageFrom } from '../paging.js';
 import { choiceValue } from '../query.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answersList, answersOne, onlyId } from '../schema.js';
@@ -62,9 +62,7 @@ function addList(app: RouteScope, contextOf: PackContextOf): void {
       const { zone_id: zoneId } = request.params;
       const items = await listPacks(ctx, zoneId, { all });
       const found = staging ? [] : items;
-      const page = pageOf(query, HOSTNAME_PAGES);
-      const views = slicePage(found, page).map((item) => packView(item, zoneId, ctx.clock.nowMs()));
-      return successPage(views, resultInfo(page, views.length, found.length));
+      return pageFrom(query, HOSTNAME_PAGES, found, (item) => packView(item, zoneId, ctx.clock.nowMs()));
     },
   );
 }

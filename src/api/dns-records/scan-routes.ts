@@ -2,8 +2,8 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { listFound, reviewFound, scanAndAdd, triggerScan } from '../../control/records/scan.js';
-import { success, successPage } from '../envelope.js';
-import { resultInfo } from '../paging.js';
+import { success } from '../envelope.js';
+import { onePage } from '../paging.js';
 import type { ContextOf } from '../request.js';
 import { answers, answersList, answersOne, message } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
@@ -49,9 +49,7 @@ export const scanRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
       schema: { tags, summary: 'List found records', params: zoneParams, response: answersList(record) },
     },
     async (request) => {
-      const views = listFound(contextOf(request), request.params.zone_id).map(recordView);
-      const page = { page: 1, perPage: Math.max(1, views.length) };
-      return successPage(views, resultInfo(page, views.length, views.length));
+      return onePage(listFound(contextOf(request), request.params.zone_id).map(recordView));
     },
   );
 

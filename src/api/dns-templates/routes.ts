@@ -15,8 +15,8 @@ import {
 import { MOST_TEXT_OCTETS } from '../../control/templates/text.js';
 import { exportTemplate, importTemplate } from '../../control/templates/text-threads.js';
 import { accountParams } from '../accounts/schema.js';
-import { success, successPage } from '../envelope.js';
-import { resultInfo } from '../paging.js';
+import { success } from '../envelope.js';
+import { onePage } from '../paging.js';
 import { switchValue } from '../query.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { accountResource } from '../resource.js';
@@ -81,11 +81,7 @@ function addZones(app: RouteScope, contextOf: ContextOf): void {
     },
     async (request) => {
       const { account_id: account, template_id: id } = request.params;
-      const zones = (await listAppliedZones(contextOf(request), account, id)).map(appliedZoneView);
-      return successPage(
-        zones,
-        resultInfo({ page: 1, perPage: Math.max(1, zones.length) }, zones.length, zones.length),
-      );
+      return onePage((await listAppliedZones(contextOf(request), account, id)).map(appliedZoneView));
     },
   );
 }

@@ -11,10 +11,10 @@ import {
   replaceResourceGroup,
 } from '../../control/people/resource-groups.js';
 import { accountParams } from '../accounts/schema.js';
-import { success, successPage } from '../envelope.js';
+import { success } from '../envelope.js';
 import { permissionGroup, resourceGroup } from '../members/schema.js';
 import { labelOf, permissionGroupView, resourceGroupView } from '../members/view.js';
-import { MEMBER_PAGES, pageOf, resultInfo, slicePage } from '../paging.js';
+import { MEMBER_PAGES, pageFrom } from '../paging.js';
 import { textValue } from '../query.js';
 import { type ContextOf, queryOf } from '../request.js';
 import { accountResource } from '../resource.js';
@@ -55,9 +55,7 @@ export const iamRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async 
           (name === undefined || role.name === name) &&
           (label === undefined || labelOf(role.name) === label),
       );
-      const page = pageOf(query, MEMBER_PAGES);
-      const views = slicePage(found, page).map(permissionGroupView);
-      return successPage(views, resultInfo(page, views.length, found.length));
+      return pageFrom(query, MEMBER_PAGES, found, permissionGroupView);
     },
   );
   app.get(

@@ -12,9 +12,9 @@ import {
   replaceUserGroup,
   setGroupMembers,
 } from '../../control/people/user-groups.js';
-import { success, successPage } from '../envelope.js';
+import { success } from '../envelope.js';
 import { policyView } from '../members/view.js';
-import { MEMBER_PAGES, pageOf, resultInfo, slicePage } from '../paging.js';
+import { MEMBER_PAGES, onePage, pageFrom } from '../paging.js';
 import { textValue } from '../query.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { accountResource } from '../resource.js';
@@ -76,16 +76,14 @@ function addMembers(app: RouteScope, contextOf: ContextOf): void {
       const query = queryOf(request);
       const all = await listGroupMembers(contextOf(request), account_id, id);
       const items = matching(query, all, ({ email }) => email, textValue(query, 'fuzzyEmail'));
-      const page = pageOf(query, MEMBER_PAGES);
-      const views = slicePage(items, page).map(listedView);
-      return successPage(views, resultInfo(page, views.length, items.length));
+      return pageFrom(query, MEMBER_PAGES, items, listedView);
     },
   );
   const schema = { tags, params: userGroupParams, body: groupMembersBody, response: listed };
   app.post(all, { config: write, schema: { ...schema, summary: 'Add members to a user group' } }, async (request) => {
     const { account_id, user_group_id: id } = request.params;
     const ids = request.body.map((member) => member.id);
-    return allItems(await setGroupMembers(contextOf(request), account_id, id, ids, false));
+    return onePage((await setGroupMembers(contextOf(request), account_id, id, ids, false)).map(listedView));
   });
   app.put(
     all,
@@ -93,7 +91,7 @@ function addMembers(app: RouteScope, contextOf: ContextOf): void {
     async (request) => {
       const { account_id, user_group_id: id } = request.params;
       const ids = request.body.map((member) => member.id);
-      return allItems(await setGroupMembers(contextOf(request), account_id, id, ids, true));
+      return onePage((await setGroupMembers(contextOf(request), account_id, id, ids, true)).map(listedView));
     },
   );
   const single = `${all}/:member_id`;
@@ -139,9 +137,4 @@ function groupView({ id, name, createdAt, modifiedAt, policies }: UserGroupItem)
 
 function listedView({ id, email, status }: GroupMemberItem): GroupMemberView {
   return { id, email, status };
-}
-
-function allItems(items: readonly GroupMemberItem[]) {
-  const page = { page: 1, perPage: Math.max(1, items.length) };
-  return successPage(items.map(listedView), resultInfo(page, items.length, items.length));
 }

@@ -1,4 +1,5 @@
 /** The health of pools, previews of monitors, and what became of health (v4: load balancing). */
+
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -25,11 +26,12 @@ import { groupsOfMonitor } from '../../store/balancing/monitor-groups.js';
 import { findMonitor } from '../../store/balancing/monitors.js';
 import { type PoolRow, poolsOfMonitor, poolsOfMonitorGroup } from '../../store/balancing/pools.js';
 import { success } from '../envelope.js';
+import { onePage } from '../paging.js';
 import { flagValue, type Query, textValue } from '../query.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answersList, answersOne, identifier } from '../schema.js';
 import { printTime } from '../times.js';
-import { onePage, tags } from './resource-routes.js';
+import { tags } from './resource-routes.js';
 import { monitorBody, monitorParams, poolParams } from './schema.js';
 import { type BalancingScope, OF_ACCOUNT, OF_USER } from './scope.js';
 

@@ -1,4 +1,5 @@
 /** Monitors and pools, which have routes below accounts and, for older clients, below the user. */
+
 import { z } from 'zod';
 import type { Members } from '../../balancing/members.js';
 import {
@@ -20,10 +21,11 @@ import {
 } from '../../control/balancing/pools.js';
 import { type Reference, referencesOfMonitor, referencesOfPool } from '../../control/balancing/references.js';
 import type { Context } from '../../control/kernel/context.js';
+import { onePage } from '../paging.js';
 import { textValue } from '../query.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answersList } from '../schema.js';
-import { type BalancingResource, balancingResource, onePage, tags } from './resource-routes.js';
+import { type BalancingResource, balancingResource, tags } from './resource-routes.js';
 import {
   monitor,
   monitorBody,

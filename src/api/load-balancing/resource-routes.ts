@@ -5,8 +5,8 @@ import type { Members } from '../../balancing/members.js';
 import type { BalancingItem } from '../../control/balancing/item.js';
 import type { Context } from '../../control/kernel/context.js';
 import type { Store } from '../../store/driver.js';
-import { success, successPage } from '../envelope.js';
-import { resultInfo } from '../paging.js';
+import { success } from '../envelope.js';
+import { onePage } from '../paging.js';
 import type { ContextOf, RouteScope } from '../request.js';
 import { answersList, answersOne, onlyId } from '../schema.js';
 import { messagesOf } from './view.js';
@@ -65,11 +65,6 @@ function addList(app: RouteScope, contextOf: ContextOf, resource: BalancingResou
       return onePage((await resource.list(ctx, resource.ofWhat(ctx, request), request)).map(view));
     },
   );
-}
-
-/** A list without pages, as v4 has them here. */
-export function onePage<Item>(items: Item[]): ReturnType<typeof successPage<Item>> {
-  return successPage(items, resultInfo({ page: 1, perPage: Math.max(1, items.length) }, items.length, items.length));
 }
 
 function addReads(app: RouteScope, contextOf: ContextOf, resource: BalancingResource): void {

@@ -9,7 +9,7 @@ import { mailInvitation } from '../../sign-in/invitations.js';
 import type { SignInServices } from '../../sign-in/services.js';
 import { accountParams } from '../accounts/schema.js';
 import { success, successPage } from '../envelope.js';
-import { MEMBER_PAGES, pageOf, resultInfo, slicePage } from '../paging.js';
+import { MEMBER_PAGES, pageFrom, pageOf, resultInfo } from '../paging.js';
 import { choiceValue } from '../query.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answersList, answersOne, onlyId, pageQuery } from '../schema.js';
@@ -124,9 +124,7 @@ function addRoles(app: RouteScope, contextOf: ContextOf): void {
     },
     async (request) => {
       requireAccount(contextOf(request), request.params.account_id);
-      const page = pageOf(queryOf(request), MEMBER_PAGES);
-      const views = slicePage(known, page).map(roleView);
-      return successPage(views, resultInfo(page, views.length, known.length));
+      return pageFrom(queryOf(request), MEMBER_PAGES, known, roleView);
     },
   );
   app.get(

@@ -4,9 +4,9 @@ import { findRole } from '../../control/guard/roles.js';
 import type { MembershipItem } from '../../control/people/item.js';
 import { getMembership, leaveAccount, listMemberships, replyToMembership } from '../../control/people/memberships.js';
 import { accountView } from '../accounts/view.js';
-import { success, successPage } from '../envelope.js';
+import { success } from '../envelope.js';
 import { policyView } from '../members/view.js';
-import { ACCOUNT_PAGES, pageOf, resultInfo, slicePage } from '../paging.js';
+import { ACCOUNT_PAGES, pageFrom } from '../paging.js';
 import { choiceValue, choiceValues, type Query, textValue } from '../query.js';
 import { type ContextOf, callerOf, queryOf } from '../request.js';
 import { answersList, answersOne, onlyId } from '../schema.js';
@@ -22,10 +22,10 @@ export const membershipRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> =
       schema: { tags, summary: 'List memberships', querystring: membershipQuery, response: answersList(membership) },
     },
     async (request) => {
-      const page = pageOf(queryOf(request), ACCOUNT_PAGES);
-      const found = select(await listMemberships(contextOf(request)), queryOf(request));
-      const views = slicePage(found, page).map((item) => membershipView(item, callerOf(request).actor.readOnly));
-      return successPage(views, resultInfo(page, views.length, found.length));
+      const query = queryOf(request);
+      const { readOnly } = callerOf(request).actor;
+      const found = select(await listMemberships(contextOf(request)), query);
+      return pageFrom(query, ACCOUNT_PAGES, found, (item) => membershipView(item, readOnly));
     },
   );
   const single = '/memberships/:membership_id';
