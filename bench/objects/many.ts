@@ -60,7 +60,7 @@ async function fill(dataDirectory: string): Promise<void> {
       storage_class: 'Standard' as const,
     },
     ...{ http_metadata: '{}', custom_metadata: '{}', metadata_size: 0, uploaded_at: Date.now() * 1000 },
-    ...{ blob: null, upload: null, parts: null, checksum: null },
+    ...{ blob: null, upload: null, parts: null, checksum: null, crc32: null },
   };
   for (let at = 0; at < KEYS; at += KEYS_OF_A_WRITE) {
     const version = randomUUID();

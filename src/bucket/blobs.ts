@@ -6,12 +6,12 @@
 
 import { type FileHandle, link, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import type { Clock } from '../base/clock.js';
 import { makeDirectories } from '../base/directories.js';
 import { isFull } from '../base/file-failure.js';
 import type { Random } from '../base/random.js';
 import { StoreFull, StoreRefused } from '../store/failures.js';
+import { giveBack, PIECE, readPieces, takeMemory } from './bodies/pieces.js';
 
 /** Name of the directory inside the data directory. */
 export const BLOB_DIRECTORY = 'blobs';
@@ -31,14 +31,12 @@ const CANNOT_LINK: ReadonlySet<string> = new Set([
   'EOPNOTSUPP',
   'ENOSYS',
 ]);
-/** Octets that are read from a file in one step, and octets and pieces that are written in one step. */
-const READ_OCTETS = 1 << 18;
-const WRITTEN_OCTETS = 1 << 18;
-const WRITTEN_PIECES = 256;
+/** A piece with fewer octets waits for others to be written with. */
+const WRITTEN_OCTETS = 1 << 17;
 
 export interface BlobDraft {
   readonly name: string;
-  /** The octets must not change until the body is published. */
+  /** The octets must not change until it resolves. */
   write(octets: Uint8Array): Promise<void>;
   /** Makes the body durable under its name. */
   publish(): Promise<void>;
@@ -53,10 +51,8 @@ export type FinishedDraft = Pick<BlobDraft, 'name' | 'publish' | 'discard'>;
 export interface BlobReader {
   /** Octets. */
   readonly size: number;
-  /** May be called once; closes the body. */
-  read(first: number, last: number): Readable;
-  /** May be called repeatedly. */
-  readPart(first: number, last: number): Readable;
+  /** A piece is valid until the next one is asked for. */
+  pieces(first: number, last: number): AsyncGenerator<Buffer>;
   close(): Promise<void>;
 }
 
@@ -154,15 +150,13 @@ export function createBlobsIn(root: string, random: Random): FileBlobs {
 export const newBlobName = (random: Random): string => Buffer.from(random.bytes(16)).toString('hex');
 
 async function openReader(file: FileHandle): Promise<BlobReader> {
-  const options = { highWaterMark: READ_OCTETS };
   const { size } = await file.stat().catch(async (error: unknown) => {
     await file.close();
     throw error;
   });
   return {
     size,
-    read: (start, end) => file.createReadStream({ ...options, start, end }),
-    readPart: (start, end) => file.createReadStream({ ...options, start, end, autoClose: false }),
+    pieces: (first, last) => readPieces(file, first, last),
     close: () => file.close(),
   };
 }
@@ -174,22 +168,30 @@ function openDraft(name: string, path: string, place: string, file: FileHandle):
     closed = true;
     await file.close();
   };
-  let [waiting, held]: [Uint8Array[], number] = [[], 0];
+  let memory: Buffer | undefined;
+  let held = 0;
   const flush = async (): Promise<void> => {
-    const pieces = waiting;
-    [waiting, held] = [[], 0];
-    await writeAll(file, pieces);
+    const octets = held;
+    held = 0;
+    if (octets > 0) await writeAll(file, memory!.subarray(0, octets));
   };
   return {
     name,
     // Pieces are as small as the network delivers them; a system call for each would take longer than all other work on it.
     async write(octets) {
-      waiting.push(octets);
+      if (held + octets.length > PIECE) await flush();
+      if (octets.length >= WRITTEN_OCTETS && held === 0) {
+        await writeAll(file, octets);
+        return;
+      }
+      memory ??= takeMemory();
+      memory.set(octets, held);
       held += octets.length;
-      if (held >= WRITTEN_OCTETS || waiting.length >= WRITTEN_PIECES) await flush();
     },
     async publish() {
       await flush();
+      if (memory) giveBack(memory);
+      memory = undefined;
       await typed(file.sync());
       await close();
       const directory = join(place, '..');
@@ -204,18 +206,9 @@ function openDraft(name: string, path: string, place: string, file: FileHandle):
   };
 }
 
-async function writeAll(file: FileHandle, pieces: readonly Uint8Array[]): Promise<void> {
-  let rest = pieces.filter(({ length }) => length > 0);
-  while (rest.length > 0) {
-    let { bytesWritten } = await typed(file.writev(rest));
-    // A write may be short, for example when the disk is nearly full.
-    const first = rest.findIndex(({ length }) => {
-      if (length > bytesWritten) return true;
-      bytesWritten -= length;
-      return false;
-    });
-    rest = first < 0 ? [] : [rest[first]!.subarray(bytesWritten), ...rest.slice(first + 1)];
-  }
+async function writeAll(file: FileHandle, octets: Uint8Array): Promise<void> {
+  // A write may be short, for example when the disk is nearly full.
+  for (let at = 0; at < octets.length; ) at += (await typed(file.write(octets, at, octets.length - at))).bytesWritten;
 }
 
 /** A renamed file survives a power failure only after its directory is synced too. */

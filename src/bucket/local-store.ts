@@ -142,6 +142,7 @@ function storeObject(
     version: random.uuid(),
     size: received.size,
     md5: received.md5,
+    crc32: received.crc32,
     storage_class: options.storageClass ?? owner.storage_class,
     ...metadataColumns(options),
     uploaded_at: clock.nowUs(),

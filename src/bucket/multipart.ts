@@ -1,6 +1,7 @@
 /** Several ranges of one object in one response: `multipart/byteranges` (RFC 9110 §14.6). */
 import { Readable } from 'node:stream';
 import type { Range } from '../http/range.js';
+import { lasting } from './bodies/pieces.js';
 import type { OpenObject } from './object-store.js';
 
 export interface Multipart {
@@ -42,7 +43,7 @@ async function* writeParts(
 ): AsyncGenerator<Uint8Array> {
   for (const [i, { first, last }] of ranges.entries()) {
     yield heads[i]!;
-    yield* found.readPart(first, last);
+    yield* lasting(found.pieces(first, last));
   }
   yield end;
 }

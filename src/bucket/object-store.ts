@@ -64,7 +64,7 @@ export interface PutOptions {
   readonly mayReplace?: ((existing: ObjectItem | undefined) => boolean) | undefined;
   readonly beforeWrite?: BeforeWrite | undefined;
   /** An object whose body is that of the new one: it is shared with it where bodies are, if they can be, and not read then. */
-  readonly shares?: Pick<OpenObject, 'item' | 'bodyName'> | undefined;
+  readonly shares?: Pick<OpenObject, 'item' | 'body'> | undefined;
   /** A checksum to be kept with the object; asked once the body has come. */
   readonly checksum?: (() => string | undefined) | undefined;
 }
@@ -76,16 +76,13 @@ export interface OpenObject {
   readonly item: ObjectItem;
   /** The whole body, if it is in memory. */
   readonly octets?: Uint8Array;
-  /** The name of the whole body where large ones are, if it is one of these. */
-  readonly bodyName?: string;
-  /**
-   * Octets from `first` to `last`, both included; the whole body when they are absent. May be called once; closes the
-   * object.
-   */
+  /** The whole body where large ones are, if it is one of these: its name, and its CRC-32 if that is known. */
+  readonly body?: { readonly name: string; readonly crc32: number | null };
+  /** Octets from `first` to `last`, both included. A piece is valid until the next one is asked for. */
+  pieces(first: number, last: number): AsyncIterable<Buffer>;
+  /** The same as a stream; the whole body when they are absent. */
   read(first?: number, last?: number): Readable;
-  /** Like `read`, but may be called repeatedly and does not close the object. */
-  readPart(first: number, last: number): Readable;
-  /** Required, also after `read`. May be called more than once. */
+  /** Required. May be called more than once. */
   close(): Promise<void>;
 }
 
@@ -130,7 +127,7 @@ export interface ObjectStore {
   /**
    * Stores a body; resolves when it is durable and visible. Throws (errors.ts) for an invalid key, a body that is too
    * large, interrupted or has another checksum, and a condition that does not hold; StoreFull when the disk is full.
-   * After any error, the existing object is unchanged.
+   * After any error, the existing object is unchanged. `body`: a piece must be valid until the next one is asked for.
    */
   put(bucket: number, key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<ObjectItem>;
   find(bucket: number, key: string): ObjectItem | undefined;

@@ -1,12 +1,12 @@
 /** Opens objects with their bodies, from the database or from where large ones are, and checks these bodies. */
-import { Readable } from 'node:stream';
 import type { ObjectRow } from '../store/objects/objects.js';
 import type { BlobReader } from './blobs.js';
 import { BodyDamaged, checkBody, md5Of } from './bodies/checked-body.js';
+import { lasting, streamOf } from './bodies/pieces.js';
 import { objectItem } from './item.js';
 import type { OpenObject, SmallObject } from './object-store.js';
 
-/** Bodies up to this size are read and checked before anything of them is sent: a stream would read as much at once. */
+/** Bodies up to this size are read and checked before anything of them is sent: no more would be read at once of a larger one. */
 const MOST_AT_ONCE = 256 * 1024;
 
 /** Throws {@link BodyDamaged}. */
@@ -18,38 +18,40 @@ export function openInline(row: ObjectRow, octets: Uint8Array): OpenObject {
 
 /** One that is in memory, and was compared when it was read. */
 export function openHeld({ item, octets }: Pick<SmallObject, 'item' | 'octets'>): OpenObject {
-  const read = (first = 0, last = octets.length - 1): Readable => {
-    const part = octets.subarray(first, last + 1);
-    return Readable.from(part.length === 0 ? [] : [part], { objectMode: false });
-  };
-  return { item, octets, read, readPart: read, close: async () => {} };
+  return openPieces({ item, octets, close: async () => {} }, async function* (first, last) {
+    const { buffer, byteOffset, length } = octets.subarray(first, last + 1);
+    if (length > 0) yield Buffer.from(buffer, byteOffset, length);
+  });
 }
 
 /** Takes the body over. Throws {@link BodyDamaged}; then it is closed. */
 export async function openBlob(row: ObjectRow, blob: BlobReader): Promise<OpenObject> {
-  const { size, md5 } = row;
+  const { size } = row;
   const name = nameOf(row);
+  const piecesOf = (first: number, last: number): AsyncIterable<Buffer> => {
+    const length = last - first + 1;
+    return checkBody(blob.pieces(first, last), { length, sum: length === size ? row : undefined, name });
+  };
   try {
     if (blob.size !== size) throw new BodyDamaged(name, 'is not whole');
     if (size <= MOST_AT_ONCE) {
       const pieces: Buffer[] = [];
-      for await (const piece of checkBody(blob.readPart(0, size - 1), { length: size, md5, name })) pieces.push(piece);
+      for await (const piece of lasting(piecesOf(0, size - 1))) pieces.push(piece);
       await blob.close();
-      return openInline(row, Buffer.concat(pieces));
+      return openHeld({ item: objectItem(row), octets: Buffer.concat(pieces) });
     }
   } catch (error) {
     await blob.close();
     throw error;
   }
-  const checked = (source: Readable, first: number, last: number): Readable =>
-    checkBody(source, { length: last - first + 1, md5: first === 0 && last === size - 1 ? md5 : undefined, name });
-  return {
-    item: objectItem(row),
-    bodyName: row.blob!,
-    read: (first = 0, last = size - 1) => checked(blob.read(first, last), first, last),
-    readPart: (first, last) => checked(blob.readPart(first, last), first, last),
-    close: blob.close,
-  };
+  const body = { name: row.blob!, crc32: row.crc32 };
+  return openPieces({ item: objectItem(row), body, close: blob.close }, piecesOf);
+}
+
+/** An object whose octets come in pieces. */
+export function openPieces(known: Omit<OpenObject, 'pieces' | 'read'>, piecesOf: OpenObject['pieces']): OpenObject {
+  const { size } = known.item;
+  return { ...known, pieces: piecesOf, read: (first = 0, last = size - 1) => streamOf(piecesOf(first, last)) };
 }
 
 /** Which object it is, in messages; keys may be long. */

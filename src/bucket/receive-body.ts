@@ -1,5 +1,6 @@
 /** Receives the body of an upload: small ones in memory, large ones as a file, with the requested checksums. */
 import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import type { Clock } from '../base/clock.js';
 import { AppError } from '../base/errors.js';
 import { reservedFailure } from '../control/kernel/errors.js';
@@ -14,6 +15,8 @@ export const MOST_INLINE = 64 * 1024;
 export interface ReceivedBody {
   readonly size: number;
   readonly md5: Uint8Array;
+  /** Null when that of the body that is shared is not known. */
+  readonly crc32: number | null;
   /** The whole body if it is small. */
   readonly inline: Buffer | undefined;
   /** Otherwise what contains it, not yet durable. */
@@ -25,10 +28,10 @@ export async function shareBody(
   { blobs, clock }: { readonly blobs: Blobs; readonly clock: Clock },
   { shares }: Pick<PutOptions, 'shares'>,
 ): Promise<ReceivedBody | undefined> {
-  if (shares?.bodyName === undefined) return undefined;
-  const draft = await blobs.share(shares.bodyName, clock);
-  const { size, etag } = shares.item;
-  return draft && { size, md5: Buffer.from(etag, 'hex'), inline: undefined, draft };
+  if (!shares?.body) return undefined;
+  const { item, body } = shares;
+  const draft = await blobs.share(body.name, clock);
+  return draft && { size: item.size, md5: Buffer.from(item.etag, 'hex'), crc32: body.crc32, inline: undefined, draft };
 }
 
 /** Receives a body in chunks; an error leaves nothing behind. */
@@ -42,8 +45,9 @@ export async function receiveBody(
   const md5 = createHash('md5');
   const sha256 = options.sha256 && createHash('sha256');
   let size = 0;
+  let crc = 0;
   let draft: BlobDraft | undefined;
-  const pieces: Uint8Array[] = [];
+  let pieces: Uint8Array[] = [];
   try {
     for await (const piece of body) {
       size += piece.length;
@@ -51,17 +55,22 @@ export async function receiveBody(
       // What was said to come is counted already.
       if (!disk.take(options.size === undefined ? piece.length : 0)) throw reservedFailure();
       md5.update(piece);
+      crc = crc32(piece, crc);
       sha256?.update(piece);
-      pieces.push(piece);
-      if (size <= mostInline) continue;
+      if (size <= mostInline) {
+        pieces.push(Buffer.from(piece));
+        continue;
+      }
       draft ??= await blobs.draft();
-      for (const waiting of pieces.splice(0)) await draft.write(waiting);
+      for (const waiting of pieces) await draft.write(waiting);
+      pieces = [];
+      await draft.write(piece);
     }
     const digest = md5.digest();
     if (options.size !== undefined && size !== options.size) throw objectFailure('incomplete');
     const intact = isSame(options.md5, digest) && (!sha256 || isSame(options.sha256, sha256.digest()));
     if (!intact) throw objectFailure('badChecksum');
-    return { size, md5: digest, inline: draft ? undefined : Buffer.concat(pieces), draft };
+    return { size, md5: digest, crc32: crc, inline: draft ? undefined : Buffer.concat(pieces), draft };
   } catch (error) {
     await draft?.discard();
     throw isBrokenOff(error) ? objectFailure('incomplete') : error;

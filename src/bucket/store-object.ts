@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Clock, steadyMs } from '../base/clock.js';
 import { judgeWrite } from '../http/conditions.js';
 import type { StorageClass } from '../store/objects/buckets.js';
+import { gatherBody } from './bodies/gathered-body.js';
 import { objectFailure } from './errors.js';
 import { readMetadata } from './metadata.js';
 import type { BeforeWrite, ObjectItem, ObjectStore } from './object-store.js';
@@ -40,12 +41,13 @@ export async function storeObject(
 }
 
 /**
- * The body of a request as a stream. Stopping early leaves the connection open, so that the refusal can still be sent.
+ * The body of a request in pieces, each of which is valid until the next one is asked for. Stopping early leaves the connection open, so
+ * that the refusal can still be sent.
  * `beginReading` is called before the first octets are read.
  */
 export async function* bodyOf(message: IncomingMessage, beginReading = (): void => {}): AsyncGenerator<Uint8Array> {
   beginReading();
-  yield* message.iterator({ destroyOnReturn: false });
+  yield* gatherBody(message);
 }
 
 const LOOK_MS = 500;

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { TLSSocket } from 'node:tls';
 import { isLoopback, parsePeerAddress } from '../base/ip.js';
+import { lasting } from '../bucket/bodies/pieces.js';
 import { isBrokenOff } from '../bucket/receive-body.js';
 import { bodyOf, lookNowAndThen } from '../bucket/store-object.js';
 import { clientScheme } from '../http/forwarded.js';
@@ -14,7 +15,10 @@ import { UNSIGNED_PAYLOAD } from './signature/verify.js';
 export interface CheckedBody {
   /** Octets, without what chunks add. */
   readonly size: number;
-  /** Throws at its end when something is not as it was signed; what it made must not be kept then. Can be read once. */
+  /**
+   * Throws at its end when something is not as it was signed; what it made must not be kept then. Can be read once; a piece is valid
+   * until the next one is asked for.
+   */
   readonly octets: AsyncIterable<Uint8Array>;
   /** The checksum that the client sent, once the body has been read. */
   readonly checksum: () => Checksum | undefined;
@@ -109,7 +113,7 @@ export async function readDocument(request: S3Request, limit: number, mustBeChec
   }
   const pieces: Uint8Array[] = [];
   try {
-    for await (const piece of body.octets) pieces.push(piece);
+    for await (const piece of lasting(body.octets)) pieces.push(piece);
   } catch (error) {
     throw isBrokenOff(error) ? new S3Error('IncompleteBody') : error;
   }

@@ -1,5 +1,5 @@
 /** GetObject, HeadObject and GetObjectAttributes. */
-import { pipeline } from 'node:stream';
+import { sendPieces } from '../bucket/bodies/send-pieces.js';
 import { objectFailure } from '../bucket/errors.js';
 import type { ObjectItem, OpenObject } from '../bucket/object-store.js';
 import { watchAnswer } from '../bucket/send-object.js';
@@ -69,16 +69,15 @@ async function send(request: S3Request, found: OpenObject, part: Range | undefin
 }
 
 /** Resolves when the answer has ended, however. What was damaged breaks the connection off. */
-function pump(found: OpenObject, first: number, last: number, request: S3Request): Promise<void> {
+async function pump(found: OpenObject, first: number, last: number, request: S3Request): Promise<void> {
   const { response, options, id, caller } = request;
   watchAnswer(options.clock, response, caller.stillMay);
-  return new Promise((resolve) => {
-    pipeline(found.read(first, last), response, (error) => {
-      const isClients = !error || error.code === 'ERR_STREAM_PREMATURE_CLOSE' || error.code === 'ECONNRESET';
-      if (!isClients) options.log.error({ err: error, request: id }, 'an object could not be read to its end');
-      resolve();
-    });
-  });
+  try {
+    await sendPieces(found.pieces(first, last), response);
+  } catch (error) {
+    options.log.error({ err: error, request: id }, 'an object could not be read to its end');
+    response.destroy();
+  }
 }
 
 interface Answer {

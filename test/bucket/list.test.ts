@@ -42,7 +42,7 @@ async function openWith(keys: Iterable<string>): Promise<Counting> {
     inner.prepare<[number]>(sql).run(BUCKET);
     const rest = { version: 'v', size: 0, md5: new Uint8Array(16), storage_class: 'Standard' } as const;
     const more = { http_metadata: '{}', custom_metadata: '{}', metadata_size: 0, uploaded_at: 0, blob: null };
-    const none = { upload: null, parts: null, checksum: null };
+    const none = { upload: null, parts: null, checksum: null, crc32: null };
     for (const key of keys) insertObject(inner, { bucket: BUCKET, key, ...rest, ...more, ...none }, undefined);
   });
   return counting;

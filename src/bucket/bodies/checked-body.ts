@@ -1,6 +1,6 @@
 /** Bodies that are checked while they are read: what the disk has changed or cut is an error, never an answer. */
-import { createHash, type Hash } from 'node:crypto';
-import { pipeline, type Readable, Transform, type TransformCallback } from 'node:stream';
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 
 /** The body of an object is not what was stored. */
 export class BodyDamaged extends Error {
@@ -11,50 +11,57 @@ export class BodyDamaged extends Error {
   }
 }
 
+/** What is known of the octets of a whole body. */
+export interface BodySum {
+  readonly md5: Uint8Array;
+  /** Null for a body that was stored before this was kept. */
+  readonly crc32: number | null;
+}
+
 export interface BodyCheck {
   /** Octets that must come. */
   readonly length: number;
   /** That of these octets; undefined for a part of a body. */
-  readonly md5: Uint8Array | undefined;
+  readonly sum: BodySum | undefined;
   /** Which body it is, in words. */
   readonly name: string;
 }
 
-/** The same octets, or an error before the last of them. */
-export function checkBody(source: Readable, check: BodyCheck): Readable {
-  // Errors of the source are those of the result, and who destroys the result destroys the source.
-  return pipeline(source, new CheckedBody(check), () => {});
+/** The same pieces, or an error before the last of them. */
+export async function* checkBody(
+  pieces: AsyncIterable<Buffer>,
+  { length, sum, name }: BodyCheck,
+): AsyncGenerator<Buffer> {
+  const running = sum && startSum(sum);
+  let octets = 0;
+  for await (const piece of pieces) {
+    octets += piece.length;
+    if (octets > length) throw new BodyDamaged(name, 'is not whole');
+    running?.update(piece);
+    if (octets === length && running && !running.isRight()) throw new BodyDamaged(name, 'is not what was stored');
+    yield piece;
+  }
+  if (octets !== length) throw new BodyDamaged(name, 'is not whole');
+}
+
+interface RunningSum {
+  update(octets: Uint8Array): void;
+  isRight(): boolean;
+}
+
+/** An MD5 takes as long as everything else that is done to send a body, and a CRC finds what a disk does as well. */
+function startSum({ md5, crc32: expected }: BodySum): RunningSum {
+  if (expected === null) {
+    const hash = createHash('md5');
+    return { update: (octets) => void hash.update(octets), isRight: () => hash.digest().equals(md5) };
+  }
+  let value = 0;
+  return {
+    update(octets) {
+      value = crc32(octets, value);
+    },
+    isRight: () => value === expected,
+  };
 }
 
 export const md5Of = (octets: Uint8Array): Buffer => createHash('md5').update(octets).digest();
-
-class CheckedBody extends Transform {
-  private readonly hash: Hash | undefined;
-  private octets = 0;
-  /** Kept back until the next piece comes: the last one is sent only when all is right. */
-  private held: Buffer | undefined;
-
-  constructor(private readonly check: BodyCheck) {
-    super();
-    this.hash = check.md5 && createHash('md5');
-  }
-
-  override _transform(piece: Buffer, _encoding: string, done: TransformCallback): void {
-    this.octets += piece.length;
-    if (this.octets > this.check.length) {
-      done(new BodyDamaged(this.check.name, 'is not whole'));
-      return;
-    }
-    this.hash?.update(piece);
-    const before = this.held;
-    this.held = piece;
-    done(null, before);
-  }
-
-  override _flush(done: TransformCallback): void {
-    const { length, md5, name } = this.check;
-    if (this.octets !== length) done(new BodyDamaged(name, 'is not whole'));
-    else if (md5 && !this.hash!.digest().equals(md5)) done(new BodyDamaged(name, 'is not what was stored'));
-    else done(null, this.held);
-  }
-}

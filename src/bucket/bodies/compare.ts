@@ -80,7 +80,7 @@ export async function faultInFile({ blob, size, md5 }: ObjectInFile, blobs: Blob
     try {
       if (body.size !== size) return 'size';
       const hash = createHash('md5');
-      for await (const octets of body.readPart(0, size - 1)) hash.update(octets as Buffer);
+      for await (const octets of body.pieces(0, size - 1)) hash.update(octets);
       return hash.digest().equals(md5) ? undefined : 'content';
     } finally {
       await body.close();
@@ -97,7 +97,7 @@ export async function copyOctets({ blob, size }: ObjectInFile, source: Blobs, ta
   if (!body) return false;
   const draft = await target.draft(blob);
   try {
-    for await (const octets of body.read(0, size - 1)) await draft.write(octets as Buffer);
+    for await (const octets of body.pieces(0, size - 1)) await draft.write(octets);
     await draft.publish();
     return true;
   } catch (error) {

@@ -2,7 +2,6 @@
  * Large bodies as objects on S3: each under a unique name that is never written again, and complete before its row is
  * published. Conditions, lists and sums are those of the rows, so nothing is asked of S3 but to keep what it was given.
  */
-import { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
   type CompletedPart,
@@ -163,7 +162,7 @@ function createDraft(s3: S3, name: string): BlobDraft {
     name,
     write: (octets) =>
       guarded(s3, 'storing a body', async () => {
-        waiting.push(octets);
+        waiting.push(Buffer.from(octets));
         held += octets.length;
         size += octets.length;
         if (held >= PART_OCTETS) await sendPart();
@@ -207,32 +206,18 @@ async function unlessThere(s3: S3, name: string, size: number, error: unknown): 
 }
 
 function createReader(s3: S3, name: string, size: number): BlobReader {
-  const streams = new Set<Readable>();
-  const read = (first: number, last: number): Readable => {
-    const stream = Readable.from(octetsOf(s3, name, first, last), { objectMode: false });
-    streams.add(stream);
-    stream.once('close', () => streams.delete(stream));
-    return stream;
-  };
-  return {
-    size,
-    read,
-    readPart: read,
-    async close() {
-      for (const stream of streams) stream.destroy();
-    },
-  };
+  return { size, pieces: (first, last) => octetsOf(s3, name, first, last), close: async () => {} };
 }
 
 /** A response that breaks off is continued where it ended, by another request. */
-async function* octetsOf(s3: S3, name: string, first: number, last: number): AsyncGenerator<Uint8Array> {
+async function* octetsOf(s3: S3, name: string, first: number, last: number): AsyncGenerator<Buffer> {
   const { client, at, keyOf, limits, log } = s3;
   let next = first;
   for (let failures = 0; next <= last; ) {
     try {
       const range = `bytes=${next}-${last}`;
       const { Body } = await client.send(new GetObjectCommand({ Bucket: at.bucket, Key: keyOf(name), Range: range }));
-      for await (const octets of Body as AsyncIterable<Uint8Array>) {
+      for await (const octets of Body as AsyncIterable<Buffer>) {
         if (octets.length > last + 1 - next) throw new Error('S3 sent more octets than it was asked for');
         next += octets.length;
         failures = 0;

@@ -1,5 +1,4 @@
 /** Objects whose bodies are parts. */
-import { Readable } from 'node:stream';
 import { toHex } from '../../base/bytes.js';
 import type { Range } from '../../http/range.js';
 import type { Store } from '../../store/driver.js';
@@ -9,7 +8,7 @@ import type { Blobs } from '../blobs.js';
 import { BodyDamaged, checkBody } from '../bodies/checked-body.js';
 import { objectItem } from '../item.js';
 import type { OpenObject } from '../object-store.js';
-import { nameOf } from '../open-object.js';
+import { nameOf, openPieces } from '../open-object.js';
 import { MOST_PARTS, type PartItem } from './uploads.js';
 
 /** The parts are looked up now, because the object may be replaced while it is read. Throws {@link BodyDamaged}. */
@@ -17,12 +16,12 @@ export function openComposed(store: Store, row: ObjectRow, blobs: Blobs): OpenOb
   const parts = partsAfter(store, row.upload!, 0, MOST_PARTS);
   const octets = parts.reduce((sum, { size }) => sum + size, 0);
   if (octets !== row.size || parts.length !== row.parts) throw new BodyDamaged(nameOf(row), 'is not whole');
-  const read = (first = 0, last = row.size - 1): Readable =>
-    Readable.from(readParts(parts, first, last, blobs, nameOf(row)), { objectMode: false });
-  return { item: objectItem(row), read, readPart: read, close: async () => {} };
+  return openPieces({ item: objectItem(row), close: async () => {} }, (first, last) =>
+    readParts(parts, first, last, blobs, nameOf(row)),
+  );
 }
 
-/** One part is open at a time; each that is read as a whole is compared with its MD5. */
+/** One part is open at a time; each that is read as a whole is compared with what is known of it. */
 async function* readParts(
   parts: readonly PartRow[],
   first: number,
@@ -30,7 +29,8 @@ async function* readParts(
   blobs: Blobs,
   name: string,
 ): AsyncGenerator<Buffer> {
-  for (const { first: begin, size, md5, blob } of parts) {
+  for (const part of parts) {
+    const { first: begin, size, blob } = part;
     const end = begin + size - 1;
     if (end < first || begin > last || size === 0) continue;
     const body = await blobs.open(blob);
@@ -38,9 +38,8 @@ async function* readParts(
     try {
       if (body.size !== size) throw new BodyDamaged(name, 'is not whole');
       const [from, to] = [Math.max(first, begin) - begin, Math.min(last, end) - begin];
-      const isWhole = to - from + 1 === size;
-      const check = { length: to - from + 1, md5: isWhole ? md5 : undefined, name };
-      yield* checkBody(body.readPart(from, to), check);
+      const length = to - from + 1;
+      yield* checkBody(body.pieces(from, to), { length, sum: length === size ? part : undefined, name });
     } finally {
       await body.close();
     }

@@ -175,9 +175,13 @@ async function putPart(
       const more = octetsOfOpenUploads(store, owner.account) - (before?.size ?? 0) + received.size;
       requireRoomFor({ store }, owner.account, 'octets', more);
       if (before) discard.part(before);
-      const { size, md5 } = received;
+      const { size, md5, crc32 } = received;
       const checksum = options.checksum?.() ?? null;
-      const row = { ...{ upload: upload.seq, number, size, md5, checksum }, blob: name, uploaded_at: clock.nowUs() };
+      const row = {
+        ...{ upload: upload.seq, number, size, md5, crc32, checksum },
+        blob: name,
+        uploaded_at: clock.nowUs(),
+      };
       insertPart(store, row);
       return partItem(row);
     });
@@ -218,7 +222,7 @@ async function complete(
       ...{ bucket: place.bucket, key: place.key, version: random.uuid(), size, uploaded_at: clock.nowUs(), blob: null },
       ...{ storage_class, http_metadata, custom_metadata, metadata_size },
       md5: parts.reduce((hash, { md5 }) => hash.update(md5), createHash('md5')).digest(),
-      ...{ upload: upload.seq, parts: parts.length },
+      ...{ upload: upload.seq, parts: parts.length, crc32: null },
       checksum: options.compose(parts.map(partItem), upload.checksum_type ?? undefined) ?? null,
     };
     return objectItem({ ...row, seq: insertObject(store, row, undefined) });

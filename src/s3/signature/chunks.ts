@@ -153,10 +153,14 @@ class LineReader {
   }
 
   private async more(): Promise<boolean> {
+    // A copy: a piece is valid until the next one is asked for.
+    const rest = Buffer.from(this.rest);
     const { value, done } = await this.pieces.next();
+    this.rest = rest;
     if (done) return false;
     const octets = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-    this.rest = this.rest.length === 0 ? octets : Buffer.concat([this.rest, octets]);
+    if (rest.length > 0) this.rest = Buffer.concat([rest, octets]);
+    else this.rest = octets;
     return true;
   }
 }

@@ -28,6 +28,8 @@ const OBJECT = columns({
   parts: column<number | null>(),
   /** What the client sent: name and value in base64; null when it sent none. */
   checksum: column<string | null>(),
+  /** That of the body; null when it is not known, or the body is that of parts. */
+  crc32: column<number | null>(),
 });
 
 export interface ObjectRow extends RowOf<typeof OBJECT> {

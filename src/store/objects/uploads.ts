@@ -37,6 +37,8 @@ const PART = columns({
   blob: column<string>(),
   /** What the client sent: name and value in base64; null when it sent none. */
   checksum: column<string | null>(),
+  /** That of the body; null when it is not known. */
+  crc32: column<number | null>(),
   uploaded_at: column<number>(),
 });
 

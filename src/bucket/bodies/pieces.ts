@@ -1,0 +1,45 @@
+/**
+ * Bodies in pieces, which are read into memory that is used again: V8 looks at the whole heap for each few dozen MiB of new buffers,
+ * which takes longer than anything else that is done with a large body.
+ */
+import type { FileHandle } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+
+/** Octets of a piece. A slow reader keeps as many in memory, and as many again where they are encrypted. */
+export const PIECE = 1 << 18;
+/** Pieces whose memory is kept for the next body. */
+const MOST_FREE = 16;
+
+const free: Buffer[] = [];
+
+/** Memory for a piece, to be given back when nobody uses it any more, or to be forgotten. */
+export function takeMemory(): Buffer {
+  return free.pop() ?? Buffer.allocUnsafeSlow(PIECE);
+}
+
+export function giveBack(memory: Buffer): void {
+  if (free.length < MOST_FREE) free.push(memory);
+}
+
+/** Octets of a file, or those that are there of them. A piece is valid until the next one is asked for. */
+export async function* readPieces(file: FileHandle, first: number, last: number): AsyncGenerator<Buffer> {
+  const memory = takeMemory();
+  for (let at = first; at <= last; ) {
+    const { bytesRead } = await file.read(memory, 0, Math.min(PIECE, last + 1 - at), at);
+    if (bytesRead === 0) break;
+    at += bytesRead;
+    yield memory.subarray(0, bytesRead);
+  }
+  // Whoever has asked behind the last piece has done with it. One who ends early may still be sending it.
+  giveBack(memory);
+}
+
+/** The same octets in a stream: each piece has memory of its own. */
+export function streamOf(pieces: AsyncIterable<Buffer>): Readable {
+  return Readable.from(lasting(pieces), { objectMode: false });
+}
+
+/** Pieces that stay as they are. */
+export async function* lasting<Piece extends Uint8Array>(pieces: AsyncIterable<Piece>): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) yield Buffer.from(piece);
+}
