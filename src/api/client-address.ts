@@ -46,12 +46,13 @@ export function isLocalAt(host: string, { headers }: FastifyRequest): boolean {
 export function clientAddressFinder(
   store: Store,
   trusted: CidrSet = parseCidrSet([]),
-): (this: FastifyRequest) => string {
+): (this: Pick<FastifyRequest, 'socket' | 'headers'>) => string {
   const loopId = loopIdOf(store);
   return function () {
     const peer = this.socket.remoteAddress ?? '';
-    const isTrusted = trusted.contains(parsePeerAddress(peer) ?? new Uint8Array(0));
-    if (!isTrusted && loopNames(this.headers['cdn-loop']?.toString() ?? '', loopId)) return 'unknown';
+    const passed = this.headers['cdn-loop']?.toString();
+    const isLoop = passed !== undefined && loopNames(passed, loopId);
+    if (isLoop && !trusted.contains(parsePeerAddress(peer) ?? new Uint8Array(0))) return 'unknown';
     const address = clientAddress(peer, this.headers, trusted);
     if (address !== undefined) return address;
     const name = this.headers.forwarded === undefined ? 'X-Forwarded-For' : 'Forwarded';

@@ -1,4 +1,4 @@
-/** Handling below HTTP requests: time limits for slow clients, and answers to malformed HTTP. */
+/** Handling below HTTP requests: time limits for slow clients, answers to malformed HTTP, and fields of every answer. */
 import type { Socket } from 'node:net';
 import type { ConnectionError } from 'fastify';
 import type { AppError } from '../base/errors.js';
@@ -19,6 +19,21 @@ export const TIMEOUTS = {
 } as const;
 
 export const MOST_CONNECTIONS = 2048;
+
+/** Fields of every answer that tell browsers to do nothing with it; the operator decides whether connections are encrypted. */
+export const SECURITY_FIELDS = {
+  'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'origin-agent-cluster': '?1',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-dns-prefetch-control': 'off',
+  'x-download-options': 'noopen',
+  'x-frame-options': 'SAMEORIGIN',
+  'x-permitted-cross-domain-policies': 'none',
+  'x-xss-protection': '0',
+} as const;
 
 /** Answers a malformed HTTP request in the format of all refusals and closes the connection. */
 export function answerClientError(error: ConnectionError, socket: Socket): void {

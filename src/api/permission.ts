@@ -1,5 +1,5 @@
 /** Whether the credential of a request permits its route. Every route must name its area. */
-import type { FastifyRequest, RouteOptions } from 'fastify';
+import type { FastifyContextConfig, FastifyRequest, RouteOptions } from 'fastify';
 import { actorNow } from '../control/access/authentication.js';
 import {
   findVisibleZone,
@@ -24,8 +24,17 @@ export function requireArea({ url, method, config }: RouteOptions): void {
   throw new Error(`the route ${[method].flat().join('/')} ${url} names no area`);
 }
 
+/** What of a request decides. */
+export interface Asking extends Pick<FastifyRequest, 'method' | 'headers'> {
+  readonly params: unknown;
+  readonly routeOptions: {
+    readonly config: Pick<FastifyContextConfig, 'area' | 'narrowable' | 'addsZones'>;
+    readonly url?: string | undefined;
+  };
+}
+
 /** Checks what the caller may do against the route; returns the caller with its restrictions. Throws 403/10000. */
-export function permit(base: ContextBase, request: FastifyRequest, caller: Caller): Caller {
+export function permit(base: ContextBase, request: Asking, caller: Caller): Caller {
   const { area, narrowable, addsZones } = request.routeOptions.config;
   if (addsZones) requireMayAddZones(caller.actor);
   if (!isRestricted(caller.actor) || area === undefined || area === 'any') return caller;
@@ -70,12 +79,12 @@ function isOfUser(area: Area | 'any' | undefined): boolean {
 }
 
 /** Routes of older clients mean the caller's only account, whatever that is: the use case finds and examines it. */
-function isOfOnlyAccount({ routeOptions: { config, url = '' } }: FastifyRequest): boolean {
+function isOfOnlyAccount({ routeOptions: { config, url = '' } }: Asking): boolean {
   return config.area === 'loadBalancing' && url.includes('/user/');
 }
 
 /** The target named by the path. Undefined for a zone that the caller does not see, which the use case reports. */
-function targetOf({ store }: ContextBase, request: FastifyRequest, { actor }: Caller): Target | undefined {
+function targetOf({ store }: ContextBase, request: Asking, { actor }: Caller): Target | undefined {
   const params = (request.params ?? {}) as Readonly<Record<string, string | undefined>>;
   const { zone_id: zoneId, account_id: accountId, bucket_name: bucketName } = params;
   if (zoneId !== undefined) requireInScope(actor, zoneId);

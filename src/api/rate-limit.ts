@@ -2,88 +2,82 @@
  * Limits the requests of credentials (v4: §1.6): counted by token and by account, and by address for those without a valid
  * credential. What has the permissions of an administrator is not limited, so that the operator can always act.
  */
-import rateLimit, { type FastifyRateLimitStore, type FastifyRateLimitStoreCtor } from '@fastify/rate-limit';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { type Clock, steadyMs } from '../base/clock.js';
-import { failure } from './errors.js';
 
 const WINDOW_SECONDS = 300;
 /** An account has as many requests as so many tokens, however many it has. */
 const TOKENS_OF_ACCOUNT = 4;
-
-/** Counts a request and reports the remaining quota to the client. Throws 429/971 when none is left. */
-export type CountRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
-
-export function registerRateLimit(app: FastifyInstance, clock: Clock): void {
-  app.register(rateLimit, { global: false, store: countsBy(clock) });
-}
-
 /** Who counts at once; the others begin anew. */
 const MOST_COUNTED = 5000;
+
+/** What a client is told of its limit. */
+export interface Quota {
+  readonly fields: Readonly<Record<string, string>>;
+  /** Whether the request is one too many. */
+  readonly isExceeded: boolean;
+}
+
+/** Counts a request; undefined when it has no limit. */
+export type CountRequest = (request: Pick<FastifyRequest, 'caller' | 'clientAddress'>) => Quota | undefined;
+
+/** Counts requests, `most` of a token in five minutes; 0 = no limit. */
+export function requestCounter(most: number, clock: Clock): CountRequest {
+  if (most === 0) return () => undefined;
+  const ofCredential = createCounts(most, clock);
+  const ofAccount = createCounts(most * TOKENS_OF_ACCOUNT, clock);
+  return (request) => {
+    const { caller } = request;
+    if (!caller) return quotaOf(ofCredential(`address ${request.clientAddress}`), clock);
+    const { superAdministrator, keyId, userId, accountIds } = caller.actor;
+    if (superAdministrator) return undefined;
+    const own = ofCredential(`credential ${keyId ?? userId}`);
+    const all = ofAccount(`account ${accountIds[0] ?? userId}`);
+    return quotaOf(isTighter(all, own) ? all : own, clock);
+  };
+}
+
+interface Counted {
+  readonly max: number;
+  readonly remaining: number;
+  readonly leftMs: number;
+  readonly isExceeded: boolean;
+}
 
 interface Count {
   current: number;
   readonly endMs: number;
 }
 
-/** The package's own counts go by the wall clock: whoever is limited when that is put back by a day stays so for a day. */
-function countsBy(clock: Clock): FastifyRateLimitStoreCtor {
-  return class Counts implements FastifyRateLimitStore {
-    private readonly counts = new Map<string, Count>();
-
-    incr(key: string, tell: Parameters<FastifyRateLimitStore['incr']>[1], timeWindow: number): void {
-      const nowMs = steadyMs(clock);
-      const known = this.counts.get(key);
-      const count = known && known.endMs > nowMs ? known : { current: 0, endMs: nowMs + timeWindow };
-      count.current++;
-      this.counts.delete(key);
-      this.counts.set(key, count);
-      if (this.counts.size > MOST_COUNTED) this.counts.delete(this.counts.keys().next().value!);
-      tell(null, { current: count.current, ttl: count.endMs - nowMs });
-    }
-
-    child(): FastifyRateLimitStore {
-      return new Counts();
-    }
+/** Counts by a clock that nobody puts back: whoever is limited would stay so until then. */
+function createCounts(max: number, clock: Clock): (name: string) => Counted {
+  const counts = new Map<string, Count>();
+  return (name) => {
+    const nowMs = steadyMs(clock);
+    const known = counts.get(name);
+    const count = known && known.endMs > nowMs ? known : { current: 0, endMs: nowMs + WINDOW_SECONDS * 1000 };
+    count.current++;
+    counts.delete(name);
+    counts.set(name, count);
+    if (counts.size > MOST_COUNTED) counts.delete(counts.keys().next().value!);
+    const { current, endMs } = count;
+    return { max, remaining: Math.max(0, max - current), leftMs: endMs - nowMs, isExceeded: current > max };
   };
 }
-
-/** Counts requests, `most` of a token in five minutes; 0 = no limit. */
-export function requestCounter(app: FastifyInstance, most: number, clock: Clock): CountRequest {
-  if (most === 0) return async () => {};
-  const counter = (max: number, keyGenerator: (request: FastifyRequest) => string) => {
-    const count = app.createRateLimit({ max, timeWindow: WINDOW_SECONDS * 1000, keyGenerator });
-    return async (request: FastifyRequest) => ({ max, ...(await count(request)) });
-  };
-  const ofCredential = counter(most, ({ caller, clientAddress }) =>
-    caller ? `credential ${caller.actor.keyId ?? caller.actor.userId}` : `address ${clientAddress}`,
-  );
-  const ofAccount = counter(most * TOKENS_OF_ACCOUNT, ({ caller }) => {
-    const { accountIds = [], userId = '' } = caller?.actor ?? {};
-    return `account ${accountIds[0] ?? userId}`;
-  });
-  return async (request, reply) => {
-    if (request.caller?.actor.superAdministrator) return;
-    const own = await ofCredential(request);
-    const all = request.caller ? await ofAccount(request) : own;
-    const counted = isTighter(all, own) ? all : own;
-    if (counted.isAllowed) return;
-    const { max, remaining, ttlInSeconds, isExceeded } = counted;
-    const ends = new Date(clock.nowMs() + ttlInSeconds * 1000).toUTCString();
-    reply.header('x-ratelimit-limit', max);
-    reply.header('x-ratelimit-remaining', remaining);
-    reply.header('x-ratelimit-reset', ends);
-    reply.header('ratelimit', `"default";r=${remaining};t=${ttlInSeconds}`);
-    reply.header('ratelimit-policy', `"default";q=${max};w=${WINDOW_SECONDS}`);
-    if (!isExceeded) return;
-    reply.header('retry-after', ttlInSeconds);
-    throw failure('tooManyRequests');
-  };
-}
-
-type Counted = Awaited<ReturnType<ReturnType<FastifyInstance['createRateLimit']>>>;
 
 function isTighter(a: Counted, b: Counted): boolean {
-  if (a.isAllowed || b.isAllowed) return false;
   return a.isExceeded === b.isExceeded ? a.remaining < b.remaining : a.isExceeded;
+}
+
+function quotaOf({ max, remaining, leftMs, isExceeded }: Counted, clock: Clock): Quota {
+  const seconds = Math.ceil(leftMs / 1000);
+  const fields = {
+    'x-ratelimit-limit': String(max),
+    'x-ratelimit-remaining': String(remaining),
+    'x-ratelimit-reset': new Date(clock.nowMs() + seconds * 1000).toUTCString(),
+    ratelimit: `"default";r=${remaining};t=${seconds}`,
+    'ratelimit-policy': `"default";q=${max};w=${WINDOW_SECONDS}`,
+    ...(isExceeded && { 'retry-after': String(seconds) }),
+  };
+  return { fields, isExceeded };
 }

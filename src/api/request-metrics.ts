@@ -1,5 +1,5 @@
 /** What is counted and logged about each request to the admin API. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { nameTurns } from '../base/long-turns.js';
 import { createHistogram, type Histogram, type MetricSample } from '../base/metrics.js';
 
@@ -28,20 +28,37 @@ export function nameTurnsOf({ method, routeOptions }: FastifyRequest, _reply: Fa
 }
 
 /** Call when a request is answered. A successful write is logged at info with its author, everything else at debug. */
-export function noteRequest(
-  { latency }: RequestMetrics,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  path: string,
-): void {
+export function noteRequest(metrics: RequestMetrics, request: FastifyRequest, reply: FastifyReply, path: string): void {
   const { method, id: requestId } = request;
   const { statusCode: status, elapsedTime: ms } = reply;
+  const answered = { method, path, status, ms, requestId };
+  if (READS.has(method) || status >= 400) noteAnswer(metrics, answered, request.log);
+  else {
+    const line = measure(metrics, answered);
+    request.log.info({ ...line, ...authorOf(request), ...zonesOf(request) }, 'write');
+  }
+}
+
+/** A request that has been answered. */
+export interface Answered {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly requestId: string;
+}
+
+/** Of a request that was no successful write. */
+export function noteAnswer(metrics: RequestMetrics, answered: Answered, log: Pick<FastifyBaseLogger, 'debug'>): void {
+  log.debug(measure(metrics, answered), 'request');
+}
+
+/** Returns what is logged of it. */
+function measure({ latency }: RequestMetrics, { method, status, ms, ...rest }: Answered) {
   // Clients may invent methods, but not labels.
   const label = METHODS.has(method) ? method : 'other';
   latency.observe(ms / 1000, { method: label, status: `${Math.floor(status / 100)}xx` });
-  const line = { method, path, status, ms: Math.round(ms), requestId };
-  if (READS.has(method) || status >= 400) request.log.debug(line, 'request');
-  else request.log.info({ ...line, ...authorOf(request), ...zonesOf(request) }, 'write');
+  return { method, status, ms: Math.round(ms), ...rest };
 }
 
 function authorOf({ caller }: FastifyRequest): { readonly actor?: string; readonly key?: string } {

@@ -1,6 +1,7 @@
 /** What the HTTP layer stores with a request between its hooks and the use case. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { makeId } from '../base/random.js';
 import type { KeyItem } from '../control/access/item.js';
 import type { Actor } from '../control/guard/actor.js';
 import type { Area } from '../control/guard/permissions.js';
@@ -94,6 +95,11 @@ export function makeContextOf(base: ContextBase, requireStill?: (request: Fastif
       ...(writesState(request) && { dryRun: isDryRun(request) }),
     };
   };
+}
+
+/** Identifies a request in logs, events and its answer. */
+export function requestIdOf({ clock, random }: Pick<ContextBase, 'clock' | 'random'>): string {
+  return Buffer.from(makeId(clock.nowUs(), random)).toString('hex');
 }
 
 /** The checked credential. Every route that is not public has one. */

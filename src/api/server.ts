@@ -3,7 +3,6 @@
  * of checks: credential, path, method, identifiers, body, use case (v4: §15.1).
  */
 import type { IncomingMessage } from 'node:http';
-import helmet from '@fastify/helmet';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import fastify, {
@@ -23,7 +22,6 @@ import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
 import { endUnreadBodies } from '../base/connections/unread-bodies.js';
 import type { CidrSet } from '../base/ip.js';
-import { makeId } from '../base/random.js';
 import type { LinkSigner } from '../bucket/credentials/keys.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/kernel/context.js';
@@ -32,6 +30,7 @@ import type { Surroundings } from '../explain/balancer.js';
 import type { HostnameServices } from '../hostnames/context.js';
 import type { PoolProbing } from '../monitoring/pool-probing.js';
 import { type Activity, createActivity } from '../observe/activity.js';
+import { answerPlainFirst } from '../plain/in-front.js';
 import type { SignInServices } from '../sign-in/services.js';
 import type { Statistics } from '../statistics/recorder.js';
 import type { Finding } from '../warnings/finding.js';
@@ -41,7 +40,7 @@ import { checkBody, checkLargeBody, refuseText } from './body-schema.js';
 import { clientAddressFinder, isFromThisMachine, isLocalAt, isLoopback, schemeFinder } from './client-address.js';
 import type { Cluster } from './cluster/schema.js';
 import { addTag, noteTag } from './conditions.js';
-import { answerClientError, MOST_CONNECTIONS, PREFIX, ROUTING, TIMEOUTS } from './connection.js';
+import { answerClientError, MOST_CONNECTIONS, PREFIX, ROUTING, SECURITY_FIELDS, TIMEOUTS } from './connection.js';
 import { createCurrentReads, type FollowingCopy } from './current.js';
 import { type Assets, loadAssets } from './dashboard/assets.js';
 import { guideRoutes } from './dashboard/guide.js';
@@ -55,11 +54,12 @@ import { readDocument } from './openapi/file.js';
 import { createWarningSource } from './overview/warnings.js';
 import { permit, requireArea, requireStillPermitted } from './permission.js';
 import type { ApplicationFacts } from './r2-application/routes.js';
-import { registerRateLimit, requestCounter } from './rate-limit.js';
+import { createObjectAnswers } from './r2-objects/at-once.js';
+import { type CountRequest, requestCounter } from './rate-limit.js';
 import { readApart } from './reading/apart.js';
 import type { Readers } from './reading/readers.js';
 import { addReceipt, checkPreferences } from './receipt.js';
-import { makeContextOf, type RouteScope } from './request.js';
+import { makeContextOf, type RouteScope, requestIdOf } from './request.js';
 import { createRequestMetrics, nameTurnsOf, noteRequest, type RequestMetrics } from './request-metrics.js';
 import { ROOT_ROUTES, ROUTES, type RouteParts } from './routes.js';
 import { requireFactors } from './sign-in/factors-needed.js';
@@ -118,7 +118,7 @@ export interface ApiOptions {
   readonly describes?: boolean;
 }
 
-type BuiltOptions = ApiOptions & { readonly events: EventStreams };
+type BuiltOptions = ApiOptions & { readonly events: EventStreams; readonly requestMetrics: RequestMetrics };
 
 const METHODS: readonly HTTPMethods[] = [
   ...(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const),
@@ -129,14 +129,16 @@ const METHODS: readonly HTTPMethods[] = [
 const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 
 export function buildApi(given: ApiOptions): FastifyInstance {
-  const options = { ...given, events: given.events ?? createEventStreams(given.base, given.readers) };
-  const { base, events } = options;
+  const events = given.events ?? createEventStreams(given.base, given.readers);
+  const options = { ...given, events, requestMetrics: given.requestMetrics ?? createRequestMetrics() };
+  const { base } = options;
+  const count = requestCounter(options.rateLimit ?? 0, base.clock);
   const assets = loadAssets();
   const app = fastify({
     loggerInstance: base.log as unknown as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
-    genReqId: () => Buffer.from(makeId(base.clock.nowUs(), base.random)).toString('hex'),
+    genReqId: () => requestIdOf(base),
     bodyLimit: JSON_LIMIT_BYTES,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -154,6 +156,11 @@ export function buildApi(given: ApiOptions): FastifyInstance {
   });
   beginInTurns(app.server);
   endUnreadBodies(app.server, base.clock);
+  const closeIdle = answerPlainFirst(app.server, {
+    clock: base.clock,
+    answer: createObjectAnswers({ ...options, count }),
+    onFault: (error) => base.log.error({ err: error }, 'a plain request failed unexpectedly'),
+  });
   shareConnections(app.server, MOST_CONNECTIONS);
   app.addHttpMethod('PROPFIND', { hasBody: true });
   app.setValidatorCompiler(checkRequest);
@@ -161,6 +168,7 @@ export function buildApi(given: ApiOptions): FastifyInstance {
   const cutStalled = cutStalledConnections(app.server, base.clock);
   app.addHook('preClose', async () => {
     events.close();
+    closeIdle();
     cutStalled();
   });
   app.setSerializerCompiler(() => JSON.stringify);
@@ -170,9 +178,7 @@ export function buildApi(given: ApiOptions): FastifyInstance {
     throw failure('unroutable', { path: pathOf(request) });
   });
   readBodiesAsOctets(app, base.clock);
-  registerSecurityHeaders(app);
-  registerRateLimit(app, base.clock);
-  app.after(() => addHooks(app, options));
+  addHooks(app, options, count);
   registerRoutes(app, options, assets);
   return app;
 }
@@ -204,9 +210,8 @@ function readBodiesAsOctets(app: FastifyInstance, clock: Clock): void {
   );
 }
 
-function addHooks(app: FastifyInstance, options: ApiOptions): void {
-  const { base, propagation, rateLimit, trustedProxies, requestMetrics = createRequestMetrics() } = options;
-  const count = requestCounter(app, rateLimit ?? 0, base.clock);
+function addHooks(app: FastifyInstance, options: BuiltOptions, count: CountRequest): void {
+  const { base, propagation, trustedProxies, requestMetrics } = options;
   const reads = createCurrentReads(base.store, options.copy);
   const admit = (request: FastifyRequest): Promise<void> => admitCaller(options, request);
   app.decorateRequest('caller', null);
@@ -225,12 +230,11 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
   });
   app.addHook('onRequest', nameTurnsOf);
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id);
-    reply.header('cache-control', 'no-store');
+    reply.headers({ ...SECURITY_FIELDS, 'x-request-id': request.id, 'cache-control': 'no-store' });
     await reads.begin(request);
     if (!needsNoCredential(request, options)) {
       // A request with a wrong credential counts for its address, because guessing takes many requests.
-      await reads.read(request, () => admit(request)).finally(() => count(request, reply));
+      await reads.read(request, () => admit(request)).finally(() => countRequest(count, request, reply));
     }
     tolerateContentType(request);
   });
@@ -286,13 +290,12 @@ function tolerateContentType(request: FastifyRequest): void {
   if (contentType !== undefined && request.mediaType === undefined) request.raw.headers['content-type'] = undefined;
 }
 
-/** Registered first, so that refusals have these headers too. */
-function registerSecurityHeaders(app: FastifyInstance): void {
-  app.register(helmet, {
-    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-    // The operator decides whether the connection is encrypted.
-    strictTransportSecurity: false,
-  });
+/** Counts a request and tells the client what remains. Throws 429/971 when nothing does. */
+function countRequest(count: CountRequest, request: FastifyRequest, reply: FastifyReply): void {
+  const quota = count(request);
+  if (!quota) return;
+  reply.headers(quota.fields);
+  if (quota.isExceeded) throw failure('tooManyRequests');
 }
 
 function registerRoutes(app: FastifyInstance, options: BuiltOptions, assets: Assets | undefined): void {

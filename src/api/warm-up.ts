@@ -2,7 +2,6 @@
  * What a spare process does in advance: it builds an API like ours, without what is in ours, so that what fastify loads late is loaded
  * and its code is compiled. That is half the time of building the real one.
  */
-import helmet from '@fastify/helmet';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import fastify from 'fastify';
@@ -19,7 +18,6 @@ export async function warmUp(): Promise<void> {
   const app = fastify(ROUTING);
   app.setValidatorCompiler(() => (value) => ({ value }));
   app.setSerializerCompiler(() => JSON.stringify);
-  app.register(helmet);
   app.register(swagger, openapiOptions({ version: '' }));
   const params = z.object({ id: z.string() });
   for (let number = 0; number < SCOPES; number++) {

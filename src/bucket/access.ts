@@ -1,14 +1,13 @@
 /** Which buckets an actor may use. */
-import { chooseAccount, mayUseBuckets } from '../control/guard/access.js';
+import { type Asked, chooseAccount, mayUseBuckets } from '../control/guard/access.js';
 import { accountFailure } from '../control/guard/account-failures.js';
-import type { Context } from '../control/kernel/context.js';
 import type { AccountRow } from '../store/access/accounts.js';
 import { type BucketRow, findBucketByName, type Jurisdiction } from '../store/objects/buckets.js';
 import { isBucketName } from './bucket-name.js';
 import { bucketFailure } from './errors.js';
 
 /** The account, if the actor may use its buckets. A credential for zones may not. */
-export function requireBucketAccount(ctx: Context, accountId: string | undefined): AccountRow {
+export function requireBucketAccount(ctx: Asked, accountId: string | undefined): AccountRow {
   const account = chooseAccount(ctx, accountId);
   if (!mayUseBuckets(ctx.actor)) throw accountFailure('outOfScope');
   return account;
@@ -19,7 +18,7 @@ export function requireBucketAccount(ctx: Context, accountId: string | undefined
  * accounts when the actor may not see the account.
  */
 export function requireBucket(
-  ctx: Context,
+  ctx: Asked,
   accountId: string | undefined,
   name: string,
   jurisdiction: Jurisdiction,

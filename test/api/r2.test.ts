@@ -563,7 +563,7 @@ t.test('a token that is revoked while an upload comes ends it', async (t) => {
   const answered = once(sent, 'response');
   sent.write('begin');
   const [received] = (await begun) as [IncomingMessage];
-  await until(() => received.listenerCount('readable') > 0, 'the body to be read');
+  await until(() => received.listenerCount('data') > 0, 'the body to be read');
   const { result } = (await call('GET', '/user/tokens')).json;
   for (const { id } of result) await revokeKey(operator, id);
   let status: number | undefined;

@@ -7,6 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { requireBucket } from '../../bucket/access.js';
+import { lasting } from '../../bucket/bodies/pieces.js';
 import { objectFailure } from '../../bucket/errors.js';
 import { isObjectKey, type ObjectItem, type ObjectStore } from '../../bucket/object-store.js';
 import { isBrokenOff } from '../../bucket/receive-body.js';
@@ -19,6 +20,7 @@ import { jurisdictionOf, storageClassOf } from '../r2-buckets/request.js';
 import { bucketHeaders } from '../r2-buckets/schema.js';
 import type { RouteScope } from '../request.js';
 import { answersOne, failureEnvelope } from '../schema.js';
+import { OBJECT_AREA } from './at-once.js';
 import { objectKeyOf } from './key.js';
 import { OBJECTS } from './list-routes.js';
 import { type ObjectRouteOptions, stillCurrent } from './routes.js';
@@ -58,7 +60,7 @@ function addReading(app: RouteScope, { contextOf, objects }: ObjectRouteOptions)
   app.get(
     ONE,
     {
-      config: { area: 'objects' },
+      config: OBJECT_AREA,
       exposeHeadRoute: false,
       schema: {
         tags,
@@ -70,7 +72,7 @@ function addReading(app: RouteScope, { contextOf, objects }: ObjectRouteOptions)
     },
     read as never,
   );
-  app.head(ONE, { config: { area: 'objects' }, schema: { hide: true, params: objectParams } }, read as never);
+  app.head(ONE, { config: OBJECT_AREA, schema: { hide: true, params: objectParams } }, read as never);
 }
 
 function addUpload(app: RouteScope, { contextOf, objects }: ObjectRouteOptions): void {
@@ -162,7 +164,7 @@ async function* watched(
 async function keepBody(request: FastifyRequest): Promise<void> {
   const pieces: Uint8Array[] = [];
   try {
-    for await (const piece of octetsOf(request.body as IncomingMessage | undefined)) pieces.push(piece);
+    for await (const piece of lasting(octetsOf(request.body as IncomingMessage | undefined))) pieces.push(piece);
   } catch (error) {
     throw isBrokenOff(error) ? objectFailure('incomplete') : error;
   }

@@ -26,8 +26,11 @@ export type AnswerSmall = (
   more?: string,
 ) => Answered | undefined;
 
-/** `fieldsOf`: the fields of an answer, but for its length; each object's are printed once. */
-export function createSmallAnswers(fieldsOf: (item: ObjectItem) => Record<string, string>): AnswerSmall {
+/** `fieldsOf`: the fields of an answer, but for its length; each object's are printed once. `always`: those of a 304, too. */
+export function createSmallAnswers(
+  fieldsOf: (item: ObjectItem) => Record<string, string>,
+  always: Readonly<Record<string, string>> = {},
+): AnswerSmall {
   const printed = new WeakMap<SmallObject, string>();
   const linesOf = (object: SmallObject): string => {
     let lines = printed.get(object);
@@ -40,7 +43,7 @@ export function createSmallAnswers(fieldsOf: (item: ObjectItem) => Record<string
     const { status, ranges } = selectParts(answers, fields, item);
     if (status === 412 || status === 416 || ranges.length > 1) return undefined;
     if (status === 304) {
-      const kept = notModifiedHeaders(fieldsOf(item));
+      const kept = { ...always, ...notModifiedHeaders(fieldsOf(item)) };
       response.send(304, more + printFieldLines(Object.entries(kept).flat()), undefined);
       return { status, sent: 0 };
     }

@@ -164,6 +164,16 @@ function keyOfSecret(base: ContextBase, secret: string): KeyRow | undefined {
   return row && timingSafeEqual(row.hash, hash) ? row : undefined;
 }
 
+const credentials = keptPerState<KeyRow>(1000);
+
+/** The credential whose secret has this hash. `name`: the hash as text. */
+export function findCredential({ store }: ContextBase, hash: Uint8Array, name: string): KeyRow | undefined {
+  return credentials(store, name, () => {
+    const row = findKeyByHash(store, hash);
+    return row && timingSafeEqual(row.hash, hash) ? row : undefined;
+  });
+}
+
 /** The token that is the access key of an S3 client; undefined when there is none. */
 export function findAccessKey({ store }: ContextBase, id: string): KeyRow | undefined {
   const octets = parseId(id);

@@ -1,0 +1,148 @@
+/**
+ * GET and HEAD of small objects, answered without Node's HTTP server and the framework. Credential, address, permission, limit of
+ * requests and bucket are looked at as for every request, by the same functions; what is asked in an unusual way, or refused, goes the
+ * way of all others.
+ */
+import { toHex } from '../../base/bytes.js';
+import { steadyMs } from '../../base/clock.js';
+import type { CidrSet } from '../../base/ip.js';
+import { requireBucket } from '../../bucket/access.js';
+import { objectHeaders } from '../../bucket/metadata.js';
+import { isObjectKey, type ObjectStore } from '../../bucket/object-store.js';
+import { createSmallAnswers } from '../../bucket/small/answer-small.js';
+import { type Authentication, authenticateAtOnce, findCredential } from '../../control/access/authentication.js';
+import { hashSecret } from '../../control/access/keys.js';
+import type { ContextBase } from '../../control/kernel/context.js';
+import { printFieldLines } from '../../plain/field-lines.js';
+import type { AnswerAtOnce } from '../../plain/in-front.js';
+import { fieldsByName } from '../../plain/request-head.js';
+import { readCredential } from '../auth.js';
+import { clientAddressFinder } from '../client-address.js';
+import { PREFIX, SECURITY_FIELDS } from '../connection.js';
+import { permit } from '../permission.js';
+import type { CountRequest } from '../rate-limit.js';
+import { type Caller, requestIdOf } from '../request.js';
+import { noteAnswer, type RequestMetrics } from '../request-metrics.js';
+
+/** Permissions for the bodies of objects. */
+export const OBJECT_AREA = { area: 'objects' } as const;
+
+interface Place {
+  readonly account: string;
+  readonly bucket: string;
+  readonly key: string;
+}
+
+/** Account, bucket and key as clients write them; the router reads the others, and folds slashes. */
+const TARGET = new RegExp(
+  `^${PREFIX}/accounts/([0-9a-f]{32})/r2/buckets/([a-z0-9][a-z0-9-]{1,61}[a-z0-9])/objects/(?!/+$)([^?#]{1,1024})$`,
+);
+/** It names another bucket, or a value that is refused. */
+const JURISDICTION = 'cf-r2-jurisdiction';
+
+export interface ObjectAnswerOptions {
+  readonly base: ContextBase;
+  readonly objects: ObjectStore;
+  readonly trustedProxies?: CidrSet;
+  /** In a cluster, nothing is answered before the copy was looked at. */
+  readonly copy?: unknown;
+  readonly count: CountRequest;
+  readonly requestMetrics: RequestMetrics;
+}
+
+type Fields = Readonly<Record<string, string>>;
+
+export function createObjectAnswers(options: ObjectAnswerOptions): AnswerAtOnce {
+  const { base, objects, trustedProxies, copy, count, requestMetrics } = options;
+  const addressOf = clientAddressFinder(base.store, trustedProxies);
+  const answerSmall = createSmallAnswers((item) => ({ ...ALWAYS, ...objectHeaders(item) }), ALWAYS);
+  return (head, response, socket) => {
+    const fields = copy === undefined ? fieldsByName(head) : undefined;
+    const place = fields && placeOf(head.url);
+    if (!place || fields[JURISDICTION] !== undefined) return false;
+    const beganMs = steadyMs(base.clock);
+    const address = addressOf.call({ socket, headers: fields });
+    const found = authenticate(base, fields, address);
+    const grant = found && grantOf(base, found, place);
+    const object = grant && objects.findSmall(grant.bucket, place.key);
+    if (!object) return false;
+    const quota = count({ caller: grant.caller, clientAddress: address });
+    if (quota?.isExceeded) return false;
+    const requestId = requestIdOf(base);
+    const limit = quota ? printFieldLines(Object.entries(quota.fields).flat()) : '';
+    const { method, url } = head;
+    const answered = answerSmall(object, { method, fields }, response, `x-request-id: ${requestId}\r\n${limit}`);
+    if (!answered) return false;
+    const { status } = answered;
+    response.whenOver(() =>
+      noteAnswer(
+        requestMetrics,
+        { method, path: url, status, ms: steadyMs(base.clock) - beganMs, requestId },
+        base.log,
+      ),
+    );
+    return true;
+  };
+}
+
+/** What every answer has; an object may say otherwise. */
+const ALWAYS = { ...SECURITY_FIELDS, 'cache-control': 'no-store' };
+
+function placeOf(url: string): Place | undefined {
+  const [, account, bucket, escaped] = TARGET.exec(url) ?? [];
+  if (account === undefined) return undefined;
+  // An escape that is not UTF-8 throws, and is refused in words by the way of all requests.
+  const key = decodeURIComponent(escaped!);
+  return isObjectKey(key) ? { account, bucket: bucket!, key } : undefined;
+}
+
+/** The credential of fields that repeat; only its hash is kept. */
+const hashes = new WeakMap<Fields, { readonly hash: Uint8Array; readonly name: string }>();
+
+/** What a token may do; undefined for other credentials, for one that is refused, and when its use is to be noted first. */
+function authenticate(base: ContextBase, fields: Fields, address: string): Authentication | undefined {
+  let known = hashes.get(fields);
+  if (!known) {
+    const credential = readCredential(fields);
+    if (credential.scheme !== 'token') return undefined;
+    const hash = hashSecret(base.store, credential.secret);
+    known = { hash, name: toHex(hash) };
+    hashes.set(fields, known);
+  }
+  const row = findCredential(base, known.hash, known.name);
+  return row && authenticateAtOnce(base, row, address);
+}
+
+interface Grant {
+  readonly caller: Caller;
+  /** Store number. */
+  readonly bucket: number;
+}
+
+/** Grants that are kept of one token at one address; a thousand of these may exist. */
+const MOST_GRANTS = 100;
+
+/** By authentication: what a token may do is looked up again after every commit. */
+const grants = new WeakMap<Authentication, Map<string, Grant>>();
+
+/** Undefined for a credential that is refused; throws for what is not allowed. */
+function grantOf(base: ContextBase, found: Authentication, { account, bucket }: Place): Grant | undefined {
+  if (!found.ok) return undefined;
+  let known = grants.get(found);
+  if (!known) grants.set(found, (known = new Map()));
+  const name = `${account}/${bucket}`;
+  const before = known.get(name);
+  if (before) return before;
+  const { actor, key, hash: keyHash } = found;
+  const asked = {
+    method: 'GET',
+    headers: {},
+    params: { account_id: account, bucket_name: bucket },
+    routeOptions: { config: OBJECT_AREA },
+  };
+  const caller = permit(base, asked, { actor, key, keyHash, scheme: 'token' });
+  const { seq } = requireBucket({ store: base.store, actor: caller.actor }, account, bucket, 'default');
+  const grant = { caller, bucket: seq };
+  if (known.size < MOST_GRANTS) known.set(name, grant);
+  return grant;
+}

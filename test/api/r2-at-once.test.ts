@@ -1,0 +1,171 @@
+/** Small objects that v4 answers at once: the same answers as by the way of all requests, and the same checks at every one. */
+import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import { createAccount } from '../../src/control/access/accounts.js';
+import { revokeKey } from '../../src/control/access/keys.js';
+import { ADMIN_HEADERS, install } from './installation.js';
+
+/** Requests of a token in five minutes. */
+const LIMIT = 20;
+
+interface Got {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly atOnce: boolean;
+}
+
+async function start(t: Test) {
+  const world = await install(t, { rateLimit: LIMIT });
+  const { app, call } = world;
+  const account: string = (await call('GET', '/accounts')).json.result[0].id;
+  const objects = `/accounts/${account}/r2/buckets/pictures/objects`;
+  await call('POST', `/accounts/${account}/r2/buckets`, { name: 'pictures' });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  // Node's server has not seen what is answered at once.
+  let seen = 0;
+  app.server.on('request', () => seen++);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.teardown(() => agent.destroy());
+  const get = (path: string, headers: Record<string, string>, method = 'GET', own: Agent | false = false) =>
+    new Promise<Got>((resolve, reject) => {
+      const before = seen;
+      const sent = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent: own }, (answer) => {
+        let text = '';
+        answer.on('data', (piece: Buffer) => (text += piece));
+        answer.on('end', () => {
+          resolve({ status: answer.statusCode!, text, headers: answer.headers, atOnce: seen === before });
+        });
+      });
+      sent.on('error', reject).end();
+    });
+  const put = (key: string, text: string, headers: Record<string, string> = {}) =>
+    call('PUT', `${objects}/${key}`, undefined, { text, headers: { ...ADMIN_HEADERS, ...headers } });
+  /** A token that reads the objects of one bucket. */
+  const readerOf = async (bucket: string, more: object = {}): Promise<{ authorization: string; id: string }> => {
+    const name = 'Workers R2 Storage Bucket Item Read';
+    const groups = (await call('GET', `/user/tokens/permission_groups?name=${encodeURIComponent(name)}`)).json.result;
+    const resources = { [`com.cloudflare.edge.r2.bucket.${account}_default_${bucket}`]: '*' };
+    const policies = [{ effect: 'allow', permission_groups: [{ id: groups[0].id }], resources }];
+    const { json } = await call('POST', '/user/tokens', { name: bucket, policies, ...more });
+    return { authorization: `Bearer ${json.result.value}`, id: json.result.id };
+  };
+  return { ...world, account, agent, get, put, readerOf, path: (key: string) => `/client/v4${objects}/${key}` };
+}
+
+/** What differs from one answer to the next. */
+const VARYING = ['date', 'x-request-id', 'keep-alive', 'connection'];
+
+function comparable({ status, text, headers }: Got) {
+  const rest = Object.entries(headers).filter(([name]) => !VARYING.includes(name) && !/ratelimit/.test(name));
+  return { status, text, headers: Object.fromEntries(rest) };
+}
+
+const world = start(t);
+
+t.test('the same answers as by the other way', async (t) => {
+  const { get, put, path, token, account } = await world;
+  await put('a%20b', 'hello world', { 'content-type': 'text/plain', 'cache-control': 'max-age=5' });
+  await put('c', 'x'.repeat(40_000));
+  const own = await token();
+  const { headers } = await get(path('a%20b'), own);
+  const [etag, date] = [headers.etag!, headers['last-modified']!];
+  const asked: readonly [more: Record<string, string>, atOnce: boolean][] = [
+    [{}, true],
+    [{ range: 'bytes=6-' }, true],
+    [{ range: 'bytes=11-' }, false],
+    [{ range: 'nonsense' }, true],
+    [{ 'if-none-match': etag }, true],
+    [{ 'if-match': '"other"' }, false],
+    [{ 'if-modified-since': date }, true],
+    [{ range: 'bytes=0-1', 'if-range': etag }, true],
+    [{ 'cf-r2-jurisdiction': 'eu' }, false],
+    [{ 'cf-r2-jurisdiction': 'mars' }, false],
+    [{ cookie: 'a=b', origin: 'https://a.test', 'x-auth-key': 'x' }, true],
+  ];
+  for (const key of ['a%20b', 'c']) {
+    for (const method of ['GET', 'HEAD']) {
+      for (const [more, atOnce] of asked) {
+        const what = `${method} ${key} ${JSON.stringify(more)}`;
+        const first = await get(path(key), { ...own, ...more }, method);
+        // Node's server reads a request that says its length.
+        const other = await get(path(key), { ...own, ...more, 'content-length': '0' }, method);
+        t.strictSame(comparable(first), comparable(other), what);
+        if (method === 'GET' && key === 'a%20b') t.equal(first.atOnce, atOnce, what);
+        t.equal(other.atOnce, false, what);
+      }
+    }
+  }
+  const { length } = (await get(path('a%20b'), own)).headers['x-request-id'] as string;
+  t.equal(length, 32);
+  for (const [target, credential] of [
+    [path('a%20b'), {}],
+    [path('a%20b'), { authorization: 'Bearer no' }],
+    [path('a%20b'), { authorization: `Bearer ${'x'.repeat(40)}` }],
+    [path('a%20b'), ADMIN_HEADERS],
+    [path('missing'), own],
+    [path('%FF'), own],
+    [path('/'), own],
+    [path('k'.repeat(1025)), own],
+    [`${path('a%20b')}?x=1`, own],
+    [path('a%20b').replace('pictures', 'others'), own],
+    [path('a%20b').replace(account, '0'.repeat(32)), own],
+    [path('a%20b').replace('/client', ''), own],
+  ] as const) {
+    const first = await get(target, credential);
+    t.equal(first.atOnce, false, target);
+    t.strictSame(comparable(first), comparable(await get(target, { ...credential, 'content-length': '0' })), target);
+  }
+});
+
+t.test('who may read is asked at every request, also on a connection that stays open', async (t) => {
+  const { get, put, path, token, call, account, operator, agent, clock, readerOf } = await world;
+  await put('a', 'first');
+  const soon = new Date(clock.nowMs() + 60_000).toISOString().replace(/\.\d+/, '');
+  const [right, wrong, ending] = [
+    await readerOf('pictures'),
+    await readerOf('others'),
+    await readerOf('pictures', { expires_on: soon }),
+  ];
+  const ask = ({ authorization }: { authorization: string }) => get(path('a'), { authorization }, 'GET', agent);
+  const first = { ...(await get(path('a'), { authorization: right.authorization })) };
+  t.match(first, { status: 200, text: 'first', atOnce: false }, 'its first use is noted');
+  for (let i = 0; i < 3; i++) t.match(await ask(right), { status: 200, text: 'first', atOnce: true });
+  t.match(await ask(wrong), { status: 403 }, 'another token on the same connection');
+  const anew = (): void => agent.destroy();
+  anew();
+  await get(path('a'), { authorization: ending.authorization });
+  t.match(await ask(ending), { status: 200, atOnce: true });
+  await put('a', 'second');
+  t.match(await ask(ending), { status: 200, text: 'second', atOnce: true }, 'what was written is answered next');
+  clock.advance(61_000);
+  t.match(await ask(ending), { status: 403 }, 'it has expired');
+  anew();
+  t.match(await ask(right), { status: 200, atOnce: true });
+  await call('DELETE', `/accounts/${account}/r2/buckets/pictures/objects/a`);
+  t.match(await ask(right), { status: 404 });
+  anew();
+  await put('a', 'third');
+  t.match(await ask(right), { status: 200, text: 'third', atOnce: true });
+  await revokeKey(operator, right.id);
+  t.match(await ask(right), { status: 403 }, 'it was revoked');
+  await createAccount(operator, { name: 'Other', members: ['other@example.org'] });
+  const foreign = await token({ email: 'other@example.org' });
+  for (let i = 0; i < 2; i++) t.match(await get(path('a'), foreign), { status: 403, atOnce: false }, 'another account');
+});
+
+t.test('both ways count the same requests', async (t) => {
+  const { get, put, path, readerOf } = await world;
+  await put('a', 'octets');
+  const { authorization } = await readerOf('pictures');
+  for (let left = LIMIT - 1; left >= 0; left--) {
+    const isUsual = left % 2 === 1;
+    const answer = await get(path('a'), { authorization, ...(isUsual && { 'content-length': '0' }) });
+    t.match(answer, { status: 200, atOnce: !isUsual });
+    t.match(answer.headers, { 'x-ratelimit-limit': String(LIMIT), 'x-ratelimit-remaining': String(left) });
+  }
+  const refused = await get(path('a'), { authorization });
+  t.match(refused, { status: 429, atOnce: false, headers: { 'x-ratelimit-remaining': '0' } });
+});
