@@ -66,6 +66,7 @@ export interface RuleJudge extends Judge {
 
 export function createRuleJudge(): RuleJudge {
   let generation = -1;
+  let keptOctets = 0;
   const known = new Map<number, readonly Condition<Question>[]>();
   const question: Question = { balancer: '', region: '', query: undefined, client: undefined, subnet: undefined };
   let conditions: readonly Condition<Question>[] = [];
@@ -73,12 +74,15 @@ export function createRuleJudge(): RuleJudge {
     begin(image, node, block, query, client, subnet, region) {
       if (image.generation !== generation) {
         known.clear();
+        keptOctets = 0;
         generation = image.generation;
       }
       let found = known.get(node);
       if (!found) {
         found = conditionsOf(image, block);
-        if (known.size < MOST_KNOWN) known.set(node, found);
+        if (keptOctets > MOST_KEPT) known.clear();
+        keptOctets = (known.size === 0 ? 0 : keptOctets) + image.words[block + BalanceWord.conditions]!;
+        known.set(node, found);
       }
       conditions = found;
       const at = nodeNameAt(image.words, node);
@@ -92,8 +96,8 @@ export function createRuleJudge(): RuleJudge {
   };
 }
 
-/** Load balancers whose conditions a thread keeps. */
-const MOST_KNOWN = 10_000;
+/** Octets of texts whose conditions a thread keeps; then it begins anew. */
+const MOST_KEPT = 16 * 1024 * 1024;
 
 /** One that cannot be understood never holds: it was checked before it was stored. */
 function conditionsOf(image: ImageReader, block: number): readonly Condition<Question>[] {

@@ -8,10 +8,16 @@ import { checkFlat } from './pool-set-rules.js';
 
 const MOST_RULES = 50;
 const LONGEST_CONDITION = 4096;
+/** Of all conditions together: they are judged for each question, and others wait for their answers meanwhile. */
+const LONGEST_CONDITIONS = 8192;
 
 /** `checkOverrides`: gets the overrides of a rule and the pointer to them. */
 export function checkRules(rules: readonly Members[], checkOverrides: (overrides: Members, at: string) => void): void {
   if (rules.length > MOST_RULES) throw invalid(`rules has more than ${MOST_RULES} rules`, '/rules');
+  const characters = rules.reduce((sum, rule) => sum + memberOr(rule, 'condition', '').length, 0);
+  if (characters > LONGEST_CONDITIONS) {
+    throw invalid(`the conditions of all rules have more than ${LONGEST_CONDITIONS} characters`, '/rules');
+  }
   for (const [i, rule] of rules.entries()) {
     const at = `/rules/${i}`;
     requireText(rule, 'name', 200, at);
