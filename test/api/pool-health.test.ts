@@ -1,4 +1,5 @@
 /** The health of pools over HTTP, previews, and events of what became of it. */
+import Cloudflare from 'cloudflare';
 import t from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { refreshTransferViews } from '../../src/control/balancing/transfer-views.js';
@@ -22,6 +23,7 @@ import { examinePools } from '../../src/warnings/pools.js';
 import { TestClock } from '../support/test-clock.js';
 import { runSql } from '../support/write-now.js';
 import { install } from './installation.js';
+import { sent } from './sdk-fetch.js';
 
 t.test('health, events and previews', async (t) => {
   const last: LastResult[] = [];
@@ -93,11 +95,23 @@ t.test('health, events and previews', async (t) => {
       { '198.51.100.2': { healthy: false, failure_reason: 'TCP Timeout' } },
     ],
   });
+  const { loadBalancers } = new Cloudflare({
+    apiToken: (await world.token()).authorization.slice(7),
+    ...{ baseURL: 'http://api.test/client/v4', maxRetries: 0 },
+    fetch: (url, init) => sent(world, String(url), init),
+  });
+  const of = { account_id: account };
+  t.match(await loadBalancers.pools.health.get(id, of), { pool_id: id, pop_health: { here: { healthy: true } } });
+  const begin = [loadBalancers.pools.health.create(id, of), loadBalancers.monitors.previews.create(monitor, of)];
+  for (const { pools, preview_id } of await Promise.all(begin)) {
+    t.strictSame(pools, { [id]: 'web' });
+    t.match(await loadBalancers.previews.get(preview_id!, of), { [id]: { pop_health: { here: { healthy: true } } } });
+  }
   t.equal((await call('GET', `/accounts/${other}/load_balancers/preview/${preview}`)).status, 404);
   t.equal((await call('GET', `${at}/preview/${'1'.repeat(32)}`)).status, 404);
   t.match(await call('POST', `${at}/monitors/${monitor}/preview`, {}), { status: 200 });
   t.equal((await call('POST', `${at}/monitors/${monitor}/preview`, { path: 'no slash' })).status, 400);
-  for (let i = 0; i < 18; i++) await call('POST', `${at}/pools/${id}/preview`, {});
+  for (let i = 0; i < 16; i++) await call('POST', `${at}/pools/${id}/preview`, {});
   t.equal((await call('POST', `${at}/pools/${id}/preview`, {})).status, 403, 'so many in ten minutes');
   previewClock.advance(600_001);
   t.equal((await call('GET', `${at}/preview/${preview}`)).status, 404);
