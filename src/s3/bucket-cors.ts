@@ -1,6 +1,8 @@
 /** CORS: the rules of a bucket in XML, preflights, and the fields that answers get. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fromHex } from '../base/bytes.js';
+import { inSlices } from '../base/slices.js';
 import { getRules, setRules } from '../bucket/rules/rule-sets.js';
 import {
   CORS_METHODS,
@@ -50,7 +52,8 @@ export async function getBucketCors(request: S3Request, name: string): Promise<v
 }
 
 export async function putBucketCors(request: S3Request, name: string): Promise<void> {
-  const root = readXml(await readDocument(request, LONGEST_CONFIGURATION), 'CORSConfiguration');
+  const document = await readDocument(request, LONGEST_CONFIGURATION);
+  const root = await inSlices(request.options.clock, readXml(document, 'CORSConfiguration', 'CORSRule'));
   const rules = (root.children.get('CORSRule') ?? []).map(readRule);
   if (rules.length === 0) throw new S3Error('MalformedXML');
   await setRules(request.caller.context, placeOfBucket(request.caller, name), 'cors', rules);

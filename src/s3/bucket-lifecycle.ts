@@ -1,5 +1,7 @@
 /** Lifecycle: the rules of a bucket in XML, and what answers say of an object that expires. */
+
 import { toHex } from '../base/bytes.js';
+import { inSlices } from '../base/slices.js';
 import type { ObjectItem } from '../bucket/object-store.js';
 import { expiryOf, type LifecycleCondition, type LifecycleRule, planOf } from '../bucket/rules/lifecycle.js';
 import { getStoredRules, setRules } from '../bucket/rules/rule-sets.js';
@@ -55,7 +57,8 @@ function showCondition(condition: LifecycleCondition): Xml {
 
 export async function putBucketLifecycle(request: S3Request, name: string): Promise<void> {
   const { context } = request.caller;
-  const root = readXml(await readDocument(request, LONGEST_CONFIGURATION), 'LifecycleConfiguration');
+  const document = await readDocument(request, LONGEST_CONFIGURATION);
+  const root = await inSlices(request.options.clock, readXml(document, 'LifecycleConfiguration', 'Rule'));
   requireKnown(root, ['Rule']);
   const rules = (root.children.get('Rule') ?? []).map((rule) => readRule(rule, () => toHex(context.random.bytes(16))));
   if (rules.length === 0) throw new S3Error('MalformedXML');

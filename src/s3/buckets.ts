@@ -1,4 +1,5 @@
 /** Operations on buckets, and what is asked about them that has one answer here. */
+import { finished } from '../base/slices.js';
 import { createBucket, deleteBucket, listBuckets } from '../bucket/buckets.js';
 import { readDocument, readNothing } from './body.js';
 import { requireBucketNamed } from './caller.js';
@@ -61,7 +62,8 @@ export async function makeBucket(request: S3Request, name: string): Promise<void
   const { caller } = request;
   const octets = await readDocument(request, LONGEST_CONFIGURATION);
   if (octets.length > 0) {
-    const place = textOf(readXml(octets, 'CreateBucketConfiguration'), 'LocationConstraint') ?? '';
+    const place =
+      textOf(finished(readXml(octets, 'CreateBucketConfiguration', 'LocationConstraint')), 'LocationConstraint') ?? '';
     if (!PLACES.has(place.trim().toLowerCase())) throw new S3Error('InvalidLocationConstraint');
   }
   await createBucket(caller.context, caller.accountId, { name, jurisdiction: 'default' });

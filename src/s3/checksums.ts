@@ -166,11 +166,11 @@ export function readChecksumType(headers: Fields, name: string | undefined): Che
  * it begins (`begun`) or completes the upload, or sends that value; otherwise it covers the checksums of the parts. Undefined if parts
  * have different algorithms, or no checksum. Throws 400 when the client completes an upload with another type than it began it with.
  */
-export function composeChecksums(
+export function* composeChecksums(
   parts: readonly PartChecksum[],
   headers: Fields = {},
   begun?: ChecksumType,
-): string | undefined {
+): Generator<undefined, string | undefined> {
   const checksums = parts.map(({ checksum }) => checksumOf(checksum));
   const name = checksums[0]?.name;
   if (name === undefined || checksums.some((checksum) => checksum?.name !== name)) return undefined;
@@ -181,10 +181,8 @@ export function composeChecksums(
   }
   const type = said ?? begun;
   if (isCrc(name) && type !== 'COMPOSITE') {
-    const joined = joinCrc(
-      name,
-      values.map((crc, i) => ({ crc, octets: parts[i]!.size })),
-    ).toString('base64');
+    const pieces = values.map((crc, i) => ({ crc, octets: parts[i]!.size }));
+    const joined = (yield* joinCrc(name, pieces)).toString('base64');
     const isWanted = name === 'crc64nvme' || type === 'FULL_OBJECT' || headers[fieldOf(name)] === joined;
     if (isWanted) return `${name} ${joined}`;
   }

@@ -150,7 +150,10 @@ function powerOf(modulus: Modulus, octets: number): bigint {
 }
 
 /** The check of octets behind others, from the checks of pieces with their lengths, which nobody has to read again. */
-export function joinCrc(name: CrcName, pieces: readonly { readonly crc: Buffer; readonly octets: number }[]): Buffer {
+export function* joinCrc(
+  name: CrcName,
+  pieces: readonly { readonly crc: Buffer; readonly octets: number }[],
+): Generator<undefined, Buffer> {
   const modulus: Modulus = MODULI[name];
   // Most parts of an upload have the same length.
   const powers = new Map<number, bigint>();
@@ -159,6 +162,7 @@ export function joinCrc(name: CrcName, pieces: readonly { readonly crc: Buffer; 
     let power = powers.get(octets);
     if (power === undefined) powers.set(octets, (power = powerOf(modulus, octets)));
     crc = multiply(modulus, crc, power) ^ BigInt(`0x${own.toString('hex')}`);
+    yield;
   }
   return Buffer.from(crc.toString(16).padStart(2 * modulus.octets, '0'), 'hex');
 }

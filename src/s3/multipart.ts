@@ -1,4 +1,5 @@
 /** Uploads in parts: the operations on uploads themselves. */
+import { inSlices } from '../base/slices.js';
 import { objectFailure } from '../bucket/errors.js';
 import { MOST_PARTS, type NamedPart, type UploadItem, type UploadPlace } from '../bucket/uploads/uploads.js';
 import { judgeWrite } from '../http/conditions.js';
@@ -23,12 +24,10 @@ import { printStorageClass, readCustomMetadata, readHttpMetadata, readStorageCla
 import { fieldOf, type S3Request, sendEmpty, sendXml } from './request.js';
 import { encodeStrictly, parameterOf } from './target.js';
 import { bucketForUpload, conditionsOf, encryptionFields, octetsOf, openSource, resultOfCopy } from './write-object.js';
-import { documentOf, element, parent, readXml, textOf, type Xml } from './xml.js';
+import { documentOf, type Element, element, parent, readXml, textOf, type Xml } from './xml.js';
 
 /** Octets. */
 const LONGEST_COMPLETION = 2 << 20;
-/** Tags in a completion: each part has a number, an entity tag, and up to three checksums. */
-const MOST_TAGS = 12 * MOST_PARTS + 10;
 const LARGEST_OBJECT = 5 * 1024 ** 4;
 
 function placeOf({ target }: S3Request, bucket: BucketRow, key: string): UploadPlace {
@@ -124,14 +123,15 @@ export async function completeUpload(request: S3Request, bucket: BucketRow, key:
   const { options, headers, caller } = request;
   // Checksums are those of the object here.
   const asDocument = { ...request, headers: withoutChecksums(headers) };
-  const root = readXml(await readDocument(asDocument, LONGEST_COMPLETION), 'CompleteMultipartUpload', MOST_TAGS);
-  const named = readParts(root);
+  const octets = await readDocument(asDocument, LONGEST_COMPLETION);
+  const root = await inSlices(options.clock, readXml(octets, 'CompleteMultipartUpload', 'Part'));
+  const named = await inSlices(options.clock, readParts(root));
   const item = await options.objects.uploads.complete(placeOf(request, bucket, key), named, {
     limit: LARGEST_OBJECT,
     mayReplace: (existing) => judgeWrite(conditionsOf(headers), existing),
     beforeWrite: caller.stillMay,
-    compose(parts, begun) {
-      const composed = composeChecksums(parts, headers, begun);
+    *compose(parts, begun) {
+      const composed = yield* composeChecksums(parts, headers, begun);
       requireComposed(headers, composed);
       return composed;
     },
@@ -150,15 +150,17 @@ export async function completeUpload(request: S3Request, bucket: BucketRow, key:
   sendXml(request, document, encryptionFields(headers));
 }
 
-function readParts(root: ReturnType<typeof readXml>): NamedPart[] {
-  const parts = (root.children.get('Part') ?? []).map((part) => {
+function* readParts(root: Element): Generator<undefined, NamedPart[]> {
+  const parts: NamedPart[] = [];
+  for (const part of root.children.get('Part') ?? []) {
     const number = Number(textOf(part, 'PartNumber')?.trim() || Number.NaN);
     const etag = textOf(part, 'ETag')
       ?.trim()
       .replace(/^"(.*)"$/, '$1');
     if (!Number.isInteger(number) || etag === undefined) throw new S3Error('MalformedXML');
-    return { number, etag };
-  });
+    parts.push({ number, etag });
+    yield;
+  }
   if (parts.length === 0 || parts.length > MOST_PARTS) throw new S3Error('MalformedXML');
   if (parts.some(({ number }, i) => i > 0 && number <= parts[i - 1]!.number)) throw new S3Error('InvalidPartOrder');
   return parts;

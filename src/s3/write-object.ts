@@ -1,4 +1,5 @@
 /** PutObject, CopyObject, DeleteObject and DeleteObjects. */
+import { inSlices } from '../base/slices.js';
 import { createBucket } from '../bucket/buckets.js';
 import { objectFailure } from '../bucket/errors.js';
 import { isObjectKey, type ObjectItem, type OpenObject } from '../bucket/object-store.js';
@@ -177,7 +178,10 @@ interface Deletion {
 /** Up to 1000 keys in one write. */
 export async function deleteObjects(request: S3Request, bucket: BucketRow): Promise<void> {
   const { options, caller } = request;
-  const root = readXml(await readDocument(request, LONGEST_DELETION, true), 'Delete');
+  const root = await inSlices(
+    options.clock,
+    readXml(await readDocument(request, LONGEST_DELETION, true), 'Delete', 'Object'),
+  );
   const entries = root.children.get('Object') ?? [];
   if (entries.length === 0 || entries.length > MOST_DELETED) throw new S3Error('MalformedXML');
   const deletions = entries.map((entry): Deletion => {

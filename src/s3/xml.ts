@@ -7,8 +7,12 @@ import { XMLParser } from 'fast-xml-parser';
 import { S3Error } from './errors.js';
 
 const DEEPEST = 8;
-/** Default limit on tags: parsing some hundred thousand blocks the process for seconds. */
-const MOST_TAGS = 40_000;
+/** Tags of one item, and of all that is beside items: parsing some hundred thousand blocks the process for seconds. */
+const MOST_TAGS = 1000;
+/** Items of a document. */
+const MOST_ITEMS = 10_000;
+/** Characters of items that are parsed at a time, and a last item that goes beyond. */
+const PARSED_AT_ONCE = 2048;
 
 /** An element: its elements by local name, and its text. */
 export interface Element {
@@ -30,14 +34,52 @@ const parser = new XMLParser({
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** The root of a document, which must have this name. Throws 400 MalformedXML. */
-export function readXml(octets: Buffer, root: string, mostTags = MOST_TAGS): Element {
+/**
+ * The root of a document, which must have this name. `item`: the elements of which there may be very many; they are parsed in small
+ * steps. Throws 400 MalformedXML.
+ */
+export function* readXml(octets: Buffer, root: string, item: string): Generator<undefined, Element> {
   // Otherwise invalid octets would become U+FFFD, which may be part of another key.
   if (!isUtf8(octets)) throw new S3Error('MalformedXML', 'The document is not UTF-8.');
-  requireFewTags(octets, mostTags);
   const text = octets.toString('utf8');
   // Neither a document type nor entities are needed, and both are how documents of a few octets grow.
   if (/<!(?!--|\[CDATA\[)/.test(text)) throw new S3Error('MalformedXML', 'A document type is not accepted.');
+  // What looks like an item may be in a comment or a section of text; such a document is short.
+  const [first, end] = text.includes('<!') ? [/$^/, /$^/g] : patternsOf(item);
+  const begin = first.exec(text)?.index ?? 0;
+  const children = new Map<string, Element[]>();
+  const note = (found: Element): void => {
+    for (const [name, elements] of found.children) {
+      const known = children.get(name);
+      if (known) known.push(...elements);
+      else children.set(name, [...elements]);
+    }
+  };
+  const noteItems = (from: number, to: number): void =>
+    note(parseRoot(`<${root}>${text.slice(from, to)}</${root}>`, root));
+  let at = begin;
+  let last = begin;
+  for (const match of text.matchAll(end)) {
+    last = match.index + match[0].length;
+    if (last - at < PARSED_AT_ONCE) continue;
+    noteItems(at, last);
+    at = last;
+    if ((children.get(item)?.length ?? 0) > MOST_ITEMS) throw new S3Error('MalformedXML');
+    yield;
+  }
+  noteItems(at, last);
+  const frame = parseRoot(text.slice(0, begin) + text.slice(last), root);
+  note(frame);
+  return { text: frame.text, children };
+}
+
+/** Of the beginning and of the end of an element. */
+function patternsOf(name: string): [RegExp, RegExp] {
+  return [new RegExp(`<(?:[\\w.-]+:)?${name}[\\s/>]`), new RegExp(`</(?:[\\w.-]+:)?${name}\\s*>`, 'g')];
+}
+
+function parseRoot(text: string, root: string): Element {
+  requireFewTags(text);
   let nodes: readonly Node[];
   try {
     nodes = parser.parse(text, true) as readonly Node[];
@@ -50,10 +92,10 @@ export function readXml(octets: Buffer, root: string, mostTags = MOST_TAGS): Ele
   return readElement(content as readonly Node[]);
 }
 
-function requireFewTags(octets: Buffer, most: number): void {
+function requireFewTags(text: string): void {
   let tags = 0;
-  for (let at = octets.indexOf('<'); at >= 0; at = octets.indexOf('<', at + 1)) {
-    if (++tags > most) throw new S3Error('MalformedXML', `The document has more than ${most} tags.`);
+  for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at + 1)) {
+    if (++tags > MOST_TAGS) throw new S3Error('MalformedXML', 'The document has too many tags.');
   }
 }
 

@@ -11,3 +11,12 @@ export function latestEvents(store: Store, limit: number): EventRow[] {
 export function countRecords(store: Store, zone: number): number {
   return store.prepareTuples<[number], [number]>('SELECT count(*) FROM records WHERE zone = ?').get(zone)![0];
 }
+
+/** The parts of an object, or of an upload that is to become one, by its key. */
+export function objectParts(store: Store, key: string): { readonly number: number; readonly first: number }[] {
+  return store
+    .prepare<[string], { number: number; first: number }>(
+      `SELECT number, first FROM parts JOIN uploads ON uploads.seq = upload WHERE key = ? ORDER BY number`,
+    )
+    .all(key);
+}

@@ -1,14 +1,17 @@
 /** Uploads in parts of the local store: each part is a body of its own, and completing one joins them without reading them. */
 import { createHash } from 'node:crypto';
 import { toHex } from '../../base/bytes.js';
+import { inSlices, nextSlice } from '../../base/slices.js';
 import { requireRoomFor } from '../../control/rules/quotas.js';
 import type { Store } from '../../store/driver.js';
 import { mayHaveWritten } from '../../store/failures.js';
-import { findObject, insertObject, type NewObjectRow } from '../../store/objects/objects.js';
+import type { BucketRow } from '../../store/objects/buckets.js';
+import { findObject, insertObject, type NewObjectRow, type ObjectRow } from '../../store/objects/objects.js';
 import {
   countOpenUploads,
   findPart,
   findUpload,
+  hasParts,
   insertPart,
   insertUpload,
   octetsOfOpenUploads,
@@ -16,7 +19,7 @@ import {
   openUploadsBefore,
   type PartRow,
   partsAfter,
-  removePart,
+  placePart,
   removeUpload,
   setUploadCompleted,
   type UploadRow,
@@ -37,23 +40,29 @@ import {
 import { receiveBody, shareBody } from '../receive-body.js';
 import { requireUnlocked } from '../rules/locks.js';
 import { partItem } from './composed.js';
-import {
-  type CompleteOptions,
-  MOST_PARTS,
-  type NamedPart,
-  type PartItem,
-  type PartOptions,
-  type UploadItem,
-  type UploadOptions,
-  type UploadPlace,
-  type Uploads,
+import type {
+  CompleteOptions,
+  NamedPart,
+  PartChecksum,
+  PartItem,
+  PartOptions,
+  UploadItem,
+  UploadOptions,
+  UploadPlace,
+  Uploads,
 } from './uploads.js';
 
 const MOST_UPLOADS = 1000;
 /** Octets of parts that are not the last one. */
 const LEAST_PART = 5 << 20;
-/** Uploads that are given up in one write. */
+/** Uploads that are looked for at a time. */
 const AT_ONCE = 10;
+/** Parts that are read at a time; those that are placed, and those that are removed in one write. */
+const READ_AT_ONCE = 500;
+const PLACED_AT_ONCE = 200;
+const REMOVED_AT_ONCE = 100;
+/** How often an upload may get other parts while it is completed. */
+const ATTEMPTS = 5;
 
 export function createUploads(local: LocalStore): Uploads {
   const { store } = local;
@@ -63,10 +72,10 @@ export function createUploads(local: LocalStore): Uploads {
     complete: (place, parts, options) => complete(local, place, parts, options),
     async abort(place, beforeWrite) {
       const owner = requireOwner(store, place.bucket);
-      await publish(local, (discard) => {
+      await giveUp(local, () => {
         beforeWrite();
         requireSame(store, owner);
-        giveUp(store, requireOpen(store, place), discard);
+        return requireOpen(store, place);
       });
     },
     find: (place) => uploadItem(requireOpen(store, place)),
@@ -84,9 +93,7 @@ export async function giveUpUploads(local: LocalStore, startedBefore: number): P
   for (;;) {
     const old = openUploadsBefore(local.store, startedBefore, AT_ONCE);
     if (old.length === 0) return;
-    await publish(local, (discard) => {
-      for (const upload of old) giveUp(local.store, upload, discard);
-    });
+    for (const { id } of old) await giveUp(local, () => findOpen(local.store, id));
   }
 }
 
@@ -99,18 +106,35 @@ export async function giveUpSome(
 ): Promise<number> {
   const choose = (): UploadRow[] =>
     openUploadsAfter(local.store, bucket, '', Number.MAX_SAFE_INTEGER, MOST_UPLOADS).filter(isOld).slice(0, AT_ONCE);
-  if (choose().length === 0) return 0;
-  return publish(local, (discard) => {
-    beforeWrite();
-    const old = choose();
-    for (const upload of old) giveUp(local.store, upload, discard);
-    return old.length;
-  });
+  const old = choose();
+  for (const { id } of old) {
+    await giveUp(local, () => {
+      beforeWrite();
+      const upload = findOpen(local.store, id);
+      return upload && isOld(upload) ? upload : undefined;
+    });
+  }
+  return old.length;
 }
 
-function giveUp(store: Store, upload: UploadRow, discard: Discard): void {
-  for (const part of partsAfter(store, upload.seq, 0, MOST_PARTS)) discard.part(part);
-  removeUpload(store, upload.seq);
+/** Removes an upload, some parts in each write. `find`: inside of it; undefined when there is nothing more to do. */
+async function giveUp(local: LocalStore, find: () => UploadRow | undefined): Promise<void> {
+  const { store } = local;
+  const removeSome = (discard: Discard): boolean => {
+    const upload = find();
+    if (!upload) return false;
+    const parts = partsAfter(store, upload.seq, 0, REMOVED_AT_ONCE);
+    for (const part of parts) discard.part(part);
+    if (parts.length === REMOVED_AT_ONCE) return true;
+    removeUpload(store, upload.seq);
+    return false;
+  };
+  while (await publish(local, removeSome)) await nextSlice();
+}
+
+function findOpen(store: Store, id: string): UploadRow | undefined {
+  const upload = findUpload(store, id);
+  return upload?.completed_at === null ? upload : undefined;
 }
 
 /** Throws for an upload of another key or bucket, too. */
@@ -198,50 +222,135 @@ async function complete(
   named: readonly NamedPart[],
   options: CompleteOptions,
 ): Promise<ObjectItem> {
-  const { store, clock, random } = local;
+  const { store } = local;
   const owner = requireOwner(store, place.bucket);
-  return publish(local, (discard) => {
-    options.beforeWrite?.();
-    requireSame(store, owner);
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const upload = findAt(store, place);
-    const existing = findObject(store, place.bucket, place.key);
-    if (upload.completed_at !== null) {
-      if (existing?.upload !== upload.seq) throw objectFailure('noUpload');
-      return objectItem(existing);
-    }
-    requireUnlocked(store, existing, clock.nowUs());
-    refuseUnless(options, existing && objectItem(existing));
-    const parts = chooseParts(store, upload, named);
-    const size = parts.reduce((sum, part) => sum + part.size, 0);
-    if (size > options.limit) throw objectFailure('tooLarge', { limit: options.limit });
-    requireQuotas(store, owner.account, size, existing);
-    if (existing) discard.object(existing);
-    setUploadCompleted(store, upload.seq, clock.nowUs());
-    const { storage_class, http_metadata, custom_metadata, metadata_size } = upload;
-    const row: NewObjectRow = {
-      ...{ bucket: place.bucket, key: place.key, version: random.uuid(), size, uploaded_at: clock.nowUs(), blob: null },
-      ...{ storage_class, http_metadata, custom_metadata, metadata_size },
-      md5: parts.reduce((hash, { md5 }) => hash.update(md5), createHash('md5')).digest(),
-      ...{ upload: upload.seq, parts: parts.length, crc32: null },
-      checksum: options.compose(parts.map(partItem), upload.checksum_type ?? undefined) ?? null,
-    };
-    return objectItem({ ...row, seq: insertObject(store, row, undefined) });
-  });
+    const completion: Completion = { local, owner, place, options };
+    if (upload.completed_at !== null) return completedBefore(completion, upload);
+    const planned = await inSlices(local.clock, plan(store, upload, named, options));
+    checkCompletion(completion, planned);
+    await prepareParts(completion, planned);
+    const made = await publish(local, (discard) => finish(completion, planned, discard));
+    if (made) return made;
+  }
+  throw objectFailure('badPart');
 }
 
-/** The parts that the client names, in its order; the others are removed. Throws for one that is not there, and small ones. */
-function chooseParts(store: Store, { seq }: UploadRow, named: readonly NamedPart[]): PartRow[] {
-  const known = new Map(partsAfter(store, seq, 0, MOST_PARTS).map((part) => [part.number, part]));
-  const chosen = named.map(({ number, etag }, index) => {
+interface Completion {
+  readonly local: LocalStore;
+  readonly owner: BucketRow;
+  readonly place: UploadPlace;
+  readonly options: CompleteOptions;
+}
+
+interface Planned {
+  readonly upload: UploadRow;
+  readonly parts: readonly PartRow[];
+  readonly unnamed: readonly PartRow[];
+  readonly size: number;
+  readonly md5: Uint8Array;
+  readonly checksum: string | null;
+}
+
+/** The object that the upload has become. */
+function completedBefore({ local: { store }, place }: Completion, { seq }: UploadRow): ObjectItem {
+  const existing = findObject(store, place.bucket, place.key);
+  if (existing?.upload !== seq) throw objectFailure('noUpload');
+  return objectItem(existing);
+}
+
+/** The parts that the client names, in its order. Throws for one that is not there, and small ones. */
+function* plan(
+  store: Store,
+  upload: UploadRow,
+  named: readonly NamedPart[],
+  { compose }: CompleteOptions,
+): Generator<undefined, Planned> {
+  const known = new Map<number, PartRow>();
+  for (let page = partsAfter(store, upload.seq, 0, READ_AT_ONCE); page.length > 0; ) {
+    for (const part of page) known.set(part.number, part);
+    yield;
+    page = partsAfter(store, upload.seq, page.at(-1)!.number, READ_AT_ONCE);
+  }
+  const parts: PartRow[] = [];
+  const md5 = createHash('md5');
+  let size = 0;
+  for (const [index, { number, etag }] of named.entries()) {
     const part = known.get(number);
     if (!part || toHex(part.md5) !== etag.toLowerCase()) throw objectFailure('badPart');
     if (part.size < LEAST_PART && index < named.length - 1) throw objectFailure('partTooSmall', { least: LEAST_PART });
     known.delete(number);
-    return part;
+    parts.push(part);
+    md5.update(part.md5);
+    size += part.size;
+    yield;
+  }
+  const checksum = (yield* compose(parts.map(checksumsOf), upload.checksum_type ?? undefined)) ?? null;
+  return { upload, parts, unnamed: [...known.values()], size, md5: md5.digest(), checksum };
+}
+
+function checksumsOf({ size, checksum }: PartRow): PartChecksum {
+  return { size, checksum: checksum ?? undefined };
+}
+
+/** Returns the object that is there. Throws when it must not be replaced, or the new one is too large. */
+function checkCompletion({ local, owner, place, options }: Completion, { size }: Planned): ObjectRow | undefined {
+  const { store, clock } = local;
+  options.beforeWrite?.();
+  requireSame(store, owner);
+  const existing = findObject(store, place.bucket, place.key);
+  requireUnlocked(store, existing, clock.nowUs());
+  refuseUnless(options, existing && objectItem(existing));
+  if (size > options.limit) throw objectFailure('tooLarge', { limit: options.limit });
+  requireQuotas(store, owner.account, size, existing);
+  return existing;
+}
+
+/** Removes the parts that are not named, and says where the others begin: that takes long, and changes nothing of the object. */
+async function prepareParts({ local, place, options }: Completion, { upload, parts, unnamed }: Planned): Promise<void> {
+  const { store } = local;
+  const inWrites = async <Item>(items: readonly Item[], most: number, each: (item: Item, discard: Discard) => void) => {
+    for (let at = 0; at < items.length; at += most) {
+      await publish(local, (discard) => {
+        options.beforeWrite?.();
+        if (findAt(store, place).completed_at !== null) return;
+        for (const item of items.slice(at, at + most)) each(item, discard);
+      });
+      await nextSlice();
+    }
+  };
+  await inWrites(unnamed, REMOVED_AT_ONCE, ({ seq, number }, discard) => {
+    const part = findPart(store, upload.seq, number);
+    if (part?.seq === seq) discard.part(part);
   });
-  // A sweep removes their bodies.
-  for (const part of known.values()) removePart(store, part.seq);
-  return chosen;
+  let first = 0;
+  const places: { readonly seq: number; readonly first: number }[] = [];
+  for (const part of parts) {
+    if (part.first !== first) places.push({ seq: part.seq, first });
+    first += part.size;
+  }
+  await inWrites(places, PLACED_AT_ONCE, ({ seq, first: begins }) => placePart(store, seq, begins));
+}
+
+/** Undefined when the upload has got other parts meanwhile. */
+function finish(completion: Completion, planned: Planned, discard: Discard): ObjectItem | undefined {
+  const { local, place } = completion;
+  const { store, clock, random } = local;
+  const upload = findAt(store, place);
+  if (upload.completed_at !== null) return completedBefore(completion, upload);
+  const existing = checkCompletion(completion, planned);
+  const { parts, size, md5, checksum } = planned;
+  if (!hasParts(store, upload.seq, parts)) return undefined;
+  if (existing) discard.object(existing);
+  setUploadCompleted(store, upload.seq, clock.nowUs());
+  const { storage_class, http_metadata, custom_metadata, metadata_size } = upload;
+  const row: NewObjectRow = {
+    ...{ bucket: place.bucket, key: place.key, version: random.uuid(), size, uploaded_at: clock.nowUs(), blob: null },
+    ...{ storage_class, http_metadata, custom_metadata, metadata_size, md5 },
+    ...{ upload: upload.seq, parts: parts.length, crc32: null, checksum },
+  };
+  return objectItem({ ...row, seq: insertObject(store, row, undefined) });
 }
 
 function uploadItem({ id, key, storage_class, started_at }: UploadRow): UploadItem {

@@ -45,8 +45,11 @@ export interface NamedPart {
 export type PartChecksum = Pick<PartItem, 'size' | 'checksum'>;
 
 export interface CompleteOptions extends Pick<PutOptions, 'mayReplace' | 'beforeWrite' | 'limit'> {
-  /** Makes the checksum of the object from those of its parts. `type`: what the upload was begun with. */
-  readonly compose: (parts: readonly PartChecksum[], type: ChecksumType | undefined) => string | undefined;
+  /** Makes the checksum of the object from those of its parts, in steps. `type`: what the upload was begun with. */
+  readonly compose: (
+    parts: readonly PartChecksum[],
+    type: ChecksumType | undefined,
+  ) => Generator<undefined, string | undefined>;
 }
 
 /** Where an upload is looked for. */

@@ -50,6 +50,9 @@ export interface PartRow extends NewPartRow {
   readonly first: number;
 }
 
+/** Sums of places would be larger than what can be counted exactly. */
+const PLACE = 1_000_003;
+
 const statements = perStore((store) => ({
   byId: store.prepare<[id: string], UploadRow>('SELECT * FROM uploads WHERE id = ?'),
   insert: store.prepare<SqlValue[]>(insertion('uploads', UPLOAD)),
@@ -78,10 +81,9 @@ const statements = perStore((store) => ({
   ),
   insertPart: store.prepare<SqlValue[]>(insertion('parts', PART)),
   removePart: store.prepare<[seq: number]>('DELETE FROM parts WHERE seq = ?'),
-  place: store.prepare<[upload: number, upload: number]>(
-    `UPDATE parts SET first = placed.first FROM
-       (SELECT seq, sum(size) OVER (ORDER BY number) - size AS first FROM parts WHERE upload = ?) AS placed
-     WHERE parts.upload = ? AND placed.seq = parts.seq`,
+  place: store.prepare<[first: number, seq: number]>('UPDATE parts SET first = ? WHERE seq = ?'),
+  state: store.prepareTuples<[upload: number], [parts: number, numbers: number, firsts: number]>(
+    `SELECT count(*), coalesce(sum(seq), 0), coalesce(sum(first % ${PLACE}), 0) FROM parts WHERE upload = ?`,
   ),
 }));
 
@@ -93,9 +95,8 @@ export function insertUpload(store: Store, row: NewUploadRow): void {
   statements(store).insert.run(...UPLOAD.values(row));
 }
 
-/** Its parts become the body of an object, one behind the other. */
+/** Its parts become the body of an object. Each is where {@link placePart} has put it. */
 export function setUploadCompleted(store: Store, seq: number, at: number): void {
-  statements(store).place.run(seq, seq);
   statements(store).complete.run(at, seq);
 }
 
@@ -143,4 +144,25 @@ export function insertPart(store: Store, row: NewPartRow): void {
 /** A trigger notes its body as garbage. */
 export function removePart(store: Store, seq: number): void {
   statements(store).removePart.run(seq);
+}
+
+/** Says where a part begins in the object that its upload is to become. */
+export function placePart(store: Store, seq: number, first: number): void {
+  statements(store).place.run(first, seq);
+}
+
+/**
+ * Whether the upload has these parts, and no others, and each begins where the one before ends: one that is sent anew gets a larger store
+ * number, and one that is missing moves others.
+ */
+export function hasParts(store: Store, upload: number, parts: readonly Pick<PartRow, 'seq' | 'size'>[]): boolean {
+  const wanted = { numbers: 0, firsts: 0 };
+  let first = 0;
+  for (const { seq, size } of parts) {
+    wanted.numbers += seq;
+    wanted.firsts += first % PLACE;
+    first += size;
+  }
+  const [count, numbers, firsts] = statements(store).state.get(upload)!;
+  return count === parts.length && numbers === wanted.numbers && firsts === wanted.firsts;
 }
