@@ -138,8 +138,11 @@ export function proportionalOctets(pid: number): number {
 /** The processes of one `serve` by their roles. */
 export function childrenOf(supervisor: number): { readonly admin: number; readonly dns: number } {
   const children = readFileSync(`/proc/${supervisor}/task/${supervisor}/children`, 'latin1').trim().split(' ');
-  const ofRole = (role: string): number =>
-    Number(children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(`--role\0${role}`)));
+  const ofRole = (role: string): number => {
+    const found = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(`--role\0${role}`));
+    if (found === undefined) throw new Error(`no process of the role ${role} is below ${supervisor}`);
+    return Number(found);
+  };
   return { admin: ofRole('admin'), dns: ofRole('dns') };
 }
 
@@ -148,9 +151,17 @@ export function mainThreadMs(processes: readonly number[]): number {
   return processes.reduce((sum, pid) => sum + nanosecondsOf(pid) / 1e6, 0);
 }
 
-function nanosecondsOf(pid: number): number {
+/** The same of all their threads that are there. */
+export function allThreadsMs(processes: readonly number[]): number {
+  return processes.reduce((sum, pid) => {
+    const threads = readdirSync(`/proc/${pid}/task`).map(Number);
+    return sum + threads.reduce((all, thread) => all + nanosecondsOf(pid, thread) / 1e6, 0);
+  }, 0);
+}
+
+function nanosecondsOf(pid: number, thread = pid): number {
   try {
-    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1').split(' ')[0]);
+    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ')[0]);
   } catch {
     // A command that has ended.
     return 0;

@@ -141,7 +141,8 @@ export class SystemClock implements Clock {
           plan();
           run();
         },
-        untilNext(performance.now(), periodMs),
+        // All processes of one program, too: what one of them says wakes another that is awake anyway.
+        untilNext(this.system.steadyMs(), periodMs),
       );
       timer.unref();
     };

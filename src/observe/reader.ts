@@ -47,6 +47,8 @@ export interface Reader {
 const LOOK_MS = 100;
 const BUSY_LOOK_MS = 10;
 const REPORT_MS = 1000;
+/** While nothing is asked, only one report of so many is made. The thread that is asked something wakes the reader. */
+const QUIET_REPORTS = 10;
 /** Samples that are wanted in a second, and those in one look after which there are too many. */
 const WANTED = 200;
 const TOO_MANY = 40;
@@ -69,6 +71,7 @@ export function startReader(
   let samples: WeightedQuery[] = [];
   let pieces: Uint8Array[] = [];
   let framesWaiting = 0;
+  const quiet = createQuiet(statistics);
 
   const setStride = (next: number): void => {
     stride = Math.max(1, Math.min(1 << 30, Math.ceil(next)));
@@ -79,7 +82,6 @@ export function startReader(
       pieces.push(tap.frames(sample));
       framesWaiting += sample.response.length > 0 ? 2 : 1;
     }
-    if ((sample.marks & (Mark.log | Mark.statistics)) === 0) return;
     const isSampled = (sample.marks & Mark.statistics) !== 0 && samples.length < MOST_SAMPLES;
     const isLogged = (sample.marks & Mark.log) !== 0;
     if (!isSampled && !isLogged) return;
@@ -105,10 +107,10 @@ export function startReader(
     const { total, zones } = counts.gain();
     tally.look(zones);
     setStride(total[0]! / WANTED);
-    const dropped = blocks.reduce((sum, { control }) => sum + (control[Word.dropped]! >>> 0), 0);
+    quiet.reported(total[0]!);
     tell(
       { atMs: clock.nowMs(), total, zones: busiest(zones), samples, pools: readPools(), tallies: tally.take(isLast) },
-      { samples: dropped, dnstapFrames: frames?.dropped() ?? 0, queryLogLines: lines?.dropped() ?? 0 },
+      { samples: droppedOf(blocks), dnstapFrames: frames?.dropped() ?? 0, queryLogLines: lines?.dropped() ?? 0 },
     );
     if (samples.length === 0 && !frames && !lines) rest.begin();
     else rest.end();
@@ -121,7 +123,7 @@ export function startReader(
     control[Word.tap] = frames ? 1 : 0;
   }
   rest.end();
-  const cancels = [rest.close, clock.inStep(REPORT_MS, () => report())];
+  const cancels = [rest.close, clock.inStep(REPORT_MS, () => quiet.isSure(rest) || report())];
   return {
     reopen() {
       lines?.reopen();
@@ -129,6 +131,28 @@ export function startReader(
     },
     close: () => closeReader(cancels, () => report(true), lines, frames),
   };
+}
+
+/**
+ * Whether nothing was asked since the last report. While there are few questions, a sample of each is wanted, so a rest that no
+ * thread has ended says that; without samples nothing does.
+ */
+function createQuiet(statistics: boolean): { reported(questions: number): void; isSure(rest: Rest): boolean } {
+  let quiet = 0;
+  return {
+    reported(questions) {
+      quiet = questions === 0 ? quiet + 1 : 0;
+    },
+    isSure(rest) {
+      if (!statistics || quiet < 2 || !rest.isResting() || quiet % QUIET_REPORTS === 0) return false;
+      quiet += 1;
+      return true;
+    },
+  };
+}
+
+function droppedOf(blocks: readonly ObservationBlock[]): number {
+  return blocks.reduce((sum, { control }) => sum + (control[Word.dropped]! >>> 0), 0);
 }
 
 function busiest(zones: readonly ZoneCounts[]): ActivityReport['zones'] {
@@ -141,6 +165,8 @@ interface Rest {
   begin(): void;
   /** Looks at intervals from now on. */
   end(): void;
+  /** No thread has taken a sample since it began. */
+  isResting(): boolean;
   close(): void;
 }
 
@@ -172,6 +198,7 @@ function createRest(blocks: readonly ObservationBlock[], clock: Clock, periodMs:
       }
     },
     end,
+    isResting: () => cancel === undefined && blocks.every(({ control }) => Atomics.load(control, Word.resting) === 1),
     close() {
       isClosed = true;
       stop();

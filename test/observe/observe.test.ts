@@ -284,6 +284,35 @@ t.test('the reader rests while nothing is asked, and the next sample wakes it', 
   await reader.close();
 });
 
+t.test('while nothing is asked, one report of ten is made', async (t) => {
+  const { ask, clock, observation } = observed(serveZones([zoneOf('example.com.')]));
+  const totals: number[] = [];
+  const tapServer = { identity: '', version: '', addresses: [], ports: [] };
+  const settings = { observation, statistics: true, tapServer, clients: 'none' as const };
+  const reader = startReader(settings, clock, silentLogger(), ({ total }) => totals.push(total[0]!));
+  for (const round of [1, 2]) {
+    ask('www.example.com.');
+    clock.advance(1000);
+    t.same(totals.splice(0), [1], `asked, round ${round}`);
+    clock.advance(60_000);
+    t.ok(totals.length >= 6 && totals.length <= 9, `${totals.length} reports of a minute without questions`);
+    t.ok(totals.splice(0).every((total) => total === 0));
+    ask('www.example.com.');
+    clock.advance(1000);
+    t.same(totals.splice(0), [1], 'at once when something is asked again');
+    // The thread has woken the reader; it hears that in a turn of its own.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await reader.close();
+  totals.splice(0);
+  const counting = startReader({ ...settings, statistics: false }, clock, silentLogger(), ({ total }) =>
+    totals.push(total[0]!),
+  );
+  clock.advance(60_000);
+  t.equal(totals.length, 60, 'without samples nobody wakes it');
+  await counting.close();
+});
+
 t.test('the reader reports each second, and asks for fewer samples under load', async (t) => {
   const { ask, block, clock, observation } = observed(serveZones([zoneOf('example.com.')]));
   const reports: ActivityReport[] = [];

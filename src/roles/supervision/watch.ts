@@ -1,10 +1,10 @@
 /**
- * Watches a process that says each second that it lives. What takes its only thread for good, in native code too, cannot be
+ * Watches a process that says every other second that it lives. What takes its only thread for good, in native code too, cannot be
  * noticed inside the process.
  */
 import type { Clock } from '../../base/clock.js';
 import type { Role } from '../process/ipc.js';
-import { LIFE_SIGN_MS } from '../process/limits.js';
+import { LIFE_LOOK_MS } from '../process/limits.js';
 import { type ProcessUsage, processUsage } from './process-usage.js';
 
 /** Looks without a word after which the process is looked at more closely. */
@@ -51,7 +51,7 @@ export function watchProcess({ role, pid, clock, usageOf = processUsage, onStuck
     cancel();
     onStuck(why);
   };
-  const cancel = clock.every(LIFE_SIGN_MS, look);
+  const cancel = clock.inStep(LIFE_LOOK_MS, look);
   return {
     heard() {
       looks = 0;
