@@ -27,30 +27,42 @@ export function writeJoined(socket: Socket, [start, lines, rest]: Texts, octets:
 }
 
 /**
- * What is put together octet by octet before it is written. A slow reader may hold all of its room, so that is used as it is only for
- * what fills much of it.
+ * What is put together octet by octet before it is written. A slow reader may hold all of the room in which it was, so that much of it
+ * is used only for what fills much of it.
  */
 export class Composed {
   octets: Buffer;
+  private small = Buffer.allocUnsafeSlow(MOST_OCTETS);
+  private large: Buffer;
 
   constructor(private readonly room: number) {
-    this.octets = Buffer.allocUnsafeSlow(room);
+    this.large = Buffer.allocUnsafeSlow(room);
+    this.octets = this.large;
+  }
+
+  /** To be called before. `most`: octets that it will be at most. */
+  begin(most: number): void {
+    this.octets = most <= MOST_OCTETS ? this.small : this.large;
   }
 
   /** Writes octets. Returns whether the system has all of them, so that the next ones may be written. */
   writeTo(socket: Socket, from: number, to: number): boolean {
     const octets = this.octets.subarray(from, to);
-    if (octets.length <= MOST_OCTETS) writeJoined(socket, NO_TEXTS, octets);
-    else if (socket.writableLength > 0 || 'encrypted' in socket) socket.write(Buffer.from(octets));
+    // As in {@link writeJoined}.
+    if (socket.writableLength > 0 || 'encrypted' in socket) socket.write(Buffer.from(octets));
     else {
       socket.write(octets);
-      if (socket.writableLength > 0) this.octets = Buffer.allocUnsafeSlow(this.room);
+      if (socket.writableLength > 0) this.replace();
     }
     return hasTaken(socket);
   }
-}
 
-const NO_TEXTS: Texts = ['', '', ''];
+  /** The system has not copied all of it yet. */
+  private replace(): void {
+    if (this.octets === this.small) this.small = Buffer.allocUnsafeSlow(MOST_OCTETS);
+    else this.large = Buffer.allocUnsafeSlow(this.room);
+  }
+}
 
 /** Whether a socket has no more to send than it can take. */
 export function hasTaken(socket: Socket): boolean {

@@ -2,7 +2,17 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import t from 'tap';
-import { writeJoined } from '../../src/plain/write-joined.js';
+import { Composed, writeJoined } from '../../src/plain/write-joined.js';
+
+const composed = new Composed(128 * 1024);
+
+/** Puts octets together, and leaves room in front. */
+function compose(socket: Socket, octets: Buffer): boolean {
+  const from = 100;
+  composed.begin(from + octets.length);
+  octets.copy(composed.octets, from);
+  return composed.writeTo(socket, from, from + octets.length);
+}
 
 t.test('a reader that takes nothing gets the same octets as one that takes everything', async (t) => {
   const server = createServer();
@@ -22,8 +32,8 @@ t.test('a reader that takes nothing gets the same octets as one that takes every
     sent.push(Buffer.from(`start ${mark}\xe9`, 'latin1'), body);
     return writeJoined(near, ['start ', mark, '\xe9'], body);
   };
-  const [slow, quick] = [await open(), await open()];
-  slow.far.pause();
+  const [slow, quick, short, long] = [await open(), await open(), await open(), await open()];
+  for (const { far } of [slow, short, long]) far.pause();
   quick.far.on('data', (piece: Buffer) => quick.got.push(piece));
   let writes = 0;
   // Until the system takes no more, and then some.
@@ -33,12 +43,26 @@ t.test('a reader that takes nothing gets the same octets as one that takes every
     send(quick, 'q', 8000);
   }
   t.ok(slow.near.writableLength > 0, `it takes nothing after ${writes} writes`);
+  const composing: readonly [End, number][] = [
+    [short, 8000],
+    [long, 20_000],
+  ];
+  for (const [{ near, sent }, length] of composing) {
+    for (let left = 3, i = 0; left > 0 && i < 20_000; i++) {
+      if (near.writableLength > 0) left--;
+      const octets = Buffer.alloc(length, `${i} `);
+      sent.push(octets);
+      compose(near, octets);
+    }
+  }
   t.ok(writeJoined(quick.near, ['a', '', ''], undefined));
   quick.sent.push(Buffer.from('a'));
   send(quick, 'l', 100_000);
-  slow.far.on('data', (piece: Buffer) => slow.got.push(piece));
-  slow.far.resume();
-  for (const end of [slow, quick]) {
+  for (const { far, got } of [slow, short, long]) {
+    far.on('data', (piece: Buffer) => got.push(piece));
+    far.resume();
+  }
+  for (const end of [slow, quick, short, long]) {
     end.near.end();
     await once(end.far, 'end');
     t.ok(Buffer.concat(end.got).equals(Buffer.concat(end.sent)));

@@ -181,6 +181,7 @@ class QuickExchange
 
   private readBody(octets: Buffer, start: number): void {
     if (!this.ahead) {
+      composed.begin(octets.length);
       this.compose(octets, start, 0, 0);
       return;
     }

@@ -16,6 +16,8 @@ export const RESULT = 'DYNAMIC';
 const ROOM = 128 * 1024;
 /** Room in front of the fields for the first line. */
 const LONGEST_FIRST_LINE = 128;
+/** Room for the fields that the edge adds. */
+const MOST_ADDED = 1024;
 
 /** Where heads and bodies are put together. */
 export const composed = new Composed(ROOM);
@@ -30,6 +32,8 @@ class ResponseHead {
   /** Returns where the head ends; 0 if it is not complete, or if the response must not be passed on as it is. */
   read(octets: Buffer, compresses: boolean): number {
     const { head } = this;
+    // A field has at least four octets (`a:` and the end of its line), and may become one longer.
+    composed.begin(octets.length + octets.length / 4 + LONGEST_FIRST_LINE + MOST_ADDED);
     const end = head.read(octets, composed.octets, LONGEST_FIRST_LINE);
     if (end === 0) return 0;
     const { directives, length, type, isFixed } = head;

@@ -26,6 +26,8 @@ const RESPONSES: Readonly<Record<string, readonly (string | Buffer)[]>> = {
   '/hints': ['HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n', ok('')],
   '/listed': [ok('Connection: x-a\r\nX-A: 1\r\n')],
   '/text': [`${head('Content-Type: text/plain\r\nContent-Length: 2000\r\n')}${'t'.repeat(2000)}`],
+  '/narrow': [ok('x:\r\n'.repeat(2200))],
+  '/wide': [ok(`X-Wide: ${'w'.repeat(15_000)}\r\n`)],
   '/both': [`${head('Content-Length: 2\r\nTransfer-Encoding: chunked\r\n')}ok`],
   '/strange': ['SSH-2.0-OpenSSH\r\n'],
   '/gone': ['end'],
