@@ -78,8 +78,10 @@ function look(cache: CacheState, request: CacheRequest): Answer | Lookup | undef
   const key = keyOf(request);
   const always = alwaysSelecting(request);
   const stored = find(cache, request, key, always);
-  const nowMs = steadyMs(cache.clock);
-  if (stored && useOf(stored, nowMs) === 'fresh') return answerHit(stored, request, nowMs);
+  if (stored) {
+    const nowMs = steadyMs(cache.clock);
+    if (useOf(stored, nowMs) === 'fresh') return answerHit(stored, request, nowMs);
+  }
   return { request, key, always, eligibility: eligibilityOf(request), stored };
 }
 

@@ -47,7 +47,17 @@ interface Asked {
 /** The values of the fields that always select; empty for nearly all requests. */
 export function alwaysSelecting({ host, authority, fields }: Asked): string {
   // Origins write the port and the final dot, which the key leaves out, into redirects.
-  let text = authority === host || authority.toLowerCase() === host ? '' : `host:${authority}\n`;
+  const own = authority === host || authority.toLowerCase() === host ? '' : `host:${authority}\n`;
+  let text = known.get(fields);
+  if (text === undefined) known.set(fields, (text = selectingText(fields)));
+  return own + text;
+}
+
+/** Requests with the same fields, octet for octet, have the same object. */
+const known = new WeakMap<HeaderFields, string>();
+
+function selectingText(fields: HeaderFields): string {
+  let text = '';
   for (const name of ALWAYS_SELECTING) {
     if (fields[name] !== undefined) text += `${name}:${fieldValue(fields, name)}\n`;
   }

@@ -106,7 +106,7 @@ export function exchangeFor(
 
 interface Owner {
   /** It may be used again, after a rest. */
-  onFree(): void;
+  onFree(nowMs: number): void;
   /** `unsent`: a request of which nothing was sent, because the connection ended before. */
   onClosed(unsent: ConnectionExchange | undefined): void;
   /** The origin sent octets for which nobody had asked. */
@@ -234,7 +234,7 @@ export class OriginConnection {
       this.sinceMs = steadyMs(this.options.clock);
       this.isResting = true;
       if (exchange.isPaused) this.socket.resume();
-      this.owner.onFree();
+      this.owner.onFree(this.sinceMs);
     }
     events.onEnd(reader.trailers);
   }

@@ -90,7 +90,7 @@ class ConnectionPool implements PlainOrigins {
   private open(endpoint: Endpoint, exchange: ConnectionExchange): void {
     endpoint.open += 1;
     const connection = new OriginConnection(endpoint, this.options, {
-      onFree: () => this.free(endpoint, connection),
+      onFree: (nowMs) => this.free(endpoint, connection, nowMs),
       onClosed: (unsent) => this.closed(endpoint, connection, unsent),
       onUnasked: () => (endpoint.mistrustedUntilMs = steadyMs(this.options.clock) + MISTRUST_MS),
     });
@@ -98,8 +98,8 @@ class ConnectionPool implements PlainOrigins {
     connection.begin(exchange);
   }
 
-  private free(endpoint: Endpoint, connection: OriginConnection): void {
-    if (steadyMs(this.options.clock) < endpoint.mistrustedUntilMs) {
+  private free(endpoint: Endpoint, connection: OriginConnection, nowMs: number): void {
+    if (nowMs < endpoint.mistrustedUntilMs) {
       connection.destroy();
       return;
     }
