@@ -1,11 +1,10 @@
 /** `zoneplane cluster lost`: what a failover of PostgreSQL has lost and this node had, as changes that can be made again. */
-import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { type LostFile, lostFiles } from '../../cluster/lost-entries.js';
 import { readEntries } from '../../cluster/recent-entries.js';
 import { nameOfOwnerKey, parseName } from '../../dns/name.js';
 import { printRecord } from '../../dns/zonefile/writer.js';
-import { findDataDirectory, hasDatabase } from '../../roles/process/data-directory.js';
+import { findDataDirectory } from '../../roles/process/data-directory.js';
 import { openStore, type SqlValue, type Store } from '../../store/driver.js';
 import { doneBy } from '../../store/log/added-rows.js';
 import { type ChangedRR, isMark, unpackRRs } from '../../store/log/changes.js';
@@ -35,8 +34,7 @@ another one, is in files in the data directory; remove them when the changes wer
     terminal.exitCode = files.length > 0 ? 1 : 0;
     if (json) return terminal.json(files.map(viewOf));
     if (files.length === 0) return terminal.print('No failover has left anything behind here.');
-    const store =
-      hasDatabase(directory) && existsSync(directory) ? openStore(directory, { readonly: true }) : undefined;
+    const store = openStore(directory, { readonly: true });
     for (const { path, first, last, atMs } of files) {
       terminal.print(`${path}: entries ${first} to ${last}, kept at ${new Date(atMs).toISOString()}`);
       const changesOf = createReader(store);
@@ -45,7 +43,7 @@ another one, is in files in the data directory; remove them when the changes wer
         for (const line of changesOf(entry)) terminal.print(`    ${line}`);
       }
     }
-    store?.close();
+    store.close();
   });
 }
 
@@ -66,7 +64,7 @@ type Row = Readonly<Record<string, SqlValue | undefined>>;
  * Returns a function for the entries of a file in their order: records as resolvers saw them go (-) and come (+), and who did what. The
  * events of a large edit are stored before it happens, and become rows of their own later.
  */
-function createReader(store: Store | undefined): (entry: Entry) => string[] {
+function createReader(store: Store): (entry: Entry) => string[] {
   const stored = new Map<number, Map<number, string[]>>();
 
   function linesOf(table: string, row: Row, apex: Uint8Array): string[] {
@@ -100,8 +98,8 @@ function createReader(store: Store | undefined): (entry: Entry) => string[] {
 
 const eventLine = ({ kind, name, actor }: Row): string => `${kind} ${name ?? ''} by ${actor}`.replace('  ', ' ');
 
-function apexOf(zone: number, store: Store | undefined): Uint8Array {
-  const name = store && findZone(store, zone)?.name;
+function apexOf(zone: number, store: Store): Uint8Array {
+  const name = findZone(store, zone)?.name;
   return parseName(`${name ?? `zone-number-${zone}`}.`);
 }
 

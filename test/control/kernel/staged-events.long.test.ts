@@ -1,6 +1,5 @@
 /** Events of very large edits: stored before the edit, appended after it, and never lost. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { toHex } from '../../../src/base/bytes.js';
@@ -15,7 +14,7 @@ import { selectEvents } from '../../../src/store/log/events-query.js';
 import type { Entry } from '../../../src/store/recording.js';
 import { findZoneByName } from '../../../src/store/zones/zones.js';
 import { runCommand } from '../../support/commands.js';
-import { openTwoCopies } from '../../support/two-copies.js';
+import { openOneCopy, openTwoCopies } from '../../support/two-copies.js';
 import { refusal, startControl } from '../fixture.js';
 
 /** More events than a write appends itself. */
@@ -104,8 +103,8 @@ t.test('what a failover of PostgreSQL loses of them is printed, each once', asyn
     entries = copies.log.entries;
     return copies;
   });
-  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-lost-'));
-  t.teardown(() => rmSync(directory, { recursive: true }));
+  const { directory, close } = openOneCopy('lost', ctx.clock, ctx.random);
+  t.teardown(close);
   const printed = async (): Promise<string[]> => {
     writeFileSync(join(directory, `cluster-lost-1-${entries.length}-0`), entries.map(printEntry).join(''));
     const { code, out, err } = await runCommand({ ZONEPLANE_DATA_DIR: directory }, 'cluster', 'lost');
