@@ -43,6 +43,10 @@ const recordLists: World['lists'] = ({ zonePath }, size) => ({
   'a page in the middle': `${zonePath}/dns_records?per_page=100&page=${Math.max(1, Math.floor(recordsOf(size) / 200))}`,
   'by name': `${zonePath}/dns_records?name=h${Math.floor(size / 2)}.${ZONE}`,
 });
+/** As few as fill a page of a list; otherwise the pages would differ. */
+const PAGE = 50;
+/** All as long, because answers of one length leave together. */
+const zoneName = (i: number): string => `z${String(i).padStart(7, '0')}.example`;
 const atOnce = async (count: number, work: (i: number) => Promise<unknown>): Promise<void> => {
   let next = 0;
   const some = async (): Promise<void> => {
@@ -74,19 +78,19 @@ const WORLDS: Readonly<Record<string, World>> = {
     lists: recordLists,
   },
   zones: {
-    sizes: (names) => [1, Math.round(names / 10)],
+    sizes: (names) => [PAGE, Math.round(names / 10)],
     names: () => 1000,
     records: (size) => size,
-    prepare: ({ api }, size) => atOnce(size, (i) => api.call('POST', '/zones', { name: `z${i}.example` })),
-    question: (size) => `z${Math.floor(Math.random() * size)}.example SOA`,
+    prepare: ({ api }, size) => atOnce(size, (i) => api.call('POST', '/zones', { name: zoneName(i) })),
+    question: (size) => `${zoneName(Math.floor(Math.random() * size))} SOA`,
     lists: (_, size) => ({
       'first page': '/zones?per_page=50',
-      'last page': `/zones?per_page=50&page=${Math.max(1, Math.ceil(size / 50))}`,
-      'by name': '/zones?name=z0.example',
+      'last page': `/zones?per_page=${PAGE}&page=${Math.max(1, Math.floor(size / PAGE))}`,
+      'by name': `/zones?name=${zoneName(0)}`,
     }),
   },
   hostnames: {
-    sizes: (names) => [1, Math.round(names / 100)],
+    sizes: (names) => [PAGE, Math.round(names / 100)],
     names: () => 1000,
     records: (size) => size,
     async prepare(running, size, directory) {
@@ -95,7 +99,7 @@ const WORLDS: Readonly<Record<string, World>> = {
     },
     lists: ({ zonePath }, size) => ({
       'first page': `${zonePath}/custom_hostnames?per_page=50`,
-      'last page': `${zonePath}/custom_hostnames?per_page=50&page=${Math.max(1, Math.ceil(size / 50))}`,
+      'last page': `${zonePath}/custom_hostnames?per_page=${PAGE}&page=${Math.max(1, Math.floor(size / PAGE))}`,
       'by name': `${zonePath}/custom_hostnames?hostname=h0.outside.example`,
     }),
   },

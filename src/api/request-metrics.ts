@@ -48,7 +48,7 @@ export interface Answered {
   readonly requestId: string;
 }
 
-/** Of a request that was no successful write. */
+/** Of a request that was not a successful write. */
 export function noteAnswer(metrics: RequestMetrics, answered: Answered, log: Pick<FastifyBaseLogger, 'debug'>): void {
   log.debug(measure(metrics, answered), 'request');
 }
