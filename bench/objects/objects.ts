@@ -5,8 +5,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { makePair } from '../edge-servers.js';
-import { askWhile, named } from '../latency.js';
-import { stop } from '../processes.js';
+import { askWhile } from '../latency.js';
+import { median } from '../median.js';
+import { run } from '../peers.js';
+import { childrenOf, type Started, stop } from '../processes.js';
 import { dataDirectoryOf, startProgram } from '../program.js';
 import { writeZone } from '../workload.js';
 import type { Figures } from '../writes.js';
@@ -20,6 +22,8 @@ import { measureSmall, nameOf, SIZES } from './small.js';
 export const OBJECT_SECTIONS = ['small', 'dns', 'large', 'lists', 'parts'] as const;
 
 const SERVER_CPU = availableParallelism() > 1 ? 0 : undefined;
+/** That of DNS and of who asks it, while others store. */
+const ASKED_CPU = availableParallelism() > 1 ? 1 : 0;
 const UPLOAD_OCTETS = 64 << 20;
 
 export interface ObjectBenchOptions {
@@ -52,8 +56,11 @@ export async function measureObjects(directory: string, port: number, options: O
       const small = { directory: own, rounds: options.rounds, ours: running.server, nginx: neighbour, doors };
       Object.assign(figures, await measureSmall(small));
     }
-    if (wants('dns')) Object.assign(figures, await measureDns(own, ports.dns, [doorOf(nginx), doors[0]!, doors[2]!]));
     const ours = running.server;
+    if (wants('dns')) {
+      const dns = { directory: own, rounds: options.rounds, ours, doors: [doorOf(nginx), doors[0]!, doors[2]!] };
+      Object.assign(figures, await measureDns(dns));
+    }
     if (wants('large')) {
       // With a sync of every piece, nginx takes minutes, and gives up.
       unsynced = await startNginx(own, ports.unsynced, ports.unsyncedTls, SERVER_CPU ?? 0, false);
@@ -72,22 +79,47 @@ export async function measureObjects(directory: string, port: number, options: O
   }
 }
 
-/** DNS while the disk is busy with uploads. The machine's share in it: the same octets to nginx. */
-async function measureDns(directory: string, port: number, doors: readonly Door[]): Promise<Record<string, number>> {
+interface DnsOptions {
+  readonly directory: string;
+  readonly rounds: number;
+  readonly ours: Started;
+  readonly doors: readonly Door[];
+}
+
+/**
+ * DNS while the disk is busy with uploads, in turn with quiet ones. The machine's share in it: the same octets to nginx. DNS and who asks
+ * it have a processor, those who store and send the other, as an operator would divide them.
+ */
+async function measureDns({ directory, rounds, ours, doors }: DnsOptions): Promise<Record<string, number>> {
   const file = join(directory, 'upload');
   writeFileSync(file, Buffer.alloc(UPLOAD_OCTETS, 'zoneplane'));
-  const figures = named('DNS idle', await askWhile(port, async () => {}));
-  for (const door of doors) {
-    const times = await askWhile(port, () => uploadApart(file, door));
-    Object.assign(figures, named(`DNS, 64 MiB uploads: ${door.name}`, times));
+  moveTo(ASKED_CPU, childrenOf(ours.process.pid!).dns);
+  moveTo(ASKED_CPU, process.pid);
+  const names = ['idle', ...doors.map(({ name }) => `64 MiB uploads: ${name}`)];
+  const p99s: number[][] = names.map(() => []);
+  for (let round = 0; round < rounds; round++) {
+    const works = [async () => {}, ...doors.map((door) => () => uploadApart(file, door))];
+    for (const [i, work] of works.entries()) p99s[i]!.push(percentile99(await askWhile(ours.port, work)));
   }
-  return figures;
+  const idle = median(p99s[0]!);
+  const figures = names.map((name, i) => [`DNS, ${name}: p99 ms`, median(p99s[i]!)] as const);
+  const ratios = names
+    .slice(1)
+    .map((name, i) => [`DNS, ${name}: p99, times idle`, median(p99s[i + 1]!) / idle] as const);
+  return Object.fromEntries([...figures, ...ratios]);
+}
+
+const percentile99 = (sorted: readonly number[]): number => sorted[Math.floor(sorted.length * 0.99)]!;
+
+function moveTo(cpu: number, pid: number): void {
+  run('taskset', ['-acp', String(cpu), String(pid)]);
 }
 
 /** In another process, so that questions are asked on time. */
 async function uploadApart(file: string, door: Door): Promise<void> {
   const headers = [...door.fields, 'Expect:'].flatMap((field) => ['-H', field]);
-  const curl = spawn('curl', ['-sf', '-o', '/dev/null', ...headers, '-T', file, door.urlOf('PUT', 'upload')]);
-  const [status] = await once(curl, 'exit');
+  const curl = ['curl', '-sf', '-o', '/dev/null', ...headers, '-T', file, door.urlOf('PUT', 'upload')];
+  const sending = spawn('taskset', ['-c', String(SERVER_CPU ?? 0), ...curl]);
+  const [status] = await once(sending, 'exit');
   if (status !== 0) throw new Error(`curl ended with ${status}`);
 }
