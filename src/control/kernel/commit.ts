@@ -5,7 +5,7 @@
  * Nothing is visible before it is durable, and a failure at any step leaves nothing behind.
  *
  * Writes requested in the same turn of the event loop share a transaction, because syncing the disk takes most of the
- * time and then happens once for all of them. Each can be undone separately. Accounts take turns.
+ * time and then happens once for all of them. Each is refused or done by itself. Accounts take turns.
  */
 import { steadyMs } from '../../base/clock.js';
 import { AppError } from '../../base/errors.js';
