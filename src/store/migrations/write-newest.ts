@@ -6,7 +6,8 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { IN_MEMORY, openStore } from '../driver.js';
 
 const source = new URL('../../../../src/store/migrations/', import.meta.url);
-for (const name of readdirSync(new URL('.', import.meta.url))) {
+// What is installed has no source.
+for (const name of existsSync(source) ? readdirSync(new URL('.', import.meta.url)) : []) {
   const [, base] = /^(\d.*)\.js(?:\.map)?$/.exec(name) ?? [];
   if (base !== undefined && !existsSync(new URL(`${base}.ts`, source))) rmSync(new URL(name, import.meta.url));
 }
