@@ -31,6 +31,13 @@ t.test('two nginx, one of which dies and comes back', { skip }, async (t: Test) 
   let second = await start(2);
 
   t.match(await type('zone', 'create', 'shop.example'), { code: 0 });
+  t.match(await type('record', 'add', 'shop.example', 'plain', 'A', '127.0.0.1'), { code: 0 });
+  const records = await enter('/zones/shop.example/records');
+  await records.getByRole('button', { name: 'plain', exact: true }).click();
+  await records.getByRole('link', { name: 'Add a second address with health check' }).click();
+  const addresses = records.getByRole('textbox', { name: /^Addresses One/ });
+  t.equal(await addresses.inputValue(), '127.0.0.1\n', 'behind the address of the record, another one can be typed');
+  await records.context().close();
   const origins = ['--origins', '127.0.0.1,127.0.0.2'];
   const probe = ['--monitor', 'http', '--port', String(port), '--interval', '1'];
   const made = await type('lb', 'create', NAME, ...origins, ...probe);
