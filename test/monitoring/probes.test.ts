@@ -386,6 +386,22 @@ t.test('where a probe must not go', async (t) => {
   t.strictSame(await to(`http://127.0.0.1:${leading}/end`), ['No failures', 200]);
   t.strictSame(await to(`http://127.0.0.9:${inside}/`), ['DNS Internal', 302], 'into a network that is not allowed');
   t.strictSame(await to(`http://[::ffff:127.0.0.9]:${inside}/`), ['DNS Internal', 302]);
+  const heard: (string | undefined)[] = [];
+  const other = await startHttp(t, (request, response) => {
+    heard.push(request.headers.authorization, request.headers['x-app'] as string);
+    response.end('arrived');
+  });
+  location = `http://127.0.0.1:${other}/`;
+  const header = { Authorization: ['secret'], 'X-App': ['shop'] };
+  const told = await probeWith(leading, { ...follow, members: { ...follow.members, header } });
+  t.strictSame(
+    [told, heard],
+    [
+      ['No failures', 200],
+      [undefined, 'shop'],
+    ],
+    'credentials are for nobody else',
+  );
   t.strictSame(await to('ftp://127.0.0.1/'), ['HTTP Invalid Response', 302]);
   t.strictSame(await to('http://['), ['HTTP Invalid Response', 302]);
   t.strictSame(await to('/again'), ['Response code mismatch error', 302]);

@@ -147,7 +147,8 @@ async function probeAddress(parts: ProbeParts, target: Target, address: string, 
 }
 
 async function askAndFollow(parts: ProbeParts, target: Target, first: Place, own: Attempt): Promise<number> {
-  const { settings, account } = target;
+  const { account } = target;
+  let { settings } = target;
   let [place, path] = [first, settings.path];
   let isSecure = settings.type === 'https';
   for (let redirects = 0; ; redirects++) {
@@ -163,6 +164,7 @@ async function askAndFollow(parts: ProbeParts, target: Target, first: Place, own
     if (!to || !['http:', 'https:'].includes(to.protocol)) {
       throw new ProbeFailure('HTTP Invalid Response', false, answer.status);
     }
+    if (to.origin !== new URL(base).origin) settings = withoutCredentials(settings);
     isSecure = to.protocol === 'https:';
     const port = to.port === '' ? (isSecure ? 443 : 80) : Number(to.port);
     const found = await addressesOf(parts, hostOnly(to.hostname), port, account, own);
@@ -170,6 +172,14 @@ async function askAndFollow(parts: ProbeParts, target: Target, first: Place, own
     place = { address: found[0]!, port, host: to.host };
     path = `${to.pathname}${to.search}`;
   }
+}
+
+const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
+
+/** Those of a monitor are for its origins, not for whom these lead to (Fetch §4.4, HTTP-redirect fetch). */
+function withoutCredentials(settings: ProbeSettings): ProbeSettings {
+  const kept = Object.entries(settings.header).filter(([name]) => !CREDENTIALS.has(name.toLowerCase()));
+  return { ...settings, header: Object.fromEntries(kept) };
 }
 
 /** `Host` for an address: with its port unless that is the usual one. */
