@@ -133,6 +133,7 @@ t.test('who may read is asked at every request, also on a connection that stays 
   const first = { ...(await get(path('a'), { authorization: right.authorization })) };
   t.match(first, { status: 200, text: 'first', atOnce: false }, 'its first use is noted');
   for (let i = 0; i < 3; i++) t.match(await ask(right), { status: 200, text: 'first', atOnce: true });
+  await get(path('a'), { authorization: wrong.authorization });
   t.match(await ask(wrong), { status: 403 }, 'another token on the same connection');
   const anew = (): void => agent.destroy();
   anew();
