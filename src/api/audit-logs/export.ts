@@ -12,7 +12,7 @@ export const EXPORT_TYPES: Readonly<Record<ExportFormat, string>> = {
 };
 
 /** Entries that are read at once. */
-const SLICE = 500;
+const SLICE = 100;
 
 const COLUMNS: readonly (readonly [name: string, value: (item: AuditItem) => unknown])[] = [
   ['time', ({ at }) => printTime(at)],
