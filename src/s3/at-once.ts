@@ -69,7 +69,7 @@ export function answerAtOnce(
     if (!object || (object.item.checksum !== undefined && headers['x-amz-checksum-mode'] !== undefined))
       return undefined;
     const fields = headers['range']?.includes(',') ? { ...headers, range: undefined } : headers;
-    const more = `x-amz-request-id: ${id}\r\nserver: Zoneplane\r\n`;
+    const more = (): string => `x-amz-request-id: ${id}\r\nserver: Zoneplane\r\n`;
     const answered = answerSmall(object, { method, answers: 'GET', fields }, response, more);
     return answered && { ...answered, headers };
   } catch (error) {

@@ -29,7 +29,7 @@ async function start(t: Test) {
   app.server.on('request', () => seen++);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.teardown(() => agent.destroy());
-  const get = (path: string, headers: Record<string, string>, method = 'GET', own: Agent | false = false) =>
+  const get = (path: string, headers: Record<string, string>, method = 'GET', own: Agent | false = false, body = '') =>
     new Promise<Got>((resolve, reject) => {
       const before = seen;
       const sent = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent: own }, (answer) => {
@@ -39,7 +39,7 @@ async function start(t: Test) {
           resolve({ status: answer.statusCode!, text, headers: answer.headers, atOnce: seen === before });
         });
       });
-      sent.on('error', reject).end();
+      sent.on('error', reject).end(body);
     });
   const put = (key: string, text: string, headers: Record<string, string> = {}) =>
     call('PUT', `${objects}/${key}`, undefined, { text, headers: { ...ADMIN_HEADERS, ...headers } });
@@ -120,6 +120,58 @@ t.test('the same answers as by the other way', async (t) => {
   }
 });
 
+t.test('the same keys as by the other way', async (t) => {
+  const { get, path, token, account } = await world;
+  const own = await token();
+  const escapes = [
+    'a%2Fb',
+    'a/b',
+    'a//b',
+    '/a',
+    'a/',
+    'a%00b',
+    '..',
+    'a/../b',
+    'a/./b',
+    '%2e%2e',
+    'a;b',
+    'a%3Fb',
+    'a%23b',
+  ];
+  for (const [i, escaped] of [
+    ...escapes,
+    '%E2%82%AC',
+    '+',
+    'a%252Fb',
+    "a'b",
+    'a%0d%0ab',
+    '%20',
+    '*',
+    'objects/x',
+  ].entries()) {
+    const text = `body ${i}`;
+    const put = await get(path(escaped), { ...own, 'content-length': String(text.length) }, 'PUT', false, text);
+    t.equal(put.status, 200, escaped);
+    const first = await get(path(escaped), own);
+    t.match(first, { status: 200, text, atOnce: true }, escaped);
+    t.strictSame(comparable(first), comparable(await get(path(escaped), { ...own, 'content-length': '0' })), escaped);
+  }
+  for (const target of [
+    path('a/b').replace('/objects', '//objects'),
+    path('a/b').replace('/r2/', '/r2//'),
+    path('a/b').replace('pictures', 'Pictures'),
+    path('a/b').replace('pictures', '%70ictures'),
+    path('a/b').replace(account, account.toUpperCase()),
+    path('%c3%28'),
+    path('//'),
+    `${path('a/b')}#x`,
+  ]) {
+    const first = await get(target, own);
+    t.equal(first.atOnce, false, target);
+    t.strictSame(comparable(first), comparable(await get(target, { ...own, 'content-length': '0' })), target);
+  }
+});
+
 t.test('who may read is asked at every request, also on a connection that stays open', async (t) => {
   const { get, put, path, token, call, account, operator, agent, clock, readerOf } = await world;
   await put('a', 'first');
@@ -161,10 +213,17 @@ t.test('both ways count the same requests', async (t) => {
   const { get, put, path, readerOf } = await world;
   await put('a', 'octets');
   const { authorization } = await readerOf('pictures');
+  const ways: readonly [more: Record<string, string>, status: number, atOnce: boolean][] = [
+    [{ 'content-length': '0' }, 200, false],
+    [{}, 200, true],
+    [{ range: 'bytes=6-' }, 416, false],
+    [{ 'if-match': '"other"' }, 412, false],
+    [{ range: 'bytes=0-1,4-5' }, 206, false],
+  ];
   for (let left = LIMIT - 1; left >= 0; left--) {
-    const isUsual = left % 2 === 1;
-    const answer = await get(path('a'), { authorization, ...(isUsual && { 'content-length': '0' }) });
-    t.match(answer, { status: 200, atOnce: !isUsual });
+    const [more, status, atOnce] = ways[(LIMIT - 1 - left) % ways.length]!;
+    const answer = await get(path('a'), { authorization, ...more });
+    t.match(answer, { status, atOnce }, JSON.stringify(more));
     t.match(answer.headers, { 'x-ratelimit-limit': String(LIMIT), 'x-ratelimit-remaining': String(left) });
   }
   const refused = await get(path('a'), { authorization });

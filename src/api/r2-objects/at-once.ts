@@ -66,12 +66,15 @@ export function createObjectAnswers(options: ObjectAnswerOptions): AnswerAtOnce 
     const grant = found && grantOf(base, found, place);
     const object = grant && objects.findSmall(grant.bucket, place.key);
     if (!object) return false;
-    const quota = count({ caller: grant.caller, clientAddress: address });
-    if (quota?.isExceeded) return false;
     const requestId = requestIdOf(base);
-    const limit = quota ? printFieldLines(Object.entries(quota.fields).flat()) : '';
+    // A request that goes the other way is counted there.
+    const more = (): string | undefined => {
+      const quota = count({ caller: grant.caller, clientAddress: address });
+      if (quota?.isExceeded) return undefined;
+      return `x-request-id: ${requestId}\r\n${quota ? printFieldLines(Object.entries(quota.fields).flat()) : ''}`;
+    };
     const { method, url } = head;
-    const answered = answerSmall(object, { method, fields }, response, `x-request-id: ${requestId}\r\n${limit}`);
+    const answered = answerSmall(object, { method, fields }, response, more);
     if (!answered) return false;
     const { status } = answered;
     response.whenOver(() =>

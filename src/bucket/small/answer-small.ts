@@ -18,12 +18,15 @@ export interface SmallRequest {
   readonly fields: SelectionHeaders;
 }
 
-/** `more`: further field lines. Undefined: it is not answered here. */
+/**
+ * `more`: makes further field lines once it is certain that the request is answered here; undefined: it is not after all. Undefined: it
+ * is not answered here.
+ */
 export type AnswerSmall = (
   object: SmallObject,
   request: SmallRequest,
   response: WholeResponse,
-  more?: string,
+  more?: () => string | undefined,
 ) => Answered | undefined;
 
 /** `fieldsOf`: the fields of an answer, but for its length; each object's are printed once. `always`: those of a 304, too. */
@@ -38,10 +41,12 @@ export function createSmallAnswers(
       printed.set(object, (lines = printFieldLines(Object.entries(fieldsOf(object.item)).flat())));
     return lines;
   };
-  return (object, { method, answers = method, fields }, response, more = '') => {
+  return (object, { method, answers = method, fields }, response, moreLines = () => '') => {
     const { item, octets } = object;
     const { status, ranges } = selectParts(answers, fields, item);
     if (status === 412 || status === 416 || ranges.length > 1) return undefined;
+    const more = moreLines();
+    if (more === undefined) return undefined;
     if (status === 304) {
       const kept = { ...always, ...notModifiedHeaders(fieldsOf(item)) };
       response.send(304, more + printFieldLines(Object.entries(kept).flat()), undefined);
