@@ -89,6 +89,25 @@ t.test('lengths that lie, and what stands behind the end', async (t) => {
   t.equal(await read('x'.repeat(5000), 'unsigned'), 'IncompleteBody', 'a line without end');
 });
 
+t.test('the rest of a body that is refused is left to whoever has sent it', async (t) => {
+  for (const text of ['x\r\n', '3\r\nabcd\r\n', 'abc']) {
+    let isLeft = false;
+    async function* pieces(): AsyncGenerator<Uint8Array> {
+      try {
+        for (;;) yield Buffer.from(text);
+      } finally {
+        isLeft = true;
+      }
+    }
+    const body = readChunks(pieces(), { ...kinds.unsigned, signed }, () => {});
+    const readAll = async (): Promise<void> => {
+      for await (const _ of body);
+    };
+    await t.rejects(readAll(), { code: 'IncompleteBody' }, text);
+    t.ok(isLeft, text);
+  }
+});
+
 t.test('fields behind the last chunk', async (t) => {
   const body = '3\r\nabc\r\n0\r\n';
   const field = 'x-amz-checksum-crc32:NSRBwg==';

@@ -33,6 +33,18 @@ export async function* readChunks(
   onTrailer: OnTrailer,
 ): AsyncGenerator<Uint8Array> {
   const reader = new LineReader(source);
+  try {
+    yield* readContent(reader, options, onTrailer);
+  } finally {
+    await reader.end();
+  }
+}
+
+async function* readContent(
+  reader: LineReader,
+  options: ChunkOptions,
+  onTrailer: OnTrailer,
+): AsyncGenerator<Uint8Array> {
   const chain = new SignatureChain(options.signed);
   for (;;) {
     const [, digits, signature] = HEAD.exec(await reader.line()) ?? [];
@@ -150,6 +162,11 @@ class LineReader {
 
   async isAtEnd(): Promise<boolean> {
     return this.rest.length === 0 && !(await this.more());
+  }
+
+  /** What is not read stays with whoever has sent it: nobody else listens any more. */
+  async end(): Promise<void> {
+    await this.pieces.return?.();
   }
 
   private async more(): Promise<boolean> {
