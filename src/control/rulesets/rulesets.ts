@@ -1,4 +1,8 @@
-/** Use cases of rulesets of zones (v4: rulesets). */
+/**
+ * Use cases of rulesets of zones (v4: rulesets). Those whose writes shared a commit are answered one after the other, in turns of their
+ * own, because the answers may be long.
+ */
+import { nextSlice } from '../../base/slices.js';
 import type { Members } from '../../rulesets/fault.js';
 import { type Phase, phaseOf } from '../../rulesets/phases.js';
 import { type RulesetRow, removeRuleset, rulesetsOfZone } from '../../store/edge/rulesets.js';
@@ -79,6 +83,7 @@ export async function createRuleset(ctx: Context, zoneId: string, input: Members
     if (entrypointOf(ctx, zone, phase)) throw rulesetFailure('exists', { phase }, { pointer: '/kind' });
     return replaced(ctx, draft, { zone, phase, before: undefined, input, ahead });
   });
+  await nextSlice();
   return value;
 }
 
@@ -93,6 +98,7 @@ export async function putEntrypoint(ctx: Context, zoneId: string, name: string, 
     requireState(ctx, row);
     return replaced(ctx, draft, { zone, phase, before: row, input, ahead });
   });
+  await nextSlice();
   return value;
 }
 
@@ -103,6 +109,7 @@ export async function replaceRuleset(ctx: Context, zoneId: string, id: string, i
     const row = requireRuleset(ctx, zone, id, 'write');
     return replaced(ctx, draft, { zone, phase: row.phase as Phase, before: row, input, ahead });
   });
+  await nextSlice();
   return value;
 }
 
