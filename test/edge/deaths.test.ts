@@ -9,8 +9,9 @@ import { type ClientHttp2Session, connect as connectHttp2, type IncomingHttpHead
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { sleep } from '../../src/base/clock.js';
+import { SystemClock, sleep } from '../../src/base/clock.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
+import { until } from '../support/until.js';
 import { type EdgeWorld, LaterClock, startEdgeWorld } from './fixture.js';
 
 /** An origin that sends these octets after the head of a request, for each path. */
@@ -255,6 +256,55 @@ t.test('fields of origins that HTTP/2 does not allow', async (t) => {
   await answers(t, world, 'odd fields');
 });
 
+/** A clock on which the time of handshakes passes only when it is told. */
+class HandshakeClock extends SystemClock {
+  readonly waiting = new Set<() => void>();
+
+  override after(delayMs: number, run: () => void): () => void {
+    if (delayMs !== HANDSHAKE_MS) return super.after(delayMs, run);
+    this.waiting.add(run);
+    return () => void this.waiting.delete(run);
+  }
+
+  pass(): void {
+    const due = [...this.waiting];
+    this.waiting.clear();
+    for (const run of due) run();
+  }
+}
+
+const HANDSHAKE_MS = 12_345;
+const SETTINGS = Buffer.of(0, 0, 0, 4, 0, 0, 0, 0, 0);
+const TAKEN = Buffer.of(0, 0, 0, 4, 1, 0, 0, 0, 0);
+const PING = Buffer.of(0, 0, 8, 6, 0, 0, 0, 0, 0);
+
+t.test('an HTTP/2 client that asks for nothing and answers no ping is let go', async (t) => {
+  const clock = new HandshakeClock();
+  const world = await startEdgeWorld(t, { clock, handshakeMs: HANDSHAKE_MS });
+  await shop(world, await startRawOrigin(t, {}));
+  const socket = await world.tls('www.shop.test', { ALPNProtocols: ['h2'] });
+  const closed = once(socket, 'close');
+  let heard = Buffer.alloc(0);
+  socket.on('error', () => {});
+  socket.on('data', (piece: Buffer) => (heard = Buffer.concat([heard, piece])));
+  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), SETTINGS]));
+  await until(() => heard.includes(TAKEN));
+  clock.pass();
+  await until(() => heard.includes(PING));
+  clock.pass();
+  await closed;
+  const asking = openHttp2(t, world);
+  await get(asking, '/ok');
+  clock.pass();
+  clock.pass();
+  t.equal((await get(asking, '/ok')).body, 'ok', 'one that has asked stays');
+  const idle = openHttp2(t, world);
+  await new Promise((resolve) => idle.ping(resolve));
+  clock.pass();
+  await until(() => clock.waiting.size === 0);
+  t.equal((await get(idle, '/ok')).body, 'ok', 'and one that answers');
+});
+
 /** In a process of its own: the resets must come while the edge is busy with the handshakes. */
 const RESETS = `
 import socket, ssl, struct, sys
@@ -279,8 +329,9 @@ function resetAfterHandshakes(port: number, count: number): Promise<unknown> {
 
 const descriptors = (): number => readdirSync('/proc/self/fd').length;
 
-/** How many there are once their number stays the same. */
-async function settled(): Promise<number> {
+/** How many there are once no connection is open and their number stays the same. */
+async function settled({ edge }: EdgeWorld): Promise<number> {
+  await until(() => edge.samples().find(({ name }) => name === 'edge_connections')?.value === 0);
   let [count, looks] = [descriptors(), 0];
   for (let i = 0; i < 1000 && looks < 20; i++) {
     await sleep(20);
@@ -295,9 +346,9 @@ t.test('HTTP/2 connections that are reset at once leave nothing behind', { skip:
   await world.zone('shop.test', await startRawOrigin(t, {}));
   // The world opens something at its first connections.
   await resetAfterHandshakes(world.httpsPort, 2);
-  const before = await settled();
+  const before = await settled(world);
   await resetAfterHandshakes(world.httpsPort, 100);
-  for (let i = 0; i < 1000 && descriptors() > before; i++) await sleep(10);
-  t.ok(descriptors() <= before, `${descriptors()} descriptors, ${before} before`);
+  const after = await settled(world);
+  t.ok(after <= before, `${after} descriptors, ${before} before`);
   await answers(t, world, 'resets of HTTP/2');
 });

@@ -104,7 +104,10 @@ export async function startEdgeWorld(
       ...options,
     });
     t.teardown(async () => {
+      // The clock of the edge keeps no process alive, and neither does a connection of which nothing is read. In programs, signals do.
+      const alive = setInterval(() => {}, 1000);
       await edge.drain(500);
+      clearInterval(alive);
       store.close();
     });
     return { edge, httpPort, httpsPort };

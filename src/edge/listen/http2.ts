@@ -131,7 +131,7 @@ export function createHttp2Listener(
       // A client begins with its settings (RFC 9113 §3.4). If they do not come, the client may be gone: Node does not report a
       // reset that comes right after the handshake.
       endAfter(prefaceMs, ['remoteSettings', 'close'], session, socket, clock);
-      pingUnlessAsked(prefaceMs, session, clock);
+      pingUnlessAsked(prefaceMs, session, socket, clock);
       return session;
     },
     close() {
@@ -146,7 +146,13 @@ function letGo(session: ServerHttp2Session, socket: Duplex, clock: Clock): void 
   endAfter(LINGER_MS, ['close'], session, socket, clock);
 }
 
-/** Ends a connection unless one of these events comes in time. A session alone would wait for what it still has to write. */
+/** A session alone would wait for what it still has to write. */
+function endAtOnce(session: ServerHttp2Session, socket: Duplex): void {
+  session.destroy();
+  socket.destroy();
+}
+
+/** Ends a connection unless one of these events comes in time. */
 function endAfter(
   ms: number,
   events: readonly ('remoteSettings' | 'close')[],
@@ -154,19 +160,21 @@ function endAfter(
   socket: Duplex,
   clock: Clock,
 ): void {
-  const cancel = clock.after(ms, () => {
-    session.destroy();
-    socket.destroy();
-  });
+  const cancel = clock.after(ms, () => endAtOnce(session, socket));
   for (const event of events) session.once(event, cancel);
 }
 
-/** Between its settings and its first request, a client's reset may go unnoticed, too. A ping shows it; a client that is there answers. */
-function pingUnlessAsked(ms: number, session: ServerHttp2Session, clock: Clock): void {
-  const cancel = clock.after(ms, () => {
-    if (!session.closed && !session.destroyed) session.ping(() => {});
+/**
+ * Between its settings and its first request, a client's reset may go unnoticed, too. A ping shows it: a client that is there answers.
+ * Where a write was under way, the ping waits behind it for ever.
+ */
+function pingUnlessAsked(ms: number, session: ServerHttp2Session, socket: Duplex, clock: Clock): void {
+  let cancel = clock.after(ms, () => {
+    if (session.closed || session.destroyed) return;
+    cancel = clock.after(ms, () => endAtOnce(session, socket));
+    session.ping(() => cancel());
   });
-  for (const event of ['stream', 'close'] as const) session.once(event, cancel);
+  for (const event of ['stream', 'close'] as const) session.once(event, () => cancel());
 }
 
 /**
