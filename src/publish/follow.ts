@@ -60,7 +60,7 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
   const balances = createBalances(source.health ?? NO_HEALTH, writer);
   const zones: PublishedZones = {
     ...{ source, writer, balances, held, expiries, room: createImageRoom(writer) },
-    ...{ loaded: new Map(), loading: new Map(), starts: false },
+    ...{ loaded: new Map(), loading: new Map(), starts: false, ownersFirst: false },
   };
   let applied = 0;
   let isBehind = false;

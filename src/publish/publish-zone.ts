@@ -16,6 +16,8 @@ import { type LoadedZone, type Staging, stageOwners, touchedOwners } from './sta
 
 /** Owners that are compiled and switched in in one step; each takes up to 30 µs. */
 const FEW_OWNERS = 200;
+/** So often, very many owners that have changed meanwhile are compiled first, too: what is compiled is in memory, and not seen. */
+const MOST_ADDITIONS = 4;
 /** Changes of a zone that are applied in one step. */
 const CHANGES_AT_ONCE = 500;
 /** The minimum cost of a zone, in records. */
@@ -32,6 +34,8 @@ export interface PublishedZones extends Staging {
   readonly room: ImageRoom;
   /** While the process starts: what zones are loaded for. */
   starts: boolean;
+  /** Whether many owners of served zones come before zones that are read as a whole, which have the next step. */
+  ownersFirst: boolean;
 }
 
 export interface LoadingZone {
@@ -39,6 +43,8 @@ export interface LoadingZone {
   readonly use: ImageWriter['use'];
   /** The zone with which its nodes are compiled. */
   zone: ServingZone;
+  /** How often owners were added. */
+  additions: number;
   /** The changes that caused the load, or were taken into it. */
   cause: readonly Change[];
   /** Changes that arrived since. */
@@ -65,7 +71,7 @@ export function publishChanges(zones: PublishedZones, seq: number, changes: read
     const after = before && zone && { number: before.number, zone };
     if (after && owners && owners.length > FEW_OWNERS) {
       const load = beginOwners(zones, after, owners);
-      loading.set(seq, { load, use: 'small', zone: after.zone, cause: pending, later: [] });
+      loading.set(seq, { load, use: 'small', zone: after.zone, additions: 0, cause: pending, later: [] });
       return;
     }
     if (after && owners) stageEdits(zones, after, owners);
@@ -78,7 +84,7 @@ export function publishChanges(zones: PublishedZones, seq: number, changes: read
 export function continueLoads(zones: PublishedZones, most: number, isOver: IsOver = () => false): number {
   let read = 0;
   let spent = 0;
-  for (const [seq, { load, use, cause, later }] of zones.loading) {
+  for (const [seq, { load, use, cause, later }] of inTurn(zones)) {
     const before = load.records();
     zones.writer.use = use;
     holdOnFailure(zones, seq, [...cause, ...later], () => {
@@ -91,6 +97,15 @@ export function continueLoads(zones: PublishedZones, most: number, isOver: IsOve
   }
   return read;
 }
+
+/** The oldest first, but an edit of many owners does not wait until all zones are read that others have replaced. */
+function* inTurn(zones: PublishedZones): Generator<readonly [seq: number, LoadingZone]> {
+  zones.ownersFirst = !zones.ownersFirst;
+  if (zones.ownersFirst) for (const entry of zones.loading) if (isOfOwners(entry[1])) yield entry;
+  for (const entry of zones.loading) if (!zones.ownersFirst || !isOfOwners(entry[1])) yield entry;
+}
+
+const isOfOwners = ({ load }: LoadingZone): boolean => 'stage' in load;
 
 /** Changes of owners may use the reserve of the image. */
 function stageEdits(zones: PublishedZones, after: LoadedZone, owners: readonly Uint8Array[]): void {
@@ -111,7 +126,7 @@ function begin(zones: PublishedZones, zone: ServingZone, cause: readonly Change[
   const signed = denial && { denial, hashedOwners: denial.kind === 'nsec3' ? source.hashedOwners(zone) : [] };
   writer.reserve(source.recordCount(zone), denial);
   const load = beginLoad(writer, zone.facts.apex, source.owners(zone), signed, balances);
-  loading.set(zone.seq, { load, use, zone, cause, later: [] });
+  loading.set(zone.seq, { load, use, zone, additions: 0, cause, later: [] });
 }
 
 /** Switches in a finished zone after applying the changes that arrived meanwhile. */
@@ -155,7 +170,7 @@ function finish(zones: PublishedZones, seq: number): void {
   commit(zones, seq, after);
 }
 
-/** Switches in all owners of a load at once. Very many that have changed since they were compiled are compiled again first. */
+/** Switches in all owners of a load at once. Very many that have changed since they were compiled are compiled again first, some times. */
 function finishOwners(
   zones: PublishedZones,
   current: LoadingZone,
@@ -163,8 +178,9 @@ function finishOwners(
   after: LoadedZone,
   changed: readonly Uint8Array[],
 ): void {
-  if (changed.length > FEW_OWNERS) {
+  if (changed.length > FEW_OWNERS && current.additions < MOST_ADDITIONS) {
     load.add(after, changed);
+    current.additions++;
     current.zone = after.zone;
     current.cause = [...current.cause, ...current.later];
     current.later = [];

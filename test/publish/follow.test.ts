@@ -473,6 +473,42 @@ t.test('very many owners of a change are compiled in parts, and seen at once', a
   store.close();
 });
 
+t.test('owners that change all the time are published, and an edit of many does not wait for a whole zone', (t) => {
+  const { store, zones } = openZones(['busy', 'whole', 'edited']);
+  const [busy, whole, edited] = zones as [number, number, number];
+  const { follower, writer } = serve(store);
+  const rrsOf = (count: number): ChangedRR[] =>
+    Array.from({ length: count }, (_, i) => ({
+      ...{ op: 1, owner_key: Buffer.from(`h${i}\0`), type: Type.a, ttl: 300, rdata: Uint8Array.of(192, 0, 2, 1) },
+    }));
+  const touch = (zone: number, count: number): void =>
+    writeNow(store, () => appendTo(store, zone, 'rrs', rrsOf(count)));
+  const isLoading = (zone: number): boolean => follower.loadingZones().some((one) => one.zone === zone);
+  touch(busy, 2100);
+  follower.catchUp();
+  let steps = 0;
+  for (; steps < 20 && isLoading(busy); steps++) {
+    touch(busy, 300);
+    follower.catchUp();
+  }
+  t.ok(steps < 10, `published after ${steps} steps`);
+  settle(follower);
+
+  writeNow(store, () => {
+    for (let i = 0; i < 9000; i++) writeRecord(store, whole, 1, `h${i}.whole.`, Type.txt, Uint8Array.of(1, 65));
+    appendTo(store, whole, 'zone-replaced');
+  });
+  follower.catchUp();
+  touch(edited, 400);
+  follower.catchUp();
+  follower.catchUp();
+  t.strictSame([isLoading(whole), isLoading(edited)], [true, false]);
+  settle(follower);
+  t.equal(writer.usage().nodes, serve(store).writer.usage().nodes);
+  store.close();
+  t.end();
+});
+
 /** Something that fails once, at the step chosen. */
 class Fault {
   private left = 0;
