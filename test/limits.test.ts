@@ -41,6 +41,8 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['records of an account', '5,000,000', 'control/rules/quotas.ts', 'records: 5_000_000'],
   ['custom hostnames of an account', '50,000', 'control/rules/quotas.ts', 'hostnames: 50_000'],
   ['monitors, pools and load balancers', '10,000', 'control/rules/quotas.ts', 'balancing: 10_000'],
+  ['origins of one load balancer', '1,000, 1,000', 'control/balancing/limits.ts', 'MOST_ORIGINS = 1000'],
+  ['origins of one load balancer', '1,000, 1,000', 'control/balancing/limits.ts', 'MOST_BALANCERS = 1000'],
   ['rules of a zone', '300, 256 KiB, 16 MiB', 'control/rules/quotas.ts', 'rules: 16 * 2 ** 20'],
   ['rules of a zone', '300, 256 KiB, 16 MiB', 'control/rulesets/write.ts', 'MOST_RULES = 300'],
   ['rules of a zone', '300, 256 KiB, 16 MiB', 'control/rulesets/write.ts', 'MOST_OCTETS = 256 * 1024'],
@@ -76,6 +78,9 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['previews of monitors', '20, for 10 min', 'monitoring/previews.ts', 'MOST_OF_ACCOUNT = 20'],
   ['uploads in parts of one bucket', '1,000', 'bucket/uploads/local-uploads.ts', 'MOST_UPLOADS = 1000'],
   ['writes of all accounts', '100, in turns', 'control/kernel/commit.ts', 'MOST_TOGETHER = 100'],
+  ['records of a change that the write', '| 60 ', 'control/kernel/planned-edits.ts', 'FEW_EDITS = 60'],
+  ['XML of the S3 API', '10,000, 1,000', 's3/xml.ts', 'MOST_ITEMS = 10_000'],
+  ['XML of the S3 API', '10,000, 1,000', 's3/xml.ts', 'MOST_TAGS = 1000'],
   ['connections to the admin API', '2,048', 'api/connection.ts', 'MOST_CONNECTIONS = 2048'],
   ['connections to the admin API', '2,048', 's3/server.ts', 'MOST_CONNECTIONS = 2048'],
   ['connections to the admin API', '2,048', 'bucket/application.ts', 'MOST_CONNECTIONS = 2048'],
@@ -125,6 +130,44 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'sign-in/letters.ts': 'the same',
 };
 
+/** Where the turns of a file are counted, by kind in the metrics; otherwise why they are not. */
+const COUNTED: Readonly<Record<string, readonly string[] | string>> = {
+  'alerts/deliverer.ts': ['alerts'],
+  'alerts/send-alert.ts': ['alert-tests'],
+  'api/reading/readers.ts': ['reads', 'exports'],
+  'bucket/open-bodies.ts': ['bodies'],
+  'compact/waiting-queries.ts': 'compact denial has metrics of its own',
+  'cluster/turn.ts': 'the turn of a node, not of an account',
+  'cluster/postgres-log.ts': 'the same',
+  'control/imports/places.ts': ['imports'],
+  'control/kernel/commit.ts': ['writes'],
+  'control/records/scan.ts': 'nobody waits: 429',
+  'control/templates/text-threads.ts': ['template-texts'],
+  'edge/cache/pace.ts': 'pieces of bodies that wait for no more than the others of one turn of the event loop',
+  'edge/compress/thread-turns.ts': 'the same, of encoders',
+  'edge/proxy/origin-places.ts': ['kind', 'kind-client'],
+  'jobs/places.ts': ['job_kind', 'flattening'],
+  'monitoring/prober.ts': ['probes'],
+  'resolver/look-ups.ts': ['look-ups', 'parents'],
+  'resolver/outside.ts': ['questions'],
+  'roles/probing/process.ts': ['previews'],
+  'roles/probing/waiting-transitions.ts': 'nobody waits for them',
+  'sign-in/hash.ts': ['passwords'],
+  'sign-in/letters.ts': 'limits by the hour',
+  'statistics/recorder.ts': 'nobody waits for them',
+  'transfer/notify/notifier.ts': ['notify'],
+  'transfer/out/places.ts': ['transfers'],
+  'transfer/update/admission.ts': ['updates'],
+  'warnings/policies.ts': 'an order of work in one turn',
+};
+
+const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter(
+  (file) => file.endsWith('.ts') && !file.startsWith('base/'),
+);
+const inTurns = files.filter((file) =>
+  /\b(createTurns|createTurnQueue|ClassedQueue|hasRoomFor)\b[<(]/.test(read(`src/${file}`)),
+);
+
 t.test('the tables say what the program does', async (t) => {
   const rows = document.split('\n').filter((line) => line.startsWith('| '));
   for (const [row, told, file, stands] of LIMITS) {
@@ -136,15 +179,32 @@ t.test('the tables say what the program does', async (t) => {
 
 t.test('whatever is given out in turns stands there', async (t) => {
   const known = new Set([...LIMITS.map(([, , file]) => file), ...Object.keys(ELSEWHERE)]);
-  const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter(
-    (file) => file.endsWith('.ts') && !file.startsWith('base/'),
-  );
-  const inTurns = files.filter((file) =>
-    /\b(createTurns|createTurnQueue|ClassedQueue|hasRoomFor)\b[<(]/.test(read(`src/${file}`)),
-  );
   t.ok(inTurns.length > 10);
   t.strictSame(
     inTurns.filter((file) => !known.has(file)),
     [],
   );
+});
+
+t.test('whatever is given out in turns is counted by kind', async (t) => {
+  t.strictSame(
+    inTurns.filter((file) => !(file in COUNTED)),
+    [],
+  );
+  const kinds = new Set(
+    files.flatMap((file) =>
+      [...read(`src/${file}`).matchAll(/[sS]amples\(\s*(['`]?)([\w${}-]+)\1[,)]/g)].map(([, , kind]) =>
+        kind!.replace(/[${}]/g, ''),
+      ),
+    ),
+  );
+  for (const [file, counted] of Object.entries(COUNTED)) {
+    t.ok(inTurns.includes(file), file);
+    if (typeof counted === 'string') continue;
+    for (const kind of counted) {
+      t.ok(kinds.has(kind), kind);
+      if (/^[\w-]+$/.test(kind) && kind !== 'kind')
+        t.ok(document.includes(`\`${kind}\``), `docs/operations.md: ${kind}`);
+    }
+  }
 });

@@ -1,8 +1,8 @@
 /** Sends a single message to a webhook: a test, or an alert. */
 import { toHex } from '../base/bytes.js';
-import { createTurns } from '../base/turns.js';
+import { createTurns, type Turns } from '../base/turns.js';
 import { requireAccount, requireWriter } from '../control/guard/access.js';
-import type { Context } from '../control/kernel/context.js';
+import type { Context, ContextBase } from '../control/kernel/context.js';
 import type { DestinationRow } from '../store/alerts/destinations.js';
 import { perStore } from '../store/driver.js';
 import { WEBHOOK_SECRETS } from '../store/sealed-columns.js';
@@ -18,7 +18,13 @@ export interface TestServices extends AlertServices {
 }
 
 const LIMITS = { all: { places: 16, waiting: 100 }, each: [{ places: 2, waiting: 10 }], waitMs: 15_000 };
-const turnsOf = perStore(() => ({ turns: undefined as ReturnType<typeof createTurns> | undefined }));
+const known = perStore(() => ({ turns: undefined as Turns | undefined }));
+
+export function turnsOfTests({ store, clock }: Pick<ContextBase, 'store' | 'clock'>): Turns {
+  const own = known(store);
+  own.turns ??= createTurns(LIMITS, clock);
+  return own.turns;
+}
 
 export async function testWebhook(
   ctx: Context,
@@ -29,9 +35,7 @@ export async function testWebhook(
   requireWriter(ctx.actor);
   const row = requireWebhook(ctx, accountId, webhookId);
   const account = requireAccount(ctx, accountId);
-  const kept = turnsOf(ctx.store);
-  kept.turns ??= createTurns(LIMITS, ctx.clock);
-  const leave = await kept.turns.enter([toHex(account.id)]);
+  const leave = await turnsOfTests(ctx).enter([toHex(account.id)]);
   if (typeof leave === 'string') throw alertFailure('testsWait', {}, { retryAfterSeconds: 15 });
   try {
     const atUs = ctx.clock.nowUs();

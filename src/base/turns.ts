@@ -266,6 +266,9 @@ export interface TurnCounts {
   readonly refused?: Readonly<Record<NoTurn, number>>;
 }
 
+/** What is known before anybody has asked. */
+export const NO_TURNS: TurnCounts = { held: 0, waiting: 0, waitedMs: 0, refused: { full: 0, late: 0, gone: 0 } };
+
 /** What is known of turns of a kind. */
 export function turnSamples(kind: string, { held, waiting, waitedMs, refused }: TurnCounts): MetricSample[] {
   const labels = { kind };

@@ -80,6 +80,7 @@ export function createLocalStore(options: LocalStoreOptions): UploadingStore {
     partsOf: (bucket, key, after, limit) => partsOfObject(local, bucket, key, { after, limit }),
     uploads: createUploads(local),
     openCount: () => local.openBodies.count(),
+    samples: () => local.openBodies.samples(),
     delete: (bucket, keys, beforeWrite, locked) => deleteObjects(local, bucket, keys, beforeWrite, locked),
     sweepByRules: (bucket, position, beforeWrite) => sweepByRules(local, bucket, position, beforeWrite),
     sweep: () => sweep(local),

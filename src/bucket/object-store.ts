@@ -3,6 +3,7 @@
  * the database; keys are texts of 1 to 1024 octets in UTF-8, compared by octets.
  */
 import type { Readable } from 'node:stream';
+import type { MetricSample } from '../base/metrics.js';
 import type { StorageClass } from '../store/objects/buckets.js';
 
 /** The six HTTP headers that are stored with an object and returned with it. */
@@ -137,6 +138,8 @@ export interface ObjectStore {
   open(bucket: number, key: string, client: string): Promise<OpenObject | undefined>;
   /** Number of objects that are open. */
   openCount(): number;
+  /** Of the turns at bodies. */
+  samples(): MetricSample[];
   /**
    * Deletes objects together; missing ones are ignored. A locked one refuses them all, unless `locked` says that such are kept and
    * returned.

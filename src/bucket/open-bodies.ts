@@ -3,6 +3,7 @@
  * and some places are reserved for accounts that have no open body.
  */
 import type { Clock } from '../base/clock.js';
+import type { MetricSample } from '../base/metrics.js';
 import { openFileLimit } from '../base/open-files.js';
 import { createTurns, type Leave } from '../base/turns.js';
 import { objectFailure } from './errors.js';
@@ -19,6 +20,7 @@ export interface OpenBodies {
    */
   take(account: number, client: string): Promise<Leave>;
   count(): number;
+  samples(): MetricSample[];
 }
 
 /**
@@ -42,5 +44,6 @@ export function createOpenBodies(
       return leave;
     },
     count: () => turns.held,
+    samples: () => turns.samples('bodies'),
   };
 }

@@ -17,7 +17,6 @@ import { replacedSettings } from '../config/allowed-networks.js';
 import type { Settings } from '../config/schema.js';
 import { createSecretAccessKeys } from '../control/access/secret-access-keys.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
-import { turnsOfImports } from '../control/imports/places.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import { createPropagation } from '../control/kernel/propagation.js';
 import { noticesOfAccounts, noticesOfInstallation } from '../control/zones/notices.js';
@@ -133,10 +132,8 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
     for (const part of [probing, alerts]) part.look();
   };
   const backups = await startScheduledBackups(options, store, lifecycle);
-  const imports = { samples: () => turnsOfImports(base).samples('imports') };
   const measured = [
     alerts,
-    imports,
     events,
     runner,
     ...hearing.parts,
@@ -174,6 +171,7 @@ async function startApi(
   const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
   const warnings = startWarnings({ ...options, store, readers, heldZones, isProbing, ...ofCluster }, base, lifecycle);
   const measured = [requestMetrics, turns, readers, warnings, ...services.measured];
+  const signIn = startSignIn(settings, { ...base, log: apiLog }, vault, services.sendMail);
   const api = buildApi({
     ...{
       probing: services.probing,
@@ -193,13 +191,14 @@ async function startApi(
     host: settings.adminHost,
     readiness: gate.readiness,
     ...ofCluster,
-    signIn: startSignIn(settings, { ...base, log: apiLog }, vault, services.sendMail),
+    signIn,
     events: services.events,
     sender: startSender(settings, base, services.resolver, lifecycle),
     rateLimit: settings.adminRateLimit,
     trustedProxies: parseCidrSet(settings.trustProxies),
     metricsPublic: settings.metricsPublic === 'on',
-    metrics: () => printAll(measured, [...gate.dnsSamples(), ...ownSamples(store, version, objects)]),
+    metrics: () =>
+      printAll(measured, [...gate.dnsSamples(), ...ownSamples({ base, version, objects, hashes: signIn.hashes })]),
   });
   const urls = await startListeners({ ...options, ownCertificate, ...doors }, api, apiLog, lifecycle);
   const { firstSteps, differences, edge } = services;

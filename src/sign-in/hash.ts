@@ -6,6 +6,7 @@ import crypto, { scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
+import type { MetricSample } from '../base/metrics.js';
 import type { Random } from '../base/random.js';
 import { createTurns } from '../base/turns.js';
 import { signInFailure } from './failures.js';
@@ -17,6 +18,7 @@ export interface PasswordHashes {
   check(password: string, hash: string | undefined, network: string): Promise<boolean>;
   /** Whether a hash is weaker than those made today. */
   isWeak(hash: string): boolean;
+  samples(): MetricSample[];
 }
 
 const AT_ONCE = 2;
@@ -62,6 +64,7 @@ export function createPasswordHashes(clock: Clock, random: Random): PasswordHash
         return false;
       }),
     isWeak,
+    samples: () => turns.samples('passwords'),
   };
 }
 

@@ -171,10 +171,26 @@ t.test('the lifetime of serve', async (t) => {
       const { records } = await server.dns.query('fresh.example.com', 'A');
       return records[0]?.content === '192.0.2.77';
     }, 'the record in the DNS');
-    t.match(
-      await (await fetch(`${server.api}/metrics`)).text(),
-      /^zoneplane_dns_queries_total\{transport="udp"\} \d+$/m,
+    const metrics = await (await fetch(`${server.api}/metrics`)).text();
+    t.match(metrics, /^zoneplane_dns_queries_total\{transport="udp"\} \d+$/m);
+    const counted = [...metrics.matchAll(/^zoneplane_turns_held\{kind="([\w-]+)"\}/gm)].map(([, kind]) => kind);
+    const kinds = [
+      'writes',
+      'reads',
+      'bodies',
+      'passwords',
+      'template-texts',
+      'notify',
+      'alerts',
+      'alert-tests',
+      'probes',
+    ];
+    t.strictSame(
+      kinds.filter((kind) => !counted.includes(kind)),
+      [],
+      'turns that nobody has taken are counted, too',
     );
+    t.match(metrics, /^zoneplane_turns_waited_seconds_total\{kind="writes"\} [\d.e-]*[1-9]/m);
   });
 
   await t.test('a change by command is served like one by API', async (t) => {

@@ -10,8 +10,10 @@
 import { steadyMs } from '../../base/clock.js';
 import { AppError } from '../../base/errors.js';
 import { nameOfTurn, nameTurns } from '../../base/long-turns.js';
+import type { MetricSample } from '../../base/metrics.js';
 import { beginShared } from '../../base/slices.js';
 import { createTurnQueue, type TurnQueue } from '../../base/turn-queue.js';
+import { turnSamples } from '../../base/turns.js';
 import { perStore, type Store } from '../../store/driver.js';
 import { LogUnavailable, mayHaveWritten } from '../../store/failures.js';
 import { requireWriter } from '../guard/access.js';
@@ -51,6 +53,10 @@ interface Job {
 interface Queue {
   readonly jobs: TurnQueue<Job>;
   draining: boolean;
+  /** Writes of the transaction that runs. */
+  running: number;
+  /** From the request of each until it was done or refused. */
+  waitedMs: number;
   /** Until then, on a monotonic clock, each write can be undone by itself. */
   undoesUntilMs: number;
 }
@@ -65,6 +71,7 @@ const queues = perStore((): Queue => {
   return {
     jobs: createTurnQueue(({ ctx }) => accountOf(ctx)),
     draining: false,
+    ...{ running: 0, waitedMs: 0 },
     undoesUntilMs: Number.NEGATIVE_INFINITY,
   };
 });
@@ -138,15 +145,24 @@ export async function commitAlone<T, Result>(
   return noteOutcome(ctx, await (ctx.dryRun ? runDry(ctx, run) : runJob(ctx, run)));
 }
 
+/** Of the turns at writes. Nobody is refused who waits for one. */
+export function samplesOfWrites(store: Store): MetricSample[] {
+  const { running, jobs, waitedMs } = queues(store);
+  return turnSamples('writes', { held: running, waiting: jobs.size, waitedMs });
+}
+
 async function drain(store: Store, queue: Queue): Promise<void> {
   for (let jobs = queue.jobs.take(MOST_TOGETHER); jobs.length > 0; jobs = queue.jobs.take(MOST_TOGETHER)) {
+    queue.running = jobs.length;
     queue.jobs.putBack(await runTogether(store, queue, jobs));
+    queue.running = 0;
   }
   queue.draining = false;
 }
 
 /** Runs one job and settles it; never throws. */
-async function runOne(job: Job): Promise<void> {
+async function runOne(queue: Queue, job: Job): Promise<void> {
+  noteWaits(queue, [job]);
   const { ctx, turn, run, resolve, reject } = job;
   await nameTurns(turn, () => runJob(ctx, run, waitedMs(job))).then(
     (committed) => resolve(committed as Committed<never>),
@@ -166,9 +182,11 @@ async function runTogether(store: Store, queue: Queue, taken: readonly Job[]): P
   try {
     const work = (): void => {
       jobs = [...jobs, ...queue.jobs.take(MOST_TOGETHER - jobs.length)];
+      queue.running = jobs.length;
       ran = runParts(store, queue, jobs);
     };
     await store.write(work, undefined, waitedMs(oldest));
+    noteWaits(queue, jobs.slice(0, ran.length));
     for (const settle of ran) settle();
     return jobs.slice(ran.length);
   } catch (error) {
@@ -179,10 +197,11 @@ async function runTogether(store: Store, queue: Queue, taken: readonly Job[]): P
     const told = unavailable(first.ctx, error);
     if (!told) {
       // Nothing was written: a job failed, and will fail again when it runs alone.
-      await runOne(first);
+      await runOne(queue, first);
       return jobs.slice(1);
     }
     const isRefused = mayHaveWritten(error) ? isAmong(jobs.slice(0, ran.length)) : isWithoutPatience(oldest, error);
+    noteWaits(queue, jobs.filter(isRefused));
     for (const job of jobs) if (isRefused(job)) job.reject(told);
     return jobs.filter((job) => !isRefused(job));
   }
@@ -198,6 +217,11 @@ function isWithoutPatience(oldest: Job, error: unknown): (job: Job) => boolean {
 }
 
 const waitedMs = ({ ctx, sinceMs }: Job): number => steadyMs(ctx.clock) - sinceMs;
+
+/** To be called when they were done or refused. */
+function noteWaits(queue: Queue, jobs: readonly Job[]): void {
+  for (const job of jobs) queue.waitedMs += waitedMs(job);
+}
 
 /** A write was refused when it had written something, and cannot be undone by itself; never leaves this module. */
 class Unfinished extends Error {}

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { createTurns, type TurnLimits, type Turns } from '../../base/turns.js';
 import { perStore } from '../../store/driver.js';
 import { requireAccount } from '../guard/access.js';
-import type { Context } from '../kernel/context.js';
+import type { Context, ContextBase } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
 import { templateFailure } from './errors.js';
 import type { Template } from './template.js';
@@ -24,7 +24,13 @@ const LIMITS: TurnLimits = {
 const RESOURCES = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 const LONGEST_MS = 10_000;
 
-const turnsOf = perStore(() => ({ turns: undefined as Turns | undefined }));
+const known = perStore(() => ({ turns: undefined as Turns | undefined }));
+
+export function turnsOfTexts({ store, clock }: Pick<ContextBase, 'store' | 'clock'>): Turns {
+  const own = known(store);
+  own.turns ??= createTurns(LIMITS, clock);
+  return own.turns;
+}
 
 /** Creates the template that a YAML text describes; `replace`: or replaces the one of its name. */
 export async function importTemplate(
@@ -56,9 +62,7 @@ function textOf(octets: Uint8Array): string {
 }
 
 async function onThread<Result>(ctx: Context, accountId: string, order: TextOrder): Promise<Result> {
-  const kept = turnsOf(ctx.store);
-  kept.turns ??= createTurns(LIMITS, ctx.clock);
-  const leave = await kept.turns.enter([accountId]);
+  const leave = await turnsOfTexts(ctx).enter([accountId]);
   if (typeof leave === 'string') throw templateFailure('busy');
   const thread = new Worker(new URL('./text-thread.js', import.meta.url), {
     ...{ name: 'template-text', workerData: order, resourceLimits: RESOURCES },

@@ -11,6 +11,7 @@ import { messageOf } from '../../base/errors.js';
 import type { Lifecycle } from '../../base/lifecycle.js';
 import { nameTurns } from '../../base/long-turns.js';
 import type { MetricSample } from '../../base/metrics.js';
+import { NO_TURNS, turnSamples } from '../../base/turns.js';
 import type { LoadedSettings } from '../../config/load.js';
 import type { Settings } from '../../config/schema.js';
 import type { ContextBase } from '../../control/kernel/context.js';
@@ -50,6 +51,9 @@ const AGREE_MS = 2_500;
 /** A thread that needs more memory ends, but the process does not; MiB. */
 const MOST_MEMORY_MB = 512;
 
+/** Of a thread that has told nothing, or is not needed. */
+const SAMPLES_BEFORE = turnSamples('alerts', NO_TURNS);
+
 export function startAlertDelivery(options: AlertDeliveryOptions, lifecycle: Lifecycle): AlertDelivery {
   const service = lifecycle.own('alerts', new AlertService(options), (part) => part.close());
   return { look: () => service.look(), samples: () => service.samples() };
@@ -65,7 +69,7 @@ class AlertService {
   private readonly cancelAgree: () => void;
   /** The check value of the vault for whose keys the thread has. */
   private check: Uint8Array | undefined;
-  private samplesOfThread: readonly MetricSample[] = [];
+  private samplesOfThread: readonly MetricSample[] = SAMPLES_BEFORE;
 
   constructor(private readonly options: AlertDeliveryOptions) {
     this.cancelAgree = options.living ? options.base.clock.every(AGREE_MS, () => this.look()) : () => {};
@@ -148,7 +152,7 @@ class AlertService {
   private async end(): Promise<void> {
     const { thread } = this;
     this.thread = undefined;
-    this.samplesOfThread = [];
+    this.samplesOfThread = SAMPLES_BEFORE;
     await thread?.terminate();
   }
 

@@ -54,8 +54,9 @@ async function start({ settings, node }: Extract<ProbingOrder, { kind: 'start' }
   const tell: Parameters<typeof createProber>[0]['tell'] = (transitions) => send({ kind: 'found', transitions });
   const prober = createProber({ ...parts, store, random, node, tell, onFault });
   clock.every(LOOK_MS, () => prober.look());
-  clock.every(SAMPLES_MS, () => send({ kind: 'samples', samples: prober.samples() }));
   const turns = createTurns(PREVIEWED, clock);
+  const samples = () => [...prober.samples(), ...turns.samples('previews')];
+  clock.every(SAMPLES_MS, () => send({ kind: 'samples', samples: samples() }));
   return { prober, once: (targets) => Promise.all(targets.map((target) => probeInTurn(parts, turns, target))) };
 }
 

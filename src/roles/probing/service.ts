@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { steadyMs } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import type { MetricSample } from '../../base/metrics.js';
+import { NO_TURNS, turnSamples } from '../../base/turns.js';
 import type { ReplicaStatus } from '../../cluster/replica.js';
 import type { Settings } from '../../config/schema.js';
 import { refreshTransferViews } from '../../control/balancing/transfer-views.js';
@@ -55,6 +56,9 @@ const TRANSFERS_MS = 30_000;
 /** It is told of commits no more often. */
 const TELL_MS = 20;
 
+/** Of a process that has told nothing, or is not needed. */
+const SAMPLES_BEFORE = ['probes', 'previews'].flatMap((kind) => turnSamples(kind, NO_TURNS));
+
 export function startProbing(options: ProbingOptions): Probing {
   return new ProbingService(options);
 }
@@ -65,7 +69,7 @@ class ProbingService implements Probing {
   private startedMs = 0;
   private crashes = 0;
   private restarts = 0;
-  private samplesOfChild: readonly MetricSample[] = [];
+  private samplesOfChild: readonly MetricSample[] = SAMPLES_BEFORE;
   readonly node: string;
   readonly previews: Previews;
   private readonly recorder: Recorder;
@@ -137,7 +141,7 @@ class ProbingService implements Probing {
     const { clock, log } = this.options.base;
     this.child = undefined;
     this.isReady = false;
-    this.samplesOfChild = [];
+    this.samplesOfChild = SAMPLES_BEFORE;
     for (const done of this.waiting.values()) done(undefined);
     if (this.isClosed) return;
     if (steadyMs(clock) - this.startedMs > LONGEST_DELAY_MS) this.crashes = 0;

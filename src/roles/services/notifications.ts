@@ -1,11 +1,12 @@
 /** NOTIFY in the admin process, and what DNS processes ask and tell about transfers. */
 import { messageOf } from '../../base/errors.js';
+import type { MetricSample } from '../../base/metrics.js';
 import type { ContextBase } from '../../control/kernel/context.js';
 import type { Propagation } from '../../control/kernel/propagation.js';
 import { refreshSoon } from '../../control/schedule/refresh.js';
 import { findOutgoing, noteTransferred } from '../../store/secondary/outgoing.js';
 import { startNotifier } from '../../transfer/notify/notifier.js';
-import { createUpdater, type Updater } from '../../transfer/update/updater.js';
+import { createUpdater } from '../../transfer/update/updater.js';
 import { DNS_PURPOSES, printKeys } from '../../vault/delegate.js';
 import type { MasterKeys } from '../../vault/master-key.js';
 import type { Vault } from '../../vault/vault.js';
@@ -21,7 +22,7 @@ export interface NotificationParts {
 export interface Notifications extends TransferHearing {
   /** Something was committed. */
   wake(): void;
-  samples: Updater['samples'];
+  samples(): MetricSample[];
   close(): void;
 }
 
@@ -32,7 +33,7 @@ export function startNotifications({ base, vault, propagation, masterKeys }: Not
   return {
     wake: notifier.wake,
     answer: updater.answer,
-    samples: updater.samples,
+    samples: () => [...updater.samples(), ...notifier.samples()],
     keys: () => printKeys(masterKeys, DNS_PURPOSES),
     transferred(zone, address) {
       notifier.transferred(zone, address);

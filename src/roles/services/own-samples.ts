@@ -1,12 +1,19 @@
 /** Metrics of the admin process itself and of its database. */
+
+import { turnsOfTests } from '../../alerts/send-alert.js';
 import { type MetricSample, printMetrics } from '../../base/metrics.js';
 import { countOpenFiles, openFileLimit } from '../../base/open-files.js';
 import { residentOctets } from '../../base/resident-memory.js';
 import { notedDamage } from '../../bucket/bodies/verify-round.js';
 import type { ObjectStore } from '../../bucket/object-store.js';
 import { dnssecSamples } from '../../control/dnssec/samples.js';
+import { turnsOfImports } from '../../control/imports/places.js';
+import { samplesOfWrites } from '../../control/kernel/commit.js';
+import type { ContextBase } from '../../control/kernel/context.js';
 import { peerSamples } from '../../control/secondary/status.js';
-import { type Store, storeSize } from '../../store/driver.js';
+import { turnsOfTexts } from '../../control/templates/text-threads.js';
+import type { PasswordHashes } from '../../sign-in/hash.js';
+import { storeSize } from '../../store/driver.js';
 
 export interface Measured {
   samples(): readonly MetricSample[] | Promise<readonly MetricSample[]>;
@@ -18,7 +25,15 @@ export async function printAll(parts: readonly Measured[], others: readonly Metr
   return printMetrics([...measured.flat(), ...others]);
 }
 
-export function ownSamples(store: Store, version: string, objects: ObjectStore): MetricSample[] {
+export interface OwnParts {
+  readonly base: ContextBase;
+  readonly version: string;
+  readonly objects: ObjectStore;
+  readonly hashes: PasswordHashes;
+}
+
+export function ownSamples({ base, version, objects, hashes }: OwnParts): MetricSample[] {
+  const { store } = base;
   const gauge = (name: string, help: string, value: number, labels = {}): MetricSample => ({
     name,
     type: 'gauge',
@@ -36,9 +51,22 @@ export function ownSamples(store: Store, version: string, objects: ObjectStore):
     ),
     gauge('bucket_open_objects', 'Objects being read', objects.openCount()),
     ...openFileSamples(),
+    ...turnsOfOwn(base),
+    ...objects.samples(),
+    ...hashes.samples(),
     ...dnssecSamples(store),
     ...peerSamples(store),
     gauge('admin_resident_memory_bytes', 'Memory of the admin process', residentOctets()),
+  ];
+}
+
+/** Turns that are kept with the store. */
+function turnsOfOwn(base: ContextBase): MetricSample[] {
+  return [
+    ...turnsOfImports(base).samples('imports'),
+    ...turnsOfTexts(base).samples('template-texts'),
+    ...turnsOfTests(base).samples('alert-tests'),
+    ...samplesOfWrites(base.store),
   ];
 }
 

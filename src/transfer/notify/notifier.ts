@@ -3,6 +3,7 @@
  * acknowledge it, and asks what they serve. The stored serials of zones and peers suffice to begin again after a restart.
  */
 import { steadyMs, unreadSince } from '../../base/clock.js';
+import type { MetricSample } from '../../base/metrics.js';
 import { createTurns, type Turns } from '../../base/turns.js';
 import type { Propagation } from '../../control/kernel/propagation.js';
 import { serialIsAfter } from '../../dns/serial.js';
@@ -21,6 +22,7 @@ export interface Notifier {
   wake(): void;
   /** A zone (store number) was transferred to this address. */
   transferred(zone: number, address: string): void;
+  samples(): MetricSample[];
   close(): void;
 }
 
@@ -99,6 +101,7 @@ export function startNotifier(options: NotifierOptions): Notifier {
     transferred(zone, address) {
       for (const [, talk] of peerTalks(state, zone)) if (talk.isAt(address)) talk.lookSoon();
     },
+    samples: () => state.turns.samples('notify'),
     close() {
       state.closed = true;
       for (const talk of state.talks.values()) talk.close();
