@@ -35,6 +35,7 @@ import { isBucketName } from './bucket-name.js';
 import { detachBucketDomains } from './domains.js';
 import { bucketFailure } from './errors.js';
 import { AUTH_KEY_SECRET } from './secrets.js';
+import { removeUploadsOf } from './uploads/remove-uploads.js';
 
 export interface BucketItem {
   readonly name: string;
@@ -205,10 +206,15 @@ export async function deleteBucket(
   name: string,
   jurisdiction: Jurisdiction,
 ): Promise<BucketItem> {
-  const { value } = await commit(ctx, (draft) => {
+  const requireEmpty = (): BucketRow => {
     const row = requireBucket(ctx, accountId, name, jurisdiction);
+    if (!hasObjects(ctx.store, row.seq)) return row;
+    throw bucketFailure('notEmpty', { account: bucketItem(ctx, row).account.id });
+  };
+  await removeUploadsOf(ctx, () => requireEmpty().seq);
+  const { value } = await commit(ctx, (draft) => {
+    const row = requireEmpty();
     const item = bucketItem(ctx, row);
-    if (hasObjects(ctx.store, row.seq)) throw bucketFailure('notEmpty', { account: item.account.id });
     detachBucketDomains(ctx, draft, row);
     removeBucket(ctx.store, row.seq);
     draft.event({

@@ -47,6 +47,7 @@ import { sweepByRules } from './rules/sweep.js';
 import { createHeldObjects } from './small/held-objects.js';
 import { openComposed, partOfObject, partsOfObject } from './uploads/composed.js';
 import { createUploads, giveUpUploads } from './uploads/local-uploads.js';
+import { removeGoneUploads } from './uploads/remove-uploads.js';
 import type { UploadingStore } from './uploads/uploads.js';
 
 /** The largest body in the rows of a cluster that has another place for bodies, in octets. */
@@ -226,6 +227,7 @@ async function deleteObjects(
 async function sweep(local: LocalStore): Promise<boolean> {
   const { store, blobs, clock, dataDirectory } = local;
   await giveUpUploads(local, clock.nowUs() - UPLOAD_AGE * 1_000_000);
+  await removeGoneUploads(local);
   const nowMs = await blobs.nowMs(clock);
   await store.write(() => noteGarbage(store, nowMs));
   for (;;) {

@@ -64,7 +64,7 @@ export function requireOwner(store: Store, bucket: number): BucketRow {
 
 /** Removes rows; the files of their bodies are removed after the write. */
 export interface Discard {
-  /** The bodies of parts stay for a while: who reads the object opens them one after the other. Throws 403 for a locked object. */
+  /** Sweeps remove the parts of an object: whoever reads it opens their bodies one after the other. Throws 403 for a locked object. */
   object(row: ObjectRow): void;
   /** A part of an open upload, which nobody reads. */
   part(row: PartRow): void;

@@ -1,12 +1,18 @@
-/** Uploads of very many parts: they are completed and given up a few parts at a time, so that nobody else waits for all of them. */
+/** Uploads of very many parts: they are completed, given up and removed a few parts at a time, so that nobody else waits for all of them. */
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
   HeadObjectCommand,
+  PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import t from 'tap';
+import type { Clock } from '../../src/base/clock.js';
+import { createBucket, deleteBucket } from '../../src/bucket/buckets.js';
+import { createLocalStore } from '../../src/bucket/local-store.js';
 import { objectParts } from '../support/rows.js';
 import { startS3World } from '../support/s3-door.js';
 
@@ -22,9 +28,9 @@ interface Many {
 }
 
 /** One part comes over the line; the others are rows like its own. */
-async function begin(Key: string, count: number): Promise<Many> {
-  const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket, Key }));
-  const place = { Bucket, Key, UploadId: UploadId! };
+async function begin(Key: string, count: number, bucket = Bucket): Promise<Many> {
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key }));
+  const place = { Bucket: bucket, Key, UploadId: UploadId! };
   const { ETag } = await client.send(new UploadPartCommand({ ...place, PartNumber: 1, Body: Buffer.from('x') }));
   const upload = `(SELECT seq FROM uploads WHERE id = '${UploadId}')`;
   await store.write(() => {
@@ -52,6 +58,37 @@ async function writesOf(run: () => Promise<unknown>): Promise<number> {
   await run().finally(() => Object.assign(store, { write }));
   return writes;
 }
+
+const countParts = (): number => store.prepareTuples<[], [number]>('SELECT count(*) FROM parts').get()![0];
+
+/** The most parts that one write removes. */
+async function mostRemoved(run: () => Promise<unknown>): Promise<number> {
+  const { write } = store;
+  let most = 0;
+  const counted = async <T>(work: () => T, timeoutMs?: number, waitedMs?: number): Promise<T> => {
+    const before = countParts();
+    const value = await write(work, timeoutMs, waitedMs);
+    most = Math.max(most, before - countParts());
+    return value;
+  };
+  Object.assign(store, { write: counted });
+  await run().finally(() => Object.assign(store, { write }));
+  return most;
+}
+
+/** Only so many writes succeed. */
+async function failAfter(writes: number, run: () => Promise<unknown>): Promise<void> {
+  const { write } = store;
+  let count = 0;
+  const limited = <T>(work: () => T): Promise<T> =>
+    ++count > writes ? Promise.reject(new Error('killed')) : write(work);
+  Object.assign(store, { write: limited });
+  await run().finally(() => Object.assign(store, { write }));
+}
+
+/** For it, each step takes longer than a slice. */
+let steadyUs = 0;
+const slowClock: Clock = Object.assign(Object.create(ctx.clock), { steadyUs: () => (steadyUs += 10_000) });
 
 const complete = ({ place }: Many, Parts: Many['Parts']) =>
   client.send(new CompleteMultipartUploadCommand({ ...place, MultipartUpload: { Parts: [...Parts] } }));
@@ -103,4 +140,42 @@ t.test('given up', async (t) => {
   t.ok((await writesOf(() => client.send(new AbortMultipartUploadCommand(many.place)))) > 2);
   t.strictSame(objectParts(store, 'none'), []);
   await t.rejects(client.send(new AbortMultipartUploadCommand(many.place)), { name: 'NoSuchUpload' });
+});
+
+t.test('replaced and deleted', async (t) => {
+  const many = await begin('gone', 350);
+  await complete(many, many.Parts);
+  const others = countParts() - 350;
+  t.equal(await mostRemoved(() => client.send(new PutObjectCommand({ Bucket, Key: 'gone', Body: 'small' }))), 0);
+  t.equal(await (await client.send(new GetObjectCommand({ Bucket, Key: 'gone' }))).Body!.transformToString(), 'small');
+  await t.rejects(complete(many, many.Parts), { name: 'NoSuchUpload' });
+  const again = await begin('deleted', 150);
+  await complete(again, again.Parts);
+  t.equal(await mostRemoved(() => client.send(new DeleteObjectCommand({ Bucket, Key: 'deleted' }))), 0);
+
+  const sweeper = createLocalStore({ ...ctx, clock: slowClock });
+  await t.rejects(
+    failAfter(3, () => sweeper.sweep()),
+    { message: 'killed' },
+  );
+  const left = countParts() - others;
+  t.ok(left > 0 && left < 500, 'it ended in the middle');
+  t.equal(await mostRemoved(() => sweeper.sweep()), 100);
+  t.equal(countParts(), others, 'nothing is left');
+  t.strictSame(objectParts(store, 'gone'), []);
+});
+
+t.test('a bucket is deleted with its uploads', async (t) => {
+  const others = countParts();
+  const name = 'second';
+  await createBucket(ctx, undefined, { name, jurisdiction: 'default' });
+  await begin('open', 250, name);
+  const gone = await begin('gone', 250, name);
+  await complete(gone, gone.Parts);
+  const remove = () => deleteBucket({ ...ctx, clock: slowClock }, undefined, name, 'default');
+  await t.rejects(remove(), { message: /empty/ });
+  t.equal(countParts(), others + 500, 'a refusal removes nothing');
+  await client.send(new DeleteObjectCommand({ Bucket: name, Key: 'gone' }));
+  t.equal(await mostRemoved(remove), 100);
+  t.equal(countParts(), others, 'nothing is left');
 });

@@ -75,6 +75,13 @@ const statements = perStore((store) => ({
      ORDER BY started_at LIMIT ?`,
   ),
   any: store.prepareTuples<[], [1]>('SELECT 1 FROM uploads LIMIT 1'),
+  gone: store.prepareTuples<[], [seq: number]>('SELECT seq FROM uploads WHERE is_gone = 1 ORDER BY seq LIMIT 1'),
+  ofBucket: store.prepareTuples<[bucket: number], [seq: number]>(
+    'SELECT seq FROM uploads WHERE bucket = ? ORDER BY key, seq LIMIT 1',
+  ),
+  removeSomeParts: store.prepare<[upload: number, limit: number]>(
+    'DELETE FROM parts WHERE seq IN (SELECT seq FROM parts WHERE upload = ? ORDER BY number LIMIT ?)',
+  ),
   part: store.prepare<[upload: number, number: number], PartRow>('SELECT * FROM parts WHERE upload = ? AND number = ?'),
   partsAfter: store.prepare<[upload: number, number: number, limit: number], PartRow>(
     'SELECT * FROM parts WHERE upload = ? AND number > ? ORDER BY number LIMIT ?',
@@ -103,6 +110,22 @@ export function setUploadCompleted(store: Store, seq: number, at: number): void 
 /** With its parts, whose bodies a trigger notes as garbage. */
 export function removeUpload(store: Store, seq: number): void {
   statements(store).remove.run(seq);
+}
+
+/** The same, or so many of its parts when it has more. */
+export function removeUploadPartly(store: Store, seq: number, most: number): void {
+  const { removeSomeParts, remove } = statements(store);
+  if (removeSomeParts.run(seq, most).changes < most) remove.run(seq);
+}
+
+/** The store number of an upload whose object has gone. */
+export function goneUpload(store: Store): number | undefined {
+  return statements(store).gone.get()?.[0];
+}
+
+/** That of any upload of a bucket. */
+export function uploadOfBucket(store: Store, bucket: number): number | undefined {
+  return statements(store).ofBucket.get(bucket)?.[0];
 }
 
 export function countOpenUploads(store: Store, bucket: number): number {
