@@ -203,8 +203,7 @@ t.test('whatever is given out in turns is counted by kind', async (t) => {
     if (typeof counted === 'string') continue;
     for (const kind of counted) {
       t.ok(kinds.has(kind), kind);
-      if (/^[\w-]+$/.test(kind) && kind !== 'kind')
-        t.ok(document.includes(`\`${kind}\``), `docs/operations.md: ${kind}`);
+      if (!kind.includes('kind')) t.ok(document.includes(`\`${kind}\``), `docs/operations.md: ${kind}`);
     }
   }
 });
