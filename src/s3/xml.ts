@@ -9,6 +9,8 @@ import { S3Error } from './errors.js';
 const DEEPEST = 8;
 /** Tags of one item, and of all that is beside items: parsing some hundred thousand blocks the process for seconds. */
 const MOST_TAGS = 1000;
+/** Characters that are parsed in one step: parsing some millions blocks the process as long. The longest key takes a few thousand. */
+const LONGEST_PARSED = 64 * 1024;
 /** Items of a document. */
 const MOST_ITEMS = 10_000;
 /** Characters of items that are parsed at a time, and a last item that goes beyond. */
@@ -79,6 +81,7 @@ function patternsOf(name: string): [RegExp, RegExp] {
 }
 
 function parseRoot(text: string, root: string): Element {
+  if (text.length > LONGEST_PARSED) throw new S3Error('MalformedXML', 'An element of the document is too long.');
   requireFewTags(text);
   let nodes: readonly Node[];
   try {
