@@ -12,11 +12,15 @@ import { countLatency, isTimed } from './counters.js';
 import { answerBatch, copyDeferred, createDatagramBatch, receiveBatch, sendBatch } from './datagram-batch.js';
 import { dividesMessages, stopReceiving } from './datagram-socket.js';
 import { type DatagramCalls, Linux, loadSyscalls } from './syscalls.js';
-import { Control, MOST_DEFERRED, REST_MS } from './udp-protocol.js';
+import { Control, MOST_DEFERRED, RECEIVE_TIMEOUT_MS, REST_MS } from './udp-protocol.js';
 import { beginWorker } from './worker-thread.js';
 
 /** Batches that are still answered after the stop request, so that received queries are not lost. */
 const LAST_BATCHES = 16;
+
+/** Rests that are short after a change, because more of them may follow, and each leaves data that is not used any more. */
+const SHORT_RESTS = 25;
+let shortRests = 0;
 
 const calls = await loadSyscalls();
 const { data, engine, answer, counts, parent, tell } = await beginWorker();
@@ -49,7 +53,7 @@ function serveSeveral(descriptors: readonly number[]): void {
   const wait = createPoll(calls, [...descriptors, wake]);
   while (Atomics.load(control, Control.stop) === 0) {
     if (wait.poll() <= 0) {
-      if (engine.isStale()) engine.refresh(data.port);
+      releaseUnused();
       continue;
     }
     for (let index = 0; index < descriptors.length; index++) {
@@ -68,8 +72,7 @@ function answerLast(fd: number): void {
 /** Serves one socket once; returns the number of datagrams received. */
 function answerFrom(fd: number, flags: number): number {
   const received = receiveBatch(batch, calls, fd, flags, counts);
-  // Checked even without queries, so that unused data is released.
-  if (engine.isStale()) engine.refresh(data.port);
+  releaseUnused();
   if (received === 0) return 0;
   const startUs = isTimed(counts) ? clock.steadyUs() : 0;
   const ready = answerBatch(batch, received, answer, counts, Math.floor(clock.nowMs() / 1000));
@@ -77,6 +80,13 @@ function answerFrom(fd: number, flags: number): number {
   if (batch.deferrals > 0) deferQueries(fd);
   if (startUs !== 0) countLatency(counts, clock.steadyUs() - startUs);
   return received;
+}
+
+/** Also called without queries: what the thread still refers to stays in memory. */
+function releaseUnused(): void {
+  if (!engine.isStale()) return;
+  engine.refresh(data.port);
+  shortRests = SHORT_RESTS;
 }
 
 /** Hands signed queries to the main thread; too many at once are dropped. */
@@ -101,7 +111,11 @@ function createPoll(
     shorts[index * 4 + 2] = Linux.POLLIN;
   }
   return {
-    poll: () => poll(address, descriptors.length, REST_MS),
+    poll() {
+      const restMs = shortRests > 0 ? RECEIVE_TIMEOUT_MS : REST_MS;
+      shortRests = Math.max(0, shortRests - 1);
+      return poll(address, descriptors.length, restMs);
+    },
     ready: (index) => shorts[index * 4 + 3] !== 0,
   };
 }
