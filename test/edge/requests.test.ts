@@ -27,8 +27,10 @@ async function startWorld(t: Test, options = {}): Promise<EdgeWorld> {
 const send = (world: EdgeWorld, head: string, body = ''): Promise<string> =>
   exchange(connect(world.httpPort, '127.0.0.1'), `${head}\r\nConnection: close\r\n\r\n${body}`);
 
+const started = startWorld(t);
+
 t.test('cookies that HTTP/2 divides reach the origin as one field', async (t) => {
-  const world = await startWorld(t);
+  const world = await started;
   const socket = await world.tls(HOST, { ALPNProtocols: ['h2'] });
   const session = connectHttp2(`https://${HOST}`, { createConnection: () => socket });
   t.teardown(() => session.destroy());
@@ -50,7 +52,7 @@ t.test('names that an origin may take for others do not reach it', async (t) => 
   ];
   const head = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n${fields.join('\r\n')}`;
   const post = `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 1\r\n${fields.join('\r\n')}`;
-  const dropping = await startWorld(t);
+  const dropping = await started;
   const keeping = await startWorld(t, { keepsUnderscores: true });
   for (const [request, body] of [
     [head, ''],
@@ -68,7 +70,7 @@ t.test('names that an origin may take for others do not reach it', async (t) => 
 const CHUNKS = '1\r\nx\r\n0\r\n\r\n';
 
 t.test('unusual requests have the answers that they are due', async (t) => {
-  const world = await startWorld(t);
+  const world = await started;
   const cases: readonly (readonly [head: string, status: number, body?: string])[] = [
     [`GET / HTTP/1.1\r\nHost: ${HOST}:`, 200],
     [`OPTIONS * HTTP/1.1\r\nHost: ${HOST}`, 200],
@@ -93,7 +95,7 @@ t.test('unusual requests have the answers that they are due', async (t) => {
 });
 
 t.test('a request behind one that asks for another protocol is not lost in silence', async (t) => {
-  const world = await startWorld(t);
+  const world = await started;
   const upgrade = `GET /1 HTTP/1.1\r\nHost: ${HOST}\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AA\r\n\r\n`;
   const text = await exchange(
     connect(world.httpPort, '127.0.0.1'),
@@ -114,17 +116,18 @@ t.test('a WebSocket is not opened before the requests in front of it are answere
       socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
     } else socket.write(`${ok}page`);
   });
-  const world = await startEdgeWorld(t);
-  await editZoneSetting(world.ctx, await world.zone('a.test', port), 'ssl', 'flexible');
+  const world = await started;
+  await editZoneSetting(world.ctx, await world.zone('b.test', port), 'ssl', 'flexible');
   await world.heard();
-  const first = `POST /post HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 1\r\n\r\nx`;
+  const host = 'www.b.test';
+  const first = `POST /post HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 1\r\n\r\nx`;
   const upgrade =
     'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==';
   const socket = connect(world.httpPort, '127.0.0.1');
   t.teardown(() => socket.destroy());
   let text = '';
   socket.on('data', (piece: Buffer) => (text += piece.toString('latin1')));
-  socket.write(`${first}GET /socket HTTP/1.1\r\nHost: ${HOST}\r\n${upgrade}\r\n\r\n`);
+  socket.write(`${first}GET /socket HTTP/1.1\r\nHost: ${host}\r\n${upgrade}\r\n\r\n`);
   await until(() => asked.length === 2);
   answerFirst();
   await until(() => text.includes('post') && (text.endsWith('page') || text.includes(' 101 ')));
