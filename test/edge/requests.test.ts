@@ -135,6 +135,19 @@ t.test('a WebSocket is not opened before the requests in front of it are answere
   t.equal(answers, 'HTTP/1.1 200 OK postHTTP/1.1 200 OK page', 'it is a request like others');
 });
 
+t.test('no error of what stands behind a request is taken for its answer', async (t) => {
+  const port = await listenTo(t, () => {});
+  const world = await started;
+  await editZoneSetting(world.ctx, await world.zone('c.test', port), 'ssl', 'flexible');
+  await world.heard();
+  const first = `POST /post HTTP/1.1\r\nHost: www.c.test\r\nContent-Length: 1\r\n\r\nx`;
+  for (const behind of ['CONNECT a:1 HTTP/1.1\r\nHost: a:1', 'nonsense', 'GET / HTTP/1.1\r\nContent-Length: x']) {
+    t.equal(await exchange(connect(world.httpPort, '127.0.0.1'), `${first}${behind}\r\n\r\n`), '', behind);
+  }
+  const own = `POST / HTTP/1.1\r\nHost: www.c.test\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n`;
+  t.match(await exchange(connect(world.httpPort, '127.0.0.1'), own), /^HTTP\/1\.1 400 /, 'its own error is');
+});
+
 t.test('chunks of an upload that come together leave together', async (t) => {
   const message = new PassThrough({ highWaterMark: 1 << 20 });
   const body = limitedBody(message as unknown as IncomingMessage, { bodyLimit: 1 << 20 });

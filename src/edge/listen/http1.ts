@@ -38,7 +38,7 @@ export function checkMsOf({ headersTimeoutMs }: HttpLimits): number {
 
 /** It does not listen: it receives connections as `connection` events. */
 export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = HTTP_LIMITS): Server {
-  const { note, isBusy, isAnswering } = noteAnswers();
+  const { note, isBusy, owesAnswer } = noteAnswers();
   const options: ServerOptions = {
     maxHeaderSize: MOST_HEADER_OCTETS,
     headersTimeout: limits.headersTimeoutMs,
@@ -75,10 +75,13 @@ export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = 
     else if (isWebSocket(message)) handlers.onUpgrade(message, socket, head);
     else ignoreUpgrade(handlers, message, socket);
   });
-  server.on('connect', (_message, socket) => answerAndEnd(socket, 405, handlers));
+  server.on('connect', ({ socket }) => {
+    if (isBusy(socket)) socket.destroySoon();
+    else answerAndEnd(socket, 405, handlers);
+  });
   server.on('clientError', (error: ParserError, socket: Socket) => {
-    // What else is written now would be read as part of the response that has begun.
-    if (isAnswering(socket)) socket.destroySoon();
+    // What else is written now would be read as part of the response that has begun, or as the answer to a request before.
+    if (owesAnswer(socket)) socket.destroySoon();
     else answerAndEnd(socket, statusOf(error), handlers);
   });
   // Starts the timers that disconnect slow clients.
@@ -113,17 +116,18 @@ const WELL_FORMED: Readonly<Record<string, { readonly pattern: RegExp; readonly 
   HPE_INVALID_VERSION: { pattern: /^[A-Z-]+ \S+ HTTP\/\d\.\d\r\n/, status: 505 },
 };
 
-/** Which connections have requests without their whole answers, and which are in the middle of a response. */
+/** Which connections have requests without their whole answers; which of these are whole requests, or have begun to be answered. */
 function noteAnswers() {
   const open = new WeakMap<Socket, Set<ServerResponse>>();
   const isBusy = (socket: Socket): boolean => (open.get(socket)?.size ?? 0) > 0;
-  const isAnswering = (socket: Socket): boolean => [...(open.get(socket) ?? [])].some(({ headersSent }) => headersSent);
+  const owesAnswer = (socket: Socket): boolean =>
+    [...(open.get(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete);
   const note = (socket: Socket, response: ServerResponse): void => {
     const responses = open.get(socket) ?? new Set();
     open.set(socket, responses.add(response));
     response.once('close', () => responses.delete(response));
   };
-  return { note, isBusy, isAnswering };
+  return { note, isBusy, owesAnswer };
 }
 
 function isWebSocket({ headers }: IncomingMessage): boolean {
