@@ -176,6 +176,14 @@ t.test('a bucket is deleted with its uploads', async (t) => {
   await t.rejects(remove(), { message: /empty/ });
   t.equal(countParts(), others + 500, 'a refusal removes nothing');
   await client.send(new DeleteObjectCommand({ Bucket: name, Key: 'gone' }));
+  const requireStill = (): void => {
+    throw new Error('not any more');
+  };
+  const reader = { ...ctx, actor: { ...ctx.actor, readOnly: true } };
+  await t.rejects(deleteBucket(reader, undefined, name, 'default'), { message: 'Authentication error' });
+  await t.rejects(deleteBucket({ ...ctx, requireStill }, undefined, name, 'default'), { message: 'not any more' });
+  await deleteBucket({ ...ctx, dryRun: true }, undefined, name, 'default');
+  t.equal(countParts(), others + 500, 'nor does whoever may not write, or not any more, or writes nothing');
   t.equal(await mostRemoved(remove), 100);
   t.equal(countParts(), others, 'nothing is left');
 });

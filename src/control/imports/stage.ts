@@ -92,6 +92,8 @@ export function stageAtOnce(ctx: Context, order: ImportOrder, now: number, onPro
 const ROWS_AT_ONCE = 32;
 /** Rows that are stored together while no server is running; they take some tenths of a second. */
 const ROWS_ALONE = 20_000;
+/** Octets of their data, after which no more are collected: long ones would not fit in memory. */
+const OCTETS_ALONE = 8 << 20;
 
 /** A set of records that grows in writes of its own, between which other writers get the lock. */
 export interface Staging {
@@ -168,16 +170,21 @@ async function stageInTurn(
   try {
     const count = { records: 0, rows: 0 };
     let waiting: ImportedRow[] = [];
+    let octets = 0;
     const storeWaiting = async (): Promise<void> => {
       await nextSlice();
       count.records += await staging.store(waiting);
       count.rows += waiting.length;
       waiting = [];
+      octets = 0;
     };
     let step = await reading.next();
     for (; !step.done; step = await reading.next()) {
-      waiting.push(...step.value.rows);
-      if (waiting.length < (ctx.isAlone?.() ? ROWS_ALONE : 1)) continue;
+      for (const row of step.value.rows) {
+        waiting.push(row);
+        octets += row.rdata.length;
+      }
+      if (octets < OCTETS_ALONE && waiting.length < (ctx.isAlone?.() ? ROWS_ALONE : 1)) continue;
       await storeWaiting();
       tell(onProgress, step.value);
       signal?.throwIfAborted();
