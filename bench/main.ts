@@ -22,6 +22,7 @@ import { memoryOctets, type Started, stop } from './processes.js';
 import { measureRules } from './rules.js';
 import { measureSeam } from './seam.js';
 import { measureShares } from './shares.js';
+import { GREEDY } from './shares-greedy.js';
 import { measureSignedCreations } from './signed-creations.js';
 import { measureSigning } from './signing.js';
 import { measureStalls } from './stalls.js';
@@ -42,6 +43,7 @@ const { values } = parseArgs({
     transfers: { type: 'string', default: TRANSFER_SECTIONS.join(',') },
     objects: { type: 'string', default: OBJECT_SECTIONS.join(',') },
     growth: { type: 'string', default: GROWTH_SECTIONS.join(',') },
+    shares: { type: 'string', default: Object.keys(GREEDY).join(',') },
     stalls: { type: 'string', default: '' },
     cluster: { type: 'string', default: CLUSTER_SECTIONS.join(',') },
     names: { type: 'string', default: '100000' },
@@ -86,7 +88,7 @@ const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>
   },
   lists: (directory) => measureLists(directory, names, 20660),
   rules: () => measureRules(),
-  shares: (directory) => measureShares(directory, names, 20665),
+  shares: (directory) => measureShares({ directory, names, port: 20665, sections: values.shares.split(',') }),
   web: (directory) => measureWeb(directory, 20680, taskset),
   hostnames: (directory) => measureHostnames(directory, 20670),
   edge: (directory) =>
@@ -109,6 +111,7 @@ const HELP = `Usage: npm run bench -- [options]
   --edge LIST      of ${EDGE_SECTIONS.join(', ')} (default: all)
   --transfers LIST of ${TRANSFER_SECTIONS.join(', ')} (default: all)
   --objects LIST   of ${OBJECT_SECTIONS.join(', ')} (default: all)
+  --shares LIST    of ${Object.keys(GREEDY).join(', ')} (default: all)
   --growth LIST    of ${GROWTH_SECTIONS.join(', ')} (default: all)
   --stalls TEXT    only operations with this in their name (default: all)
   --cluster LIST   of ${CLUSTER_SECTIONS.join(', ')} (default: all)
