@@ -3,7 +3,7 @@
  * an account and a jurisdiction. The object store manages the objects in a bucket.
  */
 import { toHex } from '../base/bytes.js';
-import { requirePermission } from '../control/guard/access.js';
+import { requirePermission, requireWriter } from '../control/guard/access.js';
 import { accountFailure } from '../control/guard/account-failures.js';
 import { commit } from '../control/kernel/commit.js';
 import type { Context } from '../control/kernel/context.js';
@@ -211,7 +211,12 @@ export async function deleteBucket(
     if (!hasObjects(ctx.store, row.seq)) return row;
     throw bucketFailure('notEmpty', { account: bucketItem(ctx, row).account.id });
   };
-  await removeUploadsOf(ctx, () => requireEmpty().seq);
+  const requireDeletable = (): number => {
+    ctx.requireStill?.();
+    return requireEmpty().seq;
+  };
+  requireWriter(ctx.actor);
+  if (!ctx.dryRun) await removeUploadsOf(ctx, requireDeletable);
   const { value } = await commit(ctx, (draft) => {
     const row = requireEmpty();
     const item = bucketItem(ctx, row);
