@@ -1,5 +1,5 @@
 /** PutObject, CopyObject, DeleteObject and DeleteObjects. */
-import { inSlices } from '../base/slices.js';
+import { inSlices, nextSlice } from '../base/slices.js';
 import { createBucket } from '../bucket/buckets.js';
 import { objectFailure } from '../bucket/errors.js';
 import { isObjectKey, type ObjectItem, type OpenObject } from '../bucket/object-store.js';
@@ -21,6 +21,8 @@ const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodi
 const LARGEST_COPY = 5 * 1024 ** 3;
 const LONGEST_DELETION = 2 << 20;
 const MOST_DELETED = 1000;
+/** Of them in one write, so that others get their turn. */
+const DELETED_AT_ONCE = 100;
 
 /** Conditions, or those under other names. */
 export function conditionsOf(headers: Fields, prefix = ''): Record<string, string | undefined> {
@@ -175,7 +177,7 @@ interface Deletion {
   readonly error: S3Error | undefined;
 }
 
-/** Up to 1000 keys in one write. */
+/** Up to 1000 keys, some in each write: each of them succeeds or fails by itself. */
 export async function deleteObjects(request: S3Request, bucket: BucketRow): Promise<void> {
   const { options, caller } = request;
   const root = await inSlices(
@@ -191,8 +193,12 @@ export async function deleteObjects(request: S3Request, bucket: BucketRow): Prom
     return { key, error: faultOf(key, textOf(entry, 'VersionId'), textOf(entry, 'ETag')) };
   });
   const keys = deletions.filter(({ error }) => error === undefined).map(({ key }) => key);
-  const locked = keys.length > 0 ? await options.objects.delete(bucket.seq, keys, caller.stillMay, 'keep') : [];
-  const refused = new Set(locked);
+  const refused = new Set<string>();
+  for (let at = 0; at < keys.length; at += DELETED_AT_ONCE) {
+    const some = keys.slice(at, at + DELETED_AT_ONCE);
+    for (const key of await options.objects.delete(bucket.seq, some, caller.stillMay, 'keep')) refused.add(key);
+    await nextSlice();
+  }
   const isQuiet = textOf(root, 'Quiet')?.trim().toLowerCase() === 'true';
   const results = deletions.map(({ key, error: fault }) => {
     const error = fault ?? (refused.has(key) ? new S3Error('ObjectLockedByBucketPolicy') : undefined);

@@ -12,6 +12,7 @@ import { buildApi } from '../../src/api/server.js';
 import { silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { OPERATOR } from '../../src/control/guard/actor.js';
+import { insertPool } from '../../src/store/balancing/pools.js';
 import { signInServices } from '../support/sign-in.js';
 import { TestClock } from '../support/test-clock.js';
 import { ADMIN_HEADERS, install } from './installation.js';
@@ -137,6 +138,28 @@ t.test('a page of long texts is left to a thread', async (t) => {
   const posts = Array.from({ length: 100 }, (_, i) => ({ type: 'TXT', name: `t${i}`, content: 'x'.repeat(2000) }));
   t.equal((await call('POST', `${records}/batch`, { posts })).status, 200);
   const [here, there] = [await call('GET', records), await get(records)];
+  t.equal(there.body, here.text);
+  t.equal(reads(), 1);
+});
+
+t.test('a list of pools is left to a thread', async (t) => {
+  const { call, get, reads, store } = await installBoth(t);
+  const [{ id }] = (await call('GET', '/accounts')).json.result;
+  await store.write(() => {
+    for (let i = 0; i < 61; i++) {
+      const values = { name: `p${i}`, name_key: `p${i}`, settings: JSON.stringify({ name: `p${i}`, origins: [] }) };
+      insertPool(
+        store,
+        new Uint8Array(16).fill(i),
+        1,
+        { ...values, monitor: null, monitor_group: null, targets: 0 },
+        0,
+      );
+    }
+  });
+  const pools = `/accounts/${id}/load_balancers/pools`;
+  const [here, there] = [await call('GET', pools), await get(pools)];
+  t.equal(here.json.result.length, 61);
   t.equal(there.body, here.text);
   t.equal(reads(), 1);
 });

@@ -1,9 +1,10 @@
-/** Uploads of very many parts: they are completed, given up and removed a few parts at a time, so that nobody else waits for all of them. */
+/** Very many parts and objects: they are completed, given up and removed a few at a time, so that nobody else waits for all of them. */
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
+  DeleteObjectsCommand,
   GetObjectCommand,
   HeadObjectCommand,
   PutObjectCommand,
@@ -59,16 +60,18 @@ async function writesOf(run: () => Promise<unknown>): Promise<number> {
   return writes;
 }
 
-const countParts = (): number => store.prepareTuples<[], [number]>('SELECT count(*) FROM parts').get()![0];
+const count = (table: 'parts' | 'objects'): number =>
+  store.prepareTuples<[], [number]>(`SELECT count(*) FROM ${table}`).get()![0];
+const countParts = (): number => count('parts');
 
-/** The most parts that one write removes. */
-async function mostRemoved(run: () => Promise<unknown>): Promise<number> {
+/** The most rows that one write removes. */
+async function mostRemoved(run: () => Promise<unknown>, table: 'parts' | 'objects' = 'parts'): Promise<number> {
   const { write } = store;
   let most = 0;
   const counted = async <T>(work: () => T, timeoutMs?: number, waitedMs?: number): Promise<T> => {
-    const before = countParts();
+    const before = count(table);
     const value = await write(work, timeoutMs, waitedMs);
-    most = Math.max(most, before - countParts());
+    most = Math.max(most, before - count(table));
     return value;
   };
   Object.assign(store, { write: counted });
@@ -79,9 +82,9 @@ async function mostRemoved(run: () => Promise<unknown>): Promise<number> {
 /** Only so many writes succeed. */
 async function failAfter(writes: number, run: () => Promise<unknown>): Promise<void> {
   const { write } = store;
-  let count = 0;
+  let begun = 0;
   const limited = <T>(work: () => T): Promise<T> =>
-    ++count > writes ? Promise.reject(new Error('killed')) : write(work);
+    ++begun > writes ? Promise.reject(new Error('killed')) : write(work);
   Object.assign(store, { write: limited });
   await run().finally(() => Object.assign(store, { write }));
 }
@@ -186,4 +189,24 @@ t.test('a bucket is deleted with its uploads', async (t) => {
   t.equal(countParts(), others + 500, 'nor does whoever may not write, or not any more, or writes nothing');
   t.equal(await mostRemoved(remove), 100);
   t.equal(countParts(), others, 'nothing is left');
+});
+
+t.test('many objects that one request deletes', async (t) => {
+  const others = count('objects');
+  await store.write(() => {
+    store
+      .prepare(
+        `INSERT INTO objects (bucket, key, version, size, md5, storage_class, http_metadata, custom_metadata, metadata_size, uploaded_at)
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
+         SELECT 1, 'many/' || i, i, 0, zeroblob(16), 'Standard', '{}', '{}', 0, 0 FROM n`,
+      )
+      .run();
+  });
+  const Objects = Array.from({ length: 251 }, (_, i) => ({ Key: `many/${i}` }));
+  const most = await mostRemoved(async () => {
+    const { Deleted } = await client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
+    t.strictSame(Deleted, Objects, 'each is answered, also one that was not there');
+  }, 'objects');
+  t.equal(most, 100);
+  t.equal(count('objects'), others);
 });
