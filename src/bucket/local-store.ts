@@ -6,6 +6,7 @@
 
 import { dirname } from 'node:path';
 import { lacksOpenFiles } from '../base/open-files.js';
+import { inWrites } from '../base/slices.js';
 import { ENDLESS_ROOM } from '../store/disk-room.js';
 import { mayHaveWritten } from '../store/failures.js';
 import { type BucketRow, findBucket } from '../store/objects/buckets.js';
@@ -54,6 +55,8 @@ import type { UploadingStore } from './uploads/uploads.js';
 const MOST_INLINE_SHARED = 4096;
 /** How often opening is retried when the object is replaced between reading its row and opening its file. */
 const MOST_REPLACEMENTS = 100;
+/** Bodies that get a time before the next look at the clock. */
+const NOTED_AT_ONCE = 200;
 /** Bodies of parts stay for so long after their object has gone: who reads it opens them one after the other. Milliseconds. */
 const PARTS_STAY_MS = 3_600_000;
 
@@ -229,7 +232,8 @@ async function sweep(local: LocalStore): Promise<boolean> {
   await giveUpUploads(local, clock.nowUs() - UPLOAD_AGE * 1_000_000);
   await removeGoneUploads(local);
   const nowMs = await blobs.nowMs(clock);
-  await store.write(() => noteGarbage(store, nowMs));
+  const noteSome = (after: string | undefined): string | undefined => noteGarbage(store, nowMs, after!, NOTED_AT_ONCE);
+  await inWrites<string | undefined>(local, '', (after) => after !== undefined, noteSome);
   for (;;) {
     const partsUntilMs = nowMs - Math.max(blobs.removalDelayMs, PARTS_STAY_MS);
     const noted = garbageBlobs(store, nowMs - blobs.removalDelayMs, partsUntilMs, GARBAGE_BATCH);

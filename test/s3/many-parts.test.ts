@@ -65,13 +65,17 @@ const count = (table: 'parts' | 'objects'): number =>
 const countParts = (): number => count('parts');
 
 /** The most rows that one write removes. */
-async function mostRemoved(run: () => Promise<unknown>, table: 'parts' | 'objects' = 'parts'): Promise<number> {
+const mostRemoved = (run: () => Promise<unknown>, table: 'parts' | 'objects' = 'parts'): Promise<number> =>
+  mostInWrite(run, () => count(table));
+
+/** By how many a count falls in one write at the most. */
+async function mostInWrite(run: () => Promise<unknown>, countNow: () => number): Promise<number> {
   const { write } = store;
   let most = 0;
   const counted = async <T>(work: () => T, timeoutMs?: number, waitedMs?: number): Promise<T> => {
-    const before = count(table);
+    const before = countNow();
     const value = await write(work, timeoutMs, waitedMs);
-    most = Math.max(most, before - count(table));
+    most = Math.max(most, before - countNow());
     return value;
   };
   Object.assign(store, { write: counted });
@@ -165,6 +169,12 @@ t.test('replaced and deleted', async (t) => {
   t.ok(left > 0 && left < 500, 'it ended in the middle');
   t.equal(await mostRemoved(() => sweeper.sweep()), 100);
   t.equal(countParts(), others, 'nothing is left');
+  await store.write(() => void store.prepare('UPDATE blob_garbage SET noted_at = NULL').run());
+  const unnoted = () =>
+    store.prepareTuples<[], [number]>('SELECT count(*) - count(noted_at) FROM blob_garbage').get()![0];
+  t.ok(unnoted() >= 500);
+  t.equal(await mostInWrite(() => sweeper.sweep(), unnoted), 200);
+  t.equal(unnoted(), 0);
   t.strictSame(objectParts(store, 'gone'), []);
 });
 

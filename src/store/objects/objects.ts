@@ -104,7 +104,12 @@ const statements = perStore((store) => ({
      ORDER BY blob LIMIT ?`,
   ),
   anyGarbage: store.prepareTuples<[], [1]>('SELECT 1 FROM blob_garbage LIMIT 1'),
-  noteGarbage: store.prepare<[nowMs: number]>('UPDATE blob_garbage SET noted_at = ? WHERE noted_at IS NULL'),
+  garbageAfter: store.prepareTuples<[after: string, limit: number], [last: string | null]>(
+    'SELECT max(blob) FROM (SELECT blob FROM blob_garbage WHERE blob > ? ORDER BY blob LIMIT ?)',
+  ),
+  noteGarbage: store.prepare<[nowMs: number, after: string, last: string]>(
+    'UPDATE blob_garbage SET noted_at = ? WHERE blob > ? AND blob <= ? AND noted_at IS NULL',
+  ),
   forgetGarbage: store.prepare<[blob: string]>('DELETE FROM blob_garbage WHERE blob = ?'),
 }));
 
@@ -164,9 +169,15 @@ export function hasGarbage(store: Store): boolean {
   return statements(store).anyGarbage.get() !== undefined;
 }
 
-/** Gives a time to bodies that no object uses and that have none yet. */
-export function noteGarbage(store: Store, nowMs: number): void {
-  statements(store).noteGarbage.run(nowMs);
+/**
+ * Gives a time to bodies that no object uses and that have none yet, among the next `limit` behind a name. Returns the last name;
+ * undefined at the end.
+ */
+export function noteGarbage(store: Store, nowMs: number, after: string, limit: number): string | undefined {
+  const { garbageAfter, noteGarbage: note } = statements(store);
+  const last = garbageAfter.get(after, limit)?.[0] ?? undefined;
+  if (last !== undefined) note.run(nowMs, after, last);
+  return last;
 }
 
 /** Names of bodies that nothing uses, noted until a time, and of parts until another one; no more than `limit`. */
