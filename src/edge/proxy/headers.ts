@@ -5,7 +5,7 @@
 import { loopNames } from '../../http/cdn-loop.js';
 import type { EdgeRequest, HeaderList } from '../exchange/exchange.js';
 
-/** Fields that concern only one connection. */
+/** Fields that concern only one connection, and the one that each edge has for itself: an origin may be behind another. */
 export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -17,6 +17,7 @@ export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
   'http2-settings',
+  'cf-ray',
 ]);
 
 /** Fields that only the edge sets. A client's own fields of these names never reach an origin. */
