@@ -649,6 +649,21 @@ t.test('reading on a thread', async (t) => {
   t.ok((await reading.return(undefined as never)).done, 'can be given up');
 });
 
+t.test('while no server is running, many rows are stored together, but not more than fit in memory', async (t) => {
+  const { ctx } = await startControl(t, {}, openOneCopy);
+  const long = `"${'a'.repeat(255)}" `.repeat(200);
+  for (const [name, text, stored] of [
+    ['short.test', '$GENERATE 1-200 h$ A 192.0.2.1\n', 0],
+    ['long.test', `$GENERATE 1-200 h$ TXT ${long}\n`, 1],
+  ] as const) {
+    let times = 0;
+    const source = { text: `${HEAD.replaceAll('example.com', name)}${text}` };
+    const input = { name, source, onProgress: () => void times++ };
+    t.match(await importZone({ ...ctx, isAlone: () => true }, input), { imported: true }, name);
+    t.equal(times, stored, `${name}: stored ${times} times before the end`);
+  }
+});
+
 t.test('a process killed in the middle of an import', async (t) => {
   const { ctx, directory } = await startControl(t, {}, openOneCopy);
   const made = await importText(ctx, FILE);
