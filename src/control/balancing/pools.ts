@@ -1,4 +1,5 @@
 /** Use cases of pools (v4: load balancing). */
+import { isDeepStrictEqual } from 'node:util';
 import { type Members, memberOr } from '../../balancing/members.js';
 import { familiesOf, poolOf, type StoredOrigin } from '../../balancing/pool.js';
 import { toHex } from '../../base/bytes.js';
@@ -121,7 +122,9 @@ function change(ctx: Context, draft: Draft, row: PoolRow, read: (stored: Members
   const values = readPool(ctx, draft, row.account, read(membersOfRow(row)), row);
   const before = poolItem(row);
   if (values.settings === row.settings) return before;
-  noteBalancersOfPool(ctx, draft, row.seq);
+  // There may be 1,000 of them, which cannot tell another description.
+  const isSeen = !isDeepStrictEqual(poolOf(row), poolOf({ id: row.id, settings: values.settings }));
+  if (isSeen) noteBalancersOfPool(ctx, draft, row.seq);
   updatePool(store, row.seq, values, momentAfter(draft.now, row));
   requireProbeRoom(ctx, row.account);
   const after = findPool(store, row.seq)!;
