@@ -5,8 +5,13 @@ export const DOCUMENT_FILE = new URL('document.json', import.meta.url);
 
 let read: Promise<Buffer> | undefined;
 
-/** Its text. It is read when somebody first wants it. */
-export function readDocument(): Promise<Buffer> {
-  read ??= readFile(DOCUMENT_FILE);
-  return read;
+/** Its text. It is read when somebody first wants it, and again after that failed. */
+export async function readDocument(): Promise<Buffer> {
+  try {
+    read ??= readFile(DOCUMENT_FILE);
+    return await read;
+  } catch (error) {
+    read = undefined;
+    throw error;
+  }
 }
