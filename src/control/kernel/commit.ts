@@ -7,6 +7,7 @@
  * Writes requested in the same turn of the event loop share a transaction, because syncing the disk takes most of the
  * time and then happens once for all of them. Each is refused or done by itself. Accounts take turns.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { steadyMs } from '../../base/clock.js';
 import { AppError } from '../../base/errors.js';
 import { nameOfTurn, nameTurns } from '../../base/long-turns.js';
@@ -156,6 +157,8 @@ async function drain(store: Store, queue: Queue): Promise<void> {
     queue.running = jobs.length;
     queue.jobs.putBack(await runTogether(store, queue, jobs));
     queue.running = 0;
+    // Otherwise all that waits would be written in one turn of the event loop, in which nobody else is answered.
+    if (queue.jobs.size > 0) await nextTurn();
   }
   queue.draining = false;
 }

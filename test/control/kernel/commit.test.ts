@@ -122,6 +122,19 @@ t.test('the writes of one account do not keep those of another waiting', async (
   t.strictSame(settled.slice(0, 5), ['b', 'a', 'b', 'a', 'b']);
 });
 
+t.test('others have their turn between transactions that take long', async (t) => {
+  const { ctx, clock } = await startZone(t);
+  const order: string[] = [];
+  const write = (name: string): Promise<unknown> =>
+    commit(ctx, () => {
+      order.push(name);
+      clock.advance(40);
+      setImmediate(() => order.push('another'));
+    });
+  await Promise.all([write('first'), write('second'), write('third')]);
+  t.strictSame(order.slice(0, 5), ['first', 'another', 'second', 'another', 'third']);
+});
+
 t.test('waiting for a writer', async (t) => {
   const { ctx, zoneId, directory } = await startZone(t);
   const other = new Database(join(directory, DATABASE_FILE));
