@@ -126,6 +126,8 @@ function begin(zones: PublishedZones, zone: ServingZone, cause: readonly Change[
   const signed = denial && { denial, hashedOwners: denial.kind === 'nsec3' ? source.hashedOwners(zone) : [] };
   writer.reserve(source.recordCount(zone), denial);
   const load = beginLoad(writer, zone.facts.apex, source.owners(zone), signed, balances);
+  // One that begins again lets others go first.
+  loading.delete(zone.seq);
   loading.set(zone.seq, { load, use, zone, additions: 0, cause, later: [] });
 }
 

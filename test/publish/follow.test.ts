@@ -509,6 +509,29 @@ t.test('owners that change all the time are published, and an edit of many does 
   t.end();
 });
 
+t.test('a zone that is replaced all the time does not keep others waiting that are read as a whole', (t) => {
+  const { store, zones } = openZones(['busy', 'whole']);
+  const [busy, whole] = zones as [number, number];
+  const { follower } = serve(store);
+  const replace = (zone: number, name: string): void =>
+    writeNow(store, () => {
+      for (let i = 0; i < 3990; i++) writeRecord(store, zone, 1, `h${i}.${name}.`, Type.txt, Uint8Array.of(1, 65));
+      appendTo(store, zone, 'zone-replaced');
+    });
+  replace(busy, 'busy');
+  follower.catchUp();
+  replace(whole, 'whole');
+  let steps = 0;
+  do {
+    append(store, busy, 'zone-replaced');
+    follower.catchUp();
+    steps++;
+  } while (steps < 20 && follower.loadingZones().some(({ zone }) => zone === whole));
+  t.ok(steps < 8, `read after ${steps} steps`);
+  store.close();
+  t.end();
+});
+
 /** Something that fails once, at the step chosen. */
 class Fault {
   private left = 0;
