@@ -159,7 +159,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         ...{ cache: cached.cache, pass: cached.stage.pass, origins: origins.options },
         ...{ stalls, onResult: metrics.countCacheResult },
       })),
-    webSockets: createWebSockets({ ...options, ...origins, table, balancing, rules, stalls, onFault }),
+    webSockets: createWebSockets({ ...options, ...places, ...origins, table, balancing, rules, stalls, onFault }),
     ...{ connections, stalls },
     onFault,
     findTls: (host) => contexts.find(table.find(host)),

@@ -464,6 +464,9 @@ t.test('settings of a zone', async (t) => {
   await set('always_use_https', 'on');
   t.match(await world.raw(GET('www.example.org', '/a?b')), `location: https://www.example.org:${world.httpsPort}/a?b`);
   t.equal(statusOf(await world.raw(GET('www.example.org', '/.well-known/acme-challenge/x'))), 200, 'challenges stay');
+  const upgrade =
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: YQ==\r\n';
+  t.equal(statusOf(await world.raw(GET('www.example.org', '/', upgrade))), 301, 'WebSockets, too');
   await set('security_header', { strict_transport_security: { enabled: true, max_age: 60, nosniff: true } });
   const strict = await secure();
   t.match(strict, /strict-transport-security: max-age=60\r\n/);

@@ -12,7 +12,7 @@ import { type Failure, failureOf, reasonOf } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
 import type { ChosenOrigin, EdgeRequest, HeaderList } from '../exchange/exchange.js';
 import type { Stalls } from '../exchange/stalls.js';
-import { checkRoute, redirectFields, rulesFor, withSettings } from '../proxy/answer.js';
+import { checkRoute, redirectFields, redirectOf, rulesFor, withSettings } from '../proxy/answer.js';
 import { tunnel, type UpgradeOutcome, type Upgrader, webSocketRoute } from '../proxy/upgrade.js';
 import type { RoutingTable } from '../route/table.js';
 import { type EdgeRules, type RuledRequest, tooMuchWork } from '../rules/rules.js';
@@ -26,6 +26,9 @@ export interface WebSocketOptions {
   readonly balancing: Balancing;
   readonly rules: EdgeRules;
   readonly loopId: string;
+  /** Those that clients use. */
+  readonly httpPort: number;
+  readonly httpsPort: number;
   readonly stalls: Stalls;
   readonly details: boolean;
   /** A fault of this program ended an exchange. */
@@ -67,13 +70,8 @@ export function createWebSockets(options: WebSocketOptions): WebSockets {
   };
 }
 
-function open(
-  { table, upgrader, balancing, rules, loopId, details, onFault }: WebSocketOptions,
-  request: ReadRequest,
-  extra: HeaderList,
-  client: Client,
-  onEnd: OnEnd,
-): void {
+function open(options: WebSocketOptions, request: ReadRequest, extra: HeaderList, client: Client, onEnd: OnEnd): void {
+  const { table, upgrader, balancing, rules, loopId, details, onFault } = options;
   const fail = (failure: Failure, accept?: string): void => {
     const ray = 'ray' in request ? request.ray : '';
     const page = failurePage(failure, { accept, host: request.host, ray, details });
@@ -92,11 +90,14 @@ function open(
     return;
   }
   const change = changing(ruled);
-  if ('elsewhere' in made) {
-    const { status } = made.elsewhere;
-    const fields = redirectFields(made.elsewhere);
+  const redirect = (to: Parameters<typeof redirectFields>[0]): void => {
+    const { status } = to;
+    const fields = redirectFields(to);
     client.answered(status, change(status, fields) ?? fields, Buffer.alloc(0));
     onEnd({ status, octets: 0, failure: undefined, complete: true });
+  };
+  if ('elsewhere' in made) {
+    redirect(made.elsewhere);
     return;
   }
   const onFaultHere = (error: unknown): void => {
@@ -106,6 +107,11 @@ function open(
   const outcome = outcomeFor(client, change, onEnd, { onFailure: fail, onFault: onFaultHere });
   const asked = asGet(made.request);
   const route = withSettings(checked.route, made.settings);
+  const location = redirectOf(options, request, route);
+  if (location !== undefined) {
+    redirect({ status: 301, location });
+    return;
+  }
   if (!isBalanced(route)) {
     client.onClose(upgrader(asked, route, extra, outcome));
     return;

@@ -241,8 +241,8 @@ function rootCertificates(
 }
 
 /** Certificate authorities fetch challenges over plain HTTP, so their paths are never redirected. */
-function redirectOf(
-  { httpPort, httpsPort }: AnswerOptions,
+export function redirectOf(
+  { httpPort, httpsPort }: Pick<AnswerOptions, 'httpPort' | 'httpsPort'>,
   { scheme, host, target }: EdgeRequest,
   { settings }: ServedRoute,
 ): string | undefined {
