@@ -18,7 +18,7 @@ export interface Migration extends Steps {
 }
 
 const FILES = readdirSync(new URL('.', import.meta.url))
-  .filter((name) => /^\d{4}-[a-z-]+\.js$/.test(name))
+  .filter((name) => /^\d{4}-.+\.js$/.test(name))
   .sort();
 
 const versionOf = (file: string): number => Number(file.slice(0, 4));
