@@ -13,7 +13,7 @@ import { install } from './installation.js';
 /** Routes that make no event, or not here, and why. */
 const SILENT: Readonly<Record<string, string>> = {
   'PUT /zones/{zone_id}/custom_hostnames/{custom_hostname_id}/certificate_pack/{certificate_pack_id}/certificates/{certificate_id}':
-    'test/api/custom-hostnames.test.ts has certificates that somebody brings, and looks at their events',
+    'test/api/custom-hostnames.long.test.ts has certificates that somebody brings, and looks at their events',
   'DELETE /zones/{zone_id}/custom_hostnames/{custom_hostname_id}/certificate_pack/{certificate_pack_id}/certificates/{certificate_id}':
     'the same',
   ...Object.fromEntries(

@@ -187,6 +187,11 @@ t.test('all transports drop datagrams that are too long', async (t) => {
   }
 });
 
+function ownIPv6Addresses(): string[] {
+  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return own.filter((entry) => entry.family === 'IPv6' && !entry.scopeid).map((entry) => entry.address);
+}
+
 t.test('answers come from the queried address', { skip }, async (t) => {
   const v4 = await serveBatched(t, ['0.0.0.0'], 1);
   const query = makeQuery(1, 'a.test', A);
@@ -198,14 +203,17 @@ t.test('answers come from the queried address', { skip }, async (t) => {
   for (const address of ['127.0.0.2', '127.9.8.7']) {
     t.ok(await (await open(t, address, dual.server.port, '127.0.0.1')).ask(query), `${address}, dual stack`);
   }
-  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  const addresses = own.filter((entry) => entry.family === 'IPv6' && !entry.scopeid).map((entry) => entry.address);
-  for (const address of addresses) {
-    t.ok(await (await open(t, address, dual.server.port, '::1')).ask(query), `${address}, dual stack`);
-  }
   const v6 = await serveBatched(t, ['::'], 1);
-  for (const address of addresses) {
-    t.ok(await (await open(t, address, v6.server.port, '::1')).ask(query), `${address}, IPv6 only`);
+  const places = [
+    { name: 'dual stack', port: dual.server.port },
+    { name: 'IPv6 only', port: v6.server.port },
+  ];
+  for (const address of ownIPv6Addresses()) {
+    for (const { name, port } of places) {
+      const answer = await (await open(t, address, port, '::1')).ask(query);
+      // Other tests have interfaces of their own, and take them away again.
+      if (answer || ownIPv6Addresses().includes(address)) t.ok(answer, `${address}, ${name}`);
+    }
   }
   const other = createSocket('udp4');
   other.bind(v6.server.port, '0.0.0.0');
