@@ -43,8 +43,8 @@ export class Spare {
 
   constructor(private readonly options: SpareOptions) {}
 
-  /** Makes one soon, unless there is one. */
-  prepare(): void {
+  /** Unless there is one. */
+  makeSoon(): void {
     if (this.child) return;
     this.cancel?.();
     this.cancel = this.options.clock.after(this.delayMs, () => {
@@ -75,7 +75,7 @@ export class Spare {
     if (child !== this.child) return false;
     this.child = undefined;
     this.delayMs = AGAIN_MS;
-    this.prepare();
+    this.makeSoon();
     return true;
   }
 

@@ -211,7 +211,7 @@ export class SupervisedChild<Name extends Role> {
     this.firstStart?.resolve();
     this.firstStart = undefined;
     this.watchOver(child);
-    if (!this.draining) this.spare?.prepare();
+    if (!this.draining) this.spare?.makeSoon();
   }
 
   private onAlive(child: ChildProcess): void {
