@@ -27,7 +27,7 @@ export interface GrowthOptions {
 }
 
 interface World {
-  /** What there is few or many of. */
+  /** The things of which there are few or many. */
   readonly sizes: (names: number) => readonly [small: number, large: number];
   /** Names of the zone that is edited. */
   readonly names: (size: number) => number;
@@ -45,7 +45,7 @@ const recordLists: World['lists'] = ({ zonePath }, size) => ({
 });
 /** As few as fill a page of a list; otherwise the pages would differ. */
 const PAGE = 50;
-/** All as long, because answers of one length leave together. */
+/** All of the same length, because answers of one length leave together. */
 const zoneName = (i: number): string => `z${String(i).padStart(7, '0')}.example`;
 const atOnce = async (count: number, work: (i: number) => Promise<unknown>): Promise<void> => {
   let next = 0;

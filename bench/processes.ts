@@ -151,7 +151,7 @@ export function mainThreadMs(processes: readonly number[]): number {
   return processes.reduce((sum, pid) => sum + nanosecondsOf(pid) / 1e6, 0);
 }
 
-/** The same of all their threads that are there. */
+/** The same for all their present threads. */
 export function allThreadsMs(processes: readonly number[]): number {
   return processes.reduce((sum, pid) => {
     const threads = readdirSync(`/proc/${pid}/task`).map(Number);

@@ -98,7 +98,7 @@ function createRecord({ api, records }: Neighbour, count: number): Promise<unkno
   return api.call('POST', records, { type: 'A', name: `x${count}`, content: '192.0.2.7' });
 }
 
-/** As many as a server has for all, of which nothing comes. */
+/** As many connections as a server allows in total; nothing is sent on them. */
 const HELD = 150;
 
 async function holdConnections({ port, address: localAddress }: Neighbour): Promise<void> {

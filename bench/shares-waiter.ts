@@ -1,4 +1,4 @@
-/** Reads, edits and asks one after the other for some seconds, and says how long each took. */
+/** Reads, edits and queries one after the other for some seconds, and returns how long each took. */
 import { createSocket } from 'node:dgram';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, threadId, workerData } from 'node:worker_threads';

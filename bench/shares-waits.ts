@@ -1,4 +1,4 @@
-/** What a thread is asked to measure, and what it measures. */
+/** The request to a measuring thread, and its results. */
 
 export const KINDS = ['read', 'edit', 'DNS after an edit', 'DNS answer'] as const;
 

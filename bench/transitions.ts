@@ -1,4 +1,4 @@
-/** Origins that come and go without end: what is stored of it, how much waits, and what it does to the edits of another account. */
+/** Origins that keep changing: which transitions are stored, how many wait, and how long edits of another account take beside them. */
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -105,7 +105,7 @@ function isHealthy(number: number, origins: readonly Origin[]): boolean {
   return Math.floor(number / origins.length) % 2 === 0;
 }
 
-/** Tells as the process that probes does: what was gathered for a moment. Those of one moment are of many pools. */
+/** Reports as the probing process does: transitions that were gathered for a moment, of many pools. */
 async function tellAll(origins: readonly Origin[], tell: (transitions: readonly Transition[]) => void): Promise<void> {
   const beganMs = performance.now();
   for (let number = 0; number < TRANSITIONS; ) {
@@ -114,7 +114,7 @@ async function tellAll(origins: readonly Origin[], tell: (transitions: readonly 
     const transitions: Transition[] = [];
     for (; number < due; number++) {
       const healthy = isHealthy(number, origins);
-      // 7919 is prime, so that each origin is met once in a round.
+      // 7919 is prime, so that each origin has one turn in a round.
       const origin = origins[(number * 7919) % origins.length]!;
       const reason = healthy ? 'No failures' : 'TCP Timeout';
       transitions.push({ ...origin, healthy, reason, responseCode: undefined, rttMs: 1 });

@@ -186,7 +186,7 @@ t.test('whatever is given out in turns stands there', async (t) => {
   );
 });
 
-t.test('whatever is given out in turns is counted by kind', async (t) => {
+t.test('all turns are counted by kind', async (t) => {
   t.strictSame(
     inTurns.filter((file) => !(file in COUNTED)),
     [],

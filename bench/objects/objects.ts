@@ -22,7 +22,7 @@ import { measureSmall, nameOf, SIZES } from './small.js';
 export const OBJECT_SECTIONS = ['small', 'dns', 'large', 'lists', 'parts'] as const;
 
 const SERVER_CPU = availableParallelism() > 1 ? 0 : undefined;
-/** That of DNS and of who asks it, while others store. */
+/** Of DNS and its client, while others store. */
 const ASKED_CPU = availableParallelism() > 1 ? 1 : 0;
 const UPLOAD_OCTETS = 64 << 20;
 
@@ -87,8 +87,8 @@ interface DnsOptions {
 }
 
 /**
- * DNS while the disk is busy with uploads, in turn with quiet ones. The machine's share in it: the same octets to nginx. DNS and who asks
- * it have a processor, those who store and send the other, as an operator would divide them.
+ * DNS while the disk is busy with uploads, in turn with quiet rounds. The same octets to nginx show the machine's share. DNS and its client
+ * have one processor, the programs that store and send the other, as an operator would divide them.
  */
 async function measureDns({ directory, rounds, ours, doors }: DnsOptions): Promise<Record<string, number>> {
   const file = join(directory, 'upload');

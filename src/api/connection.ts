@@ -1,4 +1,4 @@
-/** Handling below HTTP requests: time limits for slow clients, answers to malformed HTTP, and fields of every answer. */
+/** What happens below HTTP requests: time limits for slow clients, answers to malformed HTTP, and fields of every answer. */
 import type { Socket } from 'node:net';
 import type { ConnectionError } from 'fastify';
 import type { AppError } from '../base/errors.js';
@@ -20,7 +20,7 @@ export const TIMEOUTS = {
 
 export const MOST_CONNECTIONS = 2048;
 
-/** Fields of every answer that tell browsers to do nothing with it; the operator decides whether connections are encrypted. */
+/** Fields of every answer that keep browsers from running or framing it; the operator decides whether connections are encrypted. */
 export const SECURITY_FIELDS = {
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',

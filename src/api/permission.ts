@@ -24,7 +24,7 @@ export function requireArea({ url, method, config }: RouteOptions): void {
   throw new Error(`the route ${[method].flat().join('/')} ${url} names no area`);
 }
 
-/** What of a request decides. */
+/** The parts of a request that decide. */
 export interface Asking extends Pick<FastifyRequest, 'method' | 'headers'> {
   readonly params: unknown;
   readonly routeOptions: {

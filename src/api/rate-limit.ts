@@ -8,10 +8,10 @@ import { type Clock, steadyMs } from '../base/clock.js';
 const WINDOW_SECONDS = 300;
 /** An account has as many requests as so many tokens, however many it has. */
 const TOKENS_OF_ACCOUNT = 4;
-/** Who counts at once; the others begin anew. */
+/** Clients that are counted at the same time; the counts of others begin anew. */
 const MOST_COUNTED = 5000;
 
-/** What a client is told of its limit. */
+/** What a client is told about its limit. */
 export interface Quota {
   readonly fields: Readonly<Record<string, string>>;
   /** Whether the request is one too many. */
@@ -49,7 +49,7 @@ interface Count {
   readonly endMs: number;
 }
 
-/** Counts by a clock that nobody puts back: whoever is limited would stay so until then. */
+/** Counts by a steady clock: if the clock were set back, a limited client would stay limited until it caught up. */
 function createCounts(max: number, clock: Clock): (name: string) => Counted {
   const counts = new Map<string, Count>();
   return (name) => {

@@ -53,7 +53,7 @@ export function noteAnswer(metrics: RequestMetrics, answered: Answered, log: Pic
   log.debug(measure(metrics, answered), 'request');
 }
 
-/** Returns what is logged of it. */
+/** Returns the fields that are logged. */
 function measure({ latency }: RequestMetrics, { method, status, ms, ...rest }: Answered) {
   // Clients may invent methods, but not labels.
   const label = METHODS.has(method) ? method : 'other';

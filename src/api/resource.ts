@@ -24,9 +24,9 @@ export interface AccountResource<Item, Body, Change = Body> {
   readonly body: z.ZodType<Body>;
   /** The body of a replacement; the same if absent. */
   readonly change?: z.ZodType<Change>;
-  /** What the list may be asked for. */
+  /** The query parameters of the list. */
   readonly query?: z.ZodType;
-  /** Whether the list says which page it is (v4): of one, or of pages of these sizes. */
+  /** Whether the list says which page it is (v4): a single page, or one of pages of these sizes. */
   readonly isPaged: boolean | PageSizes;
   /** Whether a write is one commit, see {@link FastifyContextConfig}. */
   readonly oneCommit: boolean;

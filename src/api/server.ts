@@ -114,7 +114,7 @@ export interface ApiOptions {
   readonly readers?: Readers;
   /** In a cluster: the copy that requests read. */
   readonly copy?: FollowingCopy;
-  /** Whether the OpenAPI document is made of the routes; default: it is the one that the build has written. */
+  /** Whether the OpenAPI document is generated from the routes; by default, the one that the build has written is used. */
   readonly describes?: boolean;
 }
 
@@ -290,7 +290,7 @@ function tolerateContentType(request: FastifyRequest): void {
   if (contentType !== undefined && request.mediaType === undefined) request.raw.headers['content-type'] = undefined;
 }
 
-/** Counts a request and tells the client what remains. Throws 429/971 when nothing does. */
+/** Counts a request and tells the client how many remain. Throws 429/971 when none do. */
 function countRequest(count: CountRequest, request: FastifyRequest, reply: FastifyReply): void {
   const quota = count(request);
   if (!quota) return;

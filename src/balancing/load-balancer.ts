@@ -166,7 +166,7 @@ const OVERRIDDEN: Readonly<Record<string, readonly (keyof Steering)[]>> = {
   ttl: ['ttl'],
 };
 
-/** Members that rules override, and that say what becomes of a request once its origin is known. */
+/** Members that rules override, and that say how a request is handled once its origin is known. */
 const OF_SESSIONS = [
   'session_affinity',
   'session_affinity_ttl',

@@ -83,7 +83,7 @@ export interface StoredOrigin {
   readonly flatten_cname?: boolean;
 }
 
-/** Pools that were read last, by their identifiers: what many load balancers share is read for each of them. */
+/** Pools that were read last, by their identifiers: a pool that many load balancers share would be read for each of them. */
 const recent = new Map<string, { readonly settings: string; readonly pool: Pool }>();
 const MOST_RECENT = 64;
 

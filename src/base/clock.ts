@@ -141,7 +141,7 @@ export class SystemClock implements Clock {
           plan();
           run();
         },
-        // All processes of one program, too: what one of them says wakes another that is awake anyway.
+        // All processes of one program, too: a message from one of them then reaches another that is awake anyway.
         untilNext(this.system.steadyMs(), periodMs),
       );
       timer.unref();

@@ -16,7 +16,7 @@ const COMMIT_MS = 12;
 const LONGEST_COMMIT_MS = 30;
 /** Milliseconds between two writes, so that other writers get the lock. */
 const PAUSE_MS = 4;
-/** Milliseconds of a write while no server is running: its costs, and the pause after it, are shared by more. */
+/** Milliseconds of a write while no server is running: more rows share its cost and the pause after it. */
 const ALONE_MS = 100;
 
 const waiting: (() => void)[] = [];
@@ -92,7 +92,7 @@ export function betweenWrites(): Promise<void> {
 /** Where writes go, and the clock that ends them. */
 interface Written {
   readonly clock: Clock;
-  /** Whether no server is running just now; absent: one may be. */
+  /** Whether no server is running now; absent: one may be. */
   readonly isAlone?: () => boolean;
   readonly store: { write<Value>(work: () => Value): Promise<Value> };
 }

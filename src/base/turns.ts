@@ -60,7 +60,7 @@ export function createTurns(limits: TurnLimits, clock: Clock): Turns {
   return new FairTurns(limits, clock);
 }
 
-/** Between two looks at all who wait, because many may: at least so many milliseconds, and one more for each so many that wait. */
+/** Between two passes over all who wait, who may be many: at least this many milliseconds, and one more for each group of this size. */
 const [LEAST_LOOK_MS, WAITING_A_MS] = [10, 100];
 
 /** What the rest of the class needs of whoever waits. */
@@ -85,7 +85,7 @@ class Waiting {
     this.nextMs = Math.min(sinceMs + patienceMs, this.lateMs);
   }
 
-  /** To be called when that time has come. Returns whether it goes on waiting. */
+  /** Must be called when that time has come. Returns whether it continues to wait. */
   isPatient(): boolean {
     const goesOn = this.nextMs < this.lateMs;
     this.nextMs = this.lateMs;
@@ -97,7 +97,7 @@ class FairTurns implements Turns {
   private readonly queue: ClassedQueue<Waiting>;
   private readonly refused: Record<NoTurn, number> = { full: 0, late: 0, gone: 0 };
   private waitedMs = 0;
-  /** One timer for all who wait, because most waits are short: that of somebody who waits no longer is left as it is. */
+  /** One timer for all who wait, because most waits are short: it stays set when the one it was set for no longer waits. */
   private timer: { readonly atMs: number; readonly cancel: () => void } | undefined;
   private readonly admit = (): void => this.admitNext();
 
@@ -192,7 +192,7 @@ class FairTurns implements Turns {
     this.timer = { atMs, cancel };
   }
 
-  /** Whoever has waited for long enough takes a place from others, or gives up. */
+  /** Those who have waited long enough take a place from others, or give up. */
   private look(): void {
     this.timer = undefined;
     const nowMs = steadyMs(this.clock);
@@ -266,7 +266,7 @@ export interface TurnCounts {
   readonly refused?: Readonly<Record<NoTurn, number>>;
 }
 
-/** What is known before anybody has asked. */
+/** The value before anybody has asked. */
 export const NO_TURNS: TurnCounts = { held: 0, waiting: 0, waitedMs: 0, refused: { full: 0, late: 0, gone: 0 } };
 
 /** What is known of turns of a kind. */

@@ -31,7 +31,7 @@ const CANNOT_LINK: ReadonlySet<string> = new Set([
   'EOPNOTSUPP',
   'ENOSYS',
 ]);
-/** A piece with fewer octets waits for others to be written with. */
+/** A piece with fewer octets waits, and is written together with others. */
 const WRITTEN_OCTETS = 1 << 17;
 
 export interface BlobDraft {

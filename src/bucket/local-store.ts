@@ -55,7 +55,7 @@ import type { UploadingStore } from './uploads/uploads.js';
 const MOST_INLINE_SHARED = 4096;
 /** How often opening is retried when the object is replaced between reading its row and opening its file. */
 const MOST_REPLACEMENTS = 100;
-/** Bodies that get a time before the next look at the clock. */
+/** Bodies that get a time before the clock is read again. */
 const NOTED_AT_ONCE = 200;
 /** Bodies of parts stay for so long after their object has gone: who reads it opens them one after the other. Milliseconds. */
 const PARTS_STAY_MS = 3_600_000;

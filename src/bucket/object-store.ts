@@ -77,7 +77,7 @@ export interface OpenObject {
   readonly item: ObjectItem;
   /** The whole body, if it is in memory. */
   readonly octets?: Uint8Array;
-  /** The whole body where large ones are, if it is one of these: its name, and its CRC-32 if that is known. */
+  /** The whole body among the large ones, if it is one of them: its name, and its CRC-32 if that is known. */
   readonly body?: { readonly name: string; readonly crc32: number | null };
   /** Octets from `first` to `last`, both included. A piece is valid until the next one is asked for. */
   pieces(first: number, last: number): AsyncIterable<Buffer>;

@@ -6,7 +6,7 @@ import { lasting, streamOf } from './bodies/pieces.js';
 import { objectItem } from './item.js';
 import type { OpenObject, SmallObject } from './object-store.js';
 
-/** Bodies up to this size are read and checked before anything of them is sent: no more would be read at once of a larger one. */
+/** Bodies up to this size are read and checked before any octet is sent: of larger ones, no more than this is read at once. */
 const MOST_AT_ONCE = 256 * 1024;
 
 /** Throws {@link BodyDamaged}. */

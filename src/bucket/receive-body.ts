@@ -15,7 +15,7 @@ export const MOST_INLINE = 64 * 1024;
 export interface ReceivedBody {
   readonly size: number;
   readonly md5: Uint8Array;
-  /** Null when that of the body that is shared is not known. */
+  /** Null when the checksum of the shared body is not known. */
   readonly crc32: number | null;
   /** The whole body if it is small. */
   readonly inline: Buffer | undefined;

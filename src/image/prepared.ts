@@ -1,6 +1,6 @@
 /**
- * Nodes of a served zone that are compiled before they are staged: of very many, that takes most of the time, and may be done in
- * parts, of which nobody sees anything.
+ * Nodes of a served zone that are compiled before they are staged: with very many, compiling takes most of the time, and may be done in
+ * parts, none of which is visible.
  */
 
 import { type CompiledNode, compileNode } from './compile.js';

@@ -88,7 +88,7 @@ interface Running {
   rttMs: number | undefined;
   rttToldMs: number;
   dueMs: number;
-  /** It is probed out of turn, together with others. */
+  /** It is probed before its turn, together with others. */
   isSoon: boolean;
   isRunning: boolean;
   isGone: boolean;
@@ -190,7 +190,7 @@ class PlannedProber implements Prober {
     const { clock, random } = this.options;
     const nowMs = steadyMs(clock);
     const intervalMs = one.planned.monitor.interval * 1000;
-    // Those that were probed together do not stay together.
+    // Origins that were probed together do not stay together.
     one.dueMs = one.isSoon ? nowMs + intervalMs * fractionOf(random) : nextDue(one.dueMs, intervalMs, nowMs, random);
     one.isSoon = false;
     this.schedule.set(one, one.dueMs);

@@ -47,7 +47,7 @@ export interface Reader {
 const LOOK_MS = 100;
 const BUSY_LOOK_MS = 10;
 const REPORT_MS = 1000;
-/** While nothing is asked, only one report of so many is made. The thread that is asked something wakes the reader. */
+/** While there are no queries, only one of this many reports is made. A thread that gets a query wakes the reader. */
 const QUIET_REPORTS = 10;
 /** Samples that are wanted in a second, and those in one look after which there are too many. */
 const WANTED = 200;
@@ -134,8 +134,8 @@ export function startReader(
 }
 
 /**
- * Whether nothing was asked since the last report. While there are few questions, a sample of each is wanted, so a rest that no
- * thread has ended says that; without samples nothing does.
+ * Whether there were no queries since the last report. While there are few queries, each of them is sampled, so a pause that no thread
+ * has ended shows that there were none; without samples nothing shows it.
  */
 function createQuiet(statistics: boolean): { reported(questions: number): void; isSure(rest: Rest): boolean } {
   let quiet = 0;
@@ -165,7 +165,7 @@ interface Rest {
   begin(): void;
   /** Looks at intervals from now on. */
   end(): void;
-  /** No thread has taken a sample since it began. */
+  /** No thread has taken a sample since the pause began. */
   isResting(): boolean;
   close(): void;
 }

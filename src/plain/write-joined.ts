@@ -27,8 +27,8 @@ export function writeJoined(socket: Socket, [start, lines, rest]: Texts, octets:
 }
 
 /**
- * What is put together octet by octet before it is written. A slow reader may hold all of the room in which it was, so that much of it
- * is used only for what fills much of it.
+ * Data that is put together octet by octet before it is written. A slow reader may hold the whole buffer, so data takes a large buffer
+ * only if it fills much of it.
  */
 export class Composed {
   octets: Buffer;
@@ -40,7 +40,7 @@ export class Composed {
     this.octets = this.large;
   }
 
-  /** To be called before. `most`: octets that it will be at most. */
+  /** Must be called before. `most`: the most octets that will be written. */
   begin(most: number): void {
     this.octets = most <= MOST_OCTETS ? this.small : this.large;
   }

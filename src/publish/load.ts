@@ -25,7 +25,7 @@ export interface ZoneLoad {
   abandon(): void;
 }
 
-/** Many owners of a zone that is served. Nothing of them is in the image before they are staged. */
+/** Many owners of a zone that is served. None of them is in the image before all are staged. */
 export interface OwnersLoad extends ZoneLoad {
   /** Adds owners, as the zone is now. */
   add(zone: LoadedZone, owners: readonly Uint8Array[]): void;

@@ -16,7 +16,7 @@ import { type LoadedZone, type Staging, stageOwners, touchedOwners } from './sta
 
 /** Owners that are compiled and switched in in one step; each takes up to 30 µs. */
 const FEW_OWNERS = 200;
-/** So often, very many owners that have changed meanwhile are compiled first, too: what is compiled is in memory, and not seen. */
+/** How often very many owners that have changed meanwhile are compiled first, too: compiled owners take memory and are not visible. */
 const MOST_ADDITIONS = 4;
 /** Changes of a zone that are applied in one step. */
 const CHANGES_AT_ONCE = 500;
@@ -34,7 +34,7 @@ export interface PublishedZones extends Staging {
   readonly room: ImageRoom;
   /** While the process starts: what zones are loaded for. */
   starts: boolean;
-  /** Whether many owners of served zones come before zones that are read as a whole, which have the next step. */
+  /** Whether many owners of served zones come before zones that are read as a whole; these get the next step. */
   ownersFirst: boolean;
 }
 
@@ -98,7 +98,7 @@ export function continueLoads(zones: PublishedZones, most: number, isOver: IsOve
   return read;
 }
 
-/** The oldest first, but an edit of many owners does not wait until all zones are read that others have replaced. */
+/** The oldest first, but an edit of many owners does not wait until all zones that others have replaced are read. */
 function* inTurn(zones: PublishedZones): Generator<readonly [seq: number, LoadingZone]> {
   zones.ownersFirst = !zones.ownersFirst;
   if (zones.ownersFirst) for (const entry of zones.loading) if (isOfOwners(entry[1])) yield entry;
@@ -126,7 +126,7 @@ function begin(zones: PublishedZones, zone: ServingZone, cause: readonly Change[
   const signed = denial && { denial, hashedOwners: denial.kind === 'nsec3' ? source.hashedOwners(zone) : [] };
   writer.reserve(source.recordCount(zone), denial);
   const load = beginLoad(writer, zone.facts.apex, source.owners(zone), signed, balances);
-  // One that begins again lets others go first.
+  // A load that begins again lets others go first.
   loading.delete(zone.seq);
   loading.set(zone.seq, { load, use, zone, additions: 0, cause, later: [] });
 }
@@ -172,7 +172,7 @@ function finish(zones: PublishedZones, seq: number): void {
   commit(zones, seq, after);
 }
 
-/** Switches in all owners of a load at once. Very many that have changed since they were compiled are compiled again first, some times. */
+/** Publishes all owners of a load at once. Very many that have changed since are compiled again first, a limited number of times. */
 function finishOwners(
   zones: PublishedZones,
   current: LoadingZone,

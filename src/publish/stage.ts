@@ -81,7 +81,7 @@ export function* putOwners(
 
 const APEX = new Uint8Array(0);
 
-/** Puts the NSEC3 record of a touched owner, which stands in changes with its owner name (RFC 5155 §3). */
+/** Puts the NSEC3 record of a touched owner; changes list it under its own owner name (RFC 5155 §3). */
 function putHashedOwner({ source }: Staging, { number, zone }: LoadedZone, ownerKey: Uint8Array, sink: NodeSink): void {
   const hash = hashOfOwnerKey(ownerKey);
   if (!hash) return;

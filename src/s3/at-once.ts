@@ -86,7 +86,7 @@ interface Grant {
   readonly isPlain: boolean;
 }
 
-/** Grants that are kept of one token at one address; a thousand of these may exist. */
+/** Grants that are kept for one token at one address; there may be a thousand such pairs. */
 const MOST_GRANTS = 100;
 
 /** By authentication: what a token may do is looked up again after every commit. */

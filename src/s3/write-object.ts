@@ -21,7 +21,7 @@ const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodi
 const LARGEST_COPY = 5 * 1024 ** 3;
 const LONGEST_DELETION = 2 << 20;
 const MOST_DELETED = 1000;
-/** Of them in one write, so that others get their turn. */
+/** Keys that one write removes, so that others get their turn. */
 const DELETED_AT_ONCE = 100;
 
 /** Conditions, or those under other names. */

@@ -7,13 +7,13 @@ import { XMLParser } from 'fast-xml-parser';
 import { S3Error } from './errors.js';
 
 const DEEPEST = 8;
-/** Tags of one item, and of all that is beside items: parsing some hundred thousand blocks the process for seconds. */
+/** Tags of one item, and of everything outside items: parsing some hundred thousand blocks the process for seconds. */
 const MOST_TAGS = 1000;
 /** Characters that are parsed in one step: parsing some millions blocks the process as long. The longest key takes a few thousand. */
 const LONGEST_PARSED = 64 * 1024;
 /** Items of a document. */
 const MOST_ITEMS = 10_000;
-/** Characters of items that are parsed at a time, and a last item that goes beyond. */
+/** Characters of items that are parsed at a time; the last item may go beyond. */
 const PARSED_AT_ONCE = 2048;
 
 /** An element: its elements by local name, and its text. */

@@ -8,10 +8,10 @@
  *     0 name pointer    8 name length    16 iovec pointer   24 iovec count
  *    32 control pointer 40 control length 48 flags          56 octets received or sent
  *
- * Slot i receives into request i. Answers stand one behind the other without gaps, so that few pages are touched. Each
+ * Slot i receives into request i. Answers lie one after the other without gaps, so that few pages are touched. Each
  * message to send has a header of its own, which points at the address and control data of a slot, and at one answer or
- * several: consecutive ones to the same peer that have the same length, and a shorter one behind them, go out as one
- * message, which the kernel divides again behind most of its work (UDP_SEGMENT, Linux 4.18). The peer gets the same
+ * several: consecutive ones to the same peer that have the same length, and a shorter one after them, go out as one
+ * message, which the kernel divides again after most of its work (UDP_SEGMENT, Linux 4.18). The peer gets the same
  * datagrams in the same order. Forwarders ask from few ports; resolvers that take a new port for each question get their
  * answers one by one.
  *
@@ -47,7 +47,7 @@ const REQUEST = REQUEST_ROOM + 64;
 
 /** The longest answer that is sent together with others: it fits every IPv6 link (RFC 8200 §5). */
 const LONGEST_JOINED = 1232;
-/** Octets of one message, which is one IP packet for most of its way. */
+/** Octets of one message, which is one IP packet on most of its path. */
 const LONGEST_MESSAGE = 65_000;
 /** Batches that are sent one by one after the kernel refused a message with several answers. */
 const BATCHES_APART = 1000;
@@ -324,8 +324,8 @@ export function sendBatch(
 }
 
 /**
- * Sends the answers of a message one by one: the network card cannot sum up the datagrams of a divided message, or one of them
- * is too long for the way.
+ * Sends the answers of a message one by one: the network card cannot compute the checksums of the divided datagrams, or one of
+ * them is too long for the path.
  */
 function sendApart(batch: DatagramBatch, calls: DatagramCalls, fd: number, message: number, counts: CountBlock): void {
   const { words } = batch;

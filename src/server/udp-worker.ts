@@ -18,7 +18,7 @@ import { beginWorker } from './worker-thread.js';
 /** Batches that are still answered after the stop request, so that received queries are not lost. */
 const LAST_BATCHES = 16;
 
-/** Rests that are short after a change, because more of them may follow, and each leaves data that is not used any more. */
+/** Waits that are short after a change, because more changes may follow, and each leaves data that is not used any more. */
 const SHORT_RESTS = 25;
 let shortRests = 0;
 
@@ -43,7 +43,7 @@ function serveOne(fd: number): void {
   const wait = createPoll(calls, [fd, wake]);
   let flags: number = Linux.MSG_WAITFORONE;
   while (Atomics.load(control, Control.stop) === 0) {
-    // After a rest without queries, only a look at what is stale.
+    // After a wait without queries, the thread only releases stale data.
     flags = answerFrom(fd, flags) === 0 && wait.poll() <= 0 ? Linux.MSG_DONTWAIT : Linux.MSG_WAITFORONE;
   }
   answerLast(fd);

@@ -60,7 +60,7 @@ export function servedAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Ar
   return signStored(store, zone, unsignedByRecords(store, zone, owner));
 }
 
-/** What transfers have of an owner with {@link recordsAtOwner}: not what a load balancer may answer in place of its addresses. */
+/** The records of an owner in transfers, with {@link recordsAtOwner}: without what a load balancer may answer in place of its addresses. */
 export function carriedByRecords(store: Store, zone: ServingZone, owner: StandingOwner): ServedOwner {
   return signStored(store, zone, derive(zone, owner, targetsOf(store)));
 }

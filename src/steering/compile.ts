@@ -320,7 +320,7 @@ class Compiler {
   }
 }
 
-/** How the fields of conditions begin that tell of the client subnet. */
+/** The prefix of condition fields that depend on the client subnet. */
 const SUBNET_FIELDS = 'dns.rr.opt.client';
 
 /** On what of the asker the result may depend: {@link HeadFlag}s. */

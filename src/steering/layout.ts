@@ -20,7 +20,7 @@ export const HeadFlag = {
   placed: 2,
   /** It may depend on the address itself. */
   exact: 4,
-  /** A rule may ask for the client subnet, whatever the location strategy says. */
+  /** A rule may use the client subnet, whatever the location strategy is. */
   subnet: 8,
 } as const;
 

@@ -1,4 +1,4 @@
-/** Small objects that v4 answers at once: the same answers as by the way of all requests, and the same checks at every one. */
+/** Small objects that v4 answers at once: the same answers as from the framework, and the same checks at every request. */
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
@@ -65,7 +65,7 @@ function comparable({ status, text, headers }: Got) {
 
 const world = start(t);
 
-t.test('the same answers as by the other way', async (t) => {
+t.test('the same answers as from the framework', async (t) => {
   const { get, put, path, token, account } = await world;
   await put('a%20b', 'hello world', { 'content-type': 'text/plain', 'cache-control': 'max-age=5' });
   await put('c', 'x'.repeat(40_000));
@@ -120,7 +120,7 @@ t.test('the same answers as by the other way', async (t) => {
   }
 });
 
-t.test('the same keys as by the other way', async (t) => {
+t.test('the same keys as from the framework', async (t) => {
   const { get, path, token, account } = await world;
   const own = await token();
   const escapes = [
@@ -172,7 +172,7 @@ t.test('the same keys as by the other way', async (t) => {
   }
 });
 
-t.test('who may read is asked at every request, also on a connection that stays open', async (t) => {
+t.test('permission to read is checked at every request, also on a connection that stays open', async (t) => {
   const { get, put, path, token, call, account, operator, agent, clock, readerOf } = await world;
   await put('a', 'first');
   const soon = new Date(clock.nowMs() + 60_000).toISOString().replace(/\.\d+/, '');

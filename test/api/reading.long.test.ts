@@ -142,7 +142,7 @@ t.test('a page of long texts is left to a thread', async (t) => {
   t.equal(reads(), 1);
 });
 
-t.test('a list of pools is left to a thread', async (t) => {
+t.test('a list of pools is read in a thread', async (t) => {
   const { call, get, reads, store } = await installBoth(t);
   const [{ id }] = (await call('GET', '/accounts')).json.result;
   await store.write(() => {

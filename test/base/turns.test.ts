@@ -172,7 +172,7 @@ t.test('after a while, who holds most gives back what it was given first', async
   t.equal(given.includes('own'), false, 'a class does not take from itself');
 });
 
-t.test('each who waits gives up at its own time, whoever came and went before', async (t) => {
+t.test('everyone who waits gives up at their own time, whoever came and went before', async (t) => {
   const clock = new TestClock();
   const turns = createTurns({ ...LIMITS, all: { places: 1, waiting: 9 } }, clock);
   const first = ask(turns, ['a', '1']);

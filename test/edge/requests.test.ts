@@ -135,7 +135,7 @@ t.test('a WebSocket is not opened before the requests in front of it are answere
   t.equal(answers, 'HTTP/1.1 200 OK postHTTP/1.1 200 OK page', 'it is a request like others');
 });
 
-t.test('no error of what stands behind a request is taken for its answer', async (t) => {
+t.test('no error of what follows a request is taken for its answer', async (t) => {
   const port = await listenTo(t, () => {});
   const world = await started;
   await editZoneSetting(world.ctx, await world.zone('c.test', port), 'ssl', 'flexible');

@@ -172,7 +172,7 @@ t.test('endless edits do not keep probes waiting', async (t) => {
   t.equal(targets(), 5, 'and misses nothing');
 });
 
-t.test('what was new at once is not probed together again', async (t) => {
+t.test('origins that were new together are not probed together again', async (t) => {
   const world = await startMonitoringWorld(t);
   const monitor = await world.monitor({ interval: 60, port: 80 });
   const origins = Array.from({ length: 100 }, (_, i) => ({ name: `o${i}`, address: `127.0.0.${i + 1}` }));

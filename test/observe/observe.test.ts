@@ -284,7 +284,7 @@ t.test('the reader rests while nothing is asked, and the next sample wakes it', 
   await reader.close();
 });
 
-t.test('while nothing is asked, one report of ten is made', async (t) => {
+t.test('while there are no queries, one report of ten is made', async (t) => {
   const { ask, clock, observation } = observed(serveZones([zoneOf('example.com.')]));
   const totals: number[] = [];
   const tapServer = { identity: '', version: '', addresses: [], ports: [] };

@@ -419,7 +419,7 @@ t.test('very many owners of a change are compiled in parts, and seen at once', a
   const { follower, writer } = served;
   const asked = ['h0.big.', 'h7.big.', 'h2499.big.', 'x.h12.big.', 'h12.big.', 'h5999.big.', 'late.big.', 'big.'];
   const look = (of: Served): string => answersTo(of, asked, TYPES).join();
-  /** One change that adds an address at each of so many names, or removes it. */
+  /** One change that adds an address at each of this many names, or removes it. */
   const changeMany = (op: 0 | 1, from: number, count: number): void =>
     writeNow(store, () => {
       const names = Array.from({ length: count }, (_, i) => `${i % 100 === 12 ? 'x.' : ''}h${from + i}.big.`);
@@ -430,7 +430,7 @@ t.test('very many owners of a change are compiled in parts, and seen at once', a
         names.flatMap((name) => writeRecord(store, big, op, name, Type.a, address) ?? []),
       );
     });
-  /** Looks once while it is under way, and then to the end: what is seen is the state before, until all is new. */
+  /** Looks once while the change is under way, and then until the end: the old state is seen until all of it is new. */
   const follow = (what: string, meanwhile: () => void): void => {
     const before = look(served);
     follower.catchUp();
@@ -509,7 +509,7 @@ t.test('owners that change all the time are published, and an edit of many does 
   t.end();
 });
 
-t.test('a zone that is replaced all the time does not keep others waiting that are read as a whole', (t) => {
+t.test('a zone that is replaced all the time does not keep other zones that are read as a whole waiting', (t) => {
   const { store, zones } = openZones(['busy', 'whole']);
   const [busy, whole] = zones as [number, number];
   const { follower } = serve(store);

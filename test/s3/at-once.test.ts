@@ -1,4 +1,4 @@
-/** Small objects that are answered at once: the same answers as by the way of all requests, and the same checks at every one. */
+/** Small objects that are answered at once: the same answers as in the usual way, and the same checks at every request. */
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import t, { type Test } from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
@@ -46,7 +46,7 @@ const comparable = ({ status, text, headers }: S3Answer) => {
   return { status, text: text.replace(/<RequestId>[^<]*/, ''), headers: rest };
 };
 
-t.test('the same answers as by the other way', async (t) => {
+t.test('the same answers as in the usual way', async (t) => {
   const { send, counted } = await start(t);
   const path = '/pictures/a/b%20c';
   const { headers } = await send('GET', path);

@@ -68,7 +68,7 @@ const countParts = (): number => count('parts');
 const mostRemoved = (run: () => Promise<unknown>, table: 'parts' | 'objects' = 'parts'): Promise<number> =>
   mostInWrite(run, () => count(table));
 
-/** By how many a count falls in one write at the most. */
+/** The most by which a count falls in one write. */
 async function mostInWrite(run: () => Promise<unknown>, countNow: () => number): Promise<number> {
   const { write } = store;
   let most = 0;
@@ -93,7 +93,7 @@ async function failAfter(writes: number, run: () => Promise<unknown>): Promise<v
   await run().finally(() => Object.assign(store, { write }));
 }
 
-/** For it, each step takes longer than a slice. */
+/** A clock by which each step takes longer than a slice. */
 let steadyUs = 0;
 const slowClock: Clock = Object.assign(Object.create(ctx.clock), { steadyUs: () => (steadyUs += 10_000) });
 
@@ -201,7 +201,7 @@ t.test('a bucket is deleted with its uploads', async (t) => {
   t.equal(countParts(), others, 'nothing is left');
 });
 
-t.test('many objects that one request deletes', async (t) => {
+t.test('one request deletes many objects', async (t) => {
   const others = count('objects');
   await store.write(() => {
     store

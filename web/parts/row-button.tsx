@@ -1,4 +1,4 @@
-/** A button in a row of a table or of a list; who hears it instead of seeing its row hears what it is about, too. */
+/** A button in a row of a table or of a list; its label for screen readers also names the subject of the row. */
 
 interface RowButtonProps {
   readonly verb: string;

@@ -96,7 +96,7 @@ export function createRuleJudge(): RuleJudge {
   };
 }
 
-/** Octets of texts whose conditions a thread keeps; then it begins anew. */
+/** Octets of texts whose conditions a thread keeps; at this size it drops all of them. */
 const MOST_KEPT = 16 * 1024 * 1024;
 
 /** One that cannot be understood never holds: it was checked before it was stored. */

@@ -1,7 +1,7 @@
-/** What lists of groups are asked for. */
+/** The query parameters of lists of groups. */
 import { choiceValue, type Query, textValue } from '../query.js';
 
-/** Those with the identifier and the name that are asked for. */
+/** The items with the requested identifier and name. */
 export function namedSo<Item extends { readonly id: string; readonly name: string }>(
   query: Query,
   items: readonly Item[],
@@ -10,7 +10,7 @@ export function namedSo<Item extends { readonly id: string; readonly name: strin
   return items.filter((item) => (id === undefined || item.id === id) && (name === undefined || item.name === name));
 }
 
-/** Those of which a text contains a part, in the direction that is asked for. */
+/** The items with a text that contains the requested part, in the requested direction. */
 export function matching<Item>(
   query: Query,
   items: readonly Item[],

@@ -33,7 +33,7 @@ import { groupView } from './view.js';
 
 const { base: BASE, accountOf } = OF_ACCOUNT;
 const groups = { path: 'monitor_groups', id: 'monitor_group_id' };
-/** Objects of an account that are shown within a turn of the event loop: so many pools of 200 origins take 10 ms. */
+/** Objects of an account that are shown in one turn of the event loop: this many pools of 200 origins take 10 ms. */
 const FEW = 60;
 const SEARCH_PAGES = { usual: 20, most: 100 };
 

@@ -193,9 +193,9 @@ const steering = {
   adaptive_routing: z.object({ failover_across_pools: flag }).nullish(),
 };
 
-/** Of what a pool set or a rule matches. */
+/** Of the conditions of a pool set or a rule. */
 const flat = {
-  pools: texts.describe('In place of all lists'),
+  pools: texts.describe('Replaces all other lists of pools'),
   pool_default_weight: number,
   pool_weights: z.record(z.string(), z.number()).nullish(),
 };

@@ -60,7 +60,7 @@ const withComponents = createJsonSchemaTransformObject({});
 /** Name of the path parameter that may contain slashes. */
 const REST = 'object_key';
 
-/** `describes`: whether the document is made of the routes. */
+/** `describes`: whether the document is generated from the routes. */
 export function openapiOptions({
   describes = false,
   version,
@@ -151,7 +151,7 @@ export function docsOptions(): FastifySwaggerUiOptions {
   };
 }
 
-/** What the page asks for. JSON is YAML, too. */
+/** The documents that the page asks for. JSON is YAML, too. */
 async function sendDocument(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   const [, form] = /\/(json|yaml)$/.exec(request.routeOptions.url ?? '') ?? [];
   return form && reply.type(`application/${form}`).send(await readDocument());

@@ -18,7 +18,7 @@ const base = {
   log: silentLogger(),
   settings: { edgeAddresses: [] },
 };
-// Routes are declared, and none is ever called.
+// The routes are only declared; none is called.
 const unused = { objects: {}, hostnames: { certificates: {} }, signIn: { base }, host: '127.0.0.1' };
 const app = buildApi({ ...unused, base, version, describes: true } as unknown as ApiOptions);
 await app.ready();

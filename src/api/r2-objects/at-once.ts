@@ -1,7 +1,7 @@
 /**
  * GET and HEAD of small objects, answered without Node's HTTP server and the framework. Credential, address, permission, limit of
- * requests and bucket are looked at as for every request, by the same functions; what is asked in an unusual way, or refused, goes the
- * way of all others.
+ * requests and bucket are checked as for every request, by the same functions; a request that is unusual or refused is handled like
+ * all others.
  */
 import { toHex } from '../../base/bytes.js';
 import { steadyMs } from '../../base/clock.js';
@@ -37,14 +37,14 @@ interface Place {
 const TARGET = new RegExp(
   `^${PREFIX}/accounts/([0-9a-f]{32})/r2/buckets/([a-z0-9][a-z0-9-]{1,61}[a-z0-9])/objects/(?!/+$)([^?#]{1,1024})$`,
 );
-/** It names another bucket, or a value that is refused. */
+/** A field that names another bucket, or a value that is refused. */
 const JURISDICTION = 'cf-r2-jurisdiction';
 
 export interface ObjectAnswerOptions {
   readonly base: ContextBase;
   readonly objects: ObjectStore;
   readonly trustedProxies?: CidrSet;
-  /** In a cluster, nothing is answered before the copy was looked at. */
+  /** In a cluster, nothing is answered before the copy has been checked. */
   readonly copy?: unknown;
   readonly count: CountRequest;
   readonly requestMetrics: RequestMetrics;
@@ -67,7 +67,7 @@ export function createObjectAnswers(options: ObjectAnswerOptions): AnswerAtOnce 
     const object = grant && objects.findSmall(grant.bucket, place.key);
     if (!object) return false;
     const requestId = requestIdOf(base);
-    // A request that goes the other way is counted there.
+    // A request that the framework handles is counted there.
     const more = (): string | undefined => {
       const quota = count({ caller: grant.caller, clientAddress: address });
       if (quota?.isExceeded) return undefined;
@@ -88,13 +88,13 @@ export function createObjectAnswers(options: ObjectAnswerOptions): AnswerAtOnce 
   };
 }
 
-/** What every answer has; an object may say otherwise. */
+/** Fields of every answer; an object may have other values. */
 const ALWAYS = { ...SECURITY_FIELDS, 'cache-control': 'no-store' };
 
 function placeOf(url: string): Place | undefined {
   const [, account, bucket, escaped] = TARGET.exec(url) ?? [];
   if (account === undefined) return undefined;
-  // An escape that is not UTF-8 throws, and is refused in words by the way of all requests.
+  // An escape that is not UTF-8 throws; the framework then refuses it with a message.
   const key = decodeURIComponent(escaped!);
   return isObjectKey(key) ? { account, bucket: bucket!, key } : undefined;
 }
@@ -122,7 +122,7 @@ interface Grant {
   readonly bucket: number;
 }
 
-/** Grants that are kept of one token at one address; a thousand of these may exist. */
+/** Grants that are kept for one token at one address; there may be a thousand such pairs. */
 const MOST_GRANTS = 100;
 
 /** By authentication: what a token may do is looked up again after every commit. */

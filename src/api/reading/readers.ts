@@ -23,7 +23,7 @@ const LIMITS: TurnLimits = {
   each: [{ places: THREADS / 2, waiting: 200 }],
   waitMs: 30_000,
 };
-/** Exports take much longer than anything else: half of the threads are left to what is short. */
+/** Exports take much longer than anything else: half of the threads are left for short reads. */
 const EXPORTS: TurnLimits = {
   all: { places: THREADS / 2, waiting: 1000 },
   each: [{ places: THREADS / 2, waiting: 200 }],

@@ -11,10 +11,10 @@ export class BodyDamaged extends Error {
   }
 }
 
-/** What is known of the octets of a whole body. */
+/** What is known about the octets of a whole body. */
 export interface BodySum {
   readonly md5: Uint8Array;
-  /** Null for a body that was stored before this was kept. */
+  /** Null for a body that was stored before checksums were kept. */
   readonly crc32: number | null;
 }
 
@@ -49,7 +49,7 @@ interface RunningSum {
   isRight(): boolean;
 }
 
-/** An MD5 takes as long as everything else that is done to send a body, and a CRC finds what a disk does as well. */
+/** An MD5 takes as long as everything else in sending a body, and a CRC finds damage by a disk as well. */
 function startSum({ md5, crc32: expected }: BodySum): RunningSum {
   if (expected === null) {
     const hash = createHash('md5');

@@ -1,18 +1,18 @@
 /**
- * The body of a request in larger pieces than those of the network: with TLS, a GiB comes in 65,536, and each would take longer on its
- * way through iterators than its octets take on theirs to the disk.
+ * The body of a request in larger pieces than those of the network: with TLS, a GiB comes in 65,536 pieces, and passing each through
+ * iterators would take longer than writing its octets to the disk.
  */
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { giveBack, PIECE, takeMemory } from './pieces.js';
 
-/** Octets that wait until somebody takes them; then nothing more is read. The last of them may come with as many as the network has. */
+/** Octets that wait until somebody takes them; at this size, reading stops. The last piece from the network may exceed it. */
 const MOST_WAITING = PIECE - (1 << 16);
 
 /**
- * What comes in one turn of the event loop is one piece, so nothing waits for more. A piece is valid until the next one is asked for,
- * and then gone. Ending early leaves the source open and paused. Rejects as the source does, and with ECONNRESET when it was broken off.
+ * The octets of one turn of the event loop are one piece, so nothing waits for more. A piece is valid until the next one is asked
+ * for. Ending early leaves the source open and paused. Rejects as the source does, and with ECONNRESET when it ends too early.
  */
 export async function* gatherBody(source: Readable): AsyncGenerator<Uint8Array> {
   const arrivals = new Arrivals(source);
@@ -27,7 +27,7 @@ export async function* gatherBody(source: Readable): AsyncGenerator<Uint8Array> 
 class Arrivals {
   private waiting: Buffer[] = [];
   private octets = 0;
-  /** A piece that was handed on as it came. */
+  /** A piece that was passed on as it came. */
   private handedOn: Buffer | undefined;
   private memory: Buffer | undefined;
   /** Whether more may come in this turn. */
@@ -35,7 +35,7 @@ class Arrivals {
   private isOver = false;
   private failure: unknown;
   private wake: (() => void) | undefined;
-  /** What the network has brought belongs to nobody else. */
+  /** Nobody else uses the pieces from the network. */
   private readonly isOfNetwork: boolean;
 
   constructor(private readonly source: Readable) {
@@ -92,7 +92,7 @@ class Arrivals {
     return this.memory.subarray(0, at);
   }
 
-  /** Frees the memory of a piece at once if it has that for itself; otherwise V8 would look for it, and at all else with it. */
+  /** Frees the memory of a piece at once if nothing else is in it; otherwise V8 would scan the whole heap to find it. */
   private dispose({ buffer, length }: Buffer): void {
     const isWhole = length > 0 && buffer.byteLength === length && buffer instanceof ArrayBuffer;
     if (isWhole && this.isOfNetwork) buffer.transfer(0);

@@ -1,6 +1,6 @@
 /**
- * Bodies in pieces, which are read into memory that is used again: V8 looks at the whole heap for each few dozen MiB of new buffers,
- * which takes longer than anything else that is done with a large body.
+ * Bodies in pieces, which are read into reused memory: V8 scans the whole heap for every few dozen MiB of new buffers, which takes
+ * longer than anything else that is done with a large body.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -21,7 +21,7 @@ export function giveBack(memory: Buffer): void {
   if (free.length < MOST_FREE) free.push(memory);
 }
 
-/** Octets of a file, or those that are there of them. A piece is valid until the next one is asked for. */
+/** Octets of a file, fewer if the file ends before. A piece is valid until the next one is asked for. */
 export async function* readPieces(file: FileHandle, first: number, last: number): AsyncGenerator<Buffer> {
   const memory = takeMemory();
   for (let at = first; at <= last; ) {
@@ -30,7 +30,7 @@ export async function* readPieces(file: FileHandle, first: number, last: number)
     at += bytesRead;
     yield memory.subarray(0, bytesRead);
   }
-  // Whoever has asked behind the last piece has done with it. One who ends early may still be sending it.
+  // A reader that has asked for more than the last piece no longer uses it. One that ends early may still be sending it.
   giveBack(memory);
 }
 

@@ -19,8 +19,8 @@ export interface SmallRequest {
 }
 
 /**
- * `more`: makes further field lines once it is certain that the request is answered here; undefined: it is not after all. Undefined: it
- * is not answered here.
+ * `more`: makes further field lines once all else allows an answer here; it returns undefined if the request is not answered here after
+ * all. Returns undefined for a request that is not answered here.
  */
 export type AnswerSmall = (
   object: SmallObject,
@@ -29,7 +29,7 @@ export type AnswerSmall = (
   more?: () => string | undefined,
 ) => Answered | undefined;
 
-/** `fieldsOf`: the fields of an answer, but for its length; each object's are printed once. `always`: those of a 304, too. */
+/** `fieldsOf`: the fields of an answer except its length, printed once for each object. `always`: fields of a 304, too. */
 export function createSmallAnswers(
   fieldsOf: (item: ObjectItem) => Record<string, string>,
   always: Readonly<Record<string, string>> = {},

@@ -21,7 +21,7 @@ export function openComposed(store: Store, row: ObjectRow, blobs: Blobs): OpenOb
   );
 }
 
-/** One part is open at a time; each that is read as a whole is compared with what is known of it. */
+/** One part is open at a time; each part that is read as a whole is compared with its stored checksum. */
 async function* readParts(
   parts: readonly PartRow[],
   first: number,

@@ -57,7 +57,7 @@ const MOST_UPLOADS = 1000;
 const LEAST_PART = 5 << 20;
 /** Uploads that are looked for at a time. */
 const AT_ONCE = 10;
-/** Parts that are read at a time; those that are placed, and those that are removed in one write. */
+/** Parts that are read at a time; parts that are placed, and parts that are removed, in one write. */
 const READ_AT_ONCE = 500;
 const PLACED_AT_ONCE = 200;
 const REMOVED_AT_ONCE = 100;
@@ -117,7 +117,7 @@ export async function giveUpSome(
   return old.length;
 }
 
-/** Removes an upload, some parts in each write. `find`: inside of it; undefined when there is nothing more to do. */
+/** Removes an upload, some parts in each write. `find` is called inside each write; undefined when there is nothing more to do. */
 async function giveUp(local: LocalStore, find: () => UploadRow | undefined): Promise<void> {
   const { store } = local;
   const removeSome = (discard: Discard): boolean => {
@@ -260,7 +260,7 @@ function completedBefore({ local: { store }, place }: Completion, { seq }: Uploa
   return objectItem(existing);
 }
 
-/** The parts that the client names, in its order. Throws for one that is not there, and small ones. */
+/** The parts that the client names, in its order. Throws for a part that does not exist or is too small. */
 function* plan(
   store: Store,
   upload: UploadRow,
@@ -294,7 +294,7 @@ function checksumsOf({ size, checksum }: PartRow): PartChecksum {
   return { size, checksum: checksum ?? undefined };
 }
 
-/** Returns the object that is there. Throws when it must not be replaced, or the new one is too large. */
+/** Returns the existing object. Throws when it must not be replaced, or the new one is too large. */
 function checkCompletion({ local, owner, place, options }: Completion, { size }: Planned): ObjectRow | undefined {
   const { store, clock } = local;
   options.beforeWrite?.();
@@ -307,7 +307,7 @@ function checkCompletion({ local, owner, place, options }: Completion, { size }:
   return existing;
 }
 
-/** Removes the parts that are not named, and says where the others begin: that takes long, and changes nothing of the object. */
+/** Removes the parts that are not named, and stores where the others begin. This takes long, and does not change the object. */
 async function prepareParts({ local, place, options }: Completion, { upload, parts, unnamed }: Planned): Promise<void> {
   const { store } = local;
   const inWrites = async <Item>(items: readonly Item[], most: number, each: (item: Item, discard: Discard) => void) => {

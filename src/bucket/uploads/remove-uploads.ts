@@ -4,7 +4,7 @@ import { inWrites } from '../../base/slices.js';
 import type { Store } from '../../store/driver.js';
 import { goneUpload, removeUploadPartly, uploadOfBucket } from '../../store/objects/uploads.js';
 
-/** Parts that are removed before the next look at the clock: they take half a millisecond. */
+/** Parts that are removed before the clock is read again: they take half a millisecond. */
 const REMOVED_AT_ONCE = 100;
 
 interface Where {

@@ -1,6 +1,6 @@
 /**
- * What is known of all commands without loading them. The build writes it, because the scripts of shells are made at each start of a
- * shell, and loading all commands takes several times as long as everything else.
+ * A description of all commands that is read without loading them. The build writes it, because completion scripts are made at each
+ * start of a shell, and loading all commands takes several times as long as everything else.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
@@ -15,7 +15,7 @@ export interface Described {
   /** Commands below it. */
   readonly below: readonly { readonly name: string; readonly description: string }[];
   readonly options: readonly { readonly flags: string; readonly long?: string; readonly description: string }[];
-  /** Whether names of zones follow the path: one, or any number. */
+  /** Whether zone names follow the path: one, or any number. */
   readonly zones: 'no' | 'one' | 'many';
 }
 

@@ -1,4 +1,4 @@
-/** A program of the build: writes what is known of all commands. */
+/** A program of the build: writes the description of all commands. */
 import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { readVersion } from '../command.js';
@@ -19,5 +19,5 @@ await addAllCommands(whole, {
   width: 80,
 });
 writeFileSync(DESCRIBED_FILE, printDescribed(version, describe(whole)));
-// Some commands load code that would keep the process.
+// Some commands load code that would keep the process alive.
 process.exit(0);

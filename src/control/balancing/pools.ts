@@ -122,7 +122,7 @@ function change(ctx: Context, draft: Draft, row: PoolRow, read: (stored: Members
   const values = readPool(ctx, draft, row.account, read(membersOfRow(row)), row);
   const before = poolItem(row);
   if (values.settings === row.settings) return before;
-  // There may be 1,000 of them, which cannot tell another description.
+  // There may be 1,000 of them, and a changed description makes no difference to them.
   const isSeen = !isDeepStrictEqual(poolOf(row), poolOf({ id: row.id, settings: values.settings }));
   if (isSeen) noteBalancersOfPool(ctx, draft, row.seq);
   updatePool(store, row.seq, values, momentAfter(draft.now, row));

@@ -8,7 +8,7 @@ import { checkFlat } from './pool-set-rules.js';
 
 const MOST_RULES = 50;
 const LONGEST_CONDITION = 4096;
-/** Of all conditions together: they are judged for each question, and others wait for their answers meanwhile. */
+/** Of all conditions together: they are evaluated for each query, and other queries wait meanwhile. */
 const LONGEST_CONDITIONS = 8192;
 
 /** `checkOverrides`: gets the overrides of a rule and the pointer to them. */
@@ -36,7 +36,7 @@ export function checkRules(rules: readonly Members[], checkOverrides: (overrides
   }
 }
 
-/** What is said in two ways has no meaning. */
+/** Two members that contradict each other are refused. */
 function requireOneWay(overrides: Members, at: string): void {
   const has = (name: string): boolean => overrides[name] !== undefined && overrides[name] !== null;
   const lists = ['default_pools', 'region_pools', 'country_pools', 'pop_pools'];

@@ -54,7 +54,7 @@ function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }
 
-/** Owner keys of all members begin with this, and those behind them not any more. */
+/** Owner keys of all members begin with the first; the second is the first key after them. */
 export const MEMBERS_FROM = Buffer.from('zones\0');
 export const MEMBERS_TO = Buffer.from('zones\x01');
 const ID_DIGITS = 32;

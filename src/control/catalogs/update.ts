@@ -38,7 +38,7 @@ const PART = 20;
 /** A zone that goes over to another catalog stays in the old one until its consumers have seen both; microseconds. */
 const MOVE_US = 24 * 3_600_000_000;
 
-/** What is done to a catalog: in a commit, or only noted. */
+/** An operation on a catalog: done in a commit, or only noted. */
 interface CatalogEdits {
   putMember(member: MemberRow): void;
   removeMember(member: MemberRow): void;
@@ -110,7 +110,7 @@ export async function updateCatalog(
 interface OutOfLine {
   /** Store numbers of zones. */
   readonly zones: readonly number[];
-  /** Identifiers of members that are none any more. */
+  /** Identifiers of former members. */
   readonly strays: readonly Uint8Array[];
   readonly endsAt: number | undefined;
 }
@@ -174,7 +174,7 @@ function alignZone(ctx: Context, now: number, catalog: OpenCatalog, seq: number,
   } else if (row.members === 'all' && !letTransfer(store, catalog.peers, seq, edits)) {
     ctx.log.debug({ zone: seq }, 'a zone is not in the catalog: its peers have another key, or it has compact denial');
   } else if (!member) {
-    // Under the identifier of the zone: one that is made anew has another, so that consumers begin anew with it, too.
+    // Under the identifier of the zone: a zone that is created again has another one, so that consumers begin anew with it, too.
     member = { ...{ catalog: row.seq, zone: seq, name: zone.name }, member_id: zone.id, grp: null, ...UNMOVED };
     edits.putMember(member);
   }

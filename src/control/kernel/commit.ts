@@ -63,8 +63,8 @@ interface Queue {
 }
 
 /**
- * Nearly all refusals come before anything was written, and then nothing is to be undone. After one that came later, writes can be
- * undone by themselves for so many milliseconds, so that few run again because of others.
+ * Nearly all refusals come before anything has been written, and then nothing has to be undone. After one that comes later, each write
+ * can be undone by itself for this many milliseconds, so that few run again because of others.
  */
 const UNDOES_MS = 10_000;
 
@@ -146,7 +146,7 @@ export async function commitAlone<T, Result>(
   return noteOutcome(ctx, await (ctx.dryRun ? runDry(ctx, run) : runJob(ctx, run)));
 }
 
-/** Of the turns at writes. Nobody is refused who waits for one. */
+/** Of the turns at writes. No write that waits for one is refused. */
 export function samplesOfWrites(store: Store): MetricSample[] {
   const { running, jobs, waitedMs } = queues(store);
   return turnSamples('writes', { held: running, waiting: jobs.size, waitedMs });
@@ -157,7 +157,7 @@ async function drain(store: Store, queue: Queue): Promise<void> {
     queue.running = jobs.length;
     queue.jobs.putBack(await runTogether(store, queue, jobs));
     queue.running = 0;
-    // Otherwise all that waits would be written in one turn of the event loop, in which nobody else is answered.
+    // Otherwise all waiting writes would run in one turn of the event loop, in which nobody else is answered.
     if (queue.jobs.size > 0) await nextTurn();
   }
   queue.draining = false;
@@ -221,7 +221,7 @@ function isWithoutPatience(oldest: Job, error: unknown): (job: Job) => boolean {
 
 const waitedMs = ({ ctx, sinceMs }: Job): number => steadyMs(ctx.clock) - sinceMs;
 
-/** To be called when they were done or refused. */
+/** Must be called when they have been done or refused. */
 function noteWaits(queue: Queue, jobs: readonly Job[]): void {
   for (const job of jobs) queue.waitedMs += waitedMs(job);
 }

@@ -21,7 +21,7 @@ import { mayReplace, planSignedEdits, planUnsignedEdits, signPlannedEdits } from
 import { giveUpEdits, prepareEdits, type ReadyEdits, tellStaged } from './staged-edits.js';
 import type { MadeSignatures } from './zone-keys.js';
 
-/** Edits of so many records are made in the write itself: each takes up to 0.3 ms there, and others wait. */
+/** Edits of up to this many records are made in the write itself: each takes up to 0.3 ms there, and others wait. */
 export const FEW_EDITS = 60;
 
 /** Edits by the rules of a draft that nobody sees yet. */

@@ -14,10 +14,10 @@ export interface RulesPlace {
   readonly now: number;
 }
 
-/** What each rule says, or the throw of its fault, behind which none was read. */
+/** Each rule as it was read, or a function that throws its fault; none after a fault was read. */
 export type ReadAhead = readonly (() => WrittenRule)[];
 
-/** Reads rules in slices, before the write: to compile hundreds of them takes longer than all else, and others would wait. */
+/** Reads rules in slices, before the write: compiling hundreds of them takes longer than all else, and others would wait. */
 export async function readAhead({ clock }: Context, phase: Phase, input: unknown): Promise<ReadAhead> {
   if (!Array.isArray(input)) return [];
   requireShort(input);

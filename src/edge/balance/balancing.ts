@@ -217,7 +217,7 @@ class Chooser {
     return { route, authority: origin.host, retry, begin: () => add(1), end: () => add(-1) };
   }
 
-  /** Rules may change what sessions there are. They are judged once more when it is known whether the request has one. */
+  /** Rules may change the session settings. They are evaluated once more when it is known whether the request has a session. */
   private sessionsOf(made: EdgeBalancer, request: EdgeRequest): SessionSteering {
     if (!made.sessionsBy) return made.balancer;
     this.steer(made, request, false);

@@ -45,7 +45,7 @@ export interface EdgeBalancer {
   /** As {@link compileProgram} numbers them. */
   readonly pools: readonly EdgePool[];
   readonly byToken: ReadonlyMap<string, EdgeOrigin>;
-  /** What rules that hold change of sessions; undefined: none of its rules does. `matched`: 1 for each rule that holds. */
+  /** The session settings after all rules that hold; undefined: no rule changes them. `matched`: 1 for each rule that holds. */
   readonly sessionsBy: ((matched: Uint8Array) => SessionSteering) | undefined;
   readonly fixedOfRule: (rule: number) => FixedResponse | undefined;
   readonly fixedOfSet: (set: number) => FixedResponse | undefined;

@@ -53,7 +53,7 @@ export function alwaysSelecting({ host, authority, fields }: Asked): string {
   return own + text;
 }
 
-/** Requests with the same fields, octet for octet, have the same object. */
+/** Requests with the same fields, octet for octet, share one object. */
 const known = new WeakMap<HeaderFields, string>();
 
 function selectingText(fields: HeaderFields): string {

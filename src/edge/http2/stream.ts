@@ -30,7 +30,7 @@ export class Stream implements OriginControl {
   private bodyEnded: boolean;
   private isSent = false;
   private received: Buffer[] = [];
-  /** What came in one piece, of perhaps very many frames: the client gets it at once. It refers to the memory of the connection. */
+  /** Data that came in one piece, perhaps in very many frames: the client gets it at once. It refers to the memory of the connection. */
   private gathered: Buffer[] = [];
   private credit = 0;
   private window = STREAM_WINDOW;

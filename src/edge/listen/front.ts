@@ -57,7 +57,7 @@ export type AnswerQuickly = (
   isLast: boolean,
 ) => Sending | undefined;
 
-/** The same for a request over HTTP/2. False: it needs the general way, and nothing was done. */
+/** The same for a request over HTTP/2. False: it has to be handled in the general way, and nothing was done. */
 export type AnswerStream = (request: EdgeRequest, client: ClientSide, stream: ServerHttp2Stream) => boolean;
 
 export interface FrontOptions {

@@ -48,7 +48,7 @@ export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = 
     // request.ts checks the Host field.
     requireHostHeader: false,
     insecureHTTPParser: false,
-    // Behind requests that are not answered yet, it is a request like others, as RFC 9110 §7.8 allows: their answers come first.
+    // After requests without an answer it is treated as any other request, as RFC 9110 §7.8 allows: their answers come first.
     shouldUpgradeCallback: (message) => isWebSocket(message) && !isBusy(message.socket),
   };
   const server = createServer(options);
@@ -80,7 +80,7 @@ export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = 
     else answerAndEnd(socket, 405, handlers);
   });
   server.on('clientError', (error: ParserError, socket: Socket) => {
-    // What else is written now would be read as part of the response that has begun, or as the answer to a request before.
+    // Anything written now would be read as part of the response that has begun, or as the answer to an earlier request.
     if (owesAnswer(socket)) socket.destroySoon();
     else answerAndEnd(socket, statusOf(error), handlers);
   });
@@ -116,7 +116,7 @@ const WELL_FORMED: Readonly<Record<string, { readonly pattern: RegExp; readonly 
   HPE_INVALID_VERSION: { pattern: /^[A-Z-]+ \S+ HTTP\/\d\.\d\r\n/, status: 505 },
 };
 
-/** Which connections have requests without their whole answers; which of these are whole requests, or have begun to be answered. */
+/** Connections with requests that are not fully answered; those whose requests are complete, or whose answers have begun. */
 function noteAnswers() {
   const open = new WeakMap<Socket, Set<ServerResponse>>();
   const isBusy = (socket: Socket): boolean => (open.get(socket)?.size ?? 0) > 0;

@@ -97,7 +97,7 @@ export function createHttp2Listener(
     sift(message, () => handlers.onConnect(message, response))) as never);
   answerUsualFirst(server, handlers.onUsual, (stream) => {
     const session = sessionOf(stream);
-    // What is suspected goes the general way.
+    // Suspicious requests are left to Node's listener.
     if (!session || resetsOf(session) >= SUSPECT_RESETS) return false;
     note(stream, session);
     return true;
@@ -166,7 +166,7 @@ function endAfter(
 
 /**
  * Between its settings and its first request, a client's reset may go unnoticed, too. A ping shows it: a client that is there answers.
- * Where a write was under way, the ping waits behind it for ever.
+ * If a write was under way, the ping waits for it for ever.
  */
 function pingUnlessAsked(ms: number, session: ServerHttp2Session, socket: Duplex, clock: Clock): void {
   let cancel = clock.after(ms, () => {
@@ -183,7 +183,7 @@ function pingUnlessAsked(ms: number, session: ServerHttp2Session, socket: Duplex
  */
 function siftRequests(onRequest: (stream: ServerHttp2Stream, session: ServerHttp2Session) => void) {
   const resets = new WeakMap<object, number>();
-  /** Node calls for what is noted here and then goes the general way at once. */
+  /** Node takes what is stored here and then handles the request in the usual way at once. */
   let latest: ServerHttp2Stream | undefined;
   const resetsOf = (session: object): number => resets.get(session) ?? 0;
   const note = (stream: ServerHttp2Stream, session: ServerHttp2Session): void => {

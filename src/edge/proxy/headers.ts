@@ -5,7 +5,7 @@
 import { loopNames } from '../../http/cdn-loop.js';
 import type { EdgeRequest, HeaderList } from '../exchange/exchange.js';
 
-/** Fields that concern only one connection, and the one that each edge has for itself: an origin may be behind another. */
+/** Fields that concern only one connection, and the field that each edge sets itself: an origin may be behind another edge. */
 export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',

@@ -1,4 +1,4 @@
-/** Repeats a small stored response over HTTP/2: its fields are put together once for all who get the same answer. */
+/** Sends a small stored response over HTTP/2: its fields are put together once for all who get the same answer. */
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Answer } from '../cache/answer.js';
 import type { Sending, Stalls } from '../exchange/stalls.js';

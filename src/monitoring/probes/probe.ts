@@ -176,7 +176,7 @@ async function askAndFollow(parts: ProbeParts, target: Target, first: Place, own
 
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
-/** Those of a monitor are for its origins, not for whom these lead to (Fetch §4.4, HTTP-redirect fetch). */
+/** Credentials of a monitor are for its origins, not for the targets of redirects (Fetch §4.4, HTTP-redirect fetch). */
 function withoutCredentials(settings: ProbeSettings): ProbeSettings {
   const kept = Object.entries(settings.header).filter(([name]) => !CREDENTIALS.has(name.toLowerCase()));
   return { ...settings, header: Object.fromEntries(kept) };

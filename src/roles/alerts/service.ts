@@ -51,7 +51,7 @@ const AGREE_MS = 2_500;
 /** A thread that needs more memory ends, but the process does not; MiB. */
 const MOST_MEMORY_MB = 512;
 
-/** Of a thread that has told nothing, or is not needed. */
+/** Of a thread that has not reported yet, or is not needed. */
 const SAMPLES_BEFORE = turnSamples('alerts', NO_TURNS);
 
 export function startAlertDelivery(options: AlertDeliveryOptions, lifecycle: Lifecycle): AlertDelivery {

@@ -17,7 +17,7 @@ export interface RecorderOptions {
   readonly living?: (() => ReadonlySet<string>) | undefined;
 }
 
-/** Transitions that are taken at once, more only of one pool. */
+/** Transitions that are taken at once; more only if all are of one pool. */
 const ROWS_AT_ONCE = 200;
 /** Pause after a failed write. */
 const RETRY_MS = 1000;

@@ -56,7 +56,7 @@ const TRANSFERS_MS = 30_000;
 /** It is told of commits no more often. */
 const TELL_MS = 20;
 
-/** Of a process that has told nothing, or is not needed. */
+/** Of a process that has not reported yet, or is not needed. */
 const SAMPLES_BEFORE = ['probes', 'previews'].flatMap((kind) => turnSamples(kind, NO_TURNS));
 
 export function startProbing(options: ProbingOptions): Probing {

@@ -10,7 +10,7 @@ export const STATUS_PERIOD_MS = 1000;
 export const STATUS_HEARTBEAT_MS = 10_000;
 /** A process says this often that it lives, milliseconds. */
 export const LIFE_SIGN_MS = 2000;
-/** Its supervisor looks this often whether it did, milliseconds. */
+/** Its supervisor checks this often whether it did, milliseconds. */
 export const LIFE_LOOK_MS = 1000;
 /** Milliseconds without a report after which the DNS process counts as not ready. */
 export const STATUS_LOST_MS = 30_000;

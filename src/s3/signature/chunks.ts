@@ -164,7 +164,7 @@ class LineReader {
     return this.rest.length === 0 && !(await this.more());
   }
 
-  /** What is not read stays with whoever has sent it: nobody else listens any more. */
+  /** The rest is not read here any more: it stays in the source. */
   async end(): Promise<void> {
     await this.pieces.return?.();
   }

@@ -93,7 +93,7 @@ export function putSignatures(
   statements(store).put.run(zone, ownerKey, firstExpiry, octets);
 }
 
-/** The same for a row that is there and keeps its first end: the index of ends, in which rows are far apart, stays as it is. */
+/** The same for an existing row that keeps its first end: the index of ends, in which rows are far apart, stays as it is. */
 export function rewriteSignatures(store: Store, zone: Place, ownerKey: Uint8Array, octets: Uint8Array): void {
   statements(store).rewrite.run(octets, zone, ownerKey);
 }

@@ -1,4 +1,4 @@
-/** What a write has done, read from its statements for people: rows that it has added, and what became of stored events. */
+/** What a write did, read from its statements to be printed: the rows that it added, and what happened to stored events. */
 import { statementsOf } from '../recording.js';
 import type { SqlValue } from '../sql-value.js';
 
@@ -6,10 +6,10 @@ export type Done =
   | { readonly kind: 'added'; readonly table: string; readonly row: Readonly<Record<string, SqlValue>> }
   /** A large edit has happened, and with it the events that were stored for it. */
   | { readonly kind: 'happened'; readonly edit: number }
-  /** Such events, of one part, were removed: the rows of events before are these. */
+  /** Stored events of one part were removed: the event rows before are these events. */
   | { readonly kind: 'appended'; readonly edit: number; readonly part: number };
 
-/** Rows only of statements that say their columns and give one value for each. */
+/** Only rows of statements that name their columns and give one value for each. */
 export function* doneBy(body: Uint8Array): Generator<Done> {
   for (const [sql, values] of statementsOf(body)) {
     const [, table, list = ''] = /^INSERT INTO (\w+)\s*\(([^)]*)\)\s*VALUES/.exec(sql) ?? [];

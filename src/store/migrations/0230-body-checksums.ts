@@ -1,4 +1,4 @@
-/** Checksums of bodies that are computed much faster than their MD5. */
+/** Checksums of bodies, which are computed much faster than MD5. */
 import type { Steps } from './migration.js';
 
 export default {

@@ -1,8 +1,8 @@
-/** What a migration is, and which there are: the files of this directory, whose names begin with the number of their version. */
+/** Migrations: the files of this directory whose names begin with the number of their version. */
 import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** What such a file exports by default. A released one never changes. */
+/** The default export of such a file. A released one never changes. */
 export interface Steps {
   /** Statements, run in one transaction with the note that they ran. */
   readonly sql: string;
@@ -31,7 +31,7 @@ export const SCHEMA_VERSION = versionOf(FILES.at(-1)!);
 
 let known: readonly Migration[] | undefined;
 
-/** All in their order, the schema of version 1.0 first. They are loaded when they are first needed, which is seldom. */
+/** All in order, the schema of version 1.0 first. They are loaded at first use, which is seldom. */
 export function allMigrations(): readonly Migration[] {
   const load = createRequire(import.meta.url);
   known ??= FILES.map((file) => ({ version: versionOf(file), ...(load(`./${file}`) as { default: Steps }).default }));

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { IN_MEMORY, openStore } from '../driver.js';
 
 const source = new URL('../../../../src/store/migrations/', import.meta.url);
-// What is installed has no source.
+// An installed program has no source.
 for (const name of existsSync(source) ? readdirSync(new URL('.', import.meta.url)) : []) {
   const [, base] = /^(\d.*)\.js(?:\.map)?$/.exec(name) ?? [];
   if (base !== undefined && !existsSync(new URL(`${base}.ts`, source))) rmSync(new URL(name, import.meta.url));

@@ -50,7 +50,7 @@ export interface PartRow extends NewPartRow {
   readonly first: number;
 }
 
-/** Sums of places would be larger than what can be counted exactly. */
+/** Modulus of places: without it, their sums would be too large to be counted exactly. */
 const PLACE = 1_000_003;
 
 const statements = perStore((store) => ({
@@ -102,7 +102,7 @@ export function insertUpload(store: Store, row: NewUploadRow): void {
   statements(store).insert.run(...UPLOAD.values(row));
 }
 
-/** Its parts become the body of an object. Each is where {@link placePart} has put it. */
+/** Its parts become the body of an object. Each begins where {@link placePart} has put it. */
 export function setUploadCompleted(store: Store, seq: number, at: number): void {
   statements(store).complete.run(at, seq);
 }
@@ -112,7 +112,7 @@ export function removeUpload(store: Store, seq: number): void {
   statements(store).remove.run(seq);
 }
 
-/** The same, or so many of its parts when it has more. */
+/** The same, or this many of its parts when it has more. */
 export function removeUploadPartly(store: Store, seq: number, most: number): void {
   const { removeSomeParts, remove } = statements(store);
   if (removeSomeParts.run(seq, most).changes < most) remove.run(seq);

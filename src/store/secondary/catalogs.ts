@@ -119,7 +119,7 @@ export function findMember(store: Store, catalog: number, zone: number): MemberR
   return statements(store).member.get(catalog, zone);
 }
 
-/** Store numbers of zones that may belong into a catalog, or are in it: those behind a number, in their order. */
+/** Store numbers of zones that may belong in a catalog, or are in it: those after a number, in order. */
 export function zonesOfCatalogAfter(
   store: Store,
   { seq, account }: CatalogRow,
@@ -131,7 +131,7 @@ export function zonesOfCatalogAfter(
     .map(([zone]) => zone);
 }
 
-/** Whether a zone (store number) belongs into a catalog. One whose transfers are disabled does not. */
+/** Whether a zone (store number) belongs in a catalog. One whose transfers are disabled does not. */
 export function belongsToCatalog(
   store: Store,
   { account, zone: catalogZone, members }: CatalogRow,

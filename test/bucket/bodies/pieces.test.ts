@@ -1,4 +1,4 @@
-/** Bodies in pieces: memory that is used again is nobody else's, slow readers hold little, and damage is noticed by any sum. */
+/** Bodies in pieces: reused memory has one user, slow readers hold little, and every kind of checksum finds damage. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -84,7 +84,7 @@ t.test('a slow reader holds a few pieces, and a fast one beside it gets its own 
   await until(() => over === 4, 'one whose client has gone is over, too');
 });
 
-t.test('octets that were changed are noticed before the last of them', async (t) => {
+t.test('changed octets are noticed before the last piece is sent', async (t) => {
   const body = Buffer.alloc(700_000, 'body ');
   const sums: Record<string, BodySum> = {
     'by CRC-32': { md5: Buffer.alloc(16), crc32: crc32(body) },
@@ -120,7 +120,7 @@ t.test('bodies that come over the network at the same time', async (t) => {
     let before: Uint8Array = Buffer.alloc(1);
     for await (const piece of gatherBody(request)) {
       hash.update(piece);
-      // Time for others, and for what comes meanwhile.
+      // Time for other bodies, and for octets that come meanwhile.
       await new Promise((resolve) => setImmediate(resolve));
       before = piece;
     }
@@ -145,7 +145,7 @@ t.test('bodies that come over the network at the same time', async (t) => {
   await Promise.all([send('a', large), send('b', large), send('c', [1]), send('d', []), send('e', [16_384, 16_384])]);
 });
 
-t.test('what comes in one turn is one piece', async (t) => {
+t.test('the octets of one turn are one piece', async (t) => {
   const source = new Readable({ read() {} });
   const body = gatherBody(source);
   const next = async (): Promise<string> => Buffer.from((await body.next()).value ?? '').toString();

@@ -162,7 +162,7 @@ t.test('examples of help', async (t) => {
   }
 });
 
-t.test('what the build knows of the commands is what they are', async (t) => {
+t.test('the description that the build wrote matches the commands', async (t) => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   const [whole, ...commands] = readDescribed(version) ?? [];
   t.match(whole?.description, /nameserver/);

@@ -96,7 +96,7 @@ t.test('a write appends staged events that have happened before its own', async 
   t.equal(countStaged(ctx), 0);
 });
 
-t.test('what a failover of PostgreSQL loses of them is printed, each once', async (t) => {
+t.test('events that a failover of PostgreSQL loses are printed, each once', async (t) => {
   let entries: readonly Entry[] = [];
   const { ctx, id } = await untold(t, (...how) => {
     const copies = openTwoCopies(...how);

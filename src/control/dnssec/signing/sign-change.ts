@@ -54,7 +54,7 @@ export interface SignedChange {
   readonly difference: Difference;
   /** The apex afterwards if it is among the changed ones. Its SOA is signed last. */
   readonly apex: SignedOwner | undefined;
-  /** Stores all owners but the apex, and has to be called when their signatures are made. */
+  /** Stores all owners but the apex. Must be called when their signatures have been made. */
   store(): void;
 }
 

@@ -27,13 +27,13 @@ export function signaturesOfWrite(made: MadeSignatures | undefined): Signatures 
 }
 
 export interface DeferredSignatures extends Signatures {
-  /** Makes all that were put off. */
+  /** Makes all deferred signatures. */
   makeAll(): void;
 }
 
 /**
  * Makes them one after the other when all are known: between other work, each takes up to twice as long, and slows that work down,
- * because the tables of the curve take most of a processor's nearest memory.
+ * because the tables of the curve fill most of a processor's first cache.
  */
 export function deferSignatures(of: Signatures): DeferredSignatures {
   const wanted: (readonly [name: string, order: WantedSignature])[] = [];
