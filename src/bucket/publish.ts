@@ -77,7 +77,7 @@ export interface Discard {
 export async function publish<T>(local: LocalStore, work: (discard: Discard) => T): Promise<T> {
   const { store, removed } = local;
   const forgotten = [...removed].slice(0, GARBAGE_BATCH);
-  const { value, garbage } = await writeTogether(store, () => {
+  const { value, garbage } = await writeTogether(local, () => {
     const garbage: string[] = [];
     const value = work({
       object(row) {

@@ -13,12 +13,13 @@ import { insertBucket } from '../../../src/store/objects/buckets.js';
 import { seededRandom } from '../../support/seeded-random.js';
 import { TestClock } from '../../support/test-clock.js';
 
-function open(t: Test): { readonly store: Store; readonly commits: () => number } {
+function open(t: Test): { readonly store: Store; readonly clock: TestClock; readonly commits: () => number } {
   let commits = 0;
+  const clock = new TestClock();
   const store = openStore(t.testdir(), { onCommit: () => commits++ });
-  migrate(store, new TestClock(), seededRandom(1));
+  migrate(store, clock, seededRandom(1));
   t.teardown(() => store.close());
-  return { store, commits: () => commits };
+  return { store, clock, commits: () => commits };
 }
 
 t.test('sixty-four writers of one key that must not be there: one wins, and they share transactions', async (t) => {
@@ -42,7 +43,7 @@ t.test('sixty-four writers of one key that must not be there: one wins, and they
 });
 
 t.test('what one of them throws is its own, and a full disk is met alone', async (t) => {
-  const { store } = open(t);
+  const { store, clock } = open(t);
   let isFull = true;
   let attempts = 0;
   const note = (value: string) => (): string => {
@@ -50,24 +51,39 @@ t.test('what one of them throws is its own, and a full disk is met alone', async
     return value;
   };
   const results = await Promise.allSettled([
-    writeTogether(store, note('one')),
-    writeTogether(store, () => {
+    writeTogether({ store, clock }, note('one')),
+    writeTogether({ store, clock }, () => {
       note('undone')();
       throw new TypeError('a bug');
     }),
-    writeTogether(store, () => findMeta(store, 'verified_bodies')),
+    writeTogether({ store, clock }, () => findMeta(store, 'verified_bodies')),
   ]);
   t.match(results, [{ value: 'one' }, { reason: { message: 'a bug' } }, { value: 'one' }]);
   const full = await Promise.allSettled([
-    writeTogether(store, note('two')),
-    writeTogether(store, () => {
+    writeTogether({ store, clock }, note('two')),
+    writeTogether({ store, clock }, () => {
       attempts++;
       if (isFull) throw new StoreFull();
     }),
-    writeTogether(store, () => findMeta(store, 'verified_bodies')),
+    writeTogether({ store, clock }, () => findMeta(store, 'verified_bodies')),
   ]);
   t.match(full, [{ value: 'two' }, { reason: StoreFull }, { value: 'two' }]);
   t.ok(attempts >= 2, 'tried with the others, then alone');
   isFull = false;
-  t.equal(await writeTogether(store, note('three')), 'three', 'the queue goes on');
+  t.equal(await writeTogether({ store, clock }, note('three')), 'three', 'the queue goes on');
+});
+
+t.test('others have their turn between writes that take long', async (t) => {
+  const { store, clock, commits } = open(t);
+  const before = commits();
+  const order: string[] = [];
+  const write = (name: string) =>
+    writeTogether({ store, clock }, () => {
+      order.push(name);
+      clock.advance(40);
+      setImmediate(() => order.push('another'));
+    });
+  await Promise.all([write('first'), write('second'), write('third')]);
+  t.strictSame(order.slice(0, 5), ['first', 'another', 'second', 'another', 'third']);
+  t.equal(commits() - before, 3);
 });
