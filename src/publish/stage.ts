@@ -3,6 +3,7 @@
  * image, so it does no harm to read rows that are newer than the change.
  */
 import { fromBase32Hex } from '../base/bytes.js';
+import { finished } from '../base/slices.js';
 import { nameOfOwnerKey, ownerKeysDownTo } from '../dns/name.js';
 import { isSameDenial } from '../dnssec/denial.js';
 import type { NodeSink } from '../image/prepared.js';
@@ -52,7 +53,7 @@ export function touchedOwners(
 
 /** Stages the current state of these owners, and of the ancestors that appear or disappear with them. */
 export function stageOwners(staging: Staging, loaded: LoadedZone, touched: readonly Uint8Array[]): void {
-  for (const _ of putOwners(staging, loaded, touched, staging.writer));
+  finished(putOwners(staging, loaded, touched, staging.writer));
 }
 
 /** The same into a sink; yields after each owner. */

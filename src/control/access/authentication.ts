@@ -157,10 +157,13 @@ async function admitRow(base: ContextBase, row: KeyRow | undefined, address: str
   return row && user ? admit(base, row, user, address) : UNKNOWN;
 }
 
+function keyOfSecret({ store }: ContextBase, secret: string): KeyRow | undefined {
+  return keyOfHash(store, hashSecret(store, secret));
+}
+
 /** The look-up uses the hash, whose timing reveals nothing to a client; the comparison still takes constant time. */
-function keyOfSecret(base: ContextBase, secret: string): KeyRow | undefined {
-  const hash = hashSecret(base.store, secret);
-  const row = findKeyByHash(base.store, hash);
+function keyOfHash(store: Store, hash: Uint8Array): KeyRow | undefined {
+  const row = findKeyByHash(store, hash);
   return row && timingSafeEqual(row.hash, hash) ? row : undefined;
 }
 
@@ -168,10 +171,7 @@ const credentials = keptPerState<KeyRow>(1000);
 
 /** The credential whose secret has this hash. `name`: the hash as text. */
 export function findCredential({ store }: ContextBase, hash: Uint8Array, name: string): KeyRow | undefined {
-  return credentials(store, name, () => {
-    const row = findKeyByHash(store, hash);
-    return row && timingSafeEqual(row.hash, hash) ? row : undefined;
-  });
+  return credentials(store, name, () => keyOfHash(store, hash));
 }
 
 /** The token that is the access key of an S3 client; undefined when there is none. */
