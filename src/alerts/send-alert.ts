@@ -1,10 +1,9 @@
 /** Sends a single message to a webhook: a test, or an alert. */
 import { toHex } from '../base/bytes.js';
-import { createTurns, type Turns } from '../base/turns.js';
 import { requireAccount, requireWriter } from '../control/guard/access.js';
-import type { Context, ContextBase } from '../control/kernel/context.js';
+import type { Context } from '../control/kernel/context.js';
+import { keptTurns } from '../control/kernel/kept-turns.js';
 import type { DestinationRow } from '../store/alerts/destinations.js';
-import { perStore } from '../store/driver.js';
 import { WEBHOOK_SECRETS } from '../store/sealed-columns.js';
 import type { Vault } from '../vault/vault.js';
 import { alertFailure } from './errors.js';
@@ -18,13 +17,8 @@ export interface TestServices extends AlertServices {
 }
 
 const LIMITS = { all: { places: 16, waiting: 100 }, each: [{ places: 2, waiting: 10 }], waitMs: 15_000 };
-const known = perStore(() => ({ turns: undefined as Turns | undefined }));
 
-export function turnsOfTests({ store, clock }: Pick<ContextBase, 'store' | 'clock'>): Turns {
-  const own = known(store);
-  own.turns ??= createTurns(LIMITS, clock);
-  return own.turns;
-}
+export const turnsOfTests = keptTurns(LIMITS);
 
 export async function testWebhook(
   ctx: Context,

@@ -1,8 +1,9 @@
 /** Large zone files are read in turns by account: each needs a thread, and the memory for what waits to be stored. */
-import { createTurns, type Leave, type TurnLimits, type Turns } from '../../base/turns.js';
+import type { Leave, TurnLimits } from '../../base/turns.js';
 import { perStore } from '../../store/driver.js';
 import { accountOf } from '../kernel/commit.js';
-import type { Context, ContextBase } from '../kernel/context.js';
+import type { Context } from '../kernel/context.js';
+import { keptTurns } from '../kernel/kept-turns.js';
 import { zoneFailure } from '../rules/zone-failures.js';
 
 /** Whoever waits has its file in memory. */
@@ -18,18 +19,13 @@ const MOST_OCTETS_OF_ACCOUNT = 64 << 20;
 const MOST_OCTETS = 256 << 20;
 
 interface Waiting {
-  turns?: Turns;
   octets: number;
   readonly byAccount: Map<string, number>;
 }
 
 const known = perStore((): Waiting => ({ octets: 0, byAccount: new Map() }));
 
-export function turnsOfImports({ store, clock }: Pick<ContextBase, 'store' | 'clock'>): Turns {
-  const own = known(store);
-  own.turns ??= createTurns(LIMITS, clock);
-  return own.turns;
-}
+export const turnsOfImports = keptTurns(LIMITS);
 
 /**
  * Waits for a place. `octets`: of the file, as far as it is in memory. Throws 429 when too many files of the account wait, or too much of

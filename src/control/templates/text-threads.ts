@@ -3,11 +3,11 @@
  * long ends with the thread.
  */
 import { Worker } from 'node:worker_threads';
-import { createTurns, type TurnLimits, type Turns } from '../../base/turns.js';
-import { perStore } from '../../store/driver.js';
+import type { TurnLimits } from '../../base/turns.js';
 import { requireAccount } from '../guard/access.js';
-import type { Context, ContextBase } from '../kernel/context.js';
+import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';
+import { keptTurns } from '../kernel/kept-turns.js';
 import { templateFailure } from './errors.js';
 import type { Template } from './template.js';
 import { createTemplate, getTemplate, putTemplate, type TemplateItem } from './templates.js';
@@ -24,13 +24,7 @@ const LIMITS: TurnLimits = {
 const RESOURCES = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 const LONGEST_MS = 10_000;
 
-const known = perStore(() => ({ turns: undefined as Turns | undefined }));
-
-export function turnsOfTexts({ store, clock }: Pick<ContextBase, 'store' | 'clock'>): Turns {
-  const own = known(store);
-  own.turns ??= createTurns(LIMITS, clock);
-  return own.turns;
-}
+export const turnsOfTexts = keptTurns(LIMITS);
 
 /** Creates the template that a YAML text describes; `replace`: or replaces the one of its name. */
 export async function importTemplate(

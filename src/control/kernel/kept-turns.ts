@@ -1,0 +1,14 @@
+/** Turns that last as long as the store, for use cases that are given nothing else that lasts. */
+import { createTurns, type TurnLimits, type Turns } from '../../base/turns.js';
+import { perStore } from '../../store/driver.js';
+import type { ContextBase } from './context.js';
+
+/** They go by the clock of whoever comes first. */
+export function keptTurns(limits: TurnLimits): (base: Pick<ContextBase, 'store' | 'clock'>) => Turns {
+  const known = perStore(() => ({ turns: undefined as Turns | undefined }));
+  return ({ store, clock }) => {
+    const own = known(store);
+    own.turns ??= createTurns(limits, clock);
+    return own.turns;
+  };
+}
