@@ -17,7 +17,7 @@ import type { Context } from '../../src/control/kernel/context.js';
 import { createRecord, deleteRecord, listRecords } from '../../src/control/records/records.js';
 import { logServingSettings } from '../../src/control/zones/serving-settings.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
-import { createZone, deleteZone, editZone } from '../../src/control/zones/zones.js';
+import { deleteZone, editZone } from '../../src/control/zones/zones.js';
 import { Rcode, Type } from '../../src/dns/codes.js';
 import { parseName } from '../../src/dns/name.js';
 import { ImageWriter } from '../../src/image/writer.js';
@@ -35,7 +35,7 @@ import { findZone, findZoneByName } from '../../src/store/zones/zones.js';
 import { startControl } from '../control/fixture.js';
 import { checkLog, type FollowedZone, print, served, zoneOf } from '../support/followed-zone.js';
 import { type DecodedMessage, decodeMessage, makeQuery } from '../support/message.js';
-import { applyStep, LABELS, step, TARGETS } from '../support/random-changes.js';
+import { applyStep, createChangedZone, LABELS, step, TARGETS } from '../support/random-changes.js';
 import { enableSigning } from '../support/signing.js';
 import { testZoneKeys } from '../support/zone-keys.js';
 
@@ -111,19 +111,10 @@ function publish(ctx: Context): Pick<World, 'follower' | 'writer'> {
 }
 
 async function openWorld(ctx: Context, apex: string): Promise<World> {
-  const { id } = await createZone(ctx, { name: apex });
-  // What settings and targets show at, from the beginning.
-  for (const input of [
-    { type: 'A', name: 'a', content: '192.0.2.1', proxied: true },
-    { type: 'CNAME', name: 'b', content: TARGETS[0] },
-    { type: 'CNAME', name: '*.a', content: TARGETS[1], settings: { flatten_cname: true } },
-  ]) {
-    await createRecord(ctx, id, input);
-  }
+  const zone = await createChangedZone(ctx, apex);
   const { follower, writer } = publish(ctx);
-  const { seq } = findZoneByName(ctx.store, apex)!;
   const answer = createEngine(writer.reader, DEFAULT_ENGINE_SETTINGS);
-  const world = { ctx, zoneId: id, seq, apex, follower, writer, answer, copy: new Map(), seen: lastChange(ctx.store) };
+  const world = { ...zone, follower, writer, answer, copy: new Map(), seen: lastChange(ctx.store) };
   for (const [key, lines] of served(world)) world.copy.set(key, lines);
   return world;
 }

@@ -7,11 +7,11 @@ import type { Context } from '../../src/control/kernel/context.js';
 import { createRecord, deleteRecord, editRecord, listRecords } from '../../src/control/records/records.js';
 import { editDnsSettings } from '../../src/control/zones/dns-settings.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
-import { editZone } from '../../src/control/zones/zones.js';
+import { createZone, editZone } from '../../src/control/zones/zones.js';
 import { parseName } from '../../src/dns/name.js';
 import { ownersOfTarget } from '../../src/store/flatten/owners.js';
 import { findTarget, updateTarget } from '../../src/store/flatten/targets.js';
-import { findZone } from '../../src/store/zones/zones.js';
+import { findZone, findZoneByName } from '../../src/store/zones/zones.js';
 
 export const TARGETS = ['one.target.test', 'two.target.test'];
 export const LABELS = ['a', 'b', 'ns1', '*', '_acme-challenge'];
@@ -21,6 +21,19 @@ export interface ChangedZone {
   readonly zoneId: string;
   readonly seq: number;
   readonly apex: string;
+}
+
+/** A zone to change. It has what settings and targets show at, from the beginning. */
+export async function createChangedZone(ctx: Context, apex: string): Promise<ChangedZone> {
+  const { id: zoneId } = await createZone(ctx, { name: apex });
+  for (const input of [
+    { type: 'A', name: 'a', content: '192.0.2.1', proxied: true },
+    { type: 'CNAME', name: 'b', content: TARGETS[0] },
+    { type: 'CNAME', name: '*.a', content: TARGETS[1], settings: { flatten_cname: true } },
+  ]) {
+    await createRecord(ctx, zoneId, input);
+  }
+  return { ctx, zoneId, seq: findZoneByName(ctx.store, apex)!.seq, apex };
 }
 
 export interface Step {

@@ -13,16 +13,15 @@ import { commit } from '../../src/control/kernel/commit.js';
 import type { Context } from '../../src/control/kernel/context.js';
 import { createRecord, deleteRecord } from '../../src/control/records/records.js';
 import { createOutgoing, enableOutgoing } from '../../src/control/secondary/outgoing.js';
-import { createZone } from '../../src/control/zones/zones.js';
 import { Type } from '../../src/dns/codes.js';
 import { allAccounts } from '../../src/store/access/accounts.js';
 import type { DenialKind } from '../../src/store/dnssec/zones.js';
-import { findZone, findZoneByName } from '../../src/store/zones/zones.js';
+import { findZone } from '../../src/store/zones/zones.js';
 import { differences, onlySoa, wholeZone } from '../../src/transfer/out/content.js';
 import { startControl } from '../control/fixture.js';
 import { type FollowedZone, zoneOf } from '../support/followed-zone.js';
 import { type DecodedRR, decodeMessage } from '../support/message.js';
-import { applyStep, step, TARGETS } from '../support/random-changes.js';
+import { applyStep, createChangedZone, step } from '../support/random-changes.js';
 import { enableSigning } from '../support/signing.js';
 import { applyDifferences, asSet, serialOf } from '../support/transfer-client.js';
 import { testZoneKeys } from '../support/zone-keys.js';
@@ -42,15 +41,7 @@ async function start(t: Test): Promise<Context> {
 }
 
 async function openWorld(ctx: Context, apex: string): Promise<FollowedZone> {
-  const { id } = await createZone(ctx, { name: apex });
-  for (const input of [
-    { type: 'A', name: 'a', content: '192.0.2.1', proxied: true },
-    { type: 'CNAME', name: 'b', content: TARGETS[0] },
-    { type: 'CNAME', name: '*.a', content: TARGETS[1], settings: { flatten_cname: true } },
-  ]) {
-    await createRecord(ctx, id, input);
-  }
-  return { ctx, zoneId: id, seq: findZoneByName(ctx.store, apex)!.seq, apex, copy: new Map(), seen: 0 };
+  return { ...(await createChangedZone(ctx, apex)), copy: new Map(), seen: 0 };
 }
 
 function read(messages: Iterable<Uint8Array>): DecodedRR[] {
