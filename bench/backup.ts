@@ -15,6 +15,7 @@ import { systemRandom } from '../src/base/random.js';
 import { createLocalStore } from '../src/bucket/local-store.js';
 import { openStore } from '../src/store/driver.js';
 import { allBuckets } from '../src/store/objects/buckets.js';
+import { atOnce } from './at-once.js';
 import { askWhile, isAnswered, named, spreadOf } from './latency.js';
 import { median } from './median.js';
 import { run } from './peers.js';
@@ -56,15 +57,10 @@ async function fill(data: string, objects: number): Promise<void> {
   const store = openStore(data, { isCopy: true });
   const own = createLocalStore({ store, clock: new SystemClock(), random: systemRandom, log: silentLogger() });
   const bucket = allBuckets(store)[0]!.seq;
-  let next = 0;
-  const put = async (): Promise<void> => {
-    while (next < objects) {
-      const index = next++;
-      const body = Buffer.from(systemRandom.bytes(SIZES[index % SIZES.length]!));
-      await own.put(bucket, `object-${index}`, Readable.from([body]), { httpMetadata: {}, limit: 1 << 20 });
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, put));
+  await atOnce(AT_ONCE, objects, (index) => {
+    const body = Buffer.from(systemRandom.bytes(SIZES[index % SIZES.length]!));
+    return own.put(bucket, `object-${index}`, Readable.from([body]), { httpMetadata: {}, limit: 1 << 20 });
+  });
   store.checkpoint();
   store.close();
 }

@@ -7,6 +7,7 @@ import { createSocket } from 'node:dgram';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { atOnce } from './at-once.js';
 import { measure } from './dnsperf.js';
 import { allowHostnames, createHostnames, UPSTREAM } from './hostnames.js';
 import { isAnswered } from './latency.js';
@@ -47,13 +48,6 @@ const recordLists: World['lists'] = ({ zonePath }, size) => ({
 const PAGE = 50;
 /** All of the same length, because answers of one length leave together. */
 const zoneName = (i: number): string => `z${String(i).padStart(7, '0')}.example`;
-const atOnce = async (count: number, work: (i: number) => Promise<unknown>): Promise<void> => {
-  let next = 0;
-  const some = async (): Promise<void> => {
-    for (let i = next++; i < count; i = next++) await work(i);
-  };
-  await Promise.all(Array.from({ length: 64 }, some));
-};
 
 function isSigned(port: number): boolean {
   const { stdout } = spawnSync('dig', ['@127.0.0.1', '-p', String(port), '+dnssec', ZONE, 'SOA'], { encoding: 'utf8' });
@@ -81,7 +75,7 @@ const WORLDS: Readonly<Record<string, World>> = {
     sizes: (names) => [PAGE, Math.round(names / 10)],
     names: () => 1000,
     records: (size) => size,
-    prepare: ({ api }, size) => atOnce(size, (i) => api.call('POST', '/zones', { name: zoneName(i) })),
+    prepare: ({ api }, size) => atOnce(64, size, (i) => api.call('POST', '/zones', { name: zoneName(i) })),
     question: (size) => `${zoneName(Math.floor(Math.random() * size))} SOA`,
     lists: (_, size) => ({
       'first page': '/zones?per_page=50',

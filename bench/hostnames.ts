@@ -15,6 +15,7 @@ import { lookUpCaa } from '../src/certs/caa-lookup.js';
 import { createResolver } from '../src/resolver/resolve.js';
 import { createUpstream } from '../src/resolver/upstream.js';
 import { openStore } from '../src/store/driver.js';
+import { atOnce } from './at-once.js';
 import { askWhile, named } from './latency.js';
 import { median } from './median.js';
 import { run } from './peers.js';
@@ -145,11 +146,7 @@ export async function createHostnames(
   count: number,
 ): Promise<{ perSecond: number; endedMs: number }> {
   const began = performance.now();
-  let next = 0;
-  const some = async (): Promise<void> => {
-    for (let i = next++; i < count; i = next++) await api.call('POST', path, { hostname: `h${i}.outside.example` });
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, some));
+  await atOnce(AT_ONCE, count, (i) => api.call('POST', path, { hostname: `h${i}.outside.example` }));
   const endedMs = performance.now();
   return { perSecond: count / ((endedMs - began) / 1000), endedMs };
 }

@@ -1,6 +1,7 @@
 /** Measures the time for pages of long lists: 100,000 zones, and the records of one zone of the given size. */
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
+import { atOnce } from './at-once.js';
 import { median } from './median.js';
 import { stop } from './processes.js';
 import { startProgram } from './program.js';
@@ -18,11 +19,7 @@ export async function measureLists(directory: string, names: number, port: numbe
   await writeZone(zoneFile, names);
   const { api, server, zonePath } = await startProgram(own, zoneFile, port);
   try {
-    let next = 0;
-    const create = async (): Promise<void> => {
-      for (let i = next++; i < ZONES; i = next++) await api.call('POST', '/zones', { name: `z${i}.example` });
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, create));
+    await atOnce(AT_ONCE, ZONES, (i) => api.call('POST', '/zones', { name: `z${i}.example` }));
     const records = `${zonePath}/dns_records`;
     const lists: Readonly<Record<string, string>> = {
       [`zones, first page of ${ZONES}`]: '/zones?per_page=50',

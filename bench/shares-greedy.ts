@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { atOnce } from './at-once.js';
 import { type Asker, createAsker } from './objects/signed.js';
 import { type ApiClient, createApiClient, PROGRAM, type Running } from './program.js';
 
@@ -121,7 +122,7 @@ async function putPart(s3: Asker, key: string, uploadId: string, part: number): 
 async function prepareUpload(neighbour: Neighbour): Promise<void> {
   const { s3 } = neighbour;
   const uploadId = await beginUpload(s3, 'many');
-  await inEights(PARTS, (i) => putPart(s3, 'many', uploadId, i + 1));
+  await atOnce(8, PARTS, (i) => putPart(s3, 'many', uploadId, i + 1));
   neighbour.upload = uploadId;
 }
 
@@ -153,7 +154,7 @@ async function prepareBalancers(neighbour: Neighbour): Promise<void> {
   if (number > 0) return;
   const pool = await createPool(neighbour, 'shared');
   const apex = `n${number}.example`;
-  await inEights(BALANCERS, (i) => {
+  await atOnce(8, BALANCERS, (i) => {
     const balancer = { name: `lb${i}.${apex}`, default_pools: [pool], fallback_pool: pool };
     return api.call('POST', `${zone}/load_balancers`, balancer);
   });
@@ -205,12 +206,4 @@ function ask({ port, address: localAddress, secret }: Neighbour, path: string, a
     `GET /client/v4${path} HTTP/1.1\r\nHost: h\r\nAccept: ${accept}\r\nAuthorization: Bearer ${secret}\r\n\r\n`,
   );
   return socket;
-}
-
-async function inEights(count: number, work: (i: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const one = async (): Promise<void> => {
-    for (let i = next++; i < count; i = next++) await work(i);
-  };
-  await Promise.all(Array.from({ length: 8 }, one));
 }

@@ -15,7 +15,7 @@ import { KINDS, type WaitsQuestion } from './shares-waits.js';
 import { writeZone } from './workload.js';
 import type { Figures } from './writes.js';
 
-const MOST_TRIED = 3;
+const NEIGHBOURS = 3;
 /** Clients of each. */
 const CLIENTS = 8;
 
@@ -43,7 +43,7 @@ export async function measureShares({ directory, names, port, sections }: Shares
   };
   const neighbours: Neighbour[] = [];
   try {
-    for (let number = 0; number < MOST_TRIED; number++) {
+    for (let number = 0; number < NEIGHBOURS; number++) {
       neighbours.push(await createNeighbour(running, { number, port: port + 1, s3Port }, zones));
     }
     const figures: Record<string, number> = { 'load of the machine at the start': loadavg()[0]! };

@@ -1,6 +1,7 @@
 /** What creating records costs in a signed zone, beside the same in an unsigned one of the same program, in turn. */
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
+import { atOnce } from './at-once.js';
 import { median } from './median.js';
 import { stop } from './processes.js';
 import { type Running, startProgram } from './program.js';
@@ -69,17 +70,13 @@ async function createAtOnce(
   { api }: Running,
   path: string,
   prefix: string,
-  atOnce: number,
+  places: number,
   count: number,
 ): Promise<number> {
-  let next = 0;
-  const create = async (): Promise<void> => {
-    for (let i = next++; i < count; i = next++) {
-      const body = { type: 'A', name: `${prefix}-${i}`, content: `198.51.100.${i & 255}`, ttl: 60 };
-      await api.call('POST', `${path}/dns_records`, body);
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, create));
+  await atOnce(places, count, (i) => {
+    const body = { type: 'A', name: `${prefix}-${i}`, content: `198.51.100.${i & 255}`, ttl: 60 };
+    return api.call('POST', `${path}/dns_records`, body);
+  });
   return count;
 }
 

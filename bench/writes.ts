@@ -7,6 +7,7 @@ import { createSocket } from 'node:dgram';
 import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { atOnce } from './at-once.js';
 import { isAnswered, spreadOf } from './latency.js';
 import { run } from './peers.js';
 import { stop } from './processes.js';
@@ -96,27 +97,23 @@ export async function propagationOf(
   return waits;
 }
 
-async function creationsPerSecond(running: Running, atOnce: number, count: number): Promise<number> {
+async function creationsPerSecond(running: Running, places: number, count: number): Promise<number> {
   const began = performance.now();
-  await createAtOnce(running, atOnce, count, `c${atOnce}`);
+  await createAtOnce(running, places, count, `c${places}`);
   return count / ((performance.now() - began) / 1000);
 }
 
 /** Creates records with so many requests at the same time. */
 export async function createAtOnce(
   { api, zonePath }: Running,
-  atOnce: number,
+  places: number,
   count: number,
   prefix: string,
 ): Promise<void> {
-  let next = 0;
-  const create = async (): Promise<void> => {
-    for (let i = next++; i < count; i = next++) {
-      const content = `198.51.${(i >> 8) & 255}.${i & 255}`;
-      await api.call('POST', `${zonePath}/dns_records`, { type: 'A', name: `${prefix}-${i}`, content, ttl: 60 });
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, create));
+  await atOnce(places, count, (i) => {
+    const content = `198.51.${(i >> 8) & 255}.${i & 255}`;
+    return api.call('POST', `${zonePath}/dns_records`, { type: 'A', name: `${prefix}-${i}`, content, ttl: 60 });
+  });
 }
 
 async function batchedPerSecond({ api, zonePath }: Running, batches: number): Promise<number> {
