@@ -96,7 +96,7 @@ export function balancedRecords(balanced: Balanced, records: readonly RecordFact
 
 type IsCarried = (of: BalancedPool, origin: Origin) => boolean;
 
-/** The origins of the first pool that has addresses of so many octets: the first of these ways in which any has. */
+/** The origins of the first pool that has addresses of this many octets, found in the first of these ways that gives any. */
 function firstAddresses(pools: readonly BalancedPool[], length: number, ways: readonly IsCarried[]): readonly Origin[] {
   for (const isCarried of ways) {
     for (const one of pools) {

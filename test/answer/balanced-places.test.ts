@@ -202,7 +202,7 @@ t.test('rules judge questions', async (t) => {
   const told = { subnet: subnet('0a0000', 24) };
   t.strictSame(world.addresses('ruled', Type.a, told), ['203.0.113.3']);
   t.equal(scopeOf(world.ask('ruled', Type.a, told)), 24, 'another subnet may get another answer');
-  t.equal(scopeOf(world.ask('ruled', Type.a, { subnet: subnet('', 0) })), 0, 'what is not told decides nothing');
+  t.equal(scopeOf(world.ask('ruled', Type.a, { subnet: subnet('', 0) })), 0, 'a subnet of no bits decides nothing');
   const fixed = world.ask('ruled', Type.aaaa);
   t.strictSame([fixed.rcode, fixed.answer.length], [0, 0], 'a fixed response is an answer without records');
 });

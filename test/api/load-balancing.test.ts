@@ -581,7 +581,7 @@ t.test('a change of a pool makes followers read its load balancers again, and no
   t.equal(lastChange(store), change!.seq, 'an edit that changes nothing marks nothing');
   const told = await call('PATCH', `${base}/pools/${pool}`, { description: 'w', notification_email: 'a@example.com' });
   t.match(told, { status: 200, json: { result: { description: 'w' } } });
-  t.equal(lastChange(store), change!.seq, 'nor does one that no load balancer can tell');
+  t.equal(lastChange(store), change!.seq, 'nor does one that makes no difference to load balancers');
   const dry = await call('PATCH', `${base}/pools/${pool}?dry_run=true`, { enabled: false });
   t.match(dry, { status: 200, json: { result: { enabled: false } } });
   t.equal((await call('GET', `${base}/pools/${pool}`)).json.result.enabled, true, 'a dry run keeps nothing');

@@ -192,7 +192,7 @@ t.test('permission to read is checked at every request, also on a connection tha
   await get(path('a'), { authorization: ending.authorization });
   t.match(await ask(ending), { status: 200, atOnce: true });
   await put('a', 'second');
-  t.match(await ask(ending), { status: 200, text: 'second', atOnce: true }, 'what was written is answered next');
+  t.match(await ask(ending), { status: 200, text: 'second', atOnce: true }, 'the next answer has the new body');
   clock.advance(61_000);
   t.match(await ask(ending), { status: 403 }, 'it has expired');
   anew();

@@ -189,7 +189,7 @@ t.test('everyone who waits gives up at their own time, whoever came and went bef
   t.equal(shorter, 'late', 'a shorter wait ends before that of others');
   clock.advance(799);
   await settled();
-  t.equal(second.result, undefined, 'the time of one that has gone is not that of others');
+  t.equal(second.result, undefined, 'the end of one wait does not end others');
   clock.advance(1);
   await settled();
   t.equal(second.result, 'late');

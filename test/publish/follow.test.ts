@@ -435,7 +435,7 @@ t.test('very many owners of a change are compiled in parts, and seen at once', a
     const before = look(served);
     follower.catchUp();
     t.equal(look(served), before, `${what}: nothing is seen yet`);
-    t.match(follower.loadingZones(), [{ zone: big }], 'and that is said');
+    t.match(follower.loadingZones(), [{ zone: big }], 'and the zone is listed as loading');
     meanwhile();
     for (let looks = 0; follower.hasWork(); looks++) {
       change(store, other, 1, `n${looks}.other.`, Type.a, address);

@@ -196,7 +196,7 @@ t.test('a bucket is deleted with its uploads', async (t) => {
   await t.rejects(deleteBucket(reader, undefined, name, 'default'), { message: 'Authentication error' });
   await t.rejects(deleteBucket({ ...ctx, requireStill }, undefined, name, 'default'), { message: 'not any more' });
   await deleteBucket({ ...ctx, dryRun: true }, undefined, name, 'default');
-  t.equal(countParts(), others + 500, 'nor does whoever may not write, or not any more, or writes nothing');
+  t.equal(countParts(), others + 500, 'nor does a reader, a writer who has lost the permission, or a dry run');
   t.equal(await mostRemoved(remove), 100);
   t.equal(countParts(), others, 'nothing is left');
 });

@@ -118,7 +118,7 @@ t.test('as many messages as needed, the same datagrams in the same order', { ski
   }
   served.batch.divides = false;
   await client.send(...many(5, 80));
-  t.equal(served.serve(5), 5, 'a kernel that divides none gets each alone');
+  t.equal(served.serve(5), 5, 'a kernel that does not divide messages gets each answer alone');
   t.same(await client.receive(5), many(5, 80));
 });
 

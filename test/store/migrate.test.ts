@@ -105,8 +105,7 @@ t.test('a new database begins with what the build has written, which is what the
   const others = [...allMigrations().slice(0, -1), { ...last, sql: `${last.sql} ` }];
   t.equal(newestSchema(others), undefined, 'that of other migrations is not used');
   const half = text!.slice(0, text!.indexOf(';\n', text!.length / 2) + 2);
-  for (const part of ['', half])
-    t.equal(newestSchema(allMigrations(), part), undefined, 'nor is one that is not whole');
+  for (const part of ['', half]) t.equal(newestSchema(allMigrations(), part), undefined, 'nor is an incomplete one');
 });
 
 function textOfRR(change: number, { op, owner_key: owner, type, ttl, rdata }: ChangedRR): string {

@@ -159,7 +159,7 @@ t.test('writing statements do the same on every copy', async (t) => {
 
 t.test('all files of migrations are taken, in the order of their numbers', async (t) => {
   const numbers = sources.flatMap(({ name }) => /^migrations\/(\d+)-/.exec(name)?.[1] ?? []).map(Number);
-  t.equal(new Set(numbers).size, numbers.length, 'no number stands twice');
+  t.equal(new Set(numbers).size, numbers.length, 'no number is used twice');
   t.strictSame(
     allMigrations().map(({ version }) => version),
     numbers.sort((a, b) => a - b),

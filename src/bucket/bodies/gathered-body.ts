@@ -63,7 +63,7 @@ class Arrivals {
     }
   }
 
-  /** Nobody uses the last piece any more. */
+  /** To be called when the last piece is not used any more. */
   end(): void {
     if (this.memory) giveBack(this.memory);
     this.memory = undefined;
@@ -125,6 +125,7 @@ class Arrivals {
   };
 
   private readonly onClose = (): void => {
-    if (!this.isOver) this.onError(Object.assign(new Error('the body was broken off'), { code: 'ECONNRESET' }));
+    if (!this.isOver)
+      this.onError(Object.assign(new Error('the connection ended before the body did'), { code: 'ECONNRESET' }));
   };
 }

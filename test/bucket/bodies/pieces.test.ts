@@ -41,7 +41,10 @@ t.test('memory of a reader that ended early is not used again', async (t) => {
   t.notOk(others.has((kept as Buffer).buffer));
   for (const other of seen) for await (const _ of other);
   const again = readPieces(file, 1, 2);
-  t.ok(others.has(((await again.next()).value as Buffer).buffer), 'that of one who read to the end is');
+  t.ok(
+    others.has(((await again.next()).value as Buffer).buffer),
+    'the memory of a reader that read to the end is used again',
+  );
 });
 
 t.test('a slow reader holds a few pieces, and a fast one beside it gets its own octets', async (t) => {

@@ -129,5 +129,5 @@ t.test('every body has its own octets', async (t) => {
       write(1 - way, 1, SIZE, '/refused'),
     ]);
   }
-  t.ok(failures >= ROUNDS, 'some bodies were broken off or refused');
+  t.ok(failures >= ROUNDS, 'some bodies ended early or were refused');
 });

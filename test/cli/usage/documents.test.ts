@@ -169,7 +169,7 @@ t.test('the description that the build wrote matches the commands', async (t) =>
   const [, ...loaded] = describe(await inertProgram());
   t.strictSame(commands, JSON.parse(JSON.stringify(loaded)));
   t.ok(loaded.length > 100, `${loaded.length} commands`);
-  t.equal(readDescribed('0.0.0'), undefined, 'that of another version is not used');
+  t.equal(readDescribed('0.0.0'), undefined, 'the description of another version is not used');
 });
 
 /** «Is no member» for «is not a member» reads wrongly in English; «there is no member» does not. */

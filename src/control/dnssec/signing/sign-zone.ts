@@ -153,9 +153,9 @@ function prepare(signing: SigningZone, zone: ZoneRow, touched: TouchedZone, owne
 }
 
 interface SignedSoa {
-  /** With it. */
+  /** The apex with its new SOA. */
   readonly apex: SignedOwner;
-  /** What is stored of the apex, if nothing but its SOA changed. */
+  /** The stored apex, if nothing but its SOA changed. */
   readonly unchanged: SignedOwner | undefined;
   readonly rrs: ChangedRR[];
 }
