@@ -1,4 +1,4 @@
-/** Does something `count` times, so many at the same time. `work` gets the number of each, from 0 on. */
+/** Calls `work` `count` times, up to `places` calls at the same time. `work` gets the number of its call, starting at 0. */
 export async function atOnce(places: number, count: number, work: (i: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const some = async (): Promise<void> => {

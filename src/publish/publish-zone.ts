@@ -144,7 +144,7 @@ function finish(zones: PublishedZones, seq: number): void {
     return;
   }
   const { load, later } = current;
-  // What is seen already changes at once.
+  // Owners that are visible already change at once.
   const next = 'stage' in load ? later : later.slice(0, CHANGES_AT_ONCE);
   const owners = touchedOwners(source, current.zone, zone, next);
   if (!owners) {

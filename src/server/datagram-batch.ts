@@ -268,7 +268,7 @@ function isSame(words: Int32Array, at: number, other: number, octets: number): b
   return true;
 }
 
-/** Adds an answer, which stands behind the message, to it; `control`: octets of its control data without the length of datagrams. */
+/** Adds an answer, which follows the message in memory, to it; `control`: octets of its control data without the length of datagrams. */
 function join(batch: DatagramBatch, message: number, written: number, control: number): void {
   const { words, members, sizes } = batch;
   if (members[message] === 1) {

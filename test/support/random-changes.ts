@@ -23,7 +23,7 @@ export interface ChangedZone {
   readonly apex: string;
 }
 
-/** A zone to change. It has what settings and targets show at, from the beginning. */
+/** A zone to change. From the beginning, it has records that show the effect of settings and targets. */
 export async function createChangedZone(ctx: Context, apex: string): Promise<ChangedZone> {
   const { id: zoneId } = await createZone(ctx, { name: apex });
   for (const input of [

@@ -42,13 +42,13 @@ export function writeTogether<T>(where: Where, work: () => T): Promise<T> {
 async function drain(where: Where, queue: Queue): Promise<void> {
   while (queue.jobs.length > 0) {
     queue.jobs.unshift(...(await runTogether(where, queue.jobs.splice(0, MOST_TOGETHER))));
-    // Otherwise all that waits would be written in one turn of the event loop, in which nobody else is answered.
+    // Otherwise all waiting writes would run in one turn of the event loop, in which nobody else is answered.
     if (queue.jobs.length > 0) await nextTurn();
   }
   queue.isDraining = false;
 }
 
-/** Settles as many of the first as one transaction takes in time, and returns the others; never throws. */
+/** Runs as many of the first jobs as one transaction has time for, and returns the others; never throws. */
 async function runTogether(where: Where, jobs: readonly Job[]): Promise<readonly Job[]> {
   const { store, clock } = where;
   try {

@@ -133,7 +133,7 @@ export function countOriginsOfBalancer(store: Store, seq: number): number {
   return statements(store).origins.get(seq)![0];
 }
 
-/** Octets of the settings of an account's load balancers, of those that have at least so many. */
+/** Octets of the settings of an account's load balancers, counting those that have at least this many. */
 export function octetsOfBalancers(store: Store, account: number, least: number): number {
   return statements(store).octets.get(account, least)![0];
 }

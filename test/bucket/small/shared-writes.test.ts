@@ -73,7 +73,7 @@ t.test('what one of them throws is its own, and a full disk is met alone', async
   t.equal(await writeTogether({ store, clock }, note('three')), 'three', 'the queue goes on');
 });
 
-t.test('others have their turn between writes that take long', async (t) => {
+t.test('others have their turn between long writes', async (t) => {
   const { store, clock, commits } = open(t);
   const before = commits();
   const order: string[] = [];
