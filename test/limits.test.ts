@@ -121,6 +121,7 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
 /** Turns whose limits stand elsewhere, or that are not limits. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'roles/probing/waiting-transitions.ts': 'what waits is bounded by what is probed: the last word of each origin',
+  'control/kernel/kept-turns.ts': 'its numbers are its callers’',
   'cluster/turn.ts': 'a node has the turn to write, docs/cluster.md',
   'cluster/postgres-log.ts': 'the same',
   'edge/cache/pace.ts': 'pieces of bodies: all are sent, one after the other',
@@ -141,6 +142,7 @@ const COUNTED: Readonly<Record<string, readonly string[] | string>> = {
   'cluster/postgres-log.ts': 'the same',
   'control/imports/places.ts': ['imports'],
   'control/kernel/commit.ts': ['writes'],
+  'control/kernel/kept-turns.ts': 'its callers count them',
   'control/records/scan.ts': 'nobody waits: 429',
   'control/templates/text-threads.ts': ['template-texts'],
   'edge/cache/pace.ts': 'pieces of bodies that wait for no more than the others of one turn of the event loop',
@@ -165,7 +167,7 @@ const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8'
   (file) => file.endsWith('.ts') && !file.startsWith('base/'),
 );
 const inTurns = files.filter((file) =>
-  /\b(createTurns|createTurnQueue|ClassedQueue|hasRoomFor)\b[<(]/.test(read(`src/${file}`)),
+  /\b(createTurns|keptTurns|createTurnQueue|ClassedQueue|hasRoomFor)\b[<(]/.test(read(`src/${file}`)),
 );
 
 t.test('the tables say what the program does', async (t) => {
