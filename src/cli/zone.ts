@@ -6,9 +6,7 @@ import { makeDirectories } from '../base/directories.js';
 import { UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
 import type { Context } from '../control/kernel/context.js';
-import { exportZone } from '../control/records/export.js';
 import type { ZoneItem } from '../control/zones/item.js';
-import { testNameServers } from '../control/zones/notices.js';
 import { createZone, deleteZone, listZones } from '../control/zones/zones.js';
 import { gather, limitOption } from './arguments.js';
 import { type CommandContext, example } from './command.js';
@@ -60,6 +58,7 @@ function addExport(zone: Command, { terminal, environment }: CommandContext): vo
     await withControl(command, environment, async (context) => {
       if (name === undefined) return exportAll(context, format, directory, terminal);
       const { id } = await requireZoneNamed(context, name);
+      const { exportZone } = await import('../control/records/export.js');
       for await (const piece of exportZone(context, id, format)) terminal.write(piece);
     });
   });
@@ -79,6 +78,7 @@ async function exportAll(
   terminal: Terminal,
 ): Promise<void> {
   makeDirectories(directory);
+  const { exportZone } = await import('../control/records/export.js');
   const zones = await collectPages((page) => listZones(context, { page, perPage: 1000 }));
   for (const { id, asciiName } of zones) {
     const file = join(directory, `${asciiName.replaceAll('/', '_')}.${format === 'bind' ? 'zone' : 'json'}`);
@@ -182,6 +182,7 @@ function addCreate(zone: Command, { terminal, environment }: CommandContext): vo
       return;
     }
     terminal.print(`Its parent should delegate it to ${made.nameServers.join(' and ')}.`);
+    const { testNameServers } = await import('../control/zones/notices.js');
     for (const { text, remedy } of testNameServers(made.nameServers, 'These name servers')) {
       terminal.print(`${text}. ${remedy}`);
     }
