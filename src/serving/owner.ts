@@ -56,8 +56,19 @@ export interface ServedOwner extends StandingOwner {
 
 /** What one owner serves now. */
 export function servedAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Array): ServedOwner {
-  const owner = { ownerKey, records: recordsAtOwner(store, zone, ownerKey) };
-  return signStored(store, zone, unsignedByRecords(store, zone, owner));
+  const [served] = servedWithRows(store, zone, ownerKey, [storedRowsOfOwner(store, zone.seq, ownerKey)]);
+  return signStored(store, zone, served!);
+}
+
+/** What one owner would serve with each of these lists of stored records, without signatures. */
+export function servedWithRows(
+  store: Store,
+  zone: ServingZone,
+  ownerKey: Uint8Array,
+  lists: readonly (readonly StoredTuple[])[],
+): ServedOwner[] {
+  const facts = addedFacts(store, zone, ownerKey);
+  return lists.map((rows) => serveStored(zone, { ownerKey, records: rows.map(recordFacts) }, facts, targetsOf(store)));
 }
 
 /** The records of an owner in transfers, with {@link recordsAtOwner}: without what a load balancer may answer in place of its addresses. */
@@ -83,8 +94,7 @@ export function servedWithBalancer(
   balanced: Balanced | undefined,
 ): ServedOwner {
   const owner = { ownerKey, records: storedRecords(store, zone, ownerKey) };
-  const records = withAddedRecords(zone, owner, { ...addedFacts(store, zone, ownerKey), balanced });
-  return derive(zone, { ownerKey, records }, targetsOf(store), balanced);
+  return serveStored(zone, owner, { ...addedFacts(store, zone, ownerKey), balanced }, targetsOf(store));
 }
 
 function sign({ signing }: ServingZone, served: ServedOwner, octets: Uint8Array | undefined): ServedOwner {
@@ -173,8 +183,7 @@ export function* serveRows(
   const added = after ? all.filter((key) => compareBytes(key, after) > 0) : all;
   const serve = (owner: StandingOwner): ServedOwner => {
     const facts = addedFacts.size === 0 ? undefined : addedFacts.get(textOfKey(owner.ownerKey));
-    const records = withAddedRecords(zone, owner, facts ?? NOTHING_ADDED);
-    return derive(zone, { ...owner, records }, targetOf, facts?.balanced);
+    return serveStored(zone, owner, facts ?? NOTHING_ADDED, targetOf);
   };
   let previous: Uint8Array | undefined;
   for (const owner of ownersOf(rows, after)) {
@@ -222,6 +231,11 @@ export function ownerExists(store: Store, zone: ServingZone, { ownerKey, records
 function hasOwnersBelow(store: Store, zone: ServingZone, ownerKey: Uint8Array): boolean {
   if (hasDescendants(store, zone.seq, ownerKey)) return true;
   return addedOwners(zone, ownersWithFacts(store, zone)).some((key) => isOwnerKeyBelow(key, ownerKey));
+}
+
+function serveStored(zone: ServingZone, owner: StandingOwner, facts: AddedFacts, targetOf: TargetLookup): ServedOwner {
+  const records = withAddedRecords(zone, owner, facts);
+  return derive(zone, { ownerKey: owner.ownerKey, records }, targetOf, facts.balanced);
 }
 
 function derive(

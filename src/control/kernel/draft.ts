@@ -5,6 +5,7 @@
  */
 import { invariant } from '../../base/errors.js';
 import type { ServingSettings } from '../../serving/zone.js';
+import type { PlannedEvent } from '../../store/log/events.js';
 import { isLinked } from '../../store/records/linked.js';
 import {
   findRecord,
@@ -101,6 +102,7 @@ export function openDraft(ctx: Context): OpenDraft {
   const now = ctx.clock.nowUs();
   const zones = new Map<number, TouchedZone>();
   const entries: EventEntry[] = [];
+  const planned: PlannedEvent[] = [];
   const tallies = createOwnerTallies(store);
 
   const touch = (seq: number): TouchedZone => touchIn(zones, ctx, seq);
@@ -117,6 +119,7 @@ export function openDraft(ctx: Context): OpenDraft {
       const touched = touchForEdit(seq);
       if (replacement) noteReplacement(store, touched, replacement);
       takeReady(ctx, touched, ready);
+      for (const event of ready.events) planned.push(event);
       for (const { before, after } of ready.changes) noteLinked(touched, before, after);
     },
     ...rowEdits(ctx, zones, tallies),
@@ -153,7 +156,7 @@ export function openDraft(ctx: Context): OpenDraft {
       for (const [seq, { linked }] of [...zones])
         for (const { settle } of ctx.participants) settle?.(ctx, edits, seq, [...linked]);
       const outcomes = [...zones.values()].map((touched) => finishZone(ctx, now, touched));
-      logEvents(ctx, now, entries, outcomes);
+      logEvents(ctx, now, entries, outcomes, planned);
       return outcomes;
     },
   };

@@ -1,6 +1,6 @@
 /** Writes the rows of the outbox: what happened in a write, and who did it. The audit log reads them. */
 import { finished } from '../../base/slices.js';
-import { appendEvents, type NewEventRow, type StagedEvent } from '../../store/log/events.js';
+import { appendEvents, type NewEventRow, type PlannedEvent } from '../../store/log/events.js';
 import type { Context } from './context.js';
 import type { EventEntry } from './event.js';
 import type { ZoneOutcome } from './zone-outcome.js';
@@ -8,24 +8,26 @@ import type { ZoneOutcome } from './zone-outcome.js';
 /** Who did it, and when. */
 type EventBy = Pick<Context, 'store' | 'actor' | 'requestId' | 'source' | 'address'>;
 
-/** One row for each subject of a write. `now`: microseconds since 1970. */
+/** One row for each subject of a write. `now`: microseconds since 1970; `planned`: events of edits that the write makes, which come first. */
 export function logEvents(
   ctx: EventBy,
   now: number,
   entries: readonly EventEntry[],
   zones: readonly ZoneOutcome[] = [],
+  planned: readonly PlannedEvent[] = [],
 ): void {
   const changes = new Map(zones.map(({ id, change }) => [id, change]));
-  const rows = finished(bySubject(entries)).map((entry): NewEventRow => {
-    const change = entry.zone && zones.length > 0 ? changes.get(hex(entry.zone.id)) : undefined;
-    return { at_us: now, ...rowOf(ctx, entry), change: change ?? null };
-  });
-  appendEvents(ctx.store, rows);
+  const rowAt = (event: PlannedEvent): NewEventRow => {
+    const change = event.zone && zones.length > 0 ? changes.get(hex(event.zone)) : undefined;
+    return { ...event, at_us: now, change: change ?? null };
+  };
+  const rows = finished(bySubject(entries)).map((entry) => rowAt(rowOf(ctx, entry)));
+  appendEvents(ctx.store, [...planned.map(rowAt), ...rows]);
 }
 
 /** The events of an edit that has not happened yet; yields after each. */
-export function* eventsToStage(ctx: EventBy, entries: readonly EventEntry[]): Generator<undefined, StagedEvent[]> {
-  const events: StagedEvent[] = [];
+export function* planEvents(ctx: EventBy, entries: readonly EventEntry[]): Generator<undefined, PlannedEvent[]> {
+  const events: PlannedEvent[] = [];
   for (const entry of yield* bySubject(entries)) {
     events.push(rowOf(ctx, entry));
     yield;
@@ -36,7 +38,7 @@ export function* eventsToStage(ctx: EventBy, entries: readonly EventEntry[]): Ge
 function rowOf(
   { actor, requestId, source, address }: EventBy,
   { kind, zone, account, id, name, before, after }: EventEntry,
-): StagedEvent {
+): PlannedEvent {
   return {
     kind,
     subject: id ?? zone?.id ?? null,

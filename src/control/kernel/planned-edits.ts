@@ -111,7 +111,7 @@ export interface LargeEdit<Value, Result> {
 interface PlannedEdits<Value> extends Prepared {
   readonly zone: ZoneRow;
   readonly value: Value;
-  /** Events that the write appends. */
+  /** Events of a plan that changes nothing; otherwise they are in `ready`. */
   readonly entries: readonly EventEntry[];
   /** Undefined when nothing changes. */
   readonly ready: ReadyEdits | undefined;
@@ -150,11 +150,10 @@ async function planEdits<Value, Result>(
     (await planSignedEdits(ctx, zone, changes, outdated?.replacement?.signatures));
   const signatures = replacement ? undefined : await signPlannedEdits(ctx, zone, changes, outdated?.signatures);
   const ready = await prepareEdits(ctx, zone, { changes, entries }, replacement !== undefined);
-  const { entries: told, staged } = ready;
   return {
-    ...{ zone, value, entries: told, ready, replacement, signatures },
+    ...{ zone, value, entries: [], ready, replacement, signatures },
     giveUp: () => giveUpEdits(ctx, ready),
-    ...(staged && staged.parts > 0 && { complete: () => tellStaged(ctx) }),
+    ...(ready.staged && ready.staged.parts > 0 && { complete: () => tellStaged(ctx) }),
   };
 }
 

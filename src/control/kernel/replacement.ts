@@ -8,7 +8,7 @@ import { inSlices } from '../../base/slices.js';
 import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from '../../serving/difference.js';
 import { flattenedInZone } from '../../serving/flattened.js';
 import { hashedOwnerKey, servedHashedOwners } from '../../serving/hashed.js';
-import { servedAtOwner, servedOwners } from '../../serving/owner.js';
+import { servedOwners, servedWithRows } from '../../serving/owner.js';
 import { ownersOfSettings } from '../../serving/settings-difference.js';
 import { isSignedHere } from '../../serving/signing.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
@@ -17,6 +17,8 @@ import type { Store } from '../../store/driver.js';
 import { MOST_CHANGED_RRS, MOST_CHANGED_SIGNED_RRS } from '../../store/log/changes.js';
 import { openPlannedRecords, openPlannedSnapshot, type PlannedRecords } from '../../store/records/past-records.js';
 import { placeOfSet } from '../../store/records/places.js';
+import type { NewRecordRow } from '../../store/records/records.js';
+import { type StoredTuple, storedRowsOfOwner, storedTuple } from '../../store/records/stored-rows.js';
 import { openSnapshot } from '../../store/snapshot.js';
 import type { ZoneChange, ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
@@ -144,33 +146,54 @@ export async function planUnsignedEdits(
   changes: readonly RecordChange[],
 ): Promise<Replacement | undefined> {
   const { store, clock, settings } = ctx;
-  const owners = ownersOfChanges(changes);
-  if (signatureState(before) !== 'none' || owners.length > MOST_CHANGED_RRS) return undefined;
+  const owners = changesByOwner(changes);
+  if (signatureState(before) !== 'none' || owners.size > MOST_CHANGED_RRS) return undefined;
   const zone = servingZone(store, before, settings);
-  const planned = openPlannedSnapshot(store, before);
-  try {
-    await inSlices(clock, planAll(planned, changes));
-    const difference: Difference = { removed: [], added: [] };
-    const compareAll = function* (): Generator<undefined, void> {
-      for (const ownerKey of owners) {
-        const [was, is] = [store, planned.store].map((at) => rrsOf(servedAtOwner(at, zone, ownerKey)));
-        addDifference(difference, ownerKey, was!, is!);
-        yield;
-      }
-    };
-    await inSlices(clock, compareAll());
-    return { before, difference, unsure: [], signatures: undefined };
-  } finally {
-    planned.close();
+  const difference: Difference = { removed: [], added: [] };
+  const compareAll = function* (): Generator<undefined, void> {
+    for (const { ownerKey, gone, fresh } of owners.values()) {
+      const rows = storedRowsOfOwner(store, zone.seq, ownerKey);
+      const lists = [rows, [...withoutRows(rows, gone), ...fresh.map(storedTuple)]];
+      const [was, is] = servedWithRows(store, zone, ownerKey, lists).map(rrsOf);
+      addDifference(difference, ownerKey, was!, is!);
+      yield;
+    }
+  };
+  await inSlices(clock, compareAll());
+  return { before, difference, unsure: [], signatures: undefined };
+}
+
+/** The changes of the records of one owner. */
+interface OwnerChanges {
+  readonly ownerKey: Uint8Array;
+  readonly gone: NewRecordRow[];
+  readonly fresh: NewRecordRow[];
+}
+
+function changesByOwner(changes: readonly RecordChange[]): ReadonlyMap<string, OwnerChanges> {
+  const owners = new Map<string, OwnerChanges>();
+  const at = ({ owner_key: ownerKey }: NewRecordRow): OwnerChanges => {
+    const text = ownerText(ownerKey);
+    let known = owners.get(text);
+    if (!known) owners.set(text, (known = { ownerKey, gone: [], fresh: [] }));
+    return known;
+  };
+  for (const { before, after } of changes) {
+    if (before) at(before).gone.push(before);
+    if (after) at(after).fresh.push(after);
   }
+  return owners;
+}
+
+/** An owner has no two records of one type with the same data. */
+function withoutRows(rows: readonly StoredTuple[], gone: readonly NewRecordRow[]): readonly StoredTuple[] {
+  if (gone.length === 0) return rows;
+  const keys = new Set(gone.map(({ type, rdata }) => `${type} ${ownerText(rdata)}`));
+  return rows.filter(([, type, , , rdata]) => !keys.has(`${type} ${ownerText(rdata)}`));
 }
 
 function ownersOfChanges(changes: readonly RecordChange[]): readonly Uint8Array[] {
-  const owners = new Map<string, Uint8Array>();
-  for (const { before, after } of changes) {
-    for (const row of [before, after]) if (row) owners.set(ownerText(row.owner_key), row.owner_key);
-  }
-  return [...owners.values()];
+  return [...changesByOwner(changes).values()].map(({ ownerKey }) => ownerKey);
 }
 
 /** Makes the signatures that other settings of a zone will need, as far as it is known which. */

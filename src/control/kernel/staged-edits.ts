@@ -13,7 +13,7 @@ import { ownerText } from '../../serving/difference.js';
 import { signatureState } from '../../serving/zone-state.js';
 import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import { appendEditedRecords, type EditedRecord, removeStagedEdit, stageEdit } from '../../store/log/edits.js';
-import { appendStagedEvents, countStagedEvents, stageEvents } from '../../store/log/events.js';
+import { appendStagedEvents, countStagedEvents, type PlannedEvent, stageEvents } from '../../store/log/events.js';
 import { rowsOfSet } from '../../store/records/compare.js';
 import { copyRecords, moveRecord, moveRecords, stageRecord } from '../../store/records/moves.js';
 import { dropRecordSet, stageRecordSet, touchRecordSet, useRecordSet } from '../../store/records/record-sets.js';
@@ -27,7 +27,7 @@ import {
 import { updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
 import type { EventEntry } from './event.js';
-import { eventsToStage } from './outbox.js';
+import { planEvents } from './outbox.js';
 import type { RecordChange } from './record-edits.js';
 import { noteOwner, type TouchedOwner, type TouchedZone, touchZone } from './touched-zone.js';
 import { planRemoval, planRemovalOfAbandoned } from './unused-records.js';
@@ -38,7 +38,7 @@ export interface ReadyEdits {
   /** Undefined: the write writes the rows of the zone. */
   readonly staged: StagedRows | undefined;
   /** Events that the write appends. */
-  readonly entries: readonly EventEntry[];
+  readonly events: readonly PlannedEvent[];
   /** Records added, less those removed. */
   readonly records: number;
   readonly proxied: boolean;
@@ -75,12 +75,12 @@ export async function prepareEdits(
 ): Promise<ReadyEdits> {
   const { owners, complete } = await ownersOf(ctx, zone, changes, isPlanned);
   // Nobody would read the events of a dry run.
-  const events = ctx.dryRun ? [] : entries;
+  const events = ctx.dryRun ? [] : await inSlices(ctx.clock, planEvents(ctx, entries));
   const staged = ctx.dryRun && changes.length <= MOST_TRIED ? undefined : await stageRows(ctx, zone, changes, events);
   return {
     changes,
     staged,
-    entries: staged && staged.parts > 0 ? [] : events,
+    events: staged && staged.parts > 0 ? [] : events,
     records: changes.reduce((sum, { before, after }) => sum + (after ? 1 : 0) - (before ? 1 : 0), 0),
     proxied: changes.some(({ after }) => after?.proxied === 1),
     owners,
@@ -92,7 +92,7 @@ async function stageRows(
   ctx: Context,
   zone: ZoneRow,
   changes: readonly RecordChange[],
-  entries: readonly EventEntry[],
+  events: readonly PlannedEvent[],
 ): Promise<StagedRows> {
   const { store, clock } = ctx;
   const now = clock.nowUs();
@@ -101,31 +101,29 @@ async function stageRows(
   );
   const gone = changes.flatMap(({ before }) => before?.seq ?? []);
   const rows = changes.flatMap(({ after }) => after ?? []);
+  const parts = events.length > FEW_EVENTS ? partsOf(events) : [];
   const isWhole = isWorthCopying(changes.length, zone.record_count - gone.length);
   const { set, edit } = await store.write(() => {
     planRemovalOfAbandoned(ctx);
     return { set: stageRecordSet(store, now), edit: stageEdit(store, emptyEdit(ctx, now), journal.length) };
   });
-  await storeEach(ctx, set, rows, (row) => stageRecord(store, set, row));
-  await storeEach(ctx, set, journal, (record, i) => appendEditedRecords(store, edit, i, [record]));
-  const parts = entries.length > FEW_EVENTS ? await storeEvents(ctx, set, edit, entries) : 0;
+  await storeAll(ctx, set, [
+    storing(rows, (row) => stageRecord(store, set, row)),
+    storing(journal, (record, i) => appendEditedRecords(store, edit, i, [record])),
+    storing(parts, (part, i) => stageEvents(store, edit, i, part), 1),
+  ]);
   if (isWhole) await copyKept(ctx, zone, set, new Set(gone));
-  return { set, isWhole, gone, edit, parts };
+  return { set, isWhole, gone, edit, parts: parts.length };
 }
 
-/** Appending fewer events takes some milliseconds. */
-const FEW_EVENTS = 500;
+/** Appending fewer events, which are prepared, takes some milliseconds. */
+export const FEW_EVENTS = 1000;
 /** Events of one part. */
 const EVENTS_AT_ONCE = 64;
 
-/** Returns the number of parts. */
-async function storeEvents(ctx: Context, set: number, edit: number, entries: readonly EventEntry[]): Promise<number> {
-  const events = await inSlices(ctx.clock, eventsToStage(ctx, entries));
-  const parts = Array.from({ length: Math.ceil(events.length / EVENTS_AT_ONCE) }, (_, i) =>
-    events.slice(i * EVENTS_AT_ONCE, (i + 1) * EVENTS_AT_ONCE),
-  );
-  await storeEach(ctx, set, parts, (part, i) => stageEvents(ctx.store, edit, i, part), 1);
-  return parts.length;
+function partsOf(events: readonly PlannedEvent[]): (readonly PlannedEvent[])[] {
+  const count = Math.ceil(events.length / EVENTS_AT_ONCE);
+  return Array.from({ length: count }, (_, i) => events.slice(i * EVENTS_AT_ONCE, (i + 1) * EVENTS_AT_ONCE));
 }
 
 /** Appends the events of staged edits that have happened. A write that appends other events appends these first. */
@@ -168,7 +166,7 @@ async function copyKept(ctx: Context, zone: ZoneRow, set: number, gone: Readonly
     }
   };
   await inSlices(clock, readAll());
-  await storeEach(ctx, set, parts, (part) => copyRecords(store, set, part));
+  await storeAll(ctx, set, [storing(parts, (part) => copyRecords(store, set, part))]);
 }
 
 function emptyEdit({ actor, requestId, source }: Context, now: number): Parameters<typeof stageEdit>[1] {
@@ -228,24 +226,35 @@ function isWatched({ type, name }: Pick<NewRecordRow, 'type' | 'name'>): boolean
 /** Items that are stored between two looks at the clock, if they are small. */
 const STORED_AT_ONCE = 16;
 
-/** Stores items for a set, in writes of some milliseconds. */
-async function storeEach<Item>(
-  ctx: Context,
-  set: number,
+/** Items of one kind that are stored for a set. */
+interface Storing {
+  readonly count: number;
+  readonly atOnce: number;
+  store(index: number): void;
+}
+
+function storing<Item>(
   items: readonly Item[],
   storeItem: (item: Item, index: number) => void,
   atOnce = STORED_AT_ONCE,
-): Promise<void> {
+): Storing {
+  return { count: items.length, atOnce, store: (index) => storeItem(items[index]!, index) };
+}
+
+/** Stores items for a set, one kind after the other, in writes of some milliseconds. */
+async function storeAll(ctx: Context, set: number, kinds: readonly Storing[]): Promise<void> {
   const { store, clock } = ctx;
+  const left = kinds.filter(({ count }) => count > 0);
   await inWrites(
     ctx,
-    0,
-    (at) => at < items.length,
-    (at) => {
+    { kind: 0, at: 0 },
+    ({ kind }) => kind < left.length,
+    ({ kind, at }) => {
+      const { count, atOnce, store: storeItem } = left[kind]!;
       touchRecordSet(store, set, clock.nowUs());
-      const part = items.slice(at, at + atOnce);
-      for (const [i, item] of part.entries()) storeItem(item, at + i);
-      return at + part.length;
+      const end = Math.min(at + atOnce, count);
+      for (let i = at; i < end; i++) storeItem(i);
+      return end < count ? { kind, at: end } : { kind: kind + 1, at: 0 };
     },
   );
 }

@@ -51,9 +51,9 @@ export function othersAtOwner(
   columns: Columns,
   stored: RecordRow | undefined,
 ): ReadonlyMap<number, TypeTally> {
-  const same = edits.findSame(columns);
-  if (same && !(stored && equalBytes(same.id, stored.id))) throw identicalRecord();
   const all = edits.tallyAt(zone, columns.owner_key);
+  const same = all.has(columns.type) ? edits.findSame(columns) : undefined;
+  if (same && !(stored && equalBytes(same.id, stored.id))) throw identicalRecord();
   return stored && equalBytes(stored.owner_key, columns.owner_key) ? tallyWithout(all, stored) : all;
 }
 

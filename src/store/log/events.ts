@@ -42,7 +42,7 @@ export interface EventRow extends RowOf<typeof EVENT> {
 export type NewEventRow = RowOf<typeof EVENT>;
 
 /** An event of an edit that has not happened yet. */
-export type StagedEvent = Omit<NewEventRow, 'at_us' | 'change'>;
+export type PlannedEvent = Omit<NewEventRow, 'at_us' | 'change'>;
 
 const KEPT: PrunedLog = { table: 'events', kept: 1_000_000, newest: 0 };
 const PRUNE_EVERY = 1000;
@@ -124,7 +124,7 @@ function insertRows(store: Store, rows: readonly NewEventRow[]): void {
  * Stores events for a staged edit (edits.ts): part number `ord` of them, at least one event. They have happened once the edit belongs
  * to its zone; the write that does this would be long if it appended them.
  */
-export function stageEvents(store: Store, edit: number, ord: number, events: readonly StagedEvent[]): void {
+export function stageEvents(store: Store, edit: number, ord: number, events: readonly PlannedEvent[]): void {
   statements(store).stage.run(edit, ord, pack(events));
 }
 
@@ -160,7 +160,7 @@ export function abandonStagedEvents(store: Store, beforeUs: number): void {
 const OCTETS = ['subject', 'zone', 'actor_id', 'credential'] as const;
 
 /** What differs from the first one, and octets as hexadecimal text. */
-function pack(events: readonly StagedEvent[]): string {
+function pack(events: readonly PlannedEvent[]): string {
   const first = Object.entries(plain(events[0]!));
   const others = events.slice(1).map((event) => {
     const values = plain(event);
@@ -171,17 +171,17 @@ function pack(events: readonly StagedEvent[]): string {
 
 type Plain = Readonly<Record<string, number | string | null | undefined>>;
 
-function plain(event: StagedEvent): Plain {
+function plain(event: PlannedEvent): Plain {
   const octets = OCTETS.map((name) => [name, event[name] && toHex(event[name])]);
   return { ...event, ...Object.fromEntries(octets) };
 }
 
 /** Those of one part, from its row. */
-export function unpackStagedEvents(text: string): StagedEvent[] {
+export function unpackStagedEvents(text: string): PlannedEvent[] {
   const [first, ...others] = JSON.parse(text) as [Plain, ...Plain[]];
   return [first, ...others].map((values) => {
     const event = { ...first, ...values };
     const octets = OCTETS.map((name) => [name, event[name] ? fromHex(event[name] as string) : null]);
-    return { ...event, ...Object.fromEntries(octets) } as StagedEvent;
+    return { ...event, ...Object.fromEntries(octets) } as PlannedEvent;
   });
 }

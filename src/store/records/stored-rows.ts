@@ -9,7 +9,7 @@ import { equalBytes } from '../../base/bytes.js';
 import { perStore, type Store } from '../driver.js';
 import { amongAliases } from './owner-index.js';
 import { type Place, RECORD_SET_AT } from './places.js';
-import { SET_OF_ZONE } from './records.js';
+import { type NewRecordRow, SET_OF_ZONE } from './records.js';
 
 /** The columns the publisher reads, in this order. */
 export type StoredTuple = readonly [
@@ -20,6 +20,11 @@ export type StoredTuple = readonly [
   rdata: Uint8Array,
   settings: string | null,
 ];
+
+/** The same of a row that is in memory. */
+export function storedTuple({ owner_key, type, ttl, proxied, rdata, settings }: NewRecordRow): StoredTuple {
+  return [owner_key, type, ttl, proxied, rdata, settings];
+}
 
 /** Rows read in one step; twice as many each time that a single owner has more. */
 const CHUNK = 250;

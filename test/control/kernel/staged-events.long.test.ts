@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import { toHex } from '../../../src/base/bytes.js';
 import { printEntry } from '../../../src/cluster/recent-entries.js';
 import type { Context } from '../../../src/control/kernel/context.js';
+import { FEW_EVENTS } from '../../../src/control/kernel/staged-edits.js';
 import { unusedRecordsJobs } from '../../../src/control/kernel/unused-records.js';
 import { applyBatch, type BatchInput } from '../../../src/control/records/batch.js';
 import { createRecord, listRecords } from '../../../src/control/records/records.js';
@@ -18,7 +19,7 @@ import { openOneCopy, openTwoCopies } from '../../support/two-copies.js';
 import { refusal, startControl } from '../fixture.js';
 
 /** More events than a write appends itself. */
-const MANY = 520;
+const MANY = FEW_EVENTS + 20;
 
 function posts(count: number): BatchInput['posts'] {
   return Array.from({ length: count }, (_, i) => {
@@ -41,7 +42,7 @@ t.test('a very large batch has the same events as small ones', async (t) => {
   const { id: other } = await createZone(ctx, { name: 'other.test' });
   const by = { ...ctx, address: '192.0.2.77', requestId: 'large' };
   const patchesOf = async (zone: string): Promise<BatchInput> => {
-    const { items } = await listRecords(ctx, zone, { perPage: 1000 });
+    const { items } = await listRecords(ctx, zone, { perPage: MANY });
     const [first, ...rest] = items;
     return { deletes: [first!], patches: rest.map(({ id }, i) => ({ id, ttl: 60 + i, comment: i % 2 ? 'odd' : '' })) };
   };
