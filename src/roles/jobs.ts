@@ -8,6 +8,7 @@ import { certificateJobs } from '../certs/issuance/jobs.js';
 import { OWN_CERTIFICATE_JOB } from '../certs/own-certificate.js';
 import { certifiedNamesJobs, zoneCertificateJobs } from '../certs/packs/job.js';
 import { TICKET_SECRET_JOB, ticketSecretJob } from '../certs/ticket-secret.js';
+import { CHANGED_POOLS_JOB, changedPoolsJob } from '../control/balancing/dependents.js';
 import { consumerJob } from '../control/catalog-consumer/job.js';
 import { REMOVED_ZONE_JOB, removedZoneJob } from '../control/catalog-consumer/removed.js';
 import { catalogJob } from '../control/catalogs/job.js';
@@ -85,6 +86,7 @@ function jobKinds(parts: JobParts): JobKinds {
     [FLATTENING_INDEX_JOB]: flatteningIndexJob(base),
     [DEVELOPMENT_MODE_JOB]: developmentModeJobs(base),
     [PROOF_JOB]: proofJob(base),
+    [CHANGED_POOLS_JOB]: changedPoolsJob(base),
     [SIGNING_JOB]: signingJob(base),
     [PARENT_JOB]: parentJob(base),
     [CATALOG_JOB]: catalogJob(base),

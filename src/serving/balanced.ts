@@ -8,8 +8,8 @@ import { Type } from '../dns/codes.js';
 import { parseName } from '../dns/name.js';
 import type { RRset } from '../dns/rr.js';
 import { servedTtl } from '../dns/ttl.js';
+import { poolsSeenBy } from '../store/balancing/earlier-pools.js';
 import { type LoadBalancerRow, loadBalancerAt } from '../store/balancing/load-balancers.js';
-import { poolsOfBalancer } from '../store/balancing/pools.js';
 import type { Store } from '../store/driver.js';
 import type { TargetLookup } from '../zone/derive/flatten.js';
 import type { RecordFacts } from '../zone/derive/owner.js';
@@ -53,10 +53,10 @@ export function balancedAt(store: Store, zone: number, ownerKey: Uint8Array): Ba
 }
 
 function balancedOf(store: Store, row: LoadBalancerRow): Balanced {
-  const pools = poolsOfBalancer(store, row.seq).map((pool) => ({
+  const pools = poolsSeenBy(store, row.seq).map((pool) => ({
     seq: pool.seq,
     pool: poolOf(pool),
-    monitored: countedMonitors(store, pool).length > 0,
+    monitored: pool.monitored === null ? countedMonitors(store, pool).length > 0 : pool.monitored === 1,
   }));
   return { row, balancer: loadBalancerOf(row), pools };
 }

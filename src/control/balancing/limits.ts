@@ -1,19 +1,19 @@
 /** What load balancing of one account may take of what all share. */
+import type { AppError } from '../../base/errors.js';
 import {
   countLoadBalancersOfPool,
-  countOriginsOfBalancer,
+  crowdedBalancerOf,
   type LoadBalancerRow,
-  loadBalancersOfPool,
   octetsOfBalancers,
+  sizeOfBalancer,
 } from '../../store/balancing/load-balancers.js';
 import { probeLoadOf } from '../../store/balancing/pools.js';
-import type { Store } from '../../store/driver.js';
 import type { Context } from '../kernel/context.js';
 import { balancingFailure } from './errors.js';
 
 const MOST_TARGETS = 1000;
 const MOST_PROBES = 200;
-/** A change of a pool makes the owners of its load balancers be read again, in one write. */
+/** A change of a pool makes the owners of its load balancers be read again. */
 const MOST_BALANCERS = 1000;
 
 /** Of one load balancer, so that nobody fills the memory that all answers share. */
@@ -58,18 +58,18 @@ export function requireSmallBalancer({ store }: Context, row: LoadBalancerRow): 
       reason: `the load balancers of the account have more than ${MOST_OCTETS_OF_ACCOUNT} octets`,
     });
   }
-  requireFewOrigins(store, row);
+  const { origins } = sizeOfBalancer(store, row.seq);
+  if (origins > MOST_ORIGINS) throw tooManyOrigins({ name: row.name, origins });
 }
 
 /** Throws 1002 when a load balancer of the pool (store number) gets too many origins. Call it when the pool has got more. */
 export function requireFewOriginsAround({ store }: Context, pool: number): void {
-  for (const row of loadBalancersOfPool(store, pool)) requireFewOrigins(store, row);
+  const crowded = crowdedBalancerOf(store, pool, MOST_ORIGINS);
+  if (crowded) throw tooManyOrigins(crowded);
 }
 
-function requireFewOrigins(store: Store, { seq, name }: LoadBalancerRow): void {
-  const origins = countOriginsOfBalancer(store, seq);
-  if (origins <= MOST_ORIGINS) return;
-  throw balancingFailure('invalid', {
+function tooManyOrigins({ name, origins }: { readonly name: string; readonly origins: number }): AppError {
+  return balancingFailure('invalid', {
     reason: `the pools of the load balancer ${name} have ${origins} origins, more than ${MOST_ORIGINS}`,
   });
 }

@@ -20,7 +20,7 @@ import type { Context } from '../kernel/context.js';
 import { requireRoomFor } from '../rules/quotas.js';
 import { membersOfRow, momentAfter, newId, requireGroup, requireMonitorOf } from './access.js';
 import { patched, requireText, settable } from './check.js';
-import { noteBalancersOfPool } from './dependents.js';
+import { noteBalancersOfPools, reachBalancers } from './dependents.js';
 import { invalid } from './errors.js';
 import { type BalancingItem, itemOf } from './item.js';
 import { requireProbeRoom } from './limits.js';
@@ -91,6 +91,8 @@ async function change(
   groupId: string,
   read: (stored: Members) => Members,
 ): Promise<BalancingItem> {
+  const { account } = requireGroup(ctx, accountId, groupId);
+  await reachBalancers(ctx, account);
   const { value } = await commit(ctx, (draft) => {
     const { store } = ctx;
     const row = requireGroup(ctx, accountId, groupId);
@@ -98,7 +100,7 @@ async function change(
     const known = memberOr<readonly StoredGroupMember[]>(stored, 'members', []);
     const after = readGroup(ctx, draft, row.account, read(stored), known);
     const pools = poolsOfMonitorGroup(store, row.seq);
-    for (const pool of pools) noteBalancersOfPool(ctx, draft, pool.seq);
+    if (pools.length > 0) noteBalancersOfPools(ctx, draft, pools, 'monitors');
     const before = groupItem(row);
     const gone = monitorsOfGroup(store, row.seq).filter(({ seq }) => !after.monitors.includes(seq));
     for (const monitor of gone) for (const pool of pools) forgetMonitorOf(store, pool.seq, monitor.seq);
@@ -111,6 +113,7 @@ async function change(
     });
     return item;
   });
+  await reachBalancers(ctx, account);
   return value;
 }
 

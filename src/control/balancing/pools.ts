@@ -24,7 +24,7 @@ import type { Context } from '../kernel/context.js';
 import { requireRoomFor } from '../rules/quotas.js';
 import { membersOfRow, momentAfter, newId, requireGroupOf, requireMonitorOf, requirePool } from './access.js';
 import { hostOf, patched, settable } from './check.js';
-import { noteBalancersOfPool } from './dependents.js';
+import { noteBalancersOfPools, reachBalancers } from './dependents.js';
 import { invalid } from './errors.js';
 import { type BalancingItem, itemOf } from './item.js';
 import { requireFewOriginsAround, requireProbeRoom } from './limits.js';
@@ -113,7 +113,11 @@ async function changeOne(
   poolId: string,
   read: (stored: Members) => Members,
 ): Promise<BalancingItem> {
+  // So that no load balancer stays behind where pools change all the time.
+  const { account } = requirePool(ctx, accountId, poolId);
+  await reachBalancers(ctx, account);
   const { value } = await commit(ctx, (draft) => change(ctx, draft, requirePool(ctx, accountId, poolId), read));
+  await reachBalancers(ctx, account);
   return value;
 }
 
@@ -124,7 +128,7 @@ function change(ctx: Context, draft: Draft, row: PoolRow, read: (stored: Members
   if (values.settings === row.settings) return before;
   // There may be 1,000 of them, and a changed description makes no difference to them.
   const isSeen = !isDeepStrictEqual(poolOf(row), poolOf({ id: row.id, settings: values.settings }));
-  if (isSeen) noteBalancersOfPool(ctx, draft, row.seq);
+  if (isSeen) noteBalancersOfPools(ctx, draft, [row], 'settings');
   updatePool(store, row.seq, values, momentAfter(draft.now, row));
   requireProbeRoom(ctx, row.account);
   const after = findPool(store, row.seq)!;

@@ -24,6 +24,12 @@ export interface LoadBalancerRow extends RowOf<typeof BALANCER> {
   readonly seq: number;
 }
 
+/** The pools that a load balancer refers to, and the origins of all of them. */
+export interface BalancerSize {
+  readonly pools: number;
+  readonly origins: number;
+}
+
 const VALUES = BALANCER.only('owner_key', 'name', 'enabled', 'proxied', 'settings');
 
 export type LoadBalancerValues = RowOf<typeof VALUES>;
@@ -40,14 +46,24 @@ const statements = perStore((store) => ({
   ofAccount: store.prepare<[account: number], LoadBalancerRow>(
     'SELECT * FROM load_balancers WHERE account = ? ORDER BY seq',
   ),
-  ofPool: store.prepare<[pool: number], LoadBalancerRow>(
+  ofPool: store.prepare<[pool: number, limit: number], LoadBalancerRow>(
     `SELECT load_balancers.* FROM load_balancer_pools JOIN load_balancers ON load_balancers.seq = load_balancer
-     WHERE pool = ? ORDER BY load_balancers.seq`,
+     WHERE pool = ? ORDER BY load_balancers.seq LIMIT ?`,
   ),
   countOfPool: store.prepareTuples<[pool: number], [number]>('SELECT count(*) FROM load_balancer_pools WHERE pool = ?'),
-  origins: store.prepareTuples<[balancer: number], [number]>(
-    `SELECT coalesce(sum(json_array_length(settings, '$.origins')), 0) FROM load_balancer_pools JOIN pools ON pools.seq = pool
+  size: store.prepare<[balancer: number], BalancerSize>(
+    `SELECT count(*) AS pools, coalesce(sum(json_array_length(settings, '$.origins')), 0) AS origins FROM load_balancer_pools JOIN pools ON pools.seq = pool
      WHERE load_balancer = ?`,
+  ),
+  // Each pool is read only once.
+  crowded: store.prepare<[pool: number, most: number], Pick<LoadBalancerRow, 'name'> & { origins: number }>(
+    `WITH uses AS MATERIALIZED (SELECT one.load_balancer, one.pool FROM load_balancer_pools AS this
+         JOIN load_balancer_pools AS one USING (load_balancer) WHERE this.pool = ?),
+       counts AS MATERIALIZED (SELECT seq, json_array_length(settings, '$.origins') AS origins FROM pools
+         WHERE seq IN (SELECT pool FROM uses))
+     SELECT name, sum(origins) AS origins FROM uses JOIN counts ON counts.seq = uses.pool
+       JOIN load_balancers ON load_balancers.seq = load_balancer
+     GROUP BY load_balancer HAVING sum(origins) > ? ORDER BY load_balancer LIMIT 1`,
   ),
   octets: store.prepareTuples<[account: number, least: number], [number]>(
     'SELECT coalesce(sum(octet_length(settings)), 0) FROM load_balancers WHERE account = ? AND octet_length(settings) >= ?',
@@ -121,16 +137,30 @@ export function loadBalancersOfAccount(store: Store, account: number): LoadBalan
 
 /** Those that refer to a pool (store number) anywhere. */
 export function loadBalancersOfPool(store: Store, pool: number): LoadBalancerRow[] {
-  return statements(store).ofPool.all(pool);
+  return someLoadBalancersOfPool(store, pool, Number.MAX_SAFE_INTEGER);
+}
+
+/** The same, no more than `limit`. */
+export function someLoadBalancersOfPool(store: Store, pool: number, limit: number): LoadBalancerRow[] {
+  return statements(store).ofPool.all(pool, limit);
 }
 
 export function countLoadBalancersOfPool(store: Store, pool: number): number {
   return statements(store).countOfPool.get(pool)![0];
 }
 
-/** Origins of all pools that a load balancer (store number) refers to. */
-export function countOriginsOfBalancer(store: Store, seq: number): number {
-  return statements(store).origins.get(seq)![0];
+/** Of a load balancer (store number). */
+export function sizeOfBalancer(store: Store, seq: number): BalancerSize {
+  return statements(store).size.get(seq)!;
+}
+
+/** The first load balancer of a pool (store number) whose pools have more origins than `most` together. */
+export function crowdedBalancerOf(
+  store: Store,
+  pool: number,
+  most: number,
+): { readonly name: string; readonly origins: number } | undefined {
+  return statements(store).crowded.get(pool, most);
 }
 
 /** Octets of the settings of an account's load balancers, counting those that have at least this many. */

@@ -1,0 +1,77 @@
+/**
+ * Pools as load balancers still see them to which a change has not come yet. Changes of an account's pools come to its load balancers
+ * in the order of their numbers.
+ */
+import { perStore, type Store } from '../driver.js';
+import type { LoadBalancerRow } from './load-balancers.js';
+import type { PoolRow } from './pools.js';
+
+/** A pool as one load balancer sees it. */
+export interface SeenPool extends PoolRow {
+  /** Of a pool as it was: whether health played a part. */
+  readonly monitored: number | null;
+}
+
+type SeenRow = SeenPool & { readonly earlier: string | null };
+
+const statements = perStore((store) => ({
+  seenBy: store.prepare<[balancer: number], SeenRow>(
+    `SELECT pools.*, was.settings AS earlier, was.monitored
+     FROM load_balancer_pools JOIN pools ON pools.seq = load_balancer_pools.pool
+       LEFT JOIN earlier_pools AS was ON was.seq = (SELECT min(seq) FROM earlier_pools AS one
+         WHERE one.pool = load_balancer_pools.pool AND load_balancer > after_balancer AND load_balancer <= last_balancer)
+     WHERE load_balancer = ? ORDER BY pools.seq`,
+  ),
+  keep: store.prepare<[settings: string | null, monitored: number, pool: number]>(
+    `INSERT INTO earlier_pools (pool, account, settings, monitored, after_balancer, last_balancer)
+     SELECT seq, account, ?, ?, 0, (SELECT coalesce(max(load_balancer), 0) FROM load_balancer_pools WHERE pool = pools.seq)
+     FROM pools WHERE seq = ? ORDER BY seq`,
+  ),
+  next: store.prepare<[account: number, account: number, limit: number], LoadBalancerRow>(
+    `SELECT * FROM load_balancers
+     WHERE account = ? AND seq > (SELECT min(after_balancer) FROM earlier_pools WHERE account = ?)
+       AND EXISTS (SELECT 1 FROM load_balancer_pools JOIN earlier_pools USING (pool)
+         WHERE load_balancer = load_balancers.seq AND load_balancer > after_balancer AND load_balancer <= last_balancer)
+     ORDER BY seq LIMIT ?`,
+  ),
+  any: store.prepareTuples<[account: number], [number]>('SELECT 1 FROM earlier_pools WHERE account = ? LIMIT 1'),
+  advance: store.prepare<[balancer: number, account: number, balancer: number]>(
+    'UPDATE earlier_pools SET after_balancer = ? WHERE account = ? AND after_balancer < ?',
+  ),
+  end: store.prepare<[account: number]>('DELETE FROM earlier_pools WHERE account = ?'),
+}));
+
+/** Every pool that a load balancer (store number) refers to anywhere, as it sees it. */
+export function poolsSeenBy(store: Store, balancer: number): SeenPool[] {
+  return statements(store)
+    .seenBy.all(balancer)
+    .map(({ earlier, ...pool }) => (earlier === null ? pool : { ...pool, settings: earlier }));
+}
+
+/**
+ * The load balancers of a pool (store number) go on to see it as it is. `settings`: undefined if these do not change, but its
+ * monitors do; `monitored`: whether health plays a part.
+ */
+export function keepEarlierPool(store: Store, pool: number, settings: string | undefined, monitored: boolean): void {
+  statements(store).keep.run(settings ?? null, monitored ? 1 : 0, pool);
+}
+
+/** Whether load balancers of an account (store number) may see pools as they were. */
+export function hasEarlierPools(store: Store, account: number): boolean {
+  return statements(store).any.get(account) !== undefined;
+}
+
+/** The next load balancers of an account to which changes come, no more than `limit`. */
+export function nextToSeePools(store: Store, account: number, limit: number): LoadBalancerRow[] {
+  return statements(store).next.all(account, account, limit);
+}
+
+/** All changes have come to the account's load balancers up to this one (store number). */
+export function showPoolsUpTo(store: Store, account: number, balancer: number): void {
+  statements(store).advance.run(balancer, account, balancer);
+}
+
+/** The same for all its load balancers. */
+export function endEarlierPools(store: Store, account: number): void {
+  statements(store).end.run(account);
+}

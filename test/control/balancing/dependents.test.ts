@@ -1,0 +1,194 @@
+/**
+ * A pool that very many load balancers use changes: each write reaches few of them, the others go on to see it as it was, and at any
+ * moment the change log leads from what was served to what is served.
+ */
+import t, { type Test } from 'tap';
+import type { Members } from '../../../src/balancing/members.js';
+import { toHex } from '../../../src/base/bytes.js';
+import { CHANGED_POOLS_JOB, changedPoolsJob } from '../../../src/control/balancing/dependents.js';
+import { createLoadBalancer, editLoadBalancer } from '../../../src/control/balancing/load-balancers.js';
+import { createMonitorGroup, editMonitorGroup } from '../../../src/control/balancing/monitor-groups.js';
+import { createMonitor } from '../../../src/control/balancing/monitors.js';
+import { createPool, editPool } from '../../../src/control/balancing/pools.js';
+import { editDnssec } from '../../../src/control/dnssec/delegation.js';
+import { Type } from '../../../src/dns/codes.js';
+import { balancedAt } from '../../../src/serving/balanced.js';
+import { copyServed } from '../../../src/serving/difference.js';
+import { servingZone } from '../../../src/serving/zone.js';
+import { allAccounts } from '../../../src/store/access/accounts.js';
+import { hasEarlierPools } from '../../../src/store/balancing/earlier-pools.js';
+import { loadBalancersOfZone } from '../../../src/store/balancing/load-balancers.js';
+import type { Store } from '../../../src/store/driver.js';
+import { listJobs } from '../../../src/store/jobs.js';
+import {
+  type ChangedRR,
+  changesAfter,
+  lastChange,
+  rrsOfChange,
+  touchedOwners,
+} from '../../../src/store/log/changes.js';
+import { findZone, findZoneById } from '../../../src/store/zones/zones.js';
+import { testZoneKeys } from '../../support/zone-keys.js';
+import { startZone } from '../fixture.js';
+
+/** More than one write reaches. */
+const MANY = 26;
+
+const originsAt = (network: number, count = 100): object[] =>
+  Array.from({ length: count }, (_, i) => ({ name: `o${i}`, address: `198.51.${network}.${i + 1}` }));
+
+async function start(t: Test, count: number, pool: Members, signed = false) {
+  const fixture = await startZone(t);
+  const { store } = fixture.ctx;
+  const ctx = { ...fixture.ctx, zoneKeys: await testZoneKeys(store, fixture.ctx.random) };
+  const { id, seq: account } = allAccounts(store)[0]!;
+  const accountId = toHex(id);
+  if (signed) await editDnssec(ctx, fixture.zoneId, { status: 'active' });
+  const made = await createPool(ctx, accountId, { name: 'web', ...pool });
+  const create = (name: string, pool = made.id) =>
+    createLoadBalancer(ctx, fixture.zoneId, { name, default_pools: [pool], fallback_pool: pool });
+  for (let i = 0; i < count; i++) await create(`b${String(i).padStart(2, '0')}.example.com`);
+  const zone = findZoneById(store, Buffer.from(fixture.zoneId, 'hex'))!.seq;
+  const served = (): string[] => {
+    const all = [...copyServed(store, servingZone(store, findZone(store, zone)!, ctx.settings)).values()];
+    return linesOf(all.flatMap(({ ownerKey, rrs }) => rrs.map((rr) => ({ ...rr, owner_key: ownerKey })))).sort();
+  };
+  const wait = { before: served(), since: lastChange(store) };
+  return {
+    ...{ ...fixture, ctx, store, account, accountId, zone, pool: made.id, create, served },
+    edit: (members: Members) => editPool(ctx, accountId, made.id, members),
+    seen: (name: string) => {
+      const row = loadBalancersOfZone(store, zone).find((one) => one.name === `${name}.example.com`)!;
+      const [one] = balancedAt(store, zone, new Uint8Array(row.owner_key))!.pools;
+      return { address: one!.pool.origins[0]!.address, monitored: one!.monitored };
+    },
+    /** The numbers of owners of the changes since the last call, which must lead from what was served then to what is served. */
+    followed(t: Test): number[] {
+      const state = new Map<string, number>();
+      const add = (line: string, by: number): unknown => state.set(line, (state.get(line) ?? 0) + by);
+      for (const line of wait.before) add(line, 1);
+      const changes = changesAfter(store, wait.since, 1000);
+      for (const change of changes) {
+        t.equal(change.complete, 1);
+        const rrs = rrsOfChange(store, change);
+        for (const op of [0, 1])
+          for (const line of linesOf(rrs.filter((rr) => rr.op === op))) add(line, op === 1 ? 1 : -1);
+      }
+      wait.before = served();
+      wait.since = lastChange(store);
+      const now = [...state].flatMap(([line, times]) => (times === 0 ? [] : Array.from({ length: times }, () => line)));
+      t.strictSame(now.sort(), wait.before, 'the change log leads there');
+      return changes.map(({ seq }) => touchedOwners(store, seq).length);
+    },
+  };
+}
+
+/** Without SOA records, their signatures, and marks. */
+function linesOf(rrs: readonly Omit<ChangedRR, 'op'>[]): string[] {
+  return rrs
+    .filter(({ type, rdata }) => type !== 0 && type !== Type.soa && !(type === Type.rrsig && rdata[1] === Type.soa))
+    .map(
+      ({ owner_key: key, type, ttl, rdata }) => `${Buffer.from(key).toString('latin1')} ${type} ${ttl} ${toHex(rdata)}`,
+    );
+}
+
+/** Lets only those of the next writes happen. One that fails with others is tried a second time, alone. */
+function onlyWrites({ store }: { readonly store: Store }, mayHappen: (number: number) => boolean): () => void {
+  const own = store as unknown as { write: (...args: unknown[]) => Promise<unknown> };
+  const write = own.write.bind(store);
+  let number = 0;
+  own.write = async (...args) => {
+    if (!mayHappen(++number)) throw new Error('the process ends here');
+    return write(...args);
+  };
+  return () => void (own.write = write);
+}
+
+// One installation: each test leaves it as it needs it.
+let world: Awaited<ReturnType<typeof start>>;
+
+t.before(async () => {
+  world = await start(t, MANY, { origins: originsAt(100) });
+});
+
+const LAST = `b${MANY - 1}`;
+
+t.test('each write reaches few load balancers, and all see the change in the end', async (t) => {
+  const { edit, followed, seen, store, account } = world;
+  await edit({ origins: originsAt(101) });
+  const owners = followed(t);
+  t.equal(owners.length, 2, 'in several writes');
+  t.ok(Math.max(...owners) < 23, 'few in each');
+  t.equal(owners[0]! + owners[1]!, MANY);
+  t.equal(seen(LAST).address, '198.51.101.1');
+  t.notOk(hasEarlierPools(store, account), 'nothing is left');
+});
+
+t.test('few are reached in the write itself', async (t) => {
+  const { ctx, accountId, create, followed, store, account } = world;
+  const few = await createPool(ctx, accountId, { name: 'few', origins: originsAt(100, 2) });
+  for (const name of ['few1.example.com', 'few2.example.com']) await create(name, few.id);
+  followed(t);
+  const end = onlyWrites(world, (number) => number === 1);
+  await editPool(ctx, accountId, few.id, { origins: originsAt(101, 3) });
+  end();
+  t.notOk(hasEarlierPools(store, account));
+  t.strictSame(followed(t), [2]);
+});
+
+t.test('signatures of very many origins are made in several writes', async (t) => {
+  const { edit, followed } = await start(t, 3, { origins: originsAt(100, 50) }, true);
+  await edit({ origins: originsAt(101, 50) });
+  t.equal(followed(t).length, 2);
+});
+
+t.test('where it stands still, each load balancer sees one state, and the job goes on', async (t) => {
+  const { ctx, store, zone, zoneId, account, accountId, edit, followed, seen, create } = world;
+  const addresses = (): string[] => ['b00', LAST].map((name) => seen(name).address);
+  let end = onlyWrites(world, (number) => number <= 2);
+  await edit({ origins: originsAt(102) });
+  end();
+  t.strictSame(addresses(), ['198.51.102.1', '198.51.101.1'], 'the first ones see the change');
+  followed(t);
+  for (const at of [1, MANY - 1]) {
+    const { id } = loadBalancersOfZone(store, zone)[at]!;
+    await editLoadBalancer(ctx, zoneId, toHex(id), { ttl: 60 });
+  }
+  followed(t);
+  // The second change comes while the first one is under way.
+  end = onlyWrites(world, (number) => number === 3);
+  await edit({ origins: originsAt(103) });
+  end();
+  t.strictSame(addresses(), ['198.51.102.1', '198.51.101.1']);
+  await create('late.example.com');
+  t.equal(seen('late').address, '198.51.103.1', 'a new one sees the pool as it is');
+  followed(t);
+  const planned = listJobs(store, 10).find(({ kind }) => kind === CHANGED_POOLS_JOB);
+  t.match(planned, { subject: accountId });
+  const job = changedPoolsJob(ctx);
+  const lease = { ...ctx, attempt: 0, signal: new AbortController().signal, requireLease() {} };
+  t.strictSame(await job.handler(lease, accountId), { done: true });
+  t.strictSame(addresses(), ['198.51.103.1', '198.51.103.1']);
+  t.notOk(hasEarlierPools(store, account));
+  followed(t);
+  t.strictSame(await job.handler(lease, accountId), { done: true }, 'once more does nothing');
+  t.strictSame(followed(t), []);
+});
+
+t.test('whether health plays a part changes for each load balancer with its write', async (t) => {
+  const { ctx, accountId, edit, followed, seen } = world;
+  const monitored = (): boolean[] => ['b00', LAST].map((name) => seen(name).monitored);
+  const monitor = await createMonitor(ctx, accountId, { type: 'tcp', port: 25 });
+  const member = { monitor_id: monitor.id, enabled: true, monitoring_only: false, must_be_healthy: false };
+  const group = await createMonitorGroup(ctx, accountId, { description: 'g', members: [member] });
+  await edit({ monitor_group: group.id });
+  t.strictSame(monitored(), [true, true]);
+  followed(t);
+  const end = onlyWrites(world, (number) => number <= 2);
+  await editMonitorGroup(ctx, accountId, group.id, { members: [{ ...member, enabled: false }] });
+  end();
+  t.strictSame(monitored(), [false, true]);
+  await edit({ description: 'other' });
+  t.strictSame(monitored(), [false, false], 'the next edit goes on');
+  t.equal(followed(t).length, 2);
+});
