@@ -23,11 +23,12 @@ import {
 } from '../store/objects/objects.js';
 import { createBlobs } from './blobs.js';
 import { BodyDamaged } from './bodies/checked-body.js';
+import { createOpenBodies } from './bodies/open-bodies.js';
 import { verifyShare } from './bodies/verify-round.js';
+import { deleteEach, deleteObjects } from './delete-objects.js';
 import { objectFailure } from './errors.js';
 import { objectItem } from './item.js';
-import { type BeforeWrite, isObjectKey, type ObjectItem, type OpenObject, type PutOptions } from './object-store.js';
-import { createOpenBodies } from './open-bodies.js';
+import { isObjectKey, type ObjectItem, type OpenObject, type PutOptions } from './object-store.js';
 import { nameOf, openBlob, openHeld, openInline } from './open-object.js';
 import {
   type Discard,
@@ -43,9 +44,10 @@ import {
 } from './publish.js';
 import { MOST_INLINE, type ReceivedBody, receiveBody, shareBody } from './receive-body.js';
 import { UPLOAD_AGE } from './rules/lifecycle.js';
-import { isLocked, requireUnlocked } from './rules/locks.js';
+import { requireUnlocked } from './rules/locks.js';
 import { sweepByRules } from './rules/sweep.js';
 import { createHeldObjects } from './small/held-objects.js';
+import { removeLeftOut } from './uploads/complete-upload.js';
 import { openComposed, partOfObject, partsOfObject } from './uploads/composed.js';
 import { createUploads, giveUpUploads } from './uploads/local-uploads.js';
 import { removeGoneUploads } from './uploads/remove-uploads.js';
@@ -85,7 +87,8 @@ export function createLocalStore(options: LocalStoreOptions): UploadingStore {
     uploads: createUploads(local),
     openCount: () => local.openBodies.count(),
     samples: () => local.openBodies.samples(),
-    delete: (bucket, keys, beforeWrite, locked) => deleteObjects(local, bucket, keys, beforeWrite, locked),
+    delete: (bucket, keys, beforeWrite) => deleteObjects(local, { bucket, keys, beforeWrite }),
+    deleteEach: (bucket, keys, beforeWrite) => deleteEach(local, { bucket, keys, beforeWrite }),
     sweepByRules: (bucket, position, beforeWrite) => sweepByRules(local, bucket, position, beforeWrite),
     sweep: () => sweep(local),
     verify: (signal) => verifyShare({ ...local, signal }),
@@ -204,33 +207,11 @@ async function openObject(local: LocalStore, bucket: number, key: string): Promi
   throw new BodyDamaged(nameOf({ bucket, key }), 'is missing');
 }
 
-async function deleteObjects(
-  local: LocalStore,
-  bucket: number,
-  keys: readonly string[],
-  beforeWrite?: BeforeWrite,
-  locked: 'refuse' | 'keep' = 'refuse',
-): Promise<readonly string[]> {
-  if (!keys.every(isObjectKey)) throw objectFailure('badKey');
-  const { store, clock } = local;
-  const owner = requireOwner(store, bucket);
-  return publish(local, (discard) => {
-    beforeWrite?.();
-    requireSame(store, owner);
-    const kept: string[] = [];
-    for (const key of keys) {
-      const row = findObject(store, bucket, key);
-      if (row && locked === 'keep' && isLocked(store, row, clock.nowUs())) kept.push(key);
-      else if (row) discard.object(row);
-    }
-    return kept;
-  });
-}
-
 async function sweep(local: LocalStore): Promise<boolean> {
   const { store, blobs, clock, dataDirectory } = local;
   await giveUpUploads(local, clock.nowUs() - UPLOAD_AGE * 1_000_000);
   await removeGoneUploads(local);
+  await removeLeftOut(local);
   const nowMs = await blobs.nowMs(clock);
   const noteSome = (after: string | undefined): string | undefined => noteGarbage(store, nowMs, after!, NOTED_AT_ONCE);
   await inWrites<string | undefined>(local, '', (after) => after !== undefined, noteSome);

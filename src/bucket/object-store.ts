@@ -141,15 +141,12 @@ export interface ObjectStore {
   /** Of the turns at bodies. */
   samples(): MetricSample[];
   /**
-   * Deletes objects together; missing ones are ignored. A locked one refuses them all, unless `locked` says that such are kept and
-   * returned.
+   * Deletes objects, a hundred in each write; missing ones are ignored. A locked one refuses them all; one that is locked while
+   * others are deleted ends it.
    */
-  delete(
-    bucket: number,
-    keys: readonly string[],
-    beforeWrite?: BeforeWrite,
-    locked?: 'refuse' | 'keep',
-  ): Promise<readonly string[]>;
+  delete(bucket: number, keys: readonly string[], beforeWrite?: BeforeWrite): Promise<void>;
+  /** The same, but each key succeeds or fails for itself. Returns why some objects stay; throws when the first write fails. */
+  deleteEach(bucket: number, keys: readonly string[], beforeWrite: BeforeWrite): Promise<ReadonlyMap<string, unknown>>;
   /**
    * Does to a few objects or uploads of a bucket what its lifecycle rules say, in one write. Returns where to go on; undefined at the end.
    */

@@ -1,4 +1,5 @@
 /** Opens objects with their bodies, from the database or from where large ones are, and checks these bodies. */
+import type { Readable } from 'node:stream';
 import type { ObjectRow } from '../store/objects/objects.js';
 import type { BlobReader } from './blobs.js';
 import { BodyDamaged, checkBody, md5Of } from './bodies/checked-body.js';
@@ -48,10 +49,23 @@ export async function openBlob(row: ObjectRow, blob: BlobReader): Promise<OpenOb
   return openPieces({ item: objectItem(row), body, close: blob.close }, piecesOf);
 }
 
-/** An object whose octets come in pieces. */
+/** An object whose octets come in pieces. Closing it ends its streams. */
 export function openPieces(known: Omit<OpenObject, 'pieces' | 'read'>, piecesOf: OpenObject['pieces']): OpenObject {
   const { size } = known.item;
-  return { ...known, pieces: piecesOf, read: (first = 0, last = size - 1) => streamOf(piecesOf(first, last)) };
+  const streams: Readable[] = [];
+  return {
+    ...known,
+    pieces: piecesOf,
+    read(first = 0, last = size - 1) {
+      const stream = streamOf(piecesOf(first, last));
+      streams.push(stream);
+      return stream;
+    },
+    async close() {
+      for (const stream of streams) stream.destroy();
+      await known.close();
+    },
+  };
 }
 
 /** Which object it is, in messages; keys may be long. */

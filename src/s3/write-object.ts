@@ -1,5 +1,5 @@
 /** PutObject, CopyObject, DeleteObject and DeleteObjects. */
-import { inSlices, nextSlice } from '../base/slices.js';
+import { inSlices } from '../base/slices.js';
 import { createBucket } from '../bucket/buckets.js';
 import { objectFailure } from '../bucket/errors.js';
 import { isObjectKey, type ObjectItem, type OpenObject } from '../bucket/object-store.js';
@@ -9,7 +9,7 @@ import { openBody, readDocument, readNothing } from './body.js';
 import { noteExpiry } from './bucket-lifecycle.js';
 import { requireBucketNamed } from './caller.js';
 import { checksumFields, checksumText, readContentMd5 } from './checksums.js';
-import { S3Error } from './errors.js';
+import { S3Error, s3ErrorOf } from './errors.js';
 import { printTime } from './lists.js';
 import { readCustomMetadata, readHttpMetadata, readStorageClass } from './metadata.js';
 import { type Fields, fieldOf, type S3Request, sendEmpty, sendXml } from './request.js';
@@ -21,8 +21,6 @@ const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodi
 const LARGEST_COPY = 5 * 1024 ** 3;
 const LONGEST_DELETION = 2 << 20;
 const MOST_DELETED = 1000;
-/** Keys that one write removes, so that others get their turn. */
-const DELETED_AT_ONCE = 100;
 
 /** Conditions, or those under other names. */
 export function conditionsOf(headers: Fields, prefix = ''): Record<string, string | undefined> {
@@ -193,19 +191,30 @@ export async function deleteObjects(request: S3Request, bucket: BucketRow): Prom
     return { key, error: faultOf(key, textOf(entry, 'VersionId'), textOf(entry, 'ETag')) };
   });
   const keys = deletions.filter(({ error }) => error === undefined).map(({ key }) => key);
-  const refused = new Set<string>();
-  for (let at = 0; at < keys.length; at += DELETED_AT_ONCE) {
-    const some = keys.slice(at, at + DELETED_AT_ONCE);
-    for (const key of await options.objects.delete(bucket.seq, some, caller.stillMay, 'keep')) refused.add(key);
-    await nextSlice();
-  }
+  const remaining = errorsOf(request, await options.objects.deleteEach(bucket.seq, keys, caller.stillMay));
   const isQuiet = textOf(root, 'Quiet')?.trim().toLowerCase() === 'true';
   const results = deletions.map(({ key, error: fault }) => {
-    const error = fault ?? (refused.has(key) ? new S3Error('ObjectLockedByBucketPolicy') : undefined);
+    const error = fault ?? remaining.get(key);
     if (!error) return isQuiet ? '' : parent('Deleted', element('Key', key));
     return parent('Error', element('Key', key), element('Code', error.code), element('Message', error.message));
   });
   sendXml(request, documentOf('DeleteResult', ...results));
+}
+
+/** What is said of keys that remain. An unexpected error is logged once. */
+function errorsOf({ options, id }: S3Request, remaining: ReadonlyMap<string, unknown>): ReadonlyMap<string, S3Error> {
+  const known = new Map<unknown, S3Error>();
+  const errors = new Map<string, S3Error>();
+  for (const [key, reason] of remaining) {
+    let error = known.get(reason) ?? s3ErrorOf(reason);
+    if (!error) {
+      options.log.error({ err: reason, request: id }, 'objects could not be deleted');
+      error = new S3Error('InternalError');
+    }
+    known.set(reason, error);
+    errors.set(key, error);
+  }
+  return errors;
 }
 
 function faultOf(key: string, version: string | undefined, etag: string | undefined): S3Error | undefined {

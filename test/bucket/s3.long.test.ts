@@ -13,9 +13,9 @@ import { systemRandom } from '../../src/base/random.js';
 import { createBlobs } from '../../src/bucket/blobs.js';
 import { combineBlobs, moveBodies } from '../../src/bucket/bodies/combined-blobs.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
-import type { ObjectStore } from '../../src/bucket/object-store.js';
 import { parseS3Address } from '../../src/bucket/s3/address.js';
 import { createS3Blobs, requireS3 } from '../../src/bucket/s3/s3-blobs.js';
+import type { UploadingStore } from '../../src/bucket/uploads/uploads.js';
 import { insertAccount } from '../../src/store/access/accounts.js';
 import type { Store } from '../../src/store/driver.js';
 import { OutcomeUnknown } from '../../src/store/failures.js';
@@ -35,7 +35,7 @@ interface Room {
   readonly s3: TestS3;
   readonly store: Store;
   readonly directory: string;
-  readonly objects: ObjectStore;
+  readonly objects: UploadingStore;
   put(key: string, octets: Buffer): Promise<unknown>;
   get(key: string): Promise<Buffer>;
 }
@@ -246,6 +246,29 @@ t.test('S3 does not answer at all', async (t) => {
   }
   s3.setFaults(() => undefined);
   t.ok((await get('a')).equals(body(10_000)), 'the object is as it was');
+});
+
+t.test('whoever closes an object does not wait for S3', async (t) => {
+  const { s3, put, objects } = await makeRoom(t);
+  const limit = 1 << 20;
+  await put('a', body(limit));
+  const place = { bucket: 1, key: 'parts', id: await objects.uploads.create(1, 'parts', options) };
+  const { etag } = await objects.uploads.putPart(place, 1, Readable.from([body(limit)]), { limit });
+  await objects.uploads.complete(place, [{ number: 1, etag }], { limit, *compose() {} } as never);
+  for (const key of ['a', 'parts']) {
+    const opened = await objects.open(1, key, 'test');
+    let asked = 0;
+    s3.setFaults((method) => (method !== 'GET' ? undefined : asked++ === 0 ? 'cut' : 'slow'));
+    const reading = (async () => {
+      for await (const _ of opened!.pieces(0, limit - 1));
+    })();
+    await until(() => asked === 2, 'S3 stalls');
+    await opened!.close();
+    await t.rejects(reading, { name: 'AbortError' }, key);
+    t.equal(asked, 2, 'nor is it asked again');
+    t.equal(objects.openCount(), 0);
+    s3.setFaults(() => undefined);
+  }
 });
 
 t.test('a replaced body stays for an hour, and what crashes left for a day', async (t) => {

@@ -11,16 +11,19 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import t from 'tap';
+import { toHex } from '../../src/base/bytes.js';
 import type { Clock } from '../../src/base/clock.js';
 import { createBucket, deleteBucket } from '../../src/bucket/buckets.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
+import { setRules } from '../../src/bucket/rules/rule-sets.js';
+import { allAccounts } from '../../src/store/access/accounts.js';
 import { objectParts } from '../support/rows.js';
 import { startS3World } from '../support/s3-door.js';
 
 const Bucket = 'pictures';
 const SIZE = 5 << 20;
 const world = await startS3World(t);
-const { client, ctx } = world;
+const { client, ctx, objects } = world;
 const { store } = ctx;
 
 interface Many {
@@ -128,6 +131,48 @@ t.test('completed with some of its parts', async (t) => {
   );
 });
 
+t.test('a completion that is refused at its last look loses nothing', async (t) => {
+  const many = await begin('refused', 250);
+  const { Bucket: _, Key: key, UploadId: id } = many.place;
+  const named = many.Parts.slice(3, 6).map(({ PartNumber, ETag }) => ({ number: PartNumber, etag: ETag.slice(1, -1) }));
+  let looks = 0;
+  const refused = objects.uploads.complete({ bucket: 1, key, id }, named, {
+    limit: 1 << 30,
+    mayReplace: () => ++looks === 1,
+    *compose() {
+      yield undefined;
+      return undefined;
+    },
+  });
+  await t.rejects(refused, { key: 'objects.precondition' } as never);
+  t.equal(looks, 2);
+  t.equal(objectParts(store, 'refused').length, 250, 'all parts are there');
+  t.equal(objects.uploads.parts({ bucket: 1, key, id }, 0, 1000).length, 250);
+  await complete(many, many.Parts);
+  t.match(await client.send(new HeadObjectCommand({ Bucket, Key: key })), { ContentLength: 250 * SIZE });
+  t.equal(objects.partsOf(1, key, 0, 1000)!.length, 250);
+});
+
+t.test('parts that an object was completed without are nowhere, and are swept', async (t) => {
+  const many = await begin('without', 250);
+  const others = countParts() - 250;
+  // Two writes mark those that are left out, one makes the object, and the next one fails.
+  await failAfter(3, () => complete(many, many.Parts.slice(248)));
+  t.ok(countParts() > others + 2, 'it ended before they were removed');
+  t.match(world.logged(), /parts that an upload was completed without were not removed/);
+  const head = (PartNumber?: number) => client.send(new HeadObjectCommand({ Bucket, Key: 'without', PartNumber }));
+  t.match(await head(), { ContentLength: 2 * SIZE });
+  t.match(await head(250), { ContentLength: SIZE, ContentRange: `bytes ${SIZE}-${2 * SIZE - 1}/${2 * SIZE}` });
+  await t.rejects(head(1));
+  t.strictSame(
+    objects.partsOf(1, 'without', 0, 1000)!.map(({ number }) => number),
+    [249, 250],
+  );
+  await (await objects.open(1, 'without', 'test'))!.close();
+  t.equal(await mostRemoved(() => objects.sweep()), 100);
+  t.equal(countParts(), others + 2);
+});
+
 t.test('completed twice at once with different parts', async (t) => {
   const many = await begin('twice', 300);
   const results = await Promise.allSettled([complete(many, many.Parts), complete(many, many.Parts.slice(100))]);
@@ -201,22 +246,63 @@ t.test('a bucket is deleted with its uploads', async (t) => {
   t.equal(countParts(), others, 'nothing is left');
 });
 
-t.test('one request deletes many objects', async (t) => {
-  const others = count('objects');
+/** Objects with the keys many/1, many/2 … */
+async function putMany(number: number): Promise<void> {
   await store.write(() => {
     store
       .prepare(
         `INSERT INTO objects (bucket, key, version, size, md5, storage_class, http_metadata, custom_metadata, metadata_size, uploaded_at)
-         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${number})
          SELECT 1, 'many/' || i, i, 0, zeroblob(16), 'Standard', '{}', '{}', 0, 0 FROM n`,
       )
       .run();
   });
+}
+
+t.test('one request deletes many objects', async (t) => {
+  const others = count('objects');
+  await putMany(250);
   const Objects = Array.from({ length: 251 }, (_, i) => ({ Key: `many/${i}` }));
   const most = await mostRemoved(async () => {
     const { Deleted } = await client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
     t.strictSame(Deleted, Objects, 'each is answered, also one that was not there');
   }, 'objects');
   t.equal(most, 100);
+  t.equal(count('objects'), others);
+});
+
+t.test('an error in a later write is that of the keys which stay', async (t) => {
+  await putMany(250);
+  const keys = Array.from({ length: 250 }, (_, i) => `many/${i + 1}`);
+  const remove = () =>
+    client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects: keys.map((Key) => ({ Key })) } }));
+  await failAfter(0, () => t.rejects(remove(), { name: 'InternalError' }, 'nothing was deleted'));
+  await failAfter(1, async () => {
+    const { Deleted, Errors } = await remove();
+    t.strictSame(
+      Deleted!.map(({ Key }) => Key),
+      keys.slice(0, 100),
+    );
+    t.strictSame(
+      Errors!.map(({ Key, Code }) => [Key, Code]),
+      keys.slice(100).map((key) => [key, 'InternalError']),
+    );
+  });
+  t.equal(world.logged().split('objects could not be deleted').length, 2, 'it is logged once');
+  t.match(await remove(), { Errors: undefined });
+});
+
+t.test('other doors delete many objects in several writes, and none if one is locked', async (t) => {
+  const others = count('objects');
+  await putMany(250);
+  const keys = Array.from({ length: 250 }, (_, i) => `many/${i + 1}`);
+  const accountId = toHex(allAccounts(store)[0]!.id);
+  const place = { accountId, name: Bucket, jurisdiction: 'default' } as const;
+  const rule = { id: 'last', enabled: true, prefix: 'many/250', condition: { type: 'Indefinite' } } as const;
+  await setRules(ctx, place, 'lock', [rule]);
+  await t.rejects(objects.delete(1, keys), { key: 'objects.locked' } as never);
+  t.equal(count('objects'), others + 250);
+  await setRules(ctx, place, 'lock', []);
+  t.equal(await mostRemoved(() => objects.delete(1, keys), 'objects'), 100);
   t.equal(count('objects'), others);
 });

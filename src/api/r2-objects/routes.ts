@@ -28,7 +28,7 @@ export const objectRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async (ap
   app.delete(
     OBJECTS,
     {
-      config: { area: 'objects', oneCommit: true },
+      config: { area: 'objects' },
       schema: {
         tags,
         summary: 'Delete up to 1000 objects',

@@ -2,6 +2,7 @@
  * Large bodies as objects on S3: each under a unique name that is never written again, and complete before its row is
  * published. Conditions, lists and sums are those of the rows, so nothing is asked of S3 but to keep what it was given.
  */
+import { addAbortSignal, type Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
   type CompletedPart,
@@ -205,19 +206,34 @@ async function unlessThere(s3: S3, name: string, size: number, error: unknown): 
   if ((await sizeOf(s3, name).catch(() => undefined)) !== size) throw error;
 }
 
+/** Closing it ends the request that is under way: a server that stalls would keep whoever reads. */
 function createReader(s3: S3, name: string, size: number): BlobReader {
-  return { size, pieces: (first, last) => octetsOf(s3, name, first, last), close: async () => {} };
+  const closing = new AbortController();
+  const { signal } = closing;
+  return {
+    size,
+    pieces: (first, last) => octetsOf(s3, { name, first, last, signal }),
+    close: async () => closing.abort(),
+  };
+}
+
+interface Reading {
+  readonly name: string;
+  readonly first: number;
+  readonly last: number;
+  readonly signal: AbortSignal;
 }
 
 /** A response that breaks off is continued where it ended, by another request. */
-async function* octetsOf(s3: S3, name: string, first: number, last: number): AsyncGenerator<Buffer> {
+async function* octetsOf(s3: S3, { name, first, last, signal }: Reading): AsyncGenerator<Buffer> {
   const { client, at, keyOf, limits, log } = s3;
+  const place = { Bucket: at.bucket, Key: keyOf(name) };
   let next = first;
   for (let failures = 0; next <= last; ) {
     try {
-      const range = `bytes=${next}-${last}`;
-      const { Body } = await client.send(new GetObjectCommand({ Bucket: at.bucket, Key: keyOf(name), Range: range }));
-      for await (const octets of Body as AsyncIterable<Buffer>) {
+      const asked = new GetObjectCommand({ ...place, Range: `bytes=${next}-${last}` });
+      const { Body } = await client.send(asked, { abortSignal: signal });
+      for await (const octets of addAbortSignal(signal, Body as Readable) as AsyncIterable<Buffer>) {
         if (octets.length > last + 1 - next) throw new Error('S3 sent more octets than it was asked for');
         next += octets.length;
         failures = 0;
@@ -225,6 +241,7 @@ async function* octetsOf(s3: S3, name: string, first: number, last: number): Asy
       }
       if (next <= last) throw new Error('the response of S3 ended too early');
     } catch (error) {
+      if (signal.aborted) throw error;
       if (++failures >= limits.attempts) throw storageFailure(error, 'reading a body', log);
       log.warn({ reason: messageOf(error), octets: next - first }, 'the response of S3 broke off; it is continued');
     }

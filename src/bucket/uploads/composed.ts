@@ -3,8 +3,8 @@ import { toHex } from '../../base/bytes.js';
 import type { Range } from '../../http/range.js';
 import type { Store } from '../../store/driver.js';
 import { findObject, type ObjectRow } from '../../store/objects/objects.js';
-import { findPart, type NewPartRow, type PartRow, partsAfter } from '../../store/objects/uploads.js';
-import type { Blobs } from '../blobs.js';
+import { findPart, type NewPartRow, objectPartsAfter, type PartRow } from '../../store/objects/uploads.js';
+import type { BlobReader, Blobs } from '../blobs.js';
 import { BodyDamaged, checkBody } from '../bodies/checked-body.js';
 import { objectItem } from '../item.js';
 import type { OpenObject } from '../object-store.js';
@@ -13,34 +13,43 @@ import { MOST_PARTS, type PartItem } from './uploads.js';
 
 /** The parts are looked up now, because the object may be replaced while it is read. Throws {@link BodyDamaged}. */
 export function openComposed(store: Store, row: ObjectRow, blobs: Blobs): OpenObject {
-  const parts = partsAfter(store, row.upload!, 0, MOST_PARTS);
+  const parts = objectPartsAfter(store, row.upload!, 0, MOST_PARTS);
   const octets = parts.reduce((sum, { size }) => sum + size, 0);
   if (octets !== row.size || parts.length !== row.parts) throw new BodyDamaged(nameOf(row), 'is not whole');
-  return openPieces({ item: objectItem(row), close: async () => {} }, (first, last) =>
-    readParts(parts, first, last, blobs, nameOf(row)),
+  /** Those of parts that are being read, so that who leaves need not wait for them. */
+  const open = new Set<BlobReader>();
+  const close = async (): Promise<void> => {
+    await Promise.all([...open].map((body) => body.close()));
+  };
+  return openPieces({ item: objectItem(row), close }, (first, last) =>
+    readParts({ parts, blobs, name: nameOf(row), open }, first, last),
   );
 }
 
+interface Parts {
+  readonly parts: readonly PartRow[];
+  readonly blobs: Blobs;
+  /** The object, in words. */
+  readonly name: string;
+  readonly open: Set<BlobReader>;
+}
+
 /** One part is open at a time; each part that is read as a whole is compared with its stored checksum. */
-async function* readParts(
-  parts: readonly PartRow[],
-  first: number,
-  last: number,
-  blobs: Blobs,
-  name: string,
-): AsyncGenerator<Buffer> {
+async function* readParts({ parts, blobs, name, open }: Parts, first: number, last: number): AsyncGenerator<Buffer> {
   for (const part of parts) {
     const { first: begin, size, blob } = part;
     const end = begin + size - 1;
     if (end < first || begin > last || size === 0) continue;
     const body = await blobs.open(blob);
     if (!body) throw new BodyDamaged(name, 'is missing');
+    open.add(body);
     try {
       if (body.size !== size) throw new BodyDamaged(name, 'is not whole');
       const [from, to] = [Math.max(first, begin) - begin, Math.min(last, end) - begin];
       const length = to - from + 1;
       yield* checkBody(body.pieces(from, to), { length, sum: length === size ? part : undefined, name });
     } finally {
+      open.delete(body);
       await body.close();
     }
   }
@@ -57,7 +66,7 @@ export function partOfObject(
   if (!row) return undefined;
   if (row.upload === null) return number === 1 ? { first: 0, last: row.size - 1 } : undefined;
   const part = findPart(store, row.upload, number);
-  return part && { first: part.first, last: part.first + part.size - 1 };
+  return part && part.first >= 0 ? { first: part.first, last: part.first + part.size - 1 } : undefined;
 }
 
 /** Parts of an object with larger numbers; undefined when it came as one, or is not there. */
@@ -68,7 +77,7 @@ export function partsOfObject(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): PartItem[] | undefined {
   const row = findObject(store, bucket, key);
-  return row && row.upload !== null ? partsAfter(store, row.upload, after, limit).map(partItem) : undefined;
+  return row && row.upload !== null ? objectPartsAfter(store, row.upload, after, limit).map(partItem) : undefined;
 }
 
 export function partItem({ number, size, md5, checksum, uploaded_at }: NewPartRow): PartItem {

@@ -46,12 +46,12 @@ export type NewPartRow = RowOf<typeof PART>;
 
 export interface PartRow extends NewPartRow {
   readonly seq: number;
-  /** Where it begins in the object, once that is complete. */
+  /** Where it begins in the object, once that is complete; less than 0: it is not one of its parts. */
   readonly first: number;
 }
 
-/** Modulus of places: without it, their sums would be too large to be counted exactly. */
-const PLACE = 1_000_003;
+/** The place of a part that is left out. */
+const NOWHERE = -1;
 
 const statements = perStore((store) => ({
   byId: store.prepare<[id: string], UploadRow>('SELECT * FROM uploads WHERE id = ?'),
@@ -89,8 +89,18 @@ const statements = perStore((store) => ({
   insertPart: store.prepare<SqlValue[]>(insertion('parts', PART)),
   removePart: store.prepare<[seq: number]>('DELETE FROM parts WHERE seq = ?'),
   place: store.prepare<[first: number, seq: number]>('UPDATE parts SET first = ? WHERE seq = ?'),
-  state: store.prepareTuples<[upload: number], [parts: number, numbers: number, firsts: number]>(
-    `SELECT count(*), coalesce(sum(seq), 0), coalesce(sum(first % ${PLACE}), 0) FROM parts WHERE upload = ?`,
+  placedAfter: store.prepare<[upload: number, number: number, limit: number], PartRow>(
+    'SELECT * FROM parts WHERE upload = ? AND number > ? AND first >= 0 ORDER BY number LIMIT ?',
+  ),
+  layout: store.prepareTuples<[upload: number], [layout: string | null]>(
+    "SELECT group_concat(seq || ' ' || first, ',' ORDER BY number) FROM parts WHERE upload = ? AND first >= 0",
+  ),
+  leftOutOf: store.prepare<[upload: number, limit: number], PartRow>(
+    'SELECT * FROM parts WHERE upload = ? AND first < 0 ORDER BY number LIMIT ?',
+  ),
+  leftOut: store.prepare<[limit: number], PartRow>(
+    `SELECT parts.* FROM parts JOIN uploads ON uploads.seq = parts.upload
+     WHERE first < 0 AND completed_at IS NOT NULL ORDER BY parts.upload, parts.number LIMIT ?`,
   ),
 }));
 
@@ -169,23 +179,38 @@ export function removePart(store: Store, seq: number): void {
   statements(store).removePart.run(seq);
 }
 
-/** Says where a part begins in the object that its upload is to become. */
-export function placePart(store: Store, seq: number, first: number): void {
-  statements(store).place.run(first, seq);
+/** The same for an upload that is an object: without those that were left out. */
+export function objectPartsAfter(store: Store, upload: number, number: number, limit: number): PartRow[] {
+  return statements(store).placedAfter.all(upload, number, limit);
 }
 
-/**
- * Whether the upload has these parts, and no others, and each begins where the one before ends: one that is sent anew gets a larger store
- * number, and one that is missing moves others.
- */
-export function hasParts(store: Store, upload: number, parts: readonly Pick<PartRow, 'seq' | 'size'>[]): boolean {
-  const wanted = { numbers: 0, firsts: 0 };
+/** Says where a part begins in the object that its upload is to become; undefined: it is left out. */
+export function placePart(store: Store, seq: number, first: number | undefined): void {
+  statements(store).place.run(first ?? NOWHERE, seq);
+}
+
+/** Parts that were left out when their upload, or any upload, was completed. */
+export function leftOutParts(store: Store, upload: number | undefined, limit: number): PartRow[] {
+  const { leftOut, leftOutOf } = statements(store);
+  return upload === undefined ? leftOut.all(limit) : leftOutOf.all(upload, limit);
+}
+
+/** Parts that are not left out, and where each of them begins, as a text. */
+export type Layout = string;
+
+/** `parts`: each begins where the one before ends. */
+export function* layoutOf(parts: readonly Pick<PartRow, 'seq' | 'size'>[]): Generator<undefined, Layout> {
+  const places: string[] = [];
   let first = 0;
   for (const { seq, size } of parts) {
-    wanted.numbers += seq;
-    wanted.firsts += first % PLACE;
+    places.push(`${seq} ${first}`);
     first += size;
+    yield;
   }
-  const [count, numbers, firsts] = statements(store).state.get(upload)!;
-  return count === parts.length && numbers === wanted.numbers && firsts === wanted.firsts;
+  return places.join(',');
+}
+
+/** A part that is sent anew gets a larger store number. */
+export function layoutOfUpload(store: Store, upload: number): Layout {
+  return statements(store).layout.get(upload)![0] ?? '';
 }

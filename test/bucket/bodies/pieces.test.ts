@@ -87,6 +87,32 @@ t.test('a slow reader holds a few pieces, and a fast one beside it gets its own 
   await until(() => over === 4, 'one whose client has gone is over, too');
 });
 
+t.test('a client that leaves is not waited for while the next piece does not come', async (t) => {
+  let over = 0;
+  let hasEnded = false;
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-length': MUCH });
+    const pieces = (async function* () {
+      try {
+        yield Buffer.alloc(1000);
+        await new Promise<void>(() => {});
+      } finally {
+        hasEnded = true;
+      }
+    })();
+    void sendPieces(pieces, response).then(() => over++);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const [answer] = await once(httpGet({ host: '127.0.0.1', port, agent: false }), 'response');
+  await once(answer, 'data');
+  t.equal(over, 0);
+  answer.destroy();
+  await until(() => over === 1, 'it is over');
+  t.notOk(hasEnded, 'although the source stalls');
+});
+
 t.test('changed octets are noticed before the last piece is sent', async (t) => {
   const body = Buffer.alloc(700_000, 'body ');
   const sums: Record<string, BodySum> = {

@@ -2,11 +2,11 @@
  * Limits how many bodies of objects are open at once, so that clients cannot use up the open files of the process. Accounts take turns,
  * and some places are reserved for accounts that have no open body.
  */
-import type { Clock } from '../base/clock.js';
-import type { MetricSample } from '../base/metrics.js';
-import { openFileLimit } from '../base/open-files.js';
-import { createTurns, type Leave } from '../base/turns.js';
-import { objectFailure } from './errors.js';
+import type { Clock } from '../../base/clock.js';
+import type { MetricSample } from '../../base/metrics.js';
+import { openFileLimit } from '../../base/open-files.js';
+import { createTurns, type Leave } from '../../base/turns.js';
+import { objectFailure } from '../errors.js';
 
 const MOST_BODIES = 1024;
 const DEFAULT_FILE_LIMIT = 1024;
