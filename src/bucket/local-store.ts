@@ -5,7 +5,7 @@
  */
 
 import { dirname } from 'node:path';
-import { lacksOpenFiles } from '../base/open-files.js';
+import { lacksOpenFiles } from '../base/process/open-files.js';
 import { inWrites } from '../base/slices.js';
 import { ENDLESS_ROOM } from '../store/disk-room.js';
 import { mayHaveWritten } from '../store/failures.js';

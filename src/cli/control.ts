@@ -5,6 +5,7 @@ import { toHex } from '../base/bytes.js';
 import { SystemClock } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
 import { silentLogger } from '../base/log.js';
+import { Steps, standBack } from '../base/process/scheduling.js';
 import { systemRandom } from '../base/random.js';
 import type { LoadedSettings } from '../config/load.js';
 import { nearMatch } from '../config/near-match.js';
@@ -69,6 +70,8 @@ export async function withControl<Result>(
   work: (context: Context, settings: Settings, unlock: Unlock, vaultOf: VaultOf) => Promise<Result>,
   without: 'refuse' | 'initialise' = 'refuse',
 ): Promise<Result> {
+  // Like the process that edits, because that waits while this one writes.
+  standBack(Steps.edit, 'process');
   const loaded = loadCommandSettings(command, environment);
   const { settings } = loaded;
   if (without === 'refuse') findDataDirectory(settings.dataDir);

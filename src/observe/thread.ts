@@ -3,11 +3,13 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { SystemClock } from '../base/clock.js';
 import { invariant, messageOf, UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import { Steps, standBack } from '../base/process/scheduling.js';
 import { type ReaderSettings, startReader } from './reader.js';
 import type { ReaderMessage, ReaderOrder } from './start.js';
 
 const parent = parentPort;
 invariant(parent, 'the reader runs in a worker thread');
+standBack(Steps.background, 'thread');
 const tell = (message: ReaderMessage): void => parent.postMessage(message);
 const say =
   (level: 'info' | 'warn' | 'error') =>

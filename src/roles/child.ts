@@ -2,6 +2,7 @@
 import { type Clock, SystemClock } from '../base/clock.js';
 import { AwaitedError, UserError } from '../base/errors.js';
 import { createLogger } from '../base/log.js';
+import { Steps, standBack } from '../base/process/scheduling.js';
 import {
   type AdminReport,
   type CredentialsMessage,
@@ -24,6 +25,7 @@ const RESTART_EXIT_CODE = 75;
 
 /** Runs a role for the supervisor at the other end of the IPC channel. Resolves to the exit code. */
 export async function runSupervised(role: Role): Promise<number> {
+  if (role !== 'dns') standBack(role === 'edge' ? Steps.edge : Steps.edit, 'process');
   const inbox = openInbox();
   // Loads the role's code while another process may still be starting; the import below reports a failure.
   const code = loadRole(role);

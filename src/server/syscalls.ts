@@ -7,6 +7,7 @@
 import { arch, endianness, platform } from 'node:os';
 import { getSystemErrorName } from 'node:util';
 import { messageOf } from '../base/errors.js';
+import type { SchedulingCalls } from '../base/process/scheduling.js';
 
 /** Values of <sys/socket.h> and related headers; the same on x86-64 and arm64, with glibc and musl. */
 export const Linux = {
@@ -54,8 +55,11 @@ export const Linux = {
   MAP_POPULATE: 0x8000,
 } as const;
 
-/** Numbers of the system call, which the C library does not wrap. */
-const BPF = { x64: 321, arm64: 280 } as const;
+/** Numbers of system calls that the C library does not wrap. */
+const NUMBERS = {
+  x64: { bpf: 321, schedSetattr: 314, schedGetattr: 315 },
+  arm64: { bpf: 280, schedSetattr: 274, schedGetattr: 275 },
+} as const;
 
 /** System calls for datagrams, which workers need. All return -1 on failure; `errno()` has the reason. */
 export interface DatagramCalls {
@@ -66,7 +70,7 @@ export interface DatagramCalls {
   errno(): number;
 }
 
-export interface Syscalls extends DatagramCalls {
+export interface Syscalls extends DatagramCalls, SchedulingCalls {
   socket(domain: number, type: number, protocol: number): number;
   bind(fd: number, address: number, length: number): number;
   getsockname(fd: number, address: number, length: number): number;
@@ -82,8 +86,6 @@ export interface Syscalls extends DatagramCalls {
   bpf(command: number, attributes: number, length: number): number;
   /** Memory that this process has mapped. It must not be used when it is mapped no more. */
   viewOf(address: number, length: number): ArrayBuffer;
-  /** The address of the storage of `buffer`. */
-  addressOf(buffer: ArrayBuffer): number;
 }
 
 /** A system call failed; `code` is the name of `errno`, such as EADDRINUSE. */
@@ -122,7 +124,8 @@ export async function loadSyscalls(): Promise<Syscalls> {
   try {
     const { default: koffi } = await import('koffi');
     const libc = koffi.load(null);
-    const syscall = libc.func('long syscall(long, long, uintptr_t, long)');
+    const syscall = libc.func('long syscall(long, long, uintptr_t, long, long)');
+    const numbers = NUMBERS[arch() as keyof typeof NUMBERS];
     const mmap = libc.func('uintptr_t mmap(uintptr_t, unsigned long, int, int, int, int64_t)');
     return {
       socket: libc.func('int socket(int, int, int)'),
@@ -140,8 +143,10 @@ export async function loadSyscalls(): Promise<Syscalls> {
       sendto: libc.func('long sendto(int, uintptr_t, unsigned long, int, uintptr_t, uint32_t)'),
       mmap: (...mapping) => Number(mmap(...mapping)),
       munmap: libc.func('int munmap(uintptr_t, unsigned long)'),
-      bpf: (command, attributes, length) =>
-        Number(syscall(BPF[arch() as 'x64' | 'arm64'], command, attributes, length)),
+      bpf: (command, attributes, length) => Number(syscall(numbers.bpf, command, attributes, length, 0)),
+      schedGetattr: (thread, attributes, length, flags) =>
+        Number(syscall(numbers.schedGetattr, thread, attributes, length, flags)),
+      schedSetattr: (thread, attributes, flags) => Number(syscall(numbers.schedSetattr, thread, attributes, flags, 0)),
       viewOf: (address, length) => koffi.view(BigInt(address), length),
       errno: koffi.errno,
       addressOf: (buffer) => Number(koffi.address(buffer)),

@@ -8,6 +8,7 @@
  */
 import { SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
+import { takeShortSlices } from '../base/process/scheduling.js';
 import { countLatency, isTimed } from './counters.js';
 import { answerBatch, copyDeferred, createDatagramBatch, receiveBatch, sendBatch } from './datagram-batch.js';
 import { dividesMessages, stopReceiving } from './datagram-socket.js';
@@ -23,6 +24,7 @@ const SHORT_RESTS = 25;
 let shortRests = 0;
 
 const calls = await loadSyscalls();
+takeShortSlices(calls);
 const { data, engine, answer, counts, parent, tell } = await beginWorker();
 const { places } = data;
 invariant('descriptors' in places, 'a batched worker has open sockets');

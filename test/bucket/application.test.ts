@@ -12,7 +12,7 @@ import t, { type Test } from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
 import { parseCidrSet } from '../../src/base/ip.js';
 import { createLogger, silentLogger } from '../../src/base/log.js';
-import { countOpenFiles } from '../../src/base/open-files.js';
+import { countOpenFiles } from '../../src/base/process/open-files.js';
 import { systemRandom } from '../../src/base/random.js';
 import { buildBucketApplication } from '../../src/bucket/application.js';
 import { createBucketMetrics } from '../../src/bucket/application-metrics.js';

@@ -2,9 +2,9 @@
 import { execFileSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
@@ -81,14 +81,25 @@ function makeGarbage(): Buffer {
   return kind < 110 ? message.subarray(0, c % message.length) : message;
 }
 
-function dnsMemory(): number {
-  const pid = execFileSync('ps', ['--ppid', String(server.pid), '-o', 'pid=,args='], { encoding: 'utf8' })
-    .split('\n')
-    .find((line) => line.includes('--role dns'))!
-    .trim()
-    .split(' ')[0]!;
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))![1]) / 1024;
+function processOf(role: 'admin' | 'dns'): number {
+  const all = execFileSync('ps', ['--ppid', String(server.pid), '-o', 'pid=,args='], { encoding: 'utf8' });
+  return Number.parseInt(all.split('\n').find((line) => line.includes(`--role ${role}`))!, 10);
 }
+
+function dnsMemory(): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${processOf('dns')}/status`, 'latin1'))![1]) / 1024;
+}
+
+t.test('edits stand back behind answers', { skip: process.platform !== 'linux' }, async (t) => {
+  const of = (role: 'admin' | 'dns'): number[] => {
+    const pid = processOf(role);
+    const threads = readdirSync(`/proc/${pid}/task`);
+    // Those that work for the ones that wait stand back more.
+    return threads.map((thread) => getPriority(Number(thread))).sort((a, b) => a - b);
+  };
+  t.equal(of('dns')[0], getPriority());
+  t.equal(of('admin')[0], Math.min(19, getPriority() + 5), 'all threads of the admin process');
+});
 
 const MAY_ANSWER = [0, 1, 3, 4, 5, 9, 16];
 

@@ -1,9 +1,9 @@
 /** A thread that reads for requests which may take long; the other end is readers.ts. It has a handle of its own, which cannot write. */
 import { writeSync } from 'node:fs';
-import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { SystemClock } from '../../base/clock.js';
 import { createLogger, type LogLevel } from '../../base/log.js';
+import { Steps, standBack } from '../../base/process/scheduling.js';
 import { systemRandom } from '../../base/random.js';
 import { inParts } from '../../base/read-ahead.js';
 import { type EventQuery, readEvents } from '../../control/access/visible-events.js';
@@ -17,10 +17,8 @@ import type { ExportOrder, FromReader, ReaderData, ToReader } from './order.js';
 
 const { dataDir, settings, logLevel } = workerData as ReaderData;
 const port = parentPort!;
-/** Behind the threads that edit and that answer DNS, when there is not enough of the processor for all (on Linux, of this thread). */
-const PRIORITY = 10;
 
-if (process.platform === 'linux') setPriority(PRIORITY);
+standBack(Steps.background, 'thread');
 const store = openStore(dataDir, { readonly: true });
 const log = createLogger({ level: logLevel as LogLevel, pretty: false });
 const base: ContextBase = {

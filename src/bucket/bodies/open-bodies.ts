@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../base/clock.js';
 import type { MetricSample } from '../../base/metrics.js';
-import { openFileLimit } from '../../base/open-files.js';
+import { openFileLimit } from '../../base/process/open-files.js';
 import { createTurns, type Leave } from '../../base/turns.js';
 import { objectFailure } from '../errors.js';
 

@@ -1,7 +1,7 @@
 /** Worker thread that reads and checks a zone file and posts its rows; the other end is pipe.ts. */
-import { setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
 import { messageOf, UserError } from '../../base/errors.js';
+import { Steps, standBack } from '../../base/process/scheduling.js';
 import { packRows } from './packet.js';
 import { CONSUMED, MOST_WAITING, type ThreadData, type ThreadMessage } from './pipe.js';
 import { readImport } from './reader.js';
@@ -9,9 +9,7 @@ import { readImport } from './reader.js';
 const { port, flow, order } = workerData as ThreadData;
 let posted = 0;
 
-/** Behind the threads that edit and that answer DNS, when there is not enough of the processor for all (on Linux, of this thread). */
-const PRIORITY = 10;
-if (process.platform === 'linux') setPriority(PRIORITY);
+standBack(Steps.background, 'thread');
 
 function post(message: ThreadMessage, transfer: ArrayBuffer[] = []): void {
   port.postMessage(message, transfer);

@@ -4,7 +4,7 @@
  */
 import { type Clock, steadyMs } from '../../base/clock.js';
 import type { MetricSample } from '../../base/metrics.js';
-import { openFileLimit } from '../../base/open-files.js';
+import { openFileLimit } from '../../base/process/open-files.js';
 import { createTurns, type Leave, type TurnBounds, type TurnHolder } from '../../base/turns.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 

@@ -3,7 +3,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
 import type { FailureReason, ProbeStage } from '../../balancing/health/failure-reason.js';
 import { reasonOfError } from '../../balancing/health/failure-reason.js';
-import { lacksOpenFiles } from '../../base/open-files.js';
+import { lacksOpenFiles } from '../../base/process/open-files.js';
 import type { Attempt, Place } from './result.js';
 
 /** Why a probe failed. */

@@ -1,5 +1,4 @@
 /** The thread that delivers alerts. It reads the store, writes nothing, and reports deliveries to the admin process. */
-import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createDeliverer, type DelivererParts } from '../../alerts/deliverer.js';
 import type { Alert } from '../../alerts/message.js';
@@ -8,6 +7,7 @@ import { openSecret, sendAlert } from '../../alerts/send-alert.js';
 import type { Target } from '../../alerts/target.js';
 import { SystemClock, steadyMs } from '../../base/clock.js';
 import type { MetricSample } from '../../base/metrics.js';
+import { Steps, standBack } from '../../base/process/scheduling.js';
 import { systemRandom } from '../../base/random.js';
 import { createResolver } from '../../resolver/resolve.js';
 import { createUpstream } from '../../resolver/upstream.js';
@@ -20,13 +20,11 @@ import { createInstallationEgress } from '../process/listening.js';
 import { readBundle } from '../services/certificates.js';
 import type { FromThread, MailOrder, ThreadData, ToThread } from './messages.js';
 
-/** A lower priority than threads that answer requests, for when the processor is busy (on Linux, it is set per thread). */
-const PRIORITY = 10;
 /** How often to look for commits that nobody reported. */
 const LOOK_MS = 500;
 const SAMPLES_MS = 5000;
 
-if (process.platform === 'linux') setPriority(PRIORITY);
+standBack(Steps.background, 'thread');
 const { settings, keys: firstKeys } = workerData as ThreadData;
 let keys = firstKeys;
 const port = parentPort!;

@@ -1,5 +1,4 @@
 /** The process in which the server makes a backup: beside everything else, at a lower priority. */
-import { setPriority } from 'node:os';
 import { describeDamaged } from '../../backup/examine.js';
 import { extendSeriesOnS3, isOnS3, openSeriesOnS3 } from '../../backup/s3-series.js';
 import { type Extended, extendSeries } from '../../backup/series.js';
@@ -7,6 +6,7 @@ import type { BackupSource } from '../../backup/write.js';
 import { SystemClock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import { silentLogger } from '../../base/log.js';
+import { Steps, standBack } from '../../base/process/scheduling.js';
 import type { Settings } from '../../config/schema.js';
 import { openStore } from '../../store/driver.js';
 import { openBodies } from './object-bodies.js';
@@ -30,12 +30,9 @@ export type BackupResult =
     }
   | { readonly failure: string };
 
-/** Lower than that of all that answers. */
-const PRIORITY = 10;
-
 async function makeBackup({ backupDir, backupKeep, ...settings }: BackupOrder): Promise<BackupResult> {
   try {
-    setPriority(PRIORITY);
+    standBack(Steps.background, 'process');
     const store = openStore(settings.dataDir, { readonly: true });
     const { blobs, files, shared } = await openBodies(settings, silentLogger());
     try {

@@ -2,8 +2,8 @@
 
 import { turnsOfTests } from '../../alerts/send-alert.js';
 import { type MetricSample, printMetrics } from '../../base/metrics.js';
-import { countOpenFiles, openFileLimit } from '../../base/open-files.js';
-import { residentOctets } from '../../base/resident-memory.js';
+import { countOpenFiles, openFileLimit } from '../../base/process/open-files.js';
+import { residentOctets } from '../../base/process/resident-memory.js';
 import { notedDamage } from '../../bucket/bodies/verify-round.js';
 import type { ObjectStore } from '../../bucket/object-store.js';
 import { dnssecSamples } from '../../control/dnssec/samples.js';

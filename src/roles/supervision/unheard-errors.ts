@@ -4,7 +4,7 @@
  */
 
 import type { Logger } from '../../base/log.js';
-import { lacksOpenFiles } from '../../base/open-files.js';
+import { lacksOpenFiles } from '../../base/process/open-files.js';
 import type { Role } from '../process/ipc.js';
 
 const OF_STREAMS = /^(?:ERR_HTTP2_|ERR_STREAM_|ERR_SSL_|ERR_TLS_|ERR_SOCKET_|ERR_HTTP_|HPE_|UND_ERR_)/;

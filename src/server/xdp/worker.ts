@@ -11,6 +11,7 @@ import { createClient, DEFERRED } from '../../answer/transport.js';
 import { SystemClock } from '../../base/clock.js';
 import { invariant } from '../../base/errors.js';
 import { printIP } from '../../base/ip.js';
+import { takeShortSlices } from '../../base/process/scheduling.js';
 import { Count, countLatency, isTimed } from '../counters.js';
 import { Linux, loadSyscalls } from '../syscalls.js';
 import {
@@ -77,6 +78,7 @@ interface Held {
 }
 
 const calls = await loadSyscalls();
+takeShortSlices(calls);
 const { data, engine, answer, counts, parent, tell } = await beginWorker();
 const { places } = data;
 invariant('queues' in places, 'a thread for interfaces has their queues');

@@ -2,11 +2,11 @@
  * A thread that reads zones for transfers. It reads each in one snapshot and at full speed, into memory or, when that
  * becomes much, into a file without a name. So a slow client holds neither the database nor the memory.
  */
-import { closeSync, openSync, readlinkSync, rmSync, writeSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { invariant, messageOf } from '../../base/errors.js';
+import { Steps, standBack } from '../../base/process/scheduling.js';
 import { writeLength } from '../../dns/frames.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { servingZone } from '../../serving/zone.js';
@@ -23,19 +23,9 @@ const CACHE_KIB = 512;
 const { dataDir, serving } = workerData as SpoolThreadData;
 const port = parentPort;
 invariant(port, 'this runs in a thread');
-lowerPriority();
+standBack(Steps.background, 'thread');
 const store = openStore(dataDir, { readonly: true, cacheKib: CACHE_KIB });
 const tell = (message: SpoolMessage, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
-
-/** Queries come first. On Linux, a thread has a priority of its own (setpriority(2), "C library/kernel differences"). */
-function lowerPriority(): void {
-  try {
-    const [, tid] = /task\/(\d+)$/.exec(readlinkSync('/proc/thread-self')) ?? [];
-    if (tid !== undefined) setPriority(Number(tid), constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // Elsewhere it reads with the priority of the process.
-  }
-}
 
 port.on('message', (order: SpoolOrder) => {
   const sink = createSink();

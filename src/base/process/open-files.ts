@@ -1,6 +1,6 @@
 /** The number of this process's open files, and its limit, as reported by Linux. */
 import { readdirSync } from 'node:fs';
-import { processLimit } from './process-limits.js';
+import { processLimit } from './limits.js';
 
 /** Undefined if the system does not report it. */
 export function openFileLimit(): number | undefined {
