@@ -59,7 +59,7 @@ import { bucketRulesRoutes } from './r2-rules/routes.js';
 import type { Readers } from './reading/readers.js';
 import { READ_ROUTES } from './reading/routes.js';
 import { recordTypeRoutes } from './record-types/routes.js';
-import type { ContextOf } from './request.js';
+import type { AddRoutes } from './routing/route.js';
 import { rulesetRoutes } from './rulesets/routes.js';
 import { rulesetRuleRoutes } from './rulesets/rule-routes.js';
 import { secondaryAccountRoutes } from './secondary-dns/account-routes.js';
@@ -85,7 +85,6 @@ import { zoneSettingsRoutes } from './zone-settings/routes.js';
 
 /** What routes below the base paths may need. */
 export interface RouteParts {
-  readonly contextOf: ContextOf;
   /** Whether threads read exports. */
   readonly exportApart: Readers['export'] | undefined;
   readonly objects: ObjectStore;
@@ -108,7 +107,7 @@ export interface RouteParts {
   readonly events: EventStreams;
 }
 
-export const ROUTES: readonly FastifyPluginAsyncZod<RouteParts>[] = [
+export const ROUTES: readonly AddRoutes<RouteParts>[] = [
   ...READ_ROUTES,
   zoneFileRoutes,
   recordTypeRoutes,

@@ -62,6 +62,7 @@ import { addReceipt, checkPreferences } from './receipt.js';
 import { makeContextOf, type RouteScope, requestIdOf } from './request.js';
 import { createRequestMetrics, nameTurnsOf, noteRequest, type RequestMetrics } from './request-metrics.js';
 import { ROOT_ROUTES, ROUTES, type RouteParts } from './routes.js';
+import { routesOf } from './routing/route.js';
 import { requireFactors } from './sign-in/factors-needed.js';
 
 export interface ApiOptions {
@@ -334,7 +335,6 @@ async function registerVersion4(scope: RouteScope, options: BuiltOptions): Promi
     ...{ objects, hostnames, certificates, propagation, readCluster, signIn, application, s3Host, links },
     probing: options.probing,
     surroundings: options.surroundings ?? (() => ({ region: '', pop: '', places: undefined })),
-    contextOf: makeContextOf(base, (request) => requireStillPermitted(base, request)),
     exportApart: options.readers?.export,
     services: { vault: certificates.vault },
     events: options.events,
@@ -345,7 +345,9 @@ async function registerVersion4(scope: RouteScope, options: BuiltOptions): Promi
     warnings: createWarningSource(base, options.readers, options.processFindings ?? (async () => [])),
   };
   // A plugin of its own for each would cost more than the routes.
-  for (const routes of ROUTES) await routes(scope, parts);
+  const contextOf = makeContextOf(base, (request) => requireStillPermitted(base, request));
+  const routes = routesOf(scope, contextOf);
+  for (const add of ROUTES) await add(routes, parts);
   refuseOtherMethods(scope, declared);
 }
 

@@ -8,6 +8,7 @@ import { PREFIX } from '../../src/api/connection.js';
 import { createReaders, type Readers } from '../../src/api/reading/readers.js';
 import { READ_ROUTES } from '../../src/api/reading/routes.js';
 import { makeContextOf, type RouteScope } from '../../src/api/request.js';
+import { routesOf } from '../../src/api/routing/route.js';
 import { buildApi } from '../../src/api/server.js';
 import { silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
@@ -204,7 +205,8 @@ t.test('threads have every route that they may have to answer', async (t) => {
   });
   app.register(
     async (scope) => {
-      for (const one of READ_ROUTES) await one(scope as RouteScope, { contextOf: makeContextOf(base) });
+      const routes = routesOf(scope as RouteScope, makeContextOf(base));
+      for (const add of READ_ROUTES) await add(routes, {});
     },
     { prefix: PREFIX },
   );

@@ -1,108 +1,80 @@
 /** `/activity` and `/zones/{zone_id}/activity`: what is asked, and the newest questions as they come (ours). */
 
 import type { FastifyRequest } from 'fastify';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { steadyMs } from '../../base/clock.js';
 import { requireZone } from '../../control/guard/access.js';
 import { onlyZone, type VisibleZones, visibleZones } from '../../control/guard/visible.js';
 import type { Context } from '../../control/kernel/context.js';
 import type { Activity, NumberedQuery } from '../../observe/activity.js';
-import { success, successPage } from '../envelope.js';
+import { successPage } from '../envelope.js';
 import { resultInfo } from '../paging.js';
 import { choiceValue, numberValue, type Query, textValue } from '../query.js';
-import { type ContextOf, queryOf } from '../request.js';
-import { answersList, answersOne } from '../schema.js';
+import { queryOf } from '../request.js';
+import { routes } from '../routing/route.js';
 import { zoneParams } from '../zones/schema.js';
 import { activityQuery, activity as activitySchema, queriesQuery, sampledQuery } from './schema.js';
 import { activityView, sampledQueryView } from './view.js';
 
 export interface ActivityOptions {
-  readonly contextOf: ContextOf;
   readonly activity: Activity;
 }
 
-const tags = ['Activity'];
 const MOST_SAMPLES = 500;
 const USUAL_SAMPLES = 100;
 const LONGEST_WAIT_SECONDS = 25;
 
-export const activityRoutes: FastifyPluginAsyncZod<ActivityOptions> = async (app, { contextOf, activity }) => {
+export const activityRoutes = routes<ActivityOptions>({ tags: ['Activity'] }, (app, { activity }) => {
   // Requests that wait must not delay a stop.
-  app.addHook('preClose', async () => activity.endWaiting());
+  app.scope.addHook('preClose', async () => activity.endWaiting());
 
   app.get(
     '/activity',
-    {
-      config: { area: 'any' },
-      schema: {
-        tags,
-        summary: 'Count the questions for your zones',
-        querystring: activityQuery,
-        response: answersOne(activitySchema),
-      },
-    },
-    async (request) => {
-      const context = contextOf(request);
-      const visible = visibleZones(context);
+    { area: 'any', summary: 'Count the questions for your zones', querystring: activityQuery, answer: activitySchema },
+    async (ctx, request) => {
+      const visible = visibleZones(ctx);
       const scope = visible.all ? 'server' : 'zones';
-      const asked = { period: periodOf(queryOf(request)), nowMs: context.clock.nowMs() };
-      return success(activityView(activity, scope, visible, asked));
+      const asked = { period: periodOf(queryOf(request)), nowMs: ctx.clock.nowMs() };
+      return activityView(activity, scope, visible, asked);
     },
   );
 
   app.get(
     '/zones/:zone_id/activity',
     {
-      config: { area: 'dns' },
-      schema: {
-        tags,
-        summary: 'Count the questions for a zone',
-        params: zoneParams,
-        querystring: activityQuery,
-        response: answersOne(activitySchema),
-      },
+      area: 'dns',
+      summary: 'Count the questions for a zone',
+      params: zoneParams,
+      querystring: activityQuery,
+      answer: activitySchema,
     },
-    async (request) => {
-      const context = contextOf(request);
-      const zone = requireZone(context, request.params.zone_id);
-      const asked = { period: periodOf(queryOf(request)), nowMs: context.clock.nowMs() };
-      return success(activityView(activity, 'zone', onlyZone(zone), asked));
+    async (ctx, request) => {
+      const zone = requireZone(ctx, request.params.zone_id);
+      const asked = { period: periodOf(queryOf(request)), nowMs: ctx.clock.nowMs() };
+      return activityView(activity, 'zone', onlyZone(zone), asked);
     },
   );
 
   app.get(
     '/activity/queries',
-    {
-      config: { area: 'any' },
-      schema: {
-        tags,
-        summary: 'List the newest questions for your zones',
-        querystring: queriesQuery,
-        response: answersList(sampledQuery),
-      },
-    },
-    async (request) => listQueries(activity, contextOf(request), request),
+    { area: 'any', summary: 'List the newest questions for your zones', querystring: queriesQuery, list: sampledQuery },
+    async (ctx, request) => listQueries(activity, ctx, request),
   );
 
   app.get(
     '/zones/:zone_id/activity/queries',
     {
-      config: { area: 'dns' },
-      schema: {
-        tags,
-        summary: 'List the newest questions for a zone',
-        params: zoneParams,
-        querystring: queriesQuery,
-        response: answersList(sampledQuery),
-      },
+      area: 'dns',
+      summary: 'List the newest questions for a zone',
+      params: zoneParams,
+      querystring: queriesQuery,
+      list: sampledQuery,
     },
-    async (request) => {
-      const context = contextOf(request);
-      const zone = requireZone(context, request.params.zone_id);
-      return listQueries(activity, context, request, onlyZone(zone));
+    async (ctx, request) => {
+      const zone = requireZone(ctx, request.params.zone_id);
+      return listQueries(activity, ctx, request, onlyZone(zone));
     },
   );
-};
+});
 
 function periodOf(query: Query): '15m' | '24h' {
   return choiceValue(query, 'period', ['15m', '24h'] as const) ?? '15m';

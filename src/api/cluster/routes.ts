@@ -1,32 +1,26 @@
 /** `/cluster`: the nodes, how far they are, and the last snapshot (ours). */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { accountFailure } from '../../control/guard/account-failures.js';
-import { success } from '../envelope.js';
-import type { ContextOf } from '../request.js';
-import { answersOne } from '../schema.js';
+import type { AddRoutes } from '../routing/route.js';
 import { type Cluster, cluster, ONE_MACHINE } from './schema.js';
 
 export interface ClusterRoutesOptions {
-  readonly contextOf: ContextOf;
   /** Absent: one machine. */
   readonly readCluster: (() => Promise<Cluster>) | undefined;
 }
 
-export const clusterRoutes: FastifyPluginAsyncZod<ClusterRoutesOptions> = async (app, { contextOf, readCluster }) => {
+export const clusterRoutes: AddRoutes<ClusterRoutesOptions> = (app, { readCluster }) => {
   app.get(
     '/cluster',
     {
-      config: { area: 'any' },
-      schema: {
-        tags: ['Operations'],
-        summary: 'Nodes of the cluster, how far they are, and its last snapshot; for administrators',
-        response: answersOne(cluster),
-      },
+      area: 'any',
+      tags: ['Operations'],
+      summary: 'Nodes of the cluster, how far they are, and its last snapshot; for administrators',
+      answer: cluster,
     },
-    async (request) => {
+    async (ctx) => {
       // Nodes belong to no account.
-      if (!contextOf(request).actor.superAdministrator) throw accountFailure('notAllowed');
-      return success(readCluster ? await readCluster() : ONE_MACHINE);
+      if (!ctx.actor.superAdministrator) throw accountFailure('notAllowed');
+      return readCluster ? await readCluster() : ONE_MACHINE;
     },
   );
 };

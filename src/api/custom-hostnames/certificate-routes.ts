@@ -1,54 +1,50 @@
 /** `…/custom_hostnames/{id}/certificate_pack/{pack}/certificates/{certificate}`: certificates of a bundle (v4: §10.1). */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { deleteCertificate, type HostnameCertificate, replaceCertificate } from '../../hostnames/bundle.js';
 import { success } from '../envelope.js';
-import { answers, answersOne } from '../schema.js';
+import { routes } from '../routing/route.js';
+import { answers } from '../schema.js';
 import type { HostnameRouteOptions } from './routes.js';
 import { certificateParams, certificateReplacement, customHostname, hostnameDeletion } from './schema.js';
 import { hostnameView } from './view.js';
 
-const tags = ['Custom hostnames'];
 const PATH =
   '/zones/:zone_id/custom_hostnames/:custom_hostname_id/certificate_pack/:certificate_pack_id/certificates/:certificate_id';
 
-export const hostnameCertificateRoutes: FastifyPluginAsyncZod<HostnameRouteOptions> = async (app, options) => {
-  app.put(
-    PATH,
-    {
-      config: { area: 'certificates', zoneState: 'write' },
-      schema: {
-        tags,
+export const hostnameCertificateRoutes = routes<HostnameRouteOptions>(
+  { tags: ['Custom hostnames'], area: 'certificates' },
+  (all, { hostnames }) => {
+    const app = all.with({ hostnames });
+    app.put(
+      PATH,
+      {
+        zoneState: 'write',
         summary: 'Replace one certificate of a bundle',
         params: certificateParams,
         body: certificateReplacement,
-        response: answersOne(customHostname),
+        answer: customHostname,
       },
-    },
-    async (request) => {
-      const ctx = { ...options.contextOf(request), hostnames: options.hostnames };
-      const { zone_id, ...params } = request.params;
-      return success(hostnameView(await replaceCertificate(ctx, zone_id, itemOf(params), request.body)));
-    },
-  );
+      async (ctx, request) => {
+        const { zone_id, ...params } = request.params;
+        return hostnameView(await replaceCertificate(ctx, zone_id, itemOf(params), request.body));
+      },
+    );
 
-  app.delete(
-    PATH,
-    {
-      config: { area: 'certificates', zoneState: 'write' },
-      schema: {
-        tags,
+    app.delete(
+      PATH,
+      {
+        zoneState: 'write',
         summary: 'Delete one certificate of a bundle',
         params: certificateParams,
         response: answers(hostnameDeletion),
       },
-    },
-    async (request) => {
-      const { zone_id, ...params } = request.params;
-      const { id } = await deleteCertificate(options.contextOf(request), zone_id, itemOf(params));
-      return { id, ...success({ id }) };
-    },
-  );
-};
+      async (ctx, request) => {
+        const { zone_id, ...params } = request.params;
+        const { id } = await deleteCertificate(ctx, zone_id, itemOf(params));
+        return { id, ...success({ id }) };
+      },
+    );
+  },
+);
 
 function itemOf(params: {
   readonly custom_hostname_id: string;

@@ -1,5 +1,4 @@
 /** `/zones/{zone_id}/dns_records`: CRUD, batch, import, export, usage (v4: §5, §7). */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { inSlices, nextSlice } from '../../base/slices.js';
 import { importRecords } from '../../control/imports/records.js';
@@ -19,8 +18,9 @@ import { failure } from '../errors.js';
 import { pageOf, RECORD_PAGES, resultInfo, SHADOW_PAGES } from '../paging.js';
 import { isPresent, switchValue, textValue } from '../query.js';
 import type { Readers } from '../reading/readers.js';
-import { type ContextOf, queryOf, type RouteScope } from '../request.js';
-import { answers, answersList, answersOne, failureEnvelope, onlyId } from '../schema.js';
+import { queryOf } from '../request.js';
+import { type Routes, routes } from '../routing/route.js';
+import { answers, failureEnvelope, onlyId } from '../schema.js';
 import { printTime } from '../times.js';
 import { zoneParams } from '../zones/schema.js';
 import { recordFilter } from './filter.js';
@@ -42,49 +42,46 @@ import {
 import { exportText, FORM_LIMIT_BYTES, leftOutMessages, readZoneFile, streamText } from './transfer.js';
 import { recordView } from './view.js';
 
-const tags = ['DNS records'];
 /** Octets of a page that is written beside everything else that the main thread does. */
 const MOST_OCTETS_HERE = 256 * 1024;
 const LIST = '/zones/:zone_id/dns_records';
 const ONE = `${LIST}/:dns_record_id`;
 
 export interface RecordRouteOptions {
-  readonly contextOf: ContextOf;
   /** Whether threads read exports. */
   readonly exportApart?: Readers['export'] | undefined;
 }
 
-export const recordRoutes: FastifyPluginAsyncZod<RecordRouteOptions> = async (app, options) => {
-  addList(app, options);
-  addCreation(app, options);
-  addGet(app, options);
-  addReplacement(app, options);
-  addEdit(app, options);
-  addDeletion(app, options);
-  addBatch(app, options);
-  addUsage(app, options);
+export const recordRoutes = routes<RecordRouteOptions>({ tags: ['DNS records'], area: 'dns' }, (app, options) => {
+  addList(app);
+  addCreation(app);
+  addGet(app);
+  addReplacement(app);
+  addEdit(app);
+  addDeletion(app);
+  addBatch(app);
+  addUsage(app);
   addExport(app, options);
-  addImport(app, options);
-};
+  addImport(app);
+});
 
-function addList(app: RouteScope, { contextOf }: RecordRouteOptions): void {
+function addList(app: Routes): void {
   app.get(
     LIST,
     {
-      config: { area: 'dns', narrowable: true, zoneState: 'read', readsLong: listsLong },
-      schema: {
-        tags,
-        summary: 'List records',
-        params: zoneParams,
-        querystring: recordQuery,
-        response: answersList(record),
-      },
+      narrowable: true,
+      zoneState: 'read',
+      readsLong: listsLong,
+      summary: 'List records',
+      params: zoneParams,
+      querystring: recordQuery,
+      list: record,
     },
-    async (request) => {
+    async (ctx, request) => {
       const filter = recordFilter(queryOf(request));
       const page = pageOf(queryOf(request), filter.withShadow ? SHADOW_PAGES : RECORD_PAGES);
       const asOf = textValue(queryOf(request), 'as_of');
-      const found = await listRecords(contextOf(request), request.params.zone_id, {
+      const found = await listRecords(ctx, request.params.zone_id, {
         ...filter,
         ...page,
         asOf,
@@ -96,119 +93,117 @@ function addList(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   );
 }
 
-function addCreation(app: RouteScope, { contextOf }: RecordRouteOptions): void {
+function addCreation(app: Routes): void {
   app.post(
     LIST,
     {
-      config: { area: 'dns', narrowable: true, zoneState: 'write', oneCommit: true },
-      schema: {
-        tags,
-        summary: 'Create a record',
-        params: zoneParams,
-        body: recordCreation,
-        response: answersOne(record),
-      },
+      narrowable: true,
+      zoneState: 'write',
+      oneCommit: true,
+      summary: 'Create a record',
+      params: zoneParams,
+      body: recordCreation,
+      answer: record,
     },
-    async (request) => {
-      const item = await createRecord(contextOf(request), request.params.zone_id, request.body);
-      return success(recordView(item));
+    async (ctx, { params, body }) => {
+      const item = await createRecord(ctx, params.zone_id, body);
+      return recordView(item);
     },
   );
 }
 
-function addGet(app: RouteScope, { contextOf }: RecordRouteOptions): void {
+function addGet(app: Routes): void {
   app.get(
     ONE,
     {
-      config: { area: 'dns', narrowable: true, zoneState: 'read', readsLong: getsLong },
-      schema: {
-        tags,
-        summary: 'Get a record',
-        params: recordParams,
-        querystring: z.object({ as_of: asOf, include_shadow_metadata: withShadow }),
-        response: answersOne(record),
-      },
+      narrowable: true,
+      zoneState: 'read',
+      readsLong: getsLong,
+      summary: 'Get a record',
+      params: recordParams,
+      querystring: z.object({ as_of: asOf, include_shadow_metadata: withShadow }),
+      answer: record,
     },
-    async (request) => {
+    async (ctx, request) => {
       const { zone_id, dns_record_id } = request.params;
       const query = queryOf(request);
       const options = {
         asOf: textValue(query, 'as_of'),
         withShadow: switchValue(query, 'include_shadow_metadata'),
       };
-      return success(recordView(await getRecord(contextOf(request), zone_id, dns_record_id, options)));
+      return recordView(await getRecord(ctx, zone_id, dns_record_id, options));
     },
   );
 }
 
-function addReplacement(app: RouteScope, { contextOf }: RecordRouteOptions): void {
+function addReplacement(app: Routes): void {
   app.put(
     ONE,
     {
-      config: { area: 'dns', narrowable: true, zoneState: 'write', oneCommit: true },
-      schema: {
-        tags,
-        summary: 'Replace a record',
-        params: recordParams,
-        body: recordEdit,
-        response: answersOne(record),
-      },
+      narrowable: true,
+      zoneState: 'write',
+      oneCommit: true,
+      summary: 'Replace a record',
+      params: recordParams,
+      body: recordEdit,
+      answer: record,
     },
-    async (request) => {
-      const { zone_id, dns_record_id } = request.params;
-      return success(recordView(await replaceRecord(contextOf(request), zone_id, dns_record_id, request.body)));
-    },
+    async (ctx, { params: { zone_id, dns_record_id }, body }) =>
+      recordView(await replaceRecord(ctx, zone_id, dns_record_id, body)),
   );
 }
 
-function addEdit(app: RouteScope, { contextOf }: RecordRouteOptions): void {
+function addEdit(app: Routes): void {
   app.patch(
     ONE,
     {
-      config: { area: 'dns', narrowable: true, zoneState: 'write', oneCommit: true },
-      schema: { tags, summary: 'Edit a record', params: recordParams, body: recordEdit, response: answersOne(record) },
+      narrowable: true,
+      zoneState: 'write',
+      oneCommit: true,
+      summary: 'Edit a record',
+      params: recordParams,
+      body: recordEdit,
+      answer: record,
     },
-    async (request) => {
-      const { zone_id, dns_record_id } = request.params;
-      return success(recordView(await editRecord(contextOf(request), zone_id, dns_record_id, request.body)));
-    },
+    async (ctx, { params: { zone_id, dns_record_id }, body }) =>
+      recordView(await editRecord(ctx, zone_id, dns_record_id, body)),
   );
 }
 
-function addDeletion(app: RouteScope, { contextOf }: RecordRouteOptions): void {
+function addDeletion(app: Routes): void {
   app.delete(
     ONE,
     {
-      config: { area: 'dns', narrowable: true, zoneState: 'write', oneCommit: true },
-      schema: { tags, summary: 'Delete a record', params: recordParams, response: answersOne(onlyId) },
+      narrowable: true,
+      zoneState: 'write',
+      oneCommit: true,
+      summary: 'Delete a record',
+      params: recordParams,
+      answer: onlyId,
     },
-    async (request) => {
-      const { zone_id, dns_record_id } = request.params;
-      const { id } = await deleteRecord(contextOf(request), zone_id, dns_record_id);
-      return success({ id });
+    async (ctx, { params: { zone_id, dns_record_id } }) => {
+      const { id } = await deleteRecord(ctx, zone_id, dns_record_id);
+      return { id };
     },
   );
 }
 
-function addBatch(app: RouteScope, { contextOf }: RecordRouteOptions): void {
+function addBatch(app: Routes): void {
   app.post(
     `${LIST}/batch`,
     {
+      narrowable: true,
+      zoneState: 'write',
+      summary: 'Change many records, all or nothing',
+      params: zoneParams,
+      body: batchBody,
+      answer: batchResult,
       bodyLimit: BATCH_LIMIT_BYTES,
-      config: { area: 'dns', narrowable: true, zoneState: 'write' },
-      schema: {
-        tags,
-        summary: 'Change many records, all or nothing',
-        params: zoneParams,
-        body: batchBody,
-        response: answersOne(batchResult),
-      },
     },
-    async (request) => {
-      const context = contextOf(request);
-      const done = await applyBatch(context, request.params.zone_id, request.body);
+    async (ctx, { params, body }) => {
+      const done = await applyBatch(ctx, params.zone_id, body);
       await nextSlice();
-      return success(await inSlices(context.clock, batchViews(done)));
+      return await inSlices(ctx.clock, batchViews(done));
     },
   );
 }
@@ -227,71 +222,59 @@ function* batchViews(done: BatchResult): Generator<undefined, BatchViews> {
   return views;
 }
 
-function addUsage(app: RouteScope, { contextOf }: RecordRouteOptions): void {
+function addUsage(app: Routes): void {
   app.get(
     `${LIST}/usage`,
-    {
-      config: { area: 'dns', zoneState: 'read' },
-      schema: { tags, summary: 'Count the records', params: zoneParams, response: answersOne(usage) },
-    },
-    async (request) => {
-      const context = contextOf(request);
-      const { recordCount } = await getZone(context, request.params.zone_id);
-      return success({ record_quota: context.settings.limits.recordsPerZone ?? null, record_usage: recordCount });
+    { zoneState: 'read', summary: 'Count the records', params: zoneParams, answer: usage },
+    async (ctx, { params }) => {
+      const { recordCount } = await getZone(ctx, params.zone_id);
+      return { record_quota: ctx.settings.limits.recordsPerZone ?? null, record_usage: recordCount };
     },
   );
 }
 
-function addExport(app: RouteScope, { contextOf, exportApart }: RecordRouteOptions): void {
+function addExport(app: Routes, { exportApart }: RecordRouteOptions): void {
   app.get(
     `${LIST}/export`,
     {
-      config: { area: 'dns' },
-      schema: {
-        tags,
-        summary: 'Export the zone as a BIND zone file',
-        params: zoneParams,
-        response: { 200: z.string().describe('RFC 1035 zone file'), '4xx': failureEnvelope, '5xx': failureEnvelope },
-      },
+      summary: 'Export the zone as a BIND zone file',
+      params: zoneParams,
+      response: { 200: z.string().describe('RFC 1035 zone file'), '4xx': failureEnvelope, '5xx': failureEnvelope },
     },
-    async (request, reply) => {
+    async (ctx, request, reply) => {
       // Rather refused than answered with another state than the one asked for.
       if (isPresent(queryOf(request), 'as_of')) throw failure('noAsOf');
-      const context = contextOf(request);
-      const text = await streamText(exportText(context, request.params.zone_id, exportApart), context);
+      const text = await streamText(exportText(ctx, request.params.zone_id, exportApart), ctx);
       reply.header('content-type', 'text/plain; charset=utf-8');
       return reply.send(text as never);
     },
   );
 }
 
-function addImport(app: RouteScope, { contextOf }: RecordRouteOptions): void {
+function addImport(app: Routes): void {
   app.post(
     `${LIST}/import`,
     {
+      zoneState: 'write',
+      rawBody: true,
+      summary: 'Import a BIND zone file',
+      consumes: ['multipart/form-data'],
+      params: zoneParams,
+      body: importForm,
+      response: answers(importAnswer),
       bodyLimit: FORM_LIMIT_BYTES,
-      config: { area: 'dns', zoneState: 'write', rawBody: true },
-      schema: {
-        tags,
-        summary: 'Import a BIND zone file',
-        consumes: ['multipart/form-data'],
-        params: zoneParams,
-        body: importForm,
-        response: answers(importAnswer),
-      },
     },
-    async (request) => {
-      const context = contextOf(request);
-      const [startedUs, beganUs] = [context.clock.nowUs(), context.clock.steadyUs()];
+    async (ctx, request) => {
+      const [startedUs, beganUs] = [ctx.clock.nowUs(), ctx.clock.steadyUs()];
       const { text, proxied } = readZoneFile(request);
-      const done = await importRecords(context, request.params.zone_id, text, { proxied });
-      const endedUs = context.clock.nowUs();
+      const done = await importRecords(ctx, request.params.zone_id, text, { proxied });
+      const endedUs = ctx.clock.nowUs();
       return {
         ...success({ recs_added: done.added, total_records_parsed: done.parsed }, leftOutMessages(done)),
         timing: {
           start_time: printTime(startedUs),
           end_time: printTime(endedUs),
-          process_time: (context.clock.steadyUs() - beganUs) / 1_000_000,
+          process_time: (ctx.clock.steadyUs() - beganUs) / 1_000_000,
         },
       };
     },

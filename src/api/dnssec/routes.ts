@@ -1,65 +1,51 @@
 /** `/zones/{zone_id}/dnssec` and below (v4: §9). */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { deleteDnssec, editDnssec, getDnssec, listKeys, resignZone } from '../../control/dnssec/delegation.js';
 import { startRollover } from '../../control/dnssec/rollover.js';
 import { signingStatus } from '../../control/dnssec/status.js';
 import { confirmDs } from '../../control/dnssec/watch.js';
 import { success } from '../envelope.js';
-import type { ContextOf } from '../request.js';
-import { answersList, answersOne } from '../schema.js';
+import { routes } from '../routing/route.js';
 import { zoneParams } from '../zones/schema.js';
 import { dnssec, dnssecEdit, dnssecKey, dnssecStatus, dsSeen, rolloverRequest, zoneSigningKey } from './schema.js';
 import { dnssecKeyView, dnssecStatusView, dnssecView, zoneSigningKeyView } from './view.js';
 
-const tags = ['DNSSEC'];
 const PATH = '/zones/:zone_id/dnssec';
-const READ = { area: 'dns', zoneState: 'read' } as const;
-const WRITE = { area: 'dns', zoneState: 'write' } as const;
+const READ = { zoneState: 'read' } as const;
+const WRITE = { zoneState: 'write' } as const;
 
-export const dnssecRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export const dnssecRoutes = routes({ tags: ['DNSSEC'], area: 'dns' }, (app) => {
   const params = zoneParams;
 
-  app.get(
-    PATH,
-    { config: READ, schema: { tags, summary: 'Get DNSSEC', params, response: answersOne(dnssec) } },
-    async (request) => success(dnssecView(await getDnssec(contextOf(request), request.params.zone_id))),
+  app.get(PATH, { ...READ, summary: 'Get DNSSEC', params, answer: dnssec }, async (ctx, { params }) =>
+    dnssecView(await getDnssec(ctx, params.zone_id)),
   );
 
   app.patch(
     PATH,
-    {
-      config: WRITE,
-      schema: { tags, summary: 'Sign a zone, or stop', params, body: dnssecEdit, response: answersOne(dnssec) },
-    },
-    async (request) => success(dnssecView(await editDnssec(contextOf(request), request.params.zone_id, request.body))),
+    { ...WRITE, summary: 'Sign a zone, or stop', params, body: dnssecEdit, answer: dnssec },
+    async (ctx, { params, body }) => dnssecView(await editDnssec(ctx, params.zone_id, body)),
   );
 
   app.delete(
     PATH,
-    {
-      config: WRITE,
-      schema: { tags, summary: 'Remove keys and signatures', params, response: answersOne(z.string()) },
-    },
-    async (request) => {
-      await deleteDnssec(contextOf(request), request.params.zone_id);
-      return success(request.params.zone_id);
+    { ...WRITE, summary: 'Remove keys and signatures', params, answer: z.string() },
+    async (ctx, { params }) => {
+      await deleteDnssec(ctx, params.zone_id);
+      return params.zone_id;
     },
   );
-};
+});
 
 /** Keys and rollovers; all but the first route are ours. */
-export const dnssecKeyRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export const dnssecKeyRoutes = routes({ tags: ['DNSSEC'], area: 'dns' }, (app) => {
   const params = zoneParams;
 
   app.get(
     `${PATH}/zsk`,
-    {
-      config: READ,
-      schema: { tags, summary: 'List zone signing keys', params, response: answersList(zoneSigningKey) },
-    },
-    async (request) => {
-      const { zone, keys } = await listKeys(contextOf(request), request.params.zone_id);
+    { ...READ, summary: 'List zone signing keys', params, list: zoneSigningKey },
+    async (ctx, { params }) => {
+      const { zone, keys } = await listKeys(ctx, params.zone_id);
       const signing = keys.filter(({ role }) => role !== 'ksk');
       return success(signing.map((key) => zoneSigningKeyView(zone, key)));
     },
@@ -67,24 +53,18 @@ export const dnssecKeyRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
 
   app.get(
     `${PATH}/keys`,
-    {
-      config: READ,
-      schema: { tags, summary: 'List all keys and what they wait for', params, response: answersList(dnssecKey) },
-    },
-    async (request) => {
-      const { keys } = await listKeys(contextOf(request), request.params.zone_id);
+    { ...READ, summary: 'List all keys and what they wait for', params, list: dnssecKey },
+    async (ctx, { params }) => {
+      const { keys } = await listKeys(ctx, params.zone_id);
       return success(keys.map((key) => dnssecKeyView(key)));
     },
   );
 
   app.post(
     `${PATH}/rollover`,
-    {
-      config: WRITE,
-      schema: { tags, summary: 'Replace keys', params, body: rolloverRequest, response: answersList(dnssecKey) },
-    },
-    async (request) => {
-      const { keys } = await startRollover(contextOf(request), request.params.zone_id, request.body);
+    { ...WRITE, summary: 'Replace keys', params, body: rolloverRequest, list: dnssecKey },
+    async (ctx, { params, body }) => {
+      const { keys } = await startRollover(ctx, params.zone_id, body);
       return success(keys.map((key) => dnssecKeyView(key)));
     },
   );
@@ -92,51 +72,41 @@ export const dnssecKeyRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
   app.post(
     `${PATH}/ds_seen`,
     {
-      config: WRITE,
-      schema: {
-        tags,
-        summary: 'Say which DS record the parent has',
-        description: 'For zones whose parent cannot be asked from here. Otherwise the servers of the parent decide.',
-        params,
-        body: dsSeen,
-        response: answersOne(dnssec),
-      },
+      ...WRITE,
+      summary: 'Say which DS record the parent has',
+      description: 'For zones whose parent cannot be asked from here. Otherwise the servers of the parent decide.',
+      params,
+      body: dsSeen,
+      answer: dnssec,
     },
-    async (request) =>
-      success(dnssecView(await confirmDs(contextOf(request), request.params.zone_id, request.body.key_tag))),
+    async (ctx, { params, body }) => dnssecView(await confirmDs(ctx, params.zone_id, body.key_tag)),
   );
-};
+});
 
 /** The state of signatures; both routes are ours. */
-export const dnssecSignatureRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export const dnssecSignatureRoutes = routes({ tags: ['DNSSEC'], area: 'dns' }, (app) => {
   const params = zoneParams;
 
   app.post(
     `${PATH}/resign`,
     {
-      config: WRITE,
-      schema: {
-        tags,
-        summary: 'Replace all signatures',
-        description:
-          'A part at a time. Signatures that are not valid yet, because the clock was ahead, are replaced without it.',
-        params,
-        response: answersOne(dnssec),
-      },
+      ...WRITE,
+      summary: 'Replace all signatures',
+      description:
+        'A part at a time. Signatures that are not valid yet, because the clock was ahead, are replaced without it.',
+      params,
+      answer: dnssec,
     },
-    async (request) => {
-      const [context, id] = [contextOf(request), request.params.zone_id];
+    async (ctx, { params }) => {
+      const [context, id] = [ctx, params.zone_id];
       await resignZone(context, id);
-      return success(dnssecView(await getDnssec(context, id)));
+      return dnssecView(await getDnssec(context, id));
     },
   );
 
   app.get(
     `${PATH}/status`,
-    {
-      config: READ,
-      schema: { tags, summary: 'Get the state of signing', params, response: answersOne(dnssecStatus) },
-    },
-    async (request) => success(dnssecStatusView(await signingStatus(contextOf(request), request.params.zone_id))),
+    { ...READ, summary: 'Get the state of signing', params, answer: dnssecStatus },
+    async (ctx, { params }) => dnssecStatusView(await signingStatus(ctx, params.zone_id)),
   );
-};
+});

@@ -1,41 +1,32 @@
 /** `/events`: events as a stream (Server-Sent Events) or as a list. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { EventFilter } from '../../control/access/visible-events.js';
 import { requireAccount } from '../../control/guard/access.js';
 import { isKindPattern } from '../../control/kernel/event.js';
 import { success } from '../envelope.js';
 import { failure } from '../errors.js';
 import { firstValue, listValues, type Query, textValue } from '../query.js';
-import { type ContextOf, callerOf, queryOf } from '../request.js';
+import { callerOf, queryOf } from '../request.js';
+import type { AddRoutes } from '../routing/route.js';
 import { eventAnswer, eventQuery } from './schema.js';
 import type { EventStreams } from './streams.js';
 
 interface Parts {
-  readonly contextOf: ContextOf;
   readonly events: EventStreams;
 }
 
 const MOST_VALUES = 100;
 const STREAM = 'text/event-stream';
 
-export const eventRoutes: FastifyPluginAsyncZod<Parts> = async (app, { contextOf, events }) => {
+export const eventRoutes: AddRoutes<Parts> = (app, { events }) => {
   app.get(
     '/events',
-    {
-      config: { area: 'any' },
-      schema: {
-        tags: ['Events'],
-        summary: 'Follow events',
-        querystring: eventQuery,
-        response: eventAnswer,
-      },
-    },
-    async (request, reply) => {
+    { area: 'any', tags: ['Events'], summary: 'Follow events', querystring: eventQuery, response: eventAnswer },
+    async (ctx, request, reply) => {
       const { actor, keyHash, session } = callerOf(request);
       const query = queryOf(request);
       const filter = filterOf(query);
-      if (filter.account !== undefined) requireAccount(contextOf(request), filter.account);
+      if (filter.account !== undefined) requireAccount(ctx, filter.account);
       const after = positionOf(request, query);
       if (wantsStream(request)) {
         const wish = { actor, keyHash, session, address: request.clientAddress, filter, after };

@@ -2,14 +2,13 @@
  * `/graphql` answers one query: the amount of data in a bucket, which wrangler requests for `r2 bucket info` (v4: §13).
  * There are no other analytics; other queries get no data.
  */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { AppError } from '../../base/errors.js';
 import { findChoice } from '../../bucket/bucket-name.js';
 import { type BucketUsage, bucketUsage } from '../../bucket/buckets.js';
 import type { Context } from '../../control/kernel/context.js';
 import { JURISDICTIONS } from '../../store/objects/buckets.js';
-import type { ContextOf } from '../request.js';
+import type { AddRoutes } from '../routing/route.js';
 import { answers } from '../schema.js';
 import { printTime } from '../times.js';
 
@@ -34,26 +33,24 @@ const storageQuestion = z.object({
 /** For a non-default jurisdiction, wrangler puts it before the name; bucket names contain no underscore. */
 const NAME = /^(?:([a-z-]+)_)?([a-z0-9-]+)$/;
 
-export const graphqlRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export const graphqlRoutes: AddRoutes = (app) => {
   app.post(
     '/graphql',
     {
-      config: { area: 'any' },
-      schema: {
-        tags: ['Unsupported'],
-        summary: 'Get the usage of a bucket; there are no other analytics',
-        body: z.object({
-          query: z.unknown().optional().meta({ type: 'string' }),
-          variables: z.unknown().optional().meta({ type: 'object' }),
-        }),
-        response: answers(answer),
-      },
+      area: 'any',
+      tags: ['Unsupported'],
+      summary: 'Get the usage of a bucket; there are no other analytics',
+      body: z.object({
+        query: z.unknown().optional().meta({ type: 'string' }),
+        variables: z.unknown().optional().meta({ type: 'object' }),
+      }),
+      response: answers(answer),
     },
-    async (request) => {
-      const question = storageQuestion.safeParse(request.body);
+    async (ctx, { body }) => {
+      const question = storageQuestion.safeParse(body);
       if (!question.success) return { data: null };
       const { accountTag, filter } = question.data.variables;
-      return answerStorage(contextOf(request), accountTag, filter.bucketName);
+      return answerStorage(ctx, accountTag, filter.bucketName);
     },
   );
 };

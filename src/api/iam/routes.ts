@@ -1,5 +1,4 @@
 /** `/accounts/{account_id}/iam`: permission groups and resource groups, of which policies of members are made. */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { requireAccount } from '../../control/guard/access.js';
 import { findRole, ROLES } from '../../control/guard/roles.js';
 import { peopleFailure } from '../../control/people/errors.js';
@@ -11,14 +10,13 @@ import {
   replaceResourceGroup,
 } from '../../control/people/resource-groups.js';
 import { accountParams } from '../accounts/schema.js';
-import { success } from '../envelope.js';
 import { permissionGroup, resourceGroup } from '../members/schema.js';
 import { labelOf, permissionGroupView, resourceGroupView } from '../members/view.js';
 import { MEMBER_PAGES, pageFrom } from '../paging.js';
 import { textValue } from '../query.js';
-import { type ContextOf, queryOf } from '../request.js';
-import { accountResource } from '../resource.js';
-import { answersList, answersOne } from '../schema.js';
+import { queryOf } from '../request.js';
+import { accountResource } from '../routing/resource.js';
+import { routes } from '../routing/route.js';
 import { namedSo } from './query.js';
 import {
   permissionGroupParams,
@@ -29,24 +27,17 @@ import {
   resourceGroupQuery,
 } from './schema.js';
 
-const tags = ['Members'];
-const read = { area: 'members' } as const;
-
-export const iamRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export const iamRoutes = routes({ tags: ['Members'], area: 'members' }, (app) => {
   app.get(
     '/accounts/:account_id/iam/permission_groups',
     {
-      config: read,
-      schema: {
-        tags,
-        summary: 'List permission groups',
-        params: accountParams,
-        querystring: permissionGroupQuery,
-        response: answersList(permissionGroup),
-      },
+      summary: 'List permission groups',
+      params: accountParams,
+      querystring: permissionGroupQuery,
+      list: permissionGroup,
     },
-    async (request) => {
-      requireAccount(contextOf(request), request.params.account_id);
+    async (ctx, request) => {
+      requireAccount(ctx, request.params.account_id);
       const query = queryOf(request);
       const [id, name, label] = [textValue(query, 'id'), textValue(query, 'name'), textValue(query, 'label')];
       const found = ROLES.filter(
@@ -60,25 +51,16 @@ export const iamRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async 
   );
   app.get(
     '/accounts/:account_id/iam/permission_groups/:permission_group_id',
-    {
-      config: read,
-      schema: {
-        tags,
-        summary: 'Get a permission group',
-        params: permissionGroupParams,
-        response: answersOne(permissionGroup),
-      },
-    },
-    async (request) => {
-      const { account_id, permission_group_id: id } = request.params;
-      requireAccount(contextOf(request), account_id);
+    { summary: 'Get a permission group', params: permissionGroupParams, answer: permissionGroup },
+    async (ctx, { params: { account_id, permission_group_id: id } }) => {
+      requireAccount(ctx, account_id);
       const found = findRole(id);
       if (!found) throw peopleFailure('permissionGroupMissing', { id });
-      return success(permissionGroupView(found));
+      return permissionGroupView(found);
     },
   );
-  accountResource(app, contextOf, {
-    ...{ tags, isPaged: false, oneCommit: true, area: 'members' },
+  accountResource(app, {
+    ...{ isPaged: false, oneCommit: true },
     ...{ path: 'iam/resource_groups', id: 'resource_group_id', one: 'a resource group', many: 'resource groups' },
     ...{ params: resourceGroupParams, item: resourceGroup, query: resourceGroupQuery, view: resourceGroupView },
     ...{ body: resourceGroupBody, change: resourceGroupChange },
@@ -86,4 +68,4 @@ export const iamRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async 
     list: async (ctx, account, query) => namedSo(query, await listResourceGroups(ctx, account)),
     remove: removeResourceGroup,
   });
-};
+});

@@ -1,5 +1,4 @@
 /** `/accounts/{account_id}/iam/user_groups`: members who share policies. */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { GroupMemberItem, UserGroupItem } from '../../control/people/item.js';
 import {
   createUserGroup,
@@ -12,13 +11,12 @@ import {
   replaceUserGroup,
   setGroupMembers,
 } from '../../control/people/user-groups.js';
-import { success } from '../envelope.js';
 import { policyView } from '../members/view.js';
 import { MEMBER_PAGES, onePage, pageFrom } from '../paging.js';
 import { textValue } from '../query.js';
-import { type ContextOf, queryOf, type RouteScope } from '../request.js';
-import { accountResource } from '../resource.js';
-import { answersList, answersOne } from '../schema.js';
+import { queryOf } from '../request.js';
+import { accountResource } from '../routing/resource.js';
+import { type Routes, routes } from '../routing/route.js';
 import { printTime } from '../times.js';
 import { matching, namedSo } from './query.js';
 import {
@@ -36,14 +34,11 @@ import {
   userGroupQuery,
 } from './schema.js';
 
-const tags = ['Members'];
-const read = { area: 'members' } as const;
-const write = { area: 'members', oneCommit: true } as const;
 const SINGLE = '/accounts/:account_id/iam/user_groups/:user_group_id';
 
-export const userGroupRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
-  accountResource(app, contextOf, {
-    ...{ tags, isPaged: MEMBER_PAGES, oneCommit: true, area: 'members' },
+export const userGroupRoutes = routes({ tags: ['Members'], area: 'members' }, (app) => {
+  accountResource(app, {
+    ...{ isPaged: MEMBER_PAGES, oneCommit: true },
     ...{ path: 'iam/user_groups', id: 'user_group_id', one: 'a user group', many: 'user groups' },
     ...{ params: userGroupParams, item: userGroup, query: userGroupQuery, view: groupView },
     ...{ body: userGroupBody, change: userGroupChange },
@@ -53,80 +48,63 @@ export const userGroupRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
       return matching(query, found, ({ name }) => name, textValue(query, 'fuzzyName'));
     },
   });
-  addMembers(app, contextOf);
-};
+  addMembers(app);
+});
 
-function addMembers(app: RouteScope, contextOf: ContextOf): void {
+function addMembers(app: Routes): void {
   const all = `${SINGLE}/members`;
-  const listed = answersList(groupMemberListed);
   app.get(
     all,
     {
-      config: read,
-      schema: {
-        tags,
-        summary: 'List the members of a user group',
-        params: userGroupParams,
-        querystring: groupMemberQuery,
-        response: listed,
-      },
+      summary: 'List the members of a user group',
+      params: userGroupParams,
+      querystring: groupMemberQuery,
+      list: groupMemberListed,
     },
-    async (request) => {
+    async (ctx, request) => {
       const { account_id, user_group_id: id } = request.params;
       const query = queryOf(request);
-      const all = await listGroupMembers(contextOf(request), account_id, id);
+      const all = await listGroupMembers(ctx, account_id, id);
       const items = matching(query, all, ({ email }) => email, textValue(query, 'fuzzyEmail'));
       return pageFrom(query, MEMBER_PAGES, items, listedView);
     },
   );
-  const schema = { tags, params: userGroupParams, body: groupMembersBody, response: listed };
-  app.post(all, { config: write, schema: { ...schema, summary: 'Add members to a user group' } }, async (request) => {
-    const { account_id, user_group_id: id } = request.params;
-    const ids = request.body.map((member) => member.id);
-    return onePage((await setGroupMembers(contextOf(request), account_id, id, ids, false)).map(listedView));
-  });
+  const schema = { params: userGroupParams, body: groupMembersBody, list: groupMemberListed } as const;
+  app.post(
+    all,
+    { oneCommit: true, ...schema, summary: 'Add members to a user group' },
+    async (ctx, { params: { account_id, user_group_id: id }, body }) => {
+      const ids = body.map((member) => member.id);
+      return onePage((await setGroupMembers(ctx, account_id, id, ids, false)).map(listedView));
+    },
+  );
   app.put(
     all,
-    { config: write, schema: { ...schema, summary: 'Replace the members of a user group' } },
-    async (request) => {
-      const { account_id, user_group_id: id } = request.params;
-      const ids = request.body.map((member) => member.id);
-      return onePage((await setGroupMembers(contextOf(request), account_id, id, ids, true)).map(listedView));
+    { oneCommit: true, ...schema, summary: 'Replace the members of a user group' },
+    async (ctx, { params: { account_id, user_group_id: id }, body }) => {
+      const ids = body.map((member) => member.id);
+      return onePage((await setGroupMembers(ctx, account_id, id, ids, true)).map(listedView));
     },
   );
   const single = `${all}/:member_id`;
   app.get(
     single,
-    {
-      config: read,
-      schema: {
-        tags,
-        summary: 'Get a member of a user group',
-        params: groupMemberParams,
-        response: answersOne(groupMemberShown),
-      },
-    },
-    async (request) => {
-      const { account_id, user_group_id, member_id } = request.params;
-      const item = await getGroupMember(contextOf(request), account_id, user_group_id, member_id);
-      return success({ ...listedView(item), created_at: printTime(item.since) });
+    { summary: 'Get a member of a user group', params: groupMemberParams, answer: groupMemberShown },
+    async (ctx, { params: { account_id, user_group_id, member_id } }) => {
+      const item = await getGroupMember(ctx, account_id, user_group_id, member_id);
+      return { ...listedView(item), created_at: printTime(item.since) };
     },
   );
   app.delete(
     single,
     {
-      config: write,
-      schema: {
-        tags,
-        summary: 'Remove a member from a user group',
-        params: groupMemberParams,
-        response: answersOne(groupMemberListed),
-      },
+      oneCommit: true,
+      summary: 'Remove a member from a user group',
+      params: groupMemberParams,
+      answer: groupMemberListed,
     },
-    async (request) => {
-      const { account_id, user_group_id, member_id } = request.params;
-      return success(listedView(await removeGroupMember(contextOf(request), account_id, user_group_id, member_id)));
-    },
+    async (ctx, { params: { account_id, user_group_id, member_id } }) =>
+      listedView(await removeGroupMember(ctx, account_id, user_group_id, member_id)),
   );
 }
 

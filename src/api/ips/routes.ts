@@ -1,12 +1,10 @@
 /** `/ips`: the networks of the edge; the only v4 route without a credential (v4: §2, §12). */
 import { createHash } from 'node:crypto';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { printIP } from '../../base/ip.js';
-import { success } from '../envelope.js';
 import { isPresent, textValue } from '../query.js';
 import { queryOf } from '../request.js';
-import { answersOne } from '../schema.js';
+import type { AddRoutes } from '../routing/route.js';
 
 const networks = z
   .object({
@@ -19,7 +17,7 @@ const networks = z
   })
   .meta({ id: 'Networks' });
 
-export const ipRoutes: FastifyPluginAsyncZod<{ edgeAddresses: readonly Uint8Array[] }> = async (app, options) => {
+export const ipRoutes: AddRoutes<{ edgeAddresses: readonly Uint8Array[] }> = (app, options) => {
   const cidrs = options.edgeAddresses.map((address) => `${printIP(address)}/${address.length * 8}`);
   const own = {
     ipv4_cidrs: cidrs.filter((cidr) => !cidr.includes(':')),
@@ -27,25 +25,23 @@ export const ipRoutes: FastifyPluginAsyncZod<{ edgeAddresses: readonly Uint8Arra
     etag: createHash('sha256').update(cidrs.join()).digest('hex').slice(0, 32),
   };
 
-  app.get(
+  app.open.get(
     '/ips',
     {
-      config: { access: 'public' },
-      schema: {
-        tags: ['Networks'],
-        summary: 'List the networks of the edge',
-        security: [],
-        querystring: z.object({ networks: z.string().optional(), china_colo: z.string().optional() }),
-        response: answersOne(networks),
-      },
+      access: 'public',
+      tags: ['Networks'],
+      summary: 'List the networks of the edge',
+      security: [],
+      querystring: z.object({ networks: z.string().optional(), china_colo: z.string().optional() }),
+      answer: networks,
     },
     async (request) => {
       const query = queryOf(request);
-      return success({
+      return {
         ...own,
         ...(textValue(query, 'networks') === 'jdcloud' ? { jdcloud_cidrs: [] } : {}),
         ...(isPresent(query, 'china_colo') ? { china_ipv4_cidrs: [], china_ipv6_cidrs: [] } : {}),
-      });
+      };
     },
   );
 };

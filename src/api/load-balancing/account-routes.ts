@@ -1,7 +1,6 @@
 /** `/accounts/{account_id}/load_balancers/…`: monitors, groups of them, pools, regions, search (v4: load balancing). */
 
 import type { FastifyRequest } from 'fastify';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { balancingFailure } from '../../control/balancing/errors.js';
 import {
@@ -22,11 +21,12 @@ import { accountParams } from '../accounts/schema.js';
 import { success } from '../envelope.js';
 import { onePage, pageOf, resultInfo } from '../paging.js';
 import { choiceValue, textValue } from '../query.js';
-import { type ContextOf, queryOf, type RouteScope } from '../request.js';
-import { answers, answersList, answersOne, envelope } from '../schema.js';
+import { queryOf } from '../request.js';
+import { type Routes, routes } from '../routing/route.js';
+import { answers, envelope } from '../schema.js';
 import { monitorsAndPools, objectConfig, poolsEditing, referencesListing } from './kinds.js';
 import { addRegions } from './region-routes.js';
-import { balancingResource, tags } from './resource-routes.js';
+import { balancingResource } from './resource-routes.js';
 import { group, groupBody, groupEdit, groupParams, searchQuery, searchResult } from './schema.js';
 import { OF_ACCOUNT } from './scope.js';
 import { groupView } from './view.js';
@@ -44,14 +44,10 @@ function isLong(request: FastifyRequest, store: Store): boolean {
   return account !== undefined && usedOfAccount(store, account.seq, 'balancing') > FEW;
 }
 
-export interface BalancingRouteOptions {
-  readonly contextOf: ContextOf;
-}
-
-export const balancingAccountRoutes: FastifyPluginAsyncZod<BalancingRouteOptions> = async (app, { contextOf }) => {
-  monitorsAndPools(app, contextOf, OF_ACCOUNT, isLong);
-  poolsEditing(app, contextOf, OF_ACCOUNT);
-  balancingResource(app, contextOf, {
+export const balancingAccountRoutes = routes({ tags: ['Load balancing'], area: 'loadBalancing' }, (app) => {
+  monitorsAndPools(app, OF_ACCOUNT, isLong);
+  poolsEditing(app, OF_ACCOUNT);
+  balancingResource(app, {
     ...{
       path: `${BASE}/${groups.path}`,
       id: groups.id,
@@ -62,31 +58,28 @@ export const balancingAccountRoutes: FastifyPluginAsyncZod<BalancingRouteOptions
     ...{ list: listMonitorGroups, get: getMonitorGroup, create: createMonitorGroup },
     ...{ replace: replaceMonitorGroup, change: editMonitorGroup, remove: deleteMonitorGroup },
   });
-  referencesListing(app, contextOf, OF_ACCOUNT, [
+  referencesListing(app, OF_ACCOUNT, [
     { ...groups, params: groupParams, one: 'a group of monitors', of: referencesOfGroup },
   ]);
-  addSearch(app, contextOf);
-  addRegions(app, contextOf, BASE);
-  addAccountBalancers(app, contextOf);
-};
+  addSearch(app);
+  addRegions(app, BASE);
+  addAccountBalancers(app);
+});
 
-function addSearch(app: RouteScope, contextOf: ContextOf): void {
+function addSearch(app: Routes): void {
   app.get(
     `${BASE}/search`,
     {
-      config: { area: 'loadBalancing', readsLong: isLong },
-      schema: {
-        ...{ tags, summary: 'Search load balancers, pools and monitors', params: accountParams },
-        ...{
-          querystring: searchQuery,
-          response: answers(envelope(searchResult).extend({ result_info: z.unknown().optional() })),
-        },
-      },
+      readsLong: isLong,
+      summary: 'Search load balancers, pools and monitors',
+      params: accountParams,
+      querystring: searchQuery,
+      response: answers(envelope(searchResult).extend({ result_info: z.unknown().optional() })),
     },
-    async (request) => {
+    async (ctx, request) => {
       const query = queryOf(request);
       const page = pageOf(query, SEARCH_PAGES);
-      const found = await searchBalancing(contextOf(request), request.params.account_id, {
+      const found = await searchBalancing(ctx, request.params.account_id, {
         query: textValue(query, 'query') ?? '',
         references: choiceValue(query, 'references', ['', '*', 'referral', 'referrer']) ?? '',
         ...page,
@@ -100,27 +93,21 @@ function addSearch(app: RouteScope, contextOf: ContextOf): void {
 }
 
 /** Load balancers of an account that belong to no zone: there are none (v4). */
-function addAccountBalancers(app: RouteScope, contextOf: ContextOf): void {
-  const schema = { tags, params: accountParams };
+function addAccountBalancers(app: Routes): void {
+  const schema = { params: accountParams };
   app.get(
     BASE,
-    {
-      config: { area: 'loadBalancing' },
-      schema: { ...schema, summary: 'List load balancers without a zone', response: answersList(z.unknown()) },
-    },
-    async (request) => {
-      requireAccount(contextOf(request), request.params.account_id);
+    { ...schema, summary: 'List load balancers without a zone', list: z.unknown() },
+    async (ctx, { params }) => {
+      requireAccount(ctx, params.account_id);
       return onePage([]);
     },
   );
   app.post(
     BASE,
-    {
-      config: { area: 'loadBalancing' },
-      schema: { ...schema, summary: 'Refused: load balancers belong to zones', response: answersOne(z.unknown()) },
-    },
-    async (request) => {
-      requireAccount(contextOf(request), request.params.account_id);
+    { ...schema, summary: 'Refused: load balancers belong to zones', answer: z.unknown() },
+    async (ctx, { params }) => {
+      requireAccount(ctx, params.account_id);
       throw balancingFailure('noAccountBalancers');
     },
   );

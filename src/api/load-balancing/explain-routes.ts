@@ -1,36 +1,32 @@
 /** `/zones/{zone_id}/load_balancers/{load_balancer_id}/explain` (ours): what a load balancer answers, and why. */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { balancingFailure } from '../../control/balancing/errors.js';
 import { requireBalancer } from '../../control/balancing/load-balancers.js';
 import { requireZone } from '../../control/guard/access.js';
 import { parseInstant } from '../../control/rules/instant.js';
 import { explainBalancer, type Surroundings } from '../../explain/balancer.js';
-import { success } from '../envelope.js';
 import { textValue } from '../query.js';
-import { type ContextOf, queryOf } from '../request.js';
-import { answersOne } from '../schema.js';
+import { queryOf } from '../request.js';
+import type { AddRoutes } from '../routing/route.js';
 import { balancerExplanation, explainQuery } from './explain-schema.js';
-import { tags } from './resource-routes.js';
 import { balancerParams } from './schema.js';
 
 export interface BalancerExplainOptions {
-  readonly contextOf: ContextOf;
   readonly surroundings: () => Surroundings;
 }
 
-export const balancerExplainRoutes: FastifyPluginAsyncZod<BalancerExplainOptions> = async (app, options) => {
-  const { contextOf, surroundings } = options;
+export const balancerExplainRoutes: AddRoutes<BalancerExplainOptions> = (app, { surroundings }) => {
   app.get(
     '/zones/:zone_id/load_balancers/:load_balancer_id/explain',
     {
-      config: { area: 'loadBalancers', zoneState: 'read' },
-      schema: {
-        ...{ tags, summary: 'Explain what a load balancer answers', params: balancerParams },
-        ...{ querystring: explainQuery, response: answersOne(balancerExplanation) },
-      },
+      area: 'loadBalancers',
+      zoneState: 'read',
+      tags: ['Load balancing'],
+      summary: 'Explain what a load balancer answers',
+      params: balancerParams,
+      querystring: explainQuery,
+      answer: balancerExplanation,
     },
-    async (request) => {
-      const ctx = contextOf(request);
+    async (ctx, request) => {
       const { zone_id: zoneId, load_balancer_id: id } = request.params;
       const row = requireBalancer(ctx, requireZone(ctx, zoneId), id);
       const query = queryOf(request);
@@ -41,7 +37,7 @@ export const balancerExplainRoutes: FastifyPluginAsyncZod<BalancerExplainOptions
       };
       const { clientSubnet, ...found } = explainBalancer(ctx, row, question, surroundings());
       const lists = { steps: [...found.steps], pools: [...found.pools], origins: [...found.origins] };
-      return success({ ...found, ...lists, answer: [...found.answer], client_subnet: clientSubnet });
+      return { ...found, ...lists, answer: [...found.answer], client_subnet: clientSubnet };
     },
   );
 };

@@ -1,7 +1,6 @@
 /** The health of pools, previews of monitors, and what became of health (v4: load balancing). */
 
 import type { FastifyRequest } from 'fastify';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Members } from '../../balancing/members.js';
 import { toHex } from '../../base/bytes.js';
@@ -28,22 +27,19 @@ import { type PoolRow, poolsOfMonitor, poolsOfMonitorGroup } from '../../store/b
 import { success } from '../envelope.js';
 import { onePage } from '../paging.js';
 import { flagValue, type Query, textValue } from '../query.js';
-import { type ContextOf, queryOf, type RouteScope } from '../request.js';
-import { answersList, answersOne, identifier } from '../schema.js';
+import { queryOf } from '../request.js';
+import { type Routes, routes } from '../routing/route.js';
+import { answersOne, identifier } from '../schema.js';
 import { printTime } from '../times.js';
-import { tags } from './resource-routes.js';
 import { monitorBody, monitorParams, poolParams } from './schema.js';
 import { type BalancingScope, OF_ACCOUNT, OF_USER } from './scope.js';
 
 export interface HealthRouteOptions {
-  readonly contextOf: ContextOf;
   /** Absent: nothing probes here. */
   readonly probing: PoolProbing | undefined;
 }
 
-const reading = { area: 'loadBalancing', objectState: 'read' } as const;
-/** It stores nothing, and others than the owner notice it. */
-const probing = { area: 'loadBalancing' } as const;
+const reading = { objectState: 'read' } as const;
 
 const originReport = z.object({
   healthy: z.boolean(),
@@ -68,37 +64,36 @@ const event = z.object({
   origins: z.array(z.unknown()),
 });
 
-export const balancingHealthRoutes: FastifyPluginAsyncZod<HealthRouteOptions> = async (app, options) => {
-  for (const scope of [OF_ACCOUNT, OF_USER]) {
-    addHealth(app, options, scope);
-    addPreviews(app, options, scope);
-  }
-  addEvents(app, options);
-};
+export const balancingHealthRoutes = routes<HealthRouteOptions>(
+  { tags: ['Load balancing'], area: 'loadBalancing' },
+  (app, options) => {
+    for (const scope of [OF_ACCOUNT, OF_USER]) {
+      addHealth(app, options, scope);
+      addPreviews(app, options, scope);
+    }
+    addEvents(app);
+  },
+);
 
 function idOf({ params }: FastifyRequest, name: string): string {
   return (params as Record<string, string>)[name]!;
 }
 
-function addHealth(app: RouteScope, { contextOf, probing }: HealthRouteOptions, scope: BalancingScope): void {
+function addHealth(app: Routes, { probing }: HealthRouteOptions, scope: BalancingScope): void {
   const { base, accountOf } = scope;
   const params = scope.params.extend(poolParams.shape);
   app.get(
     `${base}/pools/:pool_id/health`,
-    {
-      config: reading,
-      schema: { tags, summary: 'Get the health of a pool', params, response: answersOne(poolReport) },
-    },
-    async (request) => {
-      const ctx = contextOf(request);
+    { ...reading, summary: 'Get the health of a pool', params, answer: poolReport },
+    async (ctx, request) => {
       const row = requirePool(ctx, accountOf(ctx, request), idOf(request, 'pool_id'));
       const last = (await probing?.lastOf(row.seq)) ?? [];
-      return success(reportOfPool(ctx.store, row, last, probing?.node ?? ''));
+      return reportOfPool(ctx.store, row, last, probing?.node ?? '');
     },
   );
 }
 
-function addPreviews(app: RouteScope, { contextOf, probing: probes }: HealthRouteOptions, scope: BalancingScope): void {
+function addPreviews(app: Routes, { probing: probes }: HealthRouteOptions, scope: BalancingScope): void {
   const { base, params, accountOf } = scope;
   const begin = (ctx: Context, account: number, pools: readonly PoolRow[], stored: Members, body: Members) => {
     requireWriter(ctx.actor);
@@ -111,19 +106,12 @@ function addPreviews(app: RouteScope, { contextOf, probing: probes }: HealthRout
   app.post(
     `${base}/monitors/:monitor_id/preview`,
     {
-      config: probing,
-      schema: {
-        ...{
-          tags,
-          summary: 'Probe once with a monitor',
-          params: params.extend(monitorParams.shape),
-          body: monitorBody,
-        },
-        response: answersOne(preview),
-      },
+      summary: 'Probe once with a monitor',
+      params: params.extend(monitorParams.shape),
+      body: monitorBody,
+      response: answersOne(preview),
     },
-    async (request) => {
-      const ctx = contextOf(request);
+    async (ctx, request) => {
       const row = requireMonitor(ctx, accountOf(ctx, request), idOf(request, 'monitor_id'));
       const groups = groupsOfMonitor(ctx.store, row.seq).flatMap(({ seq }) => poolsOfMonitorGroup(ctx.store, seq));
       const pools = [...poolsOfMonitor(ctx.store, row.seq), ...groups];
@@ -133,14 +121,12 @@ function addPreviews(app: RouteScope, { contextOf, probing: probes }: HealthRout
   app.post(
     `${base}/pools/:pool_id/preview`,
     {
-      config: probing,
-      schema: {
-        ...{ tags, summary: 'Probe a pool once', params: params.extend(poolParams.shape), body: monitorBody },
-        response: answersOne(preview),
-      },
+      summary: 'Probe a pool once',
+      params: params.extend(poolParams.shape),
+      body: monitorBody,
+      response: answersOne(preview),
     },
-    async (request) => {
-      const ctx = contextOf(request);
+    async (ctx, request) => {
       const row = requirePool(ctx, accountOf(ctx, request), idOf(request, 'pool_id'));
       const monitor = row.monitor === null ? undefined : findMonitor(ctx.store, row.monitor);
       return begin(ctx, row.account, [row], monitor ? membersOfRow(monitor) : {}, request.body as Members);
@@ -150,18 +136,16 @@ function addPreviews(app: RouteScope, { contextOf, probing: probes }: HealthRout
   app.get(
     `${base}/preview/:preview_id`,
     {
-      config: reading,
-      schema: {
-        ...{ tags, summary: 'Get the results of a preview', params: previewParams },
-        response: answersOne(z.record(z.string(), poolReport)),
-      },
+      ...reading,
+      summary: 'Get the results of a preview',
+      params: previewParams,
+      answer: z.record(z.string(), poolReport),
     },
-    async (request) => {
-      const ctx = contextOf(request);
+    async (ctx, request) => {
       const { seq } = requireAccount(ctx, accountOf(ctx, request));
       const found = probes?.previews.find(idOf(request, 'preview_id'), seq);
       if (!found) throw balancingFailure('previewMissing');
-      return success(found);
+      return found;
     },
   );
 }
@@ -181,18 +165,11 @@ const eventQuery = z.object({
   origin_healthy: z.string().optional(),
 });
 
-function addEvents(app: RouteScope, { contextOf }: HealthRouteOptions): void {
+function addEvents(app: Routes): void {
   app.get(
     '/user/load_balancing_analytics/events',
-    {
-      config: { area: 'loadBalancing' },
-      schema: {
-        ...{ tags, summary: 'List changes of the health of pools and origins', querystring: eventQuery },
-        response: answersList(event),
-      },
-    },
-    async (request) => {
-      const ctx = contextOf(request);
+    { summary: 'List changes of the health of pools and origins', querystring: eventQuery, list: event },
+    async (ctx, request) => {
       const { seq } = requireAccount(ctx, requireOnlyAccount(ctx, 'read'));
       const query = queryOf(request);
       const nowUs = ctx.clock.nowUs();

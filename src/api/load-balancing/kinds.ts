@@ -23,9 +23,9 @@ import { type Reference, referencesOfMonitor, referencesOfPool } from '../../con
 import type { Context } from '../../control/kernel/context.js';
 import { onePage } from '../paging.js';
 import { textValue } from '../query.js';
-import { type ContextOf, queryOf, type RouteScope } from '../request.js';
-import { answersList } from '../schema.js';
-import { type BalancingResource, balancingResource, tags } from './resource-routes.js';
+import { queryOf } from '../request.js';
+import type { Routes } from '../routing/route.js';
+import { type BalancingResource, balancingResource } from './resource-routes.js';
 import {
   monitor,
   monitorBody,
@@ -44,8 +44,8 @@ type Kind = Omit<BalancingResource, 'path' | 'params' | 'ofWhat' | 'config'>;
 
 /** Objects of an account have entity tags of their own. */
 export const objectConfig = {
-  read: { area: 'loadBalancing', objectState: 'read' },
-  write: { area: 'loadBalancing', objectState: 'write', oneCommit: true },
+  read: { objectState: 'read' },
+  write: { objectState: 'write', oneCommit: true },
 } as const;
 
 const monitorKind: Kind = {
@@ -65,32 +65,26 @@ const poolKind: Kind = {
 
 /** The routes of monitors and of pools. `isLong`: whether a list is so long that a thread of its own reads it. */
 export function monitorsAndPools(
-  app: RouteScope,
-  contextOf: ContextOf,
+  app: Routes,
   { base, params, accountOf: ofWhat }: BalancingScope,
   isLong?: NonNullable<BalancingResource['isLong']>,
 ): void {
   const shared = { ofWhat, config: objectConfig, ...(isLong && { isLong }) };
-  balancingResource(app, contextOf, {
+  balancingResource(app, {
     ...{ ...monitorKind, ...shared, path: `${base}/monitors`, params: [params, params.extend(monitorParams.shape)] },
   });
-  balancingResource(app, contextOf, {
+  balancingResource(app, {
     ...{ ...poolKind, ...shared, path: `${base}/pools`, params: [params, params.extend(poolParams.shape)] },
   });
 }
 
 /** Edits all pools of an account, in several commits. */
-export function poolsEditing(app: RouteScope, contextOf: ContextOf, { base, params, accountOf }: BalancingScope): void {
+export function poolsEditing(app: Routes, { base, params, accountOf }: BalancingScope): void {
   app.patch(
     `${base}/pools`,
-    {
-      config: { area: 'loadBalancing', objectState: 'write' },
-      schema: { tags, summary: 'Edit all pools', params, body: poolsEdit, response: answersList(pool) },
-    },
-    async (request) => {
-      const ctx = contextOf(request);
-      return onePage((await editPools(ctx, accountOf(ctx, request), request.body as Members)).map(poolView));
-    },
+    { objectState: 'write', summary: 'Edit all pools', params, body: poolsEdit, list: pool },
+    async (ctx, request) =>
+      onePage((await editPools(ctx, accountOf(ctx, request), request.body as Members)).map(poolView)),
   );
 }
 
@@ -111,20 +105,14 @@ const REFERENCES: readonly ReferencesOf[] = [
 
 /** Lists what refers to monitors and pools, and to what they refer; also for `more` kinds of objects. */
 export function referencesListing(
-  app: RouteScope,
-  contextOf: ContextOf,
+  app: Routes,
   { base, params, accountOf }: BalancingScope,
   more: readonly ReferencesOf[] = [],
 ): void {
   for (const { path, id, params: own, one, of } of [...REFERENCES, ...more]) {
-    const schema = { tags, summary: `List what refers to ${one}`, params: params.extend(own.shape) };
-    app.get(
-      `${base}/${path}/:${id}/references`,
-      { config: { area: 'loadBalancing' }, schema: { ...schema, response: answersList(reference) } },
-      async (request) => {
-        const ctx = contextOf(request);
-        return onePage([...(await of(ctx, accountOf(ctx, request), (request.params as Record<string, string>)[id]!))]);
-      },
+    const schema = { summary: `List what refers to ${one}`, params: params.extend(own.shape) };
+    app.get(`${base}/${path}/:${id}/references`, { ...schema, list: reference }, async (ctx, request) =>
+      onePage([...(await of(ctx, accountOf(ctx, request), (request.params as Record<string, string>)[id]!))]),
     );
   }
 }

@@ -5,11 +5,9 @@ import { countriesOfRegion } from '../../balancing/regions.js';
 import { balancingFailure } from '../../control/balancing/errors.js';
 import { requireAccount } from '../../control/guard/access.js';
 import { accountParams } from '../accounts/schema.js';
-import { success } from '../envelope.js';
 import { textValue } from '../query.js';
-import { type ContextOf, queryOf, type RouteScope } from '../request.js';
-import { answersOne } from '../schema.js';
-import { tags } from './resource-routes.js';
+import { queryOf } from '../request.js';
+import type { Routes } from '../routing/route.js';
 
 const regionList = z
   .object({
@@ -60,37 +58,28 @@ function listed(codes: readonly Region[], { country, subdivision }: Wanted): z.o
   return { iso_standard: 'Country and subdivision codes follow ISO 3166-1 alpha-2 and ISO 3166-2', regions };
 }
 
-export function addRegions(app: RouteScope, contextOf: ContextOf, base: string): void {
-  const response = answersOne(regionList);
+export function addRegions(app: Routes, base: string): void {
   app.get(
     `${base}/regions`,
-    {
-      config: { area: 'loadBalancing' },
-      schema: { tags, summary: 'List regions', params: accountParams, querystring: regionQuery, response },
-    },
-    async (request) => {
-      requireAccount(contextOf(request), request.params.account_id);
+    { summary: 'List regions', params: accountParams, querystring: regionQuery, answer: regionList },
+    async (ctx, request) => {
+      requireAccount(ctx, request.params.account_id);
       const query = queryOf(request);
       const subdivision = textValue(query, 'subdivision_code_a2') ?? textValue(query, 'subdivision_code');
-      return success(
-        listed(REGIONS, {
-          country: textValue(query, 'country_code_a2')?.toUpperCase(),
-          subdivision: subdivision?.toUpperCase(),
-        }),
-      );
+      return listed(REGIONS, {
+        country: textValue(query, 'country_code_a2')?.toUpperCase(),
+        subdivision: subdivision?.toUpperCase(),
+      });
     },
   );
   app.get(
     `${base}/regions/:region_code`,
-    {
-      config: { area: 'loadBalancing' },
-      schema: { tags, summary: 'Get a region', params: accountParams.extend({ region_code: z.string() }), response },
-    },
-    async (request) => {
-      requireAccount(contextOf(request), request.params.account_id);
-      const code = request.params.region_code.toUpperCase();
+    { summary: 'Get a region', params: accountParams.extend({ region_code: z.string() }), answer: regionList },
+    async (ctx, { params }) => {
+      requireAccount(ctx, params.account_id);
+      const code = params.region_code.toUpperCase();
       if (!isRegion(code)) throw balancingFailure('regionMissing');
-      return success(listed([code], {}));
+      return listed([code], {});
     },
   );
 }

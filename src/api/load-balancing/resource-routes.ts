@@ -7,8 +7,8 @@ import type { Context } from '../../control/kernel/context.js';
 import type { Store } from '../../store/driver.js';
 import { success } from '../envelope.js';
 import { onePage } from '../paging.js';
-import type { ContextOf, RouteScope } from '../request.js';
-import { answersList, answersOne, onlyId } from '../schema.js';
+import type { Routes } from '../routing/route.js';
+import { answersOne, onlyId } from '../schema.js';
 import { messagesOf } from './view.js';
 
 export interface BalancingResource {
@@ -37,46 +37,41 @@ export interface BalancingResource {
   readonly remove: (ctx: Context, of: string, id: string) => Promise<{ readonly id: string } | BalancingItem>;
 }
 
-export const tags = ['Load balancing'];
-
-export function balancingResource(app: RouteScope, contextOf: ContextOf, resource: BalancingResource): void {
-  addList(app, contextOf, resource);
-  addReads(app, contextOf, resource);
-  addWrites(app, contextOf, resource);
+export function balancingResource(app: Routes, resource: BalancingResource): void {
+  addList(app, resource);
+  addReads(app, resource);
+  addWrites(app, resource);
 }
 
 function idOf(request: FastifyRequest, { id }: BalancingResource): string {
   return (request.params as Record<string, string>)[id]!;
 }
 
-function addList(app: RouteScope, contextOf: ContextOf, resource: BalancingResource): void {
+function addList(app: Routes, resource: BalancingResource): void {
   const { path, many, params, item, view, config, isLong, querystring } = resource;
   app.get(
     path,
     {
-      config: { ...config.read, ...(isLong && { readsLong: isLong }) },
-      schema: {
-        ...{ tags, summary: `List ${many}`, params: params[0], response: answersList(item) },
-        ...(querystring && { querystring }),
-      },
+      ...config.read,
+      ...(isLong && { readsLong: isLong }),
+      summary: `List ${many}`,
+      params: params[0],
+      list: item,
+      ...(querystring && { querystring }),
     },
-    async (request) => {
-      const ctx = contextOf(request);
-      return onePage((await resource.list(ctx, resource.ofWhat(ctx, request), request)).map(view));
-    },
+    async (ctx, request) => onePage((await resource.list(ctx, resource.ofWhat(ctx, request), request)).map(view)),
   );
 }
 
-function addReads(app: RouteScope, contextOf: ContextOf, resource: BalancingResource): void {
+function addReads(app: Routes, resource: BalancingResource): void {
   const { path, id, one, params, item, view, config } = resource;
   app.get(
     `${path}/:${id}`,
-    { config: config.read, schema: { tags, summary: `Get ${one}`, params: params[1], response: answersOne(item) } },
-    async (request, reply) => {
-      const ctx = contextOf(request);
+    { ...config.read, summary: `Get ${one}`, params: params[1], answer: item },
+    async (ctx, request, reply) => {
       const found = await resource.get(ctx, resource.ofWhat(ctx, request), idOf(request, resource));
       tag(reply, resource, found);
-      return success(view(found));
+      return view(found);
     },
   );
 }
@@ -86,52 +81,39 @@ function tag(reply: FastifyReply, { config }: BalancingResource, item: Balancing
   if (config.read.objectState !== undefined) reply.header('etag', item.tag);
 }
 
-function addWrites(app: RouteScope, contextOf: ContextOf, resource: BalancingResource): void {
+function addWrites(app: Routes, resource: BalancingResource): void {
   const { path, id, one, params, item, view, body, edit } = resource;
   const config = resource.config.write;
   const response = answersOne(item);
-  const written = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    run: (ctx: Context, of: string) => Promise<BalancingItem>,
-  ) => {
-    const ctx = contextOf(request);
-    const result = await run(ctx, resource.ofWhat(ctx, request));
+  type Run = (ctx: Context, of: string, body: Members, id: string) => Promise<BalancingItem>;
+  const writing = (run: Run) => async (ctx: Context, request: FastifyRequest<object>, reply: FastifyReply) => {
+    const of = resource.ofWhat(ctx, request);
+    const result = await run(ctx, of, request.body as Members, idOf(request, resource));
     tag(reply, resource, result);
     return success(view(result), messagesOf(result));
   };
-  const bodyOf = (request: FastifyRequest): Members => request.body as Members;
 
   app.post(
     path,
-    { config, schema: { tags, summary: `Create ${one}`, params: params[0], body, response } },
-    async (request, reply) => written(request, reply, (ctx, of) => resource.create(ctx, of, bodyOf(request))),
+    { ...config, summary: `Create ${one}`, params: params[0], body, response },
+    writing((ctx, of, body) => resource.create(ctx, of, body)),
   );
   app.put(
     `${path}/:${id}`,
-    { config, schema: { tags, summary: `Replace ${one}`, params: params[1], body, response } },
-    async (request, reply) =>
-      written(request, reply, (ctx, of) => resource.replace(ctx, of, idOf(request, resource), bodyOf(request))),
+    { ...config, summary: `Replace ${one}`, params: params[1], body, response },
+    writing((ctx, of, body, id) => resource.replace(ctx, of, id, body)),
   );
   app.patch(
     `${path}/:${id}`,
-    { config, schema: { tags, summary: `Edit ${one}`, params: params[1], body: edit, response } },
-    async (request, reply) =>
-      written(request, reply, (ctx, of) => resource.change(ctx, of, idOf(request, resource), bodyOf(request))),
+    { ...config, summary: `Edit ${one}`, params: params[1], body: edit, response },
+    writing((ctx, of, body, id) => resource.change(ctx, of, id, body)),
   );
   app.delete(
     `${path}/:${id}`,
-    {
-      config,
-      schema: {
-        ...{ tags, summary: `Delete ${one}`, params: params[1] },
-        response: answersOne(z.union([onlyId, item])),
-      },
-    },
-    async (request) => {
-      const ctx = contextOf(request);
+    { ...config, summary: `Delete ${one}`, params: params[1], answer: z.union([onlyId, item]) },
+    async (ctx, request) => {
       const gone = await resource.remove(ctx, resource.ofWhat(ctx, request), idOf(request, resource));
-      return success('members' in gone ? view(gone) : gone);
+      return 'members' in gone ? view(gone) : gone;
     },
   );
 }

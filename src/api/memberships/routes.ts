@@ -1,73 +1,56 @@
 /** `/memberships`: the accounts the user belongs to, and those that invite it (v4: §12). */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { findRole } from '../../control/guard/roles.js';
 import type { MembershipItem } from '../../control/people/item.js';
 import { getMembership, leaveAccount, listMemberships, replyToMembership } from '../../control/people/memberships.js';
 import { accountView } from '../accounts/view.js';
-import { success } from '../envelope.js';
 import { policyView } from '../members/view.js';
 import { ACCOUNT_PAGES, pageFrom } from '../paging.js';
 import { choiceValue, choiceValues, type Query, textValue } from '../query.js';
-import { type ContextOf, callerOf, queryOf } from '../request.js';
-import { answersList, answersOne, onlyId } from '../schema.js';
+import { callerOf, queryOf } from '../request.js';
+import { routes } from '../routing/route.js';
+import { onlyId } from '../schema.js';
 import { type Membership, membership, membershipParams, membershipQuery, ORDERS, reply, STATUSES } from './schema.js';
 
-const tags = ['Accounts'];
-
-export const membershipRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export const membershipRoutes = routes({ tags: ['Accounts'], area: 'memberships' }, (app) => {
   app.get(
     '/memberships',
-    {
-      config: { area: 'memberships', readsLong: true },
-      schema: { tags, summary: 'List memberships', querystring: membershipQuery, response: answersList(membership) },
-    },
-    async (request) => {
+    { readsLong: true, summary: 'List memberships', querystring: membershipQuery, list: membership },
+    async (ctx, request) => {
       const query = queryOf(request);
       const { readOnly } = callerOf(request).actor;
-      const found = select(await listMemberships(contextOf(request)), query);
+      const found = select(await listMemberships(ctx), query);
       return pageFrom(query, ACCOUNT_PAGES, found, (item) => membershipView(item, readOnly));
     },
   );
   const single = '/memberships/:membership_id';
-  const shown = answersOne(membership);
   app.get(
     single,
-    {
-      config: { area: 'memberships' },
-      schema: { tags, summary: 'Get a membership', params: membershipParams, response: shown },
-    },
-    async (request) => {
-      const item = await getMembership(contextOf(request), request.params.membership_id);
-      return success(membershipView(item, callerOf(request).actor.readOnly));
+    { summary: 'Get a membership', params: membershipParams, answer: membership },
+    async (ctx, request) => {
+      const item = await getMembership(ctx, request.params.membership_id);
+      return membershipView(item, callerOf(request).actor.readOnly);
     },
   );
   app.put(
     single,
     {
-      config: { area: 'memberships', oneCommit: true },
-      schema: {
-        tags,
-        summary: 'Accept or reject an invitation into an account',
-        params: membershipParams,
-        body: reply,
-        response: shown,
-      },
+      oneCommit: true,
+      summary: 'Accept or reject an invitation into an account',
+      params: membershipParams,
+      body: reply,
+      answer: membership,
     },
-    async (request) => {
-      const { status } = request.body;
-      const item = await replyToMembership(contextOf(request), request.params.membership_id, status);
-      return success({ ...membershipView(item, false), status });
+    async (ctx, { params, body: { status } }) => {
+      const item = await replyToMembership(ctx, params.membership_id, status);
+      return { ...membershipView(item, false), status };
     },
   );
   app.delete(
     single,
-    {
-      config: { area: 'memberships', oneCommit: true },
-      schema: { tags, summary: 'Leave an account', params: membershipParams, response: answersOne(onlyId) },
-    },
-    async (request) => success({ id: await leaveAccount(contextOf(request), request.params.membership_id) }),
+    { oneCommit: true, summary: 'Leave an account', params: membershipParams, answer: onlyId },
+    async (ctx, { params }) => ({ id: await leaveAccount(ctx, params.membership_id) }),
   );
-};
+});
 
 /** Filters and sorts. */
 function select(items: readonly MembershipItem[], query: Query): MembershipItem[] {

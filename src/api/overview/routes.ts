@@ -1,5 +1,4 @@
 /** `/overview`: what needs somebody, and what ends next, in the zones of the caller (ours). */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { toHex } from '../../base/bytes.js';
 import { stateOf } from '../../certs/certificate-state.js';
 import { type VisibleZones, visibleZones } from '../../control/guard/visible.js';
@@ -10,9 +9,7 @@ import { earliestExpiry } from '../../store/dnssec/signatures.js';
 import { allDnssecZones } from '../../store/dnssec/zones.js';
 import { findZone } from '../../store/zones/zones.js';
 import { isWarning, nameSome, type Warning } from '../../warnings/finding.js';
-import { success } from '../envelope.js';
-import type { ContextOf } from '../request.js';
-import { answersOne } from '../schema.js';
+import type { AddRoutes } from '../routing/route.js';
 import { type Overview, overview } from './schema.js';
 import type { WarningSource } from './warnings.js';
 
@@ -21,27 +18,19 @@ const MOST_ENDS = 8;
 const MOST_REQUESTS = 2000;
 
 export interface OverviewRoutesOptions {
-  readonly contextOf: ContextOf;
   readonly warnings: WarningSource;
 }
 
-export const overviewRoutes: FastifyPluginAsyncZod<OverviewRoutesOptions> = async (app, { contextOf, warnings }) => {
+export const overviewRoutes: AddRoutes<OverviewRoutesOptions> = (app, { warnings }) => {
   app.get(
     '/overview',
-    {
-      config: { area: 'any' },
-      schema: { tags: ['Activity'], summary: 'What needs you, and what ends next', response: answersOne(overview) },
-    },
-    async (request) => {
-      const context = contextOf(request);
-      const visible = visibleZones(context);
-      const findings = await warnings.findingsFor(context.actor);
-      const ends = context.store.snapshot(() => [
-        ...endsOfCertificates(context, visible),
-        ...endsOfSignatures(context, visible),
-      ]);
+    { area: 'any', tags: ['Activity'], summary: 'What needs you, and what ends next', answer: overview },
+    async (ctx) => {
+      const visible = visibleZones(ctx);
+      const findings = await warnings.findingsFor(ctx.actor);
+      const ends = ctx.store.snapshot(() => [...endsOfCertificates(ctx, visible), ...endsOfSignatures(ctx, visible)]);
       ends.sort((a, b) => a.at.localeCompare(b.at));
-      return success({ notices: nameSome(findings).filter(isWarning).map(viewOf), ends: ends.slice(0, MOST_ENDS) });
+      return { notices: nameSome(findings).filter(isWarning).map(viewOf), ends: ends.slice(0, MOST_ENDS) };
     },
   );
 };

@@ -1,5 +1,4 @@
 /** `/zones/{zone_id}/pagerules` (v4: page rules). */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import {
   createPageRule,
   deletePageRule,
@@ -11,22 +10,18 @@ import {
 import type { StoredPageRule } from '../../rulesets/page-rule.js';
 import { success } from '../envelope.js';
 import { choiceValue } from '../query.js';
-import { type ContextOf, queryOf, type RouteScope } from '../request.js';
-import { answersList, answersOne, onlyId } from '../schema.js';
+import { queryOf } from '../request.js';
+import { type Routes, routes } from '../routing/route.js';
+import { onlyId } from '../schema.js';
 import { printTime } from '../times.js';
 import { zoneParams } from '../zones/schema.js';
 import { listQuery, type PageRuleShape, pageRule, pageRuleBody, pageRuleParams } from './schema.js';
 
-const tags = ['Page rules'];
 /** Who sees the zone may learn that it has none; the use cases examine the rest. */
 const read = { area: 'zone', objectState: 'read' } as const;
 const write = { area: 'pageRules', objectState: 'write', oneCommit: true } as const;
 const BASE = '/zones/:zone_id/pagerules';
 const ONE = `${BASE}/:pagerule_id`;
-
-interface Options {
-  readonly contextOf: ContextOf;
-}
 
 function pageRuleView({ created_on: created, modified_on: modified, ...rule }: StoredPageRule): PageRuleShape {
   const { id, priority, status } = rule;
@@ -36,27 +31,21 @@ function pageRuleView({ created_on: created, modified_on: modified, ...rule }: S
   };
 }
 
-export const pageRuleRoutes: FastifyPluginAsyncZod<Options> = async (app, options) => {
-  addReads(app, options);
-  addWrites(app, options);
-};
+export const pageRuleRoutes = routes({ tags: ['Page rules'] }, (app) => {
+  addReads(app);
+  addWrites(app);
+});
 
-function addReads(app: RouteScope, { contextOf }: Options): void {
+function addReads(app: Routes): void {
   app.get(
     BASE,
-    {
-      config: read,
-      schema: {
-        ...{ tags, summary: 'List page rules', params: zoneParams, querystring: listQuery },
-        response: answersList(pageRule),
-      },
-    },
-    async (request, reply) => {
+    { ...read, summary: 'List page rules', params: zoneParams, querystring: listQuery, list: pageRule },
+    async (ctx, request, reply) => {
       const query = queryOf(request);
       const wanted = choiceValue(query, 'status', ['active', 'disabled']);
       const order = choiceValue(query, 'order', ['priority', 'status']) ?? 'priority';
       const isUp = choiceValue(query, 'direction', ['asc', 'desc']) === 'asc';
-      const { rules, tag } = await listPageRules(contextOf(request), request.params.zone_id);
+      const { rules, tag } = await listPageRules(ctx, request.params.zone_id);
       if (tag !== undefined) reply.header('etag', tag);
       const shown = rules.filter(({ status }) => wanted === undefined || status === wanted);
       const sorted = order === 'status' ? shown.toSorted((a, b) => (a.status < b.status ? 1 : -1)) : shown;
@@ -65,59 +54,32 @@ function addReads(app: RouteScope, { contextOf }: Options): void {
   );
   app.get(
     ONE,
-    {
-      config: read,
-      schema: { tags, summary: 'Get a page rule', params: pageRuleParams, response: answersOne(pageRule) },
-    },
-    async (request) => {
-      const { zone_id: zone, pagerule_id: id } = request.params;
-      return success(pageRuleView(await getPageRule(contextOf(request), zone, id)));
-    },
+    { ...read, summary: 'Get a page rule', params: pageRuleParams, answer: pageRule },
+    async (ctx, { params: { zone_id: zone, pagerule_id: id } }) => pageRuleView(await getPageRule(ctx, zone, id)),
   );
 }
 
-function addWrites(app: RouteScope, { contextOf }: Options): void {
-  const response = answersOne(pageRule);
+function addWrites(app: Routes): void {
   app.post(
     BASE,
-    {
-      config: write,
-      schema: { tags, summary: 'Create a page rule', params: zoneParams, body: pageRuleBody, response },
-    },
-    async (request) =>
-      success(pageRuleView(await createPageRule(contextOf(request), request.params.zone_id, request.body))),
+    { ...write, summary: 'Create a page rule', params: zoneParams, body: pageRuleBody, answer: pageRule },
+    async (ctx, { params, body }) => pageRuleView(await createPageRule(ctx, params.zone_id, body)),
   );
   app.put(
     ONE,
-    {
-      config: write,
-      schema: { tags, summary: 'Replace a page rule', params: pageRuleParams, body: pageRuleBody, response },
-    },
-    async (request) => {
-      const { zone_id: zone, pagerule_id: id } = request.params;
-      return success(pageRuleView(await replacePageRule(contextOf(request), zone, id, request.body)));
-    },
+    { ...write, summary: 'Replace a page rule', params: pageRuleParams, body: pageRuleBody, answer: pageRule },
+    async (ctx, { params: { zone_id: zone, pagerule_id: id }, body }) =>
+      pageRuleView(await replacePageRule(ctx, zone, id, body)),
   );
   app.patch(
     ONE,
-    {
-      config: write,
-      schema: { tags, summary: 'Edit a page rule', params: pageRuleParams, body: pageRuleBody, response },
-    },
-    async (request) => {
-      const { zone_id: zone, pagerule_id: id } = request.params;
-      return success(pageRuleView(await editPageRule(contextOf(request), zone, id, request.body)));
-    },
+    { ...write, summary: 'Edit a page rule', params: pageRuleParams, body: pageRuleBody, answer: pageRule },
+    async (ctx, { params: { zone_id: zone, pagerule_id: id }, body }) =>
+      pageRuleView(await editPageRule(ctx, zone, id, body)),
   );
   app.delete(
     ONE,
-    {
-      config: write,
-      schema: { tags, summary: 'Delete a page rule', params: pageRuleParams, response: answersOne(onlyId) },
-    },
-    async (request) => {
-      const { zone_id: zone, pagerule_id: id } = request.params;
-      return success(await deletePageRule(contextOf(request), zone, id));
-    },
+    { ...write, summary: 'Delete a page rule', params: pageRuleParams, answer: onlyId },
+    async (ctx, { params: { zone_id: zone, pagerule_id: id } }) => deletePageRule(ctx, zone, id),
   );
 }

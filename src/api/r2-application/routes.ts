@@ -1,12 +1,11 @@
 /** `/accounts/{account_id}/r2/buckets/{bucket_name}/application`: what the bucket application does with a bucket (ours). */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { bindBucket, getBucket, isServedBucket } from '../../bucket/buckets.js';
 import type { Context } from '../../control/kernel/context.js';
 import type { Jurisdiction } from '../../store/objects/buckets.js';
 import { success } from '../envelope.js';
 import { jurisdictionOf } from '../r2-buckets/request.js';
 import { bucketHeaders, bucketParams } from '../r2-buckets/schema.js';
-import type { ContextOf } from '../request.js';
+import { routes } from '../routing/route.js';
 import { answersOne } from '../schema.js';
 import { bucketApplication, bucketBinding } from './schema.js';
 
@@ -18,7 +17,6 @@ export interface ApplicationFacts {
 }
 
 export interface ApplicationRouteOptions {
-  readonly contextOf: ContextOf;
   readonly application: ApplicationFacts | undefined;
 }
 
@@ -30,8 +28,7 @@ const about = {
   response: answersOne(bucketApplication),
 };
 
-export const bucketApplicationRoutes: FastifyPluginAsyncZod<ApplicationRouteOptions> = async (app, options) => {
-  const { contextOf, application } = options;
+export const bucketApplicationRoutes = routes<ApplicationRouteOptions>({ area: 'buckets' }, (app, { application }) => {
   const view = async (
     context: Context,
     ...place: readonly [account: string, name: string, jurisdiction: Jurisdiction]
@@ -42,36 +39,25 @@ export const bucketApplicationRoutes: FastifyPluginAsyncZod<ApplicationRouteOpti
     return { bindings: [...bindings], served, url: facts?.url ?? null, allow_list: [...(facts?.allowList ?? [])] };
   };
 
-  app.get(
-    PATH,
-    {
-      config: { area: 'buckets' },
-      schema: { ...about, summary: 'Say what the bucket application does with a bucket' },
-    },
-    async (request) => {
-      const { account_id, bucket_name } = request.params;
-      return success(await view(contextOf(request), account_id, bucket_name, jurisdictionOf(request)));
-    },
-  );
+  app.get(PATH, { ...about, summary: 'Say what the bucket application does with a bucket' }, async (ctx, request) => {
+    const { account_id, bucket_name } = request.params;
+    return success(await view(ctx, account_id, bucket_name, jurisdictionOf(request)));
+  });
 
   app.put(
     PATH,
     {
-      config: { area: 'buckets' },
-      schema: {
-        ...about,
-        summary: 'Let the bucket application serve a bucket',
-        description:
-          'Only for administrators: there is one bucket application, which serves the bucket that was bound last.',
-        body: bucketBinding,
-      },
+      ...about,
+      summary: 'Let the bucket application serve a bucket',
+      description:
+        'Only for administrators: there is one bucket application, which serves the bucket that was bound last.',
+      body: bucketBinding,
     },
-    async (request) => {
+    async (ctx, request) => {
       const { account_id, bucket_name } = request.params;
-      const context = contextOf(request);
       const jurisdiction = jurisdictionOf(request);
-      await bindBucket(context, account_id, bucket_name, jurisdiction, request.body.binding);
-      return success(await view(context, account_id, bucket_name, jurisdiction));
+      await bindBucket(ctx, account_id, bucket_name, jurisdiction, request.body.binding);
+      return success(await view(ctx, account_id, bucket_name, jurisdiction));
     },
   );
-};
+});

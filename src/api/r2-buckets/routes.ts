@@ -1,13 +1,12 @@
 /** `/accounts/{account_id}/r2/buckets` and `/r2/metrics` (v4: §13). */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { accountUsage, createBucket, deleteBucket, editBucket, getBucket, listBuckets } from '../../bucket/buckets.js';
 import { accountParams } from '../accounts/schema.js';
 import { success } from '../envelope.js';
 import { BUCKET_PAGES, pageOf } from '../paging.js';
 import { choiceValue, textValue } from '../query.js';
-import { type ContextOf, queryOf, type RouteScope } from '../request.js';
-import { answersOne } from '../schema.js';
+import { queryOf } from '../request.js';
+import { type Routes, routes } from '../routing/route.js';
 import { jurisdictionOf, requireStorageClass } from './request.js';
 import {
   bucket,
@@ -21,42 +20,34 @@ import {
 } from './schema.js';
 import { bucketView, metricsView } from './view.js';
 
-const tags = ['Buckets'];
 const LIST = '/accounts/:account_id/r2/buckets';
 const ONE = `${LIST}/:bucket_name`;
 
-export interface BucketRouteOptions {
-  readonly contextOf: ContextOf;
-}
+export const bucketRoutes = routes({ tags: ['Buckets'], area: 'buckets' }, (app) => {
+  addList(app);
+  addCreation(app);
+  addGet(app);
+  addEdit(app);
+  addDeletion(app);
+  addMetrics(app);
+});
 
-export const bucketRoutes: FastifyPluginAsyncZod<BucketRouteOptions> = async (app, options) => {
-  addList(app, options);
-  addCreation(app, options);
-  addGet(app, options);
-  addEdit(app, options);
-  addDeletion(app, options);
-  addMetrics(app, options);
-};
-
-function addList(app: RouteScope, { contextOf }: BucketRouteOptions): void {
+function addList(app: Routes): void {
   app.get(
     LIST,
     {
-      config: { area: 'buckets', readsLong: true },
-      schema: {
-        tags,
-        summary: 'List buckets',
-        params: accountParams,
-        querystring: bucketQuery,
-        headers: bucketHeaders,
-        response: bucketList,
-      },
+      readsLong: true,
+      summary: 'List buckets',
+      params: accountParams,
+      querystring: bucketQuery,
+      headers: bucketHeaders,
+      response: bucketList,
     },
-    async (request) => {
+    async (ctx, request) => {
       const query = queryOf(request);
       const { perPage } = pageOf(query, BUCKET_PAGES);
       choiceValue(query, 'order', ['name']);
-      const { items, next } = await listBuckets(contextOf(request), request.params.account_id, {
+      const { items, next } = await listBuckets(ctx, request.params.account_id, {
         jurisdiction: jurisdictionOf(request),
         nameContains: textValue(query, 'name_contains'),
         startAfter: textValue(query, 'start_after'),
@@ -70,106 +61,84 @@ function addList(app: RouteScope, { contextOf }: BucketRouteOptions): void {
   );
 }
 
-function addCreation(app: RouteScope, { contextOf }: BucketRouteOptions): void {
+function addCreation(app: Routes): void {
   app.post(
     LIST,
     {
-      config: { area: 'buckets', oneCommit: true },
-      schema: {
-        tags,
-        summary: 'Create a bucket',
-        params: accountParams,
-        headers: bucketHeaders,
-        body: bucketCreation,
-        response: answersOne(bucket),
-      },
+      oneCommit: true,
+      summary: 'Create a bucket',
+      params: accountParams,
+      headers: bucketHeaders,
+      body: bucketCreation,
+      answer: bucket,
     },
-    async (request) => {
+    async (ctx, request) => {
       const input = { ...request.body, jurisdiction: jurisdictionOf(request) };
-      return success(bucketView(await createBucket(contextOf(request), request.params.account_id, input)));
+      return bucketView(await createBucket(ctx, request.params.account_id, input));
     },
   );
 }
 
-function addGet(app: RouteScope, { contextOf }: BucketRouteOptions): void {
+function addGet(app: Routes): void {
   app.get(
     ONE,
-    {
-      config: { area: 'buckets' },
-      schema: {
-        tags,
-        summary: 'Get a bucket',
-        params: bucketParams,
-        headers: bucketHeaders,
-        response: answersOne(bucket),
-      },
-    },
-    async (request) => {
+    { summary: 'Get a bucket', params: bucketParams, headers: bucketHeaders, answer: bucket },
+    async (ctx, request) => {
       const { account_id, bucket_name } = request.params;
-      return success(bucketView(await getBucket(contextOf(request), account_id, bucket_name, jurisdictionOf(request))));
+      return bucketView(await getBucket(ctx, account_id, bucket_name, jurisdictionOf(request)));
     },
   );
 }
 
-function addEdit(app: RouteScope, { contextOf }: BucketRouteOptions): void {
+function addEdit(app: Routes): void {
   app.patch(
     ONE,
     {
-      config: { area: 'buckets', oneCommit: true },
-      schema: {
-        tags,
-        summary: "Edit a bucket's default storage class",
-        params: bucketParams,
-        headers: bucketEditHeaders,
-        response: answersOne(bucket),
-      },
+      oneCommit: true,
+      summary: "Edit a bucket's default storage class",
+      params: bucketParams,
+      headers: bucketEditHeaders,
+      answer: bucket,
     },
-    async (request) => {
+    async (ctx, request) => {
       const { account_id, bucket_name } = request.params;
       const storageClass = requireStorageClass(request);
-      const context = contextOf(request);
-      const edited = await editBucket(context, account_id, bucket_name, jurisdictionOf(request), storageClass);
-      return success(bucketView(edited));
+      const edited = await editBucket(ctx, account_id, bucket_name, jurisdictionOf(request), storageClass);
+      return bucketView(edited);
     },
   );
 }
 
-function addDeletion(app: RouteScope, { contextOf }: BucketRouteOptions): void {
+function addDeletion(app: Routes): void {
   app.delete(
     ONE,
     {
-      config: { area: 'buckets', oneCommit: true },
-      schema: {
-        tags,
-        summary: 'Delete an empty bucket',
-        params: bucketParams,
-        headers: bucketHeaders,
-        response: answersOne(z.object({})),
-      },
+      oneCommit: true,
+      summary: 'Delete an empty bucket',
+      params: bucketParams,
+      headers: bucketHeaders,
+      answer: z.object({}),
     },
-    async (request) => {
+    async (ctx, request) => {
       const { account_id, bucket_name } = request.params;
-      await deleteBucket(contextOf(request), account_id, bucket_name, jurisdictionOf(request));
-      return success({});
+      await deleteBucket(ctx, account_id, bucket_name, jurisdictionOf(request));
+      return {};
     },
   );
 }
 
-function addMetrics(app: RouteScope, { contextOf }: BucketRouteOptions): void {
+function addMetrics(app: Routes): void {
   app.get(
     '/accounts/:account_id/r2/metrics',
     {
-      config: { area: 'buckets', readsLong: true },
-      schema: {
-        tags,
-        summary: 'Get the usage of all buckets of an account',
-        params: accountParams,
-        response: answersOne(bucketMetrics),
-      },
+      readsLong: true,
+      summary: 'Get the usage of all buckets of an account',
+      params: accountParams,
+      answer: bucketMetrics,
     },
-    async (request) => {
-      const usage = await accountUsage(contextOf(request), request.params.account_id);
-      return success({ standard: metricsView(usage.Standard), infrequentAccess: metricsView(usage.InfrequentAccess) });
+    async (ctx, { params }) => {
+      const usage = await accountUsage(ctx, params.account_id);
+      return { standard: metricsView(usage.Standard), infrequentAccess: metricsView(usage.InfrequentAccess) };
     },
   );
 }

@@ -1,6 +1,5 @@
 /** `/accounts/{account_id}/r2/buckets/{bucket_name}/domains`: the names at which a bucket is public. */
 import type { FastifyRequest } from 'fastify';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { getBucket } from '../../bucket/buckets.js';
 import {
@@ -16,11 +15,9 @@ import {
 import { bucketFailure } from '../../bucket/errors.js';
 import type { Context } from '../../control/kernel/context.js';
 import { certificateCoverage } from '../../hostnames/routing/certificate-status.js';
-import { success } from '../envelope.js';
 import { jurisdictionOf } from '../r2-buckets/request.js';
 import { bucketHeaders, bucketParams } from '../r2-buckets/schema.js';
-import type { ContextOf, RouteScope } from '../request.js';
-import { answersOne } from '../schema.js';
+import { type Routes, routes } from '../routing/route.js';
 import {
   attachedDomain,
   bucketDomain,
@@ -33,25 +30,19 @@ import {
 } from './schema.js';
 import { attachedView, bucketDomainView, editedView, managedView } from './view.js';
 
-const tags = ['Buckets'];
 const BASE = '/accounts/:account_id/r2/buckets/:bucket_name/domains';
 const ALL = `${BASE}/custom`;
 const ONE = `${ALL}/:domain`;
-const config = { area: 'buckets' } as const;
 /** Of routes that write. */
-const writes = { ...config, oneCommit: true } as const;
+const writes = { oneCommit: true } as const;
 const headers = bucketHeaders;
 
-interface DomainRouteOptions {
-  readonly contextOf: ContextOf;
-}
-
-export const bucketDomainRoutes: FastifyPluginAsyncZod<DomainRouteOptions> = async (app, options) => {
-  addReading(app, options);
-  addAttaching(app, options);
-  addChanging(app, options);
-  addManaged(app, options);
-};
+export const bucketDomainRoutes = routes({ tags: ['Buckets'], area: 'buckets' }, (app) => {
+  addReading(app);
+  addAttaching(app);
+  addChanging(app);
+  addManaged(app);
+});
 
 interface NamedBucket {
   readonly account_id: string;
@@ -70,130 +61,99 @@ function editOf({ enabled, minTLS, ciphers }: z.output<typeof domainEdit>): Buck
   return { enabled, minTls: minTLS, ciphers };
 }
 
-function addReading(app: RouteScope, { contextOf }: DomainRouteOptions): void {
+function addReading(app: Routes): void {
   const domains = z.object({ domains: z.array(bucketDomain) });
   app.get(
     ALL,
-    {
-      config,
-      schema: {
-        tags,
-        summary: 'List the custom domains of a bucket',
-        params: bucketParams,
-        headers,
-        response: answersOne(domains),
-      },
-    },
-    async (request) => {
-      const context = contextOf(request);
-      const items = await listBucketDomains(context, placeOf(request, request.params));
-      return success({ domains: items.map((item) => view(context, item)) });
+    { summary: 'List the custom domains of a bucket', params: bucketParams, headers, answer: domains },
+    async (ctx, request) => {
+      const items = await listBucketDomains(ctx, placeOf(request, request.params));
+      return { domains: items.map((item) => view(ctx, item)) };
     },
   );
   app.get(
     ONE,
-    {
-      config,
-      schema: {
-        tags,
-        summary: 'Get a custom domain of a bucket',
-        params: domainParams,
-        headers,
-        response: answersOne(bucketDomain),
-      },
-    },
-    async (request) => {
-      const context = contextOf(request);
-      const item = await getBucketDomain(context, placeOf(request, request.params), request.params.domain);
-      return success(view(context, item));
+    { summary: 'Get a custom domain of a bucket', params: domainParams, headers, answer: bucketDomain },
+    async (ctx, request) => {
+      const item = await getBucketDomain(ctx, placeOf(request, request.params), request.params.domain);
+      return view(ctx, item);
     },
   );
 }
 
-function addAttaching(app: RouteScope, { contextOf }: DomainRouteOptions): void {
+function addAttaching(app: Routes): void {
   app.post(
     ALL,
     {
-      config: writes,
-      schema: {
-        tags,
-        summary: 'Attach a name of a zone to a bucket',
-        description:
-          'Makes a proxied record of that name; it can be changed only here. The zone needs DNS edit permission.',
-        params: bucketParams,
-        headers,
-        body: domainCreation,
-        response: answersOne(attachedDomain),
-      },
+      ...writes,
+      summary: 'Attach a name of a zone to a bucket',
+      description:
+        'Makes a proxied record of that name; it can be changed only here. The zone needs DNS edit permission.',
+      params: bucketParams,
+      headers,
+      body: domainCreation,
+      answer: attachedDomain,
     },
-    async (request) => {
+    async (ctx, request) => {
       const { domain, zoneId } = request.body;
       const input = { domain, zoneId, ...editOf(request.body) };
-      const item = await attachBucketDomain(contextOf(request), placeOf(request, request.params), input);
-      return success(attachedView(item));
+      const item = await attachBucketDomain(ctx, placeOf(request, request.params), input);
+      return attachedView(item);
     },
   );
 }
 
-function addChanging(app: RouteScope, { contextOf }: DomainRouteOptions): void {
+function addChanging(app: Routes): void {
   app.put(
     ONE,
     {
-      config: writes,
-      schema: {
-        tags,
-        summary: 'Edit a custom domain of a bucket',
-        params: domainParams,
-        headers,
-        body: domainEdit,
-        response: answersOne(editedDomain),
-      },
+      ...writes,
+      summary: 'Edit a custom domain of a bucket',
+      params: domainParams,
+      headers,
+      body: domainEdit,
+      answer: editedDomain,
     },
-    async (request) => {
+    async (ctx, request) => {
       const place = placeOf(request, request.params);
-      const item = await editBucketDomain(contextOf(request), place, request.params.domain, editOf(request.body));
-      return success(editedView(item));
+      const item = await editBucketDomain(ctx, place, request.params.domain, editOf(request.body));
+      return editedView(item);
     },
   );
   app.delete(
     ONE,
     {
-      config: writes,
-      schema: {
-        tags,
-        summary: 'Detach a custom domain from a bucket, with its record',
-        params: domainParams,
-        headers,
-        response: answersOne(z.object({ domain: z.string() })),
-      },
+      ...writes,
+      summary: 'Detach a custom domain from a bucket, with its record',
+      params: domainParams,
+      headers,
+      answer: z.object({ domain: z.string() }),
     },
-    async (request) => {
+    async (ctx, request) => {
       const place = placeOf(request, request.params);
-      return success({ domain: await detachBucketDomain(contextOf(request), place, request.params.domain) });
+      return { domain: await detachBucketDomain(ctx, place, request.params.domain) };
     },
   );
 }
 
-function addManaged(app: RouteScope, { contextOf }: DomainRouteOptions): void {
-  const schema = { tags, params: bucketParams, headers, response: answersOne(managedDomain) };
+function addManaged(app: Routes): void {
+  const schema = { params: bucketParams, headers, answer: managedDomain };
   app.get(
     `${BASE}/managed`,
-    { config, schema: { ...schema, summary: 'Get the managed domain of a bucket: there is none' } },
-    async (request) => {
+    { ...schema, summary: 'Get the managed domain of a bucket: there is none' },
+    async (ctx, request) => {
       const { account_id, bucket_name } = request.params;
-      return success(
-        managedView(await getBucket(contextOf(request), account_id, bucket_name, jurisdictionOf(request))),
-      );
+      return managedView(await getBucket(ctx, account_id, bucket_name, jurisdictionOf(request)));
     },
   );
   app.put(
     `${BASE}/managed`,
-    { config, schema: { ...schema, summary: 'Switch the managed domain of a bucket off', body: managedEdit } },
-    async (request) => {
+    { ...schema, summary: 'Switch the managed domain of a bucket off', body: managedEdit },
+    async (ctx, request) => {
       const { account_id, bucket_name } = request.params;
-      const item = await getBucket(contextOf(request), account_id, bucket_name, jurisdictionOf(request));
+      const item = await getBucket(ctx, account_id, bucket_name, jurisdictionOf(request));
       if (request.body.enabled) throw bucketFailure('notManaged', {}, { pointer: '/enabled' });
-      return success(managedView(item));
+      return managedView(item);
     },
   );
 }

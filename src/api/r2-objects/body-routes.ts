@@ -4,7 +4,6 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { requireBucket } from '../../bucket/access.js';
 import { lasting } from '../../bucket/bodies/pieces.js';
@@ -15,11 +14,11 @@ import { sendObject, sendObjectHead, watchAnswer } from '../../bucket/send-objec
 import { bodyOf, lookNowAndThen, storeObject } from '../../bucket/store-object.js';
 import { requireWriter } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
-import { success } from '../envelope.js';
 import { jurisdictionOf, storageClassOf } from '../r2-buckets/request.js';
 import { bucketHeaders } from '../r2-buckets/schema.js';
 import type { RouteScope } from '../request.js';
-import { answersOne, failureEnvelope } from '../schema.js';
+import { type Routes, routes } from '../routing/route.js';
+import { failureEnvelope } from '../schema.js';
 import { OBJECT_AREA } from './at-once.js';
 import { objectKeyOf } from './key.js';
 import { OBJECTS } from './list-routes.js';
@@ -27,7 +26,6 @@ import { type ObjectRouteOptions, stillCurrent } from './routes.js';
 import { objectParams, onlyKey, readHeaders, uploaded, uploadHeaders } from './schema.js';
 import { uploadedView } from './view.js';
 
-const tags = ['Buckets'];
 const ONE = `${OBJECTS}/*`;
 /** The largest object over this route in octets (v4: §1.1; wrangler's own limit). */
 const UPLOAD_LIMIT_BYTES = 300 * 1024 * 1024;
@@ -36,69 +34,65 @@ const MOST_DISCARDED = 8 << 20;
 
 const octets = z.string().describe('The octets of the object').meta({ format: 'binary' });
 
-export const objectBodyRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async (app, options) => {
-  await app.register(async (scope: RouteScope) => {
+export const objectBodyRoutes = routes<ObjectRouteOptions>({ tags: ['Buckets'] }, async (app, options) => {
+  await app.scope.register(async (scope: RouteScope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
-    addReading(scope, options);
-    addUpload(scope, options);
-    addDeletion(scope, options);
+    const bodies = app.below(scope);
+    addReading(bodies, options);
+    addUpload(bodies, options);
+    addDeletion(bodies, options);
   });
-};
+});
 
-function addReading(app: RouteScope, { contextOf, objects }: ObjectRouteOptions): void {
-  const read = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+function addReading(app: Routes, { objects }: ObjectRouteOptions): void {
+  const read = async (ctx: Context, request: FastifyRequest<object>, reply: FastifyReply): Promise<FastifyReply> => {
     const { account_id, bucket_name } = request.params as z.output<typeof objectParams>;
-    const context = contextOf(request);
-    const bucket = requireBucket(context, account_id, bucket_name, jurisdictionOf(request));
+    const bucket = requireBucket(ctx, account_id, bucket_name, jurisdictionOf(request));
     const key = requireKey(request);
-    watchAnswer(context.clock, reply.raw, context.requireStill);
+    watchAnswer(ctx.clock, reply.raw, ctx.requireStill);
     return request.method === 'HEAD'
       ? sendObjectHead(objects.find(bucket.seq, key), request, reply)
-      : sendObject((client) => objects.open(bucket.seq, key, client), request, reply, context.random);
+      : sendObject((client) => objects.open(bucket.seq, key, client), request, reply, ctx.random);
   };
+  const response = { 200: octets, 206: octets, '4xx': failureEnvelope, '5xx': failureEnvelope } as never;
   app.get(
     ONE,
     {
-      config: OBJECT_AREA,
+      ...OBJECT_AREA,
       exposeHeadRoute: false,
-      schema: {
-        tags,
-        summary: 'Get an object',
-        params: objectParams,
-        headers: readHeaders,
-        response: { 200: octets, 206: octets, '4xx': failureEnvelope, '5xx': failureEnvelope },
-      },
+      summary: 'Get an object',
+      params: objectParams,
+      headers: readHeaders,
+      response,
     },
-    read as never,
+    read,
   );
-  app.head(ONE, { config: OBJECT_AREA, schema: { hide: true, params: objectParams } }, read as never);
+  app.head(ONE, { ...OBJECT_AREA, hide: true, params: objectParams }, read);
 }
 
-function addUpload(app: RouteScope, { contextOf, objects }: ObjectRouteOptions): void {
+function addUpload(app: Routes, { objects }: ObjectRouteOptions): void {
   app.put(
     ONE,
     {
-      config: { area: 'objects', rawBody: true, oneCommit: 'small body' },
-      schema: {
-        tags,
-        summary: 'Upload an object',
-        consumes: ['application/octet-stream'],
-        params: objectParams,
-        headers: uploadHeaders,
-        body: octets,
-        response: answersOne(uploaded),
-      },
+      area: 'objects',
+      rawBody: true,
+      oneCommit: 'small body',
+      summary: 'Upload an object',
+      consumes: ['application/octet-stream'],
+      params: objectParams,
+      headers: uploadHeaders,
+      body: octets,
+      answer: uploaded,
     },
-    async (request, reply) => {
+    async (ctx, request, reply) => {
       try {
-        const context = contextOf(request);
         // Before anything refuses the request, which may begin again then.
-        if (context.readPoint) await keepBody(request);
-        requireWriter(context.actor);
+        if (ctx.readPoint) await keepBody(request);
+        requireWriter(ctx.actor);
         const { account_id, bucket_name } = request.params;
-        const bucket = requireBucket(context, account_id, bucket_name, jurisdictionOf(request));
-        return success(uploadedView(await upload(objects, bucket.seq, request, context)));
+        const bucket = requireBucket(ctx, account_id, bucket_name, jurisdictionOf(request));
+        return uploadedView(await upload(objects, bucket.seq, request, ctx));
       } catch (error) {
         discardRest(request, reply);
         throw error;
@@ -107,27 +101,24 @@ function addUpload(app: RouteScope, { contextOf, objects }: ObjectRouteOptions):
   );
 }
 
-function addDeletion(app: RouteScope, { contextOf, objects }: ObjectRouteOptions): void {
+function addDeletion(app: Routes, { objects }: ObjectRouteOptions): void {
   app.delete(
     ONE,
     {
-      config: { area: 'objects', oneCommit: true },
-      schema: {
-        tags,
-        summary: 'Delete an object',
-        params: objectParams,
-        headers: bucketHeaders,
-        response: answersOne(onlyKey),
-      },
+      area: 'objects',
+      oneCommit: true,
+      summary: 'Delete an object',
+      params: objectParams,
+      headers: bucketHeaders,
+      answer: onlyKey,
     },
-    async (request) => {
-      const context = contextOf(request);
-      requireWriter(context.actor);
+    async (ctx, request) => {
+      requireWriter(ctx.actor);
       const { account_id, bucket_name } = request.params;
-      const bucket = requireBucket(context, account_id, bucket_name, jurisdictionOf(request));
+      const bucket = requireBucket(ctx, account_id, bucket_name, jurisdictionOf(request));
       const key = requireKey(request);
-      await objects.delete(bucket.seq, [key], stillCurrent(context));
-      return success({ key });
+      await objects.delete(bucket.seq, [key], stillCurrent(ctx));
+      return { key };
     },
   );
 }

@@ -1,6 +1,5 @@
 /** `/accounts/{account_id}/r2/buckets/{bucket_name}/objects`: list objects (v4: §13). */
 import type { FastifyRequest } from 'fastify';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { requireBucket } from '../../bucket/access.js';
 import { listObjects } from '../../bucket/list.js';
 import { success } from '../envelope.js';
@@ -8,7 +7,8 @@ import { OBJECT_PAGES, pageOf } from '../paging.js';
 import { textValue } from '../query.js';
 import { jurisdictionOf } from '../r2-buckets/request.js';
 import { bucketHeaders, bucketParams } from '../r2-buckets/schema.js';
-import { type ContextOf, queryOf } from '../request.js';
+import { queryOf } from '../request.js';
+import type { AddRoutes } from '../routing/route.js';
 import { objectList, objectQuery } from './schema.js';
 import { listInfo, objectView } from './view.js';
 
@@ -21,27 +21,25 @@ function isLong(request: FastifyRequest): boolean {
   return pageOf(queryOf(request), OBJECT_PAGES).perPage > FEW_OBJECTS;
 }
 
-export const objectListRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export const objectListRoutes: AddRoutes = (app) => {
   app.get(
     OBJECTS,
     {
-      config: { area: 'objects', readsLong: isLong },
-      schema: {
-        tags,
-        summary: 'List objects',
-        params: bucketParams,
-        querystring: objectQuery,
-        headers: bucketHeaders,
-        response: objectList,
-      },
+      area: 'objects',
+      readsLong: isLong,
+      tags,
+      summary: 'List objects',
+      params: bucketParams,
+      querystring: objectQuery,
+      headers: bucketHeaders,
+      response: objectList,
     },
-    async (request) => {
+    async (ctx, request) => {
       const { account_id, bucket_name } = request.params;
-      const context = contextOf(request);
-      const bucket = requireBucket(context, account_id, bucket_name, jurisdictionOf(request));
+      const bucket = requireBucket(ctx, account_id, bucket_name, jurisdictionOf(request));
       const query = queryOf(request);
       const { perPage } = pageOf(query, OBJECT_PAGES);
-      const page = listObjects(context.store, bucket.seq, {
+      const page = listObjects(ctx.store, bucket.seq, {
         prefix: textValue(query, 'prefix'),
         delimiter: textValue(query, 'delimiter'),
         startAfter: textValue(query, 'start_after'),

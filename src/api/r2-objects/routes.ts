@@ -1,5 +1,4 @@
 /** `/accounts/{account_id}/r2/buckets/{bucket_name}/objects`: delete many objects (v4: §13). */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { requireBucket } from '../../bucket/access.js';
 import { objectFailure } from '../../bucket/errors.js';
@@ -8,11 +7,9 @@ import { requireWriter } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import { requireCurrent } from '../../control/kernel/read-point.js';
 import { bodyFailure } from '../body.js';
-import { success } from '../envelope.js';
 import { jurisdictionOf } from '../r2-buckets/request.js';
 import { bucketHeaders, bucketParams } from '../r2-buckets/schema.js';
-import type { ContextOf } from '../request.js';
-import { answersOne } from '../schema.js';
+import type { AddRoutes } from '../routing/route.js';
 import { OBJECTS } from './list-routes.js';
 import { onlyKey } from './schema.js';
 
@@ -20,42 +17,37 @@ const tags = ['Buckets'];
 const MOST_KEYS = 1000;
 
 export interface ObjectRouteOptions {
-  readonly contextOf: ContextOf;
   readonly objects: ObjectStore;
 }
 
-export const objectRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async (app, { contextOf, objects }) => {
+export const objectRoutes: AddRoutes<ObjectRouteOptions> = (app, { objects }) => {
   app.delete(
     OBJECTS,
     {
-      config: { area: 'objects' },
-      schema: {
-        tags,
-        summary: 'Delete up to 1000 objects',
-        params: bucketParams,
-        headers: bucketHeaders,
-        body: z.array(z.string()).max(MOST_KEYS).describe('Their keys'),
-        response: answersOne(z.array(onlyKey)),
-      },
+      area: 'objects',
+      tags,
+      summary: 'Delete up to 1000 objects',
+      params: bucketParams,
+      headers: bucketHeaders,
+      body: z.array(z.string()).max(MOST_KEYS).describe('Their keys'),
+      answer: z.array(onlyKey),
     },
-    async (request) => {
-      const context = contextOf(request);
-      requireWriter(context.actor);
+    async (ctx, request) => {
+      requireWriter(ctx.actor);
       const { account_id, bucket_name } = request.params;
-      const bucket = requireBucket(context, account_id, bucket_name, jurisdictionOf(request));
+      const bucket = requireBucket(ctx, account_id, bucket_name, jurisdictionOf(request));
       const keys = requireKeys(request.body);
-      await objects.delete(bucket.seq, keys, stillCurrent(context));
-      return success(keys.map((key) => ({ key })));
+      await objects.delete(bucket.seq, keys, stillCurrent(ctx));
+      return keys.map((key) => ({ key }));
     },
   );
 
   // A path that ends before the key arrives here, because the router removes its last slash.
-  const keyless = { config: { area: 'objects', rawBody: true }, schema: { hide: true, params: bucketParams } } as const;
-  app.put(OBJECTS, keyless, async (request) => {
-    const context = contextOf(request);
-    requireWriter(context.actor);
+  const keyless = { area: 'objects', rawBody: true, hide: true, params: bucketParams } as const;
+  app.put(OBJECTS, keyless, async (ctx, request) => {
+    requireWriter(ctx.actor);
     const { account_id, bucket_name } = request.params;
-    requireBucket(context, account_id, bucket_name, jurisdictionOf(request));
+    requireBucket(ctx, account_id, bucket_name, jurisdictionOf(request));
     throw objectFailure('badKey');
   });
 };

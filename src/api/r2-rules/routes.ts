@@ -1,6 +1,5 @@
 /** `/accounts/{account_id}/r2/buckets/{bucket_name}/cors`, `/lifecycle` and `/lock`: the rules of a bucket (v4: §13). */
 import type { FastifyRequest } from 'fastify';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { BucketPlace } from '../../bucket/domains.js';
 import { bucketFailure } from '../../bucket/errors.js';
@@ -10,11 +9,10 @@ import type { RuleKind } from '../../store/objects/rules.js';
 import { success } from '../envelope.js';
 import { jurisdictionOf } from '../r2-buckets/request.js';
 import { bucketHeaders, bucketParams } from '../r2-buckets/schema.js';
-import type { ContextOf } from '../request.js';
+import { type Routes, routes } from '../routing/route.js';
 import { answersOne } from '../schema.js';
 import { ruleLists } from './schema.js';
 
-const tags = ['Buckets'];
 const ONE = '/accounts/:account_id/r2/buckets/:bucket_name';
 
 interface RuleRoutes<Kind extends RuleKind> {
@@ -29,68 +27,50 @@ function placeOf(request: FastifyRequest): BucketPlace {
   return { accountId: account_id, name: bucket_name, jurisdiction: jurisdictionOf(request) };
 }
 
-function rulesRoutes<Kind extends RuleKind>({
-  kind,
-  name,
-  none,
-}: RuleRoutes<Kind>): FastifyPluginAsyncZod<{ contextOf: ContextOf }> {
-  return async (app, { contextOf }) => {
-    const schema = { tags, params: bucketParams, headers: bucketHeaders };
-    app.get(
-      `${ONE}/${kind}`,
-      {
-        config: { area: 'buckets' },
-        schema: {
-          ...schema,
-          summary: `Get the ${name} of a bucket`,
-          response: answersOne(ruleLists[kind].required()),
-        },
-      },
-      async (request) => {
-        const rules = getRules(contextOf(request), placeOf(request), kind) ?? none;
-        if (!rules) throw bucketFailure('corsMissing');
-        return success({ rules: [...rules] }) as never;
-      },
-    );
-    app.put(
-      `${ONE}/${kind}`,
-      {
-        config: { area: 'buckets', oneCommit: true },
-        schema: {
-          ...schema,
-          summary: `Replace the ${name} of a bucket`,
-          body: ruleLists[kind],
-          response: answersOne(z.object({})),
-        },
-      },
-      async (request) => {
-        const { rules = [] } = request.body as { readonly rules?: readonly RuleOf[Kind][] | undefined };
-        await setRules(contextOf(request), placeOf(request), kind, rules);
-        return success({});
-      },
-    );
-  };
+function addRules<Kind extends RuleKind>(app: Routes, { kind, name, none }: RuleRoutes<Kind>): void {
+  const schema = { params: bucketParams, headers: bucketHeaders };
+  app.get(
+    `${ONE}/${kind}`,
+    { ...schema, summary: `Get the ${name} of a bucket`, response: answersOne(ruleLists[kind].required()) },
+    async (ctx, request) => {
+      const rules = getRules(ctx, placeOf(request), kind) ?? none;
+      if (!rules) throw bucketFailure('corsMissing');
+      return success({ rules: [...rules] }) as never;
+    },
+  );
+  app.put(
+    `${ONE}/${kind}`,
+    {
+      oneCommit: true,
+      ...schema,
+      summary: `Replace the ${name} of a bucket`,
+      body: ruleLists[kind],
+      answer: z.object({}),
+    },
+    async (ctx, request) => {
+      const { rules = [] } = request.body as { readonly rules?: readonly RuleOf[Kind][] | undefined };
+      await setRules(ctx, placeOf(request), kind, rules);
+      return {};
+    },
+  );
 }
 
-export const bucketRulesRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, options) => {
-  await rulesRoutes({ kind: 'cors', name: 'CORS rules', none: undefined })(app, options);
-  await rulesRoutes({ kind: 'lifecycle', name: 'lifecycle rules', none: DEFAULT_RULES })(app, options);
-  await rulesRoutes({ kind: 'lock', name: 'locks', none: [] })(app, options);
+export const bucketRulesRoutes = routes({ tags: ['Buckets'], area: 'buckets' }, (app) => {
+  addRules(app, { kind: 'cors', name: 'CORS rules', none: undefined });
+  addRules(app, { kind: 'lifecycle', name: 'lifecycle rules', none: DEFAULT_RULES });
+  addRules(app, { kind: 'lock', name: 'locks', none: [] });
   app.delete(
     `${ONE}/cors`,
     {
-      config: { area: 'buckets', oneCommit: true },
-      schema: {
-        tags,
-        summary: 'Remove the CORS rules of a bucket',
-        params: bucketParams,
-        headers: bucketHeaders,
-        response: answersOne(z.object({})),
-      },
+      oneCommit: true,
+      summary: 'Remove the CORS rules of a bucket',
+      params: bucketParams,
+      headers: bucketHeaders,
+      answer: z.object({}),
     },
-    async (request) => {
-      await setRules(options.contextOf(request), placeOf(request), 'cors', []);
-      return success({});
+    async (ctx, request) => {
+      await setRules(ctx, placeOf(request), 'cors', []);
+      return {};
     },
   );
-};
+});

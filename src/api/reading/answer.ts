@@ -4,6 +4,7 @@ import type { ContextBase } from '../../control/kernel/context.js';
 import { PREFIX, ROUTING } from '../connection.js';
 import { sendError } from '../errors.js';
 import { makeContextOf, type RouteScope } from '../request.js';
+import { routesOf } from '../routing/route.js';
 import type { ReadAnswer, ReadOrder } from './order.js';
 import { READ_ROUTES } from './routes.js';
 
@@ -27,9 +28,9 @@ export function createAnswerer(base: ContextBase): (order: ReadOrder) => Promise
   app.addHook('onRequest', async (request) => {
     request.caller = current!.caller;
   });
-  const contextOf = makeContextOf(base);
   const register = async (scope: RouteScope): Promise<void> => {
-    for (const routes of READ_ROUTES) await routes(scope, { contextOf });
+    const routes = routesOf(scope, makeContextOf(base));
+    for (const add of READ_ROUTES) await add(routes, {});
   };
   app.register(register, { prefix: PREFIX });
   return async (order) => {

@@ -1,23 +1,20 @@
 /** `/record_types` (ours): the types that can be created, and the members of their values, for forms. */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { isProxiableType } from '../../control/rules/proxiable.js';
 import { TYPES } from '../../dns/rr/registry.js';
 import type { DataMember, RRType } from '../../dns/rr/type.js';
 import { success } from '../envelope.js';
-import { answersList } from '../schema.js';
+import type { AddRoutes } from '../routing/route.js';
 import { GUIDE, type MemberGuide } from './guide.js';
 import { type RecordType, type RecordTypeMember, recordType } from './schema.js';
 
-export const recordTypeRoutes: FastifyPluginAsyncZod = async (app) => {
-  app.get(
+export const recordTypeRoutes: AddRoutes = (app) => {
+  app.open.get(
     '/record_types',
     {
-      config: { area: 'any' },
-      schema: {
-        tags: ['DNS records'],
-        summary: 'List the record types that can be created, and their members',
-        response: answersList(recordType),
-      },
+      area: 'any',
+      tags: ['DNS records'],
+      summary: 'List the record types that can be created, and their members',
+      list: recordType,
     },
     async () => success(RECORD_TYPES),
   );

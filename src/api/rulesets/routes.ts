@@ -1,6 +1,5 @@
 /** `/zones/{zone_id}/rulesets` (v4: rulesets): the sets of rules of a zone, one for each phase. */
 import type { FastifyReply } from 'fastify';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { RulesetItem } from '../../control/rulesets/item.js';
 import {
@@ -15,8 +14,8 @@ import {
   replaceRuleset,
 } from '../../control/rulesets/rulesets.js';
 import { success } from '../envelope.js';
-import type { ContextOf, RouteScope } from '../request.js';
-import { answersList, answersOne, failureEnvelope } from '../schema.js';
+import { type Routes, routes } from '../routing/route.js';
+import { answersOne, failureEnvelope } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 import {
   listedRuleset,
@@ -29,23 +28,18 @@ import {
 } from './schema.js';
 import { listedView, rulesetView } from './view.js';
 
-const tags = ['Rulesets'];
 /** The phase decides which permission is needed, so the use cases ask for it; where there is no ruleset, none is needed. */
 const read = { area: 'zone', objectState: 'read' } as const;
 const write = { area: 'any', objectState: 'write', oneCommit: true } as const;
 const BASE = '/zones/:zone_id/rulesets';
 const ENTRYPOINT = `${BASE}/phases/:phase/entrypoint`;
 
-interface Options {
-  readonly contextOf: ContextOf;
-}
-
-export const rulesetRoutes: FastifyPluginAsyncZod<Options> = async (app, options) => {
-  addList(app, options);
-  addEntrypoints(app, options);
-  addOne(app, options);
-  addVersions(app, options);
-};
+export const rulesetRoutes = routes({ tags: ['Rulesets'] }, (app) => {
+  addList(app);
+  addEntrypoints(app);
+  addOne(app);
+  addVersions(app);
+});
 
 /** One ruleset, with its entity tag. */
 export function answerRuleset(reply: FastifyReply, item: RulesetItem) {
@@ -53,172 +47,112 @@ export function answerRuleset(reply: FastifyReply, item: RulesetItem) {
   return success(rulesetView(item));
 }
 
-function addList(app: RouteScope, { contextOf }: Options): void {
+function addList(app: Routes): void {
   app.get(
     BASE,
-    {
-      config: { area: 'zone' },
-      schema: { tags, summary: 'List rulesets of a zone', params: zoneParams, response: answersList(listedRuleset) },
-    },
-    async (request) => success((await listRulesets(contextOf(request), request.params.zone_id)).map(listedView)),
+    { area: 'zone', summary: 'List rulesets of a zone', params: zoneParams, list: listedRuleset },
+    async (ctx, { params }) => success((await listRulesets(ctx, params.zone_id)).map(listedView)),
   );
   app.post(
     BASE,
-    {
-      config: write,
-      schema: {
-        ...{ tags, summary: 'Create a ruleset', params: zoneParams, body: rulesetBody },
-        response: answersOne(ruleset),
-      },
-    },
-    async (request, reply) =>
-      answerRuleset(reply, await createRuleset(contextOf(request), request.params.zone_id, request.body)),
+    { ...write, summary: 'Create a ruleset', params: zoneParams, body: rulesetBody, response: answersOne(ruleset) },
+    async (ctx, { params, body }, reply) => answerRuleset(reply, await createRuleset(ctx, params.zone_id, body)),
   );
 }
 
-function addEntrypoints(app: RouteScope, { contextOf }: Options): void {
+function addEntrypoints(app: Routes): void {
   app.get(
     ENTRYPOINT,
-    {
-      config: read,
-      schema: { tags, summary: 'Get the ruleset of a phase', params: phaseParams, response: answersOne(ruleset) },
-    },
-    async (request, reply) => {
-      const { zone_id: zone, phase } = request.params;
-      return answerRuleset(reply, await getEntrypoint(contextOf(request), zone, phase));
-    },
+    { ...read, summary: 'Get the ruleset of a phase', params: phaseParams, response: answersOne(ruleset) },
+    async (ctx, { params: { zone_id: zone, phase } }, reply) =>
+      answerRuleset(reply, await getEntrypoint(ctx, zone, phase)),
   );
   app.put(
     ENTRYPOINT,
     {
-      config: write,
-      schema: {
-        ...{ tags, summary: 'Write the ruleset of a phase', params: phaseParams, body: rulesetBody },
-        response: answersOne(ruleset),
-      },
+      ...write,
+      summary: 'Write the ruleset of a phase',
+      params: phaseParams,
+      body: rulesetBody,
+      response: answersOne(ruleset),
     },
-    async (request, reply) => {
-      const { zone_id: zone, phase } = request.params;
-      return answerRuleset(reply, await putEntrypoint(contextOf(request), zone, phase, request.body));
-    },
+    async (ctx, { params: { zone_id: zone, phase }, body }, reply) =>
+      answerRuleset(reply, await putEntrypoint(ctx, zone, phase, body)),
   );
   app.get(
     `${ENTRYPOINT}/versions`,
     {
-      config: read,
-      schema: {
-        ...{ tags, summary: 'List versions of the ruleset of a phase: the current one', params: phaseParams },
-        response: answersList(listedRuleset),
-      },
+      ...read,
+      summary: 'List versions of the ruleset of a phase: the current one',
+      params: phaseParams,
+      list: listedRuleset,
     },
-    async (request) => {
-      const { zone_id: zone, phase } = request.params;
-      return success([listedView(await getEntrypoint(contextOf(request), zone, phase))]);
-    },
+    async (ctx, { params: { zone_id: zone, phase } }) => success([listedView(await getEntrypoint(ctx, zone, phase))]),
   );
   app.get(
     `${ENTRYPOINT}/versions/:version`,
     {
-      config: read,
-      schema: {
-        ...{ tags, summary: 'Get a version of the ruleset of a phase', params: phaseVersionParams },
-        response: answersOne(ruleset),
-      },
+      ...read,
+      summary: 'Get a version of the ruleset of a phase',
+      params: phaseVersionParams,
+      response: answersOne(ruleset),
     },
-    async (request, reply) => {
-      const { zone_id: zone, phase, version } = request.params;
-      return answerRuleset(reply, await getEntrypoint(contextOf(request), zone, phase, version));
-    },
+    async (ctx, { params: { zone_id: zone, phase, version } }, reply) =>
+      answerRuleset(reply, await getEntrypoint(ctx, zone, phase, version)),
   );
 }
 
-function addOne(app: RouteScope, { contextOf }: Options): void {
+function addOne(app: Routes): void {
   const path = `${BASE}/:ruleset_id`;
   app.get(
     path,
-    {
-      config: read,
-      schema: { tags, summary: 'Get a ruleset', params: rulesetParams, response: answersOne(ruleset) },
-    },
-    async (request, reply) => {
-      const { zone_id: zone, ruleset_id: id } = request.params;
-      return answerRuleset(reply, await getRuleset(contextOf(request), zone, id));
-    },
+    { ...read, summary: 'Get a ruleset', params: rulesetParams, response: answersOne(ruleset) },
+    async (ctx, { params: { zone_id: zone, ruleset_id: id } }, reply) =>
+      answerRuleset(reply, await getRuleset(ctx, zone, id)),
   );
   app.put(
     path,
-    {
-      config: write,
-      schema: {
-        ...{ tags, summary: 'Replace a ruleset', params: rulesetParams, body: rulesetBody },
-        response: answersOne(ruleset),
-      },
-    },
-    async (request, reply) => {
-      const { zone_id: zone, ruleset_id: id } = request.params;
-      return answerRuleset(reply, await replaceRuleset(contextOf(request), zone, id, request.body));
-    },
+    { ...write, summary: 'Replace a ruleset', params: rulesetParams, body: rulesetBody, response: answersOne(ruleset) },
+    async (ctx, { params: { zone_id: zone, ruleset_id: id }, body }, reply) =>
+      answerRuleset(reply, await replaceRuleset(ctx, zone, id, body)),
   );
   app.delete(
     path,
     {
-      config: write,
-      schema: {
-        ...{ tags, summary: 'Delete a ruleset', params: rulesetParams },
-        response: { 204: z.null(), '4xx': failureEnvelope, '5xx': failureEnvelope },
-      },
+      ...write,
+      summary: 'Delete a ruleset',
+      params: rulesetParams,
+      response: { 204: z.null(), '4xx': failureEnvelope, '5xx': failureEnvelope },
     },
-    async (request, reply) => {
-      const { zone_id: zone, ruleset_id: id } = request.params;
-      await deleteRuleset(contextOf(request), zone, id);
+    async (ctx, { params: { zone_id: zone, ruleset_id: id } }, reply) => {
+      await deleteRuleset(ctx, zone, id);
       return reply.code(204).send(null);
     },
   );
 }
 
-function addVersions(app: RouteScope, { contextOf }: Options): void {
+function addVersions(app: Routes): void {
   const path = `${BASE}/:ruleset_id/versions`;
   app.get(
     path,
-    {
-      config: read,
-      schema: {
-        ...{ tags, summary: 'List versions of a ruleset: the current one', params: rulesetParams },
-        response: answersList(listedRuleset),
-      },
-    },
-    async (request) => {
-      const { zone_id: zone, ruleset_id: id } = request.params;
-      return success([listedView(await getRuleset(contextOf(request), zone, id))]);
-    },
+    { ...read, summary: 'List versions of a ruleset: the current one', params: rulesetParams, list: listedRuleset },
+    async (ctx, { params: { zone_id: zone, ruleset_id: id } }) =>
+      success([listedView(await getRuleset(ctx, zone, id))]),
   );
   app.get(
     `${path}/:version`,
-    {
-      config: read,
-      schema: { tags, summary: 'Get a version of a ruleset', params: versionParams, response: answersOne(ruleset) },
-    },
-    async (request, reply) => {
-      const { zone_id: zone, ruleset_id: id, version } = request.params;
-      return answerRuleset(reply, await getVersion(contextOf(request), zone, id, version));
-    },
+    { ...read, summary: 'Get a version of a ruleset', params: versionParams, response: answersOne(ruleset) },
+    async (ctx, { params: { zone_id: zone, ruleset_id: id, version } }, reply) =>
+      answerRuleset(reply, await getVersion(ctx, zone, id, version)),
   );
   app.delete(
     `${path}/:version`,
     {
-      config: write,
-      schema: {
-        ...{
-          tags,
-          summary: 'Delete a version of a ruleset: refused, because there is only one',
-          params: versionParams,
-        },
-        response: answersOne(z.null()),
-      },
+      ...write,
+      summary: 'Delete a version of a ruleset: refused, because there is only one',
+      params: versionParams,
+      response: answersOne(z.null()),
     },
-    async (request) => {
-      const { zone_id: zone, ruleset_id: id, version } = request.params;
-      return deleteVersion(contextOf(request), zone, id, version);
-    },
+    async (ctx, { params: { zone_id: zone, ruleset_id: id, version } }) => deleteVersion(ctx, zone, id, version),
   );
 }

@@ -1,13 +1,11 @@
 /** `GET /zones/{zone_id}/rulesets/try` (ours): what the rules of a zone would do with a request. */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { tryRulesOfZone } from '../../control/rulesets/try.js';
 import type { Trial } from '../../rulesets/try.js';
-import { success } from '../envelope.js';
 import { failure } from '../errors.js';
 import { textValue } from '../query.js';
-import { type ContextOf, queryOf } from '../request.js';
-import { answersOne } from '../schema.js';
+import { queryOf } from '../request.js';
+import type { AddRoutes } from '../routing/route.js';
 import { zoneParams } from '../zones/schema.js';
 import { type RuleTrialShape, ruleTrial } from './schema.js';
 
@@ -30,18 +28,20 @@ function trialView({ applied, redirect, isLoop, target, requestHeaders, response
   } satisfies RuleTrialShape;
 }
 
-export const ruleTrialRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export const ruleTrialRoutes: AddRoutes = (app) => {
   app.get(
     '/zones/:zone_id/rulesets/try',
     {
       // Compiling the rules of a zone takes up to 20 ms.
-      config: { area: 'zone', readsLong: true },
-      schema: {
-        ...{ tags: ['Rulesets'], summary: 'Try the rules of a zone', params: zoneParams, querystring },
-        response: answersOne(ruleTrial),
-      },
+      area: 'zone',
+      readsLong: true,
+      tags: ['Rulesets'],
+      summary: 'Try the rules of a zone',
+      params: zoneParams,
+      querystring,
+      answer: ruleTrial,
     },
-    async (request) => {
+    async (ctx, request) => {
       const query = queryOf(request);
       const status = textValue(query, 'status') ?? '200';
       if (!/^[2-5]\d\d$/.test(status))
@@ -51,7 +51,7 @@ export const ruleTrialRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
         ...{ headers: query['header'] ?? [], client: textValue(query, 'client') ?? '192.0.2.1' },
         country: textValue(query, 'country'),
       };
-      return success(trialView(await tryRulesOfZone(contextOf(request), request.params.zone_id, tried)));
+      return trialView(await tryRulesOfZone(ctx, request.params.zone_id, tried));
     },
   );
 };

@@ -1,12 +1,10 @@
 /** `/search`: records of all zones that the caller may read (ours). */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { MOST_FOUND, searchRecords } from '../../control/records/search.js';
 import { recordView } from '../dns-records/view.js';
-import { success } from '../envelope.js';
 import { numberValue, textValue } from '../query.js';
-import { type ContextOf, queryOf } from '../request.js';
-import { answersOne } from '../schema.js';
+import { queryOf } from '../request.js';
+import type { AddRoutes } from '../routing/route.js';
 import { found } from './schema.js';
 
 const query = z.object({
@@ -17,28 +15,27 @@ const query = z.object({
 
 const USUAL = 50;
 
-export const searchRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export const searchRoutes: AddRoutes = (app) => {
   app.get(
     '/search',
     {
-      config: { area: 'any', readsLong: true },
-      schema: {
-        tags: ['DNS records'],
-        summary: 'Search for records in all zones; tokens for some records of a zone find nothing there',
-        querystring: query,
-        response: answersOne(found),
-      },
+      area: 'any',
+      readsLong: true,
+      tags: ['DNS records'],
+      summary: 'Search for records in all zones; tokens for some records of a zone find nothing there',
+      querystring: query,
+      answer: found,
     },
-    async (request) => {
+    async (ctx, request) => {
       const sent = queryOf(request);
       const after = numberValue(sent, 'after', 0, Number.MAX_SAFE_INTEGER);
-      const { records, zones, next } = await searchRecords(contextOf(request), {
+      const { records, zones, next } = await searchRecords(ctx, {
         text: textValue(sent, 'q') ?? '',
         limit: numberValue(sent, 'limit', 1, MOST_FOUND) ?? USUAL,
         ...(after !== undefined && { after }),
       });
       const views = records.map((item) => ({ zone: item.zone, record: recordView(item.record) }));
-      return success({ records: views, zones, next: next ?? null });
+      return { records: views, zones, next: next ?? null };
     },
   );
 };

@@ -1,5 +1,4 @@
 /** `/zones/{zone_id}/secondary_dns/…`: the transfers of a zone to its peers (v4: secondary DNS). */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { addSecondary } from '../../control/secondary/add-secondary.js';
 import {
@@ -12,9 +11,8 @@ import {
   replaceOutgoing,
 } from '../../control/secondary/outgoing.js';
 import type { SecondaryServices } from '../../control/secondary/tsigs.js';
-import { success } from '../envelope.js';
-import type { ContextOf } from '../request.js';
-import { answersOne, onlyId } from '../schema.js';
+import { routes } from '../routing/route.js';
+import { onlyId } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 import {
   addedSecondary,
@@ -27,105 +25,85 @@ import {
 } from './schema.js';
 import { addedSecondaryView, outgoingView, peerStatusView, statusView } from './view.js';
 
-const tags = ['Secondary DNS'];
 const BASE = '/zones/:zone_id/secondary_dns';
 const PATH = `${BASE}/outgoing`;
 const config = { area: 'dns' } as const;
 /** Of routes that write. */
 const writes = { ...config, oneCommit: true } as const;
 const params = zoneParams;
-const response = answersOne(outgoing);
 
 interface RouteOptions {
-  readonly contextOf: ContextOf;
   readonly services: SecondaryServices;
 }
 
-export const secondaryZoneRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { contextOf, services }) => {
+export const secondaryZoneRoutes = routes<RouteOptions>({ tags: ['Secondary DNS'] }, (app, { services }) => {
   app.post(
     `${BASE}/secondaries`,
     {
-      config: writes,
-      schema: {
-        tags,
-        summary: 'Let a server transfer the zone: a key, a peer and the transfers in one write',
-        params,
-        body: secondaryBody,
-        response: answersOne(addedSecondary),
-      },
+      ...writes,
+      summary: 'Let a server transfer the zone: a key, a peer and the transfers in one write',
+      params,
+      body: secondaryBody,
+      answer: addedSecondary,
     },
-    async (request) => {
+    async (ctx, request) => {
       const { params: path, body: input } = request;
-      return success(addedSecondaryView(await addSecondary(contextOf(request), services, path.zone_id, input)));
+      return addedSecondaryView(await addSecondary(ctx, services, path.zone_id, input));
     },
   );
   app.get(
     PATH,
-    { config, schema: { tags, summary: 'Get the transfers of a zone', params, response } },
-    async (request) => success(outgoingView(await getOutgoing(contextOf(request), request.params.zone_id))),
+    { ...config, summary: 'Get the transfers of a zone', params, answer: outgoing },
+    async (ctx, { params }) => outgoingView(await getOutgoing(ctx, params.zone_id)),
   );
   app.post(
     PATH,
-    { config: writes, schema: { tags, summary: 'Link a zone to peers', params, body: outgoingBody, response } },
-    async (request) =>
-      success(outgoingView(await createOutgoing(contextOf(request), request.params.zone_id, request.body))),
+    { ...writes, summary: 'Link a zone to peers', params, body: outgoingBody, answer: outgoing },
+    async (ctx, { params, body }) => outgoingView(await createOutgoing(ctx, params.zone_id, body)),
   );
   app.put(
     PATH,
-    { config: writes, schema: { tags, summary: 'Replace the peers of a zone', params, body: outgoingBody, response } },
-    async (request) =>
-      success(outgoingView(await replaceOutgoing(contextOf(request), request.params.zone_id, request.body))),
+    { ...writes, summary: 'Replace the peers of a zone', params, body: outgoingBody, answer: outgoing },
+    async (ctx, { params, body }) => outgoingView(await replaceOutgoing(ctx, params.zone_id, body)),
   );
   app.delete(
     PATH,
-    { config: writes, schema: { tags, summary: 'End the transfers of a zone', params, response: answersOne(onlyId) } },
-    async (request) => success(await deleteOutgoing(contextOf(request), request.params.zone_id)),
+    { ...writes, summary: 'End the transfers of a zone', params, answer: onlyId },
+    async (ctx, { params }) => deleteOutgoing(ctx, params.zone_id),
   );
-  await app.register(stateRoutes, { contextOf });
-};
+  stateRoutes(app, undefined);
+});
 
-const stateRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+const stateRoutes = routes({ tags: ['Secondary DNS'] }, (app) => {
   app.post(
     `${PATH}/enable`,
-    { config: writes, schema: { tags, summary: 'Enable transfers', params, body, response: answersOne(status) } },
-    async (request) => success(statusView(await enableOutgoing(contextOf(request), request.params.zone_id, true))),
+    { ...writes, summary: 'Enable transfers', params, body, answer: status },
+    async (ctx, { params }) => statusView(await enableOutgoing(ctx, params.zone_id, true)),
   );
   app.post(
     `${PATH}/disable`,
-    { config: writes, schema: { tags, summary: 'Disable transfers', params, body, response: answersOne(status) } },
-    async (request) => success(statusView(await enableOutgoing(contextOf(request), request.params.zone_id, false))),
+    { ...writes, summary: 'Disable transfers', params, body, answer: status },
+    async (ctx, { params }) => statusView(await enableOutgoing(ctx, params.zone_id, false)),
   );
   app.get(
     `${PATH}/status`,
-    { config, schema: { tags, summary: 'Whether transfers are enabled', params, response: answersOne(status) } },
-    async (request) => success(statusView(await getOutgoing(contextOf(request), request.params.zone_id))),
+    { ...config, summary: 'Whether transfers are enabled', params, answer: status },
+    async (ctx, { params }) => statusView(await getOutgoing(ctx, params.zone_id)),
   );
   app.post(
     `${PATH}/force_notify`,
-    {
-      config: writes,
-      schema: {
-        tags,
-        summary: 'Notify the peers, which transfer the whole zone',
-        params,
-        body,
-        response: answersOne(z.literal('OK')),
-      },
-    },
-    async (request) => {
-      await forgetHistory(contextOf(request), request.params.zone_id);
-      return success('OK' as const);
+    { ...writes, summary: 'Notify the peers, which transfer the whole zone', params, body, answer: z.literal('OK') },
+    async (ctx, { params }) => {
+      await forgetHistory(ctx, params.zone_id);
+      return 'OK' as const;
     },
   );
   app.get(
     `${BASE}/status`,
-    {
-      config,
-      schema: { tags, summary: 'What the peers of a zone serve', params, response: answersOne(z.array(peerStatus)) },
-    },
-    async (request) => {
-      const peers = await getPeerStatus(contextOf(request), request.params.zone_id);
-      return success(peers.map(peerStatusView));
+    { ...config, summary: 'What the peers of a zone serve', params, answer: z.array(peerStatus) },
+    async (ctx, { params }) => {
+      const peers = await getPeerStatus(ctx, params.zone_id);
+      return peers.map(peerStatusView);
     },
   );
-};
+});

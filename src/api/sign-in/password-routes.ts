@@ -1,74 +1,65 @@
 /** `/user/password` and `/user/password_reset` (ours). */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { requestReset, resetPassword } from '../../sign-in/links.js';
 import { changePassword } from '../../sign-in/password.js';
 import type { SignInServices } from '../../sign-in/services.js';
-import { success } from '../envelope.js';
 import { callerOf } from '../request.js';
-import { answersOne } from '../schema.js';
+import { routes } from '../routing/route.js';
 import { requireOwnPage } from '../sessions/cookie.js';
 import { sessionBegun, visitorOf } from './answer.js';
 import { nothing, passwordChange, resetAnswer, resetBody, resetParams, resetRequest, withSession } from './schema.js';
 
-const tags = ['Sign-in'];
 const config = { access: 'public' } as const;
 
-export const passwordRoutes: FastifyPluginAsyncZod<{ signIn: SignInServices }> = async (app, { signIn: services }) => {
-  app.addHook('onClose', () => services.resetLetters.idle());
-  app.addHook('onClose', () => services.inviteLetters.idle());
+export const passwordRoutes = routes<{ signIn: SignInServices }>({ tags: ['Sign-in'] }, (app, { signIn: services }) => {
+  app.scope.addHook('onClose', () => services.resetLetters.idle());
+  app.scope.addHook('onClose', () => services.inviteLetters.idle());
 
-  app.put(
+  app.open.put(
     '/user/password',
     {
-      config: { area: 'any', enrols: true, needsSession: true },
-      schema: {
-        tags,
-        summary: 'Change the own password, which ends all other sessions',
-        body: passwordChange,
-        response: answersOne(withSession),
-      },
+      area: 'any',
+      enrols: true,
+      needsSession: true,
+      summary: 'Change the own password, which ends all other sessions',
+      body: passwordChange,
+      answer: withSession,
     },
     async (request, reply) => {
       const { session } = callerOf(request);
       const result = await changePassword(services, visitorOf(request), session, request.body);
-      return success(sessionBegun(services, request, reply, result));
+      return sessionBegun(services, request, reply, result);
     },
   );
 
-  app.post(
+  app.open.post(
     '/user/password_reset',
     {
-      config,
-      schema: {
-        tags,
-        summary: 'Ask for a link with which a new password is chosen',
-        description: 'The answer is the same whether or not the address belongs to a user.',
-        body: resetRequest,
-        response: answersOne(nothing),
-      },
+      ...config,
+      summary: 'Ask for a link with which a new password is chosen',
+      description: 'The answer is the same whether or not the address belongs to a user.',
+      body: resetRequest,
+      answer: nothing,
     },
     async (request) => {
       requireOwnPage(request);
       requestReset(services, visitorOf(request), request.body.email);
-      return success({});
+      return {};
     },
   );
 
-  app.put(
+  app.open.put(
     '/user/password_reset/:code',
     {
-      config: { ...config, hidesPath: true },
-      schema: {
-        tags,
-        summary: 'Choose a new password with a link, which ends all sessions',
-        params: resetParams,
-        body: resetBody,
-        response: answersOne(resetAnswer),
-      },
+      ...config,
+      hidesPath: true,
+      summary: 'Choose a new password with a link, which ends all sessions',
+      params: resetParams,
+      body: resetBody,
+      answer: resetAnswer,
     },
     async (request) => {
       requireOwnPage(request);
-      return success(await resetPassword(services, visitorOf(request), request.params.code, request.body.new));
+      return await resetPassword(services, visitorOf(request), request.params.code, request.body.new);
     },
   );
-};
+});

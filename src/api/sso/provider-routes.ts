@@ -1,5 +1,4 @@
 /** `/oidc_providers` (ours): identity providers of the installation, for super administrators. */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import {
   deleteProvider,
   type GroupRole,
@@ -13,94 +12,59 @@ import {
 import type { SignInServices } from '../../sign-in/services.js';
 import type { ProviderRow } from '../../store/access/oidc.js';
 import { success } from '../envelope.js';
-import type { ContextOf } from '../request.js';
-import { answersList, answersOne, onlyId } from '../schema.js';
+import { routes } from '../routing/route.js';
+import { onlyId } from '../schema.js';
 import { printTime } from '../times.js';
 import { endpoints, type Provider, type ProviderBody, provider, providerBody, providerParams } from './schema.js';
 
-const tags = ['Sign-in'];
-/** No token can have it: the use cases ask for a super administrator. */
-const config = { area: 'user' } as const;
 const PATH = '/oidc_providers';
 const ONE = `${PATH}/:provider_id`;
 
 interface Parts {
-  readonly contextOf: ContextOf;
   readonly signIn: SignInServices;
 }
 
-export const providerRoutes: FastifyPluginAsyncZod<Parts> = async (app, { contextOf, signIn }) => {
+export const providerRoutes = routes<Parts>({ tags: ['Sign-in'], area: 'user' }, (app, { signIn }) => {
   const view = (row: ProviderRow): Provider => viewOf(row, signIn.settings.publicUrl);
   const vault = () => signIn.vault;
 
-  app.get(
-    PATH,
-    { config, schema: { tags, summary: 'List identity providers', response: answersList(provider) } },
-    async (request) => success((await listProviders(contextOf(request))).map(view)),
+  app.get(PATH, { summary: 'List identity providers', list: provider }, async (ctx) =>
+    success((await listProviders(ctx)).map(view)),
   );
 
-  app.post(
-    PATH,
-    {
-      config,
-      schema: { tags, summary: 'Add an identity provider', body: providerBody, response: answersOne(provider) },
-    },
-    async (request) => success(view(await putProvider(contextOf(request), vault, inputOf(request.body)))),
+  app.post(PATH, { summary: 'Add an identity provider', body: providerBody, answer: provider }, async (ctx, { body }) =>
+    view(await putProvider(ctx, vault, inputOf(body))),
   );
 
   app.get(
     ONE,
-    {
-      config,
-      schema: { tags, summary: 'Get an identity provider', params: providerParams, response: answersOne(provider) },
-    },
-    async (request) => success(view(await getProvider(contextOf(request), request.params.provider_id))),
+    { summary: 'Get an identity provider', params: providerParams, answer: provider },
+    async (ctx, { params }) => view(await getProvider(ctx, params.provider_id)),
   );
 
   app.put(
     ONE,
     {
-      config,
-      schema: {
-        tags,
-        summary: 'Replace what is said of an identity provider',
-        params: providerParams,
-        body: providerBody,
-        response: answersOne(provider),
-      },
+      summary: 'Replace what is said of an identity provider',
+      params: providerParams,
+      body: providerBody,
+      answer: provider,
     },
-    async (request) => {
-      const { provider_id: id } = request.params;
-      return success(view(await putProvider(contextOf(request), vault, inputOf(request.body), id)));
-    },
+    async (ctx, { params: { provider_id: id }, body }) => view(await putProvider(ctx, vault, inputOf(body), id)),
   );
 
   app.delete(
     ONE,
-    {
-      config,
-      schema: { tags, summary: 'Remove an identity provider', params: providerParams, response: answersOne(onlyId) },
-    },
-    async (request) => success({ id: await deleteProvider(contextOf(request), request.params.provider_id) }),
+    { summary: 'Remove an identity provider', params: providerParams, answer: onlyId },
+    async (ctx, { params }) => ({ id: await deleteProvider(ctx, params.provider_id) }),
   );
 
   app.post(
     `${ONE}/test`,
-    {
-      config,
-      schema: {
-        tags,
-        summary: 'Ask an identity provider to describe itself',
-        params: providerParams,
-        response: answersOne(endpoints),
-      },
-    },
-    async (request) => {
-      const { provider_id: id } = request.params;
-      return success({ endpoints: await testProvider(contextOf(request), signIn.providers, id) });
-    },
+    { summary: 'Ask an identity provider to describe itself', params: providerParams, answer: endpoints },
+    async (ctx, { params: { provider_id: id } }) => ({ endpoints: await testProvider(ctx, signIn.providers, id) }),
   );
-};
+});
 
 function inputOf(body: ProviderBody): ProviderInput {
   return {

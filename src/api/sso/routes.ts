@@ -1,6 +1,5 @@
 /** `/user/sign_in/oidc` (ours): to an identity provider and back. What goes wrong is said on the sign-in page, beside the other ways. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { AppError } from '../../base/errors.js';
 import type { Begun } from '../../sign-in/begin.js';
 import { beginAtProvider, endByProvider, finishAtProvider, ownPath } from '../../sign-in/oidc/flow.js';
@@ -9,20 +8,19 @@ import { success } from '../envelope.js';
 import { failure } from '../errors.js';
 import { textValue } from '../query.js';
 import { callerOf, queryOf } from '../request.js';
-import { answersOne } from '../schema.js';
+import { routes } from '../routing/route.js';
 import { readFlowCookie, setFlowCookie } from '../sessions/cookie.js';
 import { sessionBegun, visitorOf } from '../sign-in/answer.js';
 import { linkBody, location, providerParams } from './schema.js';
 
-const tags = ['Sign-in'];
 const PUBLIC = { access: 'public' } as const;
 
-export const ssoRoutes: FastifyPluginAsyncZod<{ signIn: SignInServices }> = async (app, { signIn: services }) => {
+export const ssoRoutes = routes<{ signIn: SignInServices }>({ tags: ['Sign-in'] }, (app, { signIn: services }) => {
   const { store } = services.base;
 
-  app.get(
+  app.open.get(
     '/user/sign_in/oidc/:provider_id',
-    { config: PUBLIC, schema: { tags, summary: 'Go to an identity provider', params: providerParams } },
+    { ...PUBLIC, summary: 'Go to an identity provider', params: providerParams },
     async (request, reply) =>
       orSayWhy(request, reply, async () => {
         const to = ownPath(textValue(queryOf(request), 'return'));
@@ -32,9 +30,9 @@ export const ssoRoutes: FastifyPluginAsyncZod<{ signIn: SignInServices }> = asyn
       }),
   );
 
-  app.get(
+  app.open.get(
     '/user/sign_in/oidc/:provider_id/callback',
-    { config: PUBLIC, schema: { tags, summary: 'Come back from an identity provider', params: providerParams } },
+    { ...PUBLIC, summary: 'Come back from an identity provider', params: providerParams },
     async (request, reply) =>
       orSayWhy(request, reply, async () => {
         const kept = readFlowCookie(store, request);
@@ -46,12 +44,9 @@ export const ssoRoutes: FastifyPluginAsyncZod<{ signIn: SignInServices }> = asyn
       }),
   );
 
-  app.post(
+  app.open.post(
     '/user/sign_in/oidc/:provider_id/logout',
-    {
-      config: { ...PUBLIC, rawBody: true },
-      schema: { tags, summary: 'A provider says that somebody has signed out there', params: providerParams },
-    },
+    { ...PUBLIC, rawBody: true, summary: 'A provider says that somebody has signed out there', params: providerParams },
     async (request) => {
       const text = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
       const token = new URLSearchParams(text).get('logout_token');
@@ -61,26 +56,25 @@ export const ssoRoutes: FastifyPluginAsyncZod<{ signIn: SignInServices }> = asyn
     },
   );
 
-  app.post(
+  app.open.post(
     '/user/sso_link',
     {
-      config: { area: 'any', enrols: true, needsSession: true },
-      schema: {
-        tags,
-        summary: 'Begin to link oneself at an identity provider to oneself here',
-        body: linkBody,
-        response: answersOne(location),
-      },
+      area: 'any',
+      enrols: true,
+      needsSession: true,
+      summary: 'Begin to link oneself at an identity provider to oneself here',
+      body: linkBody,
+      answer: location,
     },
     async (request, reply) => {
       const { session } = callerOf(request);
       const to = { to: '/profile', ...(session !== undefined && { session }) };
       const { location: there, kept } = await beginAtProvider(services, request.body.provider, to);
       setFlowCookie(store, request, reply, kept);
-      return success({ location: there });
+      return { location: there };
     },
   );
-};
+});
 
 function placeAfter(
   services: SignInServices,

@@ -2,32 +2,25 @@
  * Routes of a zone that popular clients call for features that this service does not have, in forms of v4 that can say what is
  * true of it. What is true can also be sent; anything else is refused.
  */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ChainError, describeCertificate, parseCertificates } from '../../certs/chain.js';
 import { getZone } from '../../control/zones/zones.js';
 import { success } from '../envelope.js';
 import { failure } from '../errors.js';
-import type { ContextOf, RouteScope } from '../request.js';
-import { answers, answersList, answersOne, message, time } from '../schema.js';
+import { type Routes, routes } from '../routing/route.js';
+import { answers, message, time } from '../schema.js';
 import { printTime } from '../times.js';
 import { zoneParams as params } from '../zones/schema.js';
 import { PLAN } from '../zones/view.js';
 
-const tags = ['Unsupported'];
-const config = { area: 'zone' } as const;
 const ZONE = '/zones/:zone_id';
 
-interface Options {
-  readonly contextOf: ContextOf;
-}
-
-export const zoneAnswerRoutes: FastifyPluginAsyncZod<Options> = async (app, options) => {
-  addNameServers(app, options);
-  addSubscription(app, options);
-  addAnalysis(app, options);
-  addFixed(app, options);
-};
+export const zoneAnswerRoutes = routes({ tags: ['Unsupported'], area: 'zone' }, (app) => {
+  addNameServers(app);
+  addSubscription(app);
+  addAnalysis(app);
+  addFixed(app);
+});
 
 /** Throws unless what was sent is what is true. */
 function requireTrue(sent: unknown, fixed: unknown, what: string): void {
@@ -41,20 +34,12 @@ const nameServerSet = z.object({
 });
 
 /** Name servers of an account are those of the settings; a zone of its own has vanity name servers. */
-function addNameServers(app: RouteScope, { contextOf }: Options): void {
+function addNameServers(app: Routes): void {
   app.get(
     `${ZONE}/custom_ns`,
-    {
-      config,
-      schema: {
-        tags,
-        summary: 'Get whether the zone has name servers of its account',
-        params,
-        response: answers(nameServerSet),
-      },
-    },
-    async (request) => {
-      await getZone(contextOf(request), request.params.zone_id);
+    { summary: 'Get whether the zone has name servers of its account', params, response: answers(nameServerSet) },
+    async (ctx, { params }) => {
+      await getZone(ctx, params.zone_id);
       return { success: true as const, errors: [], messages: [], enabled: false, ns_set: 1 };
     },
   );
@@ -62,20 +47,16 @@ function addNameServers(app: RouteScope, { contextOf }: Options): void {
   app.put(
     `${ZONE}/custom_ns`,
     {
-      config,
-      schema: {
-        tags,
-        summary: 'Set whether the zone uses name servers of its account: it never does',
-        params,
-        body: z
-          .object({ enabled: z.boolean().nullish(), ns_set: z.int().nullish() })
-          .meta({ examples: [{ enabled: false }] }),
-        response: answersList(z.string()),
-      },
+      summary: 'Set whether the zone uses name servers of its account: it never does',
+      params,
+      body: z
+        .object({ enabled: z.boolean().nullish(), ns_set: z.int().nullish() })
+        .meta({ examples: [{ enabled: false }] }),
+      list: z.string(),
     },
-    async (request) => {
-      const { nameServers } = await getZone(contextOf(request), request.params.zone_id);
-      requireTrue(request.body.enabled, false, 'Name servers of an account are');
+    async (ctx, { params, body }) => {
+      const { nameServers } = await getZone(ctx, params.zone_id);
+      requireTrue(body.enabled, false, 'Name servers of an account are');
       return success([...nameServers]);
     },
   );
@@ -98,42 +79,26 @@ const subscriptionView = (id: string): z.output<typeof subscription> => ({
   },
 });
 
-function addSubscription(app: RouteScope, { contextOf }: Options): void {
+function addSubscription(app: Routes): void {
   const path = `${ZONE}/subscription`;
   app.get(
     path,
-    {
-      config,
-      schema: {
-        tags,
-        summary: 'Get the plan of the zone: all have the same',
-        params,
-        response: answersOne(subscription),
-      },
-    },
-    async (request) => success(subscriptionView((await getZone(contextOf(request), request.params.zone_id)).id)),
+    { summary: 'Get the plan of the zone: all have the same', params, answer: subscription },
+    async (ctx, { params }) => subscriptionView((await getZone(ctx, params.zone_id)).id),
   );
   const body = z
     .object({ frequency: z.string().nullish(), rate_plan: z.object({ id: z.string().nullish() }).nullish() })
     .meta({ examples: [{ rate_plan: { id: PLAN.legacy_id } }] });
-  for (const method of ['POST', 'PUT'] as const) {
-    app.route({
-      method,
-      url: path,
-      config,
-      schema: {
-        tags,
-        summary: 'Choose the plan of the zone: there is one',
-        params,
-        body,
-        response: answersOne(subscription),
+  for (const method of ['post', 'put'] as const) {
+    app[method](
+      path,
+      { summary: 'Choose the plan of the zone: there is one', params, body, answer: subscription },
+      async (ctx, { params, body }) => {
+        const { id } = await getZone(ctx, params.zone_id);
+        requireTrue(body.rate_plan?.id, PLAN.legacy_id, 'Other plans are');
+        return subscriptionView(id);
       },
-      handler: async (request) => {
-        const { id } = await getZone(contextOf(request), request.params.zone_id);
-        requireTrue(request.body.rate_plan?.id, PLAN.legacy_id, 'Other plans are');
-        return success(subscriptionView(id));
-      },
-    });
+    );
   }
 }
 
@@ -145,26 +110,24 @@ const analysis = z.object({
   issuer: z.string(),
 });
 
-function addAnalysis(app: RouteScope, { contextOf }: Options): void {
+function addAnalysis(app: Routes): void {
   app.post(
     `${ZONE}/ssl/analyze`,
     {
-      config: { area: 'certificates' },
-      schema: {
-        tags: ['Certificates'],
-        summary: 'Read a certificate; nothing is stored',
-        params,
-        body: z
-          .object({ certificate: z.string(), bundle_method: z.string().nullish() })
-          .meta({ examples: [{ certificate: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n' }] }),
-        response: answersOne(analysis),
-      },
+      area: 'certificates',
+      tags: ['Certificates'],
+      summary: 'Read a certificate; nothing is stored',
+      params,
+      body: z
+        .object({ certificate: z.string(), bundle_method: z.string().nullish() })
+        .meta({ examples: [{ certificate: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n' }] }),
+      answer: analysis,
     },
-    async (request) => {
-      await getZone(contextOf(request), request.params.zone_id);
-      const { names, signatureAlgorithm, notAfterMs, issuer } = read(request.body.certificate);
+    async (ctx, { params, body }) => {
+      await getZone(ctx, params.zone_id);
+      const { names, signatureAlgorithm, notAfterMs, issuer } = read(body.certificate);
       const about = { hosts: [...names], signature: signatureAlgorithm, issuer };
-      return success({ ...about, expires_on: printTime(notAfterMs * 1000), uploaded_on: null });
+      return { ...about, expires_on: printTime(notAfterMs * 1000), uploaded_on: null };
     },
   );
 }
@@ -188,43 +151,39 @@ const tiered = z.object({
 });
 
 /** The edge asks for paths as clients do, and caches on the machine itself. */
-function addFixed(app: RouteScope, { contextOf }: Options): void {
+function addFixed(app: Routes): void {
   const forms = [
     {
       path: 'url_normalization',
-      method: 'PUT',
+      method: 'put',
       schema: normalization,
       fixed: { scope: 'none', type: 'rfc3986' },
       what: 'URL normalization is',
     },
     {
-      ...{ path: 'argo/tiered_caching', method: 'PATCH', schema: tiered, what: 'Tiered caching is' },
+      path: 'argo/tiered_caching',
+      method: 'patch',
+      schema: tiered,
+      what: 'Tiered caching is',
       fixed: { id: 'tiered_caching', value: 'off', editable: false, modified_on: null },
     },
   ] as const;
   for (const { path, method, schema, fixed, what } of forms) {
-    const response = answersOne<z.ZodType>(schema);
-    app.get(
-      `${ZONE}/${path}`,
-      { config, schema: { tags, summary: `Get ${path}`, params, response } },
-      async (request) => {
-        await getZone(contextOf(request), request.params.zone_id);
-        return success(fixed);
-      },
-    );
+    app.get(`${ZONE}/${path}`, { summary: `Get ${path}`, params, answer: schema }, async (ctx, { params }) => {
+      await getZone(ctx, params.zone_id);
+      return fixed;
+    });
     const key = 'scope' in fixed ? 'scope' : 'value';
     const off = 'scope' in fixed ? fixed.scope : fixed.value;
     const body = z.object({ [key]: z.string(), type: z.string().nullish() }).meta({ examples: [{ [key]: off }] });
-    app.route({
-      method,
-      url: `${ZONE}/${path}`,
-      config,
-      schema: { tags, summary: `Set ${path}: it stays off`, params, body, response },
-      handler: async (request) => {
-        await getZone(contextOf(request), request.params.zone_id);
-        requireTrue((request.body as Record<string, unknown>)[key], off, what);
-        return success(fixed);
+    app[method](
+      `${ZONE}/${path}`,
+      { summary: `Set ${path}: it stays off`, params, body, answer: schema },
+      async (ctx, { params, body }) => {
+        await getZone(ctx, params.zone_id);
+        requireTrue(body[key], off, what);
+        return fixed;
       },
-    });
+    );
   }
 }

@@ -1,39 +1,38 @@
 /** `/zones/import` (ours): a zone file becomes a new zone, with every problem of the file and its line. */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Issue } from '../../base/result.js';
 import { type ImportResult, importZone } from '../../control/imports/zone.js';
-import { success } from '../envelope.js';
 import { switchValue, textValue } from '../query.js';
-import { type ContextOf, queryOf, whenGone } from '../request.js';
-import { answersOne } from '../schema.js';
+import { queryOf, whenGone } from '../request.js';
+import type { AddRoutes } from '../routing/route.js';
 import { type ZoneFileResult, zoneFileQuery, zoneFileResult } from './schema.js';
 
 /** Largest file, in octets: it is held in memory. Larger ones are for the command line. */
 const FILE_LIMIT_BYTES = 64 << 20;
 const MOST_ISSUES = 1000;
 
-export const zoneFileRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export const zoneFileRoutes: AddRoutes = (app) => {
   app.post(
     '/zones/import',
     {
+      area: 'any',
+      addsZones: true,
+      zoneState: 'write',
+      rawBody: true,
+      tags: ['Zones'],
+      summary: 'Create a zone from a zone file, which is the body',
+      consumes: ['text/plain'],
+      querystring: zoneFileQuery,
+      body: z.string().describe('RFC 1035 zone file, at most 64 MiB'),
+      answer: zoneFileResult,
       bodyLimit: FILE_LIMIT_BYTES,
-      config: { area: 'any', addsZones: true, zoneState: 'write', rawBody: true },
-      schema: {
-        tags: ['Zones'],
-        summary: 'Create a zone from a zone file, which is the body',
-        consumes: ['text/plain'],
-        querystring: zoneFileQuery,
-        body: z.string().describe('RFC 1035 zone file, at most 64 MiB'),
-        response: answersOne(zoneFileResult),
-      },
     },
-    async (request, reply) => {
+    async (ctx, request, reply) => {
       const query = queryOf(request);
       const octets: unknown = request.body;
       const name = textValue(query, 'name');
       const accountId = textValue(query, 'account_id');
-      const result = await importZone(contextOf(request), {
+      const result = await importZone(ctx, {
         source: { text: Buffer.isBuffer(octets) ? octets : '' },
         ...(name !== undefined && { origin: name }),
         ...(accountId !== undefined && { accountId }),
@@ -42,7 +41,7 @@ export const zoneFileRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
         signatures: { kind: switchValue(query, 'strip_dnssec') ? 'strip' : 'refuse' },
         signal: whenGone(reply),
       });
-      return success(view(result));
+      return view(result);
     },
   );
 };

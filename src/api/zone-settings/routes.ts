@@ -1,43 +1,33 @@
 /** `/zones/{zone_id}/settings` (v4: §14). */
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { editZoneSetting, editZoneSettings, getZoneSetting, listZoneSettings } from '../../control/zones/settings.js';
 import { success } from '../envelope.js';
-import type { ContextOf } from '../request.js';
-import { answersList, answersOne } from '../schema.js';
+import { routes } from '../routing/route.js';
 import { zoneParams } from '../zones/schema.js';
 import { zoneSettingParams as params, zoneSetting, zoneSettingEdit, zoneSettingsEdit } from './schema.js';
 import { zoneSettingView } from './view.js';
 
-const tags = ['Zone settings'];
 const PATH = '/zones/:zone_id/settings';
 
-export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export const zoneSettingsRoutes = routes({ tags: ['Zone settings'], area: 'zoneSettings' }, (app) => {
   app.get(
     PATH,
-    {
-      config: { area: 'zoneSettings', zoneState: 'read' },
-      schema: { tags, summary: 'List zone settings', params: zoneParams, response: answersList(zoneSetting) },
-    },
-    async (request) =>
-      success((await listZoneSettings(contextOf(request), request.params.zone_id)).map(zoneSettingView)),
+    { zoneState: 'read', summary: 'List zone settings', params: zoneParams, list: zoneSetting },
+    async (ctx, { params }) => success((await listZoneSettings(ctx, params.zone_id)).map(zoneSettingView)),
   );
 
   app.patch(
     PATH,
     {
-      config: { area: 'zoneSettings', zoneState: 'write', oneCommit: true },
-      schema: {
-        tags,
-        summary:
-          'Edit several zone settings, all or none; those that cannot be set here are left out and named in `messages`',
-        params: zoneParams,
-        body: zoneSettingsEdit,
-        response: answersList(zoneSetting),
-      },
+      zoneState: 'write',
+      oneCommit: true,
+      summary:
+        'Edit several zone settings, all or none; those that cannot be set here are left out and named in `messages`',
+      params: zoneParams,
+      body: zoneSettingsEdit,
+      list: zoneSetting,
     },
-    async (request) => {
-      const { zone_id: zoneId } = request.params;
-      const { items, leftOut } = await editZoneSettings(contextOf(request), zoneId, request.body.items);
+    async (ctx, { params: { zone_id: zoneId }, body }) => {
+      const { items, leftOut } = await editZoneSettings(ctx, zoneId, body.items);
       const messages = leftOut.map(({ code, message }) => ({ code, message }));
       return success(items.map(zoneSettingView), messages);
     },
@@ -45,32 +35,22 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
 
   app.get(
     `${PATH}/:setting`,
-    {
-      config: { area: 'zoneSettings', zoneState: 'read' },
-      schema: { tags, summary: 'Get a zone setting', params, response: answersOne(zoneSetting) },
-    },
-    async (request) => {
-      const { zone_id: zoneId, setting } = request.params;
-      return success(zoneSettingView(await getZoneSetting(contextOf(request), zoneId, setting)));
-    },
+    { zoneState: 'read', summary: 'Get a zone setting', params, answer: zoneSetting },
+    async (ctx, { params: { zone_id: zoneId, setting } }) =>
+      zoneSettingView(await getZoneSetting(ctx, zoneId, setting)),
   );
 
   app.patch(
     `${PATH}/:setting`,
     {
-      config: { area: 'zoneSettings', zoneState: 'write', oneCommit: true },
-      schema: {
-        tags,
-        summary: 'Edit a zone setting',
-        params,
-        body: zoneSettingEdit,
-        response: answersOne(zoneSetting),
-      },
+      zoneState: 'write',
+      oneCommit: true,
+      summary: 'Edit a zone setting',
+      params,
+      body: zoneSettingEdit,
+      answer: zoneSetting,
     },
-    async (request) => {
-      const { zone_id: zoneId, setting } = request.params;
-      const { value } = request.body;
-      return success(zoneSettingView(await editZoneSetting(contextOf(request), zoneId, setting, value)));
-    },
+    async (ctx, { params: { zone_id: zoneId, setting }, body: { value } }) =>
+      zoneSettingView(await editZoneSetting(ctx, zoneId, setting, value)),
   );
-};
+});

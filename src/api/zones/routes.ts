@@ -1,6 +1,5 @@
 /** `/zones`: list, create, get, edit, delete, check the delegation again (v4: §3). */
 import type { FastifyRequest } from 'fastify';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { checkActivation } from '../../control/zones/activation.js';
 import type { ZoneItem } from '../../control/zones/item.js';
 import { stateOfZone } from '../../control/zones/state.js';
@@ -19,8 +18,9 @@ import { hasMoreZones } from '../../store/zones/unusual.js';
 import { type Message, success, successPage } from '../envelope.js';
 import { pageOf, resultInfo, ZONE_PAGES } from '../paging.js';
 import { choiceValue, choiceValues, type Query, switchValue, textValue } from '../query.js';
-import { type ContextOf, callerOf, queryOf } from '../request.js';
-import { answersList, answersOne, onlyId } from '../schema.js';
+import { callerOf, queryOf } from '../request.js';
+import { type Routes, routes } from '../routing/route.js';
+import { answersOne, onlyId } from '../schema.js';
 import {
   NAME_OPERATORS,
   ZONE_ORDERS,
@@ -34,8 +34,6 @@ import {
 } from './schema.js';
 import { permissionsOf, zoneView } from './view.js';
 
-const tags = ['Zones'];
-
 /** Zones that are looked through in a millisecond or two. */
 const FEW_ZONES = 2000;
 
@@ -48,83 +46,97 @@ function isLong(request: FastifyRequest, store: Store): boolean {
 
 const SIZES: ReadonlySet<string> = new Set(['page', 'per_page']);
 
-export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
-  app.get(
-    '/zones',
-    {
-      config: { area: 'any', readsLong: isLong },
-      schema: { tags, summary: 'List zones', querystring: zoneQuery, response: answersList(zone) },
-    },
-    async (request) => {
-      const page = pageOf(queryOf(request), ZONE_PAGES);
-      const context = contextOf(request);
-      const { items, totalCount } = await listZones(context, { ...filterOf(queryOf(request)), ...page });
-      const { actor } = callerOf(request);
-      const withState = switchValue(queryOf(request), 'include_state') ?? false;
-      const views = items.map((item) =>
-        zoneView(item, permissionsOf(actor, item), withState ? stateOfZone(context, item) : undefined),
-      );
-      return successPage(views, resultInfo(page, views.length, totalCount));
-    },
-  );
+export const zoneRoutes = routes({ tags: ['Zones'] }, (app) => {
+  addList(app);
 
   app.post(
     '/zones',
     {
-      config: { area: 'any', addsZones: true, zoneState: 'write', oneCommit: true },
-      schema: { tags, summary: 'Create a zone', body: zoneCreation, response: answersOne(zone) },
+      area: 'any',
+      addsZones: true,
+      zoneState: 'write',
+      oneCommit: true,
+      summary: 'Create a zone',
+      body: zoneCreation,
+      answer: zone,
     },
-    async (request) => {
-      const item = await createZone(contextOf(request), request.body);
-      return success(zoneView(item, permissionsOf(callerOf(request).actor, item)));
+    async (ctx, request) => {
+      const item = await createZone(ctx, request.body);
+      return zoneView(item, permissionsOf(callerOf(request).actor, item));
     },
   );
 
   app.get(
     '/zones/:zone_id',
-    {
-      config: { area: 'zone', zoneState: 'read' },
-      schema: { tags, summary: 'Get a zone', params: zoneParams, response: answersOne(zone) },
-    },
-    async (request) => {
-      const item = await getZone(contextOf(request), request.params.zone_id);
-      return success(zoneView(item, permissionsOf(callerOf(request).actor, item)));
+    { area: 'zone', zoneState: 'read', summary: 'Get a zone', params: zoneParams, answer: zone },
+    async (ctx, request) => {
+      const item = await getZone(ctx, request.params.zone_id);
+      return zoneView(item, permissionsOf(callerOf(request).actor, item));
     },
   );
 
   app.patch(
     '/zones/:zone_id',
     {
-      config: { area: 'zone', zoneState: 'write', oneCommit: true },
-      schema: { tags, summary: 'Edit a zone', params: zoneParams, body: zoneEdit, response: answersOne(zone) },
+      area: 'zone',
+      zoneState: 'write',
+      oneCommit: true,
+      summary: 'Edit a zone',
+      params: zoneParams,
+      body: zoneEdit,
+      answer: zone,
     },
-    async (request) => {
-      const item = await editZone(contextOf(request), request.params.zone_id, request.body);
-      return success(zoneView(item, permissionsOf(callerOf(request).actor, item)));
+    async (ctx, request) => {
+      const item = await editZone(ctx, request.params.zone_id, request.body);
+      return zoneView(item, permissionsOf(callerOf(request).actor, item));
     },
   );
 
   app.delete(
     '/zones/:zone_id',
     {
-      config: { area: 'zone', zoneState: 'write', oneCommit: true },
-      schema: { tags, summary: 'Delete a zone and its records', params: zoneParams, response: answersOne(onlyId) },
+      area: 'zone',
+      zoneState: 'write',
+      oneCommit: true,
+      summary: 'Delete a zone and its records',
+      params: zoneParams,
+      answer: onlyId,
     },
-    async (request) => success({ id: await deleteZone(contextOf(request), request.params.zone_id) }),
+    async (ctx, { params }) => ({ id: await deleteZone(ctx, params.zone_id) }),
   );
 
   app.put(
     '/zones/:zone_id/activation_check',
     {
-      config: { area: 'zone', zoneState: 'write' },
-      schema: { tags, summary: 'Check the delegation again', params: zoneParams, response: answersOne(onlyId) },
+      area: 'zone',
+      zoneState: 'write',
+      summary: 'Check the delegation again',
+      params: zoneParams,
+      response: answersOne(onlyId),
     },
-    async (request) => {
-      const item = await checkActivation(contextOf(request), request.params.zone_id);
+    async (ctx, { params }) => {
+      const item = await checkActivation(ctx, params.zone_id);
       return success({ id: item.id }, [activationMessage(item)]);
     },
   );
-};
+});
+
+function addList(app: Routes): void {
+  app.get(
+    '/zones',
+    { area: 'any', readsLong: isLong, summary: 'List zones', querystring: zoneQuery, list: zone },
+    async (ctx, request) => {
+      const page = pageOf(queryOf(request), ZONE_PAGES);
+      const { items, totalCount } = await listZones(ctx, { ...filterOf(queryOf(request)), ...page });
+      const { actor } = callerOf(request);
+      const withState = switchValue(queryOf(request), 'include_state') ?? false;
+      const views = items.map((item) =>
+        zoneView(item, permissionsOf(actor, item), withState ? stateOfZone(ctx, item) : undefined),
+      );
+      return successPage(views, resultInfo(page, views.length, totalCount));
+    },
+  );
+}
 
 function activationMessage({ name, status, nameServers }: ZoneItem): Message {
   if (status === 'active') return { code: 10204, message: `${name} is active.` };
