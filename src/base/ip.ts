@@ -126,11 +126,38 @@ export function clientNetwork(address: string): string {
   return octets ? Buffer.from(octets.subarray(0, 8)).toString('hex') : address;
 }
 
+/** Every octet in decimal digits. */
+const WORDS: readonly string[] = Array.from({ length: 256 }, (_, octet) => String(octet));
+
 /** Canonical text: dotted quad, or RFC 5952 with `::ffff:a.b.c.d` for IPv4-mapped addresses. */
 export function printIP(address: Uint8Array): string {
-  if (address.length === 4) return `${address[0]}.${address[1]}.${address[2]}.${address[3]}`;
-  const parsed = new ipaddr.IPv6(Array.from(address));
-  return parsed.isIPv4MappedAddress() ? `::ffff:${parsed.toIPv4Address().toString()}` : parsed.toRFC5952String();
+  if (address.length === 4)
+    return `${WORDS[address[0]!]}.${WORDS[address[1]!]}.${WORDS[address[2]!]}.${WORDS[address[3]!]}`;
+  return isMappedIPv4(address, 0) ? `::ffff:${printIP(address.subarray(MAPPED_PREFIX))}` : printIPv6(address);
+}
+
+/** Of the longest runs of zero groups, the first is shortened, if it has more than one group (RFC 5952 §4.2). */
+function printIPv6(octets: Uint8Array): string {
+  let run = 0;
+  let longest = 1;
+  let gap = -1;
+  for (let at = 0; at < 16; at += 2) {
+    run = octets[at] === 0 && octets[at + 1] === 0 ? run + 1 : 0;
+    if (run <= longest) continue;
+    longest = run;
+    gap = at + 2 - 2 * run;
+  }
+  let out = '';
+  for (let at = 0; at < 16; at += 2) {
+    if (at === gap) {
+      out += '::';
+      at += 2 * longest - 2;
+      continue;
+    }
+    if (at > 0 && at !== gap + 2 * longest) out += ':';
+    out += ((octets[at]! << 8) | octets[at + 1]!).toString(16);
+  }
+  return out;
 }
 
 /** Whether only this machine reaches the address (RFC 6890 §2.2.2). `address` has 4 or 16 octets. */

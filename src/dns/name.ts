@@ -114,17 +114,32 @@ export function readEscape(text: string, at: number): number {
  */
 export function printName(wire: Uint8Array, start = 0): string {
   if (wire[start] === 0) return '.';
-  let out = '';
+  let to = 0;
   for (let at = start; wire[at]! !== 0; ) {
     const end = at + 1 + wire[at]!;
-    for (at++; at < end; at++) out += printOctet(wire[at]!);
-    out += '.';
+    for (at++; at < end; at++) to = putOctet(wire[at]!, to);
+    PRINTED[to++] = DOT;
   }
-  return out;
+  return PRINTED.toString('latin1', 0, to);
+}
+
+/** A name as it is printed; characters one after the other would become a string each. */
+const PRINTED = Buffer.alloc(4 * MAX_NAME_LENGTH);
+
+/** Prints an octet at a place of {@link PRINTED}, and returns the next one. */
+function putOctet(octet: number, to: number): number {
+  if (octet > 32 && octet < 127) {
+    if (isSpecial(octet)) PRINTED[to++] = BACKSLASH;
+    PRINTED[to++] = octet;
+    return to;
+  }
+  PRINTED[to++] = BACKSLASH;
+  for (const unit of [100, 10, 1]) PRINTED[to++] = 48 + (Math.floor(octet / unit) % 10);
+  return to;
 }
 
 /** Characters with a special meaning in master files: `" $ ( ) . ; @ \`. */
-function printOctet(octet: number): string {
+function isSpecial(octet: number): boolean {
   switch (octet) {
     case 34:
     case 36:
@@ -134,10 +149,9 @@ function printOctet(octet: number): string {
     case 59:
     case 64:
     case 92:
-      return `\\${String.fromCharCode(octet)}`;
+      return true;
   }
-  if (octet > 32 && octet < 127) return String.fromCharCode(octet);
-  return `\\${String(octet).padStart(3, '0')}`;
+  return false;
 }
 
 /** The v4 API's form: lower case, no final dot; the root is ''. */

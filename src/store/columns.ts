@@ -5,7 +5,7 @@
 import { invariant } from '../base/errors.js';
 import { perStore, type Store } from './driver.js';
 import type { SqlValue } from './sql-value.js';
-import type { RunResult, Statement } from './statement.js';
+import type { Statement } from './statement.js';
 
 /** A column with values of this type. */
 export interface Column<Value> {
@@ -29,11 +29,6 @@ export interface Columns<Row> {
   readonly assignments: string;
   /** The values of a row in this order. */
   values(row: Row): SqlValue[];
-  /**
-   * A function that runs a statement with the values of a row and then so many others. An array in between would make the writes of an
-   * import a tenth slower.
-   */
-  runner(others: number): (statement: Statement<SqlValue[], unknown>, row: Row, ...others: SqlValue[]) => RunResult;
   /** These columns alone, in this order. */
   only<Name extends keyof Row & string>(...names: Name[]): Columns<Pick<Row, Name>>;
   without<Name extends keyof Row & string>(...names: Name[]): Columns<Omit<Row, Name>>;
@@ -54,16 +49,12 @@ function named<Row>(names: readonly string[]): Columns<Row> {
     marks: names.map(() => '?').join(', '),
     assignments: names.map((name) => `${name} = ?`).join(', '),
     values: compiled(['row'], `[${ofRow}]`),
-    runner(count) {
-      const others = Array.from({ length: count }, (_, i) => `other${i}`);
-      return compiled(['statement', 'row', ...others], `statement.run(${[ofRow, ...others].join(', ')})`);
-    },
     only: (...some) => named(some),
     without: (...some) => named(names.filter((name) => !(some as readonly string[]).includes(name))),
   };
 }
 
-/** Compiled, because a loop over names takes ten times as long as reading members, and imports read hundreds of thousands of rows. */
+/** Compiled, because a loop over names takes ten times as long as reading members. */
 function compiled<Compiled>(parameters: readonly string[], value: string): Compiled {
   return new Function(...parameters, `return ${value};`) as Compiled;
 }

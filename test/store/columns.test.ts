@@ -8,13 +8,6 @@ t.test('lists of a statement have the columns of a table in one order', async (t
   t.strictSame(PEER.values({ port: null, name: 'a', id: 1 }), [1, 'a', null]);
 });
 
-t.test('a statement gets the values of a row, and what follows them', async (t) => {
-  const runs: unknown[][] = [];
-  const statement = { run: (...values: unknown[]) => ({ changes: runs.push(values), lastInsertRowid: 0 }) };
-  PEER.runner(2)(statement as never, { port: 53, name: 'a', id: 1 }, 7, null);
-  t.strictSame(runs, [[1, 'a', 53, 7, null]]);
-});
-
 t.test('an update sets some of them', async (t) => {
   const named = PEER.only('port', 'name');
   t.equal(named.assignments, 'port = ?, name = ?');

@@ -3,7 +3,7 @@ import { fromHex, toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import { parseName } from '../../dns/name.js';
 import { parseRdata } from '../../dns/rr/registry.js';
-import type { ImportedRow } from '../../store/records/import.js';
+import type { ImportedRow } from '../../store/records/packed-rows.js';
 import type { MemberRow } from '../../store/secondary/catalogs.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { createRowMaker } from '../imports/row.js';

@@ -5,7 +5,7 @@ import { betweenWrites, inSlices } from '../../base/slices.js';
 import type { JobContext } from '../../jobs/kind.js';
 import type { Store } from '../../store/driver.js';
 import { lastChange } from '../../store/log/changes.js';
-import type { ImportedRow } from '../../store/records/import.js';
+import type { ImportedRow } from '../../store/records/packed-rows.js';
 import { type RecordRow, recordsBetween, recordsOfOwner } from '../../store/records/records.js';
 import {
   belongsToCatalog,

@@ -7,7 +7,6 @@ import {
   Worker,
 } from 'node:worker_threads';
 import { UserError } from '../../base/errors.js';
-import { type ImportPacket, unpackRows } from './packet.js';
 import type { ImportBatch, ImportEnd, ImportOrder } from './reader.js';
 
 /** The word of the shared counter: how many messages were taken here. */
@@ -30,7 +29,7 @@ export interface ThreadFailure {
 }
 
 export type ThreadMessage =
-  | { readonly packet: ImportPacket }
+  | { readonly batch: ImportBatch }
   | { readonly end: ImportEnd }
   | { readonly failure: ThreadFailure };
 
@@ -49,7 +48,7 @@ export async function* readImportOnThread(order: ImportOrder): AsyncGenerator<Im
       if ('end' in message) return message.end;
       Atomics.add(flow, CONSUMED, 1);
       Atomics.notify(flow, CONSUMED);
-      yield unpackRows(message.packet);
+      yield message.batch;
     }
   } finally {
     port1.close();

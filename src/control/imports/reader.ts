@@ -9,7 +9,7 @@ import { Type } from '../../dns/codes.js';
 import { nameLength, printName } from '../../dns/name.js';
 import { type ParsedRecord, readZone, type ZoneFileBounds } from '../../dns/zonefile/parser.js';
 import { exportedZone, type ZoneText } from '../../dns/zonefile/source.js';
-import type { ImportedRow } from '../../store/records/import.js';
+import { type ImportedRow, type PackedRows, RowPacker } from '../../store/records/packed-rows.js';
 import type { ZoneChange } from '../../store/zones/zones.js';
 import { createZoneChecker } from '../../zone/check.js';
 import { createSignedZone } from '../../zone/signed.js';
@@ -45,7 +45,7 @@ export function boundsFor({ source, store }: Context, account: number): ZoneFile
 }
 
 export interface ImportBatch {
-  readonly rows: readonly ImportedRow[];
+  readonly packs: readonly PackedRows[];
   /** Records read so far. */
   readonly parsed: number;
   /** Octets of the file read so far. */
@@ -84,8 +84,8 @@ export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEn
   let longestRdata = 0;
   let parsed = 0;
   let last: ImportedRow | undefined;
+  const packer = new RowPacker();
   for (const batch of reading.records()) {
-    const rows: ImportedRow[] = [];
     for (const record of batch) {
       const isMade = signed.note(record);
       if (isMade && isLeftOut(signatures, record.type)) continue;
@@ -100,11 +100,11 @@ export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEn
       const sameSet = last?.owner_key === row.owner_key && last.type === row.type;
       if (sameSet && last?.ttl !== row.ttl) unevenSets.push([row.owner_key, row.type]);
       if (row.rdata.length > longestRdata) longestRdata = row.rdata.length;
-      rows.push(row);
+      packer.add(row);
       last = row;
     }
     parsed += batch.length;
-    yield { rows, parsed, octetsRead: reading.octets };
+    yield { packs: packer.take(), parsed, octetsRead: reading.octets };
   }
   const signature = signatures === 'refuse' ? signed.refusal() : signatures === 'strip' ? signed.advice() : undefined;
   const checked = [...checker.finish(), ...policies.finish()];

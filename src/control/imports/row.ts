@@ -7,7 +7,7 @@ import { typeByCode } from '../../dns/rr/registry.js';
 import { ONE_SECOND } from '../../dns/ttl.js';
 import type { ParsedRecord } from '../../dns/zonefile/parser.js';
 import { NO_ATTRIBUTES, parseAttributes, type RecordAttributes } from '../../dns/zonefile/writer.js';
-import type { ImportedRow } from '../../store/records/import.js';
+import type { ImportedRow } from '../../store/records/packed-rows.js';
 import { type RecordSettings, rdataKeyOf } from '../../store/records/records.js';
 import type { ControlLimits } from '../kernel/context.js';
 import { parseEnd } from '../rules/instant.js';

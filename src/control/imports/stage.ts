@@ -11,14 +11,8 @@ import { finished, inSlices, inWrites, nextSlice } from '../../base/slices.js';
 import { Type } from '../../dns/codes.js';
 import { typeMnemonic } from '../../dns/rr/registry.js';
 import { AUTOMATIC_TTL } from '../../dns/ttl.js';
-import {
-  factsOfSet,
-  type ImportedRow,
-  notableSets,
-  type RRsetKey,
-  recordImporter,
-  setTtlOfSet,
-} from '../../store/records/import.js';
+import { factsOfSet, notableSets, type RRsetKey, setTtlOfSet, storePacked } from '../../store/records/import.js';
+import type { PackedRows } from '../../store/records/packed-rows.js';
 import { dropRecordSet, stageRecordSet, touchRecordSet } from '../../store/records/record-sets.js';
 import type { Context } from '../kernel/context.js';
 import { OCTETS_OF_RECORD, reservedFailure } from '../kernel/errors.js';
@@ -70,14 +64,15 @@ function sizeOf(source: ImportOrder['source']): number {
 export function stageAtOnce(ctx: Context, order: ImportOrder, now: number, onProgress: OnProgress): Staged {
   const { store } = ctx;
   const set = stageRecordSet(store, now);
-  const inserter = createInserter(ctx, set, now);
+  const keep = createKeeper(ctx, set, now);
   const reading = readImport(order);
   const count = { records: 0, rows: 0 };
   let step = reading.next();
   for (; !step.done; step = reading.next()) {
-    const { rows } = step.value;
-    for (const row of rows) if (inserter(row)) count.records++;
-    count.rows += rows.length;
+    for (const pack of step.value.packs) {
+      count.records += keep(pack);
+      count.rows += pack.count;
+    }
     tell(onProgress, step.value);
   }
   const end = step.value;
@@ -88,11 +83,9 @@ export function stageAtOnce(ctx: Context, order: ImportOrder, now: number, onPro
   return { ...end, issues, set, records: count.records, duplicates: count.rows - count.records };
 }
 
-/** Rows that are inserted between two looks at the clock. */
-const ROWS_AT_ONCE = 32;
 /** Rows that are stored together while no server is running; they take some tenths of a second. */
 const ROWS_ALONE = 20_000;
-/** Octets of their data, after which no more are collected: long ones would not fit in memory. */
+/** Octets of them, after which no more are collected: long ones would not fit in memory. */
 const OCTETS_ALONE = 8 << 20;
 
 /** A set of records that grows in writes of its own, between which other writers get the lock. */
@@ -100,7 +93,7 @@ export interface Staging {
   /** Number of the set. */
   readonly set: number;
   /** Stores rows; resolves to how many were not duplicates. */
-  store(rows: readonly ImportedRow[]): Promise<number>;
+  store(packs: readonly PackedRows[]): Promise<number>;
   /** Settles RRsets that were stored; resolves to what is wrong with them. */
   settle(sets: readonly RRsetKey[]): Promise<readonly Issue[]>;
 }
@@ -113,16 +106,14 @@ export async function beginStaging(ctx: Context): Promise<Staging> {
     planRemovalOfAbandoned(ctx);
     return stageRecordSet(store, now);
   });
-  const inserter = createInserter(ctx, set, now);
+  const keep = createKeeper(ctx, set, now);
   return {
     set,
-    async store(rows) {
-      if (ctx.disk?.take(rows.length * OCTETS_OF_RECORD) === false) throw reservedFailure();
-      const stored = await inWrites(ctx, { at: 0, records: 0 }, isBefore(rows), ({ at, records }) => {
+    async store(packs) {
+      if (ctx.disk?.take(rowsIn(packs) * OCTETS_OF_RECORD) === false) throw reservedFailure();
+      const stored = await inWrites(ctx, { at: 0, records: 0 }, isBefore(packs), ({ at, records }) => {
         touch(ctx, set);
-        const part = rows.slice(at, at + ROWS_AT_ONCE);
-        const added = part.filter((row) => inserter(row)).length;
-        return { at: at + part.length, records: records + added };
+        return { at: at + 1, records: records + keep(packs[at]!) };
       });
       return stored.records;
     },
@@ -169,22 +160,25 @@ async function stageInTurn(
   const reading = isOnThread(order) ? readImportOnThread(order) : readImport(order);
   try {
     const count = { records: 0, rows: 0 };
-    let waiting: ImportedRow[] = [];
+    let waiting: PackedRows[] = [];
+    let rows = 0;
     let octets = 0;
     const storeWaiting = async (): Promise<void> => {
       await nextSlice();
       count.records += await staging.store(waiting);
-      count.rows += waiting.length;
+      count.rows += rows;
       waiting = [];
+      rows = 0;
       octets = 0;
     };
     let step = await reading.next();
     for (; !step.done; step = await reading.next()) {
-      for (const row of step.value.rows) {
-        waiting.push(row);
-        octets += row.rdata.length;
+      for (const pack of step.value.packs) {
+        waiting.push(pack);
+        rows += pack.count;
+        octets += pack.octets.length;
       }
-      if (octets < OCTETS_ALONE && waiting.length < (ctx.isAlone?.() ? ROWS_ALONE : 1)) continue;
+      if (octets < OCTETS_ALONE && rows < (ctx.isAlone?.() ? ROWS_ALONE : 1)) continue;
       await storeWaiting();
       tell(onProgress, step.value);
       signal?.throwIfAborted();
@@ -229,12 +223,19 @@ const isBefore =
   ({ at }: { readonly at: number }): boolean =>
     at < length;
 
-type Inserter = (row: ImportedRow) => boolean;
+function rowsIn(packs: readonly PackedRows[]): number {
+  return packs.reduce((sum, { count }) => sum + count, 0);
+}
 
-function createInserter({ store, clock, random }: Context, set: number, now: number): Inserter {
-  const insert = recordImporter(store, set, now);
+/** Stores rows, inside of a write, and returns how many were not duplicates. */
+type Keep = (pack: PackedRows) => number;
+
+function createKeeper({ store, clock, random }: Context, set: number, now: number): Keep {
   const pool: Random = pooledRandom(random);
-  return (row) => insert(makeId(clock.nowUs(), pool), row);
+  return (pack) => {
+    for (const start of pack.starts) pack.octets.set(makeId(clock.nowUs(), pool), start);
+    return storePacked(store, set, now, pack);
+  };
 }
 
 function tell(onProgress: OnProgress, { parsed, octetsRead }: ImportBatch): void {

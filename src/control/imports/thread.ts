@@ -2,7 +2,6 @@
 import { workerData } from 'node:worker_threads';
 import { messageOf, UserError } from '../../base/errors.js';
 import { Steps, standBack } from '../../base/process/scheduling.js';
-import { packRows } from './packet.js';
 import { CONSUMED, MOST_WAITING, type ThreadData, type ThreadMessage } from './pipe.js';
 import { readImport } from './reader.js';
 
@@ -29,9 +28,9 @@ try {
   const reading = readImport(order);
   let step = reading.next();
   for (; !step.done; step = reading.next()) {
-    const packet = packRows(step.value);
+    const batch = step.value;
     waitForRoom();
-    post({ packet }, [packet.numbers.buffer as ArrayBuffer, packet.octets.buffer as ArrayBuffer]);
+    post({ batch }, batch.packs.flatMap(({ octets, starts }) => [octets.buffer, starts.buffer]) as ArrayBuffer[]);
   }
   post({ end: step.value });
 } catch (error) {

@@ -11,7 +11,7 @@ import type { PlacedRR } from '../../dnssec/signed-zone.js';
 import { hasExpired } from '../../serving/zone-state.js';
 import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import { compareSets, giveRecords, recordOfSet, recordsThatMayBeOwn } from '../../store/records/compare.js';
-import type { ImportedRow } from '../../store/records/import.js';
+import type { ImportedRow } from '../../store/records/packed-rows.js';
 import { dropRecordSet, useRecordSet } from '../../store/records/record-sets.js';
 import { findSameRecord, type RecordRow } from '../../store/records/records.js';
 import { findIncoming, type IncomingChange, noteIncoming } from '../../store/secondary/incoming.js';

@@ -95,7 +95,8 @@ function address(length: 4 | 16, parseText: (text: string) => Uint8Array | undef
       if (!octets) throw tokens.failure(`${label} must be ${expected}`, token);
       out.octets(octets);
     },
-    print: (rdata, at, end) => printIP(rdata.subarray(at, end)),
+    // A view takes as long as the rest.
+    print: (rdata, at, end) => printIP(end - at === rdata.length ? rdata : rdata.subarray(at, end)),
   });
 }
 

@@ -1,16 +1,6 @@
 /** Writes of an import: hundreds of thousands of rows, then the rules for whole RRsets. */
-import type { RowOf } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
-import { RECORD } from './records.js';
-
-const TIMES = ['created_at', 'modified_at', 'comment_modified_at', 'tags_modified_at'] as const;
-const IMPORTED = RECORD.without('id', 'private_routing', ...TIMES);
-const TIMED = RECORD.only(...TIMES);
-/** Its identifier, its set, and its times follow. */
-const insertImported = IMPORTED.runner(2 + TIMES.length);
-
-/** The columns that come from a zone file. Consecutive rows of one owner share the objects of its key and name. */
-export type ImportedRow = RowOf<typeof IMPORTED>;
+import { perStore, type Store } from '../driver.js';
+import { type PackedRows, UNPACKED } from './packed-rows.js';
 
 /** Identifies an RRset of a set of records. */
 export interface RRsetKey {
@@ -20,9 +10,11 @@ export interface RRsetKey {
 }
 
 const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(
-    `INSERT INTO record_rows (${IMPORTED.list}, id, record_set, ${TIMED.list})
-     VALUES (${IMPORTED.marks}, ?, ?, ${TIMED.marks})
+  insert: store.prepare<[octets: Uint8Array, numbers: string, set: number, now: number]>(
+    `INSERT INTO record_rows (${UNPACKED.list}, record_set, created_at, modified_at, comment_modified_at, tags_modified_at)
+     SELECT ${UNPACKED.list}, record_set, now, now,
+       CASE WHEN comment IS NULL THEN NULL ELSE now END, CASE WHEN tags IS NULL THEN NULL ELSE now END
+     FROM ${UNPACKED.table}, (SELECT ? AS record_set, ? AS now) WHERE true ORDER BY start
      ON CONFLICT (record_set, owner_key, type, rdata_key) DO NOTHING`,
   ),
   notableAtApex: store.prepareTuples<[set: number, moreThan: number], [ownerKey: Uint8Array, type: number]>(
@@ -54,17 +46,11 @@ const statements = perStore((store) => ({
 }));
 
 /**
- * Returns a function that stores a record in a set with creation time `now`; it returns false when the owner already
- * has a record with the same type and data. The statement is looked up once, because an import stores hundreds of
- * thousands of records a second.
+ * Stores rows in a set, with creation time `now`; returns how many. Not stored are those whose owner already has a record with the
+ * same type and data.
  */
-export function recordImporter(store: Store, set: number, now: number): (id: Uint8Array, row: ImportedRow) => boolean {
-  const { insert } = statements(store);
-  return (id, row) => {
-    const { comment, tags } = row;
-    const [commented, tagged] = [comment === null ? null : now, tags === null ? null : now];
-    return insertImported(insert, row, id, set, now, now, commented, tagged).changes === 1;
-  };
+export function storePacked(store: Store, set: number, now: number, { octets, numbers }: PackedRows): number {
+  return statements(store).insert.run(octets, numbers, set, now).changes;
 }
 
 /** Rows among which one step looks for notable RRsets; it takes some tenths of a millisecond. */

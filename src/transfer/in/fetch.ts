@@ -9,7 +9,7 @@ import { NotServable, readSignedVersion } from '../../control/secondary/presigne
 import { applyDifferences, applyVersion, DoesNotFit } from '../../control/secondary/transferred.js';
 import { Type } from '../../dns/codes.js';
 import type { ReadRecord } from '../../dns/message.js';
-import type { ImportedRow } from '../../store/records/import.js';
+import { type ImportedRow, RowPacker } from '../../store/records/packed-rows.js';
 import type { IncomingChange } from '../../store/secondary/incoming.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { TransferFailed } from './failure.js';
@@ -135,15 +135,13 @@ function createCollection(ctx: Context, { apex, account, record_count: stored }:
   const { used = 0, most: ofAccount = Number.POSITIVE_INFINITY } = quotaOf(ctx.store, account, 'records');
   const most = Math.min(limits.recordsPerZone ?? Number.POSITIVE_INFINITY, ofAccount - used + stored);
   let staging: Staging | undefined;
-  let waiting: ImportedRow[] = [];
+  const waiting = new RowPacker();
   let records = 0;
   let isKept = false;
   const proofs: ReadRecord[] = [];
   const flush = async (): Promise<number> => {
     staging ??= await beginStaging(ctx);
-    const rows = waiting;
-    waiting = [];
-    records += await staging.store(rows).catch((error: unknown) => {
+    records += await staging.store(waiting.take()).catch((error: unknown) => {
       throw error instanceof AppError ? new TransferFailed('limit', error.message) : error;
     });
     return staging.set;
@@ -152,17 +150,17 @@ function createCollection(ctx: Context, { apex, account, record_count: stored }:
     async take(more) {
       for (const record of more) if (isProof(record)) proofs.push(record);
       const others = more.filter((record) => !isProof(record));
-      for (const row of rowsOf(maker, others)) waiting.push(row);
+      for (const row of rowsOf(maker, others)) waiting.add(row);
       if (proofs.length > MOST_PROOFS) {
         throw new TransferFailed(
           'limit',
           `the zone has more than ${MOST_PROOFS} signatures and proofs, which is the limit`,
         );
       }
-      if (records + waiting.length > most) {
+      if (records + waiting.count > most) {
         throw new TransferFailed('limit', `the zone has more than ${most} records, which is the limit`);
       }
-      if (waiting.length >= ROWS_AT_ONCE) await flush();
+      if (waiting.count >= ROWS_AT_ONCE) await flush();
     },
     rowsOf: (some) => rowsOf(maker, some),
     async finish() {
