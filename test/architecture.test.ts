@@ -209,8 +209,8 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     tls: [],
     balance: ['exchange', 'error-pages'],
     proxy: ['balance', 'rules', 'route', 'bucket', 'http1', 'http2', 'exchange', 'error-pages'],
-    listen: ['proxy', 'balance', 'rules', 'route', 'tls', 'http1', 'exchange', 'error-pages'],
-    quick: ['listen', 'proxy', 'cache', 'compress', 'http1', 'exchange', 'error-pages'],
+    listen: ['proxy', 'balance', 'rules', 'route', 'tls', 'http1', 'http2', 'exchange', 'error-pages'],
+    quick: ['listen', 'proxy', 'cache', 'compress', 'http1', 'http2', 'exchange', 'error-pages'],
     '.': [
       'quick',
       'listen',

@@ -1,7 +1,5 @@
 /** A request's body on its way to the origin. It is counted, and fails if the client disconnects before its end. */
 
-import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
 import { PassThrough, type Readable, type TransformCallback } from 'node:stream';
 import type { Clock } from '../../base/clock.js';
 import { SMALL_PIECE } from '../../base/connections/small-pieces.js';
@@ -62,11 +60,14 @@ export interface BodyLimits {
   readonly bodyDeadline?: BodyDeadline | undefined;
 }
 
+/** What a client sends after the head of its request. */
+export interface SentBody extends Readable {
+  /** Whether everything has come. */
+  readonly complete: boolean;
+}
+
 /** Destroying it leaves the client's connection open, so that an answer can still be sent. */
-export function limitedBody(
-  message: IncomingMessage | Http2ServerRequest,
-  { bodyLimit, bodyDeadline: deadline }: BodyLimits,
-): Readable {
+export function limitedBody(message: SentBody, { bodyLimit, bodyDeadline: deadline }: BodyLimits): Readable {
   const body = new LimitedBody(bodyLimit);
   if (deadline) {
     const cancel = deadline.clock.after(deadline.ms, () => body.destroy(new BodyTooSlow()));

@@ -32,7 +32,9 @@ export const SETTING = {
   enablePush: 2,
   mostStreams: 3,
   initialWindow: 4,
+  frameOctets: 5,
   listOctets: 6,
+  connectProtocol: 8,
 } as const;
 
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
@@ -40,7 +42,7 @@ export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 export const MOST_PAYLOAD = 16_384;
 export const LARGEST_WINDOW = 2 ** 31 - 1;
 export const FIRST_WINDOW = 65_535;
-const HEAD_OCTETS = 9;
+export const HEAD_OCTETS = 9;
 
 /** The other side breaks the protocol: the connection ends with this code (RFC 9113 §5.4.1). */
 export class ConnectionError extends Error {
@@ -61,20 +63,28 @@ export interface Frame {
 
 /** Divides what arrives into frames. */
 export class FrameReader {
-  private partial: Buffer | undefined;
+  /** The beginning of a frame, as it arrived. */
+  private pieces: Buffer[] = [];
+  private octets = 0;
+  /** Octets until it can be read. */
+  private needed = 0;
 
   constructor(private readonly onFrame: (frame: Frame) => void) {}
 
   /** Frames that it passes on refer to `octets`. Throws a {@link ConnectionError}. */
   feed(octets: Buffer): void {
-    const all = this.partial ? Buffer.concat([this.partial, octets]) : octets;
-    this.partial = undefined;
+    const all = this.octets === 0 ? octets : this.joined(octets);
+    if (!all) return;
     let at = 0;
+    let needed = HEAD_OCTETS;
     while (all.length - at >= HEAD_OCTETS) {
-      const length = all.readUIntBE(at, 3);
+      const length = (all[at]! << 16) | (all[at + 1]! << 8) | all[at + 2]!;
       if (length > MOST_PAYLOAD) throw new ConnectionError(CODE.frameSize, `a frame of ${length} octets`);
       const end = at + HEAD_OCTETS + length;
-      if (end > all.length) break;
+      if (end > all.length) {
+        needed = HEAD_OCTETS + length;
+        break;
+      }
       this.onFrame({
         type: all[at + 3]!,
         flags: all[at + 4]!,
@@ -83,18 +93,43 @@ export class FrameReader {
       });
       at = end;
     }
-    if (at < all.length) this.partial = all.subarray(at);
+    if (at < all.length) this.keep(all.subarray(at), needed);
+  }
+
+  private keep(octets: Buffer, needed: number): void {
+    // A copy, because a piece may be a small part of much memory.
+    this.pieces = [Buffer.from(octets)];
+    this.octets = octets.length;
+    this.needed = needed;
+  }
+
+  /** Undefined if more is needed. A frame may arrive octet by octet, so the pieces are joined once. */
+  private joined(octets: Buffer): Buffer | undefined {
+    this.pieces.push(octets);
+    this.octets += octets.length;
+    if (this.octets < this.needed) return undefined;
+    const all = Buffer.concat(this.pieces, this.octets);
+    this.pieces = [];
+    this.octets = 0;
+    return all;
   }
 }
 
 export function frame(type: number, flags: number, stream: number, ...payload: readonly Buffer[]): Buffer {
-  const head = Buffer.allocUnsafe(HEAD_OCTETS);
   const length = payload.reduce((octets, part) => octets + part.length, 0);
-  head.writeUIntBE(length, 0, 3);
+  return Buffer.concat([frameHead(type, flags, stream, length), ...payload]);
+}
+
+/** `length`: octets of the payload, which follows. */
+export function frameHead(type: number, flags: number, stream: number, length: number): Buffer {
+  const head = Buffer.allocUnsafe(HEAD_OCTETS);
+  head[0] = length >>> 16;
+  head[1] = length >>> 8;
+  head[2] = length;
   head[3] = type;
   head[4] = flags;
   head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, ...payload]);
+  return head;
 }
 
 export function settings(values: readonly (readonly [setting: number, value: number])[]): Buffer {

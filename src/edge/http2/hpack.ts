@@ -157,28 +157,51 @@ class Cursor {
  * block of a connection says so.
  */
 export function writeBlock(fields: HeaderList, isFirst: boolean): Buffer {
-  const parts: Buffer[] = isFirst ? [Buffer.of(0x20)] : [];
+  let most = 1;
+  for (const text of fields) most += text.length + LONGEST_NUMBER;
+  const block = most <= SCRATCH.length ? SCRATCH : Buffer.allocUnsafe(most);
+  let at = 0;
+  if (isFirst) block[at++] = 0x20;
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i]!;
-    const index = INDEX_OF_NAME.get(name);
-    if (index !== undefined) parts.push(integer(index, 4, 0));
-    else parts.push(Buffer.of(0), text(name));
-    parts.push(text(fields[i + 1]!));
+    const value = fields[i + 1]!;
+    const index = INDEX_OF_NAME.get(name) ?? 0;
+    const whole = index === 0 ? 0 : indexOf(index, name, value);
+    if (whole > 0) {
+      block[at++] = 0x80 | whole;
+      continue;
+    }
+    at = writeInteger(block, at, index, 4);
+    if (index === 0) at = writeText(block, at, name);
+    at = writeText(block, at, value);
   }
-  return Buffer.concat(parts);
+  return Buffer.from(block.subarray(0, at));
 }
 
-function text(value: string): Buffer {
-  const octets = Buffer.from(value, 'latin1');
-  return Buffer.concat([integer(octets.length, 7, 0), octets]);
+/** Octets of a number before each text, and of what precedes it. */
+const LONGEST_NUMBER = 8;
+const SCRATCH = Buffer.allocUnsafeSlow(16_384);
+
+/** Where the field stands in the static table; 0 if it does not. `first`: where its name stands first. */
+function indexOf(first: number, name: string, value: string): number {
+  for (let i = first; STATIC[i - 1]?.[0] === name; i++) if (STATIC[i - 1]![1] === value) return i;
+  return 0;
 }
 
-function integer(value: number, bits: number, flags: number): Buffer {
+function writeText(block: Buffer, at: number, text: string): number {
+  const from = writeInteger(block, at, text.length, 7);
+  return from + block.write(text, from, 'latin1');
+}
+
+function writeInteger(block: Buffer, at: number, value: number, bits: number): number {
   const full = 2 ** bits - 1;
-  if (value < full) return Buffer.of(flags | value);
-  const octets = [flags | full];
+  if (value < full) {
+    block[at] = value;
+    return at + 1;
+  }
+  block[at++] = full;
   let rest = value - full;
-  for (; rest >= 0x80; rest >>>= 7) octets.push((rest & 0x7f) | 0x80);
-  octets.push(rest);
-  return Buffer.from(octets);
+  for (; rest >= 0x80; rest >>>= 7) block[at++] = (rest & 0x7f) | 0x80;
+  block[at++] = rest;
+  return at;
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { clientNetwork, plainAddress } from '../../base/ip.js';
+import type { FloodKind } from '../http2/frame-budget.js';
 
 export interface Connections {
   /** False if the client has reached its limit, or floods where it `mayFlood`; the socket is then destroyed. */
@@ -22,9 +23,6 @@ export interface ConnectionLimits {
   /** How long floods are remembered, and how long the network of a flooder is refused; milliseconds. */
   readonly penaltyMs: number;
 }
-
-/** `resets`: of stream after stream. `broken`: frames that break the protocol, as of a single bad program behind a NAT, too. */
-export type FloodKind = 'resets' | 'broken';
 
 /** Connections that a network may have ended by floods before it is refused. */
 const MOST_FLOODS: Readonly<Record<FloodKind, number>> = { resets: 3, broken: 20 };

@@ -1,6 +1,6 @@
 /** The clients' side: accepts connections, turns requests into the form that the edge works with, and sends responses. */
-import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { clientNetwork, plainAddress } from '../../base/ip.js';
 import type { Random } from '../../base/random.js';
@@ -19,13 +19,14 @@ import type { ClientResponse } from '../exchange/client-response.js';
 import { type EdgeRequest, firstValue } from '../exchange/exchange.js';
 import type { Stalls } from '../exchange/stalls.js';
 import { PlainResponse } from '../http1/response.js';
+import type { ClientStream } from '../http2/client-stream.js';
 import type { Answer } from '../proxy/answer.js';
 import type { ServedCertificate } from '../tls/certificates.js';
 import type { HostTls, OnSecure } from '../tls/contexts.js';
 import type { Connections } from './connections.js';
 import { answerAndEnd, checkMsOf, createHttp1Server, HTTP_LIMITS, type HttpLimits } from './http1.js';
-import { createHttp2Listener, type Http2Head } from './http2.js';
-import { http1Response, http2Response } from './node-response.js';
+import { createHttp2Listener } from './http2.js';
+import { http1Response } from './node-response.js';
 import { type Outcome, Reply } from './reply.js';
 import { type ReadRequest, type RequestFacts, readHttp1, readHttp2, readPlain } from './request.js';
 import { createTlsAcceptor, type RefusedHandshake } from './tls-accept.js';
@@ -58,7 +59,7 @@ export type AnswerQuickly = (
 ) => Sending | undefined;
 
 /** The same for a request over HTTP/2. False: it has to be handled in the general way, and nothing was done. */
-export type AnswerStream = (request: EdgeRequest, client: ClientSide, stream: ServerHttp2Stream) => boolean;
+export type AnswerStream = (request: EdgeRequest, client: ClientSide, stream: ClientStream) => boolean;
 
 export interface FrontOptions {
   readonly answer: Answer;
@@ -116,7 +117,7 @@ interface SecuredLine {
 export function createFront(options: FrontOptions): Front {
   const { connections, clock } = options;
   const lines: Lines = new WeakMap();
-  const { http1, http2, plain, answerPlain } = createProtocols(options, lines);
+  const { http1, http2, acceptHttp2, plain, answerPlain } = createProtocols(options, lines);
   const acceptTls = createTlsAcceptor({
     findTls: options.findTls,
     onRefused: options.onRefusedHandshake,
@@ -141,8 +142,7 @@ export function createFront(options: FrontOptions): Front {
       const serverName = (socket.servername || '').toLowerCase().replace(/\.$/, '');
       const line = lineOf(socket, { serverName, certificate, version });
       if (socket.alpnProtocol === 'h2') {
-        const session = http2.accept(socket);
-        if (session) lines.set(session, line);
+        acceptHttp2(socket, line);
         return;
       }
       lines.set(socket, line);
@@ -151,9 +151,12 @@ export function createFront(options: FrontOptions): Front {
     drain() {
       plain.closeIdle();
       http1.closeIdleConnections();
+      http2.drain();
+    },
+    close() {
+      plain.close();
       http2.close();
     },
-    close: plain.close,
   };
 }
 
@@ -162,7 +165,7 @@ function lineOf(socket: Socket, tls: SecuredLine | undefined): Line {
   return { client, network: clientNetwork(client), tls };
 }
 
-/** By socket for HTTP/1.1 and by session for HTTP/2. */
+/** By socket. */
 type Lines = WeakMap<object, Line>;
 
 /** Answers requests of both HTTP versions in the same way. */
@@ -198,33 +201,30 @@ function createProtocols(options: FrontOptions, lines: Lines) {
     },
     options.limits,
   );
-  const http2 = createHttp2Listener(
-    {
-      onUsual: (head, stream) => answerStream(head, stream, lines.get(stream.session!)!),
-      onRequest(message, response) {
-        guarded(message.stream, () => {
-          const line = lines.get(message.stream.session!)!;
-          const facts = { ...factsOf(line), bodyDeadline };
-          handle(readHttp2(message, facts, message), facts, line, '2.0', http2Response(response));
-        });
-      },
-      onFlood: (session, kind) => options.connections.noteFlood(lines.get(session)?.client ?? '', kind),
-      onConnect(message, response) {
-        guarded(message.stream, () => {
-          const line = lines.get(message.stream.session!)!;
-          const facts = factsOf(line);
-          const request = directed(readHttp2(message, facts, message), line, options.findTls);
-          webSockets.overHttp2(request, message, response, sideOf(request, facts, line, '2.0').report);
-        });
-      },
-    },
-    { clock, prefaceMs: options.handshakeMs },
-  );
+  const http2 = createHttp2Listener({ clock, stalls: options.stalls, prefaceMs: options.handshakeMs, onFault });
+  const acceptHttp2 = (socket: TLSSocket, line: Line): void =>
+    http2.accept(socket, {
+      network: line.network,
+      onFlood: (kind) => options.connections.noteFlood(line.client, kind),
+      onRequest: (stream) => guarded({ destroy: () => stream.cut() }, () => handleStream(stream, line)),
+    });
+  const handleStream = (stream: ClientStream, line: Line): void => {
+    const { request: asked, body } = stream;
+    const facts = { ...factsOf(line), bodyDeadline };
+    if (stream.isTunnel) {
+      const request = directed(readHttp2(asked, facts, undefined), line, options.findTls);
+      webSockets.overHttp2(request, stream, sideOf(request, facts, line, '2.0').report);
+      return;
+    }
+    const read = readHttp2(asked, facts, body);
+    if (!body && answerStream(read, stream, facts, line)) return;
+    handle(read, facts, line, '2.0', stream);
+  };
   const plain = createPlain(options, (socket) => {
     options.onHandedOver();
     http1.emit('connection', socket);
   });
-  return { http1, http2, plain, answerPlain };
+  return { http1, http2, acceptHttp2, plain, answerPlain };
 }
 
 function createHandling(options: FrontOptions) {
@@ -271,18 +271,10 @@ function createHandling(options: FrontOptions) {
     }
   }
 
-  function answerStream(head: Http2Head, stream: ServerHttp2Stream, line: Line): boolean {
-    if (!options.answerStream) return false;
-    try {
-      const facts = factsOf(line);
-      const read = readHttp2(head, facts);
-      if ('failure' in read || directed(read, line, findTls) !== read) return false;
-      return options.answerStream(read, sideOf(read, facts, line, '2.0'), stream);
-    } catch (error) {
-      onFault(error);
-      stream.destroy();
-      return true;
-    }
+  function answerStream(read: ReadRequest, stream: ClientStream, facts: RequestFacts, line: Line): boolean {
+    if (!options.answerStream || 'failure' in read || read.method !== 'GET') return false;
+    if (directed(read, line, findTls) !== read) return false;
+    return options.answerStream(read, sideOf(read, facts, line, '2.0'), stream);
   }
 
   const answerPlain =

@@ -1,13 +1,11 @@
-/** Sends responses through the HTTP servers of Node. */
+/** Sends responses through the HTTP server of Node. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { constants, type Http2ServerResponse } from 'node:http2';
 import { reasonOf } from '../error-pages/failures.js';
 import { type ClientEvents, type ClientResponse, endsConnection } from '../exchange/client-response.js';
 import { type HeaderList, headerFields } from '../exchange/exchange.js';
 import { unsentOf } from '../exchange/stalls.js';
-import { http2Fields } from './http2-fields.js';
 
-function watch(response: ServerResponse | Http2ServerResponse, events: ClientEvents): void {
+function watch(response: ServerResponse, events: ClientEvents): void {
   response.on('drain', () => events.drained());
   response.on('close', () => events.closed(response.writableFinished));
   response.on('error', () => {});
@@ -66,44 +64,4 @@ export function http1Response(response: ServerResponse): ClientResponse {
 function isBodyMissing({ complete, headers }: IncomingMessage): boolean {
   if (complete) return false;
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}
-
-export function http2Response(response: Http2ServerResponse): ClientResponse {
-  const { stream, req } = response;
-  /** After the whole response, the rest of a request is not needed (RFC 9113 §8.1). Node does this for HTTP/1.1. */
-  const stopRequest = (last: 'finish' | 'wantTrailers'): void => {
-    // Node calls no request complete that nobody has read, also if it has no body.
-    if (req.complete || stream.endAfterHeaders) return;
-    // In the next turn: trailers that have not left yet would be dropped.
-    stream.once(last, () => setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR)));
-  };
-  return {
-    endsAtLength: false,
-    get isGone() {
-      return response.closed || response.destroyed;
-    },
-    get unsent() {
-      return stream.writableLength;
-    },
-    watch: (events) => watch(response, events),
-    inform(status, headers) {
-      if (stream.destroyed || response.headersSent || (status === 100 && !isAwaited(req.headers['expect']))) return;
-      stream.additionalHeaders({ ...http2Fields(headers), ':status': status });
-    },
-    head: (status, headers, more) => void response.writeHead(status, http2Fields([...headers, ...more])),
-    write: (chunk) => response.write(chunk),
-    end(chunk, trailers) {
-      if (trailers.length > 0) response.addTrailers(http2Fields(trailers));
-      // Trailers are sent after the stream has finished.
-      stopRequest(trailers.length > 0 ? 'wantTrailers' : 'finish');
-      if (chunk) response.end(chunk);
-      else response.end();
-    },
-    whole(status, headers, body) {
-      response.writeHead(status, http2Fields(headers));
-      stopRequest('finish');
-      response.end(body);
-    },
-    cut: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
-  };
 }

@@ -1,6 +1,5 @@
 /** Turns a client's request into the form that the edge works with; refuses ambiguous ones (RFC 9112 §3.2, RFC 9113 §8.3). */
 import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
 import type { Readable } from 'node:stream';
 import {
   type AcceptedCodings,
@@ -10,11 +9,11 @@ import {
 } from '../../http/content-coding.js';
 import type { PlainHead } from '../../plain/request-head.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
-import { type BodyDeadline, limitedBody } from '../exchange/body.js';
+import { type BodyDeadline, limitedBody, type SentBody } from '../exchange/body.js';
 import { ASTERISK, type EdgeRequest, type HeaderList } from '../exchange/exchange.js';
 import { framingOf, valuesOf } from '../http1/framing.js';
+import type { RequestFields } from '../http2/request-fields.js';
 import { endToEndHeaders } from '../proxy/headers.js';
-import type { Http2Head } from './http2.js';
 
 export interface RequestFacts {
   readonly scheme: 'http' | 'https';
@@ -130,29 +129,55 @@ function hostOf(headers: HeaderList): Directed | Refusal {
     : { host, authority };
 }
 
-/** `message`: what has a body if there is one. */
-export function readHttp2(head: Http2Head, facts: RequestFacts, message?: Http2ServerRequest): ReadRequest {
-  const headers = joinedCookies(withoutPseudo(head.rawHeaders));
-  const authority = head.headers[':authority'] ?? head.headers['host'];
-  const hosts = valuesOf(headers, 'host');
-  const refuse = (failure: Failure) => refusal(failure, authority, headers);
-  if (headers.length > 2 * MOST_FIELDS) return refuse(failureOf('headersTooLarge', 'too many fields'));
+/** What follows from the fields of a request over HTTP/2 alone, not from its target. */
+interface Http2Fields {
+  readonly hosts: readonly string[];
+  /** Frozen if the fields repeat. */
+  readonly headers: HeaderList;
+  readonly accepted: AcceptedCodings | undefined;
+}
+
+/** Cached as {@link known}. */
+const knownOfHttp2 = new WeakMap<HeaderList, Http2Fields>();
+
+function http2FieldsOf(fields: HeaderList): Http2Fields {
+  const isFrozen = Object.isFrozen(fields);
+  const before = isFrozen ? knownOfHttp2.get(fields) : undefined;
+  if (before) return before;
+  const headers = endToEndHeaders(withoutLength(joinedCookies(fields)));
+  const accepted = negotiate(headers);
+  const read = { hosts: valuesOf(fields, 'host'), headers: isFrozen ? Object.freeze(headers) : headers, accepted };
+  if (isFrozen) knownOfHttp2.set(fields, read);
+  return read;
+}
+
+/** `body`: undefined if the request has none. */
+export function readHttp2(asked: RequestFields, facts: RequestFacts, body: SentBody | undefined): ReadRequest {
+  const { fields, scheme, length } = asked;
+  const { hosts, headers, accepted } = http2FieldsOf(fields);
+  const authority = asked.authority ?? hosts[0];
+  const refuse = (failure: Failure) => refusal(failure, authority, fields);
+  if (fields.length > 2 * MOST_FIELDS) return refuse(failureOf('headersTooLarge', 'too many fields'));
   if (authority === undefined || hosts.some((host) => host.toLowerCase() !== authority.toLowerCase())) {
     return refuse(failureOf('badRequest', ':authority and host differ'));
   }
   const host = parseAuthority(authority);
   if (host === undefined) return refuse(failureOf('badRequest', ':authority is not a host'));
-  if (head.headers[':scheme'] !== facts.scheme) return refuse(failureOf('badRequest', 'another scheme'));
-  const path = pathOf(head.headers[':path'] ?? '', authority);
+  if (scheme !== facts.scheme) return refuse(failureOf('badRequest', 'another scheme'));
+  const path = pathOf(asked.path ?? '', authority);
   if (typeof path !== 'string') return refuse(path);
-  const length = contentLengthOf(headers);
   // An extended CONNECT opens a WebSocket, as GET does in HTTP/1.1. The octets that follow are not a body (RFC 8441 §5).
-  const opens = head.headers[':protocol'] !== undefined;
-  const hasBody = message !== undefined && !opens && !head.stream.endAfterHeaders;
-  const method = opens ? 'GET' : head.method;
-  const openBody = (): Readable => limitedBody(message!, facts);
-  const parts = { method, path, host, authority, httpVersion: '2.0', headers: withoutLength(headers), length } as const;
-  return finish(parts, facts, hasBody ? openBody : undefined);
+  const isTunnel = asked.protocol !== undefined;
+  const method = isTunnel ? 'GET' : asked.method;
+  const fault = targetFault(method, path);
+  if (fault) return refuse(fault);
+  if (length !== undefined && length > facts.bodyLimit) return refuse(failureOf('tooLarge', `${length} octets`));
+  const { ray, client, network } = facts;
+  return {
+    ...{ ray, method, scheme, host, authority, target: path, httpVersion: '2.0', headers, accepted, client, network },
+    body: body && !isTunnel ? limitedBody(body, facts) : undefined,
+    bodyLength: body && !isTunnel ? length : undefined,
+  };
 }
 
 /** HTTP/2 may divide cookies into several fields; elsewhere there is one (RFC 9113 §8.2.3). */
@@ -268,16 +293,6 @@ function contentLengthOf(headers: readonly string[]): number | undefined {
 /** Removes Content-Length; the length is passed separately. */
 function withoutLength(headers: readonly string[]): string[] {
   return headers.filter((_, i) => headers[i - (i % 2)] !== 'content-length');
-}
-
-/** The fields that are not pseudo-header fields, with names in lower case. */
-function withoutPseudo(raw: readonly string[]): readonly string[] {
-  const list: string[] = [];
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i]!;
-    if (!name.startsWith(':')) list.push(name.toLowerCase(), raw[i + 1]!);
-  }
-  return list;
 }
 
 function lowerNames(raw: readonly string[]): string[] {

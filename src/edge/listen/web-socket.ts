@@ -1,7 +1,6 @@
 /** The client's side of WebSockets: opened over HTTP/1.1 (RFC 6455) or as a stream of HTTP/2 (RFC 8441). */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
@@ -12,11 +11,11 @@ import { type Failure, failureOf, reasonOf } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
 import type { ChosenOrigin, EdgeRequest, HeaderList } from '../exchange/exchange.js';
 import type { Stalls } from '../exchange/stalls.js';
+import type { ClientStream } from '../http2/client-stream.js';
 import { checkRoute, redirectFields, redirectOf, rulesFor, withSettings } from '../proxy/answer.js';
 import { tunnel, type UpgradeOutcome, type Upgrader, webSocketRoute } from '../proxy/upgrade.js';
 import type { RoutingTable } from '../route/table.js';
 import { type EdgeRules, type RuledRequest, tooMuchWork } from '../rules/rules.js';
-import { http2Fields } from './http2-fields.js';
 import type { Outcome } from './reply.js';
 import type { ReadRequest } from './request.js';
 
@@ -49,7 +48,7 @@ type OnEnd = (outcome: Outcome) => void;
 export interface WebSockets {
   /** `head`: octets that followed the request. */
   overHttp1(request: ReadRequest, socket: Duplex, head: Buffer, onEnd: OnEnd): void;
-  overHttp2(request: ReadRequest, message: Http2ServerRequest, response: Http2ServerResponse, onEnd: OnEnd): void;
+  overHttp2(request: ReadRequest, stream: ClientStream, onEnd: OnEnd): void;
 }
 
 export function createWebSockets(options: WebSocketOptions): WebSockets {
@@ -59,13 +58,11 @@ export function createWebSockets(options: WebSocketOptions): WebSockets {
       if (head.length > 0) socket.unshift(head);
       open(options, request, [], http1Client(socket, options.stalls, onEnd), onEnd);
     },
-    overHttp2(request, message, response, onEnd) {
+    overHttp2(request, stream, onEnd) {
       const key = ['sec-websocket-key', randomBytes(16).toString('base64')];
-      if (message.headers[':protocol'] !== 'websocket') {
-        http2Client(response, options.stalls, onEnd).answered(501, ['content-length', '0'], Buffer.alloc(0));
-        return;
-      }
-      open(options, request, key, http2Client(response, options.stalls, onEnd), onEnd);
+      const client = http2Client(stream, options.stalls, onEnd);
+      if (stream.request.protocol === 'websocket') open(options, request, key, client, onEnd);
+      else client.answered(501, ['content-length', '0'], Buffer.alloc(0));
     },
   };
 }
@@ -243,32 +240,36 @@ function http1Client(socket: Duplex, stalls: Stalls, onEnd: OnEnd): Client {
   };
 }
 
-function http2Client({ stream }: Http2ServerResponse, stalls: Stalls, onEnd: OnEnd): Client {
-  stream.on('error', () => {});
-  const cut = (): void => stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+function http2Client(stream: ClientStream, stalls: Stalls, onEnd: OnEnd): Client {
+  const duplex = stream.openTunnel();
+  duplex.on('error', () => {});
+  const cut = (): void => stream.cut();
   return {
     upgraded(headers, origin, first) {
-      if (stream.destroyed) {
+      if (stream.isOver) {
         origin.destroy();
         return;
       }
-      const { 'sec-websocket-accept': _, ...fields } = http2Fields(headers);
-      stream.respond({ ...fields, [constants.HTTP2_HEADER_STATUS]: 200 });
-      if (first.length > 0) stream.write(first);
-      tunnel(stream, origin, stalls, () => onEnd({ status: 200, octets: 0, failure: undefined, complete: true }));
+      stream.head(200, without(headers, 'sec-websocket-accept'), []);
+      if (first.length > 0) duplex.write(first);
+      tunnel(duplex, origin, stalls, () => onEnd({ status: 200, octets: 0, failure: undefined, complete: true }));
     },
     answered(status, headers, body) {
-      if (stream.destroyed) {
+      if (stream.isOver) {
         if (!Buffer.isBuffer(body)) body.destroy();
         return;
       }
-      stream.respond({ ...http2Fields(headers), [constants.HTTP2_HEADER_STATUS]: status });
-      if (Buffer.isBuffer(body)) stream.end(body);
-      else passOn(body, stream, cut);
+      stream.head(status, headers, []);
+      if (Buffer.isBuffer(body)) duplex.end(body);
+      else passOn(body, duplex, cut);
     },
-    onClose: (run) => void stream.once('close', run),
+    onClose: (run) => void duplex.once('close', run),
     cut,
   };
+}
+
+function without(headers: HeaderList, name: string): HeaderList {
+  return headers.filter((_, i) => headers[i - (i % 2)] !== name);
 }
 
 /** Passes a body on. One that ends early ends the client's side so that the client notices. */

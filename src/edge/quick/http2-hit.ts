@@ -1,17 +1,18 @@
-/** Sends a small stored response over HTTP/2: its fields are put together once for all who get the same answer. */
-import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+/** Sends a small stored response over HTTP/2: its fields are printed once for all who get the same answer. */
 import type { Answer } from '../cache/answer.js';
+import type { ClientEvents } from '../exchange/client-response.js';
 import type { Sending, Stalls } from '../exchange/stalls.js';
+import type { ClientStream } from '../http2/client-stream.js';
+import { rayBlock, responseBlock } from '../http2/response-block.js';
 import type { ClientSide } from '../listen/front.js';
-import { http2Fields } from '../listen/http2-fields.js';
 import { isRepeatable } from './hit.js';
 
 /** An answer that is given several times, as a whole. */
 export interface RepeatedOverHttp2 {
   readonly status: number;
-  /** Of all responses; Node copies them. */
-  readonly fields: OutgoingHttpHeaders;
-  readonly body: Uint8Array | undefined;
+  /** Of all fields but the ray. */
+  readonly block: Buffer;
+  readonly body: Buffer | undefined;
 }
 
 const known = new WeakMap<Answer, RepeatedOverHttp2>();
@@ -22,8 +23,8 @@ export function repeatedOverHttp2(answer: Answer): RepeatedOverHttp2 | undefined
   if (!repeated) {
     if (!isRepeatable(answer)) return undefined;
     const { status, headers, body } = answer;
-    const fields = { ...http2Fields(headers), [constants.HTTP2_HEADER_STATUS]: status };
-    repeated = { status, fields, body };
+    const octets = body && Buffer.from(body.buffer, body.byteOffset, body.length);
+    repeated = { status, block: responseBlock(status, headers), body: octets };
     known.set(answer, repeated);
   }
   return repeated;
@@ -31,38 +32,40 @@ export function repeatedOverHttp2(answer: Answer): RepeatedOverHttp2 | undefined
 
 /** Sends it as the whole response of a stream. */
 export function repeatOverHttp2(
-  { status, fields, body }: RepeatedOverHttp2,
+  { status, block, body }: RepeatedOverHttp2,
   ray: string,
-  {
-    stream,
-    client,
-    stalls,
-  }: { readonly stream: ServerHttp2Stream; readonly client: ClientSide; readonly stalls: Stalls },
+  { stream, client, stalls }: { readonly stream: ClientStream; readonly client: ClientSide; readonly stalls: Stalls },
 ): void {
-  const rest = new StreamRest(stream);
-  stalls.watch(rest);
-  stream.on('error', ignored);
-  stream.once('close', () => {
-    stalls.forget(rest);
-    client.report({ status, octets: body?.length ?? 0, failure: undefined, complete: stream.writableFinished });
-  });
-  fields['cf-ray'] = ray;
-  stream.respond(fields, { endStream: body === undefined });
-  if (body) stream.end(body);
+  const rest = new StreamRest(stream, client, stalls, status, body?.length ?? 0);
+  stream.watch(rest);
+  stream.sendHead(status, Buffer.concat([block, rayBlock(ray)]));
+  stream.end(body, []);
+  if (!stream.isOver) stalls.watch(rest);
 }
 
 /** What the client has not taken yet. */
-class StreamRest implements Sending {
-  constructor(private readonly stream: ServerHttp2Stream) {}
+class StreamRest implements Sending, ClientEvents {
+  constructor(
+    private readonly stream: ClientStream,
+    private readonly client: ClientSide,
+    private readonly stalls: Stalls,
+    private readonly status: number,
+    private readonly octets: number,
+  ) {}
 
   get unsent(): number {
-    return this.stream.writableLength;
+    return this.stream.unsent;
   }
 
   cut(): void {
-    this.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    this.stream.cut();
+  }
+
+  drained(): void {}
+
+  closed(isSent: boolean): void {
+    this.stalls.forget(this);
+    const { status, octets } = this;
+    this.client.report({ status, octets, failure: undefined, complete: isSent });
   }
 }
-
-/** The stream closes after it. */
-function ignored(): void {}

@@ -41,7 +41,7 @@ export function createQuickAnswers(options: QuickOptions): {
     const found = route && cache.look(cacheRequestOf(request, route));
     if (!found || 'key' in found) return false;
     const repeated = repeatedOverHttp2(found);
-    if (!repeated || stream.closed || stream.destroyed) return false;
+    if (!repeated) return false;
     options.onResult(found.result);
     repeatOverHttp2(repeated, request.ray, { stream, client, stalls });
     return true;

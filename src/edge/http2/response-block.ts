@@ -1,8 +1,8 @@
-/** Makes the blocks of fields of HTTP/2 from fields of an origin: Node throws for what no block may hold. Pure. */
-import type { OutgoingHttpHeaders } from 'node:http2';
+/** The blocks of fields of responses. What no block may hold is left out, since an origin may have sent it. Pure. */
 import type { HeaderList } from '../exchange/exchange.js';
+import { writeBlock } from './hpack.js';
 
-/** Fields that a block holds once at most, by Node's list. */
+/** Fields that occur once at most. */
 const SINGLE: ReadonlySet<string> = new Set([
   'access-control-allow-credentials',
   'access-control-max-age',
@@ -55,18 +55,33 @@ const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 /** What no value may hold (RFC 9113 §8.2.1). */
 const NO_VALUE = /[\0\r\n]/;
 
-/** Of a field that may occur once, the first value counts. Names are in lower case. */
-export function http2Fields(headers: HeaderList): OutgoingHttpHeaders {
-  const fields: Record<string, string | string[]> = Object.create(null);
+/** The fields that a block may hold. Of a field that may occur once, the first value counts. Names are in lower case. */
+function http2Fields(headers: HeaderList): string[] {
+  const fields: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
     const value = headers[i + 1]!;
     if (OF_CONNECTIONS.has(name) || !NAME.test(name) || NO_VALUE.test(value)) continue;
-    const known = fields[name];
-    if (known === undefined) fields[name] = value;
-    else if (SINGLE.has(name)) continue;
-    else if (typeof known === 'string') fields[name] = [known, value];
-    else known.push(value);
+    if (SINGLE.has(name) && hasName(fields, name)) continue;
+    fields.push(name, value);
   }
   return fields;
+}
+
+function hasName(fields: readonly string[], name: string): boolean {
+  for (let i = 0; i < fields.length; i += 2) if (fields[i] === name) return true;
+  return false;
+}
+
+export function responseBlock(status: number, headers: HeaderList): Buffer {
+  return writeBlock([':status', String(status), ...http2Fields(headers)], false);
+}
+
+export function trailerBlock(trailers: HeaderList): Buffer {
+  return writeBlock(http2Fields(trailers), false);
+}
+
+/** A block of the one field `cf-ray`. Blocks that follow each other are one (RFC 7541 §2.1). */
+export function rayBlock(ray: string): Buffer {
+  return writeBlock(['cf-ray', ray], false);
 }
