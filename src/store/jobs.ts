@@ -1,5 +1,6 @@
 /** Rows of jobs: what is to be done, when, and who holds the lease (jobs/). All times are milliseconds since 1970. */
 import { perStore, type Store } from './driver.js';
+import { allRows, runs, theValue, valueIfAny } from './query.js';
 import { ACCOUNT_OF_SUBJECT } from './subject-account.js';
 
 export interface JobRow {
@@ -55,7 +56,6 @@ const statements = perStore((store) => ({
        set_at = excluded.set_at, attempt = 0`,
   ),
   ensure: store.prepare<JobValues>(`${INSERT} ON CONFLICT (kind, subject) DO NOTHING`),
-  remove: store.prepare<[kind: string, subject: string]>('DELETE FROM jobs WHERE kind = ? AND subject = ?'),
   due: store.prepare<[kind: string, account: number, now: number, limit: number], JobRow>(
     `SELECT * FROM jobs INDEXED BY jobs_by_account
      WHERE kind = ? AND account = ? AND run_at <= ? AND lease_owner IS NULL ORDER BY run_at, seq LIMIT ?`,
@@ -72,17 +72,11 @@ const statements = perStore((store) => ({
        WHERE jobs.kind = job.kind AND jobs.account = waiting.account AND lease_owner IS NULL)
      FROM waiting WHERE account IS NOT NULL LIMIT ?`,
   ),
-  next: store.prepareTuples<[kind: string], [number]>(
-    'SELECT run_at FROM jobs WHERE kind = ? AND lease_owner IS NULL ORDER BY run_at, seq LIMIT 1',
-  ),
   lease: store.prepare<[owner: string, until: number, seq: number]>(
     'UPDATE jobs SET lease_owner = ?, lease_until = ?, fence = fence + 1 WHERE seq = ? AND lease_owner IS NULL',
   ),
   renew: store.prepare<[until: number, seq: number, fence: number]>(
     'UPDATE jobs SET lease_until = ? WHERE seq = ? AND fence = ? AND lease_owner IS NOT NULL',
-  ),
-  leases: store.prepare<[], LeaseRow & { readonly lease_owner: string }>(
-    'SELECT seq, kind, attempt, fence, lease_until, lease_owner FROM jobs WHERE lease_owner IS NOT NULL ORDER BY seq',
   ),
   holder: store.prepareTuples<[seq: number, fence: number], [number]>(
     'SELECT 1 FROM jobs WHERE seq = ? AND fence = ? AND lease_owner IS NOT NULL',
@@ -106,9 +100,6 @@ const statements = perStore((store) => ({
     `UPDATE jobs SET run_at = ifnull(wanted_at, ?), set_at = ?, wanted_at = NULL, attempt = attempt + 1, last_error = ?,
        failed_at = ?, lease_owner = NULL, lease_until = NULL
      WHERE seq = ? AND fence = ? AND lease_until = ifnull(?, lease_until)`,
-  ),
-  overdue: store.prepareTuples<[kind: string, now: number], [number]>(
-    'SELECT count(*) FROM jobs WHERE kind = ? AND run_at < ? AND lease_owner IS NULL',
   ),
   spread: store.prepare<[now: number, window: number, now: number, kind: string, now: number]>(
     `UPDATE jobs SET run_at = ? + ((seq * ${SCATTER}) % 4294967296) * CAST(? AS INTEGER) / 4294967296, set_at = ?
@@ -140,14 +131,12 @@ export function ensureJob(store: Store, { kind, subject, runAtMs }: NewJob, nowM
 }
 
 /** A run in progress ends without writing a row again. Call inside a write. */
-export function removeJob(store: Store, kind: string, subject: string): void {
-  statements(store).remove.run(kind, subject);
-}
+export const removeJob = runs<[kind: string, subject: string]>('DELETE FROM jobs WHERE kind = ? AND subject = ?');
 
 /** When the next job of a kind without a lease is due; undefined when there is none. */
-export function nextJobAt(store: Store, kind: string): number | undefined {
-  return statements(store).next.get(kind)?.[0];
-}
+export const nextJobAt = valueIfAny<[kind: string], number>(
+  'SELECT run_at FROM jobs WHERE kind = ? AND lease_owner IS NULL ORDER BY run_at, seq LIMIT 1',
+);
 
 /** An account with jobs of a kind that nobody runs, and when the first of them is due. */
 export interface WaitingAccount {
@@ -185,9 +174,9 @@ export function renewLease(store: Store, { seq, fence }: Held, untilMs: number):
   return statements(store).renew.run(untilMs, seq, fence).changes > 0;
 }
 
-export function leases(store: Store): readonly (LeaseRow & { readonly lease_owner: string })[] {
-  return statements(store).leases.all();
-}
+export const leases = allRows<[], LeaseRow & { readonly lease_owner: string }>(
+  'SELECT seq, kind, attempt, fence, lease_until, lease_owner FROM jobs WHERE lease_owner IS NOT NULL ORDER BY seq',
+);
 
 export function holdsLease(store: Store, { seq, fence }: Held): boolean {
   return statements(store).holder.get(seq, fence) !== undefined;
@@ -227,9 +216,9 @@ function fail(store: Store, { seq, fence }: Held, { text, runAtMs }: Failure, no
 }
 
 /** Number of overdue jobs of a kind that are not running. */
-export function countOverdue(store: Store, kind: string, nowMs: number): number {
-  return statements(store).overdue.get(kind, nowMs)![0];
-}
+export const countOverdue = theValue<[kind: string, nowMs: number], number>(
+  'SELECT count(*) FROM jobs WHERE kind = ? AND run_at < ? AND lease_owner IS NULL',
+);
 
 /** Spreads the overdue jobs of a kind over the next `windowMs`, each by its number. Call inside a write. */
 export function spreadOverdue(store: Store, kind: string, nowMs: number, windowMs: number): void {

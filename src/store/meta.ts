@@ -1,6 +1,7 @@
 /** Facts of the installation: its identity, the pepper of its credentials, and completed one-time steps. */
 import { invariant } from '../base/errors.js';
-import { perStore, type SqlValue, type Store } from './driver.js';
+import type { SqlValue, Store } from './driver.js';
+import { runs, valueIfAny } from './query.js';
 
 export type MetaName =
   | 'installation'
@@ -28,25 +29,13 @@ export type MetaName =
   /** The highest number of an account when one was deleted. */
   | 'last_account';
 
-const statements = perStore((store) => ({
-  get: store.prepareTuples<[MetaName], [SqlValue]>('SELECT value FROM meta WHERE name = ?'),
-  put: store.prepare<[MetaName, SqlValue]>(
-    'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
-  ),
-  remove: store.prepare<[MetaName]>('DELETE FROM meta WHERE name = ?'),
-}));
+export const findMeta = valueIfAny<[name: MetaName], SqlValue>('SELECT value FROM meta WHERE name = ?');
 
-export function findMeta(store: Store, name: MetaName): SqlValue | undefined {
-  return statements(store).get.get(name)?.[0];
-}
+export const putMeta = runs<[name: MetaName, value: SqlValue]>(
+  'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+);
 
-export function putMeta(store: Store, name: MetaName, value: SqlValue): void {
-  statements(store).put.run(name, value);
-}
-
-export function deleteMeta(store: Store, name: MetaName): void {
-  statements(store).remove.run(name);
-}
+export const deleteMeta = runs<[name: MetaName]>('DELETE FROM meta WHERE name = ?');
 
 /**
  * The name of this installation's edges in `CDN-Loop` (RFC 8586). All of them share it, so that a loop through several is detected,

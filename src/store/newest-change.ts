@@ -7,9 +7,9 @@
  */
 import { closeSync, constants, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { IN_MEMORY, type Store } from './driver.js';
-import { lastChange } from './log/changes.js';
-import { findMeta, putMeta } from './meta.js';
+import { IN_MEMORY, type Store } from '../driver.js';
+import { lastChange } from '../log/changes.js';
+import { findMeta, putMeta } from '../meta.js';
 
 const FILE = 'zoneplane.db-newest';
 /** Digits of the number, so that each write replaces the one before in whole. */

@@ -37,9 +37,9 @@ import {
 } from '../../src/store/log/changes.js';
 import { putMeta } from '../../src/store/meta.js';
 import { migrate, requireSchema } from '../../src/store/migrate.js';
-import { findLostChanges, findNotedLoss, followNewestChange } from '../../src/store/newest-change.js';
 import { hasDescendants, insertRecord, type NewRecordRow, rdataKeyOf } from '../../src/store/records/records.js';
 import { storedRows, storedRowsOfOwner } from '../../src/store/records/stored-rows.js';
+import { findLostChanges, findNotedLoss, followNewestChange } from '../../src/store/state/newest-change.js';
 import {
   findServedZone,
   findZone,

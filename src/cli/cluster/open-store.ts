@@ -6,7 +6,7 @@ import type { Settings } from '../../config/schema.js';
 import { requireNoCluster } from '../../roles/cluster/standalone.js';
 import { openStore, type Store } from '../../store/driver.js';
 import { migrate } from '../../store/migrate.js';
-import { followNewestChange } from '../../store/newest-change.js';
+import { followNewestChange } from '../../store/state/newest-change.js';
 
 export interface OpenForCommand {
   readonly store: Store;

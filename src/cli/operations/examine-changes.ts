@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { Store } from '../../store/driver.js';
 import { clusterOf } from '../../store/meta.js';
-import { findLostChanges, findNotedLoss, type LostChanges } from '../../store/newest-change.js';
+import { findLostChanges, findNotedLoss, type LostChanges } from '../../store/state/newest-change.js';
 import type { Finding } from '../../warnings/finding.js';
 import { printInstant } from '../control.js';
 

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { Logger } from '../../base/log.js';
 import type { Store } from '../../store/driver.js';
-import { followNewestChange } from '../../store/newest-change.js';
+import { followNewestChange } from '../../store/state/newest-change.js';
 
 /** Logs a loss. Returns the function to call after each commit. */
 export async function watchForLostChanges(store: Store, clock: Clock, log: Logger): Promise<() => void> {

@@ -1,6 +1,7 @@
 /** Accounts, which own zones and buckets. */
 import { perStore, type Store } from '../driver.js';
 import { findMeta, putMeta } from '../meta.js';
+import { allRows, hasRow, oneRow } from '../query.js';
 
 export interface AccountRow {
   readonly seq: number;
@@ -15,16 +16,9 @@ export interface AccountRow {
 export type NewAccountRow = Omit<AccountRow, 'seq' | 'enforce_twofactor'>;
 
 const statements = perStore((store) => ({
-  byId: store.prepare<[id: Uint8Array], AccountRow>('SELECT * FROM accounts WHERE id = ?'),
-  bySeq: store.prepare<[seq: number], AccountRow>('SELECT * FROM accounts WHERE seq = ?'),
-  all: store.prepare<[], AccountRow>('SELECT * FROM accounts ORDER BY seq'),
   two: store.prepareTuples<[], [seq: number]>('SELECT seq FROM accounts ORDER BY seq LIMIT 2'),
   insert: store.prepare<[seq: number | null, id: Uint8Array, name: string, type: string, createdAt: number]>(
     'INSERT INTO accounts (seq, id, name, type, created_at) VALUES (?, ?, ?, ?, ?)',
-  ),
-  enforced: store.prepareTuples<[user: number], [1]>(
-    `SELECT 1 FROM memberships m JOIN accounts a ON a.seq = m.account
-     WHERE m.user = ? AND m.status = 'accepted' AND a.enforce_twofactor = 1 LIMIT 1`,
   ),
   update: store.prepare<[name: string, enforced: number, seq: number]>(
     'UPDATE accounts SET name = ?, enforce_twofactor = ? WHERE seq = ?',
@@ -32,18 +26,12 @@ const statements = perStore((store) => ({
   remove: store.prepare<[seq: number]>('DELETE FROM accounts WHERE seq = ?'),
 }));
 
-export function findAccount(store: Store, seq: number): AccountRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findAccount = oneRow<[seq: number], AccountRow>('SELECT * FROM accounts WHERE seq = ?');
 
-export function findAccountById(store: Store, id: Uint8Array): AccountRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findAccountById = oneRow<[id: Uint8Array], AccountRow>('SELECT * FROM accounts WHERE id = ?');
 
 /** All accounts, the oldest first. */
-export function allAccounts(store: Store): AccountRow[] {
-  return statements(store).all.all();
-}
+export const allAccounts = allRows<[], AccountRow>('SELECT * FROM accounts ORDER BY seq');
 
 /** Returns the row number of the new account. */
 export function insertAccount(store: Store, { id, name, type, created_at }: NewAccountRow): number {
@@ -57,9 +45,10 @@ export function updateAccount(store: Store, { seq, name, enforce_twofactor }: Ac
 }
 
 /** Whether any account of a user (store number) requires a second factor. */
-export function requiresTwoFactor(store: Store, user: number): boolean {
-  return statements(store).enforced.get(user) !== undefined;
-}
+export const requiresTwoFactor = hasRow<
+  [user: number]
+>(`SELECT 1 FROM memberships m JOIN accounts a ON a.seq = m.account
+     WHERE m.user = ? AND m.status = 'accepted' AND a.enforce_twofactor = 1 LIMIT 1`);
 
 /** Removes an account with its credentials and memberships. Its number is not used again: the audit log still has it. */
 export function removeAccount(store: Store, seq: number): void {

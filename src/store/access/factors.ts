@@ -1,6 +1,7 @@
 /** Second factors of users: one-time passwords, passkeys, recovery codes. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs, theValue } from '../query.js';
 
 export interface TotpRow {
   readonly user: number;
@@ -29,23 +30,16 @@ export interface PasskeyRow extends RowOf<typeof PASSKEY> {
 }
 
 const statements = perStore((store) => ({
-  totp: store.prepare<[user: number], TotpRow>('SELECT * FROM one_time_passwords WHERE user = ?'),
   putTotp: store.prepare<[user: number, secret: Uint8Array, confirmed: number, createdAt: number]>(
     'INSERT OR REPLACE INTO one_time_passwords (user, secret, confirmed, created_at) VALUES (?, ?, ?, ?)',
   ),
-  confirmTotp: store.prepare<[user: number]>('UPDATE one_time_passwords SET confirmed = 1 WHERE user = ?'),
   removeTotp: store.prepare<[user: number]>('DELETE FROM one_time_passwords WHERE user = ?'),
-  passkey: store.prepare<[id: Uint8Array], PasskeyRow>('SELECT * FROM passkeys WHERE id = ?'),
-  passkeysOf: store.prepare<[user: number], PasskeyRow>('SELECT * FROM passkeys WHERE user = ? ORDER BY seq'),
   insertPasskey: store.prepare<SqlValue[]>(insertion('passkeys', PASSKEY)),
   usePasskey: store.prepare<[count: number, at: number, seq: number]>(
     'UPDATE passkeys SET sign_count = ?, last_used_at = ? WHERE seq = ?',
   ),
   renamePasskey: store.prepare<[name: string, seq: number]>('UPDATE passkeys SET name = ? WHERE seq = ?'),
-  removePasskey: store.prepare<[seq: number]>('DELETE FROM passkeys WHERE seq = ?'),
   removePasskeys: store.prepare<[user: number]>('DELETE FROM passkeys WHERE user = ?'),
-  countCodes: store.prepareTuples<[user: number], [number]>('SELECT count(*) FROM recovery_codes WHERE user = ?'),
-  insertCode: store.prepare<[user: number, hash: Uint8Array]>('INSERT INTO recovery_codes (user, hash) VALUES (?, ?)'),
   removeCode: store.prepare<[user: number, hash: Uint8Array]>('DELETE FROM recovery_codes WHERE user = ? AND hash = ?'),
   removeCodes: store.prepare<[user: number]>('DELETE FROM recovery_codes WHERE user = ?'),
   any: store.prepareTuples<[user: number, user: number], [number]>(
@@ -54,31 +48,23 @@ const statements = perStore((store) => ({
   ),
 }));
 
-export function findTotp(store: Store, user: number): TotpRow | undefined {
-  return statements(store).totp.get(user);
-}
+export const findTotp = oneRow<[user: number], TotpRow>('SELECT * FROM one_time_passwords WHERE user = ?');
 
 /** Replaces one that was there. */
 export function putTotp(store: Store, { user, secret, confirmed, created_at }: TotpRow): void {
   statements(store).putTotp.run(user, secret, confirmed, created_at);
 }
 
-export function confirmTotp(store: Store, user: number): void {
-  statements(store).confirmTotp.run(user);
-}
+export const confirmTotp = runs<[user: number]>('UPDATE one_time_passwords SET confirmed = 1 WHERE user = ?');
 
 export function removeTotp(store: Store, user: number): boolean {
   return statements(store).removeTotp.run(user).changes > 0;
 }
 
-export function findPasskey(store: Store, id: Uint8Array): PasskeyRow | undefined {
-  return statements(store).passkey.get(id);
-}
+export const findPasskey = oneRow<[id: Uint8Array], PasskeyRow>('SELECT * FROM passkeys WHERE id = ?');
 
 /** The oldest first. */
-export function passkeysOfUser(store: Store, user: number): PasskeyRow[] {
-  return statements(store).passkeysOf.all(user);
-}
+export const passkeysOfUser = allRows<[user: number], PasskeyRow>('SELECT * FROM passkeys WHERE user = ? ORDER BY seq');
 
 export function insertPasskey(store: Store, row: RowOf<typeof PASSKEY>): void {
   statements(store).insertPasskey.run(...PASSKEY.values(row));
@@ -92,9 +78,7 @@ export function renamePasskey(store: Store, seq: number, name: string): void {
   statements(store).renamePasskey.run(name, seq);
 }
 
-export function removePasskey(store: Store, seq: number): void {
-  statements(store).removePasskey.run(seq);
-}
+export const removePasskey = runs<[seq: number]>('DELETE FROM passkeys WHERE seq = ?');
 
 /** Returns how many there were. */
 export function removePasskeysOfUser(store: Store, user: number): number {
@@ -102,13 +86,13 @@ export function removePasskeysOfUser(store: Store, user: number): number {
 }
 
 /** How many are left. */
-export function countRecoveryCodes(store: Store, user: number): number {
-  return statements(store).countCodes.get(user)![0];
-}
+export const countRecoveryCodes = theValue<[user: number], number>(
+  'SELECT count(*) FROM recovery_codes WHERE user = ?',
+);
 
-export function insertRecoveryCode(store: Store, user: number, hash: Uint8Array): void {
-  statements(store).insertCode.run(user, hash);
-}
+export const insertRecoveryCode = runs<[user: number, hash: Uint8Array]>(
+  'INSERT INTO recovery_codes (user, hash) VALUES (?, ?)',
+);
 
 /** Returns false when the user has no such code, or no longer. */
 export function removeRecoveryCode(store: Store, user: number, hash: Uint8Array): boolean {

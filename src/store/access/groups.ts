@@ -1,5 +1,6 @@
 /** Groups of an account: sets of zones (resource groups), and members who share policies (user groups). */
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, allTuples, oneRow, runs } from '../query.js';
 
 export interface ResourceGroupRow {
   readonly seq: number;
@@ -24,17 +25,12 @@ export interface UserGroupRow {
 }
 
 const statements = perStore((store) => ({
-  resourceGroups: store.prepare<[account: number], ResourceGroupRow>(
-    'SELECT * FROM resource_groups WHERE account = ? ORDER BY seq',
-  ),
-  resourceGroup: store.prepare<[id: Uint8Array], ResourceGroupRow>('SELECT * FROM resource_groups WHERE id = ?'),
   insertResourceGroup: store.prepare<SqlValue[]>(
     'INSERT INTO resource_groups (id, account, name, whole, created_at, modified_at) VALUES (?, ?, ?, ?, ?, ?)',
   ),
   updateResourceGroup: store.prepare<SqlValue[]>(
     'UPDATE resource_groups SET name = ?, whole = ?, modified_at = ? WHERE seq = ?',
   ),
-  removeResourceGroup: store.prepare<[seq: number]>('DELETE FROM resource_groups WHERE seq = ?'),
   zones: store.prepareTuples<[group: number], [id: Uint8Array]>(
     `SELECT z.id FROM resource_group_zones m JOIN resource_groups g ON g.seq = m.resource_group
      JOIN zones z ON z.seq = m.zone AND z.account = g.account WHERE m.resource_group = ? ORDER BY z.seq`,
@@ -43,38 +39,21 @@ const statements = perStore((store) => ({
   addZone: store.prepare<[group: number, zone: number]>(
     'INSERT INTO resource_group_zones (resource_group, zone) VALUES (?, ?)',
   ),
-  userGroups: store.prepare<[account: number], UserGroupRow>(
-    'SELECT * FROM user_groups WHERE account = ? ORDER BY seq',
-  ),
-  userGroup: store.prepare<[id: Uint8Array], UserGroupRow>('SELECT * FROM user_groups WHERE id = ?'),
-  groupsOfMember: store.prepare<[membership: number], UserGroupRow>(
-    'SELECT g.* FROM user_group_members m JOIN user_groups g ON g.seq = m.user_group WHERE m.membership = ? ORDER BY g.seq',
-  ),
   insertUserGroup: store.prepare<SqlValue[]>(
     'INSERT INTO user_groups (id, account, name, policies, created_at, modified_at) VALUES (?, ?, ?, ?, ?, ?)',
   ),
   updateUserGroup: store.prepare<SqlValue[]>(
     'UPDATE user_groups SET name = ?, policies = ?, modified_at = ? WHERE seq = ?',
   ),
-  removeUserGroup: store.prepare<[seq: number]>('DELETE FROM user_groups WHERE seq = ?'),
-  membersOf: store.prepareTuples<[group: number], [membership: number, createdAt: number]>(
-    'SELECT membership, created_at FROM user_group_members WHERE user_group = ? ORDER BY membership',
-  ),
-  addMember: store.prepare<[group: number, membership: number, now: number]>(
-    'INSERT OR IGNORE INTO user_group_members (user_group, membership, created_at) VALUES (?, ?, ?)',
-  ),
-  removeMember: store.prepare<[group: number, membership: number]>(
-    'DELETE FROM user_group_members WHERE user_group = ? AND membership = ?',
-  ),
 }));
 
-export function resourceGroupsOf(store: Store, account: number): ResourceGroupRow[] {
-  return statements(store).resourceGroups.all(account);
-}
+export const resourceGroupsOf = allRows<[account: number], ResourceGroupRow>(
+  'SELECT * FROM resource_groups WHERE account = ? ORDER BY seq',
+);
 
-export function findResourceGroup(store: Store, id: Uint8Array): ResourceGroupRow | undefined {
-  return statements(store).resourceGroup.get(id);
-}
+export const findResourceGroup = oneRow<[id: Uint8Array], ResourceGroupRow>(
+  'SELECT * FROM resource_groups WHERE id = ?',
+);
 
 export function insertResourceGroup(store: Store, row: Omit<ResourceGroupRow, 'seq'>): number {
   const { id, account, name, whole, created_at, modified_at } = row;
@@ -85,9 +64,7 @@ export function updateResourceGroup(store: Store, { seq, name, whole, modified_a
   statements(store).updateResourceGroup.run(name, whole, modified_at, seq);
 }
 
-export function removeResourceGroup(store: Store, seq: number): void {
-  statements(store).removeResourceGroup.run(seq);
-}
+export const removeResourceGroup = runs<[seq: number]>('DELETE FROM resource_groups WHERE seq = ?');
 
 /** Identifiers of the zones of a group that are in its account. */
 export function zonesOfResourceGroup(store: Store, seq: number): Uint8Array[] {
@@ -102,17 +79,15 @@ export function setZonesOfResourceGroup(store: Store, seq: number, zones: readon
   for (const zone of zones) statements(store).addZone.run(seq, zone);
 }
 
-export function userGroupsOf(store: Store, account: number): UserGroupRow[] {
-  return statements(store).userGroups.all(account);
-}
+export const userGroupsOf = allRows<[account: number], UserGroupRow>(
+  'SELECT * FROM user_groups WHERE account = ? ORDER BY seq',
+);
 
-export function findUserGroup(store: Store, id: Uint8Array): UserGroupRow | undefined {
-  return statements(store).userGroup.get(id);
-}
+export const findUserGroup = oneRow<[id: Uint8Array], UserGroupRow>('SELECT * FROM user_groups WHERE id = ?');
 
-export function userGroupsOfMember(store: Store, membership: number): UserGroupRow[] {
-  return statements(store).groupsOfMember.all(membership);
-}
+export const userGroupsOfMember = allRows<[membership: number], UserGroupRow>(
+  'SELECT g.* FROM user_group_members m JOIN user_groups g ON g.seq = m.user_group WHERE m.membership = ? ORDER BY g.seq',
+);
 
 export function insertUserGroup(store: Store, row: Omit<UserGroupRow, 'seq'>): void {
   const { id, account, name, policies, created_at, modified_at } = row;
@@ -123,19 +98,17 @@ export function updateUserGroup(store: Store, { seq, name, policies, modified_at
   statements(store).updateUserGroup.run(name, policies, modified_at, seq);
 }
 
-export function removeUserGroup(store: Store, seq: number): void {
-  statements(store).removeUserGroup.run(seq);
-}
+export const removeUserGroup = runs<[seq: number]>('DELETE FROM user_groups WHERE seq = ?');
 
 /** Store numbers of the members of a group, and since when they are in it. */
-export function membersOfUserGroup(store: Store, seq: number): (readonly [membership: number, since: number])[] {
-  return statements(store).membersOf.all(seq);
-}
+export const membersOfUserGroup = allTuples<[seq: number], readonly [membership: number, since: number]>(
+  'SELECT membership, created_at FROM user_group_members WHERE user_group = ? ORDER BY membership',
+);
 
-export function addMemberOfUserGroup(store: Store, seq: number, membership: number, now: number): void {
-  statements(store).addMember.run(seq, membership, now);
-}
+export const addMemberOfUserGroup = runs<[seq: number, membership: number, now: number]>(
+  'INSERT OR IGNORE INTO user_group_members (user_group, membership, created_at) VALUES (?, ?, ?)',
+);
 
-export function removeMemberOfUserGroup(store: Store, seq: number, membership: number): void {
-  statements(store).removeMember.run(seq, membership);
-}
+export const removeMemberOfUserGroup = runs<[seq: number, membership: number]>(
+  'DELETE FROM user_group_members WHERE user_group = ? AND membership = ?',
+);

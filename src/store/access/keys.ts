@@ -1,6 +1,7 @@
 /** Credentials of the API. Only a keyed hash of each secret is stored. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, hasRow, oneRow } from '../query.js';
 
 export type KeyKind = 'key' | 'token';
 
@@ -46,21 +47,10 @@ const CHANGED = KEY.only('name', 'policies', 'networks', 'not_before', 'expires_
 export type KeyChange = RowOf<typeof CHANGED>;
 
 const statements = perStore((store) => ({
-  byHash: store.prepare<[hash: Uint8Array], KeyRow>('SELECT * FROM api_keys WHERE hash = ?'),
-  byId: store.prepare<[id: Uint8Array], KeyRow>('SELECT * FROM api_keys WHERE id = ?'),
-  bySeq: store.prepare<[seq: number], KeyRow>('SELECT * FROM api_keys WHERE seq = ?'),
-  all: store.prepare<[], KeyRow>('SELECT * FROM api_keys ORDER BY seq'),
-  ofUser: store.prepare<[user: number], KeyRow>('SELECT * FROM api_keys WHERE user = ? ORDER BY seq'),
-  ofAccount: store.prepare<[account: number], KeyRow>(
-    'SELECT * FROM api_keys WHERE account = ? AND account_owned = 1 ORDER BY seq',
-  ),
   insert: store.prepare<SqlValue[]>(insertion('api_keys', NEW)),
   update: store.prepare<SqlValue[]>(`UPDATE api_keys SET ${CHANGED.assignments} WHERE seq = ?`),
   setHash: store.prepare<[hash: Uint8Array, s3Secret: Uint8Array | null, modifiedAt: number, seq: number]>(
     'UPDATE api_keys SET hash = ?, s3_secret = ?, modified_at = ? WHERE seq = ?',
-  ),
-  anyForS3: store.prepareTuples<[], [1]>(
-    'SELECT 1 FROM api_keys WHERE s3_secret IS NOT NULL AND revoked_at IS NULL LIMIT 1',
   ),
   revoke: store.prepare<[at: number, seq: number]>(
     'UPDATE api_keys SET revoked_at = ? WHERE seq = ? AND revoked_at IS NULL',
@@ -68,32 +58,22 @@ const statements = perStore((store) => ({
   touch: store.prepare<[at: number, seq: number]>('UPDATE api_keys SET last_used_at = ? WHERE seq = ?'),
 }));
 
-export function findKeyByHash(store: Store, hash: Uint8Array): KeyRow | undefined {
-  return statements(store).byHash.get(hash);
-}
+export const findKeyByHash = oneRow<[hash: Uint8Array], KeyRow>('SELECT * FROM api_keys WHERE hash = ?');
 
-export function findKey(store: Store, seq: number): KeyRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findKey = oneRow<[seq: number], KeyRow>('SELECT * FROM api_keys WHERE seq = ?');
 
-export function findKeyById(store: Store, id: Uint8Array): KeyRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findKeyById = oneRow<[id: Uint8Array], KeyRow>('SELECT * FROM api_keys WHERE id = ?');
 
 /** All credentials, the oldest first. */
-export function allKeys(store: Store): KeyRow[] {
-  return statements(store).all.all();
-}
+export const allKeys = allRows<[], KeyRow>('SELECT * FROM api_keys ORDER BY seq');
 
 /** Credentials that a user created, including account-owned ones, the oldest first. */
-export function keysOfUser(store: Store, user: number): KeyRow[] {
-  return statements(store).ofUser.all(user);
-}
+export const keysOfUser = allRows<[user: number], KeyRow>('SELECT * FROM api_keys WHERE user = ? ORDER BY seq');
 
 /** Account-owned credentials, the oldest first. */
-export function keysOwnedByAccount(store: Store, account: number): KeyRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const keysOwnedByAccount = allRows<[account: number], KeyRow>(
+  'SELECT * FROM api_keys WHERE account = ? AND account_owned = 1 ORDER BY seq',
+);
 
 export function insertKey(store: Store, row: NewKeyRow): void {
   statements(store).insert.run(...NEW.values(row));
@@ -115,9 +95,9 @@ export function setKeyHash(
 }
 
 /** Whether S3 clients could sign with any token. */
-export function hasSecretAccessKeys(store: Store): boolean {
-  return statements(store).anyForS3.get() !== undefined;
-}
+export const hasSecretAccessKeys = hasRow<[]>(
+  'SELECT 1 FROM api_keys WHERE s3_secret IS NOT NULL AND revoked_at IS NULL LIMIT 1',
+);
 
 /** Returns false when the credential was already revoked. */
 export function setKeyRevoked(store: Store, seq: number, at: number): boolean {

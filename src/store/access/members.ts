@@ -1,5 +1,6 @@
 /** Members: users in accounts, with roles or policies. */
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs, theValue } from '../query.js';
 
 export interface MemberRow {
   readonly seq: number;
@@ -33,21 +34,12 @@ const SELECT =
   'SELECT m.seq, m.id, m.user, m.account, a.id AS account_id, m.created_at, m.status, m.roles, m.policies, m.accepted_at FROM memberships m JOIN accounts a ON a.seq = m.account';
 
 const statements = perStore((store) => ({
-  ofUser: store.prepare<[user: number], MemberRow>(
-    `${SELECT} WHERE m.user = ? ORDER BY coalesce(m.accepted_at, m.created_at), m.seq`,
-  ),
-  ofAccount: store.prepare<[account: number], MemberRow>(`${SELECT} WHERE m.account = ? ORDER BY m.seq`),
-  count: store.prepareTuples<[account: number], [number]>('SELECT count(*) FROM memberships WHERE account = ?'),
-  byId: store.prepare<[id: Uint8Array], MemberRow>(`${SELECT} WHERE m.id = ?`),
-  bySeq: store.prepare<[seq: number], MemberRow>(`${SELECT} WHERE m.seq = ?`),
-  ofUserIn: store.prepare<[user: number, account: number], MemberRow>(`${SELECT} WHERE m.user = ? AND m.account = ?`),
   insert: store.prepare<SqlValue[]>(
     'INSERT INTO memberships (id, user, account, created_at, status, roles, policies, accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   ),
   update: store.prepare<SqlValue[]>(
     'UPDATE memberships SET status = ?, roles = ?, policies = ?, accepted_at = ? WHERE seq = ?',
   ),
-  remove: store.prepare<[seq: number]>('DELETE FROM memberships WHERE seq = ?'),
   lastUse: store.prepareTuples<[user: number, again: number], [number | null]>(
     `SELECT max(at) FROM (SELECT max(last_used_at) AS at FROM api_keys WHERE user = ? AND account_owned = 0
       UNION ALL SELECT max(last_used_at) FROM sessions WHERE user = ?)`,
@@ -55,30 +47,22 @@ const statements = perStore((store) => ({
 }));
 
 /** Pending ones included, in the order in which the user joined the accounts. */
-export function membersOfUser(store: Store, user: number): MemberRow[] {
-  return statements(store).ofUser.all(user);
-}
+export const membersOfUser = allRows<[user: number], MemberRow>(
+  `${SELECT} WHERE m.user = ? ORDER BY coalesce(m.accepted_at, m.created_at), m.seq`,
+);
 
 /** The oldest first. */
-export function membersOfAccount(store: Store, account: number): MemberRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const membersOfAccount = allRows<[account: number], MemberRow>(`${SELECT} WHERE m.account = ? ORDER BY m.seq`);
 
-export function countMembers(store: Store, account: number): number {
-  return statements(store).count.get(account)![0];
-}
+export const countMembers = theValue<[account: number], number>('SELECT count(*) FROM memberships WHERE account = ?');
 
-export function findMemberById(store: Store, id: Uint8Array): MemberRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findMemberById = oneRow<[id: Uint8Array], MemberRow>(`${SELECT} WHERE m.id = ?`);
 
-export function findMember(store: Store, seq: number): MemberRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findMember = oneRow<[seq: number], MemberRow>(`${SELECT} WHERE m.seq = ?`);
 
-export function findMemberOf(store: Store, user: number, account: number): MemberRow | undefined {
-  return statements(store).ofUserIn.get(user, account);
-}
+export const findMemberOf = oneRow<[user: number, account: number], MemberRow>(
+  `${SELECT} WHERE m.user = ? AND m.account = ?`,
+);
 
 export function insertMember(store: Store, row: NewMemberRow): void {
   const { id, user, account, created_at, status, roles, policies, accepted_at } = row;
@@ -89,9 +73,7 @@ export function updateMember(store: Store, { seq, status, roles, policies, accep
   statements(store).update.run(status, roles, policies, accepted_at, seq);
 }
 
-export function removeMember(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeMember = runs<[seq: number]>('DELETE FROM memberships WHERE seq = ?');
 
 /** When a session, key or token of the user was used last; null: never. */
 export function lastUseOfUser(store: Store, user: number): number | null {

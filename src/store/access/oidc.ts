@@ -1,6 +1,7 @@
 /** Identity providers, and the users that their people are. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, hasRow, oneRow, runs, valueIfAny } from '../query.js';
 
 const PROVIDER = columns({
   id: column<Uint8Array>(),
@@ -32,20 +33,9 @@ export type NewProviderRow = RowOf<typeof PROVIDER>;
 const CHANGED = PROVIDER.without('id', 'created_at');
 
 const statements = perStore((store) => ({
-  all: store.prepare<[], ProviderRow>('SELECT * FROM oidc_providers ORDER BY seq'),
-  byId: store.prepare<[id: Uint8Array], ProviderRow>('SELECT * FROM oidc_providers WHERE id = ?'),
   insert: store.prepare<SqlValue[]>(insertion('oidc_providers', PROVIDER)),
   update: store.prepare<SqlValue[]>(`UPDATE oidc_providers SET ${CHANGED.assignments} WHERE seq = ?`),
   remove: store.prepare<[seq: number]>('DELETE FROM oidc_providers WHERE seq = ?'),
-  identity: store.prepareTuples<[issuer: string, subject: string], [user: number]>(
-    'SELECT user FROM oidc_identities WHERE issuer = ? AND subject = ?',
-  ),
-  identityOf: store.prepareTuples<[user: number], [one: number]>(
-    'SELECT 1 FROM oidc_identities WHERE user = ? LIMIT 1',
-  ),
-  link: store.prepare<[issuer: string, subject: string, user: number, at: number]>(
-    'INSERT INTO oidc_identities (issuer, subject, user, created_at) VALUES (?, ?, ?, ?)',
-  ),
   endSession: store.prepare<[provider: Uint8Array, session: string]>(
     'DELETE FROM sessions WHERE provider = ? AND provider_session = ?',
   ),
@@ -56,13 +46,9 @@ const statements = perStore((store) => ({
 }));
 
 /** The oldest first. */
-export function allProviders(store: Store): ProviderRow[] {
-  return statements(store).all.all();
-}
+export const allProviders = allRows<[], ProviderRow>('SELECT * FROM oidc_providers ORDER BY seq');
 
-export function findProvider(store: Store, id: Uint8Array): ProviderRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findProvider = oneRow<[id: Uint8Array], ProviderRow>('SELECT * FROM oidc_providers WHERE id = ?');
 
 export function insertProvider(store: Store, row: NewProviderRow): void {
   statements(store).insert.run(...PROVIDER.values(row));
@@ -79,18 +65,16 @@ export function removeProvider(store: Store, { seq, id }: ProviderRow): void {
 }
 
 /** The user (store number) that somebody at an issuer is. */
-export function findIdentity(store: Store, issuer: string, subject: string): number | undefined {
-  return statements(store).identity.get(issuer, subject)?.[0];
-}
+export const findIdentity = valueIfAny<[issuer: string, subject: string], number>(
+  'SELECT user FROM oidc_identities WHERE issuer = ? AND subject = ?',
+);
 
 /** Whether the user is linked to an identity at a provider. */
-export function hasIdentity(store: Store, user: number): boolean {
-  return statements(store).identityOf.get(user) !== undefined;
-}
+export const hasIdentity = hasRow<[user: number]>('SELECT 1 FROM oidc_identities WHERE user = ? LIMIT 1');
 
-export function linkIdentity(store: Store, issuer: string, subject: string, user: number, at: number): void {
-  statements(store).link.run(issuer, subject, user, at);
-}
+export const linkIdentity = runs<[issuer: string, subject: string, user: number, at: number]>(
+  'INSERT INTO oidc_identities (issuer, subject, user, created_at) VALUES (?, ?, ?, ?)',
+);
 
 /** Ends the sessions of a session or of a person of a provider. Returns how many there were. */
 export function endProviderSessions(

@@ -1,5 +1,6 @@
 /** What accounts have of that what all share, and what each may have instead of what all may. */
 import { perStore, type Store } from '../driver.js';
+import { oneRow, valueIfAny } from '../query.js';
 
 export const QUOTA_KINDS = [
   'zones',
@@ -28,17 +29,11 @@ const statements = perStore((store) => ({
   used: store.prepareTuples<[account: number, kind: string], [number]>(
     'SELECT used FROM account_usage WHERE account = ? AND kind = ?',
   ),
-  most: store.prepareTuples<[account: number, kind: string], [number]>(
-    'SELECT most FROM account_quotas WHERE account = ? AND kind = ?',
-  ),
   put: store.prepare<[account: number, kind: string, most: number]>(
     `INSERT INTO account_quotas (account, kind, most) VALUES (?, ?, ?)
      ON CONFLICT (account, kind) DO UPDATE SET most = excluded.most`,
   ),
   remove: store.prepare<[account: number, kind: string]>('DELETE FROM account_quotas WHERE account = ? AND kind = ?'),
-  largest: store.prepare<[kind: string], Holding>(
-    'SELECT account, used FROM account_usage WHERE kind = ? AND used > 0 ORDER BY used DESC, account LIMIT 1',
-  ),
 }));
 
 /** How much an account (store number) has. */
@@ -47,9 +42,9 @@ export function usedOfAccount(store: Store, account: number, kind: QuotaKind): n
 }
 
 /** What the account may have; undefined: what all may. */
-export function findAccountQuota(store: Store, account: number, kind: QuotaKind): number | undefined {
-  return statements(store).most.get(account, kind)?.[0];
-}
+export const findAccountQuota = valueIfAny<[account: number, kind: QuotaKind], number>(
+  'SELECT most FROM account_quotas WHERE account = ? AND kind = ?',
+);
 
 /** Undefined: what all may have. Call inside a write. */
 export function setAccountQuota(store: Store, account: number, kind: QuotaKind, most: number | undefined): void {
@@ -58,6 +53,6 @@ export function setAccountQuota(store: Store, account: number, kind: QuotaKind, 
 }
 
 /** Which account has most of it; undefined when nobody has any. */
-export function largestHolder(store: Store, kind: QuotaKind): Holding | undefined {
-  return statements(store).largest.get(kind);
-}
+export const largestHolder = oneRow<[kind: QuotaKind], Holding>(
+  'SELECT account, used FROM account_usage WHERE kind = ? AND used > 0 ORDER BY used DESC, account LIMIT 1',
+);

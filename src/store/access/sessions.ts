@@ -1,6 +1,7 @@
 /** Sessions of browsers, and the links that begin one. Only keyed hashes of their secrets are stored. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs } from '../query.js';
 
 const SESSION = columns({
   id: column<Uint8Array>(),
@@ -41,13 +42,6 @@ export interface LoginLinkRow {
 }
 
 const statements = perStore((store) => ({
-  byHash: store.prepare<[hash: Uint8Array], SessionRow>('SELECT * FROM sessions WHERE hash = ?'),
-  byId: store.prepare<[id: Uint8Array], SessionRow>('SELECT * FROM sessions WHERE id = ?'),
-  all: store.prepare<[], SessionRow>('SELECT * FROM sessions ORDER BY seq'),
-  ofCredential: store.prepare<[credential: number], SessionRow>(
-    'SELECT * FROM sessions WHERE credential = ? ORDER BY last_used_at, seq',
-  ),
-  ofUser: store.prepare<[user: number], SessionRow>('SELECT * FROM sessions WHERE user = ? ORDER BY last_used_at, seq'),
   insert: store.prepare<SqlValue[]>(insertion('sessions', SESSION)),
   setSecret: store.prepare<[hash: Uint8Array, how: string, provedAt: number, seq: number]>(
     'UPDATE sessions SET hash = ?, how = ?, proved_at = ? WHERE seq = ?',
@@ -59,39 +53,28 @@ const statements = perStore((store) => ({
   removeAllLinks: store.prepare<[]>('DELETE FROM login_links'),
   removeAllUserLinks: store.prepare<[]>('DELETE FROM user_links'),
   removeAllChallenges: store.prepare<[]>('DELETE FROM sign_in_challenges'),
-  removeOver: store.prepare<[now: number, idleSince: number]>(
-    'DELETE FROM sessions WHERE expires_at <= ? OR last_used_at <= ?',
-  ),
-  link: store.prepare<[hash: Uint8Array], LoginLinkRow>('SELECT * FROM login_links WHERE hash = ?'),
   insertLink: store.prepare<[hash: Uint8Array, credential: number, credentialHash: Uint8Array, expiresAt: number]>(
     'INSERT INTO login_links (hash, credential, credential_hash, expires_at) VALUES (?, ?, ?, ?)',
   ),
   removeLink: store.prepare<[hash: Uint8Array]>('DELETE FROM login_links WHERE hash = ?'),
-  removeOldLinks: store.prepare<[now: number]>('DELETE FROM login_links WHERE expires_at <= ?'),
 }));
 
-export function findSessionByHash(store: Store, hash: Uint8Array): SessionRow | undefined {
-  return statements(store).byHash.get(hash);
-}
+export const findSessionByHash = oneRow<[hash: Uint8Array], SessionRow>('SELECT * FROM sessions WHERE hash = ?');
 
-export function findSessionById(store: Store, id: Uint8Array): SessionRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findSessionById = oneRow<[id: Uint8Array], SessionRow>('SELECT * FROM sessions WHERE id = ?');
 
 /** All sessions, the oldest first, including those that are over. */
-export function allSessions(store: Store): SessionRow[] {
-  return statements(store).all.all();
-}
+export const allSessions = allRows<[], SessionRow>('SELECT * FROM sessions ORDER BY seq');
 
 /** The sessions of a credential, those not used for the longest time first. */
-export function sessionsOfCredential(store: Store, credential: number): SessionRow[] {
-  return statements(store).ofCredential.all(credential);
-}
+export const sessionsOfCredential = allRows<[credential: number], SessionRow>(
+  'SELECT * FROM sessions WHERE credential = ? ORDER BY last_used_at, seq',
+);
 
 /** The sessions of a user, those not used for the longest time first. */
-export function sessionsOfUser(store: Store, user: number): SessionRow[] {
-  return statements(store).ofUser.all(user);
-}
+export const sessionsOfUser = allRows<[user: number], SessionRow>(
+  'SELECT * FROM sessions WHERE user = ? ORDER BY last_used_at, seq',
+);
 
 export function insertSession(store: Store, row: NewSessionRow): void {
   statements(store).insert.run(...SESSION.values(row));
@@ -123,13 +106,11 @@ export function removeAllSessions(store: Store): void {
 }
 
 /** Removes sessions that have ended by `now`, and those not used since `idleSince`. */
-export function removeSessionsOver(store: Store, now: number, idleSince: number): void {
-  statements(store).removeOver.run(now, idleSince);
-}
+export const removeSessionsOver = runs<[now: number, idleSince: number]>(
+  'DELETE FROM sessions WHERE expires_at <= ? OR last_used_at <= ?',
+);
 
-export function findLoginLink(store: Store, hash: Uint8Array): LoginLinkRow | undefined {
-  return statements(store).link.get(hash);
-}
+export const findLoginLink = oneRow<[hash: Uint8Array], LoginLinkRow>('SELECT * FROM login_links WHERE hash = ?');
 
 export function insertLoginLink(store: Store, row: LoginLinkRow): void {
   statements(store).insertLink.run(row.hash, row.credential, row.credential_hash, row.expires_at);
@@ -140,6 +121,4 @@ export function removeLoginLink(store: Store, hash: Uint8Array): boolean {
   return statements(store).removeLink.run(hash).changes > 0;
 }
 
-export function removeLoginLinksOver(store: Store, now: number): void {
-  statements(store).removeOldLinks.run(now);
-}
+export const removeLoginLinksOver = runs<[now: number]>('DELETE FROM login_links WHERE expires_at <= ?');

@@ -1,6 +1,7 @@
 /** Domains of e-mail addresses that accounts claim, and whether they have proved them. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs } from '../query.js';
 
 const CONNECTOR = columns({
   id: column<Uint8Array>(),
@@ -23,25 +24,18 @@ export interface ConnectorRow extends NewConnectorRow {
 }
 
 const statements = perStore((store) => ({
-  ofAccount: store.prepare<[account: number], ConnectorRow>(
-    'SELECT * FROM sso_connectors WHERE account = ? ORDER BY seq',
-  ),
-  byId: store.prepare<[id: Uint8Array], ConnectorRow>('SELECT * FROM sso_connectors WHERE id = ?'),
   insert: store.prepare<SqlValue[]>(insertion('sso_connectors', CONNECTOR)),
   update: store.prepare<[enabled: number, status: string, modifiedAt: number, seq: number]>(
     'UPDATE sso_connectors SET enabled = ?, status = ?, modified_at = ? WHERE seq = ?',
   ),
-  remove: store.prepare<[seq: number]>('DELETE FROM sso_connectors WHERE seq = ?'),
 }));
 
 /** The oldest first. */
-export function connectorsOfAccount(store: Store, account: number): ConnectorRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const connectorsOfAccount = allRows<[account: number], ConnectorRow>(
+  'SELECT * FROM sso_connectors WHERE account = ? ORDER BY seq',
+);
 
-export function findConnector(store: Store, id: Uint8Array): ConnectorRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findConnector = oneRow<[id: Uint8Array], ConnectorRow>('SELECT * FROM sso_connectors WHERE id = ?');
 
 export function insertConnector(store: Store, row: NewConnectorRow): void {
   statements(store).insert.run(...CONNECTOR.values(row));
@@ -51,6 +45,4 @@ export function updateConnector(store: Store, { seq, enabled, status, modified_a
   statements(store).update.run(enabled, status, modified_at, seq);
 }
 
-export function removeConnector(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeConnector = runs<[seq: number]>('DELETE FROM sso_connectors WHERE seq = ?');

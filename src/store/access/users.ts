@@ -2,6 +2,7 @@
 
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, hasRow, oneRow, theValue } from '../query.js';
 import { plainAddress } from './mail-address.js';
 
 const USER = columns({
@@ -33,26 +34,17 @@ const NEW = USER.without('suspended');
 export type NewUserRow = RowOf<typeof NEW>;
 
 const statements = perStore((store) => ({
-  byId: store.prepare<[id: Uint8Array], UserRow>('SELECT * FROM users WHERE id = ?'),
-  bySeq: store.prepare<[seq: number], UserRow>('SELECT * FROM users WHERE seq = ?'),
   byEmail: store.prepare<[email: string], UserRow>('SELECT * FROM users WHERE email = ?'),
-  any: store.prepareTuples<[], [1]>('SELECT 1 FROM users LIMIT 1'),
   insert: store.prepare<SqlValue[]>(insertion('users', NEW)),
   describe: store.prepare<SqlValue[]>(`UPDATE users SET ${DETAILS.assignments} WHERE seq = ?`),
-  all: store.prepare<[], UserRow>('SELECT * FROM users ORDER BY seq'),
   suspend: store.prepare<[suspended: number, now: number, seq: number]>(
     'UPDATE users SET suspended = ?, modified_at = ? WHERE seq = ?',
   ),
-  count: store.prepareTuples<[], [number]>('SELECT count(*) FROM users'),
 }));
 
-export function findUser(store: Store, seq: number): UserRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findUser = oneRow<[seq: number], UserRow>('SELECT * FROM users WHERE seq = ?');
 
-export function findUserById(store: Store, id: Uint8Array): UserRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findUserById = oneRow<[id: Uint8Array], UserRow>('SELECT * FROM users WHERE id = ?');
 
 export function describeUser(store: Store, row: UserRow): void {
   statements(store).describe.run(...DETAILS.values(row), row.seq);
@@ -65,22 +57,16 @@ export function findUserByEmail(store: Store, email: string): UserRow | undefine
 }
 
 /** The oldest first. */
-export function allUsers(store: Store): UserRow[] {
-  return statements(store).all.all();
-}
+export const allUsers = allRows<[], UserRow>('SELECT * FROM users ORDER BY seq');
 
 /** `suspended` 1: nothing of the user is accepted. */
 export function setSuspended(store: Store, seq: number, suspended: number, now: number): void {
   statements(store).suspend.run(suspended, now, seq);
 }
 
-export function countUsers(store: Store): number {
-  return statements(store).count.get()![0];
-}
+export const countUsers = theValue<[], number>('SELECT count(*) FROM users');
 
-export function hasUsers(store: Store): boolean {
-  return statements(store).any.get() !== undefined;
-}
+export const hasUsers = hasRow<[]>('SELECT 1 FROM users LIMIT 1');
 
 /** Returns the row number of the new user. */
 export function insertUser(store: Store, row: NewUserRow): number {

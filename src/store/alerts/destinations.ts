@@ -1,6 +1,7 @@
 /** Destinations of alerts: receivers of webhooks, and mail addresses. */
 import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs } from '../query.js';
 
 export type DestinationKind = 'webhook' | 'email';
 
@@ -54,32 +55,21 @@ export type DestinationProgress = Partial<
 >;
 
 const statements = perStore((store) => ({
-  bySeq: store.prepare<[seq: number], DestinationRow>('SELECT * FROM alert_destinations WHERE seq = ?'),
-  byId: store.prepare<[id: Uint8Array], DestinationRow>('SELECT * FROM alert_destinations WHERE id = ?'),
-  ofAccount: store.prepare<[account: number], DestinationRow>(
-    'SELECT * FROM alert_destinations WHERE account = ? ORDER BY seq',
-  ),
-  all: store.prepare<[], DestinationRow>('SELECT * FROM alert_destinations ORDER BY seq'),
   insert: store.prepare<SqlValue[]>(insertion('alert_destinations', DESTINATION)),
-  remove: store.prepare<[seq: number]>('DELETE FROM alert_destinations WHERE seq = ?'),
 }));
 
-export function findDestination(store: Store, seq: number): DestinationRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findDestination = oneRow<[seq: number], DestinationRow>('SELECT * FROM alert_destinations WHERE seq = ?');
 
-export function findDestinationById(store: Store, id: Uint8Array): DestinationRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findDestinationById = oneRow<[id: Uint8Array], DestinationRow>(
+  'SELECT * FROM alert_destinations WHERE id = ?',
+);
 
 /** The oldest first. */
-export function destinationsOfAccount(store: Store, account: number): DestinationRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const destinationsOfAccount = allRows<[account: number], DestinationRow>(
+  'SELECT * FROM alert_destinations WHERE account = ? ORDER BY seq',
+);
 
-export function allDestinations(store: Store): DestinationRow[] {
-  return statements(store).all.all();
-}
+export const allDestinations = allRows<[], DestinationRow>('SELECT * FROM alert_destinations ORDER BY seq');
 
 export function insertDestination(store: Store, row: NewDestinationRow): void {
   statements(store).insert.run(...DESTINATION.values(row));
@@ -94,6 +84,4 @@ export function editDestination(
   setColumns(store, ['alert_destinations', 'seq'], seq, change);
 }
 
-export function removeDestination(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeDestination = runs<[seq: number]>('DELETE FROM alert_destinations WHERE seq = ?');

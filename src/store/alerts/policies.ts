@@ -1,6 +1,7 @@
 /** Notification policies: which alerts are sent to which destinations. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs } from '../query.js';
 
 const POLICY = columns({
   id: column<Uint8Array>(),
@@ -29,24 +30,17 @@ export type NewAlertPolicyRow = RowOf<typeof POLICY>;
 const CHANGED = POLICY.without('id', 'account', 'created_at');
 
 const statements = perStore((store) => ({
-  byId: store.prepare<[id: Uint8Array], AlertPolicyRow>('SELECT * FROM alert_policies WHERE id = ?'),
-  ofAccount: store.prepare<[account: number], AlertPolicyRow>(
-    'SELECT * FROM alert_policies WHERE account = ? ORDER BY seq',
-  ),
   insert: store.prepare<SqlValue[]>(insertion('alert_policies', POLICY)),
   update: store.prepare<SqlValue[]>(`UPDATE alert_policies SET ${CHANGED.assignments} WHERE seq = ?`),
-  remove: store.prepare<[seq: number]>('DELETE FROM alert_policies WHERE seq = ?'),
   isAny: store.prepareTuples<[], [number]>('SELECT EXISTS (SELECT 1 FROM alert_policies WHERE enabled = 1)'),
 }));
 
-export function findAlertPolicy(store: Store, id: Uint8Array): AlertPolicyRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findAlertPolicy = oneRow<[id: Uint8Array], AlertPolicyRow>('SELECT * FROM alert_policies WHERE id = ?');
 
 /** The oldest first. */
-export function alertPoliciesOfAccount(store: Store, account: number): AlertPolicyRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const alertPoliciesOfAccount = allRows<[account: number], AlertPolicyRow>(
+  'SELECT * FROM alert_policies WHERE account = ? ORDER BY seq',
+);
 
 export function insertAlertPolicy(store: Store, row: NewAlertPolicyRow): void {
   statements(store).insert.run(...POLICY.values(row));
@@ -56,9 +50,7 @@ export function updateAlertPolicy(store: Store, row: AlertPolicyRow): void {
   statements(store).update.run(...CHANGED.values(row), row.seq);
 }
 
-export function removeAlertPolicy(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeAlertPolicy = runs<[seq: number]>('DELETE FROM alert_policies WHERE seq = ?');
 
 /** Whether any policy is enabled. */
 export function hasAlertPolicies(store: Store): boolean {

@@ -3,6 +3,7 @@
  * in the order of their numbers.
  */
 import { perStore, type Store } from '../driver.js';
+import { hasRow, runs } from '../query.js';
 import type { LoadBalancerRow } from './load-balancers.js';
 import type { PoolRow } from './pools.js';
 
@@ -34,11 +35,9 @@ const statements = perStore((store) => ({
          WHERE load_balancer = load_balancers.seq AND load_balancer > after_balancer AND load_balancer <= last_balancer)
      ORDER BY seq LIMIT ?`,
   ),
-  any: store.prepareTuples<[account: number], [number]>('SELECT 1 FROM earlier_pools WHERE account = ? LIMIT 1'),
   advance: store.prepare<[balancer: number, account: number, balancer: number]>(
     'UPDATE earlier_pools SET after_balancer = ? WHERE account = ? AND after_balancer < ?',
   ),
-  end: store.prepare<[account: number]>('DELETE FROM earlier_pools WHERE account = ?'),
 }));
 
 /** Every pool that a load balancer (store number) refers to anywhere, as it sees it. */
@@ -57,9 +56,7 @@ export function keepEarlierPool(store: Store, pool: number, settings: string | u
 }
 
 /** Whether load balancers of an account (store number) may see pools as they were. */
-export function hasEarlierPools(store: Store, account: number): boolean {
-  return statements(store).any.get(account) !== undefined;
-}
+export const hasEarlierPools = hasRow<[account: number]>('SELECT 1 FROM earlier_pools WHERE account = ? LIMIT 1');
 
 /** The next load balancers of an account to which changes come, no more than `limit`. */
 export function nextToSeePools(store: Store, account: number, limit: number): LoadBalancerRow[] {
@@ -72,6 +69,4 @@ export function showPoolsUpTo(store: Store, account: number, balancer: number): 
 }
 
 /** The same for all its load balancers. */
-export function endEarlierPools(store: Store, account: number): void {
-  statements(store).end.run(account);
-}
+export const endEarlierPools = runs<[account: number]>('DELETE FROM earlier_pools WHERE account = ?');

@@ -6,6 +6,7 @@
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import { entriesToPrune, type PrunedLog } from '../log/prune.js';
+import { allRows } from '../query.js';
 
 const EVENT = columns({
   /** Microseconds since 1970. */
@@ -37,9 +38,6 @@ const IS_TRANSITION = `(origins <> '[]' OR pool_changed = 1)`;
 
 const statements = perStore((store) => ({
   insert: store.prepare<SqlValue[]>(insertion('health_events', EVENT)),
-  after: store.prepare<[seq: number, limit: number], HealthEventRow>(
-    'SELECT * FROM health_events WHERE seq > ? ORDER BY seq LIMIT ?',
-  ),
   last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM health_events'),
   ofAccount: store.prepare<
     [account: number, since: number, until: number, before: number, limit: number],
@@ -88,9 +86,9 @@ export function healthEventsOfAccount(
 }
 
 /** In order, no more than `limit`. */
-export function healthEventsAfter(store: Store, seq: number, limit: number): HealthEventRow[] {
-  return statements(store).after.all(seq, limit);
-}
+export const healthEventsAfter = allRows<[seq: number, limit: number], HealthEventRow>(
+  'SELECT * FROM health_events WHERE seq > ? ORDER BY seq LIMIT ?',
+);
 
 /** Number of the newest; 0 when there is none. */
 export function lastHealthEvent(store: Store): number {

@@ -1,6 +1,7 @@
 /** Load balancers of zones: names for which origins of pools are chosen. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, hasRow, oneRow, runs, theValue } from '../query.js';
 
 const BALANCER = columns({
   id: column<Uint8Array>(),
@@ -35,78 +36,37 @@ const VALUES = BALANCER.only('owner_key', 'name', 'enabled', 'proxied', 'setting
 export type LoadBalancerValues = RowOf<typeof VALUES>;
 
 const statements = perStore((store) => ({
-  bySeq: store.prepare<[seq: number], LoadBalancerRow>('SELECT * FROM load_balancers WHERE seq = ?'),
-  byId: store.prepare<[id: Uint8Array], LoadBalancerRow>('SELECT * FROM load_balancers WHERE id = ?'),
-  at: store.prepare<[zone: number, ownerKey: Uint8Array], LoadBalancerRow>(
-    'SELECT * FROM load_balancers WHERE zone = ? AND owner_key = ?',
-  ),
-  ofZone: store.prepare<[zone: number], LoadBalancerRow>(
-    'SELECT * FROM load_balancers WHERE zone = ? ORDER BY owner_key',
-  ),
-  ofAccount: store.prepare<[account: number], LoadBalancerRow>(
-    'SELECT * FROM load_balancers WHERE account = ? ORDER BY seq',
-  ),
-  ofPool: store.prepare<[pool: number, limit: number], LoadBalancerRow>(
-    `SELECT load_balancers.* FROM load_balancer_pools JOIN load_balancers ON load_balancers.seq = load_balancer
-     WHERE pool = ? ORDER BY load_balancers.seq LIMIT ?`,
-  ),
-  countOfPool: store.prepareTuples<[pool: number], [number]>('SELECT count(*) FROM load_balancer_pools WHERE pool = ?'),
   size: store.prepare<[balancer: number], BalancerSize>(
     `SELECT count(*) AS pools, coalesce(sum(json_array_length(settings, '$.origins')), 0) AS origins FROM load_balancer_pools JOIN pools ON pools.seq = pool
      WHERE load_balancer = ?`,
   ),
-  // Each pool is read only once.
-  crowded: store.prepare<[pool: number, most: number], Pick<LoadBalancerRow, 'name'> & { origins: number }>(
-    `WITH uses AS MATERIALIZED (SELECT one.load_balancer, one.pool FROM load_balancer_pools AS this
-         JOIN load_balancer_pools AS one USING (load_balancer) WHERE this.pool = ?),
-       counts AS MATERIALIZED (SELECT seq, json_array_length(settings, '$.origins') AS origins FROM pools
-         WHERE seq IN (SELECT pool FROM uses))
-     SELECT name, sum(origins) AS origins FROM uses JOIN counts ON counts.seq = uses.pool
-       JOIN load_balancers ON load_balancers.seq = load_balancer
-     GROUP BY load_balancer HAVING sum(origins) > ? ORDER BY load_balancer LIMIT 1`,
-  ),
-  octets: store.prepareTuples<[account: number, least: number], [number]>(
-    'SELECT coalesce(sum(octet_length(settings)), 0) FROM load_balancers WHERE account = ? AND octet_length(settings) >= ?',
-  ),
   proxied: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
     'SELECT owner_key FROM load_balancers WHERE zone = ? AND proxied = 1 AND enabled = 1 ORDER BY owner_key LIMIT ?',
-  ),
-  // Matches JSON without spaces: a map or list of countries that is not empty, or steering by distance.
-  placed: store.prepareTuples<[], [number]>(
-    `SELECT 1 FROM load_balancers WHERE enabled = 1 AND (settings LIKE '%"country_pools":{"%'
-       OR settings LIKE '%"countries":["%' OR settings LIKE '%"steering_policy":"proximity"%') LIMIT 1`,
-  ),
-  // Matches JSON without spaces; inside of its texts, quotes have backslashes.
-  transferHealth: store.prepare<[], LoadBalancerRow>(
-    `SELECT * FROM load_balancers WHERE instr(settings, '"transfer_health":true') > 0 ORDER BY seq`,
   ),
   setSettings: store.prepare<[settings: string, seq: number]>('UPDATE load_balancers SET settings = ? WHERE seq = ?'),
   insert: store.prepare<SqlValue[]>(insertion('load_balancers', BALANCER)),
   update: store.prepare<SqlValue[]>(`UPDATE load_balancers SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
-  remove: store.prepare<[seq: number]>('DELETE FROM load_balancers WHERE seq = ?'),
   link: store.prepare<[balancer: number, pool: number]>(
     'INSERT INTO load_balancer_pools (load_balancer, pool) VALUES (?, ?)',
   ),
   unlink: store.prepare<[balancer: number]>('DELETE FROM load_balancer_pools WHERE load_balancer = ?'),
 }));
 
-export function findLoadBalancer(store: Store, seq: number): LoadBalancerRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findLoadBalancer = oneRow<[seq: number], LoadBalancerRow>('SELECT * FROM load_balancers WHERE seq = ?');
 
-export function findLoadBalancerById(store: Store, id: Uint8Array): LoadBalancerRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findLoadBalancerById = oneRow<[id: Uint8Array], LoadBalancerRow>(
+  'SELECT * FROM load_balancers WHERE id = ?',
+);
 
 /** The load balancer of exactly this owner, enabled or not. `zone`: store number. */
-export function loadBalancerAt(store: Store, zone: number, ownerKey: Uint8Array): LoadBalancerRow | undefined {
-  return statements(store).at.get(zone, ownerKey);
-}
+export const loadBalancerAt = oneRow<[zone: number, ownerKey: Uint8Array], LoadBalancerRow>(
+  'SELECT * FROM load_balancers WHERE zone = ? AND owner_key = ?',
+);
 
 /** In the canonical order of their owners, disabled ones too. */
-export function loadBalancersOfZone(store: Store, zone: number): LoadBalancerRow[] {
-  return statements(store).ofZone.all(zone);
-}
+export const loadBalancersOfZone = allRows<[zone: number], LoadBalancerRow>(
+  'SELECT * FROM load_balancers WHERE zone = ? ORDER BY owner_key',
+);
 
 /** Owners of those that are enabled and proxied, no more than `limit`. */
 export function proxiedBalancerOwners(store: Store, zone: number, limit: number): Uint8Array[] {
@@ -116,14 +76,17 @@ export function proxiedBalancerOwners(store: Store, zone: number, limit: number)
 }
 
 /** Whether any load balancer needs the country of a client, or its distance. */
-export function needsPlaces(store: Store): boolean {
-  return statements(store).placed.get() !== undefined;
-}
+// Matches JSON without spaces: a map or list of countries that is not empty, or steering by distance.
+export const needsPlaces = hasRow<
+  []
+>(`SELECT 1 FROM load_balancers WHERE enabled = 1 AND (settings LIKE '%"country_pools":{"%'
+       OR settings LIKE '%"countries":["%' OR settings LIKE '%"steering_policy":"proximity"%') LIMIT 1`);
 
 /** Those whose transfers follow health. */
-export function balancersWithTransferHealth(store: Store): LoadBalancerRow[] {
-  return statements(store).transferHealth.all();
-}
+// Matches JSON without spaces; inside of its texts, quotes have backslashes.
+export const balancersWithTransferHealth = allRows<[], LoadBalancerRow>(
+  `SELECT * FROM load_balancers WHERE instr(settings, '"transfer_health":true') > 0 ORDER BY seq`,
+);
 
 /** Sets what the service itself keeps among the settings: for the owner, nothing changes. */
 export function setBalancerSettings(store: Store, seq: number, settings: string): void {
@@ -131,9 +94,9 @@ export function setBalancerSettings(store: Store, seq: number, settings: string)
 }
 
 /** In all zones of the account. */
-export function loadBalancersOfAccount(store: Store, account: number): LoadBalancerRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const loadBalancersOfAccount = allRows<[account: number], LoadBalancerRow>(
+  'SELECT * FROM load_balancers WHERE account = ? ORDER BY seq',
+);
 
 /** Those that refer to a pool (store number) anywhere. */
 export function loadBalancersOfPool(store: Store, pool: number): LoadBalancerRow[] {
@@ -141,13 +104,15 @@ export function loadBalancersOfPool(store: Store, pool: number): LoadBalancerRow
 }
 
 /** The same, no more than `limit`. */
-export function someLoadBalancersOfPool(store: Store, pool: number, limit: number): LoadBalancerRow[] {
-  return statements(store).ofPool.all(pool, limit);
-}
+export const someLoadBalancersOfPool = allRows<
+  [pool: number, limit: number],
+  LoadBalancerRow
+>(`SELECT load_balancers.* FROM load_balancer_pools JOIN load_balancers ON load_balancers.seq = load_balancer
+     WHERE pool = ? ORDER BY load_balancers.seq LIMIT ?`);
 
-export function countLoadBalancersOfPool(store: Store, pool: number): number {
-  return statements(store).countOfPool.get(pool)![0];
-}
+export const countLoadBalancersOfPool = theValue<[pool: number], number>(
+  'SELECT count(*) FROM load_balancer_pools WHERE pool = ?',
+);
 
 /** Of a load balancer (store number). */
 export function sizeOfBalancer(store: Store, seq: number): BalancerSize {
@@ -155,18 +120,22 @@ export function sizeOfBalancer(store: Store, seq: number): BalancerSize {
 }
 
 /** The first load balancer of a pool (store number) whose pools have more origins than `most` together. */
-export function crowdedBalancerOf(
-  store: Store,
-  pool: number,
-  most: number,
-): { readonly name: string; readonly origins: number } | undefined {
-  return statements(store).crowded.get(pool, most);
-}
+// Each pool is read only once.
+export const crowdedBalancerOf = oneRow<
+  [pool: number, most: number],
+  { readonly name: string; readonly origins: number }
+>(`WITH uses AS MATERIALIZED (SELECT one.load_balancer, one.pool FROM load_balancer_pools AS this
+         JOIN load_balancer_pools AS one USING (load_balancer) WHERE this.pool = ?),
+       counts AS MATERIALIZED (SELECT seq, json_array_length(settings, '$.origins') AS origins FROM pools
+         WHERE seq IN (SELECT pool FROM uses))
+     SELECT name, sum(origins) AS origins FROM uses JOIN counts ON counts.seq = uses.pool
+       JOIN load_balancers ON load_balancers.seq = load_balancer
+     GROUP BY load_balancer HAVING sum(origins) > ? ORDER BY load_balancer LIMIT 1`);
 
 /** Octets of the settings of an account's load balancers, counting those that have at least this many. */
-export function octetsOfBalancers(store: Store, account: number, least: number): number {
-  return statements(store).octets.get(account, least)![0];
-}
+export const octetsOfBalancers = theValue<[account: number, least: number], number>(
+  'SELECT coalesce(sum(octet_length(settings)), 0) FROM load_balancers WHERE account = ? AND octet_length(settings) >= ?',
+);
 
 /** `pools`: store numbers of all that it refers to, each once. `now`: microseconds since 1970. */
 export function insertLoadBalancer(
@@ -193,6 +162,4 @@ export function updateLoadBalancer(
   for (const pool of pools) link.run(seq, pool);
 }
 
-export function removeLoadBalancer(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeLoadBalancer = runs<[seq: number]>('DELETE FROM load_balancers WHERE seq = ?');

@@ -1,6 +1,7 @@
 /** Groups of monitors, which together say whether an origin is healthy. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs } from '../query.js';
 import type { MonitorRow } from './monitors.js';
 
 const GROUP = columns({
@@ -19,52 +20,40 @@ export interface MonitorGroupRow extends RowOf<typeof GROUP> {
 }
 
 const statements = perStore((store) => ({
-  bySeq: store.prepare<[seq: number], MonitorGroupRow>('SELECT * FROM monitor_groups WHERE seq = ?'),
-  byId: store.prepare<[id: Uint8Array], MonitorGroupRow>('SELECT * FROM monitor_groups WHERE id = ?'),
-  ofAccount: store.prepare<[account: number], MonitorGroupRow>(
-    'SELECT * FROM monitor_groups WHERE account = ? ORDER BY seq',
-  ),
-  ofMonitor: store.prepare<[monitor: number], MonitorGroupRow>(
-    `SELECT monitor_groups.* FROM monitor_group_members JOIN monitor_groups ON monitor_groups.seq = monitor_group
-     WHERE monitor = ? ORDER BY monitor_groups.seq`,
-  ),
-  monitors: store.prepare<[group: number], MonitorRow>(
-    `SELECT monitors.* FROM monitor_group_members JOIN monitors ON monitors.seq = monitor
-     WHERE monitor_group = ? ORDER BY monitors.seq`,
-  ),
   insert: store.prepare<SqlValue[]>(insertion('monitor_groups', GROUP)),
   update: store.prepare<[settings: string, modifiedAt: number, seq: number]>(
     'UPDATE monitor_groups SET settings = ?, modified_at = ? WHERE seq = ?',
   ),
-  remove: store.prepare<[seq: number]>('DELETE FROM monitor_groups WHERE seq = ?'),
   link: store.prepare<[group: number, monitor: number]>(
     'INSERT INTO monitor_group_members (monitor_group, monitor) VALUES (?, ?)',
   ),
   unlink: store.prepare<[group: number]>('DELETE FROM monitor_group_members WHERE monitor_group = ?'),
 }));
 
-export function findMonitorGroup(store: Store, seq: number): MonitorGroupRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findMonitorGroup = oneRow<[seq: number], MonitorGroupRow>('SELECT * FROM monitor_groups WHERE seq = ?');
 
-export function findMonitorGroupById(store: Store, id: Uint8Array): MonitorGroupRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findMonitorGroupById = oneRow<[id: Uint8Array], MonitorGroupRow>(
+  'SELECT * FROM monitor_groups WHERE id = ?',
+);
 
 /** The oldest first. */
-export function monitorGroupsOfAccount(store: Store, account: number): MonitorGroupRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const monitorGroupsOfAccount = allRows<[account: number], MonitorGroupRow>(
+  'SELECT * FROM monitor_groups WHERE account = ? ORDER BY seq',
+);
 
 /** Groups in which a monitor (store number) is. */
-export function groupsOfMonitor(store: Store, monitor: number): MonitorGroupRow[] {
-  return statements(store).ofMonitor.all(monitor);
-}
+export const groupsOfMonitor = allRows<
+  [monitor: number],
+  MonitorGroupRow
+>(`SELECT monitor_groups.* FROM monitor_group_members JOIN monitor_groups ON monitor_groups.seq = monitor_group
+     WHERE monitor = ? ORDER BY monitor_groups.seq`);
 
 /** All monitors of a group (store number), whatever they count there. */
-export function monitorsOfGroup(store: Store, group: number): MonitorRow[] {
-  return statements(store).monitors.all(group);
-}
+export const monitorsOfGroup = allRows<
+  [group: number],
+  MonitorRow
+>(`SELECT monitors.* FROM monitor_group_members JOIN monitors ON monitors.seq = monitor
+     WHERE monitor_group = ? ORDER BY monitors.seq`);
 
 /** What its owner sets. `monitors`: store numbers of its members. */
 interface Values {
@@ -92,6 +81,4 @@ export function updateMonitorGroup(store: Store, seq: number, { settings, monito
   for (const monitor of monitors) link.run(seq, monitor);
 }
 
-export function removeMonitorGroup(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeMonitorGroup = runs<[seq: number]>('DELETE FROM monitor_groups WHERE seq = ?');

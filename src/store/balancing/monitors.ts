@@ -1,6 +1,7 @@
 /** Monitors of accounts: how origins are probed. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs, theValue } from '../query.js';
 
 const MONITOR = columns({
   id: column<Uint8Array>(),
@@ -24,35 +25,24 @@ const VALUES = MONITOR.only('settings', 'interval');
 type Values = RowOf<typeof VALUES>;
 
 const statements = perStore((store) => ({
-  bySeq: store.prepare<[seq: number], MonitorRow>('SELECT * FROM monitors WHERE seq = ?'),
-  byId: store.prepare<[id: Uint8Array], MonitorRow>('SELECT * FROM monitors WHERE id = ?'),
-  ofAccount: store.prepare<[account: number], MonitorRow>('SELECT * FROM monitors WHERE account = ? ORDER BY seq'),
-  // Matches JSON without spaces.
-  pinging: store.prepareTuples<[], [number]>(
-    `SELECT count(*) FROM monitors WHERE settings LIKE '%"type":"icmp_ping"%' OR settings LIKE '%"type":"udp_icmp"%'`,
-  ),
   insert: store.prepare<SqlValue[]>(insertion('monitors', MONITOR)),
   update: store.prepare<SqlValue[]>(`UPDATE monitors SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
-  remove: store.prepare<[seq: number]>('DELETE FROM monitors WHERE seq = ?'),
 }));
 
-export function findMonitor(store: Store, seq: number): MonitorRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findMonitor = oneRow<[seq: number], MonitorRow>('SELECT * FROM monitors WHERE seq = ?');
 
-export function findMonitorById(store: Store, id: Uint8Array): MonitorRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findMonitorById = oneRow<[id: Uint8Array], MonitorRow>('SELECT * FROM monitors WHERE id = ?');
 
 /** Counts the monitors of all accounts that send ICMP messages. */
-export function countPingingMonitors(store: Store): number {
-  return statements(store).pinging.get()![0];
-}
+// Matches JSON without spaces.
+export const countPingingMonitors = theValue<[], number>(
+  `SELECT count(*) FROM monitors WHERE settings LIKE '%"type":"icmp_ping"%' OR settings LIKE '%"type":"udp_icmp"%'`,
+);
 
 /** The oldest first. */
-export function monitorsOfAccount(store: Store, account: number): MonitorRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const monitorsOfAccount = allRows<[account: number], MonitorRow>(
+  'SELECT * FROM monitors WHERE account = ? ORDER BY seq',
+);
 
 /** `now`: microseconds since 1970. */
 export function insertMonitor(store: Store, id: Uint8Array, account: number, values: Values, now: number): void {
@@ -64,6 +54,4 @@ export function updateMonitor(store: Store, seq: number, values: Values, now: nu
   statements(store).update.run(...VALUES.values(values), now, seq);
 }
 
-export function removeMonitor(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeMonitor = runs<[seq: number]>('DELETE FROM monitors WHERE seq = ?');

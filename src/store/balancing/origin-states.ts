@@ -1,6 +1,7 @@
 /** The health of origins, as nodes found it by monitors, and as regions and all nodes agree on it. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, runs } from '../query.js';
 
 const STATE = columns({
   /** Store number of the pool. */
@@ -27,28 +28,21 @@ const STATE = columns({
 export type OriginStateRow = RowOf<typeof STATE>;
 
 const statements = perStore((store) => ({
-  ofPool: store.prepare<[pool: number], OriginStateRow>(
-    'SELECT * FROM origin_states WHERE pool = ? ORDER BY origin, monitor, region, node',
-  ),
   ofNodes: store.prepareTuples<[], [number]>("SELECT DISTINCT pool FROM origin_states WHERE node <> '' ORDER BY pool"),
   put: store.prepare<SqlValue[]>(
     `${insertion('origin_states', STATE)} ON CONFLICT (pool, origin, monitor, region, node) DO UPDATE SET
        healthy = excluded.healthy, failure_reason = excluded.failure_reason, response_code = excluded.response_code,
        rtt = excluded.rtt, changed_at = excluded.changed_at, confirmed_at = excluded.confirmed_at`,
   ),
-  forget: store.prepare<[pool: number, origin: string]>('DELETE FROM origin_states WHERE pool = ? AND origin = ?'),
   forgetRegion: store.prepare<[pool: number, origin: string, monitor: number, region: string]>(
     "DELETE FROM origin_states WHERE pool = ? AND origin = ? AND monitor = ? AND region = ? AND node = ''",
-  ),
-  forgetMonitor: store.prepare<[pool: number, monitor: number]>(
-    'DELETE FROM origin_states WHERE pool = ? AND monitor = ?',
   ),
 }));
 
 /** What is known of the origins of a pool (store number). */
-export function originStatesOfPool(store: Store, pool: number): OriginStateRow[] {
-  return statements(store).ofPool.all(pool);
-}
+export const originStatesOfPool = allRows<[pool: number], OriginStateRow>(
+  'SELECT * FROM origin_states WHERE pool = ? ORDER BY origin, monitor, region, node',
+);
 
 /** Pools (store numbers) of which nodes have found something. */
 export function poolsFoundByNodes(store: Store): number[] {
@@ -62,9 +56,9 @@ export function putOriginState(store: Store, row: OriginStateRow): void {
 }
 
 /** Nothing is known any more of an origin that is disabled, gone, or has another address. */
-export function forgetOrigin(store: Store, pool: number, origin: string): void {
-  statements(store).forget.run(pool, origin);
-}
+export const forgetOrigin = runs<[pool: number, origin: string]>(
+  'DELETE FROM origin_states WHERE pool = ? AND origin = ?',
+);
 
 /** For a region without live nodes, which agrees on nothing. */
 export function forgetRegionOf(store: Store, { pool, origin, monitor, region }: OriginStateRow): void {
@@ -72,6 +66,6 @@ export function forgetRegionOf(store: Store, { pool, origin, monitor, region }: 
 }
 
 /** The same of what a monitor found that the pool does not have any more. */
-export function forgetMonitorOf(store: Store, pool: number, monitor: number): void {
-  statements(store).forgetMonitor.run(pool, monitor);
-}
+export const forgetMonitorOf = runs<[pool: number, monitor: number]>(
+  'DELETE FROM origin_states WHERE pool = ? AND monitor = ?',
+);

@@ -1,6 +1,7 @@
 /** Pools of accounts: the origins between which is chosen. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs } from '../query.js';
 
 const POOL = columns({
   id: column<Uint8Array>(),
@@ -36,21 +37,8 @@ export interface ProbeLoad {
 }
 
 const statements = perStore((store) => ({
-  bySeq: store.prepare<[seq: number], PoolRow>('SELECT * FROM pools WHERE seq = ?'),
-  byId: store.prepare<[id: Uint8Array], PoolRow>('SELECT * FROM pools WHERE id = ?'),
-  nameOf: store.prepare<[seq: number], Pick<PoolRow, 'id' | 'name'>>('SELECT id, name FROM pools WHERE seq = ?'),
   byName: store.prepare<[account: number, nameKey: string], PoolRow>(
     'SELECT * FROM pools WHERE account = ? AND name_key = ?',
-  ),
-  ofAccount: store.prepare<[account: number], PoolRow>('SELECT * FROM pools WHERE account = ? ORDER BY seq'),
-  ofMonitor: store.prepare<[monitor: number], PoolRow>('SELECT * FROM pools WHERE monitor = ? ORDER BY seq'),
-  ofGroup: store.prepare<[group: number], PoolRow>('SELECT * FROM pools WHERE monitor_group = ? ORDER BY seq'),
-  ofBalancer: store.prepare<[balancer: number], PoolRow>(
-    `SELECT pools.* FROM load_balancer_pools JOIN pools ON pools.seq = pool WHERE load_balancer = ? ORDER BY pools.seq`,
-  ),
-  monitored: store.prepare<[after: number, limit: number], PoolRow>(
-    `SELECT * FROM pools WHERE seq > ? AND targets > 0 AND (monitor IS NOT NULL OR monitor_group IS NOT NULL)
-     ORDER BY seq LIMIT ?`,
   ),
   load: store.prepare<[account: number, account: number], ProbeLoad>(
     `SELECT coalesce(sum(targets), 0) AS targets, coalesce(sum(targets * 1.0 / interval), 0.0) AS perSecond FROM (
@@ -61,21 +49,16 @@ const statements = perStore((store) => ({
   ),
   insert: store.prepare<SqlValue[]>(insertion('pools', POOL)),
   update: store.prepare<SqlValue[]>(`UPDATE pools SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
-  remove: store.prepare<[seq: number]>('DELETE FROM pools WHERE seq = ?'),
 }));
 
-export function findPool(store: Store, seq: number): PoolRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findPool = oneRow<[seq: number], PoolRow>('SELECT * FROM pools WHERE seq = ?');
 
 /** Without its settings, which may be long. */
-export function findPoolName(store: Store, seq: number): Pick<PoolRow, 'id' | 'name'> | undefined {
-  return statements(store).nameOf.get(seq);
-}
+export const findPoolName = oneRow<[seq: number], Pick<PoolRow, 'id' | 'name'>>(
+  'SELECT id, name FROM pools WHERE seq = ?',
+);
 
-export function findPoolById(store: Store, id: Uint8Array): PoolRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findPoolById = oneRow<[id: Uint8Array], PoolRow>('SELECT * FROM pools WHERE id = ?');
 
 /** `name`: in any case. */
 export function findPoolByName(store: Store, account: number, name: string): PoolRow | undefined {
@@ -83,28 +66,26 @@ export function findPoolByName(store: Store, account: number, name: string): Poo
 }
 
 /** The oldest first. */
-export function poolsOfAccount(store: Store, account: number): PoolRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const poolsOfAccount = allRows<[account: number], PoolRow>('SELECT * FROM pools WHERE account = ? ORDER BY seq');
 
 /** Pools whose monitor it is (store number); those of its groups are others. */
-export function poolsOfMonitor(store: Store, monitor: number): PoolRow[] {
-  return statements(store).ofMonitor.all(monitor);
-}
+export const poolsOfMonitor = allRows<[monitor: number], PoolRow>('SELECT * FROM pools WHERE monitor = ? ORDER BY seq');
 
-export function poolsOfMonitorGroup(store: Store, group: number): PoolRow[] {
-  return statements(store).ofGroup.all(group);
-}
+export const poolsOfMonitorGroup = allRows<[group: number], PoolRow>(
+  'SELECT * FROM pools WHERE monitor_group = ? ORDER BY seq',
+);
 
 /** Every pool that a load balancer (store number) refers to anywhere. */
-export function poolsOfBalancer(store: Store, balancer: number): PoolRow[] {
-  return statements(store).ofBalancer.all(balancer);
-}
+export const poolsOfBalancer = allRows<[balancer: number], PoolRow>(
+  `SELECT pools.* FROM load_balancer_pools JOIN pools ON pools.seq = pool WHERE load_balancer = ? ORDER BY pools.seq`,
+);
 
 /** Pools of all accounts whose origins are to be probed, in the order of their numbers, after one of them; no more than `limit`. */
-export function monitoredPools(store: Store, after: number, limit: number): PoolRow[] {
-  return statements(store).monitored.all(after, limit);
-}
+export const monitoredPools = allRows<
+  [after: number, limit: number],
+  PoolRow
+>(`SELECT * FROM pools WHERE seq > ? AND targets > 0 AND (monitor IS NOT NULL OR monitor_group IS NOT NULL)
+     ORDER BY seq LIMIT ?`);
 
 export function probeLoadOf(store: Store, account: number): ProbeLoad {
   return statements(store).load.get(account, account)!;
@@ -121,6 +102,4 @@ export function updatePool(store: Store, seq: number, values: PoolValues, now: n
 }
 
 /** A load balancer must not refer to it any more. */
-export function removePool(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removePool = runs<[seq: number]>('DELETE FROM pools WHERE seq = ?');

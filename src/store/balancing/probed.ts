@@ -1,22 +1,20 @@
 /** What the probing process reads of pools and monitors. */
 import { perStore, type Store } from '../driver.js';
+import { theValue } from '../query.js';
 
 const mark = (table: string): string =>
   `(SELECT count(*) || ' ' || coalesce(sum(seq), 0) || ' ' || coalesce(sum(modified_at % 1000000007), 0) FROM ${table})`;
 
 const statements = perStore((store) => ({
-  mark: store.prepareTuples<[], [string]>(
-    `SELECT ${mark('pools')} || ' ' || ${mark('monitors')} || ' ' || ${mark('monitor_groups')}`,
-  ),
   any: store.prepareTuples<[], [number]>(
     'SELECT EXISTS (SELECT 1 FROM pools WHERE targets > 0 AND (monitor IS NOT NULL OR monitor_group IS NOT NULL))',
   ),
 }));
 
 /** A text that is another one after each change of pools, monitors and groups. */
-export function probedMark(store: Store): string {
-  return statements(store).mark.get()![0];
-}
+export const probedMark = theValue<[], string>(
+  `SELECT ${mark('pools')} || ' ' || ${mark('monitors')} || ' ' || ${mark('monitor_groups')}`,
+);
 
 /** Whether anything is to be probed. */
 export function isProbingNeeded(store: Store): boolean {

@@ -1,5 +1,6 @@
 /** Rows of the built-in certificate authority: issuers, orders with their authorizations and challenges, certificates. */
 import { perStore, type Store } from '../driver.js';
+import { allRows, hasRow, oneRow } from '../query.js';
 
 export interface IssuerRow {
   readonly id: Uint8Array;
@@ -81,7 +82,6 @@ const statements = perStore((store) => ({
   insertIssuer: store.prepare<
     [id: Uint8Array, name: string, certificate: Uint8Array, privateKey: Uint8Array, notAfter: number]
   >('INSERT INTO authority_issuers (id, name, certificate, private_key, not_after) VALUES (?, ?, ?, ?, ?)'),
-  issuers: store.prepare<[name: string], IssuerRow>('SELECT * FROM authority_issuers WHERE name = ? ORDER BY seq'),
   insertOrder: store.prepare<
     [
       id: Uint8Array,
@@ -136,17 +136,11 @@ const statements = perStore((store) => ({
   completeOrder: store.prepare<[certificate: string, id: Uint8Array]>(
     `UPDATE authority_orders SET status = 'valid', certificate = ? WHERE id = ? AND status = 'ready'`,
   ),
-  replacement: store.prepareTuples<[authority: string, replaces: string], [number]>(
-    `SELECT 1 FROM authority_orders WHERE authority = ? AND replaces = ? AND status = 'valid'`,
-  ),
   insertCertificate: store.prepare<
     [serial: string, authority: string, certificate: Uint8Array, chain: string, notBefore: number, notAfter: number]
   >(
     `INSERT INTO authority_certificates (serial, authority, certificate, chain, not_before, not_after)
      VALUES (?, ?, ?, ?, ?, ?)`,
-  ),
-  certificate: store.prepare<[authority: string, serial: string], CertificateRow>(
-    'SELECT * FROM authority_certificates WHERE authority = ? AND serial = ?',
   ),
   revoke: store.prepare<[revokedAt: number, reason: number, serial: string]>(
     'UPDATE authority_certificates SET revoked_at = ?, revocation_reason = ? WHERE serial = ? AND revoked_at IS NULL',
@@ -162,9 +156,9 @@ const statements = perStore((store) => ({
 }));
 
 /** All issuers with this name, past ones included, the oldest first. */
-export function issuersOf(store: Store, name: string): readonly IssuerRow[] {
-  return statements(store).issuers.all(name);
-}
+export const issuersOf = allRows<[name: string], IssuerRow>(
+  'SELECT * FROM authority_issuers WHERE name = ? ORDER BY seq',
+);
 
 /** Call inside a write. */
 export function insertIssuer(store: Store, { id, name, certificate, private_key, not_after }: IssuerRow): void {
@@ -273,14 +267,14 @@ export function completeOrder(store: Store, order: Uint8Array, issued: NewCertif
 }
 
 /** Whether a valid order has replaced the certificate with this identifier. */
-export function isReplaced(store: Store, authority: string, identifier: string): boolean {
-  return statements(store).replacement.get(authority, identifier) !== undefined;
-}
+export const isReplaced = hasRow<[authority: string, identifier: string]>(
+  `SELECT 1 FROM authority_orders WHERE authority = ? AND replaces = ? AND status = 'valid'`,
+);
 
 /** `serial`: hexadecimal digits, lower case. */
-export function findCertificate(store: Store, authority: string, serial: string): CertificateRow | undefined {
-  return statements(store).certificate.get(authority, serial);
-}
+export const findCertificate = oneRow<[authority: string, serial: string], CertificateRow>(
+  'SELECT * FROM authority_certificates WHERE authority = ? AND serial = ?',
+);
 
 /** A revoked certificate stays unchanged. Call inside a write. */
 export function revokeCertificate(store: Store, serial: string, revokedAt: number, reason: number): void {

@@ -1,6 +1,7 @@
 /** Rows of issued and uploaded certificates, and of ACME accounts. Times are milliseconds since 1970. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs } from '../query.js';
 
 const ISSUED = columns({
   /** UUID. */
@@ -43,21 +44,16 @@ export interface AcmeAccountRow {
 }
 
 const statements = perStore((store) => ({
-  ofRequest: store.prepare<[request: number], IssuedRow>(
-    'SELECT * FROM certificates WHERE request = ? ORDER BY seq DESC',
-  ),
   insert: store.prepare<SqlValue[]>(insertion('certificates', ISSUED)),
-  removeAll: store.prepare<[request: number]>('DELETE FROM certificates WHERE request = ?'),
-  account: store.prepare<[directory: string], AcmeAccountRow>('SELECT * FROM acme_accounts WHERE directory = ?'),
   insertAccount: store.prepare<[id: string, directory: string, privateKey: Uint8Array]>(
     'INSERT INTO acme_accounts (id, directory, private_key) VALUES (?, ?, ?) ON CONFLICT (directory) DO NOTHING',
   ),
 }));
 
 /** The newest first. */
-export function issuedFor(store: Store, request: number): readonly IssuedRow[] {
-  return statements(store).ofRequest.all(request);
-}
+export const issuedFor = allRows<[request: number], IssuedRow>(
+  'SELECT * FROM certificates WHERE request = ? ORDER BY seq DESC',
+);
 
 /** Call inside a write. */
 export function insertIssued(store: Store, row: NewIssued): void {
@@ -65,14 +61,12 @@ export function insertIssued(store: Store, row: NewIssued): void {
 }
 
 /** Removes the certificates and keys of a request. Call inside a write. */
-export function removeIssued(store: Store, request: number): void {
-  statements(store).removeAll.run(request);
-}
+export const removeIssued = runs<[request: number]>('DELETE FROM certificates WHERE request = ?');
 
 /** The account at an ACME directory. */
-export function findAcmeAccount(store: Store, directory: string): AcmeAccountRow | undefined {
-  return statements(store).account.get(directory);
-}
+export const findAcmeAccount = oneRow<[directory: string], AcmeAccountRow>(
+  'SELECT * FROM acme_accounts WHERE directory = ?',
+);
 
 /** An existing account stays unchanged. Call inside a write. */
 export function insertAcmeAccount(store: Store, { id, directory, private_key }: AcmeAccountRow): void {

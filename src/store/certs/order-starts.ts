@@ -1,5 +1,6 @@
 /** When orders were begun at authorities, and for whom. Times: milliseconds since 1970. */
 import { perStore, type Store } from '../driver.js';
+import { allRows } from '../query.js';
 
 export interface OrderStart {
   readonly authority: string;
@@ -20,10 +21,6 @@ export interface OrdersOfAccount {
 }
 
 const statements = perStore((store) => ({
-  since: store.prepare<[authority: string, afterMs: number, upToMs: number], OrdersOfAccount>(
-    `SELECT account, count(*) AS orders, sum(1 - kept) AS first, min(at_ms) AS oldest FROM order_starts
-     WHERE authority = ? AND at_ms > ? AND at_ms <= ? GROUP BY account`,
-  ),
   add: store.prepare<[authority: string, account: number, kept: number, atMs: number]>(
     'INSERT INTO order_starts (authority, account, kept, at_ms) VALUES (?, ?, ?, ?)',
   ),
@@ -32,9 +29,11 @@ const statements = perStore((store) => ({
   ),
 }));
 
-export function ordersSince(store: Store, authority: string, afterMs: number, upToMs: number): OrdersOfAccount[] {
-  return statements(store).since.all(authority, afterMs, upToMs);
-}
+export const ordersSince = allRows<
+  [authority: string, afterMs: number, upToMs: number],
+  OrdersOfAccount
+>(`SELECT account, count(*) AS orders, sum(1 - kept) AS first, min(at_ms) AS oldest FROM order_starts
+     WHERE authority = ? AND at_ms > ? AND at_ms <= ? GROUP BY account`);
 
 /** Forgets those up to `forgetMs`, and those from before the clock was set back. Call inside a write. */
 export function addOrderStart(store: Store, { authority, account, kept, at_ms }: OrderStart, forgetMs: number): void {

@@ -1,6 +1,7 @@
 /** Rows of pending orders and their challenges. Times are milliseconds since 1970. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, hasRow, oneRow, runs } from '../query.js';
 import type { RequestRow } from './requests.js';
 
 const ORDER = columns({
@@ -60,18 +61,12 @@ export interface ChallengePlace {
 }
 
 const statements = perStore((store) => ({
-  order: store.prepare<[request: number], OrderUnderWay>('SELECT * FROM certificate_orders WHERE request = ?'),
   insert: store.prepare<SqlValue[]>(insertion('certificate_orders', NEW_ORDER)),
-  byUrl: store.prepareTuples<[url: string], [seq: number]>('SELECT seq FROM certificate_orders WHERE url = ?'),
   setUrl: store.prepare<[url: string, expiresAt: number, seq: number]>(
     `UPDATE certificate_orders SET url = ?, expires_at = ? WHERE seq = ? AND url = ''`,
   ),
   setRequest: store.prepare<[privateKey: Uint8Array, csr: Uint8Array, seq: number]>(
     'UPDATE certificate_orders SET private_key = ?, csr = ? WHERE seq = ? AND csr IS NULL',
-  ),
-  remove: store.prepare<[seq: number]>('DELETE FROM certificate_orders WHERE seq = ?'),
-  challenges: store.prepare<[order: number], StoredChallengeRow>(
-    'SELECT * FROM challenges WHERE order_seq = ? ORDER BY seq',
   ),
   insertChallenge: store.prepare<SqlValue[]>(insertion('challenges', NEW_CHALLENGE)),
   http: store.prepare<[token: string, identifier: string], HttpChallengeRow>(
@@ -81,9 +76,6 @@ const statements = perStore((store) => ({
      WHERE token = ? AND identifier = ? AND type = 'http-01' ORDER BY challenges.seq`,
   ),
   setStatus: store.prepare<[status: string, seq: number]>('UPDATE challenges SET status = ? WHERE seq = ?'),
-  settle: store.prepare<[authorizationUrl: string]>(
-    `UPDATE challenges SET status = 'valid' WHERE authorization_url = ?`,
-  ),
   insertRecord: store.prepare<[zone: number, ownerKey: Uint8Array, challenge: number]>(
     'INSERT OR IGNORE INTO challenge_records (zone, owner_key, challenge) VALUES (?, ?, ?)',
   ),
@@ -103,9 +95,9 @@ const statements = perStore((store) => ({
 }));
 
 /** The pending order of a request. */
-export function findOrderUnderWay(store: Store, request: number): OrderUnderWay | undefined {
-  return statements(store).order.get(request);
-}
+export const findOrderUnderWay = oneRow<[request: number], OrderUnderWay>(
+  'SELECT * FROM certificate_orders WHERE request = ?',
+);
 
 /** Call inside a write. */
 export function insertOrderUnderWay(store: Store, row: NewOrderUnderWay): void {
@@ -113,9 +105,7 @@ export function insertOrderUnderWay(store: Store, row: NewOrderUnderWay): void {
 }
 
 /** Whether a request has the order with this URL. */
-export function isOrderUnderWay(store: Store, url: string): boolean {
-  return statements(store).byUrl.get(url) !== undefined;
-}
+export const isOrderUnderWay = hasRow<[url: string]>('SELECT seq FROM certificate_orders WHERE url = ?');
 
 /** Stores the URL and expiry of an order that has no URL yet. Call inside a write. */
 export function setOrderUrl(store: Store, seq: number, url: string, expiresAt: number): void {
@@ -128,14 +118,12 @@ export function setOrderCsr(store: Store, seq: number, sealedKey: Uint8Array, cs
 }
 
 /** Removes the order with its challenges. Call inside a write. */
-export function removeOrderUnderWay(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeOrderUnderWay = runs<[seq: number]>('DELETE FROM certificate_orders WHERE seq = ?');
 
 /** In the order of their creation. */
-export function challengesOfOrder(store: Store, order: number): readonly StoredChallengeRow[] {
-  return statements(store).challenges.all(order);
-}
+export const challengesOfOrder = allRows<[order: number], StoredChallengeRow>(
+  'SELECT * FROM challenges WHERE order_seq = ? ORDER BY seq',
+);
 
 /** The challenge of a token for http-01, where an order for this name waits for it. `identifier`: lower case. */
 export function findHttpChallenge(store: Store, identifier: string, token: string): HttpChallengeRow | undefined {
@@ -153,9 +141,9 @@ export function submitChallenge(store: Store, seq: number): void {
 }
 
 /** Notes that control of the name is proved. Call inside a write. */
-export function settleChallenges(store: Store, authorizationUrl: string): void {
-  statements(store).settle.run(authorizationUrl);
-}
+export const settleChallenges = runs<[authorizationUrl: string]>(
+  `UPDATE challenges SET status = 'valid' WHERE authorization_url = ?`,
+);
 
 /** Makes a zone serve the TXT record of a challenge. Call inside a write. */
 export function insertChallengeRecord(store: Store, { zone, ownerKey }: ChallengePlace, challenge: number): void {

@@ -1,6 +1,7 @@
 /** Rows of certificate requests. Times are milliseconds since 1970. */
 import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs } from '../query.js';
 
 const REQUEST = columns({
   /** UUID. */
@@ -58,30 +59,10 @@ export type NewRequest = RowOf<typeof NEW>;
 export type RequestChange = Partial<Omit<RequestRow, 'seq' | 'id' | 'owner_kind' | 'owner'>>;
 
 const statements = perStore((store) => ({
-  ofOwner: store.prepare<[kind: string, owner: string], RequestRow>(
-    'SELECT * FROM certificate_requests WHERE owner_kind = ? AND owner = ? AND dropped_at IS NULL',
-  ),
-  byId: store.prepare<[id: string], RequestRow>('SELECT * FROM certificate_requests WHERE id = ?'),
-  all: store.prepare<[limit: number], RequestRow>(
-    'SELECT * FROM certificate_requests WHERE dropped_at IS NULL ORDER BY owner_kind, owner LIMIT ?',
-  ),
   owners: store.prepareTuples<[], [kind: string, owner: string]>(
     'SELECT owner_kind, owner FROM certificate_requests WHERE dropped_at IS NULL ORDER BY seq',
   ),
-  ofZone: store.prepare<[zone: number], RequestRow>(
-    'SELECT * FROM certificate_requests WHERE zone = ? AND dropped_at IS NULL ORDER BY seq',
-  ),
-  zonesOwn: store.prepare<[zone: number], RequestRow>(
-    "SELECT * FROM certificate_requests WHERE zone = ? AND owner_kind = 'zone' ORDER BY seq",
-  ),
   insert: store.prepare<SqlValue[]>(insertion('certificate_requests', NEW)),
-  validAfter: store.prepare<[ms: number], RequestRow & { readonly issuer: string }>(
-    `SELECT certificate_requests.*, certificates.authority AS issuer
-     FROM certificates JOIN certificate_requests ON certificate_requests.seq = certificates.request
-     WHERE certificates.not_before > ? AND certificates.uploaded = 0 AND dropped_at IS NULL
-     ORDER BY certificate_requests.seq`,
-  ),
-  remove: store.prepare<[seq: number]>('DELETE FROM certificate_requests WHERE seq = ?'),
   // Not a join: that would compare every job with every request.
   noLater: store.prepare<[jobKind: string, jobKind: string]>(
     `UPDATE certificate_requests
@@ -91,19 +72,17 @@ const statements = perStore((store) => ({
   ),
 }));
 
-export function findRequest(store: Store, kind: string, owner: string): RequestRow | undefined {
-  return statements(store).ofOwner.get(kind, owner);
-}
+export const findRequest = oneRow<[kind: string, owner: string], RequestRow>(
+  'SELECT * FROM certificate_requests WHERE owner_kind = ? AND owner = ? AND dropped_at IS NULL',
+);
 
 /** Includes dropped requests, until their certificates are revoked. */
-export function findRequestById(store: Store, id: string): RequestRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findRequestById = oneRow<[id: string], RequestRow>('SELECT * FROM certificate_requests WHERE id = ?');
 
 /** Ordered by kind and owner. */
-export function listRequests(store: Store, limit: number): readonly RequestRow[] {
-  return statements(store).all.all(limit);
-}
+export const listRequests = allRows<[limit: number], RequestRow>(
+  'SELECT * FROM certificate_requests WHERE dropped_at IS NULL ORDER BY owner_kind, owner LIMIT ?',
+);
 
 /** `kind:owner` of all requests. */
 export function certificateOwners(store: Store): readonly string[] {
@@ -113,19 +92,23 @@ export function certificateOwners(store: Store): readonly string[] {
 }
 
 /** Those of its custom hostnames included, in the order in which they were made. */
-export function requestsOfZone(store: Store, zone: number): readonly RequestRow[] {
-  return statements(store).ofZone.all(zone);
-}
+export const requestsOfZone = allRows<[zone: number], RequestRow>(
+  'SELECT * FROM certificate_requests WHERE zone = ? AND dropped_at IS NULL ORDER BY seq',
+);
 
 /** Those for names of the zone, also what was dropped, until its certificates are revoked. */
-export function zonesOwnRequests(store: Store, zone: number): readonly RequestRow[] {
-  return statements(store).zonesOwn.all(zone);
-}
+export const zonesOwnRequests = allRows<[zone: number], RequestRow>(
+  "SELECT * FROM certificate_requests WHERE zone = ? AND owner_kind = 'zone' ORDER BY seq",
+);
 
 /** Requests with a certificate that is valid only after that time, and the authority that issued it. */
-export function requestsValidAfter(store: Store, ms: number): readonly (RequestRow & { readonly issuer: string })[] {
-  return statements(store).validAfter.all(ms);
-}
+export const requestsValidAfter = allRows<
+  [ms: number],
+  RequestRow & { readonly issuer: string }
+>(`SELECT certificate_requests.*, certificates.authority AS issuer
+     FROM certificates JOIN certificate_requests ON certificate_requests.seq = certificates.request
+     WHERE certificates.not_before > ? AND certificates.uploaded = 0 AND dropped_at IS NULL
+     ORDER BY certificate_requests.seq`);
 
 /** Call inside a write. */
 export function insertRequest(store: Store, row: NewRequest): void {
@@ -143,6 +126,4 @@ export function takeStepsByJobs(store: Store, jobKind: string): void {
 }
 
 /** Removes the request with its orders, challenges and certificates. Call inside a write. */
-export function removeRequest(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeRequest = runs<[seq: number]>('DELETE FROM certificate_requests WHERE seq = ?');

@@ -3,6 +3,7 @@
  * by serving/stored-signatures.ts. They stand in the sets of the signatures.
  */
 import { perStore, type Store } from '../driver.js';
+import { oneRow, runs } from '../query.js';
 import { type Place, SIGNATURE_SET_AT } from '../records/places.js';
 
 export interface HashedRow {
@@ -14,9 +15,6 @@ export interface HashedRow {
 }
 
 const statements = perStore((store) => ({
-  byHash: store.prepare<[zone: Place, hash: Uint8Array], HashedRow>(
-    `SELECT hash, owner_key, octets FROM nsec3 WHERE signature_set = ${SIGNATURE_SET_AT} AND hash = ?`,
-  ),
   put: store.prepare<
     [zone: Place, hash: Uint8Array, ownerKey: Uint8Array, firstExpiry: number | null, octets: Uint8Array]
   >(
@@ -26,9 +24,6 @@ const statements = perStore((store) => ({
   ensure: store.prepare<[zone: Place, hash: Uint8Array, ownerKey: Uint8Array, octets: Uint8Array]>(
     `INSERT INTO nsec3 (signature_set, hash, owner_key, first_expiry, octets) VALUES (${SIGNATURE_SET_AT}, ?, ?, NULL, ?)
      ON CONFLICT (signature_set, hash) DO NOTHING`,
-  ),
-  remove: store.prepare<[zone: Place, hash: Uint8Array]>(
-    `DELETE FROM nsec3 WHERE signature_set = ${SIGNATURE_SET_AT} AND hash = ?`,
   ),
   removeUpTo: store.prepare<[zone: Place, last: Uint8Array]>(
     `DELETE FROM nsec3 WHERE signature_set = ${SIGNATURE_SET_AT} AND hash <= ?`,
@@ -57,9 +52,9 @@ const statements = perStore((store) => ({
   ),
 }));
 
-export function findHashed(store: Store, zone: Place, hash: Uint8Array): HashedRow | undefined {
-  return statements(store).byHash.get(zone, hash);
-}
+export const findHashed = oneRow<[zone: Place, hash: Uint8Array], HashedRow>(
+  `SELECT hash, owner_key, octets FROM nsec3 WHERE signature_set = ${SIGNATURE_SET_AT} AND hash = ?`,
+);
 
 export function hasHashed(store: Store, zone: Place): boolean {
   return statements(store).first.get(zone) !== undefined;
@@ -75,9 +70,9 @@ export function ensureHashed(store: Store, zone: Place, { hash, owner_key: owner
   statements(store).ensure.run(zone, hash, ownerKey, octets);
 }
 
-export function removeHashed(store: Store, zone: Place, hash: Uint8Array): void {
-  statements(store).remove.run(zone, hash);
-}
+export const removeHashed = runs<[zone: Place, hash: Uint8Array]>(
+  `DELETE FROM nsec3 WHERE signature_set = ${SIGNATURE_SET_AT} AND hash = ?`,
+);
 
 /** Removes about `most` rows of a zone; false when none are left. */
 export function removeSomeHashed(store: Store, zone: Place, most: number): boolean {

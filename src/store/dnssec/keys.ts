@@ -1,6 +1,7 @@
 /** Keys of signed zones. Private keys are sealed by the vault (store/sealed-columns.ts). */
 import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs } from '../query.js';
 
 /** 'ksk' signs the DNSKEY, CDS and CDNSKEY RRsets, 'zsk' all others, 'csk' everything. */
 export type KeyRole = 'ksk' | 'zsk' | 'csk';
@@ -44,24 +45,18 @@ export type DnssecKeyChange = Partial<
 >;
 
 const statements = perStore((store) => ({
-  ofZone: store.prepare<[zone: number], DnssecKeyRow>('SELECT * FROM dnssec_keys WHERE zone = ? ORDER BY seq'),
-  byId: store.prepare<[id: Uint8Array], DnssecKeyRow>('SELECT * FROM dnssec_keys WHERE id = ?'),
   insert: store.prepare<SqlValue[]>(insertion('dnssec_keys', NEW)),
   setOnline: store.prepare<[online: Uint8Array | null, id: Uint8Array]>(
     'UPDATE dnssec_keys SET online = ? WHERE id = ?',
   ),
-  remove: store.prepare<[id: Uint8Array]>('DELETE FROM dnssec_keys WHERE id = ?'),
-  removeZone: store.prepare<[zone: number]>('DELETE FROM dnssec_keys WHERE zone = ?'),
 }));
 
 /** The oldest first. */
-export function keysOfZone(store: Store, zone: number): readonly DnssecKeyRow[] {
-  return statements(store).ofZone.all(zone);
-}
+export const keysOfZone = allRows<[zone: number], DnssecKeyRow>(
+  'SELECT * FROM dnssec_keys WHERE zone = ? ORDER BY seq',
+);
 
-export function findDnssecKey(store: Store, id: Uint8Array): DnssecKeyRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findDnssecKey = oneRow<[id: Uint8Array], DnssecKeyRow>('SELECT * FROM dnssec_keys WHERE id = ?');
 
 export function insertDnssecKey(store: Store, row: NewDnssecKey): void {
   statements(store).insert.run(...NEW.values(row));
@@ -72,13 +67,9 @@ export function setOnlineKey(store: Store, id: Uint8Array, online: Uint8Array | 
   statements(store).setOnline.run(online, id);
 }
 
-export function removeDnssecKey(store: Store, id: Uint8Array): void {
-  statements(store).remove.run(id);
-}
+export const removeDnssecKey = runs<[id: Uint8Array]>('DELETE FROM dnssec_keys WHERE id = ?');
 
-export function removeKeysOfZone(store: Store, zone: number): void {
-  statements(store).removeZone.run(zone);
-}
+export const removeKeysOfZone = runs<[zone: number]>('DELETE FROM dnssec_keys WHERE zone = ?');
 
 /** Sets columns of one row. Column names come from the type, never from input. */
 export function updateDnssecKey(store: Store, id: Uint8Array, change: DnssecKeyChange): void {

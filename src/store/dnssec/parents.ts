@@ -1,5 +1,6 @@
 /** What the parents of signed zones have. */
 import { perStore, type Store } from '../driver.js';
+import { oneRow, runs } from '../query.js';
 
 export interface ParentRow {
   /** Store number. */
@@ -19,7 +20,6 @@ export interface ParentRow {
 }
 
 const statements = perStore((store) => ({
-  find: store.prepare<[zone: number], ParentRow>('SELECT * FROM dnssec_parents WHERE zone = ?'),
   put: store.prepare<
     [
       zone: number,
@@ -35,18 +35,13 @@ const statements = perStore((store) => ({
      ON CONFLICT (zone) DO UPDATE SET servers = excluded.servers, checked_at = excluded.checked_at, agreed = excluded.agreed,
        since = excluded.since, ttl = excluded.ttl, remove_at = excluded.remove_at`,
   ),
-  remove: store.prepare<[zone: number]>('DELETE FROM dnssec_parents WHERE zone = ?'),
 }));
 
-export function findParent(store: Store, zone: number): ParentRow | undefined {
-  return statements(store).find.get(zone);
-}
+export const findParent = oneRow<[zone: number], ParentRow>('SELECT * FROM dnssec_parents WHERE zone = ?');
 
 export function putParent(store: Store, row: ParentRow): void {
   const { zone, servers, checked_at, agreed, since, ttl, remove_at } = row;
   statements(store).put.run(zone, servers, checked_at, agreed, since, ttl, remove_at);
 }
 
-export function removeParent(store: Store, zone: number): void {
-  statements(store).remove.run(zone);
-}
+export const removeParent = runs<[zone: number]>('DELETE FROM dnssec_parents WHERE zone = ?');

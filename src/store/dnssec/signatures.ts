@@ -4,6 +4,7 @@
  */
 import { descendantsEnd } from '../../dns/name.js';
 import { perStore, type Store } from '../driver.js';
+import { oneRow, runs, theValue, valueIfAny } from '../query.js';
 import { type Place, SIGNATURE_SET_AT } from '../records/places.js';
 
 export interface SignatureRow {
@@ -16,18 +17,8 @@ export interface SignatureRow {
 const LAST_KEY = Buffer.alloc(256, 0xff);
 
 const statements = perStore((store) => ({
-  octets: store.prepareTuples<[zone: Place, ownerKey: Uint8Array], [octets: Uint8Array]>(
-    `SELECT octets FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key = ?`,
-  ),
-  put: store.prepare<[zone: Place, ownerKey: Uint8Array, firstExpiry: number | null, octets: Uint8Array]>(
-    `INSERT INTO signatures (signature_set, owner_key, first_expiry, octets) VALUES (${SIGNATURE_SET_AT}, ?, ?, ?)
-     ON CONFLICT (signature_set, owner_key) DO UPDATE SET first_expiry = excluded.first_expiry, octets = excluded.octets`,
-  ),
   rewrite: store.prepare<[octets: Uint8Array, zone: Place, ownerKey: Uint8Array]>(
     `UPDATE signatures SET octets = ? WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key = ?`,
-  ),
-  remove: store.prepare<[zone: Place, ownerKey: Uint8Array]>(
-    `DELETE FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key = ?`,
   ),
   removeRange: store.prepare<[zone: Place, after: Uint8Array, before: Uint8Array]>(
     `DELETE FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key > ? AND owner_key < ?`,
@@ -41,10 +32,6 @@ const statements = perStore((store) => ({
   ),
   first: store.prepare<[zone: Place, after: Uint8Array, before: Uint8Array], SignatureRow>(
     `SELECT owner_key, octets FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key > ? AND owner_key < ? ORDER BY owner_key LIMIT 1`,
-  ),
-  last: store.prepare<[zone: Place, after: Uint8Array, before: Uint8Array], SignatureRow>(
-    `SELECT owner_key, octets FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key > ? AND owner_key < ?
-     ORDER BY owner_key DESC LIMIT 1`,
   ),
   // Like the rows of records (store/records/stored-rows.ts): one octet string for many rows costs less than two for each.
   chunk: store.prepareTuples<
@@ -67,40 +54,29 @@ const statements = perStore((store) => ({
   apexDue: store.prepareTuples<[zone: Place, before: number], [number]>(
     `SELECT 1 FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key = X'' AND first_expiry < ?`,
   ),
-  countDue: store.prepareTuples<[zone: Place, before: number], [count: number]>(
-    `SELECT count(*) FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND first_expiry < ?`,
-  ),
   earliest: store.prepareTuples<[zone: Place], [firstExpiry: number | null]>(
     `SELECT min(first_expiry) FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT}`,
   ),
-  count: store.prepareTuples<[zone: Place], [count: number]>(
-    `SELECT count(*) FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT}`,
-  ),
 }));
 
-export function signatureOctets(store: Store, zone: Place, ownerKey: Uint8Array): Uint8Array | undefined {
-  return statements(store).octets.get(zone, ownerKey)?.[0];
-}
+export const signatureOctets = valueIfAny<[zone: Place, ownerKey: Uint8Array], Uint8Array>(
+  `SELECT octets FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key = ?`,
+);
 
 /** `firstExpiry`: when its first signature ends, seconds since 1970; null without signatures. */
-export function putSignatures(
-  store: Store,
-  zone: Place,
-  ownerKey: Uint8Array,
-  firstExpiry: number | null,
-  octets: Uint8Array,
-): void {
-  statements(store).put.run(zone, ownerKey, firstExpiry, octets);
-}
+export const putSignatures = runs<
+  [zone: Place, ownerKey: Uint8Array, firstExpiry: number | null, octets: Uint8Array]
+>(`INSERT INTO signatures (signature_set, owner_key, first_expiry, octets) VALUES (${SIGNATURE_SET_AT}, ?, ?, ?)
+     ON CONFLICT (signature_set, owner_key) DO UPDATE SET first_expiry = excluded.first_expiry, octets = excluded.octets`);
 
 /** The same for an existing row that keeps its first end: the index of ends, in which rows are far apart, stays as it is. */
 export function rewriteSignatures(store: Store, zone: Place, ownerKey: Uint8Array, octets: Uint8Array): void {
   statements(store).rewrite.run(octets, zone, ownerKey);
 }
 
-export function removeSignatures(store: Store, zone: Place, ownerKey: Uint8Array): void {
-  statements(store).remove.run(zone, ownerKey);
-}
+export const removeSignatures = runs<[zone: Place, ownerKey: Uint8Array]>(
+  `DELETE FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key = ?`,
+);
 
 /** Removes the rows strictly between two owner keys; undefined: up to the end of the zone. */
 export function removeSignaturesBetween(
@@ -132,14 +108,11 @@ export function firstSignaturesBetween(
 }
 
 /** The last row strictly between two owner keys. */
-export function lastSignaturesBetween(
-  store: Store,
-  zone: Place,
-  after: Uint8Array,
-  before: Uint8Array,
-): SignatureRow | undefined {
-  return statements(store).last.get(zone, after, before);
-}
+export const lastSignaturesBetween = oneRow<
+  [zone: Place, after: Uint8Array, before: Uint8Array],
+  SignatureRow
+>(`SELECT owner_key, octets FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key > ? AND owner_key < ?
+     ORDER BY owner_key DESC LIMIT 1`);
 
 const ROWS_AT_ONCE = 150;
 
@@ -189,9 +162,9 @@ export function dueSignatures(store: Store, zone: Place, before: number, limit: 
 }
 
 /** Number of owners with a signature that ends before a time. */
-export function countDueSignatures(store: Store, zone: Place, before: number): number {
-  return statements(store).countDue.get(zone, before)![0];
-}
+export const countDueSignatures = theValue<[zone: Place, before: number], number>(
+  `SELECT count(*) FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND first_expiry < ?`,
+);
 
 /** When the first signature of a zone ends, seconds since 1970; undefined without signatures. */
 export function earliestExpiry(store: Store, zone: Place): number | undefined {
@@ -199,6 +172,6 @@ export function earliestExpiry(store: Store, zone: Place): number | undefined {
 }
 
 /** Number of owners with a row. */
-export function countSignedOwners(store: Store, zone: Place): number {
-  return statements(store).count.get(zone)![0];
-}
+export const countSignedOwners = theValue<[zone: Place], number>(
+  `SELECT count(*) FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT}`,
+);

@@ -1,6 +1,7 @@
 /** The state of zones that are signed, being signed or being unsigned. */
 import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow } from '../query.js';
 import { addRecordSet, dropRecordSet } from '../records/record-sets.js';
 
 /** The state of the delegation (v4: §9). */
@@ -62,29 +63,20 @@ export type NewDnssecZone = Omit<RowOf<typeof NEW_ZONE>, 'signature_set'>;
 export type DnssecZoneChange = Partial<Omit<DnssecZoneRow, 'zone'>>;
 
 const statements = perStore((store) => ({
-  byZone: store.prepare<[zone: number], DnssecZoneRow>('SELECT * FROM dnssec_zones WHERE zone = ?'),
-  all: store.prepare<[], DnssecZoneRow>('SELECT * FROM dnssec_zones ORDER BY zone'),
-  signedAfter: store.prepare<[seconds: number], DnssecZoneRow>(
-    'SELECT * FROM dnssec_zones WHERE newest_inception > ? ORDER BY zone',
-  ),
   insert: store.prepare<SqlValue[]>(insertion('dnssec_zones', NEW_ZONE)),
   remove: store.prepare<[zone: number]>('DELETE FROM dnssec_zones WHERE zone = ?'),
 }));
 
 /** Undefined for a zone that was never signed, or is not any more. */
-export function findDnssecZone(store: Store, zone: number): DnssecZoneRow | undefined {
-  return statements(store).byZone.get(zone);
-}
+export const findDnssecZone = oneRow<[zone: number], DnssecZoneRow>('SELECT * FROM dnssec_zones WHERE zone = ?');
 
 /** By store number. */
-export function allDnssecZones(store: Store): readonly DnssecZoneRow[] {
-  return statements(store).all.all();
-}
+export const allDnssecZones = allRows<[], DnssecZoneRow>('SELECT * FROM dnssec_zones ORDER BY zone');
 
 /** Zones with a signature that is valid from after that time on, seconds since 1970. */
-export function dnssecZonesSignedAfter(store: Store, seconds: number): readonly DnssecZoneRow[] {
-  return statements(store).signedAfter.all(seconds);
-}
+export const dnssecZonesSignedAfter = allRows<[seconds: number], DnssecZoneRow>(
+  'SELECT * FROM dnssec_zones WHERE newest_inception > ? ORDER BY zone',
+);
 
 export function insertDnssecZone(store: Store, row: NewDnssecZone): void {
   const signatures = { signature_set: addRecordSet(store, row.modified_at) };

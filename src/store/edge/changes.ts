@@ -1,5 +1,6 @@
 /** Changes for edge processes that are not in the change log: hostnames, certificates, settings outside DNS. */
 import { perStore, type Store } from '../driver.js';
+import { allRows } from '../query.js';
 
 export interface EdgeChangeRow {
   readonly seq: number;
@@ -12,9 +13,6 @@ export interface EdgeChangeRow {
 export type EdgeSubject = Pick<EdgeChangeRow, 'kind' | 'subject'>;
 
 const statements = perStore((store) => ({
-  after: store.prepare<[seq: number, limit: number], EdgeChangeRow>(
-    'SELECT * FROM edge_changes WHERE seq > ? ORDER BY seq LIMIT ?',
-  ),
   last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM edge_changes'),
   lastOf: store.prepareTuples<[kind: string, subject: string], [number | null]>(
     'SELECT max(seq) FROM edge_changes WHERE kind = ? AND subject = ?',
@@ -26,9 +24,9 @@ const statements = perStore((store) => ({
 }));
 
 /** In order, no more than `limit`. */
-export function edgeChangesAfter(store: Store, seq: number, limit: number): EdgeChangeRow[] {
-  return statements(store).after.all(seq, limit);
-}
+export const edgeChangesAfter = allRows<[seq: number, limit: number], EdgeChangeRow>(
+  'SELECT * FROM edge_changes WHERE seq > ? ORDER BY seq LIMIT ?',
+);
 
 /** Number of the newest; 0 when there is none. */
 export function lastEdgeChange(store: Store): number {

@@ -1,6 +1,7 @@
 /** Rules of zones at the edge, one set for each phase, and the page rules of a zone. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs } from '../query.js';
 
 const RULESET = columns({
   id: column<Uint8Array>(),
@@ -29,27 +30,21 @@ export type NewRuleset = RowOf<typeof RULESET>;
 const VALUES = RULESET.only('name', 'description', 'rules', 'octets', 'version', 'modified_at');
 
 const statements = perStore((store) => ({
-  byId: store.prepare<[id: Uint8Array], RulesetRow>('SELECT * FROM rulesets WHERE id = ?'),
-  at: store.prepare<[zone: number, phase: string], RulesetRow>('SELECT * FROM rulesets WHERE zone = ? AND phase = ?'),
-  ofZone: store.prepare<[zone: number], RulesetRow>('SELECT * FROM rulesets WHERE zone = ? ORDER BY phase'),
   insert: store.prepare<SqlValue[]>(insertion('rulesets', RULESET)),
   update: store.prepare<SqlValue[]>(`UPDATE rulesets SET ${VALUES.assignments} WHERE seq = ?`),
-  remove: store.prepare<[seq: number]>('DELETE FROM rulesets WHERE seq = ?'),
 }));
 
-export function findRulesetById(store: Store, id: Uint8Array): RulesetRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findRulesetById = oneRow<[id: Uint8Array], RulesetRow>('SELECT * FROM rulesets WHERE id = ?');
 
 /** `zone`: store number. */
-export function rulesetAt(store: Store, zone: number, phase: string): RulesetRow | undefined {
-  return statements(store).at.get(zone, phase);
-}
+export const rulesetAt = oneRow<[zone: number, phase: string], RulesetRow>(
+  'SELECT * FROM rulesets WHERE zone = ? AND phase = ?',
+);
 
 /** All of the zone, its page rules too. */
-export function rulesetsOfZone(store: Store, zone: number): RulesetRow[] {
-  return statements(store).ofZone.all(zone);
-}
+export const rulesetsOfZone = allRows<[zone: number], RulesetRow>(
+  'SELECT * FROM rulesets WHERE zone = ? ORDER BY phase',
+);
 
 export function insertRuleset(store: Store, row: NewRuleset): void {
   statements(store).insert.run(...RULESET.values(row));
@@ -59,6 +54,4 @@ export function updateRuleset(store: Store, seq: number, row: RowOf<typeof VALUE
   statements(store).update.run(...VALUES.values(row), seq);
 }
 
-export function removeRuleset(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeRuleset = runs<[seq: number]>('DELETE FROM rulesets WHERE seq = ?');

@@ -1,5 +1,6 @@
 /** The secret of TLS session tickets: one row, with a number that grows with every new one. */
 import { perStore, type Store } from '../driver.js';
+import { oneRow } from '../query.js';
 
 export interface TicketSecretRow {
   readonly number: number;
@@ -10,16 +11,15 @@ export interface TicketSecretRow {
 }
 
 const statements = perStore((store) => ({
-  find: store.prepare<[], TicketSecretRow>('SELECT * FROM ticket_secrets ORDER BY number DESC LIMIT 1'),
   insert: store.prepare<[number: number, secret: Uint8Array, madeAt: number]>(
     'INSERT INTO ticket_secrets (number, secret, made_at) VALUES (?, ?, ?)',
   ),
   removeOlder: store.prepare<[number: number]>('DELETE FROM ticket_secrets WHERE number < ?'),
 }));
 
-export function findTicketSecret(store: Store): TicketSecretRow | undefined {
-  return statements(store).find.get();
-}
+export const findTicketSecret = oneRow<[], TicketSecretRow>(
+  'SELECT * FROM ticket_secrets ORDER BY number DESC LIMIT 1',
+);
 
 /** Takes the place of the one before. */
 export function replaceTicketSecret(store: Store, { number, secret, made_at }: TicketSecretRow): void {

@@ -3,6 +3,7 @@
  * updates it.
  */
 import { perStore, type Store } from '../driver.js';
+import { allRows, hasRow } from '../query.js';
 import { addTarget, refreshWatchedTarget } from './targets.js';
 
 export interface FlattenedOwner {
@@ -22,12 +23,6 @@ export interface FlattenedAlias {
 }
 
 const statements = perStore((store) => ({
-  ownersOf: store.prepare<[target: Uint8Array], FlattenedOwner>(
-    'SELECT zone, owner_key, answered FROM flatten_owners WHERE target = ?',
-  ),
-  atOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [1]>(
-    'SELECT 1 FROM flatten_owners WHERE zone = ? AND owner_key = ?',
-  ),
   zonesWithAliases: store.prepareTuples<[], [number]>('SELECT DISTINCT zone FROM records WHERE type = 5'),
   ofZone: store.prepareTuples<[zone: number, limit: number], [1]>(
     'SELECT 1 FROM flatten_owners WHERE zone = ? LIMIT ?',
@@ -43,14 +38,14 @@ const statements = perStore((store) => ({
   ),
 }));
 
-export function ownersOfTarget(store: Store, target: Uint8Array): FlattenedOwner[] {
-  return statements(store).ownersOf.all(target);
-}
+export const ownersOfTarget = allRows<[target: Uint8Array], FlattenedOwner>(
+  'SELECT zone, owner_key, answered FROM flatten_owners WHERE target = ?',
+);
 
 /** Whether the index has an entry for an owner. */
-export function isFlattenedOwner(store: Store, zone: number, ownerKey: Uint8Array): boolean {
-  return statements(store).atOwner.get(zone, ownerKey) !== undefined;
-}
+export const isFlattenedOwner = hasRow<[zone: number, ownerKey: Uint8Array]>(
+  'SELECT 1 FROM flatten_owners WHERE zone = ? AND owner_key = ?',
+);
 
 /** Updates the index for one owner whose CNAME is now flattened, or no longer. */
 export function putFlattenedOwner(

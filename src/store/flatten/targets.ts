@@ -4,6 +4,7 @@
  */
 import { perStore, type Store } from '../driver.js';
 import type { WaitingAccount } from '../jobs.js';
+import { hasRow, oneRow, runs, theValue } from '../query.js';
 
 export interface FlattenTargetRow {
   /** Lower-case wire name. */
@@ -52,7 +53,6 @@ const LONGEST_REST_MS = 500_000;
 const REFRESH_SOON = 'refresh_at = CASE WHEN refresh_at > 0 THEN 0 ELSE refresh_at - 1 END';
 
 const statements = perStore((store) => ({
-  byName: store.prepare<[name: Uint8Array], FlattenTargetRow>('SELECT * FROM flatten_targets WHERE name = ?'),
   facts: store.prepareTuples<
     [name: Uint8Array],
     [ipv4: Uint8Array | null, ipv6: Uint8Array | null, ttl: number, stale: number]
@@ -84,28 +84,7 @@ const statements = perStore((store) => ({
      FROM waiting WHERE zone IS NOT NULL LIMIT ?`,
   ),
   nextDue: store.prepareTuples<[], [number | null]>('SELECT min(refresh_at) FROM flatten_targets'),
-  count: store.prepareTuples<[], [number]>('SELECT count(*) FROM flatten_targets'),
-  countDue: store.prepareTuples<[nowMs: number], [number]>(
-    'SELECT count(*) FROM flatten_targets WHERE refresh_at <= ?',
-  ),
-  put: store.prepare<[name: Uint8Array, zone: number]>(
-    `INSERT INTO flatten_targets (name, account, zone) SELECT ?, account, seq FROM zones WHERE seq = ? ORDER BY seq
-     ON CONFLICT (name) DO UPDATE SET
-       account = CASE WHEN account = excluded.account THEN account ELSE 0 END,
-       zone = CASE WHEN zone = excluded.zone THEN zone ELSE 0 END
-     WHERE zone <> excluded.zone AND (zone <> 0 OR account <> 0)`,
-  ),
   remove: store.prepare<[name: Uint8Array]>('DELETE FROM flatten_targets WHERE name = ?'),
-  refreshFrom: store.prepare<[name: Uint8Array]>(
-    `UPDATE flatten_targets SET ${REFRESH_SOON} WHERE name IN (SELECT target FROM flatten_links WHERE name = ?)`,
-  ),
-  refreshWatched: store.prepare<[name: Uint8Array]>(
-    `UPDATE flatten_targets SET ${REFRESH_SOON} WHERE name = ? AND refresh_at > expires_at / 1000 + ${LONGEST_REST_MS}`,
-  ),
-  refreshFromOwn: store.prepare<[]>(
-    `UPDATE flatten_targets SET ${REFRESH_SOON} WHERE name IN (SELECT target FROM flatten_links)`,
-  ),
-  anyLink: store.prepareTuples<[], [number]>('SELECT 1 FROM flatten_links LIMIT 1'),
   clearLinks: store.prepare<[target: Uint8Array]>('DELETE FROM flatten_links WHERE target = ?'),
   putLink: store.prepare<[name: Uint8Array, target: Uint8Array]>(
     'INSERT OR IGNORE INTO flatten_links (name, target) VALUES (?, ?)',
@@ -131,9 +110,7 @@ const statements = perStore((store) => ({
   ),
 }));
 
-export function findTarget(store: Store, name: Uint8Array): FlattenTargetRow | undefined {
-  return statements(store).byName.get(name);
-}
+export const findTarget = oneRow<[name: Uint8Array], FlattenTargetRow>('SELECT * FROM flatten_targets WHERE name = ?');
 
 /** Undefined for a target that has never been resolved. */
 export function targetFacts(store: Store, name: Uint8Array): StoredTargetFacts | undefined {
@@ -184,18 +161,20 @@ export function dueTargets(
 }
 
 /** Targets that are due, with those that are being asked for. */
-export function countDueTargets(store: Store, nowMs: number): number {
-  return statements(store).countDue.get(nowMs)![0];
-}
+export const countDueTargets = theValue<[nowMs: number], number>(
+  'SELECT count(*) FROM flatten_targets WHERE refresh_at <= ?',
+);
 
-export function countTargets(store: Store): number {
-  return statements(store).count.get()![0];
-}
+export const countTargets = theValue<[], number>('SELECT count(*) FROM flatten_targets');
 
 /** A new target is resolved as soon as possible; of an existing one, only whose turn it takes changes. */
-export function addTarget(store: Store, name: Uint8Array, zone: number): void {
-  statements(store).put.run(name, zone);
-}
+export const addTarget = runs<
+  [name: Uint8Array, zone: number]
+>(`INSERT INTO flatten_targets (name, account, zone) SELECT ?, account, seq FROM zones WHERE seq = ? ORDER BY seq
+     ON CONFLICT (name) DO UPDATE SET
+       account = CASE WHEN account = excluded.account THEN account ELSE 0 END,
+       zone = CASE WHEN zone = excluded.zone THEN zone ELSE 0 END
+     WHERE zone <> excluded.zone AND (zone <> 0 OR account <> 0)`);
 
 export function removeTarget(store: Store, name: Uint8Array): void {
   statements(store).clearLinks.run(name);
@@ -212,21 +191,19 @@ export function updateTarget(store: Store, row: FlattenTargetRow, links: readonl
 }
 
 /** Whether any result came from our own names. */
-export function hasOwnSources(store: Store): boolean {
-  return statements(store).anyLink.get() !== undefined;
-}
+export const hasOwnSources = hasRow<[]>('SELECT 1 FROM flatten_links LIMIT 1');
 
 /** Schedules the targets whose results came from one of our own names to be resolved soon. */
-export function refreshTargetsFrom(store: Store, ownName: Uint8Array): void {
-  statements(store).refreshFrom.run(ownName);
-}
+export const refreshTargetsFrom = runs<[ownName: Uint8Array]>(
+  `UPDATE flatten_targets SET ${REFRESH_SOON} WHERE name IN (SELECT target FROM flatten_links WHERE name = ?)`,
+);
 
 /** Schedules all targets whose results came from our own names to be resolved soon. */
-export function refreshTargetsFromOwn(store: Store): void {
-  statements(store).refreshFromOwn.run();
-}
+export const refreshTargetsFromOwn = runs<[]>(
+  `UPDATE flatten_targets SET ${REFRESH_SOON} WHERE name IN (SELECT target FROM flatten_links)`,
+);
 
 /** Schedules a target to be resolved soon that was only monitored, and therefore waits far beyond its TTL. */
-export function refreshWatchedTarget(store: Store, name: Uint8Array): void {
-  statements(store).refreshWatched.run(name);
-}
+export const refreshWatchedTarget = runs<[name: Uint8Array]>(
+  `UPDATE flatten_targets SET ${REFRESH_SOON} WHERE name = ? AND refresh_at > expires_at / 1000 + ${LONGEST_REST_MS}`,
+);

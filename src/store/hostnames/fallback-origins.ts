@@ -1,5 +1,6 @@
 /** The default origins to which the custom hostnames of zones send traffic. */
 import { perStore, type Store } from '../driver.js';
+import { oneRow, runs } from '../query.js';
 
 export interface FallbackOriginRow {
   readonly zone: number;
@@ -11,23 +12,19 @@ export interface FallbackOriginRow {
 }
 
 const statements = perStore((store) => ({
-  find: store.prepare<[zone: number], FallbackOriginRow>('SELECT * FROM fallback_origins WHERE zone = ?'),
   put: store.prepare<[zone: number, origin: string, createdAt: number, modifiedAt: number]>(
     `INSERT INTO fallback_origins (zone, origin, created_at, modified_at) VALUES (?, ?, ?, ?)
      ON CONFLICT (zone) DO UPDATE SET origin = excluded.origin, modified_at = excluded.modified_at`,
   ),
-  remove: store.prepare<[zone: number]>('DELETE FROM fallback_origins WHERE zone = ?'),
 }));
 
-export function findFallbackOrigin(store: Store, zone: number): FallbackOriginRow | undefined {
-  return statements(store).find.get(zone);
-}
+export const findFallbackOrigin = oneRow<[zone: number], FallbackOriginRow>(
+  'SELECT * FROM fallback_origins WHERE zone = ?',
+);
 
 /** Sets the fallback origin; an existing one keeps its creation time. */
 export function putFallbackOrigin(store: Store, zone: number, origin: string, now: number): void {
   statements(store).put.run(zone, origin, now, now);
 }
 
-export function removeFallbackOrigin(store: Store, zone: number): void {
-  statements(store).remove.run(zone);
-}
+export const removeFallbackOrigin = runs<[zone: number]>('DELETE FROM fallback_origins WHERE zone = ?');

@@ -1,6 +1,7 @@
 /** Rows of custom hostnames. Times ending in `_ms` are milliseconds since 1970, the others microseconds. */
 import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs } from '../query.js';
 import { afterReversed, reversedName } from '../zones/zones.js';
 
 export const HOSTNAME_STATES = ['pending', 'active', 'blocked', 'moved'] as const;
@@ -84,15 +85,8 @@ export type HostnameChange = Partial<
 >;
 
 const statements = perStore((store) => ({
-  byId: store.prepare<[id: string], HostnameRow>('SELECT * FROM custom_hostnames WHERE id = ?'),
-  byName: store.prepare<[zone: number, hostname: string], HostnameRow>(
-    'SELECT * FROM custom_hostnames WHERE zone = ? AND hostname = ?',
-  ),
   activeOfName: store.prepare<[hostname: string, id: string], HostnameRow>(
     "SELECT * FROM custom_hostnames WHERE hostname = ? AND state = 'active' AND id <> ? ORDER BY seq",
-  ),
-  ofName: store.prepare<[hostname: string], HostnameRow>(
-    `SELECT * FROM custom_hostnames WHERE hostname = ? ORDER BY state = 'active' DESC, seq`,
   ),
   atOrBelow: store.prepareTuples<[from: string, to: string], [id: string]>(
     `SELECT id FROM custom_hostnames
@@ -121,7 +115,6 @@ const statements = perStore((store) => ({
     "SELECT hostname FROM custom_hostnames WHERE zone = ? AND state = 'active' ORDER BY seq",
   ),
   insert: store.prepare<SqlValue[]>(insertion('custom_hostnames', NEW_HOSTNAME)),
-  remove: store.prepare<[seq: number]>('DELETE FROM custom_hostnames WHERE seq = ?'),
   noLater: store.prepare<[jobKind: string, jobKind: string]>(
     `UPDATE custom_hostnames SET next_check_ms = (SELECT run_at FROM jobs WHERE kind = ? AND subject = custom_hostnames.id)
      WHERE next_check_ms > (
@@ -129,13 +122,11 @@ const statements = perStore((store) => ({
   ),
 }));
 
-export function findHostname(store: Store, id: string): HostnameRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findHostname = oneRow<[id: string], HostnameRow>('SELECT * FROM custom_hostnames WHERE id = ?');
 
-export function findHostnameByName(store: Store, zone: number, hostname: string): HostnameRow | undefined {
-  return statements(store).byName.get(zone, hostname);
-}
+export const findHostnameByName = oneRow<[zone: number, hostname: string], HostnameRow>(
+  'SELECT * FROM custom_hostnames WHERE zone = ? AND hostname = ?',
+);
 
 /** Active rows of other zones with the same name. */
 export function otherActiveHostnames(store: Store, { hostname, id }: HostnameRow): HostnameRow[] {
@@ -143,9 +134,9 @@ export function otherActiveHostnames(store: Store, { hostname, id }: HostnameRow
 }
 
 /** The rows of a name in all zones, an active one first. */
-export function hostnamesOfName(store: Store, hostname: string): HostnameRow[] {
-  return statements(store).ofName.all(hostname);
-}
+export const hostnamesOfName = allRows<[hostname: string], HostnameRow>(
+  `SELECT * FROM custom_hostnames WHERE hostname = ? ORDER BY state = 'active' DESC, seq`,
+);
 
 /** Identifiers of the hostnames at or below a name that are still checked. */
 export function checkedHostnamesUnder(store: Store, name: string): string[] {
@@ -207,9 +198,7 @@ export function updateHostname(store: Store, seq: number, change: HostnameChange
   setColumns(store, ['custom_hostnames', 'seq'], seq, change, 'version = version + 1');
 }
 
-export function removeHostname(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeHostname = runs<[seq: number]>('DELETE FROM custom_hostnames WHERE seq = ?');
 
 /** Brings checks forward that come later than their jobs, which were moved. Call inside a write. */
 export function checkByJobs(store: Store, jobKind: string): void {

@@ -1,5 +1,6 @@
 /** How many certificates an account recently requested, and how many it may. Times: milliseconds since 1970. */
 import { perStore, type Store } from '../driver.js';
+import { oneRow, runs, theValue, valueIfAny } from '../query.js';
 
 /** Limits of an account that replace the general ones; null = the general limit. */
 export interface AllowanceRow {
@@ -12,7 +13,6 @@ export interface AllowanceRow {
 }
 
 const statements = perStore((store) => ({
-  allowance: store.prepare<[account: number], AllowanceRow>('SELECT * FROM hostname_allowances WHERE account = ?'),
   putAllowance: store.prepare<
     [account: number, count: number | null, window: number | null, lockout: number | null, apex: number]
   >(
@@ -22,17 +22,7 @@ const statements = perStore((store) => ({
        issuance_window_s = excluded.issuance_window_s, issuance_lockout_s = excluded.issuance_lockout_s,
        apex_addresses = excluded.apex_addresses`,
   ),
-  lockout: store.prepareTuples<[account: number], [untilMs: number]>(
-    'SELECT until_ms FROM issuance_lockouts WHERE account = ?',
-  ),
-  putLockout: store.prepare<[account: number, untilMs: number]>(
-    `INSERT INTO issuance_lockouts (account, until_ms) VALUES (?, ?)
-     ON CONFLICT (account) DO UPDATE SET until_ms = excluded.until_ms`,
-  ),
   endLockout: store.prepare<[account: number]>('DELETE FROM issuance_lockouts WHERE account = ?'),
-  between: store.prepareTuples<[account: number, afterMs: number, upToMs: number], [number]>(
-    'SELECT count(*) FROM issuance_events WHERE account = ? AND at_ms > ? AND at_ms <= ?',
-  ),
   add: store.prepare<[account: number, atMs: number]>('INSERT INTO issuance_events (account, at_ms) VALUES (?, ?)'),
   forget: store.prepare<[account: number, upToMs: number, afterMs: number]>(
     'DELETE FROM issuance_events WHERE account = ? AND (at_ms <= ? OR at_ms > ?)',
@@ -40,9 +30,9 @@ const statements = perStore((store) => ({
   forgetAll: store.prepare<[account: number]>('DELETE FROM issuance_events WHERE account = ?'),
 }));
 
-export function findAllowance(store: Store, account: number): AllowanceRow | undefined {
-  return statements(store).allowance.get(account);
-}
+export const findAllowance = oneRow<[account: number], AllowanceRow>(
+  'SELECT * FROM hostname_allowances WHERE account = ?',
+);
 
 export function putAllowance(store: Store, row: AllowanceRow): void {
   const { account, issuance_count, issuance_window_s, issuance_lockout_s, apex_addresses } = row;
@@ -50,14 +40,15 @@ export function putAllowance(store: Store, row: AllowanceRow): void {
 }
 
 /** When the account's lockout ends; undefined when there is none. */
-export function lockoutEnd(store: Store, account: number): number | undefined {
-  return statements(store).lockout.get(account)?.[0];
-}
+export const lockoutEnd = valueIfAny<[account: number], number>(
+  'SELECT until_ms FROM issuance_lockouts WHERE account = ?',
+);
 
 /** Begins a lockout. Call inside a write. */
-export function putLockout(store: Store, account: number, untilMs: number): void {
-  statements(store).putLockout.run(account, untilMs);
-}
+export const putLockout = runs<
+  [account: number, untilMs: number]
+>(`INSERT INTO issuance_lockouts (account, until_ms) VALUES (?, ?)
+     ON CONFLICT (account) DO UPDATE SET until_ms = excluded.until_ms`);
 
 /**
  * Ends a lockout and deletes the grants that led to it; otherwise the next request would begin another one. Call inside
@@ -69,9 +60,9 @@ export function clearLockout(store: Store, account: number): void {
 }
 
 /** Number of grants after a time, up to another. */
-export function countIssuances(store: Store, account: number, afterMs: number, upToMs: number): number {
-  return statements(store).between.get(account, afterMs, upToMs)![0];
-}
+export const countIssuances = theValue<[account: number, afterMs: number, upToMs: number], number>(
+  'SELECT count(*) FROM issuance_events WHERE account = ? AND at_ms > ? AND at_ms <= ?',
+);
 
 /**
  * Records a grant. Deletes those up to `forgetMs`, and those after this one, which were recorded before the clock was

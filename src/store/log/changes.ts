@@ -7,6 +7,7 @@
 import { ByteReader, equalBytes } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import { perStore, type Store } from '../driver.js';
+import { allRows, oneRow } from '../query.js';
 import { entriesToPrune, type PrunedLog } from './prune.js';
 
 /** What happened to the zone. */
@@ -94,11 +95,7 @@ const statements = perStore((store) => ({
        actor, request_id, rrs)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
-  after: store.prepare<[seq: number, limit: number], ChangeRow>(
-    `SELECT ${COLUMNS} FROM changes WHERE seq > ? ORDER BY seq LIMIT ?`,
-  ),
   rrs: store.prepareTuples<[change: number], [Uint8Array | null]>('SELECT rrs FROM changes WHERE seq = ?'),
-  bySeq: store.prepare<[seq: number], ChangeRow>(`SELECT ${COLUMNS} FROM changes WHERE seq = ?`),
   bySerial: store.prepareTuples<[zone: number, after: number, serial: number], [number | null]>(
     'SELECT max(seq) FROM changes WHERE zone = ? AND seq > ? AND serial_from = ?',
   ),
@@ -209,9 +206,7 @@ export function pruneChanges(store: Store, kept: PrunedLog, nowUs: number): void
   for (const seq of entriesToPrune(store, kept, nowUs)) prune.run(seq);
 }
 
-export function findChange(store: Store, seq: number): ChangeRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findChange = oneRow<[seq: number], ChangeRow>(`SELECT ${COLUMNS} FROM changes WHERE seq = ?`);
 
 /**
  * The records of a change in the order of an incremental transfer (RFC 1995 §4): old SOA, removed records, new SOA,
@@ -238,9 +233,9 @@ function soaOfChange(op: 0 | 1, ttl: number | null, rdata: Uint8Array | null): C
 }
 
 /** Changes after a number, in order; no more than `limit`. */
-export function changesAfter(store: Store, seq: number, limit: number): ChangeRow[] {
-  return statements(store).after.all(seq, limit);
-}
+export const changesAfter = allRows<[seq: number, limit: number], ChangeRow>(
+  `SELECT ${COLUMNS} FROM changes WHERE seq > ? ORDER BY seq LIMIT ?`,
+);
 
 /** Most changes between two versions of a zone that are listed. */
 const MOST_STEPS = 10_000;

@@ -1,5 +1,6 @@
 /** What needed somebody at the last look: one row for each kind and zone. */
 import { perStore, type Store } from '../driver.js';
+import { allRows } from '../query.js';
 
 export interface ConditionRow {
   readonly kind: string;
@@ -11,16 +12,15 @@ export interface ConditionRow {
 }
 
 const statements = perStore((store) => ({
-  all: store.prepare<[], ConditionRow>('SELECT kind, zone, since, text FROM open_conditions ORDER BY kind, zone'),
   open: store.prepare<[kind: string, zone: Uint8Array, since: number, text: string]>(
     'INSERT INTO open_conditions (kind, zone, since, text) VALUES (?, ?, ?, ?)',
   ),
   close: store.prepare<[kind: string, zone: Uint8Array]>('DELETE FROM open_conditions WHERE kind = ? AND zone = ?'),
 }));
 
-export function openConditions(store: Store): ConditionRow[] {
-  return statements(store).all.all();
-}
+export const openConditions = allRows<[], ConditionRow>(
+  'SELECT kind, zone, since, text FROM open_conditions ORDER BY kind, zone',
+);
 
 export function openCondition(store: Store, { kind, zone, since, text }: ConditionRow): void {
   statements(store).open.run(kind, zone, since, text);

@@ -7,6 +7,7 @@ import { fromHex, toHex } from '../../base/bytes.js';
 import { UserError } from '../../base/errors.js';
 import { column, columns, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, theValue } from '../query.js';
 import type { NewRecordRow } from '../records/records.js';
 import { entriesToPrune } from './prune.js';
 
@@ -81,25 +82,8 @@ const writes = perStore((store) => ({
 }));
 
 const statements = perStore((store) => ({
-  /** Newest first. */
-  newest: store.prepare<[zone: number, limit: number, offset: number], EditRow>(
-    'SELECT * FROM zone_edits WHERE zone = ? ORDER BY seq DESC LIMIT ? OFFSET ?',
-  ),
-  count: store.prepareTuples<[zone: number], [number]>('SELECT count(*) FROM zone_edits WHERE zone = ?'),
-  replacementAfter: store.prepare<[zone: number, seq: number], EditRow>(
-    'SELECT * FROM zone_edits WHERE zone = ? AND seq > ? AND complete = 0 ORDER BY seq DESC LIMIT 1',
-  ),
   ofChange: store.prepare<[change: number, zone: number], EditRow>(
     'SELECT * FROM zone_edits WHERE change = ? AND zone = ?',
-  ),
-  ofVersion: store.prepare<[zone: number, version: number], EditRow>(
-    'SELECT * FROM zone_edits WHERE zone = ? AND version = ?',
-  ),
-  ofSerial: store.prepare<[zone: number, serial: number], EditRow>(
-    'SELECT * FROM zone_edits WHERE zone = ? AND serial_to = ? ORDER BY seq DESC LIMIT 1',
-  ),
-  atTime: store.prepare<[zone: number, atUs: number], EditRow>(
-    'SELECT * FROM zone_edits WHERE zone = ? AND at_us <= ? ORDER BY seq DESC LIMIT 1',
   ),
   recordsAfter: store.prepareTuples<[zone: number, seq: number], [id: Uint8Array, was: string | null]>(
     `SELECT r.id, r.was FROM zone_edits e JOIN edited_records r ON r.edit = e.seq WHERE e.zone = ? AND e.seq > ?
@@ -112,11 +96,6 @@ const statements = perStore((store) => ({
     [edit: number, before: number, limit: number],
     [ord: number, id: Uint8Array, was: string | null]
   >('SELECT ord, id, was FROM edited_records WHERE edit = ? AND ord < ? ORDER BY ord DESC LIMIT ?'),
-  countRecordsAfter: store.prepareTuples<[zone: number, seq: number], [number]>(
-    // Records of an edit are numbered from 0 on; counting them would read them all.
-    `SELECT coalesce(sum((SELECT max(ord) + 1 FROM edited_records WHERE edit = e.seq)), 0) FROM zone_edits e
-     WHERE e.zone = ? AND e.seq > ?`,
-  ),
   records: store.prepareTuples<[], [number]>("SELECT value FROM meta WHERE name = 'edited_records'"),
   edits: store.prepareTuples<[], [number]>('SELECT count(*) FROM zone_edits'),
   ofZone: store.prepareTuples<[zone: number], [number | null]>('SELECT history_from FROM zones WHERE seq = ?'),
@@ -193,23 +172,24 @@ export function historyKeptFrom(store: Store, zone: number): number {
 }
 
 /** A zone's edits, the newest first. */
-export function editsOfZone(store: Store, zone: number, limit: number, offset: number): EditRow[] {
-  return statements(store).newest.all(zone, limit, offset);
-}
+/** Newest first. */
+export const editsOfZone = allRows<[zone: number, limit: number, offset: number], EditRow>(
+  'SELECT * FROM zone_edits WHERE zone = ? ORDER BY seq DESC LIMIT ? OFFSET ?',
+);
 
-export function countEdits(store: Store, zone: number): number {
-  return statements(store).count.get(zone)![0];
-}
+export const countEdits = theValue<[zone: number], number>('SELECT count(*) FROM zone_edits WHERE zone = ?');
 
 /** The last edit after the one numbered `seq` that replaced all records of the zone, so that they are not kept. */
-export function replacementAfter(store: Store, zone: number, seq: number): EditRow | undefined {
-  return statements(store).replacementAfter.get(zone, seq);
-}
+export const replacementAfter = oneRow<[zone: number, seq: number], EditRow>(
+  'SELECT * FROM zone_edits WHERE zone = ? AND seq > ? AND complete = 0 ORDER BY seq DESC LIMIT 1',
+);
 
 /** Number of records that the edits after the one numbered `seq` touched; a record counts once for each edit. */
-export function countRecordsEditedAfter(store: Store, zone: number, seq: number): number {
-  return statements(store).countRecordsAfter.get(zone, seq)![0];
-}
+export const countRecordsEditedAfter = theValue<[zone: number, seq: number], number>(
+  // Records of an edit are numbered from 0 on; counting them would read them all.
+  `SELECT coalesce(sum((SELECT max(ord) + 1 FROM edited_records WHERE edit = e.seq)), 0) FROM zone_edits e
+     WHERE e.zone = ? AND e.seq > ?`,
+);
 
 /** Records read in one step. */
 const READ_AT_ONCE = 500;
@@ -233,19 +213,19 @@ export function findEditOfChange(store: Store, zone: number, change: number): Ed
 }
 
 /** The edit that created this version of the zone. */
-export function findEditOfVersion(store: Store, zone: number, version: number): EditRow | undefined {
-  return statements(store).ofVersion.get(zone, version);
-}
+export const findEditOfVersion = oneRow<[zone: number, version: number], EditRow>(
+  'SELECT * FROM zone_edits WHERE zone = ? AND version = ?',
+);
 
 /** The last edit that left the zone with this serial. */
-export function findEditOfSerial(store: Store, zone: number, serial: number): EditRow | undefined {
-  return statements(store).ofSerial.get(zone, serial);
-}
+export const findEditOfSerial = oneRow<[zone: number, serial: number], EditRow>(
+  'SELECT * FROM zone_edits WHERE zone = ? AND serial_to = ? ORDER BY seq DESC LIMIT 1',
+);
 
 /** The last edit up to a time, in microseconds since 1970. */
-export function findEditAt(store: Store, zone: number, atUs: number): EditRow | undefined {
-  return statements(store).atTime.get(zone, atUs);
-}
+export const findEditAt = oneRow<[zone: number, atUs: number], EditRow>(
+  'SELECT * FROM zone_edits WHERE zone = ? AND at_us <= ? ORDER BY seq DESC LIMIT 1',
+);
 
 /**
  * The records that the edits after the one numbered `seq` touched, the last one first: the order for undoing them. Reads

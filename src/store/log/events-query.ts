@@ -1,6 +1,7 @@
 /** What was written to the outbox: events behind a position, by account, zone and kind, and by what people search for. */
 import { type Condition, joinConditions, matchIds } from '../condition.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { hasRow, oneRow } from '../query.js';
 import type { EventRow } from './events.js';
 
 export interface EventSelection {
@@ -98,9 +99,9 @@ export function firstOfSubjects(store: Store, conditions: readonly Condition[]):
 }
 
 /** Whether an account has more than `most` events behind a position. */
-export function hasMoreEvents(store: Store, account: number, behind: number, most: number): boolean {
-  return positions(store).further.get(account, behind, most) !== undefined;
-}
+export const hasMoreEvents = hasRow<[account: number, behind: number, most: number]>(
+  'SELECT seq FROM events WHERE account = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET ?',
+);
 
 export function countEvents(store: Store, conditions: readonly Condition[]): number {
   const { sql, params } = joinConditions('all', conditions);
@@ -125,7 +126,6 @@ const briefOf = (account: string): string =>
    FROM events WHERE account ${account} AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`;
 
 const readings = perStore((store) => ({
-  named: store.prepare<[seq: number], NamedEventRow>(`${NAMED} WHERE e.seq = ?`),
   states: store.prepare<[seq: number], EventStates>('SELECT before, after FROM events WHERE seq = ?'),
   own: store.prepare<[account: number, behind: number, upTo: number, limit: number], BriefEvent>(briefOf('= ?')),
   withInstallation: store.prepare<SqlValue[], BriefEvent>(
@@ -134,9 +134,7 @@ const readings = perStore((store) => ({
 }));
 
 /** An event by its number; undefined when it is no longer kept. */
-export function findEvent(store: Store, seq: number): NamedEventRow | undefined {
-  return readings(store).named.get(seq);
-}
+export const findEvent = oneRow<[seq: number], NamedEventRow>(`${NAMED} WHERE e.seq = ?`);
 
 /** The states before and after an event; of one that is no longer kept there are none. */
 export function statesOfEvent(store: Store, seq: number): EventStates {
@@ -157,9 +155,6 @@ export function briefEventsBetween(
 const positions = perStore((store) => ({
   newest: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM events'),
   oldest: store.prepareTuples<[], [number | null]>('SELECT min(seq) FROM events'),
-  further: store.prepareTuples<[account: number, behind: number, most: number], [number]>(
-    'SELECT seq FROM events WHERE account = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET ?',
-  ),
   touched: store.prepare<[after: number, upTo: number], { readonly account: number | null; readonly isAbout: number }>(
     `SELECT account, max(kind = 'account.delete' OR kind LIKE 'webhook.%' OR kind LIKE 'alert_policy.%') AS isAbout
      FROM events WHERE seq > ? AND seq <= ? GROUP BY account`,

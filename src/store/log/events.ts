@@ -5,6 +5,7 @@
 import { fromHex, toHex } from '../../base/bytes.js';
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { runs, theValue } from '../query.js';
 import { entriesToPrune, type PrunedLog } from './prune.js';
 
 const EVENT = columns({
@@ -66,10 +67,6 @@ const statements = perStore((store) => ({
   ),
   staged: store.prepareTuples<[edit: number, ord: number], [string]>(
     'SELECT events FROM staged_events WHERE edit = ? AND ord = ?',
-  ),
-  countParts: store.prepareTuples<[edit: number], [number]>('SELECT count(*) FROM staged_events WHERE edit = ?'),
-  abandon: store.prepare<[before: number]>(
-    'DELETE FROM staged_events WHERE edit IN (SELECT seq FROM zone_edits WHERE zone = 0 AND at_us < ?)',
   ),
   unstage: store.prepare<[edit: number, ord: number]>('DELETE FROM staged_events WHERE edit = ? AND ord = ?'),
 }));
@@ -148,14 +145,12 @@ function appendStaged(store: Store, beforeUs: number): boolean {
 }
 
 /** Parts of staged events that an edit has. */
-export function countStagedEvents(store: Store, edit: number): number {
-  return statements(store).countParts.get(edit)![0];
-}
+export const countStagedEvents = theValue<[edit: number], number>('SELECT count(*) FROM staged_events WHERE edit = ?');
 
 /** Removes events of edits that began before a time, microseconds since 1970, and have not happened. */
-export function abandonStagedEvents(store: Store, beforeUs: number): void {
-  statements(store).abandon.run(beforeUs);
-}
+export const abandonStagedEvents = runs<[beforeUs: number]>(
+  'DELETE FROM staged_events WHERE edit IN (SELECT seq FROM zone_edits WHERE zone = 0 AND at_us < ?)',
+);
 
 const OCTETS = ['subject', 'zone', 'actor_id', 'credential'] as const;
 

@@ -1,5 +1,6 @@
 /** Buckets, their bindings to the bucket application, and the totals of their objects. */
 import { perStore, type Store } from '../driver.js';
+import { allRows, oneRow, runs, theValue } from '../query.js';
 import { keptPerState } from '../state/kept.js';
 
 export const JURISDICTIONS = ['default', 'eu', 'us', 'fedramp', 'fedramp-high'] as const;
@@ -32,65 +33,36 @@ export interface UsageRow {
 }
 
 const statements = perStore((store) => ({
-  bySeq: store.prepare<[seq: number], BucketRow>('SELECT * FROM buckets WHERE seq = ?'),
-  byName: store.prepare<[account: number, jurisdiction: string, name: string], BucketRow>(
-    'SELECT * FROM buckets WHERE account = ? AND jurisdiction = ? AND name = ?',
-  ),
-  all: store.prepare<[], BucketRow>('SELECT * FROM buckets ORDER BY name, account, jurisdiction'),
-  ofJurisdiction: store.prepare<[account: number, jurisdiction: string], BucketRow>(
-    'SELECT * FROM buckets WHERE account = ? AND jurisdiction = ? ORDER BY name',
-  ),
-  count: store.prepareTuples<[account: number], [number]>('SELECT count(*) FROM buckets WHERE account = ?'),
   insert: store.prepare<[number, string, string, string | null, string, number]>(
     'INSERT INTO buckets (account, jurisdiction, name, location, storage_class, created_at) VALUES (?, ?, ?, ?, ?, ?)',
   ),
   setStorageClass: store.prepare<[storageClass: string, seq: number]>(
     'UPDATE buckets SET storage_class = ? WHERE seq = ?',
   ),
-  remove: store.prepare<[seq: number]>('DELETE FROM buckets WHERE seq = ?'),
   bindingsOf: store.prepareTuples<[bucket: number], [name: string]>(
     'SELECT name FROM bucket_bindings WHERE bucket = ? ORDER BY name',
-  ),
-  bind: store.prepare<[name: string, bucket: number, boundAt: number]>(
-    `INSERT INTO bucket_bindings (name, bucket, bound_at) VALUES (?, ?, ?)
-     ON CONFLICT (name) DO UPDATE SET bucket = excluded.bucket, bound_at = excluded.bound_at`,
   ),
   lastBound: store.prepare<[], BucketRow>(
     `SELECT buckets.* FROM bucket_bindings JOIN buckets ON buckets.seq = bucket
      ORDER BY bound_at DESC, bucket_bindings.name LIMIT 1`,
   ),
-  usage: store.prepare<[bucket: number], UsageRow>('SELECT * FROM bucket_usage WHERE bucket = ?'),
-  accountUsage: store.prepare<[account: number], UsageRow>(
-    'SELECT bucket_usage.* FROM bucket_usage JOIN buckets ON buckets.seq = bucket WHERE account = ?',
-  ),
 }));
 
-export function findBucket(store: Store, seq: number): BucketRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findBucket = oneRow<[seq: number], BucketRow>('SELECT * FROM buckets WHERE seq = ?');
 
-export function findBucketByName(
-  store: Store,
-  account: number,
-  jurisdiction: Jurisdiction,
-  name: string,
-): BucketRow | undefined {
-  return statements(store).byName.get(account, jurisdiction, name);
-}
+export const findBucketByName = oneRow<[account: number, jurisdiction: Jurisdiction, name: string], BucketRow>(
+  'SELECT * FROM buckets WHERE account = ? AND jurisdiction = ? AND name = ?',
+);
 
 /** All buckets, ordered by name. */
-export function allBuckets(store: Store): BucketRow[] {
-  return statements(store).all.all();
-}
+export const allBuckets = allRows<[], BucketRow>('SELECT * FROM buckets ORDER BY name, account, jurisdiction');
 
 /** The buckets of an account in one jurisdiction, ordered by name. */
-export function bucketsOfJurisdiction(store: Store, account: number, jurisdiction: Jurisdiction): BucketRow[] {
-  return statements(store).ofJurisdiction.all(account, jurisdiction);
-}
+export const bucketsOfJurisdiction = allRows<[account: number, jurisdiction: Jurisdiction], BucketRow>(
+  'SELECT * FROM buckets WHERE account = ? AND jurisdiction = ? ORDER BY name',
+);
 
-export function countBuckets(store: Store, account: number): number {
-  return statements(store).count.get(account)![0];
-}
+export const countBuckets = theValue<[account: number], number>('SELECT count(*) FROM buckets WHERE account = ?');
 
 /** Returns the row number of the new bucket. */
 export function insertBucket(store: Store, row: NewBucketRow): number {
@@ -103,9 +75,7 @@ export function setStorageClass(store: Store, seq: number, storageClass: Storage
 }
 
 /** Removes an empty bucket with its bindings. */
-export function removeBucket(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeBucket = runs<[seq: number]>('DELETE FROM buckets WHERE seq = ?');
 
 /** Names under which the application knows a bucket. */
 export function bindingsOfBucket(store: Store, bucket: number): string[] {
@@ -115,9 +85,10 @@ export function bindingsOfBucket(store: Store, bucket: number): string[] {
 }
 
 /** Binds a name to a bucket, replacing an earlier binding. */
-export function putBinding(store: Store, name: string, bucket: number, boundAt: number): void {
-  statements(store).bind.run(name, bucket, boundAt);
-}
+export const putBinding = runs<
+  [name: string, bucket: number, boundAt: number]
+>(`INSERT INTO bucket_bindings (name, bucket, bound_at) VALUES (?, ?, ?)
+     ON CONFLICT (name) DO UPDATE SET bucket = excluded.bucket, bound_at = excluded.bound_at`);
 
 /** The most recently bound bucket. */
 export function lastBoundBucket(store: Store): BucketRow | undefined {
@@ -127,11 +98,9 @@ export function lastBoundBucket(store: Store): BucketRow | undefined {
 const lastBound = keptPerState<BucketRow>(1);
 
 /** Totals of a bucket, one row for each storage class. */
-export function usageOfBucket(store: Store, bucket: number): UsageRow[] {
-  return statements(store).usage.all(bucket);
-}
+export const usageOfBucket = allRows<[bucket: number], UsageRow>('SELECT * FROM bucket_usage WHERE bucket = ?');
 
 /** Totals of an account's buckets, one row for each bucket and storage class. */
-export function usageOfAccount(store: Store, account: number): UsageRow[] {
-  return statements(store).accountUsage.all(account);
-}
+export const usageOfAccount = allRows<[account: number], UsageRow>(
+  'SELECT bucket_usage.* FROM bucket_usage JOIN buckets ON buckets.seq = bucket WHERE account = ?',
+);

@@ -1,5 +1,6 @@
 /** Domains of buckets: names of zones at which the edge shows a bucket to the public. */
 import { perStore, type Store } from '../driver.js';
+import { allRows, oneRow } from '../query.js';
 
 export const MIN_TLS_VERSIONS = ['1.0', '1.1', '1.2', '1.3'] as const;
 export type MinTls = (typeof MIN_TLS_VERSIONS)[number];
@@ -23,18 +24,8 @@ export interface BucketDomainRow {
 export type NamedBucketDomainRow = BucketDomainRow & { readonly bucket_name: string };
 
 const statements = perStore((store) => ({
-  byDomain: store.prepare<[domain: string, zone: number], NamedBucketDomainRow>(
-    `SELECT bucket_domains.*, buckets.name AS bucket_name FROM bucket_domains JOIN buckets ON buckets.seq = bucket
-     WHERE domain = ? AND zone = ?`,
-  ),
   ofAccount: store.prepareTuples<[domain: string, account: number], [zone: number]>(
     'SELECT zone FROM bucket_domains JOIN zones ON zones.seq = zone WHERE domain = ? AND account = ?',
-  ),
-  inBucket: store.prepare<[bucket: number, domain: string], BucketDomainRow>(
-    'SELECT * FROM bucket_domains WHERE bucket = ? AND domain = ?',
-  ),
-  ofBucket: store.prepare<[bucket: number], BucketDomainRow>(
-    'SELECT * FROM bucket_domains WHERE bucket = ? ORDER BY domain',
   ),
   insert: store.prepare<[string, number, number, number, string | null, string, number]>(
     `INSERT INTO bucket_domains (domain, zone, bucket, enabled, min_tls, ciphers, created_at)
@@ -47,23 +38,25 @@ const statements = perStore((store) => ({
 }));
 
 /** The attachment of a name of a zone, which is given by its store number: zones of several accounts may have the name. */
-export function findBucketDomain(store: Store, domain: string, zone: number): NamedBucketDomainRow | undefined {
-  return statements(store).byDomain.get(domain, zone);
-}
+export const findBucketDomain = oneRow<
+  [domain: string, zone: number],
+  NamedBucketDomainRow
+>(`SELECT bucket_domains.*, buckets.name AS bucket_name FROM bucket_domains JOIN buckets ON buckets.seq = bucket
+     WHERE domain = ? AND zone = ?`);
 
 /** Whether an account (store number) has attached a name to a bucket in any of its zones. */
 export function hasBucketDomain(store: Store, domain: string, account: number): boolean {
   return statements(store).ofAccount.all(domain, account).length > 0;
 }
 
-export function findDomainOfBucket(store: Store, bucket: number, domain: string): BucketDomainRow | undefined {
-  return statements(store).inBucket.get(bucket, domain);
-}
+export const findDomainOfBucket = oneRow<[bucket: number, domain: string], BucketDomainRow>(
+  'SELECT * FROM bucket_domains WHERE bucket = ? AND domain = ?',
+);
 
 /** Ordered by name. */
-export function domainsOfBucket(store: Store, bucket: number): BucketDomainRow[] {
-  return statements(store).ofBucket.all(bucket);
-}
+export const domainsOfBucket = allRows<[bucket: number], BucketDomainRow>(
+  'SELECT * FROM bucket_domains WHERE bucket = ? ORDER BY domain',
+);
 
 export function insertBucketDomain(store: Store, row: BucketDomainRow): void {
   const { domain, zone, bucket, enabled, min_tls, ciphers, created_at } = row;

@@ -2,6 +2,7 @@
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import { hasTable } from '../integrity.js';
+import { allRows, allTuples, hasRow, oneRow, runs, valueIfAny } from '../query.js';
 import type { StorageClass } from './buckets.js';
 
 const OBJECT = columns({
@@ -70,32 +71,12 @@ const BODIES = `SELECT ${COLUMNS}, blob, upload, octets FROM objects JOIN bucket
    LEFT JOIN object_contents ON object = objects.seq`;
 
 const statements = perStore((store) => ({
-  bodiesAfter: store.prepare<[seq: number, limit: number], BodyOfObject>(
-    `${BODIES} WHERE objects.seq > ? ORDER BY objects.seq LIMIT ?`,
-  ),
-  body: store.prepare<[seq: number], BodyOfObject>(`${BODIES} WHERE objects.seq = ?`),
   octets: store.prepareTuples<[], [number | null]>('SELECT sum(size) FROM objects'),
-  byKey: store.prepare<[bucket: number, key: string], ObjectRow>('SELECT * FROM objects WHERE bucket = ? AND key = ?'),
-  contents: store.prepareTuples<[object: number], [octets: Uint8Array]>(
-    'SELECT octets FROM object_contents WHERE object = ?',
-  ),
   insert: store.prepare<SqlValue[]>(insertion('objects', OBJECT)),
   insertContents: store.prepare<[object: number, octets: Uint8Array]>(
     'INSERT INTO object_contents (object, octets) VALUES (?, ?)',
   ),
-  remove: store.prepare<[seq: number]>('DELETE FROM objects WHERE seq = ?'),
   classify: store.prepare<[storageClass: string, seq: number]>('UPDATE objects SET storage_class = ? WHERE seq = ?'),
-  any: store.prepareTuples<[bucket: number], [1]>('SELECT 1 FROM objects WHERE bucket = ? LIMIT 1'),
-  page: store.prepare<[bucket: number, from: string, limit: number], ObjectRow>(
-    'SELECT * FROM objects WHERE bucket = ? AND key >= ? ORDER BY key LIMIT ?',
-  ),
-  entries: store.prepare<[bucket: number, from: string, limit: number], EntryRow>(
-    `SELECT ${ENTRY.list} FROM objects WHERE bucket = ? AND key >= ? ORDER BY key LIMIT ?`,
-  ),
-  entryTuples: store.prepareTuples<[bucket: number, from: string, limit: number], EntryTuple>(
-    `SELECT key, size, lower(hex(md5)), parts, storage_class, uploaded_at FROM objects
-     WHERE bucket = ? AND key >= ? ORDER BY key LIMIT ?`,
-  ),
   blobInUse: store.prepareTuples<[blob: string, blob: string], [1]>(
     'SELECT 1 FROM objects WHERE blob = ? UNION ALL SELECT 1 FROM parts WHERE blob = ?',
   ),
@@ -103,43 +84,41 @@ const statements = perStore((store) => ({
     `SELECT blob FROM blob_garbage WHERE (is_part = 0 AND noted_at <= ?) OR (is_part = 1 AND noted_at <= ?)
      ORDER BY blob LIMIT ?`,
   ),
-  anyGarbage: store.prepareTuples<[], [1]>('SELECT 1 FROM blob_garbage LIMIT 1'),
   garbageAfter: store.prepareTuples<[after: string, limit: number], [last: string | null]>(
     'SELECT max(blob) FROM (SELECT blob FROM blob_garbage WHERE blob > ? ORDER BY blob LIMIT ?)',
   ),
   noteGarbage: store.prepare<[nowMs: number, after: string, last: string]>(
     'UPDATE blob_garbage SET noted_at = ? WHERE blob > ? AND blob <= ? AND noted_at IS NULL',
   ),
-  forgetGarbage: store.prepare<[blob: string]>('DELETE FROM blob_garbage WHERE blob = ?'),
 }));
 
-export function findObject(store: Store, bucket: number, key: string): ObjectRow | undefined {
-  return statements(store).byKey.get(bucket, key);
-}
+export const findObject = oneRow<[bucket: number, key: string], ObjectRow>(
+  'SELECT * FROM objects WHERE bucket = ? AND key = ?',
+);
 
 /** The body of an object that is stored in the database. */
-export function contentsOfObject(store: Store, object: number): Uint8Array | undefined {
-  return statements(store).contents.get(object)?.[0];
-}
+export const contentsOfObject = valueIfAny<[object: number], Uint8Array>(
+  'SELECT octets FROM object_contents WHERE object = ?',
+);
 
 /** Whether a bucket contains any object. */
-export function hasObjects(store: Store, bucket: number): boolean {
-  return statements(store).any.get(bucket) !== undefined;
-}
+export const hasObjects = hasRow<[bucket: number]>('SELECT 1 FROM objects WHERE bucket = ? LIMIT 1');
 
 /** Objects whose keys are at or after `from`, in the order of the keys' octets. */
-export function objectsFrom(store: Store, bucket: number, from: string, limit: number): ObjectRow[] {
-  return statements(store).page.all(bucket, from, limit);
-}
+export const objectsFrom = allRows<[bucket: number, from: string, limit: number], ObjectRow>(
+  'SELECT * FROM objects WHERE bucket = ? AND key >= ? ORDER BY key LIMIT ?',
+);
 
 /** The same without metadata. */
-export function entriesFrom(store: Store, bucket: number, from: string, limit: number): EntryRow[] {
-  return statements(store).entries.all(bucket, from, limit);
-}
+export const entriesFrom = allRows<[bucket: number, from: string, limit: number], EntryRow>(
+  `SELECT ${ENTRY.list} FROM objects WHERE bucket = ? AND key >= ? ORDER BY key LIMIT ?`,
+);
 
-export function entryTuplesFrom(store: Store, bucket: number, from: string, limit: number): EntryTuple[] {
-  return statements(store).entryTuples.all(bucket, from, limit);
-}
+export const entryTuplesFrom = allTuples<
+  [bucket: number, from: string, limit: number],
+  EntryTuple
+>(`SELECT key, size, lower(hex(md5)), parts, storage_class, uploaded_at FROM objects
+     WHERE bucket = ? AND key >= ? ORDER BY key LIMIT ?`);
 
 /** Returns the row number of the new object. `contents`: the body, when it is stored in the database. */
 export function insertObject(store: Store, row: NewObjectRow, contents: Uint8Array | undefined): number {
@@ -155,9 +134,7 @@ export function setObjectClass(store: Store, seq: number, storageClass: StorageC
 }
 
 /** A trigger records the body's file as garbage. */
-export function removeObject(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeObject = runs<[seq: number]>('DELETE FROM objects WHERE seq = ?');
 
 /** Whether the body of an object or of a part is in the file with this name. */
 export function isBlobUsed(store: Store, blob: string): boolean {
@@ -165,9 +142,7 @@ export function isBlobUsed(store: Store, blob: string): boolean {
 }
 
 /** Whether bodies wait to be removed. */
-export function hasGarbage(store: Store): boolean {
-  return statements(store).anyGarbage.get() !== undefined;
-}
+export const hasGarbage = hasRow<[]>('SELECT 1 FROM blob_garbage LIMIT 1');
 
 /**
  * Gives a time to bodies that no object uses and that have none yet, among the next `limit` behind a name. Returns the last name;
@@ -217,18 +192,14 @@ export function objectsInRows(store: Store): IterableIterator<ObjectInRow> {
 }
 
 /** Records that a file was deleted. */
-export function forgetGarbage(store: Store, blob: string): void {
-  statements(store).forgetGarbage.run(blob);
-}
+export const forgetGarbage = runs<[blob: string]>('DELETE FROM blob_garbage WHERE blob = ?');
 
 /** The next objects behind a row number. */
-export function bodiesAfter(store: Store, seq: number, limit: number): BodyOfObject[] {
-  return statements(store).bodiesAfter.all(seq, limit);
-}
+export const bodiesAfter = allRows<[seq: number, limit: number], BodyOfObject>(
+  `${BODIES} WHERE objects.seq > ? ORDER BY objects.seq LIMIT ?`,
+);
 
-export function bodyOf(store: Store, seq: number): BodyOfObject | undefined {
-  return statements(store).body.get(seq);
-}
+export const bodyOf = oneRow<[seq: number], BodyOfObject>(`${BODIES} WHERE objects.seq = ?`);
 
 /** Octets of the bodies of all objects. */
 export function octetsOfBodies(store: Store): number {

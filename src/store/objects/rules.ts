@@ -1,5 +1,6 @@
 /** Rules of buckets, as JSON lists. Each set is read once and kept until it changes. */
 import { perStore, type Store } from '../driver.js';
+import { runs, valueIfAny } from '../query.js';
 
 export const RULE_KINDS = ['cors', 'lifecycle', 'lock'] as const;
 export type RuleKind = (typeof RULE_KINDS)[number];
@@ -38,10 +39,6 @@ const statements = perStore((store) => ({
     `INSERT INTO bucket_rules (bucket, kind, rules, revision, changed_at) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (bucket, kind) DO UPDATE SET rules = excluded.rules, revision = excluded.revision,
        changed_at = excluded.changed_at, swept_at = NULL`,
-  ),
-  remove: store.prepare<[bucket: number, kind: string]>('DELETE FROM bucket_rules WHERE bucket = ? AND kind = ?'),
-  sweptAt: store.prepareTuples<[bucket: number], [sweptAt: number | null]>(
-    "SELECT swept_at FROM bucket_rules WHERE bucket = ? AND kind = 'lifecycle'",
   ),
   forgetSweeps: store.prepare<[]>("UPDATE bucket_rules SET swept_at = NULL WHERE kind = 'lifecycle'"),
   setSwept: store.prepare<[at: number, bucket: number]>(
@@ -87,14 +84,14 @@ export function putBucketRules(
   statements(store).put.run(bucket, kind, rules, revision, at);
 }
 
-export function removeBucketRules(store: Store, bucket: number, kind: RuleKind): void {
-  statements(store).remove.run(bucket, kind);
-}
+export const removeBucketRules = runs<[bucket: number, kind: RuleKind]>(
+  'DELETE FROM bucket_rules WHERE bucket = ? AND kind = ?',
+);
 
 /** When the sweep last looked at a bucket with lifecycle rules, in microseconds since 1970; null: not since they were set. */
-export function lastSweepOf(store: Store, bucket: number): number | null | undefined {
-  return statements(store).sweptAt.get(bucket)?.[0];
-}
+export const lastSweepOf = valueIfAny<[bucket: number], number | null>(
+  "SELECT swept_at FROM bucket_rules WHERE bucket = ? AND kind = 'lifecycle'",
+);
 
 export function setLastSweep(store: Store, bucket: number, at: number): void {
   statements(store).setSwept.run(at, bucket);

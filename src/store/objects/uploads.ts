@@ -1,6 +1,7 @@
 /** Uploads in parts: those that are open, and those that have become objects, whose bodies their parts are. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, hasRow, oneRow, runs, theValue, valueIfAny } from '../query.js';
 import type { StorageClass } from './buckets.js';
 
 const UPLOAD = columns({
@@ -54,13 +55,9 @@ export interface PartRow extends NewPartRow {
 const NOWHERE = -1;
 
 const statements = perStore((store) => ({
-  byId: store.prepare<[id: string], UploadRow>('SELECT * FROM uploads WHERE id = ?'),
   insert: store.prepare<SqlValue[]>(insertion('uploads', UPLOAD)),
   complete: store.prepare<[at: number, seq: number]>('UPDATE uploads SET completed_at = ? WHERE seq = ?'),
   remove: store.prepare<[seq: number]>('DELETE FROM uploads WHERE seq = ?'),
-  countOpen: store.prepareTuples<[bucket: number], [number]>(
-    'SELECT count(*) FROM uploads WHERE bucket = ? AND completed_at IS NULL',
-  ),
   openOctets: store.prepareTuples<[account: number], [number | null]>(
     `SELECT sum(size) FROM uploads JOIN buckets ON buckets.seq = bucket
      WHERE buckets.account = ? AND completed_at IS NULL`,
@@ -69,29 +66,11 @@ const statements = perStore((store) => ({
     `SELECT * FROM uploads WHERE bucket = ? AND completed_at IS NULL AND (key > ? OR (key = ? AND seq > ?))
      ORDER BY key, seq LIMIT ?`,
   ),
-  openBefore: store.prepare<[startedAt: number, limit: number], UploadRow>(
-    `SELECT * FROM uploads WHERE completed_at IS NULL AND started_at < ?
-       AND NOT EXISTS (SELECT 1 FROM bucket_rules WHERE bucket_rules.bucket = uploads.bucket AND kind = 'lifecycle')
-     ORDER BY started_at LIMIT ?`,
-  ),
-  any: store.prepareTuples<[], [1]>('SELECT 1 FROM uploads LIMIT 1'),
-  gone: store.prepareTuples<[], [seq: number]>('SELECT seq FROM uploads WHERE is_gone = 1 ORDER BY seq LIMIT 1'),
-  ofBucket: store.prepareTuples<[bucket: number], [seq: number]>(
-    'SELECT seq FROM uploads WHERE bucket = ? ORDER BY key, seq LIMIT 1',
-  ),
   removeSomeParts: store.prepare<[upload: number, limit: number]>(
     'DELETE FROM parts WHERE seq IN (SELECT seq FROM parts WHERE upload = ? ORDER BY number LIMIT ?)',
   ),
-  part: store.prepare<[upload: number, number: number], PartRow>('SELECT * FROM parts WHERE upload = ? AND number = ?'),
-  partsAfter: store.prepare<[upload: number, number: number, limit: number], PartRow>(
-    'SELECT * FROM parts WHERE upload = ? AND number > ? ORDER BY number LIMIT ?',
-  ),
   insertPart: store.prepare<SqlValue[]>(insertion('parts', PART)),
-  removePart: store.prepare<[seq: number]>('DELETE FROM parts WHERE seq = ?'),
   place: store.prepare<[first: number, seq: number]>('UPDATE parts SET first = ? WHERE seq = ?'),
-  placedAfter: store.prepare<[upload: number, number: number, limit: number], PartRow>(
-    'SELECT * FROM parts WHERE upload = ? AND number > ? AND first >= 0 ORDER BY number LIMIT ?',
-  ),
   layout: store.prepareTuples<[upload: number], [layout: string | null]>(
     "SELECT group_concat(seq || ' ' || first, ',' ORDER BY number) FROM parts WHERE upload = ? AND first >= 0",
   ),
@@ -104,9 +83,7 @@ const statements = perStore((store) => ({
   ),
 }));
 
-export function findUpload(store: Store, id: string): UploadRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findUpload = oneRow<[id: string], UploadRow>('SELECT * FROM uploads WHERE id = ?');
 
 export function insertUpload(store: Store, row: NewUploadRow): void {
   statements(store).insert.run(...UPLOAD.values(row));
@@ -129,18 +106,16 @@ export function removeUploadPartly(store: Store, seq: number, most: number): voi
 }
 
 /** The store number of an upload whose object has gone. */
-export function goneUpload(store: Store): number | undefined {
-  return statements(store).gone.get()?.[0];
-}
+export const goneUpload = valueIfAny<[], number>('SELECT seq FROM uploads WHERE is_gone = 1 ORDER BY seq LIMIT 1');
 
 /** That of any upload of a bucket. */
-export function uploadOfBucket(store: Store, bucket: number): number | undefined {
-  return statements(store).ofBucket.get(bucket)?.[0];
-}
+export const uploadOfBucket = valueIfAny<[bucket: number], number>(
+  'SELECT seq FROM uploads WHERE bucket = ? ORDER BY key, seq LIMIT 1',
+);
 
-export function countOpenUploads(store: Store, bucket: number): number {
-  return statements(store).countOpen.get(bucket)![0];
-}
+export const countOpenUploads = theValue<[bucket: number], number>(
+  'SELECT count(*) FROM uploads WHERE bucket = ? AND completed_at IS NULL',
+);
 
 /** Octets of the parts of all open uploads of an account (store number). */
 export function octetsOfOpenUploads(store: Store, account: number): number {
@@ -153,36 +128,35 @@ export function openUploadsAfter(store: Store, bucket: number, key: string, seq:
 }
 
 /** Open uploads that began before a time, the oldest first, in buckets without lifecycle rules. */
-export function openUploadsBefore(store: Store, startedAt: number, limit: number): UploadRow[] {
-  return statements(store).openBefore.all(startedAt, limit);
-}
+export const openUploadsBefore = allRows<
+  [startedAt: number, limit: number],
+  UploadRow
+>(`SELECT * FROM uploads WHERE completed_at IS NULL AND started_at < ?
+       AND NOT EXISTS (SELECT 1 FROM bucket_rules WHERE bucket_rules.bucket = uploads.bucket AND kind = 'lifecycle')
+     ORDER BY started_at LIMIT ?`);
 
-export function hasUploads(store: Store): boolean {
-  return statements(store).any.get() !== undefined;
-}
+export const hasUploads = hasRow<[]>('SELECT 1 FROM uploads LIMIT 1');
 
-export function findPart(store: Store, upload: number, number: number): PartRow | undefined {
-  return statements(store).part.get(upload, number);
-}
+export const findPart = oneRow<[upload: number, number: number], PartRow>(
+  'SELECT * FROM parts WHERE upload = ? AND number = ?',
+);
 
 /** Parts with larger numbers, in their order. */
-export function partsAfter(store: Store, upload: number, number: number, limit: number): PartRow[] {
-  return statements(store).partsAfter.all(upload, number, limit);
-}
+export const partsAfter = allRows<[upload: number, number: number, limit: number], PartRow>(
+  'SELECT * FROM parts WHERE upload = ? AND number > ? ORDER BY number LIMIT ?',
+);
 
 export function insertPart(store: Store, row: NewPartRow): void {
   statements(store).insertPart.run(...PART.values(row));
 }
 
 /** A trigger notes its body as garbage. */
-export function removePart(store: Store, seq: number): void {
-  statements(store).removePart.run(seq);
-}
+export const removePart = runs<[seq: number]>('DELETE FROM parts WHERE seq = ?');
 
 /** The same for an upload that is an object: without those that were left out. */
-export function objectPartsAfter(store: Store, upload: number, number: number, limit: number): PartRow[] {
-  return statements(store).placedAfter.all(upload, number, limit);
-}
+export const objectPartsAfter = allRows<[upload: number, number: number, limit: number], PartRow>(
+  'SELECT * FROM parts WHERE upload = ? AND number > ? AND first >= 0 ORDER BY number LIMIT ?',
+);
 
 /** Says where a part begins in the object that its upload is to become; undefined: it is left out. */
 export function placePart(store: Store, seq: number, first: number | undefined): void {

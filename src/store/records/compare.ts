@@ -1,6 +1,7 @@
 /** Compares the records of two sets, a part at a time. */
 import { compareBytes, equalBytes } from '../../base/bytes.js';
 import { perStore, type Store } from '../driver.js';
+import { allRows, oneRow } from '../query.js';
 import type { RecordRow } from './records.js';
 
 type Compared = Pick<RecordRow, 'seq' | 'owner_key' | 'type' | 'rdata_key' | 'rdata' | 'ttl' | 'proxied'>;
@@ -18,13 +19,6 @@ const statements = perStore((store) => ({
   part: store.prepare<[set: number, ownerKey: Uint8Array, type: number, rdataKey: Uint8Array, limit: number], Compared>(
     `SELECT seq, owner_key, type, rdata_key, rdata, ttl, proxied FROM record_rows
      WHERE record_set = ? AND (owner_key, type, rdata_key) > (?, ?, ?) ORDER BY owner_key, type, rdata_key LIMIT ?`,
-  ),
-  bySeq: store.prepare<[zone: number, seq: number], RecordRow>(
-    'SELECT ? AS zone, record_rows.* FROM record_rows WHERE seq = ?',
-  ),
-  own: store.prepare<[set: number], Compared>(
-    `SELECT seq, owner_key, type, rdata_key, rdata, ttl, proxied FROM record_rows
-     WHERE record_set = ? AND (proxied = 1 OR owner_key = x'') ORDER BY seq`,
   ),
   removeSame: store.prepare<[set: number, seq: number]>(
     `DELETE FROM record_rows WHERE record_set = ? AND (owner_key, type, rdata_key) =
@@ -77,14 +71,16 @@ function compareKeys(a: Compared, b: Compared): number {
 }
 
 /** A record of any set as one of a zone (store number). */
-export function recordOfSet(store: Store, zone: number, seq: number): RecordRow | undefined {
-  return statements(store).bySeq.get(zone, seq);
-}
+export const recordOfSet = oneRow<[zone: number, seq: number], RecordRow>(
+  'SELECT ? AS zone, record_rows.* FROM record_rows WHERE seq = ?',
+);
 
 /** The proxied records of a set, and those of the apex. */
-export function recordsThatMayBeOwn(store: Store, set: number): Compared[] {
-  return statements(store).own.all(set);
-}
+export const recordsThatMayBeOwn = allRows<
+  [set: number],
+  Compared
+>(`SELECT seq, owner_key, type, rdata_key, rdata, ttl, proxied FROM record_rows
+     WHERE record_set = ? AND (proxied = 1 OR owner_key = x'') ORDER BY seq`);
 
 /**
  * Gives records of a set (store numbers) to another one, where they replace the same ones. Returns how many more that one has.

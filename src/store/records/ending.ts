@@ -1,6 +1,7 @@
 /** Records that expire: those with the setting `expires_at`. */
 import type { Condition } from '../condition.js';
 import { perStore, type Store } from '../driver.js';
+import { valueIfAny } from '../query.js';
 import { COLUMNS_OF_ZONE, type NewRecordRow, parseSettings, type RecordRow, SET_OF_ZONE } from './records.js';
 
 /** The expression and the condition of the index, word for word. */
@@ -11,10 +12,6 @@ const statements = perStore((store) => ({
   over: store.prepare<[zone: number, inZone: number, us: number, limit: number, offset: number], RecordRow>(
     `SELECT ${COLUMNS_OF_ZONE} FROM record_rows INDEXED BY records_ending
      WHERE record_set = ${SET_OF_ZONE} AND ${ENDS} AND ${ENDS_AT} <= ? ORDER BY ${ENDS_AT}, seq LIMIT ? OFFSET ?`,
-  ),
-  next: store.prepareTuples<[zone: number, after: number], [number]>(
-    `SELECT ${ENDS_AT} FROM record_rows INDEXED BY records_ending
-     WHERE record_set = ${SET_OF_ZONE} AND ${ENDS} AND ${ENDS_AT} > ? ORDER BY ${ENDS_AT} LIMIT 1`,
   ),
 }));
 
@@ -38,6 +35,8 @@ export function endedRecords(
 }
 
 /** When the first record of a zone ends after a moment; microseconds since 1970. */
-export function nextEnd(store: Store, zone: number, afterUs: number): number | undefined {
-  return statements(store).next.get(zone, afterUs)?.[0];
-}
+export const nextEnd = valueIfAny<
+  [zone: number, afterUs: number],
+  number
+>(`SELECT ${ENDS_AT} FROM record_rows INDEXED BY records_ending
+     WHERE record_set = ${SET_OF_ZONE} AND ${ENDS} AND ${ENDS_AT} > ? ORDER BY ${ENDS_AT} LIMIT 1`);

@@ -1,5 +1,5 @@
 /** Linked records: A and AAAA records with automatic PTR records, and these PTR records. Both have the setting `ptr`. */
-import { perStore, type Store } from '../driver.js';
+import { allRows, hasRow } from '../query.js';
 import type { NewRecordRow, RecordRow } from './records.js';
 
 const MARK = '"ptr":true';
@@ -10,21 +10,13 @@ export function isLinked({ settings }: Pick<NewRecordRow, 'settings'>): boolean 
   return settings?.includes(MARK) === true;
 }
 
-const statements = perStore((store) => ({
-  after: store.prepare<[seq: number, limit: number], RecordRow>(
-    `SELECT z.seq AS zone, r.* FROM record_rows r INDEXED BY records_linked JOIN zones z ON z.record_set = r.record_set
-     WHERE ${IS_LINKED} AND r.seq > ? ORDER BY r.seq LIMIT ?`,
-  ),
-  any: store.prepareTuples<[], [number]>(
-    `SELECT 1 FROM record_rows INDEXED BY records_linked WHERE ${IS_LINKED} LIMIT 1`,
-  ),
-}));
-
 /** Linked records of all zones behind a row, in the order of their numbers. */
-export function linkedRecordsAfter(store: Store, seq: number, limit: number): RecordRow[] {
-  return statements(store).after.all(seq, limit);
-}
+export const linkedRecordsAfter = allRows<
+  [seq: number, limit: number],
+  RecordRow
+>(`SELECT z.seq AS zone, r.* FROM record_rows r INDEXED BY records_linked JOIN zones z ON z.record_set = r.record_set
+     WHERE ${IS_LINKED} AND r.seq > ? ORDER BY r.seq LIMIT ?`);
 
-export function hasLinkedRecords(store: Store): boolean {
-  return statements(store).any.get() !== undefined;
-}
+export const hasLinkedRecords = hasRow<[]>(
+  `SELECT 1 FROM record_rows INDEXED BY records_linked WHERE ${IS_LINKED} LIMIT 1`,
+);

@@ -6,6 +6,7 @@
 import { removeSomeHashed } from '../dnssec/hashed.js';
 import { removeSomeSignatures } from '../dnssec/signatures.js';
 import { perStore, type Store } from '../driver.js';
+import { runs, theValue } from '../query.js';
 import { placeOfSet } from './places.js';
 
 const statements = perStore((store) => ({
@@ -17,13 +18,9 @@ const statements = perStore((store) => ({
   ),
   use: store.prepare<[set: number]>("UPDATE record_sets SET state = 'used' WHERE number = ? AND state = 'staged'"),
   drop: store.prepare<[set: number]>("UPDATE record_sets SET state = 'unused' WHERE number = ?"),
-  abandon: store.prepare<[writtenBefore: number]>(
-    "UPDATE record_sets SET state = 'unused' WHERE state = 'staged' AND written_at < ?",
-  ),
   firstUnused: store.prepareTuples<[], [set: number]>(
     "SELECT number FROM record_sets WHERE state = 'unused' ORDER BY number LIMIT 1",
   ),
-  staged: store.prepareTuples<[], [number]>("SELECT count(*) FROM record_sets WHERE state = 'staged'"),
   removeRows: store.prepare<[set: number, limit: number]>(
     `DELETE FROM record_rows WHERE seq IN (SELECT seq FROM record_rows INDEXED BY records_owner WHERE record_set = ?
        ORDER BY owner_key, type, rdata_key LIMIT ?)`,
@@ -61,9 +58,9 @@ export function dropRecordSet(store: Store, set: number): boolean {
 }
 
 /** Gives up the sets of imports that wrote last before this time, in microseconds since 1970. */
-export function abandonStagedSets(store: Store, writtenBeforeUs: number): void {
-  statements(store).abandon.run(writtenBeforeUs);
-}
+export const abandonStagedSets = runs<[writtenBeforeUs: number]>(
+  "UPDATE record_sets SET state = 'unused' WHERE state = 'staged' AND written_at < ?",
+);
 
 /** Removes some rows of an unused set; false when there is no unused set. */
 export function removeUnusedPart(store: Store): boolean {
@@ -73,9 +70,7 @@ export function removeUnusedPart(store: Store): boolean {
   return true;
 }
 
-export function countStagedSets(store: Store): number {
-  return statements(store).staged.get()![0];
-}
+export const countStagedSets = theValue<[], number>("SELECT count(*) FROM record_sets WHERE state = 'staged'");
 
 /** True when the set is removed, with its last rows. */
 function removePart(store: Store, set: number): boolean {

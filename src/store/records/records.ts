@@ -9,6 +9,7 @@ import { descendantsEnd } from '../../dns/name.js';
 import { proxiedBalancerOwners } from '../balancing/load-balancers.js';
 import { column, columns, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, runs, valueIfAny } from '../query.js';
 import { amongProxied, byOwner, byType } from './owner-index.js';
 
 /** What a client edits, or a draft fills in, with the identifier. */
@@ -80,9 +81,6 @@ const statements = perStore((store) => ({
     // Without the plus, SQLite might read the whole set: it does not know that an identifier has one row or two.
     `SELECT ${COLUMNS_OF_ZONE} FROM record_rows WHERE id = ? AND +record_set = ${SET_OF_ZONE}`,
   ),
-  ofOwner: store.prepare<[zone: number, ownerKey: Uint8Array], RecordRow>(
-    'SELECT * FROM records WHERE zone = ? AND owner_key = ? ORDER BY type, rdata_key',
-  ),
   findSame: store.prepare<[zone: number, ownerKey: Uint8Array, type: number, rdataKey: Uint8Array], RecordRow>(
     'SELECT * FROM records WHERE zone = ? AND owner_key = ? AND type = ? AND rdata_key = ?',
   ),
@@ -96,20 +94,9 @@ const statements = perStore((store) => ({
   proxiedOwners: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
     `SELECT DISTINCT owner_key FROM record_rows ${amongProxied(store)} WHERE record_set = ${SET_OF_ZONE} AND proxied = 1 LIMIT ?`,
   ),
-  nameServersAt: store.prepare<[zone: number, ownerKey: Uint8Array], Pick<RecordRow, 'id' | 'rdata'>>(
-    `SELECT id, rdata FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND owner_key = ? AND type = 2
-     ORDER BY rdata_key`,
-  ),
   tally: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [type: number, records: number, octets: number]>(
     `SELECT type, count(*), sum(length(rdata)) FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND owner_key = ?
      GROUP BY type`,
-  ),
-  below: store.prepare<
-    [zone: number, from: Uint8Array, to: Uint8Array, limit: number],
-    Pick<RecordRow, 'owner_key' | 'type'>
-  >(
-    `SELECT owner_key, type FROM record_rows
-     WHERE record_set = ${SET_OF_ZONE} AND owner_key >= ? AND owner_key < ? LIMIT ?`,
   ),
   // By their types, of which the index of data knows the rows.
   ofTypes: store.prepare<[zone: number, types: string, limit: number], Pick<RecordRow, 'name' | 'type' | 'rdata'>>(
@@ -118,10 +105,6 @@ const statements = perStore((store) => ({
   ),
   types: store.prepareTuples<[zone: number], [type: number]>(
     `SELECT DISTINCT type FROM record_rows WHERE record_set = ${SET_OF_ZONE}`,
-  ),
-  wildcards: store.prepareTuples<[zone: number, type: number], [ownerKey: Uint8Array]>(
-    `SELECT owner_key FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND type = ?
-     AND (owner_key = X'2A00' OR substr(owner_key, -3) = X'002A00') ORDER BY owner_key LIMIT 1`,
   ),
   between: store.prepareTuples<[zone: number, after: Uint8Array, before: Uint8Array], [number]>(
     `SELECT 1 FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND owner_key > ? AND owner_key < ? LIMIT 1`,
@@ -141,7 +124,6 @@ const writes = perStore((store) => ({
     `UPDATE record_rows SET ${PLACE.assignments}, ${CONTENT.assignments} WHERE seq = ?`,
   ),
   rewrite: store.prepare<SqlValue[]>(`UPDATE record_rows SET ${CONTENT.assignments} WHERE seq = ?`),
-  remove: store.prepare<[seq: number]>('DELETE FROM record_rows WHERE seq = ?'),
 }));
 
 /** A record of the zone by its identifier. */
@@ -158,9 +140,9 @@ export function findSameRecord(
 }
 
 /** Ordered by type and data. */
-export function recordsOfOwner(store: Store, zone: number, ownerKey: Uint8Array): RecordRow[] {
-  return statements(store).ofOwner.all(zone, ownerKey);
-}
+export const recordsOfOwner = allRows<[zone: number, ownerKey: Uint8Array], RecordRow>(
+  'SELECT * FROM records WHERE zone = ? AND owner_key = ? ORDER BY type, rdata_key',
+);
 
 /** In canonical order, row by row. The handle must not write until the iteration has ended. */
 export function recordsOfZone(store: Store, zone: number): IterableIterator<RecordRow> {
@@ -201,14 +183,18 @@ export function proxiedOwners(store: Store, zone: number, limit: number): Uint8A
 }
 
 /** The NS records of one owner. */
-export function nameServersAt(store: Store, zone: number, ownerKey: Uint8Array): Pick<RecordRow, 'id' | 'rdata'>[] {
-  return statements(store).nameServersAt.all(zone, ownerKey);
-}
+export const nameServersAt = allRows<
+  [zone: number, ownerKey: Uint8Array],
+  Pick<RecordRow, 'id' | 'rdata'>
+>(`SELECT id, rdata FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND owner_key = ? AND type = 2
+     ORDER BY rdata_key`);
 
 /** The first wildcard that has a record of this type. */
-export function findWildcardWith(store: Store, zone: number, type: number): Uint8Array | undefined {
-  return statements(store).wildcards.get(zone, type)?.[0];
-}
+export const findWildcardWith = valueIfAny<
+  [zone: number, type: number],
+  Uint8Array
+>(`SELECT owner_key FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND type = ?
+     AND (owner_key = X'2A00' OR substr(owner_key, -3) = X'002A00') ORDER BY owner_key LIMIT 1`);
 
 /** Number of records and octets of their rdata, by type. */
 export function tallyOfOwner(
@@ -222,15 +208,11 @@ export function tallyOfOwner(
 }
 
 /** Owner and type of the records from one owner key up to, but not including, another one; no more than `limit`. */
-export function recordsBetween(
-  store: Store,
-  zone: number,
-  from: Uint8Array,
-  to: Uint8Array,
-  limit: number,
-): Pick<RecordRow, 'owner_key' | 'type'>[] {
-  return statements(store).below.all(zone, from, to, limit);
-}
+export const recordsBetween = allRows<
+  [zone: number, from: Uint8Array, to: Uint8Array, limit: number],
+  Pick<RecordRow, 'owner_key' | 'type'>
+>(`SELECT owner_key, type FROM record_rows
+     WHERE record_set = ${SET_OF_ZONE} AND owner_key >= ? AND owner_key < ? LIMIT ?`);
 
 export function insertRecord(store: Store, row: NewRecordRow): void {
   writes(store).insert.run(row.zone, ...RECORD.values(row));
@@ -251,9 +233,7 @@ export function isSamePlace(before: Place, after: Place): boolean {
   return equalBytes(before.rdata_key, after.rdata_key);
 }
 
-export function removeRecord(store: Store, seq: number): void {
-  writes(store).remove.run(seq);
-}
+export const removeRecord = runs<[seq: number]>('DELETE FROM record_rows WHERE seq = ?');
 
 /** Whether any row exists below an owner. */
 export function hasDescendants(store: Store, zone: number, ownerKey: Uint8Array): boolean {

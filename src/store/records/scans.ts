@@ -1,5 +1,6 @@
 /** Scans of zones and their findings. Times are milliseconds since 1970. */
 import { perStore, type Store } from '../driver.js';
+import { oneRow, runs, theValue } from '../query.js';
 
 export interface ScanRow {
   readonly seq: number;
@@ -12,21 +13,9 @@ export interface ScanRow {
 
 const statements = perStore((store) => ({
   find: store.prepareTuples<[seq: number], [1]>('SELECT 1 FROM scans WHERE seq = ?'),
-  reviewed: store.prepare<[zone: number, sinceMs: number], ScanRow>(
-    'SELECT * FROM scans WHERE zone = ? AND reviewed = 1 AND began_at > ?',
-  ),
-  running: store.prepareTuples<[sinceMs: number], [number]>(
-    'SELECT count(*) FROM scans WHERE ended = 0 AND began_at > ?',
-  ),
-  runningOfAccount: store.prepareTuples<[sinceMs: number, account: number], [number]>(
-    `SELECT count(*) FROM scans JOIN zones ON zones.seq = scans.zone
-     WHERE ended = 0 AND began_at > ? AND zones.account = ?`,
-  ),
   insert: store.prepare<[zone: number, reviewed: number, beganMs: number]>(
     'INSERT INTO scans (zone, reviewed, began_at) VALUES (?, ?, ?)',
   ),
-  end: store.prepare<[seq: number]>('UPDATE scans SET ended = 1 WHERE seq = ?'),
-  remove: store.prepare<[seq: number]>('DELETE FROM scans WHERE seq = ?'),
   removeOld: store.prepare<[beforeMs: number]>('DELETE FROM scans WHERE began_at <= ?'),
   removeMany: store.prepare<[account: number, account: number, kept: number]>(
     `DELETE FROM scans WHERE ended = 1 AND zone IN (SELECT seq FROM zones WHERE account = ?)
@@ -36,38 +25,35 @@ const statements = perStore((store) => ({
   insertRecord: store.prepare<[scan: number, id: Uint8Array, item: string]>(
     'INSERT INTO scan_records (scan, id, item) VALUES (?, ?, ?)',
   ),
-  removeRecord: store.prepare<[scan: number, id: Uint8Array]>('DELETE FROM scan_records WHERE scan = ? AND id = ?'),
   items: store.prepareTuples<[scan: number], [string]>('SELECT item FROM scan_records WHERE scan = ? ORDER BY id'),
 }));
 
 /** The scan of a zone whose findings wait for a review, if it began after `sinceMs`. */
-export function findReviewedScan(store: Store, zone: number, sinceMs: number): ScanRow | undefined {
-  return statements(store).reviewed.get(zone, sinceMs);
-}
+export const findReviewedScan = oneRow<[zone: number, sinceMs: number], ScanRow>(
+  'SELECT * FROM scans WHERE zone = ? AND reviewed = 1 AND began_at > ?',
+);
 
 /** Scans that began after `sinceMs` and have not ended. */
-export function countRunningScans(store: Store, sinceMs: number): number {
-  return statements(store).running.get(sinceMs)![0];
-}
+export const countRunningScans = theValue<[sinceMs: number], number>(
+  'SELECT count(*) FROM scans WHERE ended = 0 AND began_at > ?',
+);
 
 /** The same, of the zones of one account (store number). */
-export function countRunningScansOfAccount(store: Store, sinceMs: number, account: number): number {
-  return statements(store).runningOfAccount.get(sinceMs, account)![0];
-}
+export const countRunningScansOfAccount = theValue<
+  [sinceMs: number, account: number],
+  number
+>(`SELECT count(*) FROM scans JOIN zones ON zones.seq = scans.zone
+     WHERE ended = 0 AND began_at > ? AND zones.account = ?`);
 
 /** Returns the row number of the new scan. */
 export function insertScan(store: Store, { zone, reviewed, began_at }: Omit<ScanRow, 'seq' | 'ended'>): number {
   return statements(store).insert.run(zone, reviewed, began_at).lastInsertRowid;
 }
 
-export function endScan(store: Store, seq: number): void {
-  statements(store).end.run(seq);
-}
+export const endScan = runs<[seq: number]>('UPDATE scans SET ended = 1 WHERE seq = ?');
 
 /** Removes the scan with its findings. */
-export function removeScan(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeScan = runs<[seq: number]>('DELETE FROM scans WHERE seq = ?');
 
 /** Removes scans that began at or before `untilMs`, and all ended scans of an account (store number) except the latest `kept`. */
 export function removeOldScans(store: Store, untilMs: number, account: number, kept: number): void {
@@ -80,9 +66,9 @@ export function insertScanRecord(store: Store, scan: number, id: Uint8Array, ite
   if (statements(store).find.get(scan)) statements(store).insertRecord.run(scan, id, item);
 }
 
-export function removeScanRecord(store: Store, scan: number, id: Uint8Array): void {
-  statements(store).removeRecord.run(scan, id);
-}
+export const removeScanRecord = runs<[scan: number, id: Uint8Array]>(
+  'DELETE FROM scan_records WHERE scan = ? AND id = ?',
+);
 
 /** Undecided findings of a scan as JSON, in the order in which they were found. */
 export function scanRecords(store: Store, scan: number): string[] {

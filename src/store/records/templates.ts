@@ -1,6 +1,7 @@
 /** Named sets of records with variables, which accounts apply to their zones; and what of them was applied where. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs } from '../query.js';
 
 const TEMPLATE = columns({
   id: column<Uint8Array>(),
@@ -47,29 +48,12 @@ export interface TemplateRecordRow {
 }
 
 const statements = perStore((store) => ({
-  byId: store.prepare<[id: Uint8Array], TemplateRow>('SELECT * FROM dns_templates WHERE id = ?'),
-  byName: store.prepare<[account: number, name: string], TemplateRow>(
-    'SELECT * FROM dns_templates WHERE account = ? AND name = ?',
-  ),
-  ofAccount: store.prepare<[account: number], TemplateRow>(
-    'SELECT * FROM dns_templates WHERE account = ? ORDER BY name, seq',
-  ),
   insert: store.prepare<SqlValue[]>(insertion('dns_templates', TEMPLATE)),
   update: store.prepare<SqlValue[]>(`UPDATE dns_templates SET ${VALUES.assignments} WHERE seq = ?`),
-  remove: store.prepare<[seq: number]>('DELETE FROM dns_templates WHERE seq = ?'),
-  zone: store.prepare<[template: number, zone: number], TemplateZoneRow>(
-    'SELECT * FROM template_zones WHERE template = ? AND zone = ?',
-  ),
-  zones: store.prepare<[template: number, limit: number], TemplateZoneRow>(
-    'SELECT * FROM template_zones WHERE template = ? ORDER BY zone LIMIT ?',
-  ),
   putZone: store.prepare<[template: number, zone: number, given: string, version: number, at: number]>(
     `INSERT INTO template_zones (template, zone, given, version, applied_at) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (template, zone) DO UPDATE SET given = excluded.given, version = excluded.version,
        applied_at = excluded.applied_at`,
-  ),
-  records: store.prepare<[template: number, zone: number], TemplateRecordRow>(
-    'SELECT place, record, applied FROM template_records WHERE template = ? AND zone = ? ORDER BY place',
   ),
   forget: store.prepare<[template: number, zone: number]>(
     'DELETE FROM template_records WHERE template = ? AND zone = ?',
@@ -79,18 +63,16 @@ const statements = perStore((store) => ({
   ),
 }));
 
-export function findTemplateById(store: Store, id: Uint8Array): TemplateRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findTemplateById = oneRow<[id: Uint8Array], TemplateRow>('SELECT * FROM dns_templates WHERE id = ?');
 
-export function findTemplateByName(store: Store, account: number, name: string): TemplateRow | undefined {
-  return statements(store).byName.get(account, name);
-}
+export const findTemplateByName = oneRow<[account: number, name: string], TemplateRow>(
+  'SELECT * FROM dns_templates WHERE account = ? AND name = ?',
+);
 
 /** By name. */
-export function templatesOfAccount(store: Store, account: number): TemplateRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const templatesOfAccount = allRows<[account: number], TemplateRow>(
+  'SELECT * FROM dns_templates WHERE account = ? ORDER BY name, seq',
+);
 
 export function insertTemplate(store: Store, row: Omit<TemplateRow, 'seq'>): void {
   statements(store).insert.run(...TEMPLATE.values(row));
@@ -101,23 +83,21 @@ export function updateTemplate(store: Store, row: TemplateRow): void {
 }
 
 /** The records that came from it stay. */
-export function removeTemplate(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeTemplate = runs<[seq: number]>('DELETE FROM dns_templates WHERE seq = ?');
 
-export function findTemplateZone(store: Store, template: number, zone: number): TemplateZoneRow | undefined {
-  return statements(store).zone.get(template, zone);
-}
+export const findTemplateZone = oneRow<[template: number, zone: number], TemplateZoneRow>(
+  'SELECT * FROM template_zones WHERE template = ? AND zone = ?',
+);
 
 /** Zones to which a template was applied, no more than `limit`. */
-export function zonesOfTemplate(store: Store, template: number, limit: number): TemplateZoneRow[] {
-  return statements(store).zones.all(template, limit);
-}
+export const zonesOfTemplate = allRows<[template: number, limit: number], TemplateZoneRow>(
+  'SELECT * FROM template_zones WHERE template = ? ORDER BY zone LIMIT ?',
+);
 
 /** The records of a zone that came from a template. */
-export function templateRecords(store: Store, template: number, zone: number): TemplateRecordRow[] {
-  return statements(store).records.all(template, zone);
-}
+export const templateRecords = allRows<[template: number, zone: number], TemplateRecordRow>(
+  'SELECT place, record, applied FROM template_records WHERE template = ? AND zone = ? ORDER BY place',
+);
 
 /** Remembers that a template was applied to a zone, and which records of it are the template's now. */
 export function rememberApplied(store: Store, row: TemplateZoneRow, records: readonly TemplateRecordRow[]): void {

@@ -1,5 +1,6 @@
 /** Catalog zones of accounts, and the zones in them. */
 import { perStore, type Store } from '../driver.js';
+import { allRows, oneRow } from '../query.js';
 
 export interface CatalogRow {
   readonly seq: number;
@@ -30,20 +31,9 @@ export interface MemberRow {
 type MemberValues = Omit<MemberRow, 'name'>;
 
 const statements = perStore((store) => ({
-  bySeq: store.prepare<[seq: number], CatalogRow>('SELECT * FROM catalogs WHERE seq = ?'),
-  byId: store.prepare<[id: Uint8Array], CatalogRow>('SELECT * FROM catalogs WHERE id = ?'),
-  ofAccount: store.prepare<[account: number], CatalogRow>('SELECT * FROM catalogs WHERE account = ? ORDER BY seq'),
   insert: store.prepare<
     [id: Uint8Array, account: number, zone: number, members: string, createdAt: number, modifiedAt: number]
   >('INSERT INTO catalogs (id, account, zone, members, created_at, modified_at) VALUES (?, ?, ?, ?, ?, ?)'),
-  members: store.prepare<[catalog: number], MemberRow>(
-    `SELECT catalog_members.*, zones.name FROM catalog_members JOIN zones ON zones.seq = catalog_members.zone
-     WHERE catalog = ? ORDER BY catalog_members.zone`,
-  ),
-  member: store.prepare<[catalog: number, zone: number], MemberRow>(
-    `SELECT catalog_members.*, zones.name FROM catalog_members JOIN zones ON zones.seq = catalog_members.zone
-     WHERE catalog = ? AND catalog_members.zone = ?`,
-  ),
   putMember: store.prepare<
     [
       catalog: number,
@@ -77,18 +67,14 @@ const statements = perStore((store) => ({
   ),
 }));
 
-export function findCatalog(store: Store, seq: number): CatalogRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findCatalog = oneRow<[seq: number], CatalogRow>('SELECT * FROM catalogs WHERE seq = ?');
 
-export function findCatalogById(store: Store, id: Uint8Array): CatalogRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findCatalogById = oneRow<[id: Uint8Array], CatalogRow>('SELECT * FROM catalogs WHERE id = ?');
 
 /** The oldest first. */
-export function catalogsOfAccount(store: Store, account: number): CatalogRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const catalogsOfAccount = allRows<[account: number], CatalogRow>(
+  'SELECT * FROM catalogs WHERE account = ? ORDER BY seq',
+);
 
 /** `now`: microseconds since 1970. */
 export function insertCatalog(
@@ -101,9 +87,11 @@ export function insertCatalog(
 }
 
 /** In the order of the zones' store numbers. */
-export function membersOfCatalog(store: Store, catalog: number): MemberRow[] {
-  return statements(store).members.all(catalog);
-}
+export const membersOfCatalog = allRows<
+  [catalog: number],
+  MemberRow
+>(`SELECT catalog_members.*, zones.name FROM catalog_members JOIN zones ON zones.seq = catalog_members.zone
+     WHERE catalog = ? ORDER BY catalog_members.zone`);
 
 /** Adds a member, or replaces it. */
 export function putMember(store: Store, { catalog, zone, ...values }: MemberValues): void {
@@ -115,9 +103,11 @@ export function removeMember(store: Store, { catalog, zone }: Pick<MemberRow, 'c
   statements(store).removeMember.run(catalog, zone);
 }
 
-export function findMember(store: Store, catalog: number, zone: number): MemberRow | undefined {
-  return statements(store).member.get(catalog, zone);
-}
+export const findMember = oneRow<
+  [catalog: number, zone: number],
+  MemberRow
+>(`SELECT catalog_members.*, zones.name FROM catalog_members JOIN zones ON zones.seq = catalog_members.zone
+     WHERE catalog = ? AND catalog_members.zone = ?`);
 
 /** Store numbers of zones that may belong in a catalog, or are in it: those after a number, in order. */
 export function zonesOfCatalogAfter(

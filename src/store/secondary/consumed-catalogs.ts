@@ -1,5 +1,6 @@
 /** Catalog zones of other servers that accounts follow, and the zones in them. */
 import { perStore, type Store } from '../driver.js';
+import { allRows, oneRow } from '../query.js';
 
 export interface ConsumedCatalogRow {
   readonly seq: number;
@@ -45,13 +46,6 @@ export interface MemberCounts {
 }
 
 const statements = perStore((store) => ({
-  byId: store.prepare<[id: Uint8Array], ConsumedCatalogRow>('SELECT * FROM consumed_catalogs WHERE id = ?'),
-  bySeq: store.prepare<[seq: number], ConsumedCatalogRow>('SELECT * FROM consumed_catalogs WHERE seq = ?'),
-  ofZone: store.prepare<[zone: number], ConsumedCatalogRow>('SELECT * FROM consumed_catalogs WHERE zone = ?'),
-  ofAccount: store.prepare<[account: number], ConsumedCatalogRow>(
-    'SELECT * FROM consumed_catalogs WHERE account = ? ORDER BY seq',
-  ),
-  all: store.prepare<[], ConsumedCatalogRow>('SELECT * FROM consumed_catalogs ORDER BY seq'),
   insert: store.prepare<[id: Uint8Array, account: number, zone: number, createdAt: number, modifiedAt: number]>(
     'INSERT INTO consumed_catalogs (id, account, zone, created_at, modified_at) VALUES (?, ?, ?, ?, ?)',
   ),
@@ -61,16 +55,9 @@ const statements = perStore((store) => ({
   confirm: store.prepare<[confirmed: number | null, modifiedAt: number, seq: number]>(
     'UPDATE consumed_catalogs SET confirmed = ?, modified_at = ? WHERE seq = ?',
   ),
-  members: store.prepare<[catalog: number], ConsumedMemberRow>(
-    'SELECT * FROM consumed_members WHERE catalog = ? ORDER BY name',
-  ),
-  member: store.prepare<[catalog: number, name: string], ConsumedMemberRow>(
-    'SELECT * FROM consumed_members WHERE catalog = ? AND name = ?',
-  ),
   counts: store.prepare<[catalog: number], MemberCounts>(
     'SELECT count(zone) AS zones, count(problem) AS problems FROM consumed_members WHERE catalog = ?',
   ),
-  memberOfZone: store.prepare<[zone: number], ConsumedMemberRow>('SELECT * FROM consumed_members WHERE zone = ?'),
   putMember: store.prepare<
     [
       catalog: number,
@@ -91,28 +78,26 @@ const statements = perStore((store) => ({
   ),
 }));
 
-export function findConsumedCatalog(store: Store, seq: number): ConsumedCatalogRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findConsumedCatalog = oneRow<[seq: number], ConsumedCatalogRow>(
+  'SELECT * FROM consumed_catalogs WHERE seq = ?',
+);
 
-export function findConsumedCatalogById(store: Store, id: Uint8Array): ConsumedCatalogRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findConsumedCatalogById = oneRow<[id: Uint8Array], ConsumedCatalogRow>(
+  'SELECT * FROM consumed_catalogs WHERE id = ?',
+);
 
 /** The one whose catalog zone has this store number. */
-export function findConsumedCatalogOfZone(store: Store, zone: number): ConsumedCatalogRow | undefined {
-  return statements(store).ofZone.get(zone);
-}
+export const findConsumedCatalogOfZone = oneRow<[zone: number], ConsumedCatalogRow>(
+  'SELECT * FROM consumed_catalogs WHERE zone = ?',
+);
 
 /** The oldest first. */
-export function consumedCatalogsOfAccount(store: Store, account: number): ConsumedCatalogRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const consumedCatalogsOfAccount = allRows<[account: number], ConsumedCatalogRow>(
+  'SELECT * FROM consumed_catalogs WHERE account = ? ORDER BY seq',
+);
 
 /** Those of all accounts. */
-export function allConsumedCatalogs(store: Store): ConsumedCatalogRow[] {
-  return statements(store).all.all();
-}
+export const allConsumedCatalogs = allRows<[], ConsumedCatalogRow>('SELECT * FROM consumed_catalogs ORDER BY seq');
 
 /** `now`: microseconds since 1970, here and below. */
 export function insertConsumedCatalog(store: Store, id: Uint8Array, account: number, zone: number, now: number): void {
@@ -134,23 +119,23 @@ export function confirmConsumed(store: Store, seq: number, serial: number, now: 
 }
 
 /** In the order of their names. */
-export function consumedMembers(store: Store, catalog: number): ConsumedMemberRow[] {
-  return statements(store).members.all(catalog);
-}
+export const consumedMembers = allRows<[catalog: number], ConsumedMemberRow>(
+  'SELECT * FROM consumed_members WHERE catalog = ? ORDER BY name',
+);
 
 export function countConsumedMembers(store: Store, catalog: number): MemberCounts {
   return statements(store).counts.get(catalog)!;
 }
 
 /** The member with a name. `catalog`: store number. */
-export function findConsumedMember(store: Store, catalog: number, name: string): ConsumedMemberRow | undefined {
-  return statements(store).member.get(catalog, name);
-}
+export const findConsumedMember = oneRow<[catalog: number, name: string], ConsumedMemberRow>(
+  'SELECT * FROM consumed_members WHERE catalog = ? AND name = ?',
+);
 
 /** The member that is the zone with this store number. */
-export function findConsumedMemberOfZone(store: Store, zone: number): ConsumedMemberRow | undefined {
-  return statements(store).memberOfZone.get(zone);
-}
+export const findConsumedMemberOfZone = oneRow<[zone: number], ConsumedMemberRow>(
+  'SELECT * FROM consumed_members WHERE zone = ?',
+);
 
 /** Adds a member, or replaces the one with its name. */
 export function putConsumedMember(store: Store, row: ConsumedMemberRow): void {

@@ -1,6 +1,7 @@
 /** Zones that are transferred from primaries, and what the primaries answered. */
 import { perStore, type Store } from '../driver.js';
 import { findMeta } from '../meta.js';
+import { allRows, oneRow, runs } from '../query.js';
 import {
   type LinkedPeerRow,
   linkedPeers,
@@ -47,10 +48,6 @@ export type IncomingChange = Partial<
 >;
 
 const statements = perStore((store) => ({
-  find: store.prepare<[zone: number], IncomingRow>('SELECT * FROM zone_incoming WHERE zone = ?'),
-  all: store.prepare<[], IncomingRow>(
-    'SELECT * FROM zone_incoming WHERE zone NOT IN (SELECT zone FROM removed_zones) ORDER BY zone',
-  ),
   apexes: store.prepareTuples<[], [apex: Uint8Array]>(
     'SELECT apex FROM zones WHERE seq IN (SELECT zone FROM zone_incoming) AND served = 1 ORDER BY seq',
   ),
@@ -83,17 +80,14 @@ const statements = perStore((store) => ({
     `UPDATE zone_incoming SET serial = ?, forced = ?, failures = ?, checked_at = ?, transferred_at = ?, expires_at = ?,
        next_at = ?, error = ?, notice = ? WHERE zone = ?`,
   ),
-  remove: store.prepare<[zone: number]>('DELETE FROM zone_incoming WHERE zone = ?'),
 }));
 
-export function findIncoming(store: Store, zone: number): IncomingRow | undefined {
-  return statements(store).find.get(zone);
-}
+export const findIncoming = oneRow<[zone: number], IncomingRow>('SELECT * FROM zone_incoming WHERE zone = ?');
 
 /** Those of all accounts, but for zones that left their catalog. */
-export function allIncoming(store: Store): IncomingRow[] {
-  return statements(store).all.all();
-}
+export const allIncoming = allRows<[], IncomingRow>(
+  'SELECT * FROM zone_incoming WHERE zone NOT IN (SELECT zone FROM removed_zones) ORDER BY zone',
+);
 
 /** Wire names, lower case, of the served zones that have primaries. */
 export function incomingApexes(store: Store): Uint8Array[] {
@@ -154,9 +148,7 @@ export function noteIncoming(store: Store, zone: number, change: IncomingChange)
   );
 }
 
-export function removeIncoming(store: Store, zone: number): void {
-  statements(store).remove.run(zone);
-}
+export const removeIncoming = runs<[zone: number]>('DELETE FROM zone_incoming WHERE zone = ?');
 
 /** The primaries of a zone in the order of the client. */
 export function primariesOfZone(store: Store, zone: number): LinkedPeerRow[] {

@@ -1,5 +1,6 @@
 /** Which zones are transferred to which peers, and what the peers serve. */
 import { perStore, type Store } from '../driver.js';
+import { allRows, oneRow, runs } from '../query.js';
 import {
   type LinkedPeerRow,
   linkedPeers,
@@ -62,7 +63,6 @@ const IS_BEHIND =
 const IS_AHEAD = `(zone_peers.serial IS NOT zones.serial AND NOT ${IS_BEHIND})`;
 
 const statements = perStore((store) => ({
-  find: store.prepare<[zone: number], OutgoingRow>('SELECT * FROM zone_outgoing WHERE zone = ?'),
   enabled: store.prepareTuples<[], [number]>('SELECT zone FROM zone_outgoing WHERE enabled = 1 ORDER BY zone'),
   modified: store.prepareTuples<[after: number], [zone: number, modifiedAt: number]>(
     'SELECT zone, modified_at FROM zone_outgoing WHERE modified_at > ? AND enabled = 1 ORDER BY modified_at, zone',
@@ -83,26 +83,9 @@ const statements = perStore((store) => ({
   noteTransferred: store.prepare<[transferredAt: number, zone: number]>(
     'UPDATE zone_outgoing SET transferred_at = ? WHERE zone = ?',
   ),
-  remove: store.prepare<[zone: number]>('DELETE FROM zone_outgoing WHERE zone = ?'),
-  counts: store.prepare<[limit: number], PeerCounts>(
-    `SELECT transfer_peers.seq, transfer_peers.id, transfer_peers.name,
-       sum(zone_peers.error IS NULL AND zone_peers.serial IS zones.serial) AS in_sync,
-       sum(zone_peers.error IS NULL AND ${IS_BEHIND}) AS behind,
-       sum(zone_peers.error IS NULL AND ${IS_AHEAD}) AS ahead,
-       sum(zone_peers.error IS NOT NULL) AS unreachable
-     FROM ${WATCHED} GROUP BY transfer_peers.seq ORDER BY behind + ahead + unreachable DESC, transfer_peers.seq LIMIT ?`,
-  ),
-  lagging: store.prepare<[limit: number], LaggingPeerRow>(
-    `SELECT transfer_peers.name AS peer, zones.name AS zone, zones.seq, zones.serial AS current, zone_peers.serial,
-       zone_peers.error, zone_outgoing.modified_at
-     FROM ${WATCHED} WHERE zone_peers.error IS NOT NULL OR ${IS_BEHIND} OR (${IS_AHEAD} AND zones.type <> 'secondary')
-     ORDER BY transfer_peers.seq, zones.seq LIMIT ?`,
-  ),
 }));
 
-export function findOutgoing(store: Store, zone: number): OutgoingRow | undefined {
-  return statements(store).find.get(zone);
-}
+export const findOutgoing = oneRow<[zone: number], OutgoingRow>('SELECT * FROM zone_outgoing WHERE zone = ?');
 
 /** Store numbers of the zones whose transfers are enabled. */
 export function enabledOutgoing(store: Store): number[] {
@@ -138,9 +121,7 @@ export function noteTransferred(store: Store, zone: number, now: number): void {
   statements(store).noteTransferred.run(now, zone);
 }
 
-export function removeOutgoing(store: Store, zone: number): void {
-  statements(store).remove.run(zone);
-}
+export const removeOutgoing = runs<[zone: number]>('DELETE FROM zone_outgoing WHERE zone = ?');
 
 /** The peers of a zone in the order of the client. */
 export function peersOfZone(store: Store, zone: number): LinkedPeerRow[] {
@@ -153,17 +134,27 @@ export function zonesOfPeer(store: Store, peer: number): number[] {
 }
 
 /** Peers that are watched, those with most trouble first. */
-export function countZonesOfPeers(store: Store, limit: number): PeerCounts[] {
-  return statements(store).counts.all(limit);
-}
+export const countZonesOfPeers = allRows<
+  [limit: number],
+  PeerCounts
+>(`SELECT transfer_peers.seq, transfer_peers.id, transfer_peers.name,
+       sum(zone_peers.error IS NULL AND zone_peers.serial IS zones.serial) AS in_sync,
+       sum(zone_peers.error IS NULL AND ${IS_BEHIND}) AS behind,
+       sum(zone_peers.error IS NULL AND ${IS_AHEAD}) AS ahead,
+       sum(zone_peers.error IS NOT NULL) AS unreachable
+     FROM ${WATCHED} GROUP BY transfer_peers.seq ORDER BY behind + ahead + unreachable DESC, transfer_peers.seq LIMIT ?`);
 
 /**
  * Zones that peers do not serve as they are, peer by peer. Zones with a primary may be ahead: the peer may ask the primary,
  * too.
  */
-export function laggingPeers(store: Store, limit: number): LaggingPeerRow[] {
-  return statements(store).lagging.all(limit);
-}
+export const laggingPeers = allRows<
+  [limit: number],
+  LaggingPeerRow
+>(`SELECT transfer_peers.name AS peer, zones.name AS zone, zones.seq, zones.serial AS current, zone_peers.serial,
+       zone_peers.error, zone_outgoing.modified_at
+     FROM ${WATCHED} WHERE zone_peers.error IS NOT NULL OR ${IS_BEHIND} OR (${IS_AHEAD} AND zones.type <> 'secondary')
+     ORDER BY transfer_peers.seq, zones.seq LIMIT ?`);
 
 export function setPeersOfZone(store: Store, zone: number, peers: readonly number[]): void {
   setLinkedPeers(store, 'zone_peers', zone, peers);

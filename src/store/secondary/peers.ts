@@ -1,6 +1,7 @@
 /** Servers of other operators, to which or from which an account's zones are transferred. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, oneRow, runs } from '../query.js';
 
 const PEER = columns({
   id: column<Uint8Array>(),
@@ -35,34 +36,25 @@ const VALUES = PEER.only('name', 'ip', 'port', 'ixfr_enable', 'tsig', 'tls_name'
 type Values = RowOf<typeof VALUES>;
 
 const statements = perStore((store) => ({
-  bySeq: store.prepare<[seq: number], TransferPeerRow>('SELECT * FROM transfer_peers WHERE seq = ?'),
-  byId: store.prepare<[id: Uint8Array], TransferPeerRow>('SELECT * FROM transfer_peers WHERE id = ?'),
-  ofAccount: store.prepare<[account: number], TransferPeerRow>(
-    'SELECT * FROM transfer_peers WHERE account = ? ORDER BY seq',
-  ),
-  ofKey: store.prepare<[tsig: number], TransferPeerRow>('SELECT * FROM transfer_peers WHERE tsig = ? ORDER BY seq'),
   insert: store.prepare<SqlValue[]>(insertion('transfer_peers', PEER)),
   update: store.prepare<SqlValue[]>(`UPDATE transfer_peers SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
-  remove: store.prepare<[seq: number]>('DELETE FROM transfer_peers WHERE seq = ?'),
 }));
 
-export function findTransferPeer(store: Store, seq: number): TransferPeerRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findTransferPeer = oneRow<[seq: number], TransferPeerRow>('SELECT * FROM transfer_peers WHERE seq = ?');
 
-export function findTransferPeerById(store: Store, id: Uint8Array): TransferPeerRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findTransferPeerById = oneRow<[id: Uint8Array], TransferPeerRow>(
+  'SELECT * FROM transfer_peers WHERE id = ?',
+);
 
 /** The oldest first. */
-export function transferPeersOfAccount(store: Store, account: number): TransferPeerRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const transferPeersOfAccount = allRows<[account: number], TransferPeerRow>(
+  'SELECT * FROM transfer_peers WHERE account = ? ORDER BY seq',
+);
 
 /** Peers that use a key. */
-export function transferPeersOfKey(store: Store, tsig: number): TransferPeerRow[] {
-  return statements(store).ofKey.all(tsig);
-}
+export const transferPeersOfKey = allRows<[tsig: number], TransferPeerRow>(
+  'SELECT * FROM transfer_peers WHERE tsig = ? ORDER BY seq',
+);
 
 /** `now`: microseconds since 1970. */
 export function insertTransferPeer(store: Store, id: Uint8Array, account: number, values: Values, now: number): void {
@@ -74,6 +66,4 @@ export function updateTransferPeer(store: Store, seq: number, values: Values, no
   statements(store).update.run(...VALUES.values(values), now, seq);
 }
 
-export function removeTransferPeer(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeTransferPeer = runs<[seq: number]>('DELETE FROM transfer_peers WHERE seq = ?');

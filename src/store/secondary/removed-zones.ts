@@ -1,5 +1,6 @@
 /** Zones that left a catalog of another server, and are kept unserved for a while. */
 import { perStore, type Store } from '../driver.js';
+import { allRows, oneRow, runs, theValue } from '../query.js';
 
 export interface RemovedZoneRow {
   /** Store number. */
@@ -15,34 +16,27 @@ export interface RemovedZoneRow {
 }
 
 const statements = perStore((store) => ({
-  find: store.prepare<[zone: number], RemovedZoneRow>('SELECT * FROM removed_zones WHERE zone = ?'),
-  ofAccount: store.prepare<[account: number], RemovedZoneRow>(
-    `SELECT removed_zones.* FROM removed_zones JOIN zones ON zones.seq = removed_zones.zone
-     WHERE zones.account = ? ORDER BY zones.name`,
-  ),
-  ofCatalog: store.prepareTuples<[catalog: number], [number]>('SELECT count(*) FROM removed_zones WHERE catalog = ?'),
   insert: store.prepare<
     [zone: number, catalog: number | null, catalogName: string, memberId: string, removedAt: number, keptUntil: number]
   >(
     `INSERT INTO removed_zones (zone, catalog, catalog_name, member_id, removed_at, kept_until)
      VALUES (?, ?, ?, ?, ?, ?)`,
   ),
-  remove: store.prepare<[zone: number]>('DELETE FROM removed_zones WHERE zone = ?'),
 }));
 
-export function findRemovedZone(store: Store, zone: number): RemovedZoneRow | undefined {
-  return statements(store).find.get(zone);
-}
+export const findRemovedZone = oneRow<[zone: number], RemovedZoneRow>('SELECT * FROM removed_zones WHERE zone = ?');
 
 /** In the order of their names. `account`: store number. */
-export function removedZonesOfAccount(store: Store, account: number): RemovedZoneRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const removedZonesOfAccount = allRows<
+  [account: number],
+  RemovedZoneRow
+>(`SELECT removed_zones.* FROM removed_zones JOIN zones ON zones.seq = removed_zones.zone
+     WHERE zones.account = ? ORDER BY zones.name`);
 
 /** `catalog`: store number. */
-export function countRemovedZones(store: Store, catalog: number): number {
-  return statements(store).ofCatalog.get(catalog)![0];
-}
+export const countRemovedZones = theValue<[catalog: number], number>(
+  'SELECT count(*) FROM removed_zones WHERE catalog = ?',
+);
 
 export function insertRemovedZone(store: Store, row: RemovedZoneRow): void {
   const { zone, catalog, catalog_name: name, member_id: id, removed_at: at, kept_until: until } = row;
@@ -50,6 +44,4 @@ export function insertRemovedZone(store: Store, row: RemovedZoneRow): void {
 }
 
 /** The zone is not a removed one any more. Does nothing when it was not. */
-export function forgetRemovedZone(store: Store, zone: number): void {
-  statements(store).remove.run(zone);
-}
+export const forgetRemovedZone = runs<[zone: number]>('DELETE FROM removed_zones WHERE zone = ?');

@@ -2,6 +2,7 @@
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import { findMeta } from '../meta.js';
+import { allRows, oneRow, runs } from '../query.js';
 
 const KEY = columns({
   id: column<Uint8Array>(),
@@ -31,35 +32,24 @@ const VALUES = KEY.only('name', 'key_name', 'algorithm', 'secret', 'policies');
 type Values = RowOf<typeof VALUES>;
 
 const statements = perStore((store) => ({
-  bySeq: store.prepare<[seq: number], TsigKeyRow>('SELECT * FROM tsig_keys WHERE seq = ?'),
-  byId: store.prepare<[id: Uint8Array], TsigKeyRow>('SELECT * FROM tsig_keys WHERE id = ?'),
-  byName: store.prepare<[account: number, keyName: Uint8Array], TsigKeyRow>(
-    'SELECT * FROM tsig_keys WHERE account = ? AND key_name = ?',
-  ),
-  ofAccount: store.prepare<[account: number], TsigKeyRow>('SELECT * FROM tsig_keys WHERE account = ? ORDER BY seq'),
   names: store.prepareTuples<[], [Uint8Array]>('SELECT DISTINCT key_name FROM tsig_keys'),
   insert: store.prepare<SqlValue[]>(insertion('tsig_keys', KEY)),
   update: store.prepare<SqlValue[]>(`UPDATE tsig_keys SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
-  remove: store.prepare<[seq: number]>('DELETE FROM tsig_keys WHERE seq = ?'),
 }));
 
-export function findTsigKey(store: Store, seq: number): TsigKeyRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findTsigKey = oneRow<[seq: number], TsigKeyRow>('SELECT * FROM tsig_keys WHERE seq = ?');
 
-export function findTsigKeyById(store: Store, id: Uint8Array): TsigKeyRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findTsigKeyById = oneRow<[id: Uint8Array], TsigKeyRow>('SELECT * FROM tsig_keys WHERE id = ?');
 
 /** The key of an account with this wire name in lower case. */
-export function findTsigKeyByName(store: Store, account: number, keyName: Uint8Array): TsigKeyRow | undefined {
-  return statements(store).byName.get(account, keyName);
-}
+export const findTsigKeyByName = oneRow<[account: number, keyName: Uint8Array], TsigKeyRow>(
+  'SELECT * FROM tsig_keys WHERE account = ? AND key_name = ?',
+);
 
 /** The oldest first. */
-export function tsigKeysOfAccount(store: Store, account: number): TsigKeyRow[] {
-  return statements(store).ofAccount.all(account);
-}
+export const tsigKeysOfAccount = allRows<[account: number], TsigKeyRow>(
+  'SELECT * FROM tsig_keys WHERE account = ? ORDER BY seq',
+);
 
 /** Wire names of the keys of all accounts, each once. */
 export function tsigKeyNames(store: Store): Uint8Array[] {
@@ -83,6 +73,4 @@ export function updateTsigKey(store: Store, seq: number, values: Values, now: nu
   statements(store).update.run(...VALUES.values(values), now, seq);
 }
 
-export function removeTsigKey(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
-}
+export const removeTsigKey = runs<[seq: number]>('DELETE FROM tsig_keys WHERE seq = ?');

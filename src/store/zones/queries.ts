@@ -1,6 +1,7 @@
 /** What zones were asked: a row for each hour and each day, with the names and networks that asked most. */
 import { column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, allTuples, oneRow } from '../query.js';
 
 const QUERIES = columns({
   /** Store number. */
@@ -22,19 +23,9 @@ export const DAY = 86_400;
 export const KEPT: Readonly<Record<number, number>> = { [HOUR]: 4 * DAY, [DAY]: 32 * DAY };
 
 const statements = perStore((store) => ({
-  find: store.prepare<[zone: number, span: number, begins: number], QueriesRow>(
-    'SELECT * FROM zone_queries WHERE zone = ? AND span = ? AND begins = ?',
-  ),
   put: store.prepare<SqlValue[]>(
     `${insertion('zone_queries', QUERIES)} ON CONFLICT (zone, span, begins) DO UPDATE SET
        total = excluded.total, detail = excluded.detail`,
-  ),
-  between: store.prepare<[zone: number, span: number, since: number, until: number], QueriesRow>(
-    'SELECT * FROM zone_queries WHERE zone = ? AND span = ? AND begins >= ? AND begins < ? ORDER BY begins',
-  ),
-  zonesAt: store.prepareTuples<[span: number, begins: number], [zone: number, account: number]>(
-    `SELECT q.zone, z.account FROM zone_queries q JOIN zones z ON z.seq = q.zone
-     WHERE q.span = ? AND q.begins = ?`,
   ),
   oldest: store.prepareTuples<[span: number], [number | null]>('SELECT min(begins) FROM zone_queries WHERE span = ?'),
   newest: store.prepareTuples<[span: number], [number | null]>('SELECT max(begins) FROM zone_queries WHERE span = ?'),
@@ -46,23 +37,25 @@ const statements = perStore((store) => ({
   ),
 }));
 
-export function findQueries(store: Store, zone: number, span: number, begins: number): QueriesRow | undefined {
-  return statements(store).find.get(zone, span, begins);
-}
+export const findQueries = oneRow<[zone: number, span: number, begins: number], QueriesRow>(
+  'SELECT * FROM zone_queries WHERE zone = ? AND span = ? AND begins = ?',
+);
 
 export function putQueries(store: Store, row: QueriesRow): void {
   statements(store).put.run(...QUERIES.values(row));
 }
 
 /** The rows of a zone that begin at or after `since` and before `until`, the oldest first. */
-export function queriesBetween(store: Store, zone: number, span: number, since: number, until: number): QueriesRow[] {
-  return statements(store).between.all(zone, span, since, until);
-}
+export const queriesBetween = allRows<[zone: number, span: number, since: number, until: number], QueriesRow>(
+  'SELECT * FROM zone_queries WHERE zone = ? AND span = ? AND begins >= ? AND begins < ? ORDER BY begins',
+);
 
 /** The zones for which there is a row, with their accounts. */
-export function zonesWithQueries(store: Store, span: number, begins: number): [zone: number, account: number][] {
-  return statements(store).zonesAt.all(span, begins);
-}
+export const zonesWithQueries = allTuples<
+  [span: number, begins: number],
+  [zone: number, account: number]
+>(`SELECT q.zone, z.account FROM zone_queries q JOIN zones z ON z.seq = q.zone
+     WHERE q.span = ? AND q.begins = ?`);
 
 /** When the oldest row of a span begins; undefined: there is none. */
 export function oldestQueries(store: Store, span: number): number | undefined {

@@ -1,5 +1,6 @@
 /** Zone settings that only the edge uses; a setting without a row has its default (serving/zone-settings.ts). */
 import { perStore, type Store } from '../driver.js';
+import { allRows, oneRow } from '../query.js';
 
 export interface ZoneSettingRow {
   readonly name: string;
@@ -10,25 +11,19 @@ export interface ZoneSettingRow {
 }
 
 const statements = perStore((store) => ({
-  all: store.prepare<[zone: number], ZoneSettingRow>(
-    'SELECT name, value, modified_at FROM zone_settings WHERE zone = ? ORDER BY name',
-  ),
-  one: store.prepare<[zone: number, name: string], ZoneSettingRow>(
-    'SELECT name, value, modified_at FROM zone_settings WHERE zone = ? AND name = ?',
-  ),
   put: store.prepare<[zone: number, name: string, value: string, modifiedAt: number]>(
     `INSERT INTO zone_settings (zone, name, value, modified_at) VALUES (?, ?, ?, ?)
      ON CONFLICT (zone, name) DO UPDATE SET value = excluded.value, modified_at = excluded.modified_at`,
   ),
 }));
 
-export function zoneSettingRows(store: Store, zone: number): ZoneSettingRow[] {
-  return statements(store).all.all(zone);
-}
+export const zoneSettingRows = allRows<[zone: number], ZoneSettingRow>(
+  'SELECT name, value, modified_at FROM zone_settings WHERE zone = ? ORDER BY name',
+);
 
-export function findZoneSetting(store: Store, zone: number, name: string): ZoneSettingRow | undefined {
-  return statements(store).one.get(zone, name);
-}
+export const findZoneSetting = oneRow<[zone: number, name: string], ZoneSettingRow>(
+  'SELECT name, value, modified_at FROM zone_settings WHERE zone = ? AND name = ?',
+);
 
 /** Call inside a write. */
 export function putZoneSetting(store: Store, zone: number, { name, value, modified_at }: ZoneSettingRow): void {

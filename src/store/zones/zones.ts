@@ -3,6 +3,7 @@
 import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
 import { removeDnssecZone } from '../dnssec/zones.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, allTuples, oneRow } from '../query.js';
 import { addRecordSet, dropRecordSet } from '../records/record-sets.js';
 
 export type ZoneStatus = 'initializing' | 'pending' | 'active' | 'moved';
@@ -176,23 +177,13 @@ const statements = perStore((store) => ({
   namesFrom: store.prepareTuples<[from: string, to: string, limit: number], [name: string]>(
     'SELECT DISTINCT name FROM zones WHERE name >= ? AND name < ? ORDER BY name LIMIT ?',
   ),
-  bySeq: store.prepare<[seq: number], ZoneRow>('SELECT * FROM zones WHERE seq = ?'),
-  byId: store.prepare<[id: Uint8Array], ZoneRow>('SELECT * FROM zones WHERE id = ?'),
   idsOfAccount: store.prepareTuples<[account: Uint8Array], [id: Uint8Array]>(
     'SELECT id FROM zones WHERE account = (SELECT seq FROM accounts WHERE id = ?) ORDER BY seq',
   ),
-  after: store.prepare<[seq: number, limit: number], ZoneRow>('SELECT * FROM zones WHERE seq > ? ORDER BY seq LIMIT ?'),
   byName: store.prepare<[name: string], ZoneRow>('SELECT * FROM zones WHERE name = ? ORDER BY served DESC, seq'),
   served: store.prepareTuples<[], [seq: number]>('SELECT seq FROM zones WHERE served = 1 ORDER BY record_count, seq'),
-  servedOfAccounts: store.prepare<[most: number], ServedZone>(
-    `SELECT zone, account FROM (SELECT seq AS zone, account, row_number() OVER (PARTITION BY account ORDER BY seq) AS place
-       FROM zones WHERE served = 1) WHERE place <= ? ORDER BY account, zone`,
-  ),
   servedRecords: store.prepareTuples<[], [count: number | null]>(
     'SELECT sum(record_count) FROM zones WHERE served = 1',
-  ),
-  unlikeAccount: store.prepareTuples<[account: number, dnsOnly: number, most: number], [seq: number, records: number]>(
-    'SELECT seq, record_count FROM zones WHERE account = ? AND account_dns_only <> ? ORDER BY seq LIMIT ?',
   ),
   insert: store.prepare<SqlValue[]>(insertion('zones', NEW_ZONE)),
   remove: store.prepare<[seq: number]>('DELETE FROM zones WHERE seq = ?'),
@@ -227,13 +218,9 @@ export function zoneNamesFrom(store: Store, beginning: string, most: number): st
     .map(([name]) => name);
 }
 
-export function findZone(store: Store, seq: number): ZoneRow | undefined {
-  return statements(store).bySeq.get(seq);
-}
+export const findZone = oneRow<[seq: number], ZoneRow>('SELECT * FROM zones WHERE seq = ?');
 
-export function findZoneById(store: Store, id: Uint8Array): ZoneRow | undefined {
-  return statements(store).byId.get(id);
-}
+export const findZoneById = oneRow<[id: Uint8Array], ZoneRow>('SELECT * FROM zones WHERE id = ?');
 
 /** The zone with a name in lower-case ASCII. If several accounts have it, the served one. */
 export function findZoneByName(store: Store, name: string): ZoneRow | undefined {
@@ -259,14 +246,10 @@ export function zoneIdsOfAccount(store: Store, account: Uint8Array): Uint8Array[
 }
 
 /** The oldest zones of an account whose `account_dns_only` is different, with the number of their records. */
-export function zonesUnlikeAccount(
-  store: Store,
-  account: number,
-  dnsOnly: number,
-  most: number,
-): readonly (readonly [seq: number, records: number])[] {
-  return statements(store).unlikeAccount.all(account, dnsOnly, most);
-}
+export const zonesUnlikeAccount = allTuples<
+  [account: number, dnsOnly: number, most: number],
+  readonly [seq: number, records: number]
+>('SELECT seq, record_count FROM zones WHERE account = ? AND account_dns_only <> ? ORDER BY seq LIMIT ?');
 
 /** Returns the row number of the new zone. */
 export function insertZone(store: Store, row: NewZoneRow): number {
@@ -291,9 +274,9 @@ export function updateZone(store: Store, seq: number, change: ZoneChange): void 
 }
 
 /** Zones with higher store numbers, in their order. */
-export function zonesAfter(store: Store, seq: number, limit: number): ZoneRow[] {
-  return statements(store).after.all(seq, limit);
-}
+export const zonesAfter = allRows<[seq: number, limit: number], ZoneRow>(
+  'SELECT * FROM zones WHERE seq > ? ORDER BY seq LIMIT ?',
+);
 
 /** Store numbers of all served zones. */
 export function servedZones(store: Store): number[] {
@@ -309,9 +292,11 @@ export interface ServedZone {
 }
 
 /** Served zones of each account, no more than so many of one. */
-export function servedZonesOfAccounts(store: Store, most: number): ServedZone[] {
-  return statements(store).servedOfAccounts.all(most);
-}
+export const servedZonesOfAccounts = allRows<
+  [most: number],
+  ServedZone
+>(`SELECT zone, account FROM (SELECT seq AS zone, account, row_number() OVER (PARTITION BY account ORDER BY seq) AS place
+       FROM zones WHERE served = 1) WHERE place <= ? ORDER BY account, zone`);
 
 /** Number of records in all served zones. */
 export function countServedRecords(store: Store): number {
