@@ -89,7 +89,7 @@ export function explainBalancer(
     const writer = new ImageWriter({ seed: 1, states: MOST_STATES });
     const number = writer.beginZone(zone.facts.apex);
     const balances = createBalances(past?.health ?? source.health ?? NO_HEALTH, writer);
-    for (const each of served) writer.loadNode(number, nodeSource(each, zone.facts.apex, balances));
+    for (const each of served) writer.loadNode(number, nodeSource(each, zone.facts.apex, balances, number));
     writer.publishZone(number);
     writer.commit();
     const owner = nameOfOwnerKey(ownerKey, zone.facts.apex);

@@ -82,7 +82,7 @@ export function createPartImage(source: ZoneSource, zone: ServingZone): PartImag
         const key = ownerKeyOf(owner, facts.apex);
         const served = source.owner(zone, key);
         if (!source.exists(zone, served)) continue;
-        writer.loadNode(number, nodeSource(served, facts.apex, balances));
+        writer.loadNode(number, nodeSource(served, facts.apex, balances, number));
       }
       for (const hashedOwner of hashedOwners.values()) writer.loadHashed(number, hashedOwner);
       writer.publishZone(number);

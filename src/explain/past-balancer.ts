@@ -63,7 +63,7 @@ export function balancerAt(ctx: Context, row: LoadBalancerRow, atUs: number): Pa
     balanced: { row: past, balancer: loadBalancerOf(past), pools },
     health: {
       // Past round-trip times are not stored.
-      ofPool: (seq) => ({ healthy: health.get(seq) ?? new Set(), roundTripUs: 0 }),
+      ofPool: (seq) => ({ origins: new Set(), healthy: health.get(seq) ?? new Set(), roundTripUs: 0 }),
       isUsed: () => true,
       after: (last) => ({ last, pools: [], isMore: false }),
       last: () => 0,

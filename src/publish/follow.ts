@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
-import { beginSlice } from '../base/slices.js';
+import { beginSlice, type IsOver } from '../base/slices.js';
 import type { ImageWriter } from '../image/writer.js';
 import { NO_HEALTH } from '../serving/health-source.js';
 import { createBalances } from './balances.js';
@@ -14,8 +14,9 @@ import { createImageRoom } from './image-room.js';
 import { continueLoads, type PublishedZones, publishChanges } from './publish-zone.js';
 import type { Change, ZoneSource } from './source.js';
 
-/** Changes read in one step. */
+/** Changes read in one step, and those that are published between two looks at the clock. */
 const BATCH = 500;
+const CHANGES_AT_ONCE = 32;
 /** Records read in one step while zones are loaded; each takes about 10 µs. */
 const RECORDS_AT_ONCE = 2000;
 
@@ -79,19 +80,16 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
     }
   }
 
-  function applyNext(): void {
+  function applyNext(isOver: IsOver): void {
     isBehind = source.firstChange() > applied + 1;
     if (isBehind) {
       beginAnew();
       return;
     }
     const changes = source.changesAfter(applied, BATCH);
-    for (const [zone, list] of groupByZone(changes)) {
-      if (held.isResting(zone)) held.add(zone, list);
-      else publishChanges(zones, zone, list);
-    }
-    applied = changes.at(-1)?.sequence ?? applied;
-    isBehind = changes.length === BATCH;
+    const count = publishSome(zones, changes, isOver);
+    applied = changes[count - 1]?.sequence ?? applied;
+    isBehind = count < changes.length || changes.length === BATCH;
   }
 
   return {
@@ -106,11 +104,13 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
       }),
     catchUp: () =>
       source.snapshot(() => {
-        for (const zone of held.due()) publishChanges(zones, zone, []);
-        applyNext();
+        balances.renew();
+        const isOver = beginSlice(clock, 1);
+        for (const zone of held.due()) publishChanges(zones, zone, [], isOver);
+        applyNext(isOver);
         // Pools of load balancers that were just read are up to date already.
-        hasTransitions = balances.follow(!isBehind && zones.loading.size === 0);
-        continueLoads(zones, RECORDS_AT_ONCE, beginSlice(clock));
+        hasTransitions = balances.follow();
+        continueLoads(zones, RECORDS_AT_ONCE, beginSlice(clock, 1));
         expiries.follow(zones.loaded);
         writer.compact();
       }),
@@ -122,6 +122,20 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
     zoneCount: () => zones.loaded.size,
     close: held.close,
   };
+}
+
+/** Publishes changes in their order until a time is over. Returns how many. */
+function publishSome(zones: PublishedZones, changes: readonly Change[], isOver: IsOver): number {
+  for (let at = 0; at < changes.length; ) {
+    const some = changes.slice(at, at + CHANGES_AT_ONCE);
+    for (const [zone, list] of groupByZone(some)) {
+      if (zones.held.isResting(zone)) zones.held.add(zone, list);
+      else publishChanges(zones, zone, list, isOver);
+    }
+    at += some.length;
+    if (isOver()) return at;
+  }
+  return changes.length;
 }
 
 function groupByZone(changes: readonly Change[]): Map<number, Change[]> {

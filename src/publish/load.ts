@@ -70,12 +70,15 @@ export function beginLoad(
         const { ownerKey, records: standing } = next.value;
         records += standing.length;
         loadMissingAncestors(writer, number, apex, previous, ownerKey);
-        writer.loadNode(number, nodeSource(next.value, apex, balances));
+        writer.loadNode(number, nodeSource(next.value, apex, balances, number));
         previous = ownerKey;
       }
       return true;
     },
-    abandon: () => writer.abandonZone(number),
+    abandon() {
+      writer.abandonZone(number);
+      balances.nodes.drop(number);
+    },
   };
 }
 
@@ -93,7 +96,7 @@ export function beginOwners(staging: Staging, zone: LoadedZone, owners: readonly
     // Only when all before are compiled.
     add: (now, others) => void (steps = putOwners(staging, now, others, nodes)),
     stage: () => nodes.stage(),
-    abandon: () => {},
+    abandon: () => staging.balances.nodes.discard(zone.number),
   };
 }
 

@@ -14,12 +14,14 @@ import { beginLoad, beginOwners, type OwnersLoad, type ZoneLoad } from './load.j
 import type { Change } from './source.js';
 import { type LoadedZone, type Staging, stageOwners, touchedOwners } from './stage.js';
 
-/** Owners that are compiled and switched in in one step; each takes up to 30 µs. */
-const FEW_OWNERS = 200;
+/** Owners that are compiled in any case; each takes up to 30 µs, that of a load balancer with very many origins some milliseconds. */
+const FEW_OWNERS = 8;
+/** Compiling more takes several steps, whatever the clock says. */
+const MANY_OWNERS = 200;
+/** Changes of a zone that are applied between two looks at the clock. */
+const CHANGES_AT_ONCE = 16;
 /** How often very many owners that have changed meanwhile are compiled first, too: compiled owners take memory and are not visible. */
 const MOST_ADDITIONS = 4;
-/** Changes of a zone that are applied in one step. */
-const CHANGES_AT_ONCE = 500;
 /** The minimum cost of a zone, in records. */
 const LEAST_RECORDS = 10;
 
@@ -51,8 +53,18 @@ export interface LoadingZone {
   later: readonly Change[];
 }
 
-/** Publishes changes of a zone together with its held ones; a load of the whole zone is only begun. */
-export function publishChanges(zones: PublishedZones, seq: number, changes: readonly Change[]): void {
+const NEVER: IsOver = () => false;
+
+/**
+ * Publishes changes of a zone together with its held ones. A load of the whole zone is only begun, and so is that of more than a few
+ * owners that are not compiled before a time is over.
+ */
+export function publishChanges(
+  zones: PublishedZones,
+  seq: number,
+  changes: readonly Change[],
+  isOver: IsOver = NEVER,
+): void {
   const { source, writer, loaded, loading, held } = zones;
   const current = loading.get(seq);
   if (current) {
@@ -72,6 +84,9 @@ export function publishChanges(zones: PublishedZones, seq: number, changes: read
     if (after && owners && owners.length > FEW_OWNERS) {
       const load = beginOwners(zones, after, owners);
       loading.set(seq, { load, use: 'small', zone: after.zone, additions: 0, cause: pending, later: [] });
+      writer.use = 'small';
+      const isMany = owners.length > MANY_OWNERS;
+      if (!isMany && !load.advance(Number.POSITIVE_INFINITY, isOver)) publishOwners(zones, load, after, []);
       return;
     }
     if (after && owners) stageEdits(zones, after, owners);
@@ -81,14 +96,14 @@ export function publishChanges(zones: PublishedZones, seq: number, changes: read
 }
 
 /** Continues building zones until about `most` records are read, or a time is over. Returns the number of records read. */
-export function continueLoads(zones: PublishedZones, most: number, isOver: IsOver = () => false): number {
+export function continueLoads(zones: PublishedZones, most: number, isOver: IsOver = NEVER): number {
   let read = 0;
   let spent = 0;
   for (const [seq, { load, use, cause, later }] of inTurn(zones)) {
     const before = load.records();
     zones.writer.use = use;
     holdOnFailure(zones, seq, [...cause, ...later], () => {
-      if (!load.advance(most - spent, isOver)) finish(zones, seq);
+      if (!load.advance(most - spent, isOver)) finish(zones, seq, isOver);
     });
     const more = load.records() - before;
     read += more;
@@ -131,45 +146,62 @@ function begin(zones: PublishedZones, zone: ServingZone, cause: readonly Change[
   loading.set(zone.seq, { load, use, zone, additions: 0, cause, later: [] });
 }
 
-/** Switches in a finished zone after applying the changes that arrived meanwhile. */
-function finish(zones: PublishedZones, seq: number): void {
+/** Switches in a finished zone after applying the changes that arrived meanwhile; when a time is over, it goes on in the next step. */
+function finish(zones: PublishedZones, seq: number, isOver: IsOver): void {
   const { source, writer, loaded, loading } = zones;
   const current = loading.get(seq)!;
+  const { load } = current;
   const before = loaded.get(seq);
   const zone = source.zone(seq);
   if (!zone) {
-    current.load.abandon();
+    load.abandon();
     if (before) writer.removeZone(before.number);
     commit(zones, seq, undefined);
     return;
   }
-  const { load, later } = current;
-  // Owners that are visible already change at once.
-  const next = 'stage' in load ? later : later.slice(0, CHANGES_AT_ONCE);
-  const owners = touchedOwners(source, current.zone, zone, next);
-  if (!owners) {
-    load.abandon();
-    begin(zones, zone, [...current.cause, ...later]);
-    return;
-  }
   const after = { number: load.number, zone };
-  if ('stage' in load) {
+  const owners = 'stage' in load ? touchedOwners(source, current.zone, zone, current.later) : undefined;
+  if ('stage' in load && owners) {
     finishOwners(zones, current, load, after, owners);
     return;
   }
-  stageOwners(zones, after, owners);
-  if (next.length < later.length) {
-    writer.commit();
-    current.zone = zone;
-    current.later = later.slice(next.length);
+  const changed = 'stage' in load ? undefined : applyLater(zones, current, after, isOver);
+  if (changed === undefined) {
+    load.abandon();
+    begin(zones, zone, [...current.cause, ...current.later]);
     return;
   }
+  if (current.later.length > 0) return;
   if (current.use === 'small') {
     const growth = writer.wordsOf(after.number) + writer.stagedGrowth(after.number) - writer.wordsOf(before!.number);
-    zones.room.take(source.accountOf(seq), growth, owners.length);
+    zones.room.take(source.accountOf(seq), growth, changed);
   }
   writer.publishZone(after.number, before?.number);
   commit(zones, seq, after);
+}
+
+/**
+ * Applies changes that arrived meanwhile to a zone that is not visible yet. Returns the number of owners that were staged last; undefined
+ * when the whole zone has to be read again.
+ */
+function applyLater(
+  zones: PublishedZones,
+  current: LoadingZone,
+  after: LoadedZone,
+  isOver: IsOver,
+): number | undefined {
+  for (;;) {
+    const next = current.later.slice(0, CHANGES_AT_ONCE);
+    const owners = touchedOwners(zones.source, current.zone, after.zone, next);
+    if (!owners) return undefined;
+    stageOwners(zones, after, owners);
+    current.zone = after.zone;
+    current.later = current.later.slice(next.length);
+    if (current.later.length === 0) return owners.length;
+    zones.writer.commit();
+    zones.balances.nodes.settle(after.number);
+    if (isOver()) return owners.length;
+  }
 }
 
 /** Publishes all owners of a load at once. Very many that have changed since are compiled again first, a limited number of times. */
@@ -188,6 +220,15 @@ function finishOwners(
     current.later = [];
     return;
   }
+  publishOwners(zones, load, after, changed);
+}
+
+function publishOwners(
+  zones: PublishedZones,
+  load: OwnersLoad,
+  after: LoadedZone,
+  changed: readonly Uint8Array[],
+): void {
   load.stage();
   stageOwners(zones, after, changed);
   takeRoom(zones, after, load.records() + changed.length);
@@ -196,12 +237,15 @@ function finishOwners(
 
 /** Makes the staged state visible; afterwards the zone is served as it is stored. */
 function commit(
-  { writer, loaded, loading, held, expiries }: PublishedZones,
+  { writer, balances: { nodes }, loaded, loading, held, expiries }: PublishedZones,
   seq: number,
   after: LoadedZone | undefined,
 ): void {
   if (after) expiries.apply(seq, after.number);
   writer.commit();
+  if (after) nodes.settle(after.number);
+  const before = loaded.get(seq);
+  if (before && before.number !== after?.number) nodes.drop(before.number);
   loading.delete(seq);
   if (after) loaded.set(seq, after);
   else loaded.delete(seq);
@@ -210,13 +254,15 @@ function commit(
 
 /** Runs `work`. If it throws, the zone keeps its former state, and these changes are tried again later. */
 function holdOnFailure(zones: PublishedZones, seq: number, pending: readonly Change[], work: () => void): void {
-  const { writer, loading, held } = zones;
+  const { writer, balances, loaded, loading, held } = zones;
   try {
     work();
   } catch (error) {
     loading.get(seq)?.load.abandon();
     loading.delete(seq);
     writer.discard();
+    const served = loaded.get(seq);
+    if (served) balances.nodes.discard(served.number);
     held.hold(seq, nameOf(zones, seq), pending, error);
   }
 }

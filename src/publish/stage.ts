@@ -107,8 +107,12 @@ function putOwner(
   const owner = nameOfOwnerKey(ownerKey, apex);
   const served = source.owner(zone, ownerKey);
   // A flattened name exists even when its target has no addresses.
-  if (source.exists(zone, served)) sink.putNode(number, nodeSource(served, apex, balances));
-  else sink.removeNode(number, owner);
+  if (source.exists(zone, served)) {
+    sink.putNode(number, nodeSource(served, apex, balances, number));
+    return;
+  }
+  sink.removeNode(number, owner);
+  balances.nodes.stageNone(number, ownerKey);
 }
 
 /** Names between the apex and a touched owner that exist only because of names below them. */

@@ -10,6 +10,8 @@ import { createOwnHealth } from './own-health.js';
 import { healthOfPool } from './pool-health.js';
 
 export interface PoolStates {
+  /** Names of its origins, as it is now. */
+  readonly origins: ReadonlySet<string>;
   /** Names of healthy origins. */
   readonly healthy: ReadonlySet<string>;
   /** Mean of the round trips to them, from the region of this node if it is known; microseconds; 0: not known. */
@@ -45,7 +47,7 @@ export function versionWith(dataVersion: number, health: Pick<HealthSource, 'ver
 }
 
 export const NO_HEALTH: HealthSource = {
-  ofPool: () => ({ healthy: new Set(), roundTripUs: 0 }),
+  ofPool: () => ({ origins: new Set(), healthy: new Set(), roundTripUs: 0 }),
   isUsed: () => true,
   after: (last) => ({ last, pools: [], isMore: false }),
   last: () => 0,
@@ -58,10 +60,13 @@ export function createHealthSource(store: Store, region = ''): HealthSource {
   return {
     ofPool(seq) {
       const row = findPool(store, seq);
-      const health = row && healthOfPool(store, row, poolOf(row), region);
-      if (!health) return { healthy: new Set(), roundTripUs: 0 };
+      const pool = row && poolOf(row);
+      const origins = new Set(pool?.origins.map(({ name }) => name));
+      const health = row && pool && healthOfPool(store, row, pool, region);
+      if (!health) return { origins, healthy: new Set(), roundTripUs: 0 };
       const found = [...health.origins].filter(([, state]) => state === 'healthy');
       return {
+        origins,
         healthy: own.ofPool(seq) ?? new Set(found.map(([name]) => name)),
         roundTripUs: roundTripUs(originStatesOfPool(store, seq), region),
       };

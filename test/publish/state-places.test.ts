@@ -1,34 +1,37 @@
-/** Places of origins in the table of states: what is gone gives them back, and nothing takes them while answers may still read them. */
+/** Places of origins in the table of states: they belong to the nodes that read them, and are free when none does. */
 import t from 'tap';
 import { createStatePlaces, UNPROBED } from '../../src/publish/state-places.js';
 
-t.test('places are taken, kept, and taken again when nothing reads them', async (t) => {
-  const places = createStatePlaces(5);
-  const first = places.keep(1, ['a', 'b']);
-  const taken = [first.pool, ...first.origins.values()];
-  t.notOk(taken.includes(UNPROBED));
-  t.equal(places.keep(1, ['b', 'c']).origins.get('b'), taken[2], 'an origin that stays keeps its place');
-  t.throws(() => places.keep(1, ['b', 'c', 'd']), RangeError, 'what was given back may still be read');
-  places.settle();
-  t.ok(places.keep(1, ['b', 'c', 'e']).origins.get('e'));
-  places.drop(1);
+t.test('places are taken, kept, and free when nothing reads them', async (t) => {
+  const places = createStatePlaces(6);
+  const first = places.take(1, ['a', 'b']);
+  t.notOk([first.pool, ...first.origins.values()].includes(UNPROBED));
+  t.equal(places.take(1, ['a', 'b']), first, 'load balancers that see the same pool share them');
+  const second = places.take(1, ['b', 'c']);
+  t.equal(second.pool, first.pool);
+  t.equal(second.origins.get('b'), first.origins.get('b'), 'an origin that stays keeps its place');
+  t.strictSame([...places.find(1)!.origins.keys()], ['a', 'b', 'c'], 'what any node reads is followed');
+  t.throws(() => places.take(1, ['b', 'd', 'e']), RangeError);
+  t.throws(() => places.take(2, ['a']), RangeError, 'and nothing of it is taken');
+  places.release(first);
+  t.throws(() => places.take(2, ['a']), RangeError, 'another node reads them');
+  places.release(first);
+  t.strictSame([...places.find(1)!.origins.keys()], ['b', 'c']);
+  const other = places.take(2, ['a']);
+  t.equal(other.pool, first.origins.get('a'));
+  places.release(second);
   t.equal(places.find(1), undefined);
-  t.throws(() => places.keep(2, []), RangeError);
-  places.settle();
-  t.ok(places.keep(2, ['a', 'b', 'c']));
+  t.ok(places.take(3, ['a', 'b']));
 });
 
 t.test('endless edits and deletions stay within the table', async (t) => {
-  const places = createStatePlaces(200);
-  const live = new Set<number>();
+  const places = createStatePlaces(100);
+  const live: ReturnType<typeof places.take>[] = [];
   for (let i = 0; i < 20_000; i++) {
-    // Twenty pools live; each is edited, and the oldest one is deleted without any notice.
-    live.add(i);
-    if (live.size > 20) live.delete(i - 20);
-    places.keep(i, ['x']);
-    places.keep(i, [`y${i}`]);
-    places.sweep((seq) => live.has(seq));
-    places.settle();
+    const before = places.take(i, ['x']);
+    live.push(places.take(i, [`y${i}`]));
+    places.release(before);
+    if (live.length > 20) places.release(live.shift()!);
   }
-  for (const seq of live) t.ok(places.find(seq));
+  for (const { origins } of live) t.equal(origins.size, 1);
 });

@@ -21,6 +21,7 @@ import {
 import { type LoadBalancerRow, sizeOfBalancer, someLoadBalancersOfPool } from '../../store/balancing/load-balancers.js';
 import type { PoolRow } from '../../store/balancing/pools.js';
 import type { Store } from '../../store/driver.js';
+import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import { findZone } from '../../store/zones/zones.js';
 import { OPERATOR } from '../guard/actor.js';
 import { commit, type Draft } from '../kernel/commit.js';
@@ -32,9 +33,12 @@ export const CHANGED_POOLS_JOB = 'changed_pools';
 /** Milliseconds after a change at which it has come to all load balancers, unless there are very many. */
 const LATER_MS = 30_000;
 
-/** What one write reaches, in microseconds of processor time: load balancers, with their pools and origins, which may be signed. */
-const MOST_COST = 5000;
-const [OF_BALANCER, OF_POOL, OF_ORIGIN, OF_SIGNED_ORIGIN] = [100, 20, 1, 40];
+/**
+ * What one write reaches, in microseconds of processor time: load balancers, with their pools and origins, which may be signed. It is no
+ * more than the change log has in one change, the records of all origins before and afterwards.
+ */
+const MOST_COST = MOST_CHANGED_RRS;
+const [OF_BALANCER, OF_POOL, OF_ORIGIN, OF_SIGNED_ORIGIN] = [100, 20, 2, 40];
 
 /**
  * Call before pools change. `changes`: whether their settings do; otherwise it is their monitors. {@link reachBalancers} must follow
