@@ -29,6 +29,8 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ],
   ['long reads of all accounts', '4, 1,000', 'api/reading/readers.ts', 'const THREADS = 4;'],
   ['long reads of all accounts', '4, 1,000', 'api/reading/readers.ts', 'places: THREADS, waiting: 1000'],
+  ['answers of long reads', '8 of one account, 32 of all', 'api/reading/readers.ts', 'const UNREAD_OF_ONE = 8;'],
+  ['answers of long reads', '8 of one account, 32 of all', 'api/reading/readers.ts', 'places: 32, waiting: 1000'],
   ['exports of all accounts', '2, of the long reads', 'api/reading/readers.ts', 'places: THREADS / 2, waiting: 1000'],
   ['requests of one token', '12,000', 'config/schema.ts', 'default(12_000)'],
   ['zones, members, tokens', '100,000, 10,000, 10,000', 'control/rules/quotas.ts', 'zones: 100_000'],
@@ -135,7 +137,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 const COUNTED: Readonly<Record<string, readonly string[] | string>> = {
   'alerts/deliverer.ts': ['alerts'],
   'alerts/send-alert.ts': ['alert-tests'],
-  'api/reading/readers.ts': ['reads', 'exports'],
+  'api/reading/readers.ts': ['reads', 'exports', 'answers'],
   'bucket/bodies/open-bodies.ts': ['bodies'],
   'compact/waiting-queries.ts': 'compact denial has metrics of its own',
   'cluster/turn.ts': 'the turn of a node, not of an account',

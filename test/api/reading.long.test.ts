@@ -2,12 +2,13 @@
 
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fastify from 'fastify';
 import t from 'tap';
 import { PREFIX } from '../../src/api/connection.js';
 import { createReaders, type Readers } from '../../src/api/reading/readers.js';
 import { READ_ROUTES } from '../../src/api/reading/routes.js';
-import { makeContextOf, type RouteScope } from '../../src/api/request.js';
+import { type Caller, makeContextOf, type RouteScope } from '../../src/api/request.js';
 import { routesOf } from '../../src/api/routing/route.js';
 import { buildApi } from '../../src/api/server.js';
 import { silentLogger } from '../../src/base/log.js';
@@ -192,6 +193,24 @@ t.test('exports of others leave threads to short reads', async (t) => {
   const held = readers.samples().find(({ name, labels }) => name === 'turns_held' && labels?.['kind'] === 'exports');
   t.equal(held?.value, 2);
   await Promise.all(exports.map((pieces) => pieces.return(undefined)));
+});
+
+t.test('whoever reads nothing gets a thread while others have them all', async (t) => {
+  const { createZone, readers } = await installBoth(t);
+  const zone = await createZone('example.com');
+  const order = (userId: string) => ({
+    url: `/client/v4/zones/${zone}/dns_records?search=r`,
+    headers: {},
+    caller: { actor: { ...OPERATOR, userId } } as unknown as Caller,
+  });
+  const { signal } = new AbortController();
+  const held = () =>
+    readers.samples().find(({ name, labels }) => name === 'turns_held' && labels?.['kind'] === 'reads')?.value;
+  const reads = ['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c'].map((userId) => readers.read(order(userId), signal));
+  // Places are given one by one, each in a turn of the event loop at the latest.
+  await nextTurn();
+  t.equal(held(), 5, 'two of four each, and one of those who would have to wait');
+  t.match(await Promise.all(reads), Array(8).fill({ status: 200 }));
 });
 
 t.test('threads have every route that they may have to answer', async (t) => {

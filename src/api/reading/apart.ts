@@ -49,7 +49,13 @@ export function readApart(route: RouteOptions, readers: Readers, store: Store): 
         if (!(error instanceof PageTooLong)) throw error;
       }
     }
-    return send(reply, await readers.read(orderOf(request), whenGone(reply)));
+    const { raw } = reply;
+    const signal = whenGone(reply);
+    // What is made is in memory until the client has taken it.
+    const holder = { giveBack: () => void raw.destroy() };
+    const leave = await readers.begin(callerOf(request).actor, { signal, holder });
+    raw.once('finish', leave).once('close', leave);
+    return send(reply, await readers.read(orderOf(request), signal));
   };
   route.handler = answerApart as RouteHandlerMethod;
 }

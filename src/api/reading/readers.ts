@@ -1,6 +1,6 @@
 /**
  * Threads that read for requests which may take long, so that no such request keeps others waiting. Accounts take turns; one has half
- * of the threads at most.
+ * of the threads at most, and one that has none gets a further one.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.js';
@@ -8,7 +8,7 @@ import type { Logger } from '../../base/log.js';
 import { nameTurns } from '../../base/long-turns.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { Source } from '../../base/read-ahead.js';
-import { createTurns, type TurnLimits, type Turns } from '../../base/turns.js';
+import { createTurns, type Leave, type TurnLimits, type Turns, type TurnWish } from '../../base/turns.js';
 import type { EventQuery, EventSlice } from '../../control/access/visible-events.js';
 import type { Actor } from '../../control/guard/actor.js';
 import type { Finding } from '../../warnings/finding.js';
@@ -18,9 +18,11 @@ import type { ExportOrder, FromReader, ReadAnswer, ReaderData, ReadOrder, ToRead
 const THREADS = 4;
 /** Threads that have nothing to do end after this time. */
 const IDLE_MS = 60_000;
+const WAITING_OF_ONE = 200;
 const LIMITS: TurnLimits = {
-  all: { places: THREADS, waiting: 1000 },
-  each: [{ places: THREADS / 2, waiting: 200 }],
+  // A short read of an account that reads nothing else does not wait until others have ended their long ones.
+  all: { places: THREADS, waiting: 1000, beyond: THREADS / 2 },
+  each: [{ places: THREADS / 2, waiting: WAITING_OF_ONE }],
   waitMs: 30_000,
 };
 /** Exports take much longer than anything else: half of the threads are left for short reads. */
@@ -29,11 +31,28 @@ const EXPORTS: TurnLimits = {
   each: [{ places: THREADS / 2, waiting: 200 }],
   waitMs: 30_000,
 };
+/**
+ * Answers that are under way, until their clients have read them: each may take 15 MiB of memory. Where others need the place of one that
+ * is not read, its connection ends.
+ */
+const UNREAD_OF_ONE = 8;
+const UNDER_WAY: TurnLimits = {
+  all: { places: 32, waiting: 1000, beyond: 32 },
+  // So many wait in all, here and for a thread.
+  each: [{ places: UNREAD_OF_ONE, waiting: WAITING_OF_ONE + THREADS / 2 - UNREAD_OF_ONE }],
+  waitMs: 30_000,
+  patienceMs: 1000,
+};
 /** One that needs more ends, and nothing else; MiB. */
 const MOST_MEMORY_MB = 1024;
 const RETRY_SECONDS = 5;
 
 export interface Readers {
+  /**
+   * A place for an answer until its client has read it: there may be none for a while, and the wish says what happens when others need it.
+   * Throws 429 when too many of the account wait.
+   */
+  begin(actor: Actor, wish: ReadWish): Promise<Leave>;
   /** Answers a request. Throws 429 when too many of the account wait. */
   read(order: ReadOrder, signal: AbortSignal): Promise<ReadAnswer>;
   /** What the database shows of warnings, for an actor. */
@@ -49,6 +68,9 @@ export interface Readers {
   close(): Promise<void>;
 }
 
+/** `signal`: ends the wait. */
+type ReadWish = TurnWish & { readonly signal?: AbortSignal };
+
 /** One thread, which does one thing at a time. */
 interface Reader {
   send(message: ToReader): Promise<FromReader>;
@@ -57,8 +79,8 @@ interface Reader {
   isGone: boolean;
 }
 
-async function enter(actor: Actor, turns: Turns, signal?: AbortSignal): Promise<() => void> {
-  const leave = await turns.enter([actor.accountIds[0] ?? actor.userId], { signal });
+async function enter(actor: Actor, turns: Turns, wish: ReadWish = {}): Promise<Leave> {
+  const leave = await turns.enter([actor.accountIds[0] ?? actor.userId], wish);
   if (typeof leave !== 'string') return leave;
   throw failure('tooManyReads', {}, { retryAfterSeconds: RETRY_SECONDS });
 }
@@ -66,6 +88,7 @@ async function enter(actor: Actor, turns: Turns, signal?: AbortSignal): Promise<
 export function createReaders(data: ReaderData, clock: Clock, log: Logger): Readers {
   const turns = createTurns(LIMITS, clock);
   const exportTurns = createTurns(EXPORTS, clock);
+  const underWay = createTurns(UNDER_WAY, clock);
   const idle: Reader[] = [];
   const all = new Set<Reader>();
 
@@ -86,8 +109,8 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger): Read
     });
   };
   /** One question with one answer. */
-  const ask = async (actor: Actor, message: ToReader, signal?: AbortSignal): Promise<FromReader> => {
-    const leave = await enter(actor, turns, signal);
+  const ask = async (actor: Actor, message: ToReader, wish?: ReadWish): Promise<FromReader> => {
+    const leave = await enter(actor, turns, wish);
     const reader = take();
     try {
       return await reader.send(message);
@@ -118,7 +141,8 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger): Read
   };
 
   return {
-    read: async (order, signal) => wanted(await ask(order.caller.actor, { read: order }, signal), 'answer'),
+    begin: (actor, wish) => enter(actor, underWay, wish),
+    read: async (order, signal) => wanted(await ask(order.caller.actor, { read: order }, { signal }), 'answer'),
     examine: async (actor) => wanted(await ask(actor, { examine: actor }), 'findings'),
     events: async (actor, query) => wanted(await ask(actor, { follow: actor, query }), 'events'),
     export: (actor, zoneId) =>
@@ -130,7 +154,7 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger): Read
           leaveExports();
         }
       },
-    samples: () => [...turns.samples('reads'), ...exportTurns.samples('exports')],
+    samples: () => [...turns.samples('reads'), ...exportTurns.samples('exports'), ...underWay.samples('answers')],
     async close() {
       for (const reader of all) reader.cancelEnd();
       await Promise.all([...all].map((reader) => reader.end()));

@@ -8,10 +8,10 @@ import { createTurns, type Turns } from '../../base/turns.js';
 import type { Propagation } from '../../control/kernel/propagation.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { changesAfter, lastChange } from '../../store/log/changes.js';
-import type { LinkedPeerRow } from '../../store/secondary/linked-peers.js';
 import { enabledOutgoing, findOutgoing, outgoingModifiedAfter, peersOfZone } from '../../store/secondary/outgoing.js';
 import { findServedZone } from '../../store/zones/zones.js';
 import { createPeerTalk, type PeerTalk, type TalkOptions } from './peer-talk.js';
+import { createTalks, type Talks } from './talks.js';
 
 export interface NotifierOptions extends Omit<TalkOptions, 'turns' | 'propagation'> {
   readonly propagation: Propagation;
@@ -65,8 +65,7 @@ interface ChangeRate {
 
 interface State extends NotifierOptions {
   readonly zones: Map<number, ZoneState>;
-  /** By zone and peer. */
-  readonly talks: Map<string, PeerTalk>;
+  readonly talks: Talks;
   readonly turns: Turns;
   seenChange: number;
   /** Settings that were written until then have been read, microseconds since 1970. */
@@ -79,11 +78,11 @@ interface State extends NotifierOptions {
 /** Peers that were not in sync are told at once. */
 export function startNotifier(options: NotifierOptions): Notifier {
   const { store, clock } = options;
+  const context = { ...options, turns: createTurns(LIMITS, clock) };
   const state: State = {
-    ...options,
+    ...context,
     zones: new Map(),
-    talks: new Map(),
-    turns: createTurns(LIMITS, clock),
+    talks: createTalks((zone, peer) => createPeerTalk(context, zone, peer)),
     seenChange: lastChange(store),
     seenModified: 0,
     modified: new Map(),
@@ -99,12 +98,12 @@ export function startNotifier(options: NotifierOptions): Notifier {
   return {
     wake: () => look(state),
     transferred(zone, address) {
-      for (const [, talk] of peerTalks(state, zone)) if (talk.isAt(address)) talk.lookSoon();
+      for (const talk of peerTalks(state, zone)) if (talk.isAt(address)) talk.lookSoon();
     },
     samples: () => state.turns.samples('notify'),
     close() {
       state.closed = true;
-      for (const talk of state.talks.values()) talk.close();
+      state.talks.endAll();
     },
   };
 }
@@ -124,7 +123,8 @@ function look(state: State): void {
     const changes = changesAfter(store, state.seenChange, MOST_CHANGES);
     for (const { seq, zone, serial_from: before, serial_to: serial } of changes) {
       state.seenChange = seq;
-      if (serial !== null && serial !== before && findOutgoing(store, zone)?.enabled === 1) tellSoon(state, zone, seq);
+      if (findOutgoing(store, zone)?.enabled !== 1) forget(state, zone);
+      else if (serial !== null && serial !== before) tellSoon(state, zone, seq);
     }
     if (changes.length < MOST_CHANGES) break;
   }
@@ -135,6 +135,13 @@ function look(state: State): void {
     state.modified.set(zone, modifiedAt);
     tellSoon(state, zone, state.seenChange);
   }
+}
+
+/** A zone that is gone, or is sent to nobody. */
+function forget({ talks, zones, modified }: State, zone: number): void {
+  talks.end(zone);
+  zones.delete(zone);
+  modified.delete(zone);
 }
 
 function tellSoon(state: State, zone: number, change: number): void {
@@ -178,7 +185,7 @@ async function tellWhenServed(state: State, zone: number, known: ZoneState): Pro
   known.isWaiting = false;
   if (state.closed) return;
   known.toldAtMs = steadyMs(clock);
-  for (const [, talk] of peerTalks(state, zone)) talk.tell();
+  for (const talk of peerTalks(state, zone)) talk.tell();
 }
 
 /** Milliseconds between two NOTIFY of a zone: none for a quiet one, a second for one with a thousand changes in a second. */
@@ -188,22 +195,14 @@ function betweenMs({ changes, before }: ChangeRate): number {
 }
 
 function watchPeers(state: State, zone: number): void {
-  for (const [, talk] of peerTalks(state, zone)) talk.watch();
+  for (const talk of peerTalks(state, zone)) talk.watch();
 }
 
-/** What goes on with each peer of a zone that has an address; talks with former peers end. */
-function peerTalks(state: State, zone: number): [LinkedPeerRow, PeerTalk][] {
-  const peers = peersOfZone(state.store, zone).filter(({ ip }) => ip !== null);
-  for (const [name, talk] of state.talks) {
-    if (name.startsWith(`${zone} `) && !peers.some(({ seq }) => name === `${zone} ${seq}`)) {
-      talk.close();
-      state.talks.delete(name);
-    }
-  }
-  return peers.map((peer) => {
-    const name = `${zone} ${peer.seq}`;
-    let talk = state.talks.get(name);
-    if (!talk) state.talks.set(name, (talk = createPeerTalk(state, zone, peer.seq)));
-    return [peer, talk];
-  });
+/** What goes on with each peer of a zone that has an address. */
+function peerTalks({ store, talks }: State, zone: number): PeerTalk[] {
+  const peers = peersOfZone(store, zone).filter(({ ip }) => ip !== null);
+  return talks.of(
+    zone,
+    peers.map(({ seq }) => seq),
+  );
 }
