@@ -31,12 +31,12 @@ export interface Front extends Started {
   readonly ports: Ports;
 }
 
-/** Starts a program bound to a processor, and waits until it accepts connections at the port. */
+/** Starts a program bound to a processor, or to several (`0,1`), and waits until it accepts connections at the port. */
 async function startAt(
   name: string,
   command: readonly string[],
   port: number,
-  cpu: number,
+  cpu: number | string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Started> {
   if (await accepts(port)) throw new Error(`port ${port} is taken`);
@@ -163,7 +163,12 @@ export async function startVarnish(
 }
 
 /** The edge alone, over a data directory that was filled before. */
-export async function startEdge(directory: string, ports: Ports, cpu: number, more: object = {}): Promise<Front> {
+export async function startEdge(
+  directory: string,
+  ports: Ports,
+  cpu: number | string,
+  more: object = {},
+): Promise<Front> {
   const env = {
     ZONEPLANE_DATA_DIR: dataDirectoryOf(directory),
     ZONEPLANE_EDGE_HOST: '127.0.0.1',

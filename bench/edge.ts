@@ -50,7 +50,7 @@ export interface EdgeBenchOptions {
   readonly sections: readonly string[];
 }
 
-export const EDGE_SECTIONS = ['speed', 'compression', 'tails', 'slow', 'flood', 'memory'] as const;
+export const EDGE_SECTIONS = ['speed', 'compression', 'tails', 'slow', 'flood', 'memory', 'processes'] as const;
 
 const HOSTNAMES = 10_000;
 const SLOW_CLIENTS = 500;
@@ -77,7 +77,7 @@ export async function measureEdge(directory: string, port: number, options: Edge
     await prepareData(own, origin.port, pair);
     const ports = (at: number): Ports => ({ http: port + at, https: port + at + 1 });
     const figures: Record<string, number> = {};
-    if (EDGE_SECTIONS.some((part) => part !== 'memory' && wants(part))) {
+    if (EDGE_SECTIONS.some((part) => part !== 'memory' && part !== 'processes' && wants(part))) {
       const edge = keep(await startEdge(own, ports(10), SERVER_CPU));
       const nginx = keep(await startNginxFront(own, ports(20), origin.port, pair, SERVER_CPU));
       const varnish = await startVarnish(own, port + 30, origin.port, SERVER_CPU);
@@ -96,6 +96,7 @@ export async function measureEdge(directory: string, port: number, options: Edge
       await stop(edge);
     }
     if (wants('memory')) Object.assign(figures, await measureMemory(own, ports(40), origin.port, keep));
+    if (wants('processes')) Object.assign(figures, await measureProcesses(own, ports(50), options, keep));
     return figures;
   } finally {
     for (const server of started.reverse()) await stop(server);
@@ -171,6 +172,43 @@ async function measureSpeed(fronts: Fronts, { rounds, requests }: EdgeBenchOptio
       const byCpu = ours.map(({ cpuMicros }, i) => theirs[i]!.cpuMicros / cpuMicros);
       figures[`${kind}: times the speed of ${name} by CPU${goal}`] = median(byCpu);
     }
+  }
+  return figures;
+}
+
+/**
+ * One process on one processor beside two on two. The load needs a processor, too, so what two processes answer in a second of the clock
+ * is less than what they could; a second of their processors says that.
+ */
+async function measureProcesses(
+  directory: string,
+  { http }: Ports,
+  { rounds, requests }: EdgeBenchOptions,
+  keep: (front: Front) => Front,
+): Promise<Figures> {
+  // The load is one client, whose places are not what is measured.
+  const places = { ZONEPLANE_EDGE_CLIENT_CONNECTIONS: '1024' };
+  const both = `${SERVER_CPU},${LOAD_CPU}`;
+  const one = keep(await startEdge(directory, { http, https: http + 1 }, SERVER_CPU, places));
+  const two = keep(
+    await startEdge(directory, { http: http + 2, https: http + 3 }, both, { ...places, ZONEPLANE_EDGE_PROCESSES: '2' }),
+  );
+  const figures: Record<string, number> = {};
+  for (const kind of ['proxied', 'cached', 'cached, TLS'] as const) {
+    const samples: (readonly [Sample, Sample])[] = [];
+    for (let round = -1; round < rounds; round++) {
+      const wanted = KINDS[kind]!.load;
+      const pair = [await measure(one, wanted, requests), await measure(two, wanted, requests)] as const;
+      if (round >= 0) samples.push(pair);
+    }
+    figures[`${kind}, CPU µs: one process`] = median(samples.map(([{ cpuMicros }]) => cpuMicros));
+    figures[`${kind}, CPU µs: two processes`] = median(samples.map(([, { cpuMicros }]) => cpuMicros));
+    figures[`${kind}: times the rate of one, by processor time (bar 1.8)`] = median(
+      samples.map(([alone, together]) => (2 * alone.cpuMicros) / together.cpuMicros),
+    );
+    figures[`${kind}: times the rate of one, by the clock`] = median(
+      samples.map(([alone, together]) => together.perSecond / alone.perSecond),
+    );
   }
   return figures;
 }

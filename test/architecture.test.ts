@@ -198,6 +198,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   edge: {
     'error-pages': [],
     exchange: ['error-pages'],
+    shared: [],
     http1: ['exchange', 'error-pages'],
     http2: ['exchange'],
     purge: [],
@@ -207,9 +208,9 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     route: [],
     rules: ['exchange', 'error-pages'],
     tls: [],
-    balance: ['exchange', 'error-pages'],
-    proxy: ['balance', 'rules', 'route', 'bucket', 'http1', 'http2', 'exchange', 'error-pages'],
-    listen: ['proxy', 'balance', 'rules', 'route', 'tls', 'http1', 'http2', 'exchange', 'error-pages'],
+    balance: ['shared', 'exchange', 'error-pages'],
+    proxy: ['balance', 'rules', 'route', 'bucket', 'http1', 'http2', 'shared', 'exchange', 'error-pages'],
+    listen: ['proxy', 'balance', 'rules', 'route', 'tls', 'http1', 'http2', 'shared', 'exchange', 'error-pages'],
     quick: ['listen', 'proxy', 'cache', 'compress', 'http1', 'http2', 'exchange', 'error-pages'],
     '.': [
       'quick',
@@ -223,6 +224,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
       'rules',
       'route',
       'tls',
+      'shared',
       'exchange',
     ],
   },

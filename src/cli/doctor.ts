@@ -13,6 +13,7 @@ import { masterKeysOf, servingSettings, upstreamServers } from '../roles/process
 import { dataFile, hasDatabase, prepareDataDirectory, readRunning } from '../roles/process/data-directory.js';
 import { chooseDnsPort, DNS_PORT } from '../roles/process/dns-port.js';
 import { mayPing } from '../roles/process/icmp-capability.js';
+import { countListening } from '../roles/process/listening.js';
 import { createPlaceExaminer } from '../roles/process/place-findings.js';
 import { openStore, type Store } from '../store/driver.js';
 import { findDamage, journalMode } from '../store/integrity.js';
@@ -101,11 +102,21 @@ async function examineServer(settings: Settings, clock: Clock): Promise<Finding[
   const asked = await checkHealth(healthTarget(settings), clock, TIMEOUT_MS);
   return [
     { what, verdict: 'ok', text: `zoneplane ${running.version} runs as process ${running.pid}` },
+    ...examineEdge(settings),
     ...asked.flatMap(({ what, ok, text, heldZones = [] }): Finding[] => [
       { what, verdict: ok ? 'ok' : 'fail', text },
       ...heldZones.map((zone) => heldZone(zone)),
     ]),
   ];
+}
+
+/** Nothing where none listens: it may not be needed, and if it cannot listen, the log says why. */
+function examineEdge({ dataDir, edgeProcesses }: Settings): Finding[] {
+  const running = countListening(dataDir, 'edge');
+  if (running === 0) return [];
+  const text = edgeProcesses === 1 ? 'listens' : `${running} of ${edgeProcesses} processes listen`;
+  const remedy = 'The log says why a process ended, or cannot start.';
+  return [{ what: 'edge', ...(running < edgeProcesses ? { verdict: 'warn', text, remedy } : { verdict: 'ok', text }) }];
 }
 
 function examineSettings({ settings }: LoadedSettings): Finding[] {

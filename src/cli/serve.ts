@@ -28,6 +28,7 @@ export function addServeCommand(program: Command, context: CommandContext): void
       loaded,
       load: () => loadCommandSettings(serve, environment),
       environment,
+      program: context.program,
       version: context.version,
       clock: new SystemClock(),
       log: createLogger({ level: loaded.settings.logLevel, pretty: isTerminal }),
@@ -42,7 +43,6 @@ export function addServeCommand(program: Command, context: CommandContext): void
     const { serve: superviseAll } = await import('../roles/supervisor.js');
     terminal.exitCode = (await superviseAll({
       ...common,
-      program: context.program,
       takeOver: options.takeOver,
     })) as 0 | 1 | 2;
   });

@@ -28,6 +28,11 @@ export const edgeSettings = {
     summary: 'HTTPS port of the edge',
     defaultText: '443, or 8443 if 443 cannot be bound',
   }),
+  edgeProcesses: wholeNumber(1, 64, 'a number of processes').default(1).register(about, {
+    group,
+    value: 'count',
+    summary: 'Processes that answer HTTP and HTTPS, which share the ports; more than one needs Linux',
+  }),
   edgeAddresses: texts('IP addresses', isAddress, { atLeast: 1 }).optional().register(about, {
     group,
     value: 'addresses',

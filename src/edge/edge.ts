@@ -48,6 +48,8 @@ import { followStore, type Progress, type StoreFollower } from './route/follow.j
 import { createServedNames } from './route/served-names.js';
 import { createRoutingTable, type RoutingTable } from './route/table.js';
 import { createEdgeRules, type EdgeRules } from './rules/rules.js';
+import type { SharedMemory } from './shared/counts.js';
+import type { SessionExchange } from './shared/sessions.js';
 import { isUsable } from './tls/certificates.js';
 import { createTlsContexts } from './tls/contexts.js';
 import { createTicketKeys } from './tls/ticket-keys.js';
@@ -58,6 +60,9 @@ export interface EdgeOptions {
   readonly resolver: Resolver;
   readonly serving: ServingSettings;
   readonly places: EdgePlaces;
+  /** One of several processes at these places, and what they count together. */
+  readonly shared?: SharedMemory | undefined;
+  readonly sessions?: SessionExchange | undefined;
   /** Where large bodies of objects are; default: files beside the database. */
   readonly blobs?: Blobs | undefined;
   /** Decides to what it connects. */
@@ -68,7 +73,7 @@ export interface EdgeOptions {
   readonly readCaBundle?: () => string | undefined;
   /** The largest body of a request, octets. */
   readonly bodyLimit: number;
-  /** Memory for stored responses; 0: nothing is stored. */
+  /** Memory for stored responses of all processes, each of which has its part; 0: nothing is stored. */
   readonly cacheOctets: number;
   /** Logs one request out of this many; 0 logs none. */
   readonly logEvery: number;
@@ -121,6 +126,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     clock,
     mostOfOne: options.mostConnections ?? MOST_CONNECTIONS_OF_ONE,
     penaltyMs: options.floodPenaltyMs ?? FLOOD_PENALTY_MS,
+    shared: options.shared,
   });
   const tickets = createTicketKeys(options);
   const stalls = lifecycle.own('slow clients', createStalls(clock), (part) => part.close());
@@ -284,7 +290,8 @@ const LARGEST_OBJECT = 512 * 1024 * 1024;
 
 /** The stage that answers from the cache, in front of the stage that can answer everything. */
 function createCached(options: EdgeOptions, origin: Stage, onResult: (result: CacheResult) => void) {
-  const { store, clock, log, cacheOctets } = options;
+  const { store, clock, log, shared } = options;
+  const cacheOctets = Math.floor(options.cacheOctets / (shared?.processes ?? 1));
   const compression = createCompression(clock);
   const { samples } = compression;
   if (cacheOctets === 0) {
@@ -317,7 +324,7 @@ function createOrigins(
   onLatency: (ms: number) => void,
   onFault: (error: unknown) => void,
 ) {
-  const { store, resolver, clock, egress, readCaBundle = () => undefined } = options;
+  const { store, resolver, clock, egress, shared, readCaBundle = () => undefined } = options;
   const bucket = createBuckets(options);
   const planner = createOriginPlanner({ resolver, egress, served: createServedNames(store, table), clock });
   const client = options.originConnectionsOfClient ?? REQUEST_PLACES.client;
@@ -326,8 +333,8 @@ function createOrigins(
     options.log.error({ err }, 'the root certificates for origins cannot be read again'),
   );
   const pools = createOriginPools({ clock, trustedRoots, times: options.originTimes });
-  const requests = createOriginPlaces(clock, { ...REQUEST_PLACES, client });
-  const webSockets = createOriginPlaces(clock, WEB_SOCKET_PLACES);
+  const requests = createOriginPlaces(clock, { ...REQUEST_PLACES, client }, shared);
+  const webSockets = createOriginPlaces(clock, WEB_SOCKET_PLACES, shared);
   const memory = createMemoryShares(READ_AHEAD_OCTETS);
   const loopId = loopIdOf(store);
   const rules = { loopId, keepsUnderscores: options.keepsUnderscores ?? false };

@@ -81,6 +81,7 @@ function announceLines(print: (line: string) => void): Announcer {
     },
     edge(report, remedies) {
       for (const host of report.hosts) print(`edge     ${edgePlace(host, report)}`);
+      if (report.processes !== undefined && report.processes > 1) print(`         ${report.processes} processes`);
       for (const remedy of remedies) print(`         ${remedy}`);
     },
     ready(seconds) {
@@ -117,8 +118,8 @@ function announceFacts(log: Logger): Announcer {
       if (remedy) log.warn(remedy);
       log.info({ zones, records, transport }, 'zones served');
     },
-    edge({ hosts, httpPort, httpsPort }, remedies) {
-      for (const host of hosts) log.info({ host, httpPort, httpsPort }, 'edge listens');
+    edge({ hosts, httpPort, httpsPort, processes }, remedies) {
+      for (const host of hosts) log.info({ host, httpPort, httpsPort, processes }, 'edge listens');
       for (const remedy of remedies) log.warn(remedy);
     },
     ready: (seconds) => log.info({ seconds: Number(seconds.toFixed(3)) }, 'ready'),

@@ -8,6 +8,7 @@ import {
   type CredentialsMessage,
   type DnsReport,
   type DnsStatus,
+  type EdgeSessions,
   type EdgeStatus,
   type Order,
   type Reports,
@@ -35,7 +36,7 @@ export async function runSupervised(role: Role): Promise<number> {
   if (!order) return 0;
   const log = createLogger({ level: order.settings.logLevel, pretty: order.terminal });
   endOnFaults(role, log);
-  const { settings, origins, version, terminal, takeOver } = order;
+  const { settings, origins, version, terminal, takeOver, member } = order;
   const acts: (() => void)[] = [];
   const onReload = (act: () => void): void => void acts.push(act);
   inbox.onReload = ({ logLevel }) => {
@@ -44,7 +45,7 @@ export async function runSupervised(role: Role): Promise<number> {
   };
   const clock = new SystemClock();
   const turn = order.standby ? inbox.turn : undefined;
-  const context = { settings, origins, version, terminal, takeOver, turn, clock, log, onReload };
+  const context = { settings, origins, version, terminal, takeOver, turn, member, clock, log, onReload };
   let running: RunningRole<Reports[Role]>;
   try {
     const starting = startRole(await code, context, inbox);
@@ -87,6 +88,7 @@ interface Inbox {
   onDnsStatus: (status: DnsStatus | undefined) => void;
   onEdgeStatus: (status: EdgeStatus | undefined) => void;
   onCredentials: (credentials: CredentialsMessage) => void;
+  onSessions: (told: EdgeSessions) => void;
   onReload: (reload: Reload) => void;
 }
 
@@ -107,6 +109,7 @@ function openInbox(): Inbox {
     onDnsStatus: () => {},
     onEdgeStatus: () => {},
     onCredentials: () => {},
+    onSessions: () => {},
     onReload: () => {},
   };
   process.on('message', (message) => {
@@ -120,6 +123,7 @@ function openInbox(): Inbox {
     } else if (order.kind === 'dns-status') inbox.onDnsStatus(order.status);
     else if (order.kind === 'edge-status') inbox.onEdgeStatus(order.status);
     else if (order.kind === 'credentials') inbox.onCredentials(order);
+    else if (order.kind === 'edge-sessions') inbox.onSessions(order);
     else if (order.kind === 'reload') inbox.onReload(order);
     else {
       start(undefined);
@@ -160,7 +164,14 @@ function startRole(
     return startSupervisedDns(code.startDns, context, inbox);
   }
   if ('startEdgeRole' in code) {
-    return code.startEdgeRole({ ...context, onStatus: (status) => void sendNotice({ kind: 'edge-status', status }) });
+    return code.startEdgeRole({
+      ...context,
+      onStatus: (status) => void sendNotice({ kind: 'edge-status', status }),
+      tellSessions: (sessions) => sendNotice({ kind: 'edge-sessions', sessions }),
+      hearSessions(take) {
+        inbox.onSessions = ({ sessions }) => take(sessions);
+      },
+    });
   }
   return startSupervisedAdmin(code.startAdmin, context, inbox);
 }

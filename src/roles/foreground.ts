@@ -4,15 +4,19 @@ import { UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { AUTOMATIC } from '../config/dns-settings.js';
 import type { LoadedSettings } from '../config/load.js';
+import type { Settings } from '../config/schema.js';
 import { type Announcer, createAnnouncer } from './announce.js';
 import type { Follower } from './cluster/follower.js';
+import { createMergedSamples } from './edge/merged-samples.js';
 import { chooseEdgePorts } from './edge/ports.js';
+import { requireSharedPorts } from './edge/several.js';
 import { forgetInitialKey, prepareDataDirectory } from './process/data-directory.js';
 import { chooseDnsPort } from './process/dns-port.js';
 import type { AdminReport, DnsReport, EdgeReport, Reports, Role } from './process/ipc.js';
-import { DRAIN_LIMIT_MS } from './process/limits.js';
+import { DRAIN_LIMIT_MS, KILL_GRACE_MS } from './process/limits.js';
 import { reloadSettings } from './process/reload.js';
 import type { RoleContext, RunningRole } from './process/role.js';
+import { withoutSecretSettings, withoutSecrets } from './process/secrets.js';
 import { watchSignals } from './signals.js';
 import { endOnFaults } from './supervision/unheard-errors.js';
 
@@ -20,6 +24,9 @@ export interface ForegroundOptions {
   readonly loaded: LoadedSettings;
   /** Loads the settings again, as the command line, the environment and the file give them now. */
   readonly load: () => LoadedSettings;
+  /** The program's entry, which several edge processes run. */
+  readonly program: string;
+  readonly environment: NodeJS.ProcessEnv;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -99,11 +106,39 @@ async function startDnsAlone(options: AloneOptions, announcer: Announcer): Promi
 
 async function startEdgeAlone(options: AloneOptions, announcer: Announcer): Promise<RunningRole<EdgeReport>> {
   const { settings } = options.loaded;
+  await requireSharedPorts(settings);
   const { remedies, ...ports } = await chooseEdgePorts(settings);
+  if (settings.edgeProcesses > 1) return startSeveralEdges(options, { ...settings, ...ports }, announcer, remedies);
   const { startEdgeRole } = await import('./edge/edge.js');
   const running = await startEdgeRole({ ...contextOf(options), settings: { ...settings, ...ports } });
   announcer.edge(running.report, remedies);
   return running;
+}
+
+async function startSeveralEdges(
+  options: AloneOptions,
+  settings: Settings,
+  announcer: Announcer,
+  remedies: readonly string[],
+): Promise<RunningRole<EdgeReport>> {
+  const { createEdgeProcesses } = await import('./edge/processes.js');
+  const { promise: ready, resolve } = Promise.withResolvers<EdgeReport>();
+  const { loaded, environment, version, terminal, log, onReload } = options;
+  const processes = createEdgeProcesses({
+    ...options,
+    environment: withoutSecrets(environment),
+    start: { settings: withoutSecretSettings(settings, 'masterKey'), origins: loaded.origins, version, terminal },
+    merged: createMergedSamples(),
+    onReady(report) {
+      announcer.edge(report, remedies);
+      resolve(report);
+    },
+    // Nobody asks this process.
+    onStatus() {},
+  });
+  onReload(() => processes.reload({ logLevel: log.level as Settings['logLevel'] }));
+  await processes.start();
+  return { report: await ready, drain: (limitMs) => processes.drain(limitMs + KILL_GRACE_MS) };
 }
 
 async function startAdminAlone(options: AloneOptions, announcer: Announcer): Promise<RunningRole<AdminReport>> {

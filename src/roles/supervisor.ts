@@ -13,6 +13,7 @@ import type { LoadedSettings } from '../config/load.js';
 import type { Settings } from '../config/schema.js';
 import type { FileLock } from '../store/file-lock.js';
 import { type Announcer, createAnnouncer } from './announce.js';
+import { requireSharedPorts } from './edge/several.js';
 import { createSupervisedEdge, type SupervisedEdge } from './edge/supervised-edge.js';
 import { lockDataDirectory, outlastPredecessor } from './lock.js';
 import {
@@ -58,6 +59,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const startedMs = steadyMs(clock);
   requireOpenFiles();
   requireAddressSpace(loaded.settings);
+  await requireSharedPorts(loaded.settings);
   const directory = prepareDataDirectory(loaded.settings.dataDir);
   const predecessor = options.takeOver ? findPredecessor(directory.path) : undefined;
   let lock = predecessor ? undefined : lockDataDirectory(directory.path, 'serveLock');

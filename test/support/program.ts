@@ -95,7 +95,12 @@ export async function stopProgram(
 
 /** The process of a role; undefined where there is none. */
 export function childOf(parent: number, role: string): number | undefined {
+  return childrenOf(parent, role)[0];
+}
+
+/** All processes of a role. */
+export function childrenOf(parent: number, role: string): number[] {
   const { stdout } = spawnSync('ps', ['--ppid', String(parent), '-o', 'pid=,args='], { encoding: 'utf8' });
-  const found = stdout.split('\n').find((line) => line.includes(`--role ${role}`));
-  return found ? Number(found.trim().split(' ')[0]) : undefined;
+  const lines = stdout.split('\n').filter((line) => line.includes(`--role ${role}`));
+  return lines.map((line) => Number(line.trim().split(' ')[0]));
 }

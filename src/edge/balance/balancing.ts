@@ -21,6 +21,7 @@ import type { Store } from '../../store/driver.js';
 import type { Failure } from '../error-pages/failures.js';
 import { routeFailure } from '../error-pages/failures.js';
 import type { ChosenOrigin, EdgeRequest } from '../exchange/exchange.js';
+import type { SessionExchange } from '../shared/sessions.js';
 import { createBalanceCounts } from './counts.js';
 import type { Examined } from './fields.js';
 import { compileBalancer, type EdgeBalancer, type EdgeOrigin, type EdgePool, type SessionSteering } from './program.js';
@@ -33,6 +34,8 @@ export interface BalancingOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly sessionKeys: SessionKeys;
+  /** With other processes that answer the same clients. */
+  readonly sessions?: SessionExchange | undefined;
   /** Where this node is, and where others are; absent: nothing is known. */
   readonly whereabouts?: Whereabouts | undefined;
 }
@@ -158,9 +161,9 @@ class Chooser {
   private examined: Examined | undefined;
 
   constructor(private readonly options: BalancingOptions) {
-    const { clock, random, sessionKeys } = options;
+    const { clock, random, sessionKeys, sessions } = options;
     this.dice = createDice(random.bytes(16));
-    this.sessions = createSessions(clock, sessionKeys);
+    this.sessions = createSessions(clock, sessionKeys, sessions);
     this.judge = { holds: (rule) => this.conditions[rule]!(this.examined!) };
   }
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { SessionAffinity } from '../../balancing/load-balancer.js';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import type { EdgeRequest } from '../exchange/exchange.js';
+import type { SessionExchange } from '../shared/sessions.js';
 import { valuesOf } from './fields.js';
 import { printSession, readSession, SESSION_COOKIE, type SessionKeys, takeCookie } from './session-token.js';
 import { createSharedSessions } from './shared-sessions.js';
@@ -36,12 +37,25 @@ export interface Sessions {
 }
 
 interface Kept {
-  token: string;
-  untilMs: number;
+  readonly token: string;
+  readonly untilMs: number;
+  /** When the other processes were told of it, or told it. */
+  readonly toldMs: number;
 }
 
-export function createSessions(clock: Clock, keys: SessionKeys): Sessions {
+/** Sessions that two processes began for the same client within this time, milliseconds, began at the same time. */
+const SAME_TIME_MS = 1000;
+
+/** `exchange`: with other processes that answer the same clients. */
+export function createSessions(clock: Clock, keys: SessionKeys, exchange?: SessionExchange): Sessions {
   const kept = createSharedSessions<Kept>(MOST_SESSIONS);
+  exchange?.hear(({ account, key, token, forMs }) => {
+    const nowMs = steadyMs(clock);
+    const known = kept.get(account, key);
+    const isBoth = known !== undefined && known.token !== token && nowMs - known.toldMs < SAME_TIME_MS;
+    // Each process hears of the other's, and both keep the same.
+    if (!isBoth || token < known.token) kept.set(account, key, { token, untilMs: nowMs + forMs, toldMs: nowMs });
+  });
   const nowS = (): number => Math.floor(clock.nowMs() / 1000);
   return {
     find({ id: balancer, account }, affinity, request) {
@@ -58,7 +72,13 @@ export function createSessions(clock: Clock, keys: SessionKeys): Sessions {
       return { token: isOver ? undefined : session.token, key: undefined, account, headers };
     },
     keep({ key, account }, { ttl }, token) {
-      if (key !== undefined) kept.set(account, key, { token, untilMs: steadyMs(clock) + ttl * 1000 });
+      if (key === undefined) return;
+      const [nowMs, forMs] = [steadyMs(clock), ttl * 1000];
+      const known = exchange && kept.get(account, key);
+      // The others' copies last as long as this one if they are told again in time.
+      const isTold = known?.token === token && nowMs - known.toldMs < forMs / 2;
+      kept.set(account, key, { token, untilMs: nowMs + forMs, toldMs: isTold ? known.toldMs : nowMs });
+      if (!isTold) exchange?.tell({ account, key, token, forMs });
     },
     cookieFor(balancer, affinity, token, alwaysHttps) {
       const value = printSession(keys, balancer, { token, sinceS: nowS() });

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { clientNetwork, plainAddress } from '../../base/ip.js';
 import type { FloodKind } from '../http2/frame-budget.js';
+import { createSharedCounts, type SharedCounts, type SharedMemory } from '../shared/counts.js';
 
 export interface Connections {
   /** False if the client has reached its limit, or floods where it `mayFlood`; the socket is then destroyed. */
@@ -22,6 +23,8 @@ export interface ConnectionLimits {
   readonly mostOfOne: number;
   /** How long floods are remembered, and how long the network of a flooder is refused; milliseconds. */
   readonly penaltyMs: number;
+  /** With other processes: what they count counts here, too. */
+  readonly shared?: SharedMemory | undefined;
 }
 
 /** Connections that a network may have ended by floods before it is refused. */
@@ -36,13 +39,15 @@ interface Flooder {
 const NO_FLOODS: Flooder['floods'] = { resets: 0, broken: 0 };
 const KINDS = ['resets', 'broken'] as const;
 
-export function createConnections({ clock, mostOfOne, penaltyMs }: ConnectionLimits): Connections {
+export function createConnections({ clock, mostOfOne, penaltyMs, shared }: ConnectionLimits): Connections {
+  const together = shared && countedTogether(shared, mostOfOne);
   const flooders = new LRUCache<string, Flooder>({ max: MOST_FLOODERS });
   const open = new Set<Socket>();
   const byClient = new Map<string, number>();
   let refused = 0;
 
   function isRefused(client: string): boolean {
+    if (together?.floods.some((counts) => counts.all(client) >= counts.most)) return true;
     const known = flooders.get(client);
     if (!known || KINDS.every((kind) => known.floods[kind] < MOST_FLOODS[kind])) return false;
     if (steadyMs(clock) - known.lastMs < penaltyMs) return true;
@@ -57,13 +62,17 @@ export function createConnections({ clock, mostOfOne, penaltyMs }: ConnectionLim
       const known = flooders.get(client);
       const before = known && nowMs - known.lastMs < penaltyMs ? known.floods : NO_FLOODS;
       flooders.set(client, { floods: { ...before, [kind]: before[kind] + 1 }, lastMs: nowMs });
+      const counts = together?.floods[KINDS.indexOf(kind)];
+      counts?.add(client);
+      if (counts) clock.after(penaltyMs, () => counts.give(client));
     },
     add(socket, mayFlood) {
       // From now until its end, whoever else listens: an error of a connection that nobody hears would end the process.
       socket.on('error', ignored);
       const client = clientNetwork(plainAddress(socket.remoteAddress));
       const number = (byClient.get(client) ?? 0) + 1;
-      if (number > mostOfOne || (mayFlood && isRefused(client))) {
+      const isFull = number > mostOfOne || (mayFlood && isRefused(client));
+      if (isFull || together?.connections.take(client) === false) {
         refused += 1;
         socket.destroy();
         return false;
@@ -72,6 +81,7 @@ export function createConnections({ clock, mostOfOne, penaltyMs }: ConnectionLim
       open.add(socket);
       socket.once('close', () => {
         open.delete(socket);
+        together?.connections.give(client);
         const left = byClient.get(client)! - 1;
         if (left === 0) byClient.delete(client);
         else byClient.set(client, left);
@@ -83,6 +93,19 @@ export function createConnections({ clock, mostOfOne, penaltyMs }: ConnectionLim
     destroyAll() {
       for (const socket of open) socket.destroy();
     },
+  };
+}
+
+interface CountedTogether {
+  readonly connections: SharedCounts;
+  /** In the order of the kinds. */
+  readonly floods: readonly SharedCounts[];
+}
+
+function countedTogether(shared: SharedMemory, mostOfOne: number): CountedTogether {
+  return {
+    connections: createSharedCounts(shared, 'connections', mostOfOne),
+    floods: KINDS.map((kind) => createSharedCounts(shared, kind, MOST_FLOODS[kind])),
   };
 }
 

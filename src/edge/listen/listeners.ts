@@ -5,6 +5,8 @@ export interface EdgePlaces {
   readonly hosts: readonly string[];
   readonly httpPort: number;
   readonly httpsPort: number;
+  /** Whether other processes of this user may listen there, too: the system then deals connections out to all. */
+  readonly reusePort?: boolean;
 }
 
 export interface Listeners {
@@ -26,7 +28,7 @@ export class EdgeListenError extends Error {
 
 /** Skips addresses of networks that this machine lacks, unless it lacks all. Rejects with an {@link EdgeListenError}. */
 export async function listenAt(
-  { hosts, httpPort, httpsPort }: EdgePlaces,
+  { hosts, httpPort, httpsPort, reusePort = false }: EdgePlaces,
   accept: { readonly http: (socket: Socket) => void; readonly https: (socket: Socket) => void },
 ): Promise<Listeners> {
   const servers: Server[] = [];
@@ -38,8 +40,8 @@ export async function listenAt(
   try {
     for (const host of hosts) {
       try {
-        servers.push(await listen(host, httpPort, accept.http));
-        servers.push(await listen(host, httpsPort, accept.https));
+        servers.push(await listen({ host, port: httpPort, reusePort }, accept.http));
+        servers.push(await listen({ host, port: httpsPort, reusePort }, accept.https));
         addresses.push(host);
       } catch (error) {
         if (!(error instanceof EdgeListenError) || error.code !== 'EAFNOSUPPORT') throw error;
@@ -57,7 +59,13 @@ export async function listenAt(
 const BACKLOG = 1024;
 const KEEP_ALIVE_MS = 60_000;
 
-function listen(host: string, port: number, accept: (socket: Socket) => void): Promise<Server> {
+interface ListenPlace {
+  readonly host: string;
+  readonly port: number;
+  readonly reusePort: boolean;
+}
+
+function listen({ host, port, reusePort }: ListenPlace, accept: (socket: Socket) => void): Promise<Server> {
   const server = createServer(
     // The system notices clients that have vanished.
     { noDelay: true, allowHalfOpen: false, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS },
@@ -65,7 +73,8 @@ function listen(host: string, port: number, accept: (socket: Socket) => void): P
   );
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(new EdgeListenError(error.code ?? '', host, port)));
-    server.listen({ host, port, ipv6Only: host.includes(':'), exclusive: true, backlog: BACKLOG }, () => {
+    const sharing = reusePort ? { reusePort } : {};
+    server.listen({ host, port, ipv6Only: host.includes(':'), exclusive: true, backlog: BACKLOG, ...sharing }, () => {
       server.removeAllListeners('error');
       // Later errors concern single connections, for example when no file descriptor is left.
       server.on('error', () => {});

@@ -7,6 +7,8 @@ import type { MetricSample } from '../../base/metrics.js';
 import { openFileLimit } from '../../base/process/open-files.js';
 import { createTurns, type Leave, type TurnBounds, type TurnHolder } from '../../base/turns.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
+import { createSharedCounts, type SharedMemory } from '../shared/counts.js';
+import { type Asked, createSharedPlaces } from '../shared/places.js';
 
 /** Whose exchange it is. */
 export interface OriginShare {
@@ -27,7 +29,7 @@ export interface OriginPlaces {
 
 export interface OriginPlaceLimits {
   /** The label of the metrics. */
-  readonly kind: string;
+  readonly kind: 'origin' | 'websocket';
   readonly all: number;
   readonly zone: number;
   /** Of one client, over all zones. */
@@ -57,12 +59,29 @@ export const WEB_SOCKET_PLACES: OriginPlaceLimits = {
   client: 256,
 };
 
-export function createOriginPlaces(clock: Clock, { kind, all, zone, client }: OriginPlaceLimits): OriginPlaces {
-  const waiting = { all: MOST_PLACES, zone: MOST_WAITING_OF_ZONE, client: MOST_WAITING_OF_CLIENT };
+/**
+ * `shared`: with other processes. The clients of a zone are spread over them, so each process has its part of the places of zones; what
+ * one client does may fall on one of them, so its places are counted by all together.
+ */
+export function createOriginPlaces(
+  clock: Clock,
+  { kind, client, ...limits }: OriginPlaceLimits,
+  shared?: SharedMemory,
+): OriginPlaces {
+  const partOf = (most: number): number => Math.max(1, Math.floor(most / (shared?.processes ?? 1)));
+  const [all, zone] = [partOf(limits.all), partOf(limits.zone)];
+  const waiting = {
+    all: partOf(MOST_PLACES),
+    zone: partOf(MOST_WAITING_OF_ZONE),
+    client: partOf(MOST_WAITING_OF_CLIENT),
+  };
   const ofClient: TurnBounds = { places: client, waiting: waiting.client };
   const times = { waitMs: PLACE_WAIT_MS, patienceMs: PATIENCE_MS };
   const unbounded = { places: Number.POSITIVE_INFINITY, waiting: waiting.all };
-  const clients = createTurns({ all: unbounded, each: [ofClient, ofClient], ...times }, clock);
+  const own = createTurns({ all: unbounded, each: [ofClient, ofClient], ...times }, clock);
+  const clients: Asked = shared
+    ? createSharedPlaces({ own, ...countsOf(shared, kind, client), waitMs: PLACE_WAIT_MS, clock })
+    : own;
   const zones = createTurns(
     {
       all: { places: all, waiting: waiting.all },
@@ -112,6 +131,15 @@ export function createOriginPlaces(clock: Clock, { kind, all, zone, client }: Or
       };
     },
     samples: () => [...clients.samples(`${kind}-client`), ...zones.samples(kind)],
+  };
+}
+
+function countsOf(shared: SharedMemory, kind: OriginPlaceLimits['kind'], most: number) {
+  const what = kind === 'origin' ? 'requests' : 'WebSockets';
+  return {
+    held: createSharedCounts(shared, what, most),
+    waiting: createSharedCounts(shared, `waiting ${what}`, Number.POSITIVE_INFINITY),
+    processes: shared.processes,
   };
 }
 

@@ -4,7 +4,6 @@
 
 import { REGIONS } from '../../balancing/region-codes.js';
 import { regionOf } from '../../balancing/regions.js';
-import { UserError } from '../../base/errors.js';
 import { createLifecycle, type Lifecycle } from '../../base/lifecycle.js';
 import { watchLongTurns } from '../../base/long-turns.js';
 import { systemRandom } from '../../base/random.js';
@@ -29,8 +28,11 @@ import { explainStoreFailure } from '../process/store-failure.js';
 import { readBundle } from '../services/certificates.js';
 import { openBodies } from '../services/object-bodies.js';
 import { startStatusReports } from '../services/status-reports.js';
+import { mapEdgeMemory } from './memory.js';
+import { explainListening } from './ports.js';
+import { createSessionExchange, type SessionMessages } from './session-exchange.js';
 
-export interface EdgeRoleOptions extends RoleContext {
+export interface EdgeRoleOptions extends RoleContext, Partial<SessionMessages> {
   readonly onStatus?: (status: EdgeStatus) => void;
 }
 
@@ -88,6 +90,7 @@ async function start(
   const upstream = createUpstream({ servers: upstreamServers(settings), clock });
   const { blobs } = await openBodies(settings, log);
   const whereabouts = followWhereabouts(options, lifecycle);
+  const { member } = options;
   lifecycle.own('bodies of objects', blobs, (part) => part.close());
   return startEdge({
     blobs,
@@ -97,7 +100,14 @@ async function start(
     vault: createVault({ store, random: systemRandom, keys: () => deriveKeys(masterKeys, ['tls']) }),
     resolver: createResolver({ store, upstream, clock, random: systemRandom, serving }),
     serving,
-    places: { hosts: settings.edgeHost, httpPort: settings.edgeHttpPort!, httpsPort: settings.edgeHttpsPort! },
+    places: {
+      hosts: settings.edgeHost,
+      httpPort: settings.edgeHttpPort!,
+      httpsPort: settings.edgeHttpsPort!,
+      reusePort: member !== undefined,
+    },
+    shared: member && (await mapEdgeMemory(member)),
+    sessions: member && createSessionExchange(options),
     egress: createInstallationEgress(settings, serving, clock),
     readCaBundle: () => readBundle(settings.caBundle),
     bodyLimit: settings.edgeBodyLimit,
@@ -128,24 +138,4 @@ function followWhereabouts({ settings, clock, log }: EdgeRoleOptions, lifecycle:
     ...{ region: settings.region ?? '', location: settings.locationCode ?? '' },
     find: (address) => (finder?.find(address, 0, address.length, place) ? place : undefined),
   };
-}
-
-function explainListening({ code, host, port }: EdgeListenError): UserError {
-  const place = `the edge cannot listen on ${host} port ${port}`;
-  if (code === 'EADDRINUSE') {
-    return new UserError(
-      `${place}: the port is taken by another program`,
-      `Find it with \`ss -lntp sport = :${port}\`, or choose another with --edge-http-port or --edge-https-port.`,
-    );
-  }
-  if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') {
-    return new UserError(`${place}: the address does not belong to this machine`, 'Name one with --edge-host.');
-  }
-  if (code === 'EACCES' || code === 'EPERM') {
-    return new UserError(
-      `${place}: permission denied`,
-      'Choose ports from 1024 on with --edge-http-port and --edge-https-port.',
-    );
-  }
-  return new UserError(`${place}: ${code}`);
 }

@@ -2,7 +2,9 @@
  * The ports of the edge: 80 and 443 if they can be bound, otherwise 8080 and 8443 with the remedy. They are chosen
  * before it starts.
  */
+import { UserError } from '../../base/errors.js';
 import type { Settings } from '../../config/schema.js';
+import { EdgeListenError } from '../../edge/listen/listeners.js';
 import { privilegeRemedy, tryTcp } from '../process/dns-port.js';
 
 export interface EdgePorts {
@@ -39,4 +41,37 @@ async function whyNot(hosts: readonly string[], port: number): Promise<string | 
     }
   }
   return undefined;
+}
+
+/**
+ * Throws a UserError if another program has one of the ports. Sockets that share their port can be bound beside those of other programs
+ * of this user, so they do not notice it.
+ */
+export async function requireFreePorts({ edgeHost, edgeHttpPort, edgeHttpsPort }: Asked): Promise<void> {
+  for (const host of edgeHost) {
+    for (const port of [edgeHttpPort!, edgeHttpsPort!]) {
+      const code = await tryTcp(host, port);
+      if (code === 'EADDRINUSE') throw explainListening(new EdgeListenError(code, host, port));
+    }
+  }
+}
+
+export function explainListening({ code, host, port }: EdgeListenError): UserError {
+  const place = `the edge cannot listen on ${host} port ${port}`;
+  if (code === 'EADDRINUSE') {
+    return new UserError(
+      `${place}: the port is taken by another program`,
+      `Find it with \`ss -lntp sport = :${port}\`, or choose another with --edge-http-port or --edge-https-port.`,
+    );
+  }
+  if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') {
+    return new UserError(`${place}: the address does not belong to this machine`, 'Name one with --edge-host.');
+  }
+  if (code === 'EACCES' || code === 'EPERM') {
+    return new UserError(
+      `${place}: permission denied`,
+      'Choose ports from 1024 on with --edge-http-port and --edge-https-port.',
+    );
+  }
+  return new UserError(`${place}: ${code}`);
 }

@@ -10,8 +10,9 @@ import type { EdgeReport, EdgeStatus, StartOrder } from '../process/ipc.js';
 import { DRAIN_LIMIT_MS, KILL_GRACE_MS } from '../process/limits.js';
 import type { Reload } from '../process/reload.js';
 import type { SpareKind } from '../supervision/spare.js';
-import { SupervisedChild } from '../supervision/supervised-child.js';
+import { createMergedSamples, type MergedSamples } from './merged-samples.js';
 import { chooseEdgePorts, type EdgePorts } from './ports.js';
+import { createEdgeProcesses, type EdgeProcesses } from './processes.js';
 
 const RETRY_MS = 10_000;
 
@@ -38,20 +39,17 @@ export interface SupervisedEdge {
   kill(): void;
 }
 
-function makeChild(
+function makeProcesses(
   options: SupervisedEdgeOptions,
   { remedies, ...chosen }: EdgePorts,
   settings: Settings,
-): SupervisedChild<'edge'> {
-  return new SupervisedChild({
+  merged: MergedSamples,
+): EdgeProcesses {
+  return createEdgeProcesses({
     ...options,
-    role: 'edge',
+    merged,
     start: { ...options.start, settings: { ...settings, ...chosen } },
     onReady: (report) => options.onReady(report, remedies),
-    onLost: () => options.onStatus(undefined),
-    onNotice(notice) {
-      if (notice.kind === 'edge-status') options.onStatus(notice.status);
-    },
   });
 }
 
@@ -60,7 +58,8 @@ export function createSupervisedEdge(options: SupervisedEdgeOptions): Supervised
   let { settings } = start;
   let started = false;
   let wanted = settings.edge === 'on';
-  let child: SupervisedChild<'edge'> | undefined;
+  const merged = createMergedSamples();
+  let processes: EdgeProcesses | undefined;
   let ports: EdgePorts | undefined;
   let ended = false;
   /** One step at a time, because a stopping edge holds the ports that the next one needs. */
@@ -68,12 +67,11 @@ export function createSupervisedEdge(options: SupervisedEdgeOptions): Supervised
 
   async function launch(): Promise<void> {
     ports ??= await chooseEdgePorts(settings);
-    const next = makeChild(options, ports, settings);
-    child = next;
     try {
-      await next.start();
+      processes = makeProcesses(options, ports, settings, merged);
+      await processes.start();
     } catch (error) {
-      child = undefined;
+      processes = undefined;
       // The chosen ports may have been taken meanwhile.
       ports = undefined;
       const remedy = error instanceof UserError ? error.remedy : undefined;
@@ -83,8 +81,8 @@ export function createSupervisedEdge(options: SupervisedEdgeOptions): Supervised
   }
 
   async function stop(): Promise<boolean> {
-    const running = child;
-    child = undefined;
+    const running = processes;
+    processes = undefined;
     options.onStatus(undefined);
     return running ? running.drain(DRAIN_LIMIT_MS + KILL_GRACE_MS) : true;
   }
@@ -92,8 +90,8 @@ export function createSupervisedEdge(options: SupervisedEdgeOptions): Supervised
   function step(): void {
     steps = steps.then(async () => {
       if (ended || !started) return;
-      if (wanted && !child) await launch();
-      else if (!wanted && child) await stop();
+      if (wanted && !processes) await launch();
+      else if (!wanted && processes) await stop();
     });
   }
 
@@ -109,11 +107,11 @@ export function createSupervisedEdge(options: SupervisedEdgeOptions): Supervised
     },
     reload(next) {
       settings = { ...settings, ...next };
-      child?.reload(next);
+      processes?.reload(next);
     },
     replace() {
       steps = steps.then(async () => {
-        if (ended || !child) return;
+        if (ended || !processes) return;
         await stop();
         await launch();
       });
@@ -127,7 +125,7 @@ export function createSupervisedEdge(options: SupervisedEdgeOptions): Supervised
     },
     kill() {
       ended = true;
-      child?.kill();
+      processes?.kill();
     },
   };
 }

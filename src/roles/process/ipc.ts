@@ -4,6 +4,7 @@ import type { UserError } from '../../base/errors.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { LoadedSettings } from '../../config/load.js';
 import type { Settings } from '../../config/schema.js';
+import type { ToldSession } from '../../edge/shared/sessions.js';
 import type { Reload } from './reload.js';
 
 export type Role = 'admin' | 'dns' | 'edge';
@@ -74,9 +75,17 @@ export interface EdgeReport {
   readonly hosts: readonly string[];
   readonly httpPort: number;
   readonly httpsPort: number;
+  /** Absent: one. */
+  readonly processes?: number;
 }
 
-/** How the edge process is doing; sent like {@link DnsStatus}. */
+/** One of several edge processes: its number, from 1 on. */
+export interface EdgeMember {
+  readonly number: number;
+  readonly of: number;
+}
+
+/** How the edge process is doing, or all of them; sent like {@link DnsStatus}. */
 export interface EdgeStatus {
   readonly samples: readonly MetricSample[];
 }
@@ -98,6 +107,8 @@ export interface StartOrder {
   readonly takeOver?: boolean;
   /** Prepare everything, and wait for `take-place`. */
   readonly standby?: boolean;
+  /** Of an edge process, if there are several. */
+  readonly member?: EdgeMember;
 }
 
 /**
@@ -110,12 +121,19 @@ export interface CredentialsMessage {
   readonly key: string;
 }
 
+/** Sessions that began in one edge process, for the others. */
+export interface EdgeSessions {
+  readonly kind: 'edge-sessions';
+  readonly sessions: readonly ToldSession[];
+}
+
 /** Messages from the supervisor. */
 export type Order =
   | ({ readonly kind: 'start' } & StartOrder)
   | { readonly kind: 'dns-status'; readonly status: DnsStatus | undefined }
   | { readonly kind: 'edge-status'; readonly status: EdgeStatus | undefined }
   | CredentialsMessage
+  | EdgeSessions
   | ({ readonly kind: 'reload' } & Reload)
   /** Ends the wait of a process that was started with `standby`. */
   | { readonly kind: 'take-place' }
@@ -140,14 +158,16 @@ export type Notice =
   /** Whether any name could lead to an edge. The admin process sends it at its start, and when it changes. */
   | { readonly kind: 'edge-needed'; readonly needed: boolean }
   | CredentialsMessage
+  | EdgeSessions
   /** The content of the database was replaced: all other processes must read it again. */
   | { readonly kind: 'replaced' }
   /** From now on the admin process answers `/readyz` with 200. */
   | { readonly kind: 'serving' };
 
-/** Sends to a child. A message that cannot be delivered is dropped, because the child is gone. */
-export function sendOrder(child: ChildProcess, order: Order): void {
-  if (child.connected) child.send(order, () => {});
+/** Sends to a child, and calls `onSent`. A message that cannot be delivered is dropped, because the child is gone. */
+export function sendOrder(child: ChildProcess, order: Order, onSent: () => void = () => {}): void {
+  if (child.connected) child.send(order, onSent);
+  else onSent();
 }
 
 /** Sends to the supervisor. Resolves when the channel has accepted the message. */

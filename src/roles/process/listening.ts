@@ -91,6 +91,21 @@ function readListeners(dataDir: string, which: 'own' | 'all'): Listener[] {
   return wanted.flatMap((name) => readWritten(join(directory, name))?.listeners ?? []);
 }
 
+/** How many processes of a role listen on this machine. */
+export function countListening(dataDir: string, role: Role): number {
+  const directory = join(dataDir, DIRECTORY);
+  try {
+    const machine = machineName();
+    return readdirSync(directory).filter((name) => {
+      const [, ofRole, pid] = FILE.exec(name) ?? [];
+      return ofRole === role && isAlive(Number(pid)) && readWritten(join(directory, name))?.machine === machine;
+    }).length;
+  } catch {
+    // None has ever listened.
+    return 0;
+  }
+}
+
 /** What this node tells the others: its listeners, at addresses and not at «all addresses». */
 export function tellableListeners(dataDir: string): Listener[] {
   const own = readListeners(dataDir, 'own').filter(({ place }) => place !== 'elsewhere');

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Logger } from '../../base/log.js';
 import type { LoadedSettings } from '../../config/load.js';
 import type { Settings } from '../../config/schema.js';
+import type { EdgeMember } from './ipc.js';
 
 export interface RoleContext {
   readonly settings: Settings;
@@ -15,6 +16,8 @@ export interface RoleContext {
   readonly takeOver?: boolean | undefined;
   /** Resolves when it is to listen. */
   readonly turn?: Promise<void> | undefined;
+  /** Which of several edge processes it is. */
+  readonly member?: EdgeMember | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   /** Calls `act` whenever settings and certificates are to be read again. */

@@ -27,6 +27,10 @@ const RECOVERED_MS = 60_000;
 
 export interface ChildOptions<Name extends Role> {
   readonly role: Name;
+  /** What it is called in messages; default: by its role. */
+  readonly name?: string;
+  /** Descriptors that it inherits, from 4 on. */
+  readonly inherits?: readonly number[];
   /** The program's entry, a JavaScript file. */
   readonly program: string;
   readonly environment: NodeJS.ProcessEnv;
@@ -72,8 +76,10 @@ export class SupervisedChild<Name extends Role> {
   private cancelRestart: (() => void) | undefined;
   private watch: Watch | undefined;
   private readonly spare: Spare | undefined;
+  private readonly name: string;
 
   constructor(private readonly options: ChildOptions<Name>) {
+    this.name = options.name ?? `${options.role} process`;
     this.startOrder = options.start;
     const { spare: kind, clock } = options;
     if (kind === undefined) return;
@@ -124,8 +130,10 @@ export class SupervisedChild<Name extends Role> {
     return this.started.catch(() => {});
   }
 
-  send(order: Order): void {
-    if (this.child) sendOrder(this.child, order);
+  /** `onSent` is called when the child's channel has taken it, or there is none. */
+  send(order: Order, onSent: () => void = () => {}): void {
+    if (this.child) sendOrder(this.child, order, onSent);
+    else onSent();
   }
 
   /** Asks the child to finish, waits up to `limitMs`, then kills it. True when it ended by itself with exit code 0. */
@@ -147,7 +155,7 @@ export class SupervisedChild<Name extends Role> {
     sendOrder(child, { kind: 'drain' });
     const clean = await withLimit(this.options.clock, limitMs, ended);
     if (clean !== undefined) return clean;
-    this.options.log.warn(`the ${this.options.role} process did not finish within ${limitMs} ms and is killed`);
+    this.options.log.warn(`the ${this.name} did not finish within ${limitMs} ms and is killed`);
     child.kill('SIGKILL');
     await ended;
     return false;
@@ -181,11 +189,11 @@ export class SupervisedChild<Name extends Role> {
   }
 
   private fork(options: readonly string[] = []): ChildProcess {
-    const { role, program, environment } = this.options;
+    const { role, program, environment, inherits = [] } = this.options;
     const child = fork(program, ['serve', '--role', role, '--supervised'], {
       execArgv: [...process.execArgv, ...options],
       env: environment,
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...inherits],
       serialization: 'advanced',
     });
     let refusal: UserError | undefined;
@@ -226,7 +234,7 @@ export class SupervisedChild<Name extends Role> {
     this.watch = watchProcess({
       ...{ role, pid: child.pid, clock },
       onStuck: (why) => {
-        log.error({ role }, `the ${role} process ${why} and is killed`);
+        log.error({ role }, `the ${this.name} ${why} and is killed`);
         child.kill('SIGKILL');
       },
     });
@@ -251,7 +259,7 @@ export class SupervisedChild<Name extends Role> {
     if (child === this.successor?.child) {
       this.successor = undefined;
       const reason = refusal ? `could not start: ${refusal.message}` : how;
-      this.options.log.error(`the new ${this.options.role} process ${reason}; the running one stays`);
+      this.options.log.error(`the new ${this.name} ${reason}; the running one stays`);
     }
     if (child !== this.child) return;
     this.child = undefined;
@@ -259,7 +267,7 @@ export class SupervisedChild<Name extends Role> {
     if (this.draining || !this.wanted) return;
     const { clock, role, log, onLost } = this.options;
     if (this.firstStart && !(refusal instanceof AwaitedError)) {
-      this.firstStart.reject(refusal ?? new UserError(`the ${role} process ${how} before it was ready`));
+      this.firstStart.reject(refusal ?? new UserError(`the ${this.name} ${how} before it was ready`));
       this.firstStart = undefined;
       this.wanted = false;
       return;
@@ -271,7 +279,7 @@ export class SupervisedChild<Name extends Role> {
     const reason = refusal ? `could not start: ${refusal.message}` : how;
     log.error(
       { role, crashes: this.crashes, delayMs, ...(refusal?.remedy !== undefined && { remedy: refusal.remedy }) },
-      `the ${role} process ${reason}; starting it again in ${delayMs} ms`,
+      `the ${this.name} ${reason}; starting it again in ${delayMs} ms`,
     );
     onLost();
     if (this.successor) {
