@@ -10,10 +10,16 @@ import { type DecodedMessage, decodeMessage, makeQuery, printWire } from '../sup
 import { askAll, askAllByTcp, type ReferenceName, type References } from '../support/reference-servers.js';
 import type { ServedZones, ZoneSource } from '../support/served-zones.js';
 import { isStream, type Question, queryFor, type Way } from './questions.js';
+import type { AskThroughInterface } from './through-interface.js';
 
 /** A zone all servers were given, and what is asked of it. */
 export interface AskedZone extends ZoneSource {
   readonly questions: readonly Question[];
+}
+
+/** What we serve, and how it is asked over UDP, unless the engine itself is. */
+export interface Ours extends Omit<ServedZones, 'writer'> {
+  readonly ask?: AskThroughInterface | undefined;
 }
 
 /** One question and what everybody said to it. */
@@ -37,7 +43,7 @@ export interface Exchange {
 export async function exchange(
   way: Way,
   zones: readonly AskedZone[],
-  ours: Omit<ServedZones, 'writer'>,
+  ours: Ours,
   references: References,
   visit: (exchange: Exchange) => void,
 ): Promise<void> {
@@ -50,6 +56,7 @@ export async function exchange(
   const owners = new Map(zones.map((zone) => [zone.apex, ownersOf(zone)]));
   const loaded = await Promise.all(servers.map(({ port }) => loadedZones(port, zones)));
   const theirs = await Promise.all(servers.map(({ port }) => ask(port, queries)));
+  const own = isStream(way) ? undefined : await ours.ask?.(queries);
   asked.forEach((question, index) => {
     const query = queries[index]!;
     const enclosing = enclosingZones(question.name, apexes);
@@ -65,14 +72,14 @@ export async function exchange(
     });
     if (answers.size < 2) return;
     const whole = answerOf(ours, query, 'tcp');
-    const own = isStream(way) ? whole : answerOf(ours, query, way);
+    const received = own && (own[index] ?? Buffer.alloc(0));
     visit({
       way,
       question,
       apex,
       overlaps: overlapping.has(apex),
       owners: owners.get(apex)!,
-      ours: own,
+      ours: received ? decodeMessage(received) : isStream(way) ? whole : answerOf(ours, query, way),
       whole,
       theirs: answers,
     });

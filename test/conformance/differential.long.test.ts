@@ -5,13 +5,14 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { missingReferences } from '../support/reference-servers.js';
 import { serveZones, type ZoneSource } from '../support/served-zones.js';
 import type { AskedZone } from './comparison.js';
 import { questionsOf, WAYS } from './questions.js';
 import { makeRandomZones } from './random-zones.js';
 import { compare, report, type Tally } from './tally.js';
+import { servedFromMemory, throughInterface } from './through-interface.js';
 import { judge } from './verdict.js';
 
 const SEED = Number(process.env['ZONEPLANE_CONFORMANCE_SEED'] ?? 2178548);
@@ -27,7 +28,7 @@ const skip = missing.length > 0 && process.env['CI'] !== 'true' ? `not installed
 for (let round = 0; round < ROUNDS; round++) {
   const seed = SEED + round;
   t.test(`random zones, seed ${seed}`, { skip, timeout: 240_000 }, async (t) => {
-    const tally = await compareZones(makeRandomZones(seed, ZONES, QUESTIONS));
+    const tally = await compareZones(t, makeRandomZones(seed, ZONES, QUESTIONS));
     t.ok(tally.compared > ZONES * QUESTIONS, 'the references were asked');
     t.ok(tally.decided.get('unanimous')! > tally.compared * 0.8, 'and mostly agreed');
     t.strictSame(tally.faults.slice(0, 4), [], `all is right (repeat with ZONEPLANE_CONFORMANCE_SEED=${seed})`);
@@ -38,7 +39,8 @@ for (let round = 0; round < ROUNDS; round++) {
 for (const file of readdirSync(TOPICS).filter((name) => name.endsWith('.zone'))) {
   t.test(file.replace('.zone', ''), { skip, timeout: 240_000 }, async (t) => {
     const zones = readZones(readFileSync(`${TOPICS}${file}`, 'utf8'));
-    const tally = await compareZones(zones.map((zone) => ({ ...zone, questions: questionsOf(zone) })));
+    const asked = zones.map((zone) => ({ ...zone, questions: questionsOf(zone) }));
+    const tally = await compareZones(t, asked);
     t.ok(tally.decided.get('unanimous')! > tally.compared * 0.8, `${zones.length} zones; the references mostly agree`);
     t.strictSame(tally.faults.slice(0, 4), [], 'all is right');
     report(t, tally);
@@ -53,6 +55,7 @@ function readZones(text: string): ZoneSource[] {
     .map((part) => ({ apex: /^\$ORIGIN (\S+)/.exec(part)![1]!, text: part }));
 }
 
-function compareZones(zones: readonly AskedZone[]): Promise<Tally> {
-  return compare(zones, serveZones(zones), WAYS, judge);
+async function compareZones(t: Test, zones: readonly AskedZone[]): Promise<Tally> {
+  const served = serveZones(zones);
+  return compare(zones, { ...served, ask: await throughInterface(t, servedFromMemory(served)) }, WAYS, judge);
 }

@@ -21,6 +21,7 @@ import { meaningOf, printRR } from './meaning.js';
 import { SIGNED_WAYS } from './questions.js';
 import { makeRandomZones } from './random-zones.js';
 import { compare, report } from './tally.js';
+import { servedFromMemory, throughInterface } from './through-interface.js';
 import { judge, sameSubstitution, type Verdict } from './verdict.js';
 
 const SEED = Number(process.env['ZONEPLANE_CONFORMANCE_SEED'] ?? 2178548);
@@ -46,7 +47,8 @@ for (let round = 0; round < ROUNDS; round++) {
     const zones = makeRandomZones(seed, ZONES, QUESTIONS).map((zone, i) => ({ ...zone, denial: DENIALS[i % 3]! }));
     const ours = serveZones(zones);
     const signed = zones.map((zone) => ({ ...zone, text: ours.signed.get(zone.apex)?.text ?? zone.text }));
-    const tally = await compare(signed, ours, SIGNED_WAYS, judgeSigned);
+    const ask = await throughInterface(t, servedFromMemory(ours));
+    const tally = await compare(signed, { ...ours, ask }, SIGNED_WAYS, judgeSigned);
     t.ok(tally.compared > ZONES * QUESTIONS, 'the references were asked');
     t.ok(tally.decided.get('unanimous')! > tally.compared * 0.8, 'and mostly agreed');
     t.strictSame(tally.faults.slice(0, 4), [], `all is right (repeat with ZONEPLANE_CONFORMANCE_SEED=${seed})`);
@@ -77,7 +79,8 @@ t.test(`presigned random zones, seed ${SEED}`, { skip, timeout: 240_000 }, async
     seed: 1,
   });
   const { answer } = publisher;
-  const tally = await compare(files, { answer, refused, signed }, SIGNED_WAYS, judgeSigned);
+  const ask = await throughInterface(t, { answer, connect: () => publisher.connectWorker() });
+  const tally = await compare(files, { answer, refused, signed, ask }, SIGNED_WAYS, judgeSigned);
   publisher.close();
   t.ok(tally.compared > PRESIGNED * QUESTIONS, 'the references were asked');
   t.strictSame(tally.faults.slice(0, 4), [], 'all is right');

@@ -1,8 +1,7 @@
 /** Asks everybody everything, judges our answers, and counts. */
 import type { DecodedMessage } from '../support/message.js';
 import { type ReferenceName, startReferences } from '../support/reference-servers.js';
-import type { ServedZones } from '../support/served-zones.js';
-import { type AskedZone, type Exchange, exchange } from './comparison.js';
+import { type AskedZone, type Exchange, exchange, type Ours } from './comparison.js';
 import { meaningOf } from './meaning.js';
 import { printQuestion, type Way } from './questions.js';
 import type { Verdict } from './verdict.js';
@@ -19,7 +18,7 @@ export interface Tally {
 /** `zones`: as the references get them. */
 export async function compare(
   zones: readonly AskedZone[],
-  ours: Omit<ServedZones, 'writer'>,
+  ours: Ours,
   ways: readonly Way[],
   judge: (exchange: Exchange) => Verdict,
 ): Promise<Tally> {
