@@ -194,8 +194,10 @@ async function openObject(local: LocalStore, bucket: number, key: string): Promi
     const row = findObject(store, bucket, key);
     if (!row) return undefined;
     if (row.version === missing) throw new BodyDamaged(nameOf(row), 'is missing');
-    if (row.upload !== null) return openComposed(store, row, blobs);
-    if (row.blob === null) {
+    if (row.upload !== null) {
+      const composed = await openComposed(store, row, blobs);
+      if (composed) return composed;
+    } else if (row.blob === null) {
       const contents = contentsOfObject(store, row.seq);
       if (contents) return openInline(row, contents);
     } else {

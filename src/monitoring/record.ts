@@ -90,19 +90,22 @@ async function writeChanges<Item>(
 ): Promise<readonly RecordedChange[]> {
   const { store, clock, random } = base;
   const by = { store, actor: OPERATOR, requestId: random.uuid(), source: 'service' } as const;
-  const from = { at: 0, changes: [] as readonly RecordedChange[] };
-  const last = await inWrites(
+  const changes: RecordedChange[] = [];
+  await inWrites(
     base,
-    from,
+    { at: 0, count: 0 },
     ({ at }) => at < items.length,
-    ({ at, changes }) => {
+    ({ at, count }) => {
+      // A step that was undone runs again.
+      changes.length = count;
       const nowUs = clock.nowUs();
       const found = record(items[at]!, nowUs);
       logEvents(by, nowUs, found.flatMap(eventsOf));
-      return { at: at + 1, changes: [...changes, ...found] };
+      changes.push(...found);
+      return { at: at + 1, count: changes.length };
     },
   );
-  return last.changes;
+  return changes;
 }
 
 function eventsOf({ account, pool, poolName: name, state, told }: RecordedChange) {

@@ -1,5 +1,6 @@
 /** The audit log over HTTP: its entries, who sees them, and its filters. */
 import t from 'tap';
+import { exportAudit } from '../../src/api/audit-logs/export.js';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { install } from './installation.js';
 
@@ -117,6 +118,27 @@ t.test('a download as JSON lines and as CSV', async (t) => {
   t.match(rows[2], /^2024-05-05T12:00:00\.\d+Z,record\.create,admin@localhost,.*"\{.*HYPERLINK\(\\""x\\""\), a/);
   t.match(await call('GET', `${path}&format=xml`), { status: 400 });
   t.match((await call('GET', `${path}&since=2030-01-01`)).text, /^$/);
+});
+
+t.test('a download comes in pieces, between which others have turns', async (t) => {
+  const { call, createZone, operator } = await install(t);
+  const zone = await createZone('example.com');
+  const content = `"${'x'.repeat(250)}" `.repeat(16);
+  const posts = Array.from({ length: 60 }, (_, i) => ({ type: 'TXT', name: `n${i}`, content }));
+  t.equal((await call('POST', `/zones/${zone}/dns_records/batch`, { posts })).status, 200);
+  const home = (await call('GET', '/accounts')).json.result[0].id;
+  const pieces: string[] = [];
+  for await (const piece of exportAudit(operator, home, { filter: {}, direction: 'asc' }, 'jsonl')) pieces.push(piece);
+  t.ok(pieces.length > 2, `${pieces.length} pieces`);
+  t.ok(Math.max(...pieces.map(({ length }) => length)) < 150_000);
+  t.equal(
+    pieces
+      .join('')
+      .trimEnd()
+      .split('\n')
+      .filter((line) => line.includes('record.create')).length,
+    posts.length,
+  );
 });
 
 t.test('everyone sees only their own entries, and no secrets', async (t) => {

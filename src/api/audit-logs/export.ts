@@ -1,6 +1,6 @@
 /** The audit log as a file: JSON lines, or CSV (RFC 4180). */
 import { nextSlice } from '../../base/slices.js';
-import { type AuditFilter, type AuditItem, sliceAccountAudit } from '../../control/access/audit.js';
+import { type AuditFilter, type AuditItem, lazyAccountAudit } from '../../control/access/audit.js';
 import type { Context } from '../../control/kernel/context.js';
 import { printTime } from '../times.js';
 import type { ExportFormat } from './schema.js';
@@ -13,6 +13,8 @@ export const EXPORT_TYPES: Readonly<Record<ExportFormat, string>> = {
 
 /** Entries that are read at once. */
 const SLICE = 100;
+/** Characters of a piece, after which others get their turn: single entries have up to 33 KB. */
+const PIECE = 1 << 17;
 
 const COLUMNS: readonly (readonly [name: string, value: (item: AuditItem) => unknown])[] = [
   ['time', ({ at }) => printTime(at)],
@@ -45,8 +47,16 @@ export async function* exportAudit(
   if (format === 'csv') yield `${COLUMNS.map(([name]) => name).join(',')}\r\n`;
   do {
     const asked = { ...query, limit: SLICE, ...(cursor !== undefined && { cursor }) };
-    const { items, next } = await sliceAccountAudit(context, accountId, asked);
-    yield items.map(format === 'csv' ? csvLine : jsonLine).join('');
+    const { items, next } = await lazyAccountAudit(context, accountId, asked);
+    let piece = '';
+    for (const item of items) {
+      piece += format === 'csv' ? csvLine(item) : jsonLine(item);
+      if (piece.length < PIECE) continue;
+      yield piece;
+      piece = '';
+      await nextSlice();
+    }
+    if (piece !== '') yield piece;
     cursor = next === undefined ? undefined : Number(next);
     await nextSlice();
   } while (cursor !== undefined);

@@ -1,5 +1,6 @@
 /** Objects whose bodies are parts. */
 import { toHex } from '../../base/bytes.js';
+import { nextSlice } from '../../base/slices.js';
 import type { Range } from '../../http/range.js';
 import type { Store } from '../../store/driver.js';
 import { findObject, type ObjectRow } from '../../store/objects/objects.js';
@@ -11,11 +12,26 @@ import type { OpenObject } from '../object-store.js';
 import { nameOf, openPieces } from '../open-object.js';
 import { MOST_PARTS, type PartItem } from './uploads.js';
 
-/** The parts are looked up now, because the object may be replaced while it is read. Throws {@link BodyDamaged}. */
-export function openComposed(store: Store, row: ObjectRow, blobs: Blobs): OpenObject {
-  const parts = objectPartsAfter(store, row.upload!, 0, MOST_PARTS);
+/** Parts that are looked up in one turn; there may be 10,000. */
+const AT_ONCE = 500;
+
+/**
+ * The parts are looked up now, because the object may be replaced while it is read. Throws {@link BodyDamaged}. Resolves to undefined
+ * when the object is another one meanwhile.
+ */
+export async function openComposed(store: Store, row: ObjectRow, blobs: Blobs): Promise<OpenObject | undefined> {
+  const parts: PartRow[] = [];
+  while (parts.length < MOST_PARTS) {
+    const more = objectPartsAfter(store, row.upload!, parts.at(-1)?.number ?? 0, AT_ONCE);
+    parts.push(...more);
+    if (more.length < AT_ONCE) break;
+    await nextSlice();
+  }
   const octets = parts.reduce((sum, { size }) => sum + size, 0);
-  if (octets !== row.size || parts.length !== row.parts) throw new BodyDamaged(nameOf(row), 'is not whole');
+  if (octets !== row.size || parts.length !== row.parts) {
+    if (findObject(store, row.bucket, row.key)?.version !== row.version) return undefined;
+    throw new BodyDamaged(nameOf(row), 'is not whole');
+  }
   /** Those of parts that are being read, so that who leaves need not wait for them. */
   const open = new Set<BlobReader>();
   const close = async (): Promise<void> => {

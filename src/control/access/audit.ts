@@ -124,25 +124,32 @@ export interface AuditSlice {
   readonly next: string | undefined;
 }
 
+export interface AuditSliceQuery {
+  readonly filter: AuditFilter;
+  readonly direction: 'asc' | 'desc';
+  readonly limit: number;
+  readonly cursor?: number;
+}
+
 /**
  * Entries of an account from a position in the list, no more than `limit`. `cursor`: returned with the previous slice.
  */
-export async function sliceAccountAudit(
+export async function sliceAccountAudit(ctx: Context, accountId: string, query: AuditSliceQuery): Promise<AuditSlice> {
+  const { items, next } = await lazyAccountAudit(ctx, accountId, query);
+  return { items: [...items], next };
+}
+
+/** The same; each entry, which may be long, is made when it is asked for. */
+export async function lazyAccountAudit(
   ctx: Context,
   accountId: string,
-  query: {
-    readonly filter: AuditFilter;
-    readonly direction: 'asc' | 'desc';
-    readonly limit: number;
-    readonly cursor?: number;
-  },
-): Promise<AuditSlice> {
-  const { filter, direction, limit, cursor } = query;
+  { filter, direction, limit, cursor }: AuditSliceQuery,
+): Promise<{ readonly items: Iterable<AuditItem>; readonly next: AuditSlice['next'] }> {
   const behind = cursor === undefined ? [] : [matchBehind(cursor, direction)];
   const conditions = [...visibleIn(ctx, accountId), ...conditionsOf(filter), ...behind];
   const rows = selectEvents(ctx.store, { conditions, direction, limit: limit + 1, offset: 0 });
   const shown = rows.slice(0, limit);
-  return { items: shown.map(auditItem), next: rows.length > limit ? String(shown.at(-1)!.seq) : undefined };
+  return { items: itemsOf(shown), next: rows.length > limit ? String(shown.at(-1)!.seq) : undefined };
 }
 
 function visibleIn(ctx: Context, accountId: string): Condition[] {
@@ -217,6 +224,10 @@ function verbOf(action: string): AuditVerb {
   const word = action.slice(action.indexOf('.') + 1);
   if (VERBS.create.includes(word)) return 'create';
   return VERBS.delete.includes(word) ? 'delete' : 'update';
+}
+
+function* itemsOf(rows: readonly NamedEventRow[]): Generator<AuditItem> {
+  for (const row of rows) yield auditItem(row);
 }
 
 function auditItem(row: NamedEventRow): AuditItem {
