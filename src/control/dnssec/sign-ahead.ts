@@ -4,13 +4,14 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { equalBytes } from '../../base/bytes.js';
+import type { Clock } from '../../base/clock.js';
+import { beginSlice, nextSlice } from '../../base/slices.js';
 import { servingZone, unsignedZone } from '../../serving/zone.js';
 import { type DnssecKeyRow, keysOfZone } from '../../store/dnssec/keys.js';
 import type { DnssecZoneRow } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
-import type { MadeSignatures } from '../kernel/zone-keys.js';
 import { type PartEnd, signData } from './signing/sign-whole.js';
 import { planSignatures } from './signing/signatures.js';
 import { planRows, rowsOfZone } from './signing/signed-rows.js';
@@ -35,23 +36,25 @@ export interface PreparedPart {
 }
 
 interface Part {
-  readonly row: DnssecZoneRow;
-  readonly ready: Promise<PreparedPart>;
+  readonly prepared: PreparedPart;
   /** Where the part after it begins; undefined when there is none. */
   readonly end: PartEnd | undefined;
 }
 
 /** `signal`: aborted when no other part is to follow. */
 export function signAhead(ctx: Context, signal: AbortSignal): AheadSigner {
-  let following: Part | undefined;
+  let following: { readonly row: DnssecZoneRow; readonly part: Promise<Part> } | undefined;
   return {
     async prepared(zone, row) {
       const cursor = row.cursor ? { cursor: row.cursor } : undefined;
-      const part = following && isSamePlace(following.row, row) ? following : beginPart(ctx, zone, row, cursor);
-      const prepared = await part.ready;
-      const { end } = part;
-      const isNext = end !== undefined && !needsAllBefore(end.cursor) && !signal.aborted;
-      following = isNext ? beginPart(ctx, zone, { ...row, cursor: end.cursor }, end) : undefined;
+      const isBegun = following && isSamePlace(following.row, row);
+      const { prepared, end } = await (isBegun ? following!.part : preparePart(ctx, zone, row, cursor));
+      following = undefined;
+      if (!end || needsAllBefore(end.cursor) || signal.aborted) return prepared;
+      const next = { ...row, cursor: end.cursor };
+      following = { row: next, part: preparePart(ctx, zone, next, end) };
+      // A failure is thrown where the part is used.
+      following.part.catch(() => {});
       return prepared;
     },
   };
@@ -75,8 +78,13 @@ function basisOf(store: Store, zone: ZoneRow | undefined, row: DnssecZoneRow): B
   return { zone, row: rest, keys: keysOfZone(store, row.zone) };
 }
 
-function beginPart(ctx: Context, { seq }: ZoneRow, row: DnssecZoneRow, from: PartEnd | undefined): Part {
-  const { store, settings, zoneKeys } = ctx;
+async function preparePart(
+  ctx: Context,
+  { seq }: ZoneRow,
+  row: DnssecZoneRow,
+  from: PartEnd | undefined,
+): Promise<Part> {
+  const { store, settings, clock, zoneKeys } = ctx;
   const signatures = planSignatures();
   const rows = planRows(store, seq);
   const read = store.snapshot(() => {
@@ -84,29 +92,27 @@ function beginPart(ctx: Context, { seq }: ZoneRow, row: DnssecZoneRow, from: Par
     if (!zone) return undefined;
     const serving = row.phase === 'signed' ? servingZone(store, zone, settings) : unsignedZone(zone, settings);
     const signing = openSigningZone(ctx, zone, serving, false);
-    if (!signing) return undefined;
-    const end = signNext({ ...signing, row, rows, signatures }, from, partOf(signing));
-    return { end, done: signing.done, basis: basisOf(store, zone, signing.row), inception: signing.times.inception };
+    return signing && { signing, basis: basisOf(store, zone, signing.row) };
   });
-  const prepare = (made: MadeSignatures | undefined): PreparedPart => ({
+  const end = read && (await signInSlices(clock, { ...read.signing, row, rows, signatures }, signNext, from));
+  const made = zoneKeys && (await signatures.fill(zoneKeys.threads));
+  const prepared: PreparedPart = {
     ctx: { ...ctx, signatures: made },
     store(signing, zone) {
+      // What has not changed since it was read first has not changed between the slices.
       const isSame = isSamePlace(row, signing.row) && isDeepStrictEqual(read?.basis, basisOf(store, zone, signing.row));
       const { cursor } = signing.row;
       // The clock may have been put back meanwhile.
-      if (!read || !isSame || read.inception > signing.times.now)
+      if (!read || !isSame || read.signing.times.inception > signing.times.now)
         return signNext(signing, cursor ? { cursor } : undefined, partOf(signing))?.cursor;
       rows.storeIn(rowsOfZone(store, seq));
-      signing.done.signatures += read.done.signatures;
-      signing.done.largestTtl = Math.max(signing.done.largestTtl, read.done.largestTtl);
-      return read.end?.cursor;
+      const { done } = read.signing;
+      signing.done.signatures += done.signatures;
+      signing.done.largestTtl = Math.max(signing.done.largestTtl, done.largestTtl);
+      return end?.cursor;
     },
-  });
-  const fill = async (): Promise<PreparedPart> => prepare(zoneKeys && (await signatures.fill(zoneKeys.threads)));
-  const ready = fill();
-  // A failure is thrown where the part is used.
-  ready.catch(() => {});
-  return { row, ready, end: read?.end };
+  };
+  return { prepared, end };
 }
 
 /** Signs the part from an end on: data, or the chain that is being made. Undefined at the end of it. */
@@ -115,6 +121,34 @@ function signNext(signing: SigningZone, from: PartEnd | undefined, isEnough: () 
   if (phase === 'data') return signData(signing, from, isEnough);
   const cursor = buildChain(signing, nextDenial ?? denial, from?.cursor ?? null, isEnough);
   return cursor && { cursor };
+}
+
+/** Signs a part from an end on; undefined at the end of the zone. */
+export type SignPart = (
+  signing: SigningZone,
+  from: PartEnd | undefined,
+  isEnough: () => boolean,
+) => PartEnd | undefined;
+
+/** Signs a part in slices, each of which reads one state. Resolves to its end; undefined at the end of the zone. */
+export async function signInSlices(
+  clock: Clock,
+  signing: SigningZone,
+  sign: SignPart,
+  from: PartEnd | undefined,
+): Promise<PartEnd | undefined> {
+  const isLarge = partOf(signing);
+  for (let end = from; ; ) {
+    const isOver = beginSlice(clock);
+    let isWhole = false;
+    const isEnough = (): boolean => {
+      isWhole = isLarge();
+      return isOver() || isWhole;
+    };
+    end = signing.store.snapshot(() => sign(signing, end, isEnough));
+    if (!end || isWhole || needsAllBefore(end.cursor)) return end;
+    await nextSlice();
+  }
 }
 
 /** Counts names; true when a part is large enough. */

@@ -3,7 +3,7 @@
  * the records. The write that gives them to the zone only signs its SOA.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { betweenWrites } from '../../base/slices.js';
+import { betweenWrites, nextSlice } from '../../base/slices.js';
 import { isSignedHere } from '../../serving/signing.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
@@ -14,11 +14,11 @@ import type { Context } from '../kernel/context.js';
 import { stagedZone } from '../kernel/replacement.js';
 import type { StagedSignatures } from '../kernel/touched-zone.js';
 import { planRemovalOfAbandoned } from '../kernel/unused-records.js';
-import { partOf } from './sign-ahead.js';
+import { type SignPart, signInSlices } from './sign-ahead.js';
 import { type PartEnd, signData } from './signing/sign-whole.js';
 import { planSignatures } from './signing/signatures.js';
 import { type PlannedRows, planRows, rowsOfZone } from './signing/signed-rows.js';
-import { openSigningZone, type SigningZone } from './signing/signing-zone.js';
+import { openSigningZone } from './signing/signing-zone.js';
 import { buildChain, needsAllBefore } from './switch-denial.js';
 
 /** The zone has ceased to be signed while its signatures were made. */
@@ -98,9 +98,6 @@ interface Staging {
   readonly kept: Place;
 }
 
-/** Signs a part from an end on; undefined at the end of the zone. */
-type SignPart = (signing: SigningZone, from: PartEnd | undefined, isEnough: () => boolean) => PartEnd | undefined;
-
 interface Part {
   readonly rows: PlannedRows;
   readonly end: PartEnd | undefined;
@@ -108,9 +105,9 @@ interface Part {
   readonly ready: Promise<unknown>;
 }
 
-/** While a part is stored, threads sign the next one. */
+/** While a part is stored, the next one is read, and threads sign it. */
 async function walk(staging: Staging, sign: SignPart): Promise<void> {
-  let part: Part | undefined = beginPart(staging, sign, undefined);
+  let part: Part | undefined = await beginPart(staging, sign, undefined);
   while (part) part = await storePart(staging, sign, part);
 }
 
@@ -119,28 +116,36 @@ async function storePart(staging: Staging, sign: SignPart, { rows, end, ready }:
   const { ctx, row, set } = staging;
   const { store, clock } = ctx;
   await ready;
-  const following = end && !needsAllBefore(end.cursor) ? beginPart(staging, sign, end) : undefined;
-  await store.write(() => {
+  const stored = store.write(() => {
     for (const staged of [set, row.record_set]) touchRecordSet(store, staged, clock.nowUs());
     rows.storeIn(rowsOfZone(store, placeOfSet(set)));
   });
+  const following =
+    end && !needsAllBefore(end.cursor) ? nextSlice().then(() => beginPart(staging, sign, end)) : undefined;
+  // Nobody closes the reader while it reads.
+  await Promise.allSettled([stored, following]);
+  await stored;
   await betweenWrites();
-  return following ?? (end && beginPart(staging, sign, end));
+  return (await following) ?? (end && beginPart(staging, sign, end));
 }
 
-function beginPart({ ctx, reader, row, set, kept }: Staging, sign: SignPart, from: PartEnd | undefined): Part {
-  const { zoneKeys } = ctx;
+async function beginPart(
+  { ctx, reader, row, set, kept }: Staging,
+  sign: SignPart,
+  from: PartEnd | undefined,
+): Promise<Part> {
+  const { zoneKeys, clock } = ctx;
   const signatures = planSignatures();
   const rows = planRows(reader, placeOfSet(set));
   const reading = { ...ctx, store: reader };
-  const end = reader.snapshot(() => {
+  const signing = reader.snapshot(() => {
     const zone = requireSignedHere(stagedZone(reading, row, set));
     // While another key is beginning to sign everything, nothing is left to be done here.
     const isExact = zone.signing!.row.walk !== null;
-    const signing = openSigningZone(reading, row, zone, isExact)!;
-    const own = { ...signing, row: { ...signing.row, zone: placeOfSet(set) }, rows, kept, signatures };
-    return sign(own, from, partOf(signing));
+    return openSigningZone(reading, row, zone, isExact)!;
   });
+  const own = { ...signing, row: { ...signing.row, zone: placeOfSet(set) }, rows, kept, signatures };
+  const end = await signInSlices(clock, own, sign, from);
   const ready = zoneKeys ? signatures.fill(zoneKeys.threads) : Promise.resolve();
   // A failure is thrown where the part is used.
   ready.catch(() => {});

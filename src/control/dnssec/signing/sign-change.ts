@@ -105,9 +105,9 @@ export function* signInSteps(
 ): Generator<undefined, SignedChange> {
   const change: Change = { signing, octetsAt: storedOctets(signing), owners: [], byText: new Map(), relinked: [] };
   for (const { touched, standing } of owners) {
+    yield;
     if (upTo === null || (upTo && compareBytes(standing.ownerKey, upTo) > 0)) continue;
     touch(change, standing.ownerKey, unsignedByRecords(signing.store, signing.zone, standing), touched.before);
-    yield;
   }
   yield* touchAll(change, also);
   for (const owner of [...change.owners]) {
