@@ -21,8 +21,7 @@ import { makeCertificate, PEERS, type Peer } from './peers.js';
 import { memoryOctets, type Started, stop } from './processes.js';
 import { measureRules } from './rules.js';
 import { measureSeam } from './seam.js';
-import { measureShares } from './shares.js';
-import { GREEDY } from './shares-greedy.js';
+import { GREEDY_WORK, measureShares } from './shares.js';
 import { measureSignedCreations } from './signed-creations.js';
 import { measureSigning } from './signing.js';
 import { measureStalls } from './stalls.js';
@@ -43,7 +42,7 @@ const { values } = parseArgs({
     transfers: { type: 'string', default: TRANSFER_SECTIONS.join(',') },
     objects: { type: 'string', default: OBJECT_SECTIONS.join(',') },
     growth: { type: 'string', default: GROWTH_SECTIONS.join(',') },
-    shares: { type: 'string', default: Object.keys(GREEDY).join(',') },
+    shares: { type: 'string', default: Object.keys(GREEDY_WORK).join(',') },
     stalls: { type: 'string', default: '' },
     cluster: { type: 'string', default: CLUSTER_SECTIONS.join(',') },
     names: { type: 'string', default: '100000' },
@@ -111,7 +110,7 @@ const HELP = `Usage: npm run bench -- [options]
   --edge LIST      of ${EDGE_SECTIONS.join(', ')} (default: all)
   --transfers LIST of ${TRANSFER_SECTIONS.join(', ')} (default: all)
   --objects LIST   of ${OBJECT_SECTIONS.join(', ')} (default: all)
-  --shares LIST    of ${Object.keys(GREEDY).join(', ')} (default: all)
+  --shares LIST    of ${Object.keys(GREEDY_WORK).join(', ')} (default: all)
   --growth LIST    of ${GROWTH_SECTIONS.join(', ')} (default: all)
   --stalls TEXT    only operations with this in their name (default: all)
   --cluster LIST   of ${CLUSTER_SECTIONS.join(', ')} (default: all)

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { atOnce } from './at-once.js';
 import { type Asker, createAsker } from './objects/signed.js';
 import { type ApiClient, createApiClient, PROGRAM, type Running } from './program.js';
+import type { SilentPeers } from './shares-silent.js';
 
 export interface Neighbour {
   readonly number: number;
@@ -20,9 +21,13 @@ export interface Neighbour {
   readonly s3: Asker;
   readonly records: string;
   readonly file: string;
-  /** Of an upload that has many parts; of a pool that many load balancers use. */
+  readonly operator: ApiClient;
+  readonly peers: SilentPeers;
+  /** Of an upload that has many parts; of a pool that many load balancers use; of a monitor; of a provider. */
   upload?: string;
   pool?: string;
+  monitor?: string;
+  provider?: string;
 }
 
 export interface GreedyWork {
@@ -72,7 +77,7 @@ export const GREEDY: Readonly<Record<string, GreedyWork>> = {
 /** The account of a neighbour with its zone and bucket. `command`: runs one of the program, and returns what it prints. */
 export async function createNeighbour(
   { api: operator }: Running,
-  { number, port, s3Port }: { readonly number: number; readonly port: number; readonly s3Port: number },
+  { number, port, s3Port, peers }: Pick<Neighbour, 'number' | 'port' | 'peers'> & { readonly s3Port: number },
   { zoneFile, file, env }: { readonly zoneFile: string; readonly file: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<Neighbour> {
   const command = (...options: string[]): string =>
@@ -89,7 +94,7 @@ export async function createNeighbour(
   const key = JSON.parse(command('bucket', 'key', 'create', BUCKET, '--account', account, '--json'));
   const s3Key = { accessKeyId: key.access_key_id, secretAccessKey: key.secret_access_key };
   return {
-    ...{ number, account, secret, api, file, port, address: `127.0.0.${10 + number}` },
+    ...{ number, account, secret, api, file, port, operator, peers, address: `127.0.0.${10 + number}` },
     ...{ zone: `/zones/${zone!.id}`, records: `/zones/${zone!.id}/dns_records` },
     ...{ bucket: `/accounts/${account}/r2/buckets/${BUCKET}`, s3: createAsker(s3Port, s3Key, 64) },
   };

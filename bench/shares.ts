@@ -11,6 +11,7 @@ import { Worker } from 'node:worker_threads';
 import { cpuSeconds, stop } from './processes.js';
 import { environmentOf, startProgram } from './program.js';
 import { createNeighbour, GREEDY, type GreedyWork, type Neighbour } from './shares-greedy.js';
+import { SILENT, startSilentPeers } from './shares-silent.js';
 import { KINDS, type WaitsQuestion } from './shares-waits.js';
 import { writeZone } from './workload.js';
 import type { Figures } from './writes.js';
@@ -26,16 +27,22 @@ export interface SharesOptions {
   readonly sections: readonly string[];
 }
 
-/** Milliseconds; the load of the machine stands beside them. `sections`: what neighbours do, of {@link GREEDY}. */
+/** What neighbours can do. */
+export const GREEDY_WORK: Readonly<Record<string, GreedyWork>> = { ...GREEDY, ...SILENT };
+
+/** Milliseconds; the load of the machine stands beside them. `sections`: what neighbours do, of {@link GREEDY_WORK}. */
 export async function measureShares({ directory, names, port, sections }: SharesOptions): Promise<Figures> {
   const own = mkdtempSync(join(directory, 'shares-'));
   const [small, large] = [join(own, 'small.zone'), join(own, 'large.zone')];
   await writeZone(small, 100);
   await writeZone(large, names, { withOrigin: false });
   const s3Port = port + 2;
+  const peers = await startSilentPeers();
   const running = await startProgram(own, small, port, undefined, {
     ...{ ZONEPLANE_ADMIN_RATE_LIMIT: '0', ZONEPLANE_S3: 'on', ZONEPLANE_S3_PORT: String(s3Port) },
-    ZONEPLANE_ALLOW_NETWORKS: '127.0.0.0/8:webhooks',
+    ZONEPLANE_ALLOW_NETWORKS: '127.0.0.0/8',
+    ZONEPLANE_RESOLVER_UPSTREAMS: `127.0.0.1:${peers.datagrams}`,
+    ...{ ZONEPLANE_SMTP: `smtp://127.0.0.1:${peers.silent}`, ZONEPLANE_PUBLIC_URL: `http://127.0.0.1:${port + 1}` },
   });
   const zones = {
     ...{ zoneFile: large, file: readFileSync(large, 'utf8') },
@@ -44,7 +51,7 @@ export async function measureShares({ directory, names, port, sections }: Shares
   const neighbours: Neighbour[] = [];
   try {
     for (let number = 0; number < NEIGHBOURS; number++) {
-      neighbours.push(await createNeighbour(running, { number, port: port + 1, s3Port }, zones));
+      neighbours.push(await createNeighbour(running, { number, port: port + 1, s3Port, peers }, zones));
     }
     const figures: Record<string, number> = { 'load of the machine at the start': loadavg()[0]! };
     const records = `${running.zonePath}/dns_records`;
@@ -56,9 +63,9 @@ export async function measureShares({ directory, names, port, sections }: Shares
     };
     await look('alone');
     for (const what of sections) {
-      const work = GREEDY[what]!;
+      const work = GREEDY_WORK[what]!;
       for (const neighbour of neighbours) await work.prepare?.(neighbour);
-      await beside(neighbours, work.run, () => look(`beside ${what}`));
+      Object.assign(figures, await beside(neighbours, work.run, what, () => look(`beside ${what}`)));
       // A bar of so many times as long as alone, which the load of the machine changes less than milliseconds.
       for (const kind of KINDS) {
         const [alone, waited] = [`${kind}, alone, p99 ms`, `${kind}, beside ${what}, p99 ms`];
@@ -72,6 +79,7 @@ export async function measureShares({ directory, names, port, sections }: Shares
       s3.close();
     }
     running.api.close();
+    peers.close();
     await stop(running.server);
   }
 }
@@ -81,19 +89,23 @@ let done = 0;
 async function beside(
   neighbours: readonly Neighbour[],
   work: GreedyWork['run'],
+  what: string,
   look: () => Promise<void>,
-): Promise<void> {
+): Promise<Figures> {
   let isOver = false;
+  const began = done;
+  let refused = 0;
   const clients = neighbours.flatMap((neighbour) =>
     Array.from({ length: CLIENTS }, async () => {
       // Whoever waits too long is refused, and asks again.
-      while (!isOver) await work(neighbour, done++).catch(() => sleep(100));
+      while (!isOver) await work(neighbour, done++).catch(() => sleep(100).then(() => refused++));
     }),
   );
   await sleep(1000);
   await look();
   isOver = true;
   await Promise.all(clients);
+  return { [`requests of neighbours, ${what}`]: done - began, [`refused of them, ${what}`]: refused };
 }
 
 /** In a thread of its own, so that it does not wait while this one reads what the neighbours are sent. */
