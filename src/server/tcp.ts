@@ -91,12 +91,15 @@ function bind(
 
 /** Whether listeners of several processes can share a port here; a trial shows it. */
 export async function canSharePorts(): Promise<boolean> {
-  const trial = createServer();
+  const trials = [createServer(), createServer()] as const;
   try {
-    await bind(trial, { host: '127.0.0.1', port: 0, reusePort: true }, 'TCP');
-    await new Promise((resolve) => trial.close(resolve));
+    const port = await bind(trials[0], { host: '127.0.0.1', port: 0, reusePort: true }, 'TCP');
+    // A Node.js that does not know the option lets the first one bind.
+    await bind(trials[1], { host: '127.0.0.1', port, reusePort: true }, 'TCP');
     return true;
   } catch {
     return false;
+  } finally {
+    await Promise.all(trials.map((trial) => new Promise((resolve) => trial.close(resolve))));
   }
 }

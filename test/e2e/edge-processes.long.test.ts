@@ -2,6 +2,7 @@
  * Two edge processes of the real program at the same ports: what one client may have, it has of both together; what is purged is purged
  * in both; and the end of one is nobody else's.
  */
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
@@ -9,7 +10,9 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
+import { ENVIRONMENT } from '../support/environment.js';
 import { freePort } from '../support/free-ports.js';
 import { childrenOf, type Program, startProgram, stopProgram } from '../support/program.js';
 import { until } from '../support/until.js';
@@ -85,7 +88,7 @@ async function startTwo(t: Test) {
   await call('PATCH', `/zones/${id}/settings/ssl`, { value: 'flexible' });
   await until(async () => edges(program).length === 2 && /"msg":"edge listens"/.test(program.printed()));
   const metrics = async (): Promise<string> => (await fetch(`${program.api}/metrics`)).text();
-  return { program, origin, httpPort, httpsPort, zone: `/zones/${id}`, call, metrics };
+  return { directory, program, origin, httpPort, httpsPort, zone: `/zones/${id}`, call, metrics };
 }
 
 /** The edge processes that run. */
@@ -154,7 +157,7 @@ async function ask(socket: Socket, path: string, headers: Record<string, string>
 }
 
 t.test('two processes answer as one', { skip, timeout: 120_000 }, async (t) => {
-  const { program, origin, httpPort, httpsPort, zone, call, metrics } = await startTwo(t);
+  const { directory, program, origin, httpPort, httpsPort, zone, call, metrics } = await startTwo(t);
   const [killed, second] = edges(program) as [number, number];
   let first = killed;
   const to = (pid: number): Promise<Socket> =>
@@ -167,9 +170,9 @@ t.test('two processes answer as one', { skip, timeout: 120_000 }, async (t) => {
 
   await t.test('a purge reaches both', async (t) => {
     t.same(await each('/style.css'), ['MISS', 'MISS'], 'each has a cache of its own');
-    t.same(await each('/style.css'), ['HIT', 'HIT']);
+    t.same(await each('/style.css'), ['HIT', 'HIT'], 'from which it answers');
     await call('POST', `${zone}/purge_cache`, { hosts: [HOST] });
-    t.same(await each('/style.css'), ['MISS', 'MISS']);
+    t.same(await each('/style.css'), ['MISS', 'MISS'], 'and which are purged together');
   });
 
   await t.test('places of a client are those of both together', async (t) => {
@@ -267,6 +270,36 @@ t.test('two processes answer as one', { skip, timeout: 120_000 }, async (t) => {
       return sampleOf('edge_processes') === 2 && sum(ofEach) === sum(all) && ofEach.every((value) => value > 0);
     });
     t.pass();
+  });
+
+  await t.test('doctor counts them, and they run in the foreground, too', async (t) => {
+    const environment = { ...ENVIRONMENT, ZONEPLANE_DATA_DIR: join(directory, 'data') };
+    const doctor = async (): Promise<{ what: string }[]> => {
+      const run = promisify(execFile)(process.execPath, ['build/src/main.js', 'doctor', '--json'], {
+        env: environment,
+      });
+      // It fails for what else it finds.
+      return JSON.parse((await run.catch((error: { stdout: string }) => error)).stdout) as { what: string }[];
+    };
+    t.match(
+      (await doctor()).filter(({ what }) => what === 'edge'),
+      [{ verdict: 'ok', text: '2 of 2 processes listen' }],
+    );
+    const [http, https] = [await freePort(), await freePort()];
+    const apart = await startProgram({
+      ...{ directory, role: 'edge' },
+      environment: {
+        ...{ ZONEPLANE_EDGE_PROCESSES: '2', ZONEPLANE_EDGE_HOST: '127.0.0.1' },
+        ...{ ZONEPLANE_EDGE_HTTP_PORT: String(http), ZONEPLANE_EDGE_HTTPS_PORT: String(https) },
+      },
+    });
+    const pids = edges(apart);
+    t.equal(pids.length, 2);
+    for (const pid of pids) {
+      const socket = await connectionTo(pid, apart, () => connect({ port: http, host: '127.0.0.1' }));
+      t.equal((await ask(socket, '/style.css')).status, 200);
+    }
+    t.equal(await stopProgram(apart), 0);
   });
 
   await t.test('both finish what they have begun', async (t) => {
