@@ -79,6 +79,7 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['sessions by fields at the edge', '100,000', 'edge/balance/sessions.ts', 'MOST_SESSIONS = 100_000'],
   ['previews of monitors', '20, for 10 min', 'monitoring/previews.ts', 'MOST_OF_ACCOUNT = 20'],
   ['uploads in parts of one bucket', '1,000', 'bucket/uploads/local-uploads.ts', 'MOST_UPLOADS = 1000'],
+  ['uploads in parts of one bucket', '20,000 in all', 'bucket/uploads/local-uploads.ts', 'MOST_OF_ACCOUNT = 20_000'],
   ['writes of all accounts', '100, in turns', 'control/kernel/commit.ts', 'MOST_TOGETHER = 100'],
   ['records of a change that the write', '| 60 ', 'control/kernel/planned-edits.ts', 'FEW_EDITS = 60'],
   ['XML of the S3 API', '10,000, 1,000', 's3/xml.ts', 'MOST_ITEMS = 10_000'],

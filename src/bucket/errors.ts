@@ -15,6 +15,7 @@ export const objectFailure = defineErrors('objects', {
   partTooSmall: { status: 400, code: 10011, text: 'A part that is not the last one is smaller than {least} octets.' },
   noParts: { status: 501, code: 10001, text: 'Uploads in parts need a place for large bodies, such as --objects.' },
   tooManyUploads: { status: 400, code: 10001, text: 'The bucket has {most} uploads that are not complete.' },
+  tooManyUploadsInAll: { status: 400, code: 10001, text: 'The account has {most} uploads that are not complete.' },
   incomplete: { status: 400, code: 10013, text: 'The body ended before its announced length.' },
   badKey: { status: 400, code: 10020, text: 'The specified object name is not valid.' },
   precondition: { status: 412, code: 10031, text: 'At least one of the preconditions you specified did not hold.' },

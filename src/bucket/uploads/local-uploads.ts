@@ -8,9 +8,9 @@ import {
   findUpload,
   insertPart,
   insertUpload,
-  octetsOfOpenUploads,
   openUploadsAfter,
   openUploadsBefore,
+  openUploadsOf,
   partsAfter,
   removeUpload,
   type UploadRow,
@@ -25,6 +25,8 @@ import { requireOpen } from './find-upload.js';
 import type { PartItem, PartOptions, UploadItem, UploadOptions, UploadPlace, Uploads } from './uploads.js';
 
 const MOST_UPLOADS = 1000;
+/** Of all buckets: they are counted whenever one begins or gets a part. */
+const MOST_OF_ACCOUNT = 20_000;
 /** Uploads that are looked for at a time. */
 const AT_ONCE = 10;
 /** Parts that are removed in one write. */
@@ -131,6 +133,8 @@ async function create(local: LocalStore, bucket: number, key: string, options: U
     options.beforeWrite?.();
     requireSame(store, owner);
     if (countOpenUploads(store, bucket) >= MOST_UPLOADS) throw objectFailure('tooManyUploads', { most: MOST_UPLOADS });
+    if (openUploadsOf(store, owner.account).count >= MOST_OF_ACCOUNT)
+      throw objectFailure('tooManyUploadsInAll', { most: MOST_OF_ACCOUNT });
     const storage_class = options.storageClass ?? owner.storage_class;
     const checksum_type = options.checksumType ?? null;
     insertUpload(store, {
@@ -166,7 +170,7 @@ async function putPart(
       requireSame(store, owner);
       const upload = requireOpen(store, place);
       const before = findPart(store, upload.seq, number);
-      const more = octetsOfOpenUploads(store, owner.account) - (before?.size ?? 0) + received.size;
+      const more = openUploadsOf(store, owner.account).octets - (before?.size ?? 0) + received.size;
       requireRoomFor({ store }, owner.account, 'octets', more);
       if (before) discard.part(before);
       const { size, md5, crc32 } = received;

@@ -58,8 +58,8 @@ const statements = perStore((store) => ({
   insert: store.prepare<SqlValue[]>(insertion('uploads', UPLOAD)),
   complete: store.prepare<[at: number, seq: number]>('UPDATE uploads SET completed_at = ? WHERE seq = ?'),
   remove: store.prepare<[seq: number]>('DELETE FROM uploads WHERE seq = ?'),
-  openOctets: store.prepareTuples<[account: number], [number | null]>(
-    `SELECT sum(size) FROM uploads JOIN buckets ON buckets.seq = bucket
+  openOfAccount: store.prepareTuples<[account: number], [count: number, octets: number | null]>(
+    `SELECT count(*), sum(size) FROM uploads JOIN buckets ON buckets.seq = bucket
      WHERE buckets.account = ? AND completed_at IS NULL`,
   ),
   openFrom: store.prepare<[bucket: number, key: string, key: string, seq: number, limit: number], UploadRow>(
@@ -117,9 +117,10 @@ export const countOpenUploads = theValue<[bucket: number], number>(
   'SELECT count(*) FROM uploads WHERE bucket = ? AND completed_at IS NULL',
 );
 
-/** Octets of the parts of all open uploads of an account (store number). */
-export function octetsOfOpenUploads(store: Store, account: number): number {
-  return statements(store).openOctets.get(account)![0] ?? 0;
+/** How many uploads of an account (store number) are open, and the octets of their parts. */
+export function openUploadsOf(store: Store, account: number): { readonly count: number; readonly octets: number } {
+  const [count, octets] = statements(store).openOfAccount.get(account)!;
+  return { count, octets: octets ?? 0 };
 }
 
 /** Open uploads behind a key and the store number of an upload of that key, in order. */
