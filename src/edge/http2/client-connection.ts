@@ -93,6 +93,10 @@ export class ClientConnection implements FramesOwner, Sending {
     return this.outbox.turn;
   }
 
+  nowMs(): number {
+    return this.options.clock.nowMs();
+  }
+
   /** Finishes what it has, and takes nothing more. */
   retire(): void {
     if (this.isRetired) return;

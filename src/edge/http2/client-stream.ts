@@ -1,7 +1,8 @@
 /** One request of a client over HTTP/2, and the response to it. */
 import type { Duplex } from 'node:stream';
+import { currentDate } from '../../plain/current-date.js';
 import type { ClientEvents, ClientResponse } from '../exchange/client-response.js';
-import { type HeaderList, WITHOUT_BODY } from '../exchange/exchange.js';
+import { firstValue, type HeaderList, WITHOUT_BODY } from '../exchange/exchange.js';
 import { CODE, FLAG, LARGEST_WINDOW, MOST_PAYLOAD } from './frames.js';
 import { checkTrailers, MalformedRequest, type RequestFields } from './request-fields.js';
 import { responseBlock, trailerBlock } from './response-block.js';
@@ -14,6 +15,8 @@ export const STREAM_WINDOW = 1 << 20;
 export interface ClientLink {
   /** Frames that were sent in the same turn have not left. */
   readonly turn: number;
+  /** Since 1970. */
+  nowMs(): number;
   /** Sends a block in one frame or several, of which the first is returned. */
   sendBlock(stream: number, block: Buffer, isLast: boolean): Buffer;
   sendData(stream: number, octets: Buffer, isLast: boolean): void;
@@ -78,6 +81,11 @@ export class ClientStream implements ClientResponse {
     return this.body !== undefined && !this.isTunnel;
   }
 
+  /** Since 1970. */
+  nowMs(): number {
+    return this.link.nowMs();
+  }
+
   get unsent(): number {
     return this.queued;
   }
@@ -108,7 +116,8 @@ export class ClientStream implements ClientResponse {
   }
 
   head(status: number, headers: HeaderList, more: HeaderList): void {
-    this.sendHead(status, responseBlock(status, more.length === 0 ? headers : [...headers, ...more]));
+    const date = firstValue(headers, 'date') === undefined ? ['date', currentDate(this.link.nowMs())] : NONE;
+    this.sendHead(status, responseBlock(status, [...headers, ...more, ...date]));
   }
 
   /** `block`: with all fields. */

@@ -171,11 +171,23 @@ export function writeBlock(fields: HeaderList, isFirst: boolean): Buffer {
       block[at++] = 0x80 | whole;
       continue;
     }
-    at = writeInteger(block, at, index, 4);
-    if (index === 0) at = writeText(block, at, name);
+    at = writeName(block, at, name, index);
     at = writeText(block, at, value);
   }
   return Buffer.from(block.subarray(0, at));
+}
+
+/** Writes the beginning of a field: its value follows, of so many octets. Returns where. */
+export function beginField(block: Buffer, at: number, name: string, octets: number): number {
+  return writeInteger(block, writeName(block, at, name, INDEX_OF_NAME.get(name) ?? 0), octets, 7);
+}
+
+/** Octets of a field beside its name and its value, at most. */
+export const MOST_ADDED_OCTETS = 16;
+
+function writeName(block: Buffer, at: number, name: string, index: number): number {
+  const from = writeInteger(block, at, index, 4);
+  return index === 0 ? writeText(block, from, name) : from;
 }
 
 /** Octets of a number before each text, and of what precedes it. */

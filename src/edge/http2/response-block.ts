@@ -1,6 +1,6 @@
 /** The blocks of fields of responses. What no block may hold is left out, since an origin may have sent it. Pure. */
 import type { HeaderList } from '../exchange/exchange.js';
-import { writeBlock } from './hpack.js';
+import { beginField, MOST_ADDED_OCTETS, writeBlock } from './hpack.js';
 
 /** Fields that occur once at most. */
 const SINGLE: ReadonlySet<string> = new Set([
@@ -81,7 +81,35 @@ export function trailerBlock(trailers: HeaderList): Buffer {
   return writeBlock(http2Fields(trailers), false);
 }
 
-/** A block of the one field `cf-ray`. Blocks that follow each other are one (RFC 7541 §2.1). */
-export function rayBlock(ray: string): Buffer {
-  return writeBlock(['cf-ray', ray], false);
+/** A block of further fields. Blocks that follow each other are one (RFC 7541 §2.1). */
+export function blockOf(fields: HeaderList): Buffer {
+  return writeBlock(fields, false);
 }
+
+const [COLON, CR] = [58, 13];
+/** The shortest line: `a: ` and its end. */
+const SHORTEST_LINE = 5;
+
+/** The block of fields that are printed as lines of HTTP/1.1: `name: value`, without what HTTP/2 does not have. */
+export function blockOfLines(octets: Buffer, from: number, to: number): Buffer {
+  const most = to - from + Math.ceil((to - from) / SHORTEST_LINE) * MOST_ADDED_OCTETS;
+  const block = most <= SCRATCH.length ? SCRATCH : Buffer.allocUnsafe(most);
+  const seen: string[] = [];
+  let at = 0;
+  for (let i = from; i < to; ) {
+    const colon = octets.indexOf(COLON, i);
+    const end = octets.indexOf(CR, colon);
+    const name = octets.toString('latin1', i, colon);
+    const value = colon + 2;
+    i = end + 2;
+    if (SINGLE.has(name)) {
+      if (seen.includes(name)) continue;
+      seen.push(name);
+    }
+    at = beginField(block, at, name, end - value);
+    at += octets.copy(block, at, value, end);
+  }
+  return Buffer.from(block.subarray(0, at));
+}
+
+const SCRATCH = Buffer.allocUnsafeSlow(16_384);

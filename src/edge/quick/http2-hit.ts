@@ -3,7 +3,7 @@ import type { Answer } from '../cache/answer.js';
 import type { ClientEvents } from '../exchange/client-response.js';
 import type { Sending, Stalls } from '../exchange/stalls.js';
 import type { ClientStream } from '../http2/client-stream.js';
-import { rayBlock, responseBlock } from '../http2/response-block.js';
+import { blockOf, responseBlock } from '../http2/response-block.js';
 import type { ClientSide } from '../listen/front.js';
 import { isRepeatable } from './hit.js';
 
@@ -38,7 +38,7 @@ export function repeatOverHttp2(
 ): void {
   const rest = new StreamRest(stream, client, stalls, status, body?.length ?? 0);
   stream.watch(rest);
-  stream.sendHead(status, Buffer.concat([block, rayBlock(ray)]));
+  stream.sendHead(status, Buffer.concat([block, blockOf(['cf-ray', ray])]));
   stream.end(body, []);
   if (!stream.isOver) stalls.watch(rest);
 }

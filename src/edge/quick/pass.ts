@@ -7,7 +7,7 @@ import type { Leave, TurnHolder } from '../../base/turns.js';
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import type { Channel, Sending as ChannelSending } from '../../plain/connections.js';
 import { printFieldLines } from '../../plain/field-lines.js';
-import { hasTaken, writeJoined } from '../../plain/write-joined.js';
+import { writeJoined } from '../../plain/write-joined.js';
 import type { CacheRequest } from '../cache/cache-state.js';
 import type { Passage } from '../cache/passage.js';
 import type { CacheStage } from '../cache/stage.js';
@@ -16,16 +16,17 @@ import { bounded } from '../exchange/bounded.js';
 import type { ClientResponse } from '../exchange/client-response.js';
 import type { EdgeRequest, HeaderList, OriginControl, OriginEvents } from '../exchange/exchange.js';
 import { originFailure } from '../exchange/origin-failure.js';
-import { type Sending, type Stalls, unsentOf } from '../exchange/stalls.js';
+import type { Sending, Stalls } from '../exchange/stalls.js';
 import { type ConnectionExchange, Exchange, PausableExchange, type Reader } from '../http1/origin-connection.js';
-import { PlainResponse } from '../http1/response.js';
+import type { ClientStream } from '../http2/client-stream.js';
 import type { ClientSide } from '../listen/front.js';
 import { type BegunExchange, createRestStage, type FromOriginOptions, nextEndpoint } from '../proxy/from-origin.js';
 import { originHeaders } from '../proxy/headers.js';
 import { refusal } from '../proxy/origin-places.js';
 import type { OriginPlan } from '../proxy/origin-plan.js';
 import { ReadAhead } from '../proxy/read-ahead.js';
-import { composed, RESULT, responseHead } from './response-head.js';
+import { type Outlet, type OutletEvents, PlainOutlet, StreamOutlet } from './outlets.js';
+import { RESULT, responseHead } from './response-head.js';
 import { slowSink } from './slow-sink.js';
 
 export interface PassOptions {
@@ -44,22 +45,29 @@ export interface Passing {
   /** To an origin over plain HTTP. */
   readonly plan: OriginPlan;
   readonly client: ClientSide;
-  readonly channel: Channel;
-  readonly isLast: boolean;
 }
 
 const NONE: HeaderList = [];
 
 /** Begins the exchange with the origin. */
-export function passOn(options: PassOptions, passing: Passing): ChannelSending {
-  const exchange = new QuickExchange(options, passing);
+export function passOn(options: PassOptions, passing: Passing, channel: Channel, isLast: boolean): ChannelSending {
+  const outlet = new PlainOutlet(channel, isLast);
+  const exchange = new QuickExchange(options, passing, outlet);
+  outlet.events = exchange;
   exchange.begin();
-  return exchange;
+  return outlet;
+}
+
+/** The same for a response in a stream of HTTP/2. */
+export function passOnInStream(options: PassOptions, passing: Passing, stream: ClientStream): void {
+  const exchange = new QuickExchange(options, passing, new StreamOutlet(stream));
+  stream.watch({ drained: () => exchange.drained(), closed: (isSent) => exchange.end(isSent) });
+  exchange.begin();
 }
 
 class QuickExchange
   extends PausableExchange
-  implements ChannelSending, Sending, TurnHolder, ConnectionExchange, Reader, OriginControl
+  implements OutletEvents, Sending, TurnHolder, ConnectionExchange, Reader, OriginControl
 {
   // What its connection to the origin asks.
   readonly isFresh = false;
@@ -85,13 +93,12 @@ class QuickExchange
   private ahead: ReadAhead | undefined;
   private isWritten = false;
   private isOver = false;
-  /** What answers the client since the general way goes on. */
-  private general: PlainResponse | undefined;
   private holder: TurnHolder | undefined;
 
   constructor(
     private readonly options: PassOptions,
     private readonly passing: Passing,
+    private readonly outlet: Outlet,
   ) {
     super();
   }
@@ -105,7 +112,7 @@ class QuickExchange
   }
 
   get unsent(): number {
-    return unsentOf(this.passing.channel.socket);
+    return this.outlet.unsent;
   }
 
   begin(): void {
@@ -162,10 +169,9 @@ class QuickExchange
 
   /** Returns the exchange of the general way if that has to read it. */
   private readHead(octets: Buffer): Exchange | undefined {
-    const { asked, request, channel, isLast } = this.passing;
+    const { asked, request } = this.passing;
     const end = responseHead.read(octets, asked.policy.compresses);
     if (end === 0) return this.goOn();
-    responseHead.print(request.ray, channel, isLast);
     const { origins, onResult } = this.options;
     origins.onLatency(performance.now() - this.startedMs);
     onResult(RESULT);
@@ -175,18 +181,19 @@ class QuickExchange
     this.missing = length;
     this.isReusable = !isLastOfOrigin;
     this.keepAliveS = keepAliveS;
-    this.compose(octets, end, responseHead.from, responseHead.to);
+    const to = this.take(octets, end);
+    this.octets = to - end;
+    this.noteTaking(this.outlet.begin(request.ray, octets, end, to, this.isDone));
     return undefined;
   }
 
   private readBody(octets: Buffer, start: number): void {
-    if (!this.ahead) {
-      composed.begin(octets.length);
-      this.compose(octets, start, 0, 0);
-      return;
-    }
     const end = this.take(octets, start);
-    this.ahead.onData(Buffer.from(octets.subarray(start, end)));
+    if (this.ahead) this.ahead.onData(Buffer.from(octets.subarray(start, end)));
+    else {
+      this.octets += end - start;
+      this.noteTaking(this.outlet.send(octets, start, end, this.isDone));
+    }
   }
 
   /** Returns where the octets of the body end. */
@@ -201,13 +208,8 @@ class QuickExchange
     return end;
   }
 
-  /** Sends what has been put together in [from, at), and octets of the body. */
-  private compose(octets: Buffer, start: number, from: number, at: number): void {
-    const end = this.take(octets, start);
-    octets.copy(composed.octets, at, start, end);
-    this.octets += end - start;
-    const { socket } = this.passing.channel;
-    if (composed.writeTo(socket, from, at + end - start) || this.isDone) return;
+  private noteTaking(takesMore: boolean): void {
+    if (takesMore || this.isDone || this.isOver) return;
     this.ahead = this.readAhead();
     this.ahead.pause();
     this.options.stalls.watch(this);
@@ -223,10 +225,8 @@ class QuickExchange
 
   /** Of a body that is read ahead. */
   write(chunk: Buffer): void {
-    const { socket } = this.passing.channel;
     this.octets += chunk.length;
-    socket.write(chunk);
-    if (hasTaken(socket)) return;
+    if (this.outlet.write(chunk)) return;
     this.ahead!.pause();
     this.options.stalls.watch(this);
   }
@@ -242,7 +242,7 @@ class QuickExchange
   /** The whole response was written. */
   finish(): void {
     this.isWritten = true;
-    if (hasTaken(this.passing.channel.socket)) this.end(true);
+    if (this.outlet.finish()) this.end(true);
     else this.options.stalls.watch(this);
   }
 
@@ -278,22 +278,13 @@ class QuickExchange
   }
 
   drained(): void {
-    if (this.general) {
-      this.general.drained();
-      return;
-    }
     this.options.stalls.forget(this);
     if (this.isWritten) this.end(true);
     else this.ahead?.resume();
   }
 
-  closed(): void {
-    if (this.general) this.general.closed();
-    else this.end(false);
-  }
-
   cut(): void {
-    this.passing.channel.socket.destroy();
+    this.outlet.cut();
   }
 
   /** Ends the exchange with the origin. */
@@ -309,7 +300,7 @@ class QuickExchange
     this.leave = undefined;
   }
 
-  private end(isSent: boolean): void {
+  end(isSent: boolean): void {
     if (this.isOver) return;
     this.isOver = true;
     this.options.stalls.forget(this);
@@ -319,16 +310,13 @@ class QuickExchange
       this.passing.passage.leave();
     }
     const { status, octets, failure } = this;
-    const { client, channel, isLast } = this.passing;
-    client.report({ status, octets, failure, complete: isSent });
-    if (isSent) channel.onWritten(isLast);
+    this.passing.client.report({ status, octets, failure, complete: isSent });
+    if (isSent) this.outlet.close();
   }
 
   private generalResponse(): ClientResponse {
-    const { channel, isLast } = this.passing;
     this.isOver = true;
-    this.general = new PlainResponse(channel, 'GET', isLast);
-    return this.general;
+    return this.outlet.general();
   }
 
   /** There is no place for it. */

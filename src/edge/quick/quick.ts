@@ -14,7 +14,7 @@ import type { AnswerQuickly, AnswerStream, ClientSide } from '../listen/front.js
 import type { FindDirect } from '../proxy/answer.js';
 import { repeat, repeatedOf } from './hit.js';
 import { repeatedOverHttp2, repeatOverHttp2 } from './http2-hit.js';
-import { type PassOptions, passOn } from './pass.js';
+import { type Passing, type PassOptions, passOn, passOnInStream } from './pass.js';
 
 export interface QuickOptions extends PassOptions {
   readonly findDirect: FindDirect;
@@ -27,8 +27,6 @@ interface Asking {
   readonly route: OriginRoute;
   readonly asked: CacheRequest;
   readonly client: ClientSide;
-  readonly channel: Channel;
-  readonly isLast: boolean;
 }
 
 export function createQuickAnswers(options: QuickOptions): {
@@ -38,8 +36,15 @@ export function createQuickAnswers(options: QuickOptions): {
   const { findDirect, cache, stalls } = options;
   const answerStream: AnswerStream = (request, client, stream) => {
     const route = findDirect(request);
-    const found = route && cache.look(cacheRequestOf(request, route));
-    if (!found || 'key' in found) return false;
+    if (!route) return false;
+    const asked = cacheRequestOf(request, route);
+    const found = cache.look(asked);
+    if (!found) return false;
+    if ('key' in found) {
+      const passing = passingOf(options, { request, route, asked, client }, found);
+      if (passing) passOnInStream(options, passing, stream);
+      return passing !== undefined;
+    }
     const repeated = repeatedOverHttp2(found);
     if (!repeated) return false;
     options.onResult(found.result);
@@ -53,22 +58,26 @@ export function createQuickAnswers(options: QuickOptions): {
     const asked = cacheRequestOf(request, route);
     const found = cache.look(asked);
     if (!found) return undefined;
-    const asking = { request, route, asked, client, channel, isLast };
-    return 'key' in found ? pass(options, asking, found) : hit(options, asking, found);
+    const asking = { request, route, asked, client };
+    if (!('key' in found)) return isLast ? undefined : hit(options, asking, channel, found);
+    const passing = passingOf(options, asking, found);
+    return passing && passOn(options, passing, channel, isLast);
   };
   return { answerQuickly, answerStream };
 }
 
-function hit(options: QuickOptions, { request, client, channel, isLast }: Asking, found: Answer): Sending | undefined {
-  const repeated = isLast ? undefined : repeatedOf(found, channel);
+function hit(options: QuickOptions, asking: Asking, channel: Channel, found: Answer): Sending | undefined {
+  const { request, client } = asking;
+  const repeated = repeatedOf(found, channel);
   if (!repeated) return undefined;
   options.onResult(found.result);
   return repeat(repeated, request.ray, { channel, client, stalls: options.stalls });
 }
 
-function pass(options: QuickOptions, asking: Asking, found: Lookup): Sending | undefined {
+/** Undefined if its origin has to be asked in the general way. */
+function passingOf(options: QuickOptions, asking: Asking, found: Lookup): Passing | undefined {
   const planned = options.origins.planner.planNow(asking.route, asking.request.scheme);
   if (!planned || !('plan' in planned) || planned.plan.scheme !== 'http') return undefined;
   const passage = options.cache.pass(found);
-  return passage && passOn(options, { ...asking, passage, plan: planned.plan });
+  return passage && { ...asking, passage, plan: planned.plan };
 }

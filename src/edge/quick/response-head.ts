@@ -7,6 +7,7 @@ import { readCacheControl } from '../cache/directives.js';
 import { allowsSharedCaches } from '../cache/storing.js';
 import { isWorthIt, LEAST_OCTETS } from '../compress/compressible.js';
 import { reasonOf } from '../error-pages/failures.js';
+import { blockOf, blockOfLines, responseBlock } from '../http2/response-block.js';
 import { UsualHead } from './usual-head.js';
 
 /** What the cache says about it. */
@@ -45,7 +46,7 @@ class ResponseHead {
   print(ray: string, { nowMs, keepAlive }: Channel, isLast: boolean): void {
     const { octets } = composed;
     const { status, printed, hasDate } = this.head;
-    const { first, added } = linesOf(status);
+    const { first, added } = partsOf(status);
     this.from = LONGEST_FIRST_LINE - first.length;
     octets.set(first, this.from);
     const date = hasDate ? '' : `Date: ${currentDate(nowMs())}\r\n`;
@@ -53,20 +54,36 @@ class ResponseHead {
     const at = LONGEST_FIRST_LINE + printed;
     this.to = at + octets.write(`${added}${ray}\r\n${date}Connection: ${connection}\r\n\r\n`, at, 'latin1');
   }
+
+  /** Likewise, the whole block of HTTP/2. */
+  block(ray: string, nowMs: number): Buffer {
+    const { status, printed, hasDate } = this.head;
+    const fields = blockOfLines(composed.octets, LONGEST_FIRST_LINE, LONGEST_FIRST_LINE + printed);
+    const own = hasDate ? ['cf-ray', ray] : ['cf-ray', ray, 'date', currentDate(nowMs)];
+    return Buffer.concat([partsOf(status).block, fields, blockOf(own)]);
+  }
 }
 
 export const responseHead = new ResponseHead();
 
-/** The first line, and the fields that the cache adds, by status. */
-const lines = new Map<number, { readonly first: Buffer; readonly added: string }>();
+/** The beginning, and the fields that the cache adds. */
+interface Parts {
+  readonly first: Buffer;
+  readonly added: string;
+  /** Both over HTTP/2. */
+  readonly block: Buffer;
+}
 
-function linesOf(status: number): { readonly first: Buffer; readonly added: string } {
-  let known = lines.get(status);
+const parts = new Map<number, Parts>();
+
+function partsOf(status: number): Parts {
+  let known = parts.get(status);
   if (!known) {
     const first = Buffer.from(`HTTP/1.1 ${status} ${reasonOf(status)}\r\n`, 'latin1');
     const cacheStatus = printCacheStatus({ result: RESULT, forwardedStatus: status });
-    known = { first, added: `cache-status: ${cacheStatus}\r\ncf-cache-status: ${RESULT}\r\ncf-ray: ` };
-    lines.set(status, known);
+    const added = `cache-status: ${cacheStatus}\r\ncf-cache-status: ${RESULT}\r\ncf-ray: `;
+    known = { first, added, block: responseBlock(status, ['cache-status', cacheStatus, 'cf-cache-status', RESULT]) };
+    parts.set(status, known);
   }
   return known;
 }

@@ -1,4 +1,5 @@
 /** The short way of usual requests answers as the general one does, whatever the origin or the client does meanwhile. */
+import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { editZoneSetting } from '../../../src/control/zones/settings.js';
@@ -44,6 +45,10 @@ async function start(t: Test): Promise<{ world: EdgeWorld; asked: string[]; open
     open.add(socket);
     socket.once('close', () => open.delete(socket));
     if (path === '/silent') return;
+    if (path === '/twice') {
+      socket.write(ok('ETag: "a"\r\nETag: "b"\r\n'));
+      return;
+    }
     if (path === '/for-all') {
       socket.write(ok('Cache-Control: public, max-age=600\r\n'));
       return;
@@ -94,6 +99,63 @@ t.test('each response comes as it does on the general way', async (t) => {
   }
   const { edge } = world;
   t.equal(edge.samples().find(({ name }) => name === 'turns_held')?.value, 0, 'no place is held');
+});
+
+t.test('so it does over HTTP/2', async (t) => {
+  const { world } = await started;
+  const socket = await world.tls(HOST, { ALPNProtocols: ['h2'] });
+  const session = connectHttp2(`https://${HOST}`, { createConnection: () => socket });
+  t.teardown(() => session.destroy());
+  const ask = async (path: string) => {
+    const stream = session.request({ ':path': path });
+    let head: Record<string, unknown> = {};
+    let body = '';
+    stream.on('response', (fields) => (head = { ...fields }));
+    stream.on('data', (piece: Buffer) => (body += piece.toString()));
+    stream.on('error', () => {});
+    await new Promise((resolve) => stream.once('close', resolve));
+    return { head, body, code: stream.rstCode };
+  };
+  const unlike = (said: string): string =>
+    said.replace(/transfer-encoding: chunked\r\n|(?<=^HTTP\/1\.1 \d{3}) .*/gi, '');
+  // Node's client does not take that many fields.
+  for (const path of Object.keys(RESPONSES).filter((one) => one !== '/narrow')) {
+    const general = await world.raw(get(path, GENERAL));
+    const { head, body } = await ask(path);
+    const { ':status': status, ...fields } = head;
+    const lines = Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one) => `${name}: ${one}`));
+    const text = `HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
+    const known = general.replace(/^HTTP\/1\.1 103[\s\S]*?\r\n\r\n/, '').replace(/2\r\nok\r\n0\r\n\r\n$/, 'ok');
+    t.strictSame(comparable(text), comparable(unlike(known)), path);
+    t.match(head, { 'cf-ray': /^[0-9a-f]{16}$/, date: / GMT$/ }, path);
+  }
+  t.match((await ask('/twice')).head, { etag: '"a"' }, 'of a field that may occur once, the first counts');
+  const together = await Promise.all(['/usual', '/cut', '/pieces', '/chunked'].map(ask));
+  t.match(together, [
+    { body: 'ok', code: 0 },
+    { body: 'abc', code: 2 },
+    { body: 'abcdef', code: 0 },
+    { body: 'ok', code: 0 },
+  ]);
+  t.equal(world.edge.samples().find(({ name }) => name === 'turns_held')?.value, 0, 'no place is held');
+});
+
+t.test('a client over HTTP/2 that reads late gets everything, and one that leaves ends its exchange', async (t) => {
+  const { world } = await started;
+  const socket = await world.tls(HOST, { ALPNProtocols: ['h2'] });
+  const session = connectHttp2(`https://${HOST}`, { createConnection: () => socket });
+  t.teardown(() => session.destroy());
+  const long = session.request({ ':path': '/long' });
+  await new Promise((resolve) => long.once('response', resolve));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  let octets = 0;
+  long.on('data', (piece: Buffer) => (octets += piece.length));
+  await new Promise((resolve) => long.once('close', resolve));
+  t.equal(octets, LONG.length);
+  const left = session.request({ ':path': '/long' });
+  await new Promise((resolve) => left.once('response', resolve));
+  left.close();
+  await until(() => world.edge.samples().find(({ name }) => name === 'turns_held')?.value === 0);
 });
 
 t.test('one connection carries responses of all kinds, in order', async (t) => {

@@ -1,0 +1,139 @@
+/** How the short way writes a response that it passes on: over HTTP/1.1, or in a stream of HTTP/2. */
+import type { Channel, Sending } from '../../plain/connections.js';
+import { hasTaken } from '../../plain/write-joined.js';
+import type { ClientResponse } from '../exchange/client-response.js';
+import { unsentOf } from '../exchange/stalls.js';
+import { PlainResponse } from '../http1/response.js';
+import type { ClientStream } from '../http2/client-stream.js';
+import { composed, responseHead } from './response-head.js';
+
+/** Octets are those of [start, end), which may be overwritten afterwards. `isLast`: the body ends with them. */
+export interface Outlet {
+  /** Octets that the client has not taken. */
+  readonly unsent: number;
+  /** Sends the head that was read last, with octets of the body. Returns whether the client takes more. */
+  begin(ray: string, octets: Buffer, start: number, end: number, isLast: boolean): boolean;
+  /** Likewise, further octets. */
+  send(octets: Buffer, start: number, end: number, isLast: boolean): boolean;
+  /** A piece that is kept as it is. */
+  write(chunk: Buffer): boolean;
+  /** Nothing follows. Returns whether the client has taken everything. */
+  finish(): boolean;
+  /** The client has everything. */
+  close(): void;
+  /** Ends what cannot be completed, so that the client notices. */
+  cut(): void;
+  /** What the general way goes on with. */
+  general(): ClientResponse;
+}
+
+/** What is told of the client. */
+export interface OutletEvents {
+  /** It can take more. */
+  drained(): void;
+  /** It has everything, or is gone. */
+  end(isSent: boolean): void;
+}
+
+export class PlainOutlet implements Outlet, Sending {
+  /** To be set at once. */
+  events: OutletEvents | undefined;
+  /** What answers the client since the general way goes on. */
+  private response: PlainResponse | undefined;
+
+  constructor(
+    private readonly channel: Channel,
+    private readonly isLast: boolean,
+  ) {}
+
+  drained(): void {
+    if (this.response) this.response.drained();
+    else this.events!.drained();
+  }
+
+  closed(): void {
+    if (this.response) this.response.closed();
+    else this.events!.end(false);
+  }
+
+  get unsent(): number {
+    return unsentOf(this.channel.socket);
+  }
+
+  begin(ray: string, octets: Buffer, start: number, end: number): boolean {
+    responseHead.print(ray, this.channel, this.isLast);
+    return this.compose(octets, start, end, responseHead.from, responseHead.to);
+  }
+
+  send(octets: Buffer, start: number, end: number): boolean {
+    composed.begin(end - start);
+    return this.compose(octets, start, end, 0, 0);
+  }
+
+  /** After what has been put together in [from, at). */
+  private compose(octets: Buffer, start: number, end: number, from: number, at: number): boolean {
+    octets.copy(composed.octets, at, start, end);
+    return composed.writeTo(this.channel.socket, from, at + end - start);
+  }
+
+  write(chunk: Buffer): boolean {
+    this.channel.socket.write(chunk);
+    return hasTaken(this.channel.socket);
+  }
+
+  finish(): boolean {
+    return hasTaken(this.channel.socket);
+  }
+
+  close(): void {
+    this.channel.onWritten(this.isLast);
+  }
+
+  cut(): void {
+    this.channel.socket.destroy();
+  }
+
+  general(): ClientResponse {
+    this.response = new PlainResponse(this.channel, 'GET', this.isLast);
+    return this.response;
+  }
+}
+
+export class StreamOutlet implements Outlet {
+  constructor(private readonly stream: ClientStream) {}
+
+  get unsent(): number {
+    return this.stream.unsent;
+  }
+
+  begin(ray: string, octets: Buffer, start: number, end: number, isLast: boolean): boolean {
+    this.stream.sendHead(responseHead.head.status, responseHead.block(ray, this.stream.nowMs()));
+    return this.send(octets, start, end, isLast);
+  }
+
+  send(octets: Buffer, start: number, end: number, isLast: boolean): boolean {
+    const copy = Buffer.from(octets.subarray(start, end));
+    if (!isLast) return this.stream.write(copy);
+    this.stream.end(copy, []);
+    return this.stream.isOver;
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.stream.write(chunk);
+  }
+
+  finish(): boolean {
+    this.stream.end(undefined, []);
+    return this.stream.isOver;
+  }
+
+  close(): void {}
+
+  cut(): void {
+    this.stream.cut();
+  }
+
+  general(): ClientResponse {
+    return this.stream;
+  }
+}
