@@ -21,7 +21,7 @@ t.test('parts of a planned zone are merged', async (t) => {
   });
   noteShadowed(watched);
   t.strictSame([...storedRows(watched, zone.seq)], []);
-  const parts = asked.filter((sql) => /FROM \(SELECT .* LIMIT \?/s.test(sql));
+  const parts = asked.filter((sql) => sql.endsWith('LIMIT ?)'));
   t.equal(parts.length, 1, 'the statement that reads a part');
   const steps = store.prepare<[number, Uint8Array, number], { readonly detail: string }>(
     `EXPLAIN QUERY PLAN ${parts[0]!}`,
