@@ -1,7 +1,9 @@
 /** What stands around every screen: the name, the navigation, the account menu. */
+
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call } from './api.js';
+import { Button } from './kit/button.js';
 import { fetchScreen, LoadedScreen } from './loaded-screen.js';
 import { WithCurl } from './parts/curl.js';
 import { Empty } from './parts/notes.js';
@@ -243,9 +245,7 @@ function AccountMenu({ email }: { readonly email: string }) {
         />
         {session?.person && <Link href="/profile">Profile</Link>}
         <a href="/docs">API description</a>
-        <button type="button" onClick={() => void signOut()}>
-          Sign out
-        </button>
+        <Button onClick={() => void signOut()} text="Sign out" />
       </div>
     </details>
   );

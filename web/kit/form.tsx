@@ -1,6 +1,8 @@
 /** What forms are made of: fields with their label and hint, switches, and the buttons at the end. */
+
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
+import { Button } from '../kit/button.js';
 import type { Sending } from '../load.js';
 import { ErrorNote } from '../parts/notes.js';
 
@@ -152,11 +154,7 @@ function FormActions({ sending: { busy, error }, verb, doing, disabled = false, 
         <button type="submit" class="primary" disabled={busy || disabled}>
           {busy ? doing : verb}
         </button>
-        {onCancel && (
-          <button type="button" onClick={onCancel}>
-            Cancel
-          </button>
-        )}
+        {onCancel && <Button onClick={onCancel} text="Cancel" />}
       </div>
     </>
   );

@@ -1,6 +1,8 @@
 /** What a zone that is not answered yet waits for. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../api.js';
+import { Button } from '../kit/button.js';
 import { readAgain, useSending } from '../load.js';
 import type { Zone } from '../types.js';
 import { Curl } from './curl.js';
@@ -36,9 +38,12 @@ export function AwaitedDelegation({ zone, writes }: { readonly zone: Zone; reado
         {writes && <Curl request={{ method: 'PUT', path }} />}
       </div>
       {writes && (
-        <button type="button" class="primary" disabled={sending.busy} onClick={check}>
-          {sending.busy ? 'Checking…' : 'Check now'}
-        </button>
+        <Button
+          class="primary"
+          disabled={sending.busy}
+          onClick={check}
+          text={sending.busy ? 'Checking…' : 'Check now'}
+        />
       )}
     </section>
   );

@@ -1,5 +1,6 @@
 /** A button for what cannot be undone: the second press does it; leaving the button takes the first one back. */
 import { useEffect, useState } from 'preact/hooks';
+import type { Sending } from '../load.js';
 import { WORKING } from './notes.js';
 
 interface ConfirmProps {
@@ -41,4 +42,14 @@ export function Confirm({ verb = 'Delete', what, busy, quiet = false, onConfirm 
       {text}
     </button>
   );
+}
+
+interface DeleteProps extends Omit<ConfirmProps, 'busy' | 'onConfirm'> {
+  readonly path: string;
+  readonly sending: Sending;
+}
+
+/** The same for what is deleted by one request. */
+export function Delete({ path, sending, ...rest }: DeleteProps) {
+  return <Confirm {...rest} busy={sending.busy} onConfirm={() => void sending.send('DELETE', path)} />;
 }

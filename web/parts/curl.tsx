@@ -1,7 +1,9 @@
 /** «Show as curl»: the exact requests that a screen sends, in one place. */
+
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { BASE } from '../api.js';
+import { Button } from '../kit/button.js';
 
 export interface Request {
   readonly method: string;
@@ -103,9 +105,12 @@ function ShowAsCurl({ collection: { parts, listeners } }: { readonly collection:
   if (parts.size === 0) return null;
   return (
     <section class="curl" aria-label="As curl">
-      <button type="button" class="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        {isOpen ? 'Hide the commands' : 'Show as curl'}
-      </button>
+      <Button
+        class="quiet"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+        text={isOpen ? 'Hide the commands' : 'Show as curl'}
+      />
       {isOpen &&
         [...parts.values()].map(({ part = 'This screen', request, others }, index) => (
           <div key={index}>
@@ -136,9 +141,12 @@ export function Copyable({ text, label }: { readonly text: string; readonly labe
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <pre tabIndex={0}>{text}</pre>
       {'clipboard' in navigator && (
-        <button type="button" class="quiet" aria-label={`Copy the ${label}`} onClick={() => void copy()}>
-          {copied ? 'Copied' : 'Copy'}
-        </button>
+        <Button
+          class="quiet"
+          aria-label={`Copy the ${label}`}
+          onClick={() => void copy()}
+          text={copied ? 'Copied' : 'Copy'}
+        />
       )}
     </div>
   );

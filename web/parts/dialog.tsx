@@ -1,6 +1,8 @@
 /** A dialog over the screen. The browser keeps the focus inside, and Escape closes it. */
+
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { Button } from '../kit/button.js';
 import { PartContext, WithCurl } from './curl.js';
 
 /** Opens a dialog over everything else, and gives the focus back when it goes. */
@@ -37,9 +39,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     >
       <div class="dialog-head">
         <h2 id={id}>{title}</h2>
-        <button type="button" class="quiet" aria-label="Close" onClick={onClose}>
-          ✕
-        </button>
+        <Button class="quiet" aria-label="Close" onClick={onClose} text="✕" />
       </div>
       <PartContext.Provider value={title}>
         <WithCurl>{children}</WithCurl>

@@ -1,6 +1,7 @@
 /** The form for DNS settings: those of a zone, and those with which the zones of an account begin. */
 
 import { useEffect, useState } from 'preact/hooks';
+import { Button } from '../kit/button.js';
 import { Switch, TextField } from '../kit/form.js';
 import type { DnsSettings } from '../types.js';
 
@@ -121,11 +122,7 @@ export function DnsSettingsForm({ settings, isSecondary, writes, busy, onSave, o
           <button type="submit" class="primary" disabled={busy || text === '{}'}>
             {busy ? 'Saving…' : 'Save'}
           </button>
-          {text !== '{}' && (
-            <button type="button" onClick={() => setValues(valuesOf(settings))}>
-              Undo
-            </button>
-          )}
+          {text !== '{}' && <Button onClick={() => setValues(valuesOf(settings))} text="Undo" />}
         </div>
       )}
     </form>

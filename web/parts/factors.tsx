@@ -1,6 +1,8 @@
 /** The own factors: one-time passwords, passkeys, recovery codes. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../api.js';
+import { Button } from '../kit/button.js';
 import { Form, LineForm, TextField } from '../kit/form.js';
 import { ListTable } from '../kit/list.js';
 import { useLoad, useSending } from '../load.js';
@@ -10,6 +12,7 @@ import { Confirm } from './confirm.js';
 import { Copyable, Curl } from './curl.js';
 import { ErrorNote, Loading } from './notes.js';
 import { QrCode } from './qr-code.js';
+import { Cell, RowHead } from './table.js';
 import { Time } from './time.js';
 
 const PATH = '/user/factors';
@@ -95,9 +98,7 @@ function Device({ isThere, onChanged }: PartProps & { readonly isThere: boolean 
         <>
           <p>An app on your phone shows a new code every 30 seconds.</p>
           {sending.error && <ErrorNote error={sending.error} />}
-          <button type="button" disabled={sending.busy} onClick={begin}>
-            Add a device
-          </button>
+          <Button disabled={sending.busy} onClick={begin} text="Add a device" />
         </>
       )}
     </section>
@@ -131,12 +132,8 @@ function Passkeys({ passkeys, onChanged }: PartProps & { readonly passkeys: Fact
           keyOf={({ id }) => id}
           row={(passkey) => (
             <tr>
-              <th scope="row">
-                <bdi>{passkey.name}</bdi>
-              </th>
-              <td class="muted">
-                <Time at={passkey.created_on} />
-              </td>
+              <RowHead value={<bdi>{passkey.name}</bdi>} />
+              <Cell class="muted" value={<Time at={passkey.created_on} />} />
               <td class="muted">{passkey.last_used_on === null ? 'never' : <Time at={passkey.last_used_on} />}</td>
               <td class="row-actions">
                 <Confirm
@@ -183,9 +180,7 @@ function RecoveryCodes({ left, onChanged }: PartProps & { readonly left: number 
         </>
       )}
       {sending.error && <ErrorNote error={sending.error} />}
-      <button type="button" disabled={sending.busy} onClick={make}>
-        {left === 0 ? 'Make codes' : 'Make new codes instead'}
-      </button>
+      <Button disabled={sending.busy} onClick={make} text={left === 0 ? 'Make codes' : 'Make new codes instead'} />
     </section>
   );
 }

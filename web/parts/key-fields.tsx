@@ -38,13 +38,12 @@ export function KeyFields({ value, onChange }: KeyFieldsProps) {
         onChange={(name) => set({ name })}
         hint="Exactly as the other server has it."
       />
-      <ChoiceField label="Algorithm" value={value.algorithm} onChange={(algorithm) => set({ algorithm })}>
-        {ALGORITHMS.map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </ChoiceField>
+      <ChoiceField
+        label="Algorithm"
+        value={value.algorithm}
+        onChange={(algorithm) => set({ algorithm })}
+        choices={ALGORITHMS.map((name) => [name, name] as const)}
+      />
       <TextField
         label="Secret"
         type="password"

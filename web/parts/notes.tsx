@@ -1,6 +1,8 @@
 /** What a screen says when there is nothing else to show: it loads, it is empty, it failed. */
+
 import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../api.js';
+import { Button } from '../kit/button.js';
 
 export function Loading({ what }: { readonly what: string }) {
   return (
@@ -23,11 +25,7 @@ export function ErrorNote({ error, onRetry }: { readonly error: ApiError; readon
       <p dir="auto">
         {error.message === FORBIDDEN ? `Your credential may not do this (${FORBIDDEN}).` : error.message}
       </p>
-      {onRetry && (
-        <button type="button" class="quiet" onClick={onRetry}>
-          Try again
-        </button>
-      )}
+      {onRetry && <Button class="quiet" onClick={onRetry} text="Try again" />}
     </div>
   );
 }

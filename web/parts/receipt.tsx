@@ -1,6 +1,8 @@
 /** After saving: which serial it became, and when every server answers it. */
+
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.js';
+import { Button } from '../kit/button.js';
 import type { Zone, ZoneChange } from '../types.js';
 
 export interface Saved {
@@ -49,9 +51,7 @@ export function Receipt({ zone, saved: { change, serial }, onClose }: ReceiptPro
   return (
     <div class={`note ${done ? 'note-good' : 'note-wait'}`} role="status">
       <p>{textOf(change, serial, progress)}</p>
-      <button type="button" class="quiet" onClick={onClose}>
-        Close
-      </button>
+      <Button class="quiet" onClick={onClose} text="Close" />
     </div>
   );
 }

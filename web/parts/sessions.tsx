@@ -6,6 +6,7 @@ import type { Session } from '../types.js';
 import { Confirm } from './confirm.js';
 import { Curl } from './curl.js';
 import { ErrorNote, Loading } from './notes.js';
+import { Cell } from './table.js';
 import { Time } from './time.js';
 
 export function Sessions() {
@@ -38,12 +39,8 @@ export function Sessions() {
               <span class="mono">{session.address}</span>
               <div class="muted small long">{session.user_agent}</div>
             </td>
-            <td class="muted" data-name="Used">
-              <Time at={session.last_used_on} />
-            </td>
-            <td class="muted" data-name="Ends">
-              <Time at={session.expires_on} />
-            </td>
+            <Cell class="muted" name="Used" value={<Time at={session.last_used_on} />} />
+            <Cell class="muted" name="Ends" value={<Time at={session.expires_on} />} />
             <td class="row-actions">
               {!session.current && (
                 <Confirm

@@ -50,3 +50,27 @@ export function ActionsColumn() {
     </th>
   );
 }
+
+interface CellProps {
+  readonly class?: string;
+  /** Stands before it where rows are stacked. */
+  readonly name?: string;
+  readonly value: ComponentChildren;
+}
+
+export function Cell({ name, value, ...rest }: CellProps) {
+  return (
+    <td {...rest} {...(name !== undefined && { 'data-name': name })}>
+      {value}
+    </td>
+  );
+}
+
+/** The first cell of a row: what the row is about. */
+export function RowHead({ value, ...rest }: Omit<CellProps, 'name'>) {
+  return (
+    <th scope="row" {...rest}>
+      {value}
+    </th>
+  );
+}

@@ -1,6 +1,8 @@
 /** The forms of signing in. */
+
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { BASE } from '../api.js';
+import { Button } from '../kit/button.js';
 import { Field, TextField } from '../kit/form.js';
 import { type Sending, useSending } from '../load.js';
 import { ErrorNote } from '../parts/notes.js';
@@ -99,24 +101,18 @@ export function CredentialForm({ sending, notice, ways, onSubmit, onPasskey, onF
         {sending.busy ? 'Signing in…' : 'Sign in'}
       </button>
       {onPasskey && (
-        <button
-          type="button"
+        <Button
           disabled={sending.busy}
           onClick={() => void sending.run(async () => onPasskey(await answerWithPasskey(await passkeyQuestion())))}
-        >
-          Sign in with a passkey
-        </button>
+          text="Sign in with a passkey"
+        />
       )}
       {ways?.providers.map(({ id, name }) => (
         <a key={id} class="button" href={`${BASE}/user/sign_in/oidc/${id}?return=${encodeURIComponent(returnPath())}`}>
           Sign in with {name}
         </a>
       ))}
-      {kind === 'person' && ways?.mail && (
-        <button type="button" class="quiet" onClick={onForgotten}>
-          Forgot the password?
-        </button>
-      )}
+      {kind === 'person' && ways?.mail && <Button class="quiet" onClick={onForgotten} text="Forgot the password?" />}
       <p class="hint">
         {kind === 'person' ? (
           <>
@@ -167,9 +163,7 @@ export function ForgottenForm({ onBack }: { readonly onBack: () => void }) {
           Send the link
         </button>
       )}
-      <button type="button" class="quiet" onClick={onBack}>
-        Back to the sign-in
-      </button>
+      <Button class="quiet" onClick={onBack} text="Back to the sign-in" />
     </form>
   );
 }
@@ -220,9 +214,7 @@ export function ChooseForm({ title, verb, cancel = 'Cancel', onChosen, onCancel 
       <button type="submit" class="primary" disabled={sending.busy || isDifferent}>
         {verb}
       </button>
-      <button type="button" class="quiet" onClick={onCancel}>
-        {cancel}
-      </button>
+      <Button class="quiet" onClick={onCancel} text={cancel} />
     </form>
   );
 }

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.js';
 import { Mark } from '../frame.js';
+import { Button } from '../kit/button.js';
 import { type Sending, useSending } from '../load.js';
 import { useModal } from '../parts/dialog.js';
 import { FactorForm } from '../parts/factor.js';
@@ -231,9 +232,7 @@ function SecondStep({ step: { challenge, methods }, sending, onSignedIn, onBack 
           await onSignedIn();
         }}
       />
-      <button type="button" class="quiet" onClick={onBack}>
-        Begin again
-      </button>
+      <Button class="quiet" onClick={onBack} text="Begin again" />
     </section>
   );
 }

@@ -1,8 +1,10 @@
 /** The accounts that the session sees, and what their zones begin with. */
+
 import { ListTable } from '../../kit/list.js';
 import { ACCOUNTS, AccountChoice, useAccount } from '../../parts/account.js';
 import { Curl } from '../../parts/curl.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
+import { Cell } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { mayRead, usePermissions } from '../../session.js';
 import { AccountDefaults } from './account-defaults.js';
@@ -24,9 +26,7 @@ export function Accounts() {
           <tr>
             <th scope="row">{account.name}</th>
             <td class="mono muted">{account.id}</td>
-            <td class="muted" data-name="Made">
-              <Time at={account.created_on} />
-            </td>
+            <Cell class="muted" name="Made" value={<Time at={account.created_on} />} />
           </tr>
         )}
       />

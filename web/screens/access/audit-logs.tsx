@@ -6,7 +6,7 @@ import { Curl } from '../../parts/curl.js';
 import { Deed, Difference } from '../../parts/deed.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
-import { Columns, TableFrame } from '../../parts/table.js';
+import { Cell, Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Who } from '../../parts/who.js';
 import { go, usePlace, withQuery } from '../../router.js';
@@ -60,9 +60,7 @@ export function AuditLogs() {
           <tbody>
             {answer.result.map((entry) => (
               <tr key={entry.id}>
-                <td class="muted">
-                  <Time at={entry.when} />
-                </td>
+                <Cell class="muted" value={<Time at={entry.when} />} />
                 <th scope="row">
                   <Who email={entry.actor.email} credential={entry.metadata.credential_name} />
                 </th>

@@ -2,6 +2,7 @@
 
 import { useEffect, useId, useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { TextField } from '../../kit/form.js';
 import { useLoad, useSending } from '../../load.js';
 import { Copyable, Curl } from '../../parts/curl.js';
@@ -50,9 +51,7 @@ export function NewToken({ onMade, onClose }: NewTokenProps) {
             >
               {sending.busy ? 'Making…' : 'Make the token'}
             </button>
-            <button type="button" onClick={onClose}>
-              Cancel
-            </button>
+            <Button onClick={onClose} text="Cancel" />
           </div>
           {draft.groups.length === 0 && <p class="hint">Choose what the token is for, or at least one permission.</p>}
         </div>
@@ -245,9 +244,7 @@ function Made({ token, onClose }: { readonly token: CreatedToken; readonly onClo
       <p class="lead">Copy its secret now. It is not shown again.</p>
       <Copyable text={token.value} label="secret" />
       <div class="actions">
-        <button type="button" class="primary" onClick={onClose}>
-          I have it
-        </button>
+        <Button class="primary" onClick={onClose} text="I have it" />
       </div>
     </Panel>
   );

@@ -1,11 +1,13 @@
 /** The user's API tokens: what they may do, from where, until when, and when they were last used. */
 
 import { useState } from 'preact/hooks';
+import { Button } from '../../kit/button.js';
 import { ListState, ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote } from '../../parts/notes.js';
+import { Cell } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { Token, Zone } from '../../types.js';
@@ -22,11 +24,7 @@ export function Tokens() {
   const remove = (id: string): void => void sending.send('DELETE', `${PATH}/${id}`);
   const zones = useLoad<Zone[]>('/zones?per_page=50&order=name').answer?.result ?? [];
   const tokens = answer?.result ?? [];
-  const make = writes && !making && (
-    <button type="button" class="primary" onClick={() => setMaking(true)}>
-      New token
-    </button>
-  );
+  const make = writes && !making && <Button class="primary" onClick={() => setMaking(true)} text="New token" />;
   return (
     <>
       {making && <NewToken onMade={reload} onClose={() => setMaking(false)} />}
@@ -53,15 +51,17 @@ export function Tokens() {
                   {token.name} {token.status !== 'active' && <span class="chip bad">{token.status}</span>}
                 </th>
                 <td class="long muted">{permissionsOf(token, zones)}</td>
-                <td class="muted" data-name="From">
-                  {networksOf(token)}
-                </td>
-                <td class="muted" data-name="Used">
-                  {token.last_used_on === undefined ? 'never' : <Time at={token.last_used_on} />}
-                </td>
-                <td class="muted" data-name="Ends">
-                  {token.expires_on === undefined ? 'never' : <Time at={token.expires_on} exact />}
-                </td>
+                <Cell class="muted" name="From" value={networksOf(token)} />
+                <Cell
+                  class="muted"
+                  name="Used"
+                  value={token.last_used_on === undefined ? 'never' : <Time at={token.last_used_on} />}
+                />
+                <Cell
+                  class="muted"
+                  name="Ends"
+                  value={token.expires_on === undefined ? 'never' : <Time at={token.expires_on} exact />}
+                />
                 <td class="row-actions">
                   {writes && <Confirm what={token.name} busy={sending.busy} quiet onConfirm={() => remove(token.id)} />}
                 </td>

@@ -1,10 +1,12 @@
 /** How much an account has of what all share, and how much it may have. */
+
 import { ListTable } from '../../kit/list.js';
 import { useLoad } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
+import { Cell } from '../../parts/table.js';
 import type { Account, Quotas } from '../../types.js';
 
 type Kind = keyof Quotas;
@@ -59,16 +61,12 @@ function Row({ what, quota: { used, most, own } }: { readonly what: string; read
   return (
     <tr>
       <th scope="row">{what}</th>
-      <td class="number" data-name="In use">
-        {used === null ? '–' : count(used)}
-      </td>
+      <Cell class="number" name="In use" value={used === null ? '–' : count(used)} />
       <td class="number" data-name="At most">
         {most === null ? 'no limit' : count(most)}
         {own && <span class="muted"> its own</span>}
       </td>
-      <td>
-        <State used={used} most={most} />
-      </td>
+      <Cell value={<State used={used} most={most} />} />
     </tr>
   );
 }

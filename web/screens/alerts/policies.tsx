@@ -1,10 +1,12 @@
 /** Notification policies: which alerts webhooks and members get. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { ChoiceField, LineForm, TextField } from '../../kit/form.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
-import { Confirm } from '../../parts/confirm.js';
+import { Delete } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
@@ -45,22 +47,15 @@ export function Policies({ base, writes }: Props) {
             <td>{policy.enabled ? 'on' : 'off'}</td>
             {writes && (
               <td class="row-actions">
-                <button
-                  type="button"
+                <Button
                   class="quiet"
                   disabled={sending.busy}
                   onClick={() =>
                     void sending.send('PUT', `${path}/${policy.id}`, { body: { enabled: !policy.enabled } })
                   }
-                >
-                  {policy.enabled ? 'Switch off' : 'Switch on'}
-                </button>
-                <Confirm
-                  what={policy.name}
-                  busy={sending.busy}
-                  quiet
-                  onConfirm={() => void sending.send('DELETE', `${path}/${policy.id}`)}
+                  text={policy.enabled ? 'Switch off' : 'Switch on'}
                 />
+                <Delete what={policy.name} quiet path={`${path}/${policy.id}`} sending={sending} />
               </td>
             )}
           </tr>
@@ -101,20 +96,19 @@ function NewPolicy({ path, base, types, onMade }: NewProps) {
     <>
       <LineForm onSubmit={submit} sending={sending} verb="Add the policy" doing="Adding…">
         <TextField label="Name of the policy" required value={name} placeholder="records" onChange={setName} />
-        <ChoiceField label="Alert" value={type} onChange={setType}>
-          {types.map((one) => (
-            <option key={one.type} value={one.type}>
-              {one.display_name}
-            </option>
-          ))}
-        </ChoiceField>
-        <ChoiceField label="Webhook" value={webhook} onChange={setWebhook}>
+        <ChoiceField
+          label="Alert"
+          value={type}
+          onChange={setType}
+          choices={types.map((one) => [one.type, one.display_name] as const)}
+        />
+        <ChoiceField
+          label="Webhook"
+          value={webhook}
+          onChange={setWebhook}
+          choices={webhooks.map(({ id, name: title }) => [id, title] as const)}
+        >
           <option value="">none</option>
-          {webhooks.map(({ id, name: title }) => (
-            <option key={id} value={id}>
-              {title}
-            </option>
-          ))}
         </ChoiceField>
         <TextField label="Member" type="email" value={email} placeholder="nobody" onChange={setEmail} />
       </LineForm>

@@ -1,13 +1,16 @@
 /** Receivers of webhooks: their state, a test, and the deliveries to one. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { LineForm, TextField } from '../../kit/form.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
-import { Confirm } from '../../parts/confirm.js';
+import { Delete } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
+import { Cell } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import type { Webhook } from '../../types.js';
 import { Deliveries } from './deliveries.js';
@@ -47,41 +50,24 @@ export function Webhooks({ base, writes }: Props) {
           <tr>
             <th scope="row">{webhook.name}</th>
             <td class="mono">{webhook.url}</td>
-            <td>
-              <State webhook={webhook} />
-            </td>
+            <Cell value={<State webhook={webhook} />} />
             <td class="row-actions">
-              <button
-                type="button"
+              <Button
                 class="quiet"
                 aria-expanded={shown === webhook.id}
                 onClick={() => setShown(shown === webhook.id ? undefined : webhook.id)}
-              >
-                Deliveries
-              </button>
-              {writes && (
-                <button type="button" class="quiet" disabled={sending.busy} onClick={() => test(webhook.id)}>
-                  Test
-                </button>
-              )}
+                text="Deliveries"
+              />
+              {writes && <Button class="quiet" disabled={sending.busy} onClick={() => test(webhook.id)} text="Test" />}
               {writes && !webhook.enabled && (
-                <button
-                  type="button"
+                <Button
                   class="quiet"
                   disabled={sending.busy}
                   onClick={() => void sending.send('PUT', `${path}/${webhook.id}`, switchedOn(webhook))}
-                >
-                  Switch on
-                </button>
-              )}
-              {writes && (
-                <Confirm
-                  what={webhook.name}
-                  busy={sending.busy}
-                  quiet
-                  onConfirm={() => void sending.send('DELETE', `${path}/${webhook.id}`)}
+                  text="Switch on"
                 />
               )}
+              {writes && <Delete what={webhook.name} quiet path={`${path}/${webhook.id}`} sending={sending} />}
             </td>
           </tr>
         )}

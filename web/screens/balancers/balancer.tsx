@@ -1,6 +1,8 @@
 /** One load balancer. Its pools are put in order by dragging, or with the buttons beside them. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { ChoiceField, Switch } from '../../kit/form.js';
 import { useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
@@ -106,24 +108,20 @@ function PoolOrder({ pools, names, writes, onOrder }: OrderProps) {
             <span class="name">{name}</span>
             {writes && pools.length > 1 && (
               <span class="row-actions">
-                <button
-                  type="button"
+                <Button
                   class="quiet"
                   disabled={i === 0}
                   aria-label={`Move ${name} up`}
                   onClick={() => move(pool, i - 1)}
-                >
-                  ↑
-                </button>
-                <button
-                  type="button"
+                  text="↑"
+                />
+                <Button
                   class="quiet"
                   disabled={i === pools.length - 1}
                   aria-label={`Move ${name} down`}
                   onClick={() => move(pool, i + 1)}
-                >
-                  ↓
-                </button>
+                  text="↓"
+                />
               </span>
             )}
           </li>

@@ -9,7 +9,7 @@ import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { RowButton } from '../../parts/row-button.js';
-import { Columns, TableFrame } from '../../parts/table.js';
+import { Cell, Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Link, usePlace, withQuery } from '../../router.js';
 import type { ScreenProps } from '../../screen.js';
@@ -248,9 +248,7 @@ function Objects({ base, objects, folders, prefix, busy, writes, onChange }: Obj
               </th>
               <td class="number">{bytes(object.size)}</td>
               <td class="muted">{object.http_metadata.contentType ?? '–'}</td>
-              <td class="muted" data-name="Stored">
-                <Time at={object.last_modified} />
-              </td>
+              <Cell class="muted" name="Stored" value={<Time at={object.last_modified} />} />
               <td class="row-actions">
                 {object.key !== '' && (
                   <RowButton

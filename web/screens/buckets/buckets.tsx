@@ -8,6 +8,7 @@ import { useLoad, useSending } from '../../load.js';
 import { AccountChoice, NoAccount, useAccount } from '../../parts/account.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
+import { Cell } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { oneWord } from '../../parts/typed.js';
 import { Link } from '../../router.js';
@@ -54,9 +55,7 @@ export default function Buckets() {
                 {bucket.name}
               </Link>
             </th>
-            <td class="muted" data-name="Created">
-              <Time at={bucket.creation_date} />
-            </td>
+            <Cell class="muted" name="Created" value={<Time at={bucket.creation_date} />} />
           </tr>
         )}
       />

@@ -1,6 +1,8 @@
 /** S3 clients of a bucket: an access key, shown once, with what `aws` and rclone are told. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { Form, Switch, TextField } from '../../kit/form.js';
 import { useSending } from '../../load.js';
 import { Copyable, Curl } from '../../parts/curl.js';
@@ -78,9 +80,7 @@ function Made({ made, onClose }: { readonly made: BucketKey; readonly onClose: (
       <h3>For rclone.conf</h3>
       <Copyable text={rclone.join('\n')} label="configuration of rclone" />
       <p>
-        <button type="button" onClick={onClose}>
-          I have kept them
-        </button>
+        <Button onClick={onClose} text="I have kept them" />
       </p>
     </div>
   );

@@ -1,6 +1,8 @@
 /** Links to objects that hold for a time. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { ChoiceField } from '../../kit/form.js';
 import { useSending } from '../../load.js';
 import { Copyable } from '../../parts/curl.js';
@@ -65,9 +67,7 @@ function Shown({ expires, onExpires, made, error, onClose }: ShownProps) {
             With this link, anybody may read <bdi>{shownKey(made.key)}</bdi>:
           </p>
           <Copyable text={made.url} label="link" />
-          <button type="button" class="quiet" onClick={onClose}>
-            Close
-          </button>
+          <Button class="quiet" onClick={onClose} text="Close" />
         </div>
       )}
     </>

@@ -2,6 +2,7 @@
 
 import { Fragment } from 'preact';
 import { call, pathWith } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { ChoiceField } from '../../kit/form.js';
 import { ListState } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
@@ -150,9 +151,12 @@ function Universal({ zone, writes, onChange }: UniversalProps) {
               onConfirm={() => send({ enabled: false })}
             />
           ) : (
-            <button type="button" class="primary" disabled={sending.busy} onClick={() => send({ enabled: true })}>
-              Switch it on
-            </button>
+            <Button
+              class="primary"
+              disabled={sending.busy}
+              onClick={() => send({ enabled: true })}
+              text="Switch it on"
+            />
           )}
         </span>
       )}

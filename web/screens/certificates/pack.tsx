@@ -1,6 +1,7 @@
 /** One certificate of a zone: what it waits for, what proves its names, and what was issued. */
 
 import { call } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { ChoiceField } from '../../kit/form.js';
 import { useSending } from '../../load.js';
 import { challengeFilesOf, challengesOf, Delegations, IssuedFacts, NOT_TRUSTED } from '../../parts/certificate.js';
@@ -78,9 +79,7 @@ export function OnePack({ zone, base, pack, writes, onChange }: OnePackProps) {
         changes && (
           <span class="actions">
             {pack.status !== 'active' && (
-              <button type="button" disabled={sending.busy} onClick={() => send('PATCH', path, {})}>
-                Begin again
-              </button>
+              <Button disabled={sending.busy} onClick={() => send('PATCH', path, {})} text="Begin again" />
             )}
             {isOrdered && <Confirm what={names} busy={sending.busy} onConfirm={() => send('DELETE', path)} />}
           </span>

@@ -1,6 +1,7 @@
 /** DNSSEC of a zone: its state in plain words, the DS record to copy, what the parent has, keys and rollovers. */
 
 import type { ComponentChildren } from 'preact';
+import { Button } from '../../kit/button.js';
 import { Switch } from '../../kit/form.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
@@ -8,6 +9,7 @@ import { Confirm } from '../../parts/confirm.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
 import { ErrorNote, Loading, WORKING } from '../../parts/notes.js';
+import { Cell } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import type { ZoneScreenProps } from '../../screen.js';
 import { mayWrite, usePermissions } from '../../session.js';
@@ -47,9 +49,12 @@ export default function Dnssec({ zone }: ZoneScreenProps) {
     <>
       <Said dnssec={dnssec} status={status.answer?.result} keys={keys.answer?.result ?? []}>
         {writes && next === 'active' && (
-          <button type="button" class="primary" disabled={sending.busy} onClick={() => change({ status: next })}>
-            {sending.busy ? WORKING : 'Sign this zone'}
-          </button>
+          <Button
+            class="primary"
+            disabled={sending.busy}
+            onClick={() => change({ status: next })}
+            text={sending.busy ? WORKING : 'Sign this zone'}
+          />
         )}
         {writes && next === 'disabled' && (
           <Confirm
@@ -317,9 +322,7 @@ function Keys({ keys, onRoll, busy }: KeysProps) {
             <td>
               <span class={`chip ${key.state === 'active' ? 'good' : 'wait'}`}>{STATES[key.state]}</span>
             </td>
-            <td class="muted" data-name="Since">
-              <Time at={key.since} />
-            </td>
+            <Cell class="muted" name="Since" value={<Time at={key.since} />} />
             <td class="muted">
               {key.waiting_for ?? '–'}
               {key.until !== null && (

@@ -96,13 +96,12 @@ export function Purge({ zone }: { readonly zone: Zone }) {
         <code>HIT</code>.
       </p>
       <form class="form" onSubmit={(event) => void submit(event)}>
-        <ChoiceField label="What to purge" value={kind} onChange={(value) => setKind(value as Kind)}>
-          {Object.entries(KINDS).map(([id, about]) => (
-            <option key={id} value={id}>
-              {about.words}
-            </option>
-          ))}
-        </ChoiceField>
+        <ChoiceField
+          label="What to purge"
+          value={kind}
+          onChange={(value) => setKind(value as Kind)}
+          choices={Object.entries(KINDS).map(([id, about]) => [id, about.words] as const)}
+        />
         <LinesField
           label={<>One {one} a line</>}
           required

@@ -8,7 +8,7 @@ import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
 import { RECORD_TYPES } from '../../parts/record.js';
-import { Columns, TableFrame } from '../../parts/table.js';
+import { Cell, Columns, TableFrame } from '../../parts/table.js';
 import { oneWord } from '../../parts/typed.js';
 import { asciiName } from '../../parts/zone.js';
 import { go, usePlace, withQuery } from '../../router.js';
@@ -67,11 +67,12 @@ export default function Explain({ zone }: ZoneScreenProps) {
             onInput={(event) => setName(event.currentTarget.value)}
           />
         </label>
-        <ChoiceField label="Type" value={type} onChange={setType}>
-          {offered.map((option) => (
-            <option key={option}>{option}</option>
-          ))}
-        </ChoiceField>
+        <ChoiceField
+          label="Type"
+          value={type}
+          onChange={setType}
+          choices={offered.map((option) => [option, option] as const)}
+        />
         <label class="field">
           <span>Client subnet</span>
           <input
@@ -192,9 +193,7 @@ function PacketTable({ title, packet: { size, parts }, open = false }: PacketTab
             <tr key={offset}>
               <td class="number muted">{offset}</td>
               <th scope="row">{PARTS[part]}</th>
-              <td class="octets mono">
-                <Octets hex={hex} />
-              </td>
+              <Cell class="octets mono" value={<Octets hex={hex} />} />
               <td class="long mono">
                 <span class="content" title={text}>
                   {text}

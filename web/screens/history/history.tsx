@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { ApiError, call, pathWith } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { ListState, ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
@@ -11,6 +12,7 @@ import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Receipt, type Saved } from '../../parts/receipt.js';
 import { contentText, printTtl } from '../../parts/record.js';
+import { RowHead } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Who } from '../../parts/who.js';
 import { go, Link, usePlace, withQuery } from '../../router.js';
@@ -73,9 +75,7 @@ export default function History({ zone }: ZoneScreenProps) {
                     Records at that time
                   </Link>
                   {editable && !(index === 0 && answer.info?.page === 1) && (
-                    <button type="button" onClick={() => setRestoring(edit)}>
-                      Restore
-                    </button>
+                    <Button onClick={() => setRestoring(edit)} text="Restore" />
                   )}
                 </span>
               </div>
@@ -182,17 +182,13 @@ function Restore({ zone, edit, onClose, onDone }: RestoreProps) {
       {looking.busy && <Loading what="the difference" />}
       {preview && <DiffLines diff={preview} />}
       <div class="dialog-actions">
-        <button
-          type="button"
+        <Button
           class="primary"
           disabled={!preview || saving.busy || error !== undefined}
           onClick={restore}
-        >
-          {saving.busy ? 'Restoring…' : 'Restore'}
-        </button>
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
+          text={saving.busy ? 'Restoring…' : 'Restore'}
+        />
+        <Button onClick={onClose} text="Cancel" />
       </div>
       <Curl request={{ method: 'POST', path }} />
     </Dialog>
@@ -218,9 +214,11 @@ function Moment({ zone, at }: { readonly zone: Zone; readonly at: string }) {
           )}
           .
         </p>
-        <button type="button" class="quiet" onClick={() => go(withQuery({ at: undefined, page: undefined }))}>
-          Back to the history
-        </button>
+        <Button
+          class="quiet"
+          onClick={() => go(withQuery({ at: undefined, page: undefined }))}
+          text="Back to the history"
+        />
       </div>
       <ListState loaded={{ answer, error, reload }} what="the records of that moment" />
       {answer && (
@@ -232,9 +230,7 @@ function Moment({ zone, at }: { readonly zone: Zone; readonly at: string }) {
           keyOf={({ id }) => id}
           row={(record) => (
             <tr>
-              <th scope="row" class="mono">
-                {record.name}
-              </th>
+              <RowHead class="mono" value={record.name} />
               <td>{record.type}</td>
               <td class="content-cell">
                 <span class="mono content" title={contentText(record)}>

@@ -1,6 +1,7 @@
 /** Changes what was chosen for a custom hostname. */
 
 import { useState } from 'preact/hooks';
+import { Button } from '../../kit/button.js';
 import { Form } from '../../kit/form.js';
 import { useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
@@ -25,9 +26,7 @@ export function Edit({ path, hostname, onDone }: EditProps) {
     };
     return (
       <p class="actions">
-        <button type="button" onClick={open}>
-          Change its settings
-        </button>
+        <Button onClick={open} text="Change its settings" />
       </p>
     );
   }

@@ -2,6 +2,7 @@
 
 import { useId, useRef, useState } from 'preact/hooks';
 import { pathWith } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { LineForm } from '../../kit/form.js';
 import { type Loaded, useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
@@ -64,9 +65,7 @@ export function FallbackOrigin({ zone, base, screens, loaded, writes, onChange }
         </p>
       )}
       {writes && origin !== undefined && !changing && (
-        <button type="button" onClick={() => setChanging(true)}>
-          Choose another one
-        </button>
+        <Button onClick={() => setChanging(true)} text="Choose another one" />
       )}
       {writes && (origin === undefined || changing) && (
         <Choice

@@ -3,6 +3,7 @@
 import { Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { TextField } from '../../kit/form.js';
 import { ListState } from '../../kit/list.js';
 import { type Loaded, useLoad, useSending } from '../../load.js';
@@ -241,9 +242,7 @@ function One({ path, loaded: { answer, busy, reload, ...loaded }, origin, writes
         aside={
           writes && (
             <span class="actions">
-              <button type="button" disabled={sending.busy} onClick={check}>
-                {sending.busy ? WORKING : 'Check now'}
-              </button>
+              <Button disabled={sending.busy} onClick={check} text={sending.busy ? WORKING : 'Check now'} />
               <Confirm what={hostname.hostname} busy={sending.busy} onConfirm={remove} />
             </span>
           )

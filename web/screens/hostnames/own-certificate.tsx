@@ -1,6 +1,7 @@
 /** A certificate that somebody brings for a hostname, with its key. */
 
 import { useState } from 'preact/hooks';
+import { Button } from '../../kit/button.js';
 import { LinesField } from '../../kit/form.js';
 import { useSending } from '../../load.js';
 import { ErrorNote } from '../../parts/notes.js';
@@ -33,9 +34,7 @@ export function OwnCertificate({ path, ssl, onDone }: OwnCertificateProps) {
   if (!isOpen) {
     return (
       <p class="actions">
-        <button type="button" onClick={() => setOpen(true)}>
-          Bring a certificate
-        </button>
+        <Button onClick={() => setOpen(true)} text="Bring a certificate" />
       </p>
     );
   }
@@ -52,9 +51,7 @@ export function OwnCertificate({ path, ssl, onDone }: OwnCertificateProps) {
         <button type="submit" class="primary" disabled={sending.busy}>
           {sending.busy ? 'Checking…' : 'Use it'}
         </button>
-        <button type="button" onClick={() => setOpen(false)}>
-          Cancel
-        </button>
+        <Button onClick={() => setOpen(false)} text="Cancel" />
       </div>
     </form>
   );

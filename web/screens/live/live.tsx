@@ -2,13 +2,14 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, call, pathWith } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { useLoad } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote } from '../../parts/notes.js';
 import { Search } from '../../parts/search.js';
-import { TableFrame } from '../../parts/table.js';
+import { RowHead, TableFrame } from '../../parts/table.js';
 import { shownName } from '../../parts/zone.js';
 import { go, Link, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screen.js';
@@ -53,9 +54,7 @@ export default function Live({ zone }: Partial<ZoneScreenProps>) {
             ))}
           </select>
         </label>
-        <button type="button" aria-pressed={tail.paused} onClick={tail.toggle}>
-          {tail.paused ? 'Continue' : 'Pause'}
-        </button>
+        <Button aria-pressed={tail.paused} onClick={tail.toggle} text={tail.paused ? 'Continue' : 'Pause'} />
         <span class={`chip ${tail.paused ? 'wait' : 'good'}`} role="status">
           {tail.paused ? 'Paused' : 'Listening'}
         </span>
@@ -181,9 +180,7 @@ function Queries({ queries, showZone }: { readonly queries: readonly SampledQuer
                 {clock.format(new Date(query.at))}
               </time>
             </td>
-            <th scope="row" class="mono">
-              {shownName(query) || '.'}
-            </th>
+            <RowHead class="mono" value={shownName(query) || '.'} />
             <td>{query.type}</td>
             <td>
               <span class={`chip ${toneOf(query.rcode)}`}>{query.rcode || 'none'}</span>

@@ -4,7 +4,7 @@ import { type Loaded, useLoad } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
-import { Columns, TableFrame } from '../../parts/table.js';
+import { Cell, Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import type { Cluster } from '../../types.js';
 
@@ -88,18 +88,10 @@ function Row({ node, isThis }: { readonly node: Node; readonly isThis: boolean }
         {explained !== undefined && <div class="small">{explained}</div>}
       </td>
       <td data-name="Does">{ROLES[node.role] ?? node.role}</td>
-      <td class="number" data-name="Lacks">
-        {node.lag_entries === 0 ? 'nothing' : count(node.lag_entries)}
-      </td>
-      <td class="muted" data-name="Version">
-        {node.version}
-      </td>
-      <td class="muted" data-name="Schema">
-        {node.schema}
-      </td>
-      <td class="muted nowrap" data-name="Last report">
-        {ago(node.seconds_since_report)}
-      </td>
+      <Cell class="number" name="Lacks" value={node.lag_entries === 0 ? 'nothing' : count(node.lag_entries)} />
+      <Cell class="muted" name="Version" value={node.version} />
+      <Cell class="muted" name="Schema" value={node.schema} />
+      <Cell class="muted nowrap" name="Last report" value={ago(node.seconds_since_report)} />
     </tr>
   );
 }

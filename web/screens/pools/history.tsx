@@ -1,8 +1,10 @@
 /** The last transitions of an account's pools and origins. */
+
 import { ListTable } from '../../kit/list.js';
 import { useLoad } from '../../load.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
+import { Cell } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 
 interface HealthEvent {
@@ -34,9 +36,7 @@ export function HealthHistory() {
         keyOf={({ id }) => id}
         row={({ timestamp, pool, origins }) => (
           <tr>
-            <td class="muted" data-name="When">
-              <Time at={timestamp} />
-            </td>
+            <Cell class="muted" name="When" value={<Time at={timestamp} />} />
             <th scope="row">
               {pool.name}
               {pool.changed && ` became ${pool.healthy ? 'healthy' : 'unhealthy'}`}

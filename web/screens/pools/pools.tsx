@@ -1,5 +1,7 @@
 /** Pools of an account: their origins, how healthy these are as each node sees them, and what became of them. */
+
 import { call } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { ListState } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { AccountChoice, NoAccount, useAccount } from '../../parts/account.js';
@@ -9,7 +11,7 @@ import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote } from '../../parts/notes.js';
 import { Paging } from '../../parts/paging.js';
 import { Search } from '../../parts/search.js';
-import { Columns, TableFrame } from '../../parts/table.js';
+import { Cell, Columns, TableFrame } from '../../parts/table.js';
 import { usePlace } from '../../router.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { BalancingPool } from '../../types.js';
@@ -117,12 +119,8 @@ function Pool({ base, pool, writes, onChange }: PoolProps) {
           {pool.origins.map((origin) => (
             <tr key={origin.name}>
               <th scope="row">{origin.name}</th>
-              <td class="mono" data-name="Address">
-                {origin.address}
-              </td>
-              <td class="number" data-name="Weight">
-                {String(origin['weight'] ?? 1)}
-              </td>
+              <Cell class="mono" name="Address" value={origin.address} />
+              <Cell class="number" name="Weight" value={String(origin['weight'] ?? 1)} />
               {nodes.map(([node, found]) => (
                 <td key={node} data-name={node}>
                   <State isEnabled={origin['enabled'] !== false} health={healthOf(found, origin.address)} />
@@ -130,15 +128,13 @@ function Pool({ base, pool, writes, onChange }: PoolProps) {
               ))}
               {writes && (
                 <td class="row-actions">
-                  <button
-                    type="button"
+                  <Button
                     class="quiet"
                     disabled={sending.busy}
                     aria-label={`${origin['enabled'] === false ? 'Enable' : 'Drain'} ${origin.name}`}
                     onClick={() => enable(origin.name, origin['enabled'] === false)}
-                  >
-                    {origin['enabled'] === false ? 'Enable' : 'Drain'}
-                  </button>
+                    text={origin['enabled'] === false ? 'Enable' : 'Drain'}
+                  />
                 </td>
               )}
             </tr>

@@ -1,10 +1,13 @@
 /** The open invitations of the user, and the accounts in which the user is a member. */
+
 import { call } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { ErrorNote } from '../../parts/notes.js';
+import { Cell, RowHead } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import type { Invite, Membership } from '../../types.js';
 
@@ -42,19 +45,15 @@ export function Invitations({ onAnswered }: { readonly onAnswered: () => void })
               </div>
             </th>
             <td>{invite.roles.join(', ') || 'as its policies say'}</td>
-            <td class="muted" data-name="Ends">
-              <Time at={invite.expires_on} />
-            </td>
+            <Cell class="muted" name="Ends" value={<Time at={invite.expires_on} />} />
             <td class="row-actions">
-              <button
-                type="button"
+              <Button
                 class="primary"
                 aria-label={`Join ${invite.organization_name}`}
                 disabled={sending.busy}
                 onClick={() => reply(invite.id, 'accepted')}
-              >
-                Join
-              </button>
+                text="Join"
+              />
               <Confirm
                 verb="Decline"
                 what={`the invitation to ${invite.organization_name}`}
@@ -98,9 +97,7 @@ export function Memberships({ onLeft }: { readonly onLeft: () => void }) {
         keyOf={({ id }) => id}
         row={({ id, account, roles, policies }) => (
           <tr>
-            <th scope="row">
-              <bdi>{account.name}</bdi>
-            </th>
+            <RowHead value={<bdi>{account.name}</bdi>} />
             <td class="muted">{roles.join(', ') || rolesOf(policies)}</td>
             <td class="row-actions">
               <Confirm verb="Leave" what={account.name} busy={sending.busy} quiet onConfirm={() => leave(id)} />

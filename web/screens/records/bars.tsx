@@ -1,5 +1,7 @@
 /** What stands under the table: what is done with selected records, and with edits that are not saved. Neither hides the other. */
+
 import type { ComponentChildren } from 'preact';
+import { Button } from '../../kit/button.js';
 import type { DnsRecord } from '../../types.js';
 import { BulkBar } from './bulk.js';
 import { notSaved } from './pending.js';
@@ -15,11 +17,7 @@ interface BarsProps {
 export function Bars({ edits, total, onReadAll, onReview }: BarsProps) {
   const { pending, selected, setSelected, apply } = edits;
   const hasPast = pending.past.length > 0;
-  const undo = hasPast && (
-    <button type="button" aria-keyshortcuts="Control+Z" onClick={pending.undo}>
-      Undo
-    </button>
-  );
+  const undo = hasPast && <Button aria-keyshortcuts="Control+Z" onClick={pending.undo} text="Undo" />;
   const discard = (): void => apply(new Map([...pending.edits.keys()].map((key) => [key, undefined])));
   if (selected.size + pending.edits.size === 0 && !hasPast) return null;
   return (
@@ -40,20 +38,14 @@ export function Bars({ edits, total, onReadAll, onReview }: BarsProps) {
       {pending.edits.size === 0 && hasPast && (
         <EditsBar said={<span role="status">All edits are taken back</span>}>
           {undo}
-          <button type="button" class="quiet" onClick={pending.clear}>
-            Close
-          </button>
+          <Button class="quiet" onClick={pending.clear} text="Close" />
         </EditsBar>
       )}
       {pending.edits.size > 0 && (
         <EditsBar said={<strong role="status">{notSaved(pending.edits)}</strong>}>
           {undo}
-          <button type="button" onClick={discard}>
-            Discard
-          </button>
-          <button type="button" class="primary" onClick={onReview}>
-            Review and save
-          </button>
+          <Button onClick={discard} text="Discard" />
+          <Button class="primary" onClick={onReview} text="Review and save" />
         </EditsBar>
       )}
     </div>

@@ -1,6 +1,7 @@
 /** What can be done with all selected records at once. It becomes edits, like everything else. */
 
 import { useState } from 'preact/hooks';
+import { Button } from '../../kit/button.js';
 import { useSending } from '../../load.js';
 import { count } from '../../parts/count.js';
 import type { DnsRecord } from '../../types.js';
@@ -49,14 +50,12 @@ export function BulkBar({ selected, edits, total, onSelectAll, onClear, onApply 
     <section class="pending" aria-label="Selected records" inert={making.busy}>
       <strong role="status">{count(selected.size)} selected</strong>
       {selected.size < total && (
-        <button
-          type="button"
+        <Button
           class="quiet"
           disabled={reading.busy}
           onClick={() => void reading.run(() => onSelectAll(setRead))}
-        >
-          {reading.busy ? `Reading… ${count(read)}` : `Select all ${count(total)}`}
-        </button>
+          text={reading.busy ? `Reading… ${count(read)}` : `Select all ${count(total)}`}
+        />
       )}
       {reading.error && <span class="problem">{reading.error.message}</span>}
       <span class="actions">
@@ -79,8 +78,7 @@ export function BulkBar({ selected, edits, total, onSelectAll, onClear, onApply 
             ))}
           </select>
         </label>
-        <button
-          type="button"
+        <Button
           onClick={() =>
             change((body, { proxiable }) => ({
               ...body,
@@ -88,12 +86,9 @@ export function BulkBar({ selected, edits, total, onSelectAll, onClear, onApply 
               ...(proxiable && body.ptr && { ptr: false }),
             }))
           }
-        >
-          Proxy
-        </button>
-        <button type="button" onClick={() => change((body) => ({ ...body, proxied: false }))}>
-          DNS only
-        </button>
+          text="Proxy"
+        />
+        <Button onClick={() => change((body) => ({ ...body, proxied: false }))} text="DNS only" />
         <form
           class="add-tag"
           onSubmit={(event) => {
@@ -111,12 +106,8 @@ export function BulkBar({ selected, edits, total, onSelectAll, onClear, onApply 
             onInput={(event) => setTag(event.currentTarget.value)}
           />
         </form>
-        <button type="button" class="danger" onClick={remove}>
-          Delete
-        </button>
-        <button type="button" class="quiet" onClick={onClear}>
-          Select none
-        </button>
+        <Button class="danger" onClick={remove} text="Delete" />
+        <Button class="quiet" onClick={onClear} text="Select none" />
       </span>
     </section>
   );

@@ -1,8 +1,10 @@
 /**
  * Somebody else changed the zone after the edits began: what they made of the edited records, beside what is to become of them.
  */
+
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, call, pathWith } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { useSending } from '../../load.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
 import type { DnsRecord, Zone } from '../../types.js';
@@ -127,9 +129,7 @@ export function Conflict({ zone, pending, onSolved }: ConflictProps) {
           <p class="hint">Before: {describe(bodyOf(edit.before))}</p>
         </fieldset>
       ))}
-      <button type="button" class="primary" onClick={goOn}>
-        Go on with the present zone
-      </button>
+      <Button class="primary" onClick={goOn} text="Go on with the present zone" />
     </div>
   );
 }

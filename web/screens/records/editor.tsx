@@ -1,6 +1,8 @@
 /** The form of a record: its fields come from the type. Problems are shown at the field that has them. */
+
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { ApiError, pathWith } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { Switch } from '../../kit/form.js';
 import { ErrorNote } from '../../parts/notes.js';
 import { isTyping } from '../../parts/search.js';
@@ -112,15 +114,9 @@ export function Editor(props: EditorProps) {
         <button type="submit" class="primary" disabled={busy}>
           {busy ? 'Checking…' : initial ? 'Keep the edit' : 'Add the record'}
         </button>
-        <button type="button" onClick={onCancel}>
-          Cancel
-        </button>
+        <Button onClick={onCancel} text="Cancel" />
         {initial && <SecondAddress zone={props.apex} values={values} />}
-        {onDelete && (
-          <button type="button" class="quiet danger" onClick={onDelete}>
-            Delete the record
-          </button>
-        )}
+        {onDelete && <Button class="quiet danger" onClick={onDelete} text="Delete the record" />}
       </div>
     </form>
   );

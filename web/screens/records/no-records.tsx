@@ -1,4 +1,5 @@
 /** What the list of records says when it has none. */
+import { Button } from '../../kit/button.js';
 import { useLoad } from '../../load.js';
 import { Empty, WithFlags } from '../../parts/notes.js';
 import { PastEnd } from '../../parts/paging.js';
@@ -38,11 +39,7 @@ export function NoRecords({ zone, isPastEnd: hasOthers, isFiltered, isLimited, e
       {!isLimited && zone.type === 'full' && zone.name_servers.length > 0 && (
         <Delegation nameServers={zone.name_servers} />
       )}
-      {editable && (
-        <button type="button" onClick={onNew}>
-          Add the first record
-        </button>
-      )}
+      {editable && <Button onClick={onNew} text="Add the first record" />}
     </Empty>
   );
 }

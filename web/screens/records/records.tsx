@@ -2,7 +2,9 @@
  * The records of a zone. Edits are collected (pending.ts); nothing is sent before the difference for resolvers has been
  * reviewed, and then all of it at once.
  */
+
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { Button } from '../../kit/button.js';
 import { ListState } from '../../kit/list.js';
 import { readAhead, useLoad } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
@@ -47,11 +49,7 @@ export default function Records({ zone, base }: ZoneScreenProps) {
     <>
       <div class="head">
         <Filters types={types ?? []} />
-        {editable && (
-          <button id="new-record" type="button" class="primary" onClick={() => setOpen(NEW)}>
-            New record
-          </button>
-        )}
+        {editable && <Button id="new-record" class="primary" onClick={() => setOpen(NEW)} text="New record" />}
       </div>
       {saved && <Receipt key={saved.at} zone={zone} saved={saved} onClose={() => setSaved(undefined)} />}
       {editable && open === NEW && (
@@ -188,9 +186,7 @@ function NotEditable({ onDelete }: { readonly onDelete: () => void }) {
         Records of this type can be deleted here, but not edited. A zone file and the command line change them.
       </p>
       <div class="editor-actions">
-        <button type="button" class="quiet danger" onClick={onDelete}>
-          Delete the record
-        </button>
+        <Button class="quiet danger" onClick={onDelete} text="Delete the record" />
       </div>
     </div>
   );

@@ -4,6 +4,7 @@
  */
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Button } from '../../kit/button.js';
 import { useSending } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
@@ -80,12 +81,13 @@ export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
         </>
       )}
       <div class="dialog-actions" hidden={isConflict}>
-        <button type="button" class="primary" disabled={!diff || saving.busy || checking.busy} onClick={save}>
-          {saving.busy ? 'Saving…' : 'Save'}
-        </button>
-        <button type="button" onClick={close}>
-          {saving.busy ? 'Stop after this change' : 'Not yet'}
-        </button>
+        <Button
+          class="primary"
+          disabled={!diff || saving.busy || checking.busy}
+          onClick={save}
+          text={saving.busy ? 'Saving…' : 'Save'}
+        />
+        <Button onClick={close} text={saving.busy ? 'Stop after this change' : 'Not yet'} />
       </div>
       <Curl request={() => ({ method: 'POST', path, headers, body: batchOf(parts[0]!) })} />
     </Dialog>

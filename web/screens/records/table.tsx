@@ -2,10 +2,11 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Button } from '../../kit/button.js';
 import { contentText, printTtl } from '../../parts/record.js';
 import { RowButton } from '../../parts/row-button.js';
 import { SortHeader } from '../../parts/sort.js';
-import { ActionsColumn, TableFrame } from '../../parts/table.js';
+import { ActionsColumn, Cell, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { visible } from '../../parts/visible.js';
 import { shownName } from '../../parts/zone.js';
@@ -235,25 +236,21 @@ function RecordRow({
         )}
         <th scope="row" class="name-cell">
           {opens ? (
-            <button
-              type="button"
+            <Button
               class="row-name mono"
               id={`row-${rowKey}`}
               aria-expanded={isOpen}
               title={body.name}
               onClick={() => onOpen(isOpen ? undefined : rowKey)}
-            >
-              {name}
-            </button>
+              text={name}
+            />
           ) : (
             <span class="mono" title={body.name}>
               {name}
             </span>
           )}
         </th>
-        <td>
-          <span class="type">{body.type}</span>
-        </td>
+        <Cell value={<span class="type">{body.type}</span>} />
         <td class="content-cell">
           <span class="mono content" title={content}>
             {content}
@@ -276,11 +273,7 @@ function RecordRow({
           {opens && !isOpen && (
             <RowButton verb="Edit" what={`${body.name} ${body.type}`} onClick={() => onOpen(rowKey)} />
           )}
-          {edit && (
-            <button type="button" class="quiet" onClick={() => onTakeBack(rowKey)}>
-              Undo
-            </button>
-          )}
+          {edit && <Button class="quiet" onClick={() => onTakeBack(rowKey)} text="Undo" />}
           {!edit && before && explains && (
             <Link
               href={`${base}/explain?name=${encodeURIComponent(before.name)}&type=${before.type}`}

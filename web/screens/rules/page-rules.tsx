@@ -1,10 +1,12 @@
 /** Page rules, which clients of the API make: they are shown, switched and deleted here. */
+import { Button } from '../../kit/button.js';
 import { ListState, ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
-import { Confirm } from '../../parts/confirm.js';
+import { Delete } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
+import { RowHead } from '../../parts/table.js';
 import type { PageRule } from '../../types.js';
 
 interface Props {
@@ -41,15 +43,12 @@ export function PageRules({ path, writes }: Props) {
         keyOf={({ id }) => id}
         row={(rule) => (
           <tr>
-            <th scope="row" class="mono">
-              {urlOf(rule)}
-            </th>
+            <RowHead class="mono" value={urlOf(rule)} />
             <td>{(rule.actions as Action[]).map(said).join(', ')}</td>
             <td>{rule.priority}</td>
             {writes && (
               <td class="row-actions">
-                <button
-                  type="button"
+                <Button
                   class="quiet"
                   disabled={sending.busy}
                   onClick={() =>
@@ -57,15 +56,9 @@ export function PageRules({ path, writes }: Props) {
                       body: { status: rule.status === 'active' ? 'disabled' : 'active' },
                     })
                   }
-                >
-                  {rule.status === 'active' ? 'Switch off' : 'Switch on'}
-                </button>
-                <Confirm
-                  what={urlOf(rule)}
-                  busy={sending.busy}
-                  quiet
-                  onConfirm={() => void sending.send('DELETE', `${path}/${rule.id}`)}
+                  text={rule.status === 'active' ? 'Switch off' : 'Switch on'}
                 />
+                <Delete what={urlOf(rule)} quiet path={`${path}/${rule.id}`} sending={sending} />
               </td>
             )}
           </tr>

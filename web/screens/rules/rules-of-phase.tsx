@@ -1,6 +1,7 @@
 /** The rules of one phase, in their order: moved, switched off, edited, deleted, and a form for a new one. */
 
 import { useState } from 'preact/hooks';
+import { Button } from '../../kit/button.js';
 import { Form, LinesField, TextField } from '../../kit/form.js';
 import { ListState, ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
@@ -128,26 +129,22 @@ function RowActions({ name, place, rule, busy, onChange, onEdit, onDelete }: Row
   return (
     <>
       {place > 0 && (
-        <button
-          type="button"
+        <Button
           class="quiet"
           disabled={busy}
           aria-label={`Move ${name} up`}
           onClick={() => onChange({ position: { index: place } })}
-        >
-          ↑
-        </button>
+          text="↑"
+        />
       )}
       <RowButton verb="Edit" what={name} onClick={onEdit} />
-      <button
-        type="button"
+      <Button
         class="quiet"
         disabled={busy}
         aria-label={`${switched} ${name}`}
         onClick={() => onChange({ enabled: !rule.enabled })}
-      >
-        {switched}
-      </button>
+        text={switched}
+      />
       <Confirm what={name} busy={busy} quiet onConfirm={onDelete} />
     </>
   );

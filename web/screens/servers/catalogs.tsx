@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { ChoiceField, Form, TextField } from '../../kit/form.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
@@ -9,6 +10,7 @@ import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
+import { Cell, RowHead } from '../../parts/table.js';
 import type { Catalog, CatalogMember } from '../../types.js';
 import { PeersOfAccount } from './peers-of-account.js';
 import type { PartProps } from './servers.js';
@@ -26,11 +28,7 @@ export function Catalogs({ base, writes }: PartProps) {
     });
   if (error) return <ErrorNote error={error} onRetry={reload} />;
   const catalogs = answer?.result ?? [];
-  const add = writes && !adding && (
-    <button type="button" onClick={() => setAdding(true)}>
-      New catalog
-    </button>
-  );
+  const add = writes && !adding && <Button onClick={() => setAdding(true)} text="New catalog" />;
   return (
     <Panel title="Catalogs of this server" aside={add}>
       <p class="muted">
@@ -58,27 +56,22 @@ export function Catalogs({ base, writes }: PartProps) {
         keyOf={({ id }) => id}
         row={(catalog) => (
           <tr>
-            <th scope="row" class="long">
-              {catalog.name}
-            </th>
-            <td class="muted">
-              {catalog.members === 'all' ? 'all zones of the account' : 'zones that are transferred to its servers'}
-            </td>
-            <td class="number" data-name="Servers">
-              {catalog.peers.length}
-            </td>
-            <td class="number" data-name="Serial">
-              {catalog.soa_serial}
-            </td>
+            <RowHead class="long" value={catalog.name} />
+            <Cell
+              class="muted"
+              value={
+                catalog.members === 'all' ? 'all zones of the account' : 'zones that are transferred to its servers'
+              }
+            />
+            <Cell class="number" name="Servers" value={catalog.peers.length} />
+            <Cell class="number" name="Serial" value={catalog.soa_serial} />
             <td class="row-actions">
-              <button
-                type="button"
+              <Button
                 class="quiet"
                 aria-expanded={open === catalog.id}
                 onClick={() => setOpen(open === catalog.id ? undefined : catalog.id)}
-              >
-                Members
-              </button>
+                text="Members"
+              />
               {writes && <Confirm what={catalog.name} busy={sending.busy} quiet onConfirm={() => remove(catalog.id)} />}
             </td>
           </tr>
@@ -107,12 +100,8 @@ function Members({ path }: { readonly path: string }) {
       row={({ name, group, member_id: member }) => (
         <tr>
           <th scope="row">{name}</th>
-          <td class="muted" data-name="Group">
-            {group ?? '–'}
-          </td>
-          <td class="muted mono long" data-name="Identifier">
-            {member}
-          </td>
+          <Cell class="muted" name="Group" value={group ?? '–'} />
+          <Cell class="muted mono long" name="Identifier" value={member} />
         </tr>
       )}
     />

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { Form, TextField } from '../../kit/form.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
@@ -9,7 +10,7 @@ import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
-import { Columns, TableFrame } from '../../parts/table.js';
+import { Cell, Columns, RowHead, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import type { Consumed, ConsumedMember, RemovedZone } from '../../types.js';
 import { PeersOfAccount } from './peers-of-account.js';
@@ -39,11 +40,7 @@ export function Followed({ base, writes }: PartProps) {
     });
   if (error) return <ErrorNote error={error} onRetry={reload} />;
   const catalogs = answer?.result ?? [];
-  const add = writes && !adding && (
-    <button type="button" onClick={() => setAdding(true)}>
-      Follow a catalog
-    </button>
-  );
+  const add = writes && !adding && <Button onClick={() => setAdding(true)} text="Follow a catalog" />;
   return (
     <>
       <Panel title="Catalogs of other servers" aside={add}>
@@ -109,9 +106,7 @@ function OneFollowed({ catalog, writes, busy, isOpen, onOpen, onConfirm, onForge
   const [text, tone] = STATES[state];
   return (
     <tr>
-      <th scope="row" class="long">
-        {name}
-      </th>
+      <RowHead class="long" value={name} />
       <td>
         <span class={`chip ${tone}`}>{text}</span>
         {fault !== null && <span class="problem"> {fault}</span>}
@@ -123,13 +118,9 @@ function OneFollowed({ catalog, writes, busy, isOpen, onOpen, onConfirm, onForge
         {zones}
         {problems > 0 && <span class="muted"> and {problems} that cannot be here</span>}
       </td>
-      <td class="muted" data-name="Followed last">
-        {followed === null ? 'never' : <Time at={followed} />}
-      </td>
+      <Cell class="muted" name="Followed last" value={followed === null ? 'never' : <Time at={followed} />} />
       <td class="row-actions">
-        <button type="button" class="quiet" aria-expanded={isOpen} onClick={onOpen}>
-          Members
-        </button>
+        <Button class="quiet" aria-expanded={isOpen} onClick={onOpen} text="Members" />
         {writes && state === 'held' && (
           <Confirm verb="Let them go" what={`of ${name}`} busy={busy} quiet onConfirm={onConfirm} />
         )}
@@ -157,9 +148,7 @@ function FollowedMembers({ path }: { readonly path: string }) {
             {problem === null ? <span class="chip good">Here</span> : <span class="problem">Not here: {problem}</span>}
             {next !== null && <span class="muted"> goes over to {next}</span>}
           </td>
-          <td class="muted" data-name="Group">
-            {group ?? '–'}
-          </td>
+          <Cell class="muted" name="Group" value={group ?? '–'} />
         </tr>
       )}
     />
@@ -186,26 +175,18 @@ function Removed({ zones, writes, busy, onRestore }: RemovedProps) {
         row={({ id, name, catalog, removed_time: left, kept_until: until }) => (
           <tr>
             <th scope="row">{name}</th>
-            <td class="muted long" data-name="Catalog">
-              {catalog}
-            </td>
-            <td class="muted" data-name="Left">
-              <Time at={left} />
-            </td>
-            <td class="muted" data-name="Deleted">
-              <Time at={until} />
-            </td>
+            <Cell class="muted long" name="Catalog" value={catalog} />
+            <Cell class="muted" name="Left" value={<Time at={left} />} />
+            <Cell class="muted" name="Deleted" value={<Time at={until} />} />
             {writes && (
               <td class="row-actions">
-                <button
-                  type="button"
+                <Button
                   class="quiet"
                   disabled={busy}
                   aria-label={`Serve ${name} again`}
                   onClick={() => onRestore(id)}
-                >
-                  Serve it again
-                </button>
+                  text="Serve it again"
+                />
               </td>
             )}
           </tr>

@@ -1,6 +1,7 @@
 /** TSIG keys (RFC 8945), by which name servers and clients of dynamic updates prove who they are. */
 
 import { useState } from 'preact/hooks';
+import { Button } from '../../kit/button.js';
 import { Form } from '../../kit/form.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
@@ -9,6 +10,7 @@ import { Copyable, Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { KeyFields, type NewKey, NO_KEY } from '../../parts/key-fields.js';
 import { ErrorNote } from '../../parts/notes.js';
+import { Cell, RowHead } from '../../parts/table.js';
 import type { Tsig } from '../../types.js';
 import type { PartProps } from './servers.js';
 
@@ -34,9 +36,7 @@ export function Keys({ base, writes }: PartProps) {
   if (error) return <ErrorNote error={error} onRetry={reload} />;
   const keys = answer?.result ?? [];
   const add = writes && !adding && (
-    <button type="button" onClick={() => setAdding({ ...NO_KEY, secret: randomSecret() })}>
-      New key
-    </button>
+    <Button onClick={() => setAdding({ ...NO_KEY, secret: randomSecret() })} text="New key" />
   );
   const secret = keys.find(({ id }) => id === shown);
   return (
@@ -65,24 +65,22 @@ export function Keys({ base, writes }: PartProps) {
         keyOf={({ id }) => id}
         row={(key) => (
           <tr>
-            <th scope="row" class="mono">
-              {key.name}
-            </th>
+            <RowHead class="mono" value={key.name} />
             <td class="muted">{key.algo}</td>
-            <td class="muted" data-name="May change records:">
-              {key.policies.length > 0 ? 'as its policies say' : 'no'}
-            </td>
+            <Cell
+              class="muted"
+              name="May change records:"
+              value={key.policies.length > 0 ? 'as its policies say' : 'no'}
+            />
             {writes && (
               <td class="row-actions">
                 {key.secret !== '' && (
-                  <button
-                    type="button"
+                  <Button
                     class="quiet"
                     aria-label={`${shown === key.id ? 'Hide' : 'Show'} the secret of ${key.name}`}
                     onClick={() => setShown(shown === key.id ? undefined : key.id)}
-                  >
-                    {shown === key.id ? 'Hide the secret' : 'Show the secret'}
-                  </button>
+                    text={shown === key.id ? 'Hide the secret' : 'Show the secret'}
+                  />
                 )}
                 <Confirm
                   what={key.name}

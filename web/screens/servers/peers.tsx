@@ -6,6 +6,7 @@ import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
+import { Cell } from '../../parts/table.js';
 import type { Peer, Tsig } from '../../types.js';
 import type { PartProps } from './servers.js';
 
@@ -37,12 +38,12 @@ export function Peers({ base, writes }: PartProps) {
           <tr>
             <th scope="row">{peer.name}</th>
             <td class="mono">{peer.ip === undefined ? '–' : `${peer.ip} port ${peer.port}`}</td>
-            <td class="muted long" data-name="Key">
-              {keyOf(peer)}
-            </td>
-            <td class="muted" data-name="Over TLS">
-              {peer.tls_name ?? (peer.tls_pin === undefined ? 'no' : 'by the hash of its key')}
-            </td>
+            <Cell class="muted long" name="Key" value={keyOf(peer)} />
+            <Cell
+              class="muted"
+              name="Over TLS"
+              value={peer.tls_name ?? (peer.tls_pin === undefined ? 'no' : 'by the hash of its key')}
+            />
             {writes && (
               <td class="row-actions">
                 <Confirm what={peer.name} busy={sending.busy} quiet onConfirm={() => remove(peer.id)} />

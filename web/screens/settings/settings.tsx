@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { BASE, call } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { Switch, TextField } from '../../kit/form.js';
 import { readAgain, readAhead, useLoad, useSending } from '../../load.js';
 import { Copyable, Curl } from '../../parts/curl.js';
@@ -87,9 +88,11 @@ function Pause({ zone, writes }: PartProps) {
           : 'Proxied names lead to the edge of this server. While the zone is paused, they answer the addresses of your own servers instead.'}
       </p>
       {writes && (
-        <button type="button" disabled={sending.busy} onClick={change}>
-          {sending.busy ? WORKING : zone.paused ? 'Proxy again' : 'Pause proxying'}
-        </button>
+        <Button
+          disabled={sending.busy}
+          onClick={change}
+          text={sending.busy ? WORKING : zone.paused ? 'Proxy again' : 'Pause proxying'}
+        />
       )}
       {sending.error && <ErrorNote error={sending.error} />}
       {writes && <Curl request={{ method: 'PATCH', path, body }} />}
@@ -122,9 +125,11 @@ function Hold({ zone, writes }: PartProps) {
         </p>
       )}
       {writes && (
-        <button type="button" disabled={sending.busy} onClick={() => send(hold ? 'DELETE' : 'POST')}>
-          {sending.busy ? WORKING : hold ? 'End the hold' : 'Hold this name'}
-        </button>
+        <Button
+          disabled={sending.busy}
+          onClick={() => send(hold ? 'DELETE' : 'POST')}
+          text={sending.busy ? WORKING : hold ? 'End the hold' : 'Hold this name'}
+        />
       )}
       {writes && hold && (
         <Switch

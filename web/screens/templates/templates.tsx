@@ -1,10 +1,11 @@
 /** Templates of an account: sets of records with variables. They are edited as YAML, and applied to zones after a preview. */
 
 import { useState } from 'preact/hooks';
+import { Button } from '../../kit/button.js';
 import { ListState, ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { AccountChoice, NoAccount, useAccount } from '../../parts/account.js';
-import { Confirm } from '../../parts/confirm.js';
+import { Delete } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote } from '../../parts/notes.js';
@@ -71,12 +72,7 @@ function List({ base, writes }: { readonly base: string; readonly writes: boolea
               <td class="row-actions">
                 <RowButton verb="Apply" what={name} onClick={() => setOpen({ part: 'apply', id })} />
                 <RowButton verb="Edit" what={name} onClick={() => setOpen({ part: 'edit', id })} />
-                <Confirm
-                  what={name}
-                  busy={sending.busy}
-                  quiet
-                  onConfirm={() => void sending.send('DELETE', `${base}/${id}`)}
-                />
+                <Delete what={name} quiet path={`${base}/${id}`} sending={sending} />
               </td>
             )}
           </tr>
@@ -84,9 +80,7 @@ function List({ base, writes }: { readonly base: string; readonly writes: boolea
       />
       {sending.error && <ErrorNote error={sending.error} />}
       {writes && !open && (
-        <button type="button" class="primary" onClick={() => setOpen({ part: 'new', id: undefined })}>
-          New template
-        </button>
+        <Button class="primary" onClick={() => setOpen({ part: 'new', id: undefined })} text="New template" />
       )}
       {open?.part === 'apply' && template && (
         <Apply key={open.id} path={`${base}/${open.id}`} template={template} onClose={() => setOpen(undefined)} />

@@ -35,13 +35,15 @@ export function AddSecondary({ zone, linked, onDone, onCancel }: AddSecondaryPro
     <Panel title="Add a secondary">
       <Form onSubmit={submit} sending={sending} verb="Add" doing="Adding…" onCancel={onCancel}>
         {others.length > 0 && (
-          <ChoiceField label="Server" value={server} onChange={setServer}>
+          <ChoiceField
+            label="Server"
+            value={server}
+            onChange={setServer}
+            choices={others.map(
+              (peer) => [peer.id, peer.ip === undefined ? peer.name : `${peer.name} (${peer.ip})`] as const,
+            )}
+          >
             <option value={NEW}>Another server</option>
-            {others.map((peer) => (
-              <option key={peer.id} value={peer.id}>
-                {peer.ip === undefined ? peer.name : `${peer.name} (${peer.ip})`}
-              </option>
-            ))}
           </ChoiceField>
         )}
         {server === NEW && <Fields values={values} isFirst={linked.length === 0} onChange={setValues} />}

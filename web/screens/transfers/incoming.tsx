@@ -2,12 +2,14 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { ListTable } from '../../kit/list.js';
 import { readAgain, useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { type Fact, Facts, Panel } from '../../parts/facts.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
+import { Cell } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import type { Incoming, IncomingStatus, Zone } from '../../types.js';
 import { PrimaryForm } from './primary-form.js';
@@ -85,16 +87,12 @@ export function Copied({ zone, writes, writesZone }: CopiedProps) {
         {status.answer && <Times status={status.answer.result} />}
         {writes && (
           <div class="actions">
-            <button
-              type="button"
+            <Button
               disabled={sending.busy}
               onClick={() => run(() => call('POST', `${base}/force_axfr`, { body: {} }))}
-            >
-              Transfer it now
-            </button>
-            <button type="button" onClick={() => setChanging(true)}>
-              Change the primaries
-            </button>
+              text="Transfer it now"
+            />
+            <Button onClick={() => setChanging(true)} text="Change the primaries" />
           </div>
         )}
         <Curl
@@ -163,9 +161,7 @@ function Primaries({ status: { primaries } }: { readonly status: IncomingStatus 
             {name === ip ? '' : `${name} `}
             <span class="muted mono">{ip === null ? '' : `${ip} port ${port}`}</span>
           </th>
-          <td class="number" data-name="Serial">
-            {serial ?? '–'}
-          </td>
+          <Cell class="number" name="Serial" value={serial ?? '–'} />
           <td data-name="Last answer">
             <span class="muted">{seen === null ? 'never' : <Time at={seen} />}</span>
             {error !== null && <span class="problem"> {inWords(error)}</span>}

@@ -2,13 +2,14 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { Button } from '../../kit/button.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
-import { Columns, TableFrame } from '../../parts/table.js';
+import { Cell, Columns, RowHead, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Link } from '../../router.js';
 import type { ZoneScreenProps } from '../../screen.js';
@@ -48,11 +49,7 @@ export default function Transfers({ zone }: ZoneScreenProps) {
   const writes = mayWrite(permissions, 'dns') && mayWrite(permissions, 'account');
   if (outgoing.error && !isMissing) return <ErrorNote error={outgoing.error} onRetry={reload} />;
   if (!outgoing.answer && !isMissing) return <Loading what="transfers" />;
-  const add = writes && !adding && (
-    <button type="button" class="primary" onClick={() => setAdding(true)}>
-      Add a secondary
-    </button>
-  );
+  const add = writes && !adding && <Button class="primary" onClick={() => setAdding(true)} text="Add a secondary" />;
   return (
     <>
       {zone.type === 'secondary' && <Copied zone={zone} writes={writes} writesZone={mayWrite(permissions, 'zone')} />}
@@ -104,11 +101,7 @@ function Linked({ secondaries, add, notifies, removes }: LinkedProps) {
   const notify = (): void => void sending.send('POST', `${base}/outgoing/force_notify`, { body: {} });
   const actions = (
     <div class="actions">
-      {notifies && (
-        <button type="button" disabled={sending.busy} onClick={notify}>
-          Notify them now
-        </button>
-      )}
+      {notifies && <Button disabled={sending.busy} onClick={notify} text="Notify them now" />}
       {add}
     </div>
   );
@@ -171,9 +164,11 @@ function Secondaries({ peers, serial, onRemove, busy }: SecondariesProps) {
             <td class="number" data-name="Serial">
               {peer.serial ?? '–'} <span class="muted">of {serial}</span>
             </td>
-            <td class="muted" data-name="Last answer">
-              {peer.seen_time === null ? 'never' : <Time at={peer.seen_time} />}
-            </td>
+            <Cell
+              class="muted"
+              name="Last answer"
+              value={peer.seen_time === null ? 'never' : <Time at={peer.seen_time} />}
+            />
             {onRemove && (
               <td class="row-actions">
                 <Confirm verb="Remove" what={peer.name} busy={busy} quiet onConfirm={() => onRemove(peer.id)} />
@@ -214,16 +209,14 @@ function AccountKeys({ account }: { readonly account: string }) {
         keyOf={({ id }) => id}
         row={(key) => (
           <tr>
-            <th scope="row" class="mono">
-              {key.name}
-            </th>
+            <RowHead class="mono" value={key.name} />
             <td class="muted">{key.algo}</td>
-            <td class="long" data-name="Used by">
-              {used(key.id) || <span class="muted">nobody</span>}
-            </td>
-            <td class="muted" data-name="May change records:">
-              {key.policies.length > 0 ? 'as its policies say' : 'no'}
-            </td>
+            <Cell class="long" name="Used by" value={used(key.id) || <span class="muted">nobody</span>} />
+            <Cell
+              class="muted"
+              name="May change records:"
+              value={key.policies.length > 0 ? 'as its policies say' : 'no'}
+            />
           </tr>
         )}
       />

@@ -1,7 +1,7 @@
 /** What a search finds in the records of all zones, below the zones that it finds. */
 import { pathWith } from '../../api.js';
 import { useLoad } from '../../load.js';
-import { TableFrame } from '../../parts/table.js';
+import { Cell, TableFrame } from '../../parts/table.js';
 import { Link } from '../../router.js';
 import type { FoundRecords as Found } from '../../types.js';
 
@@ -38,9 +38,7 @@ export function FoundRecords({ search }: { readonly search: string }) {
               </th>
               <td data-name="Type">{record.type}</td>
               <td data-name="Content">{record.content}</td>
-              <td class="muted" data-name="Comment">
-                {record.comment}
-              </td>
+              <Cell class="muted" name="Comment" value={record.comment} />
             </tr>
           ))}
         </tbody>

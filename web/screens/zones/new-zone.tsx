@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { Switch, TextField } from '../../kit/form.js';
 import { useSending } from '../../load.js';
 import { count } from '../../parts/count.js';
@@ -190,17 +191,13 @@ function FromFile({ file, onClose }: { readonly file: File; readonly onClose: ()
       {!preview && !error && <Loading what="the file" />}
       {preview && !error && <Preview preview={preview} busy={looking.busy} />}
       <div class="dialog-actions">
-        <button
-          type="button"
+        <Button
           class="primary"
           disabled={!preview?.imported || looking.busy || saving.busy || error !== undefined}
           onClick={save}
-        >
-          {saving.busy ? 'Creating…' : 'Create the zone'}
-        </button>
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
+          text={saving.busy ? 'Creating…' : 'Create the zone'}
+        />
+        <Button onClick={onClose} text="Cancel" />
       </div>
       <Curl request={request} />
     </div>

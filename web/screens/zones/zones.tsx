@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { pathWith } from '../../api.js';
+import { Button } from '../../kit/button.js';
 import { readAhead, useLoad } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
@@ -10,7 +11,7 @@ import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Search } from '../../parts/search.js';
 import { SortHeader, sortOf } from '../../parts/sort.js';
-import { TableFrame } from '../../parts/table.js';
+import { Cell, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Status, servedName, shownName } from '../../parts/zone.js';
 import { go, Link, usePlace, withQuery } from '../../router.js';
@@ -62,11 +63,7 @@ export default function Zones() {
     <>
       <div class="head">
         <h1>Zones</h1>
-        {creatable && (
-          <button type="button" class="primary" onClick={() => setMaking({ file: undefined })}>
-            New zone
-          </button>
-        )}
+        {creatable && <Button class="primary" onClick={() => setMaking({ file: undefined })} text="New zone" />}
       </div>
       {creatable && <DropPlace onFile={(file) => setMaking({ file })} />}
       {making && <NewZone key={making.file?.name} file={making.file} onClose={close} />}
@@ -145,14 +142,8 @@ function Table({ zones, info, search, busy, onNew }: TableProps) {
               )}
             </td>
             <StateCells zone={zone} />
-            {isShared && (
-              <td class="muted" data-name="Account">
-                {zone.account.name}
-              </td>
-            )}
-            <td class="muted" data-name="Changed">
-              <Time at={zone.modified_on} />
-            </td>
+            {isShared && <Cell class="muted" name="Account" value={zone.account.name} />}
+            <Cell class="muted" name="Changed" value={<Time at={zone.modified_on} />} />
           </tr>
         ))}
       </tbody>
@@ -185,9 +176,7 @@ function NoZones({ search, onNew }: Pick<TableProps, 'search' | 'onNew'>) {
         A zone is a domain whose records this server answers. Create one by its name, or drop a zone file (BIND, or an
         export of another service) on this page.
       </p>
-      <button type="button" onClick={onNew}>
-        Create the first zone
-      </button>
+      <Button onClick={onNew} text="Create the first zone" />
     </Empty>
   );
 }
@@ -212,12 +201,8 @@ function StateCells({ zone: { state } }: { readonly zone: Zone }) {
   const isBehind = secondaries.in_sync < secondaries.count;
   return (
     <>
-      <td class="muted number" data-name="Records">
-        {count(records)}
-      </td>
-      <td class="muted number" data-name="Serial">
-        {serial}
-      </td>
+      <Cell class="muted number" name="Records" value={count(records)} />
+      <Cell class="muted number" name="Serial" value={serial} />
       <td data-name="DNSSEC">
         {dnssec === 'disabled' ? (
           <span class="muted">–</span>

@@ -2,15 +2,17 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../../api.js';
+import { Button } from '../../../kit/button.js';
 import { ChoiceField, Form, LineForm, TextField } from '../../../kit/form.js';
 import { ListState, ListTable } from '../../../kit/list.js';
 import { useLoad, useSending } from '../../../load.js';
-import { Confirm } from '../../../parts/confirm.js';
+import { Delete } from '../../../parts/confirm.js';
 import { Curl } from '../../../parts/curl.js';
 import { Dialog } from '../../../parts/dialog.js';
 import { Panel } from '../../../parts/facts.js';
 import { Empty, ErrorNote, Loading } from '../../../parts/notes.js';
 import { RowButton } from '../../../parts/row-button.js';
+import { RowHead } from '../../../parts/table.js';
 import type { GroupMember, Member, UserGroup } from '../../../types.js';
 import { InAccount, type InAccountProps } from './in-account.js';
 import { Policies } from './policies.js';
@@ -35,9 +37,7 @@ function GroupsOf({ account, writes }: InAccountProps) {
     <>
       {writes && edited !== 'new' && (
         <div class="tools">
-          <button type="button" class="primary" onClick={() => setEdited('new')}>
-            New group
-          </button>
+          <Button class="primary" onClick={() => setEdited('new')} text="New group" />
         </div>
       )}
       {edited === 'new' && (
@@ -60,21 +60,14 @@ function GroupsOf({ account, writes }: InAccountProps) {
         keyOf={({ id }) => id}
         row={(group) => (
           <tr>
-            <th scope="row">
-              <bdi>{group.name}</bdi>
-            </th>
+            <RowHead value={<bdi>{group.name}</bdi>} />
             <td class="long">{group.policies.map((policy) => policyInWords(draftOf(policy))).join('; ')}</td>
             <td class="row-actions">
               <RowButton verb="Members" what={`of ${group.name}`} onClick={() => setOpened(group)} />
               {writes && (
                 <>
                   <RowButton verb="Change" what={group.name} onClick={() => setEdited(group)} />
-                  <Confirm
-                    what={group.name}
-                    busy={sending.busy}
-                    quiet
-                    onConfirm={() => void sending.send('DELETE', `${path}/${group.id}`)}
-                  />
+                  <Delete what={group.name} quiet path={`${path}/${group.id}`} sending={sending} />
                 </>
               )}
             </td>
@@ -150,18 +143,10 @@ function MembersOfGroup({ account, path, writes }: MembersOfGroupProps) {
         keyOf={({ id }) => id}
         row={({ id, email }) => (
           <tr>
-            <th scope="row">
-              <bdi>{email}</bdi>
-            </th>
+            <RowHead value={<bdi>{email}</bdi>} />
             {writes && (
               <td class="row-actions">
-                <Confirm
-                  verb="Remove"
-                  what={email}
-                  busy={sending.busy}
-                  quiet
-                  onConfirm={() => void sending.send('DELETE', `${path}/${id}`)}
-                />
+                <Delete verb="Remove" what={email} quiet path={`${path}/${id}`} sending={sending} />
               </td>
             )}
           </tr>
@@ -175,13 +160,13 @@ function MembersOfGroup({ account, path, writes }: MembersOfGroupProps) {
           disabled={added === ''}
           onSubmit={() => sending.send('POST', path, { body: [{ id: added }] })}
         >
-          <ChoiceField label="Member" value={added} onChange={setAdded}>
+          <ChoiceField
+            label="Member"
+            value={added}
+            onChange={setAdded}
+            choices={others.map(({ id, email }) => [id, email] as const)}
+          >
             <option value="">Choose a member</option>
-            {others.map(({ id, email }) => (
-              <option key={id} value={id}>
-                {email}
-              </option>
-            ))}
           </ChoiceField>
         </LineForm>
       )}

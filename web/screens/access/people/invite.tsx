@@ -1,6 +1,8 @@
 /** Invites somebody, and shows the link to hand on if no message is sent. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../../api.js';
+import { Button } from '../../../kit/button.js';
 import { Form, TextField } from '../../../kit/form.js';
 import { useSending } from '../../../load.js';
 import { Copyable, Curl } from '../../../parts/curl.js';
@@ -78,9 +80,7 @@ export function HandOn({ sent, onClose }: { readonly sent: InvitationSent; reado
         </p>
       )}
       <div class="actions">
-        <button type="button" onClick={onClose}>
-          Done
-        </button>
+        <Button onClick={onClose} text="Done" />
       </div>
     </Panel>
   );

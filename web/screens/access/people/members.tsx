@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { call, pathWith } from '../../../api.js';
+import { Button } from '../../../kit/button.js';
 import { Form } from '../../../kit/form.js';
 import { ListState, ListTable } from '../../../kit/list.js';
 import { useLoad, useSending } from '../../../load.js';
@@ -11,6 +12,7 @@ import { Dialog } from '../../../parts/dialog.js';
 import { ErrorNote } from '../../../parts/notes.js';
 import { Paging } from '../../../parts/paging.js';
 import { RowButton } from '../../../parts/row-button.js';
+import { Cell, RowHead } from '../../../parts/table.js';
 import { Time } from '../../../parts/time.js';
 import { usePlace } from '../../../router.js';
 import type { InvitationSent, Member } from '../../../types.js';
@@ -40,9 +42,7 @@ function MembersOf({ account, writes }: InAccountProps) {
     <>
       {writes && !isInviting && (
         <div class="tools">
-          <button type="button" class="primary" onClick={() => setInviting(true)}>
-            Invite a member
-          </button>
+          <Button class="primary" onClick={() => setInviting(true)} text="Invite a member" />
         </div>
       )}
       {isInviting && (
@@ -109,23 +109,25 @@ function MemberRow({ member, writes, busy, onChange, onRenew, onRemove }: Member
   const { email } = member;
   return (
     <tr>
-      <th scope="row">
-        <Person member={member} />
-      </th>
+      <RowHead value={<Person member={member} />} />
       <td class="long">{assignmentInWords(member)}</td>
-      <td class="muted" data-name="Second factor">
-        {factorInWords(member)}
-      </td>
-      <td class="muted" data-name="Last active">
-        {member.last_active_on === null ? 'never' : <Time at={member.last_active_on} />}
-      </td>
+      <Cell class="muted" name="Second factor" value={factorInWords(member)} />
+      <Cell
+        class="muted"
+        name="Last active"
+        value={member.last_active_on === null ? 'never' : <Time at={member.last_active_on} />}
+      />
       {writes && (
         <td class="row-actions">
           <RowButton verb="Change" what={`what ${email} may do`} onClick={onChange} />
           {member.status === 'pending' && (
-            <button type="button" class="quiet" aria-label={`Invite again: ${email}`} disabled={busy} onClick={onRenew}>
-              Invite again
-            </button>
+            <Button
+              class="quiet"
+              aria-label={`Invite again: ${email}`}
+              disabled={busy}
+              onClick={onRenew}
+              text="Invite again"
+            />
           )}
           <Confirm verb="Remove" what={email} busy={busy} quiet onConfirm={onRemove} />
         </td>

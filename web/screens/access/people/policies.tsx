@@ -1,6 +1,7 @@
 /** A list of policies, and the form that adds one: what is allowed or denied, and where. */
 
 import { useState } from 'preact/hooks';
+import { Button } from '../../../kit/button.js';
 import { Checks, type Named } from '../../../kit/checks.js';
 import { ChoiceField } from '../../../kit/form.js';
 import { useLoad } from '../../../load.js';
@@ -53,16 +54,14 @@ export function Policies({ account, policies, onChange }: PoliciesProps) {
         />
         <RoleChoice account={account} chosen={roles} onChange={(next) => setDraft({ ...draft, roles: next })} />
         <PlaceChoice account={account} place={place} onChange={(next) => setDraft({ ...draft, place: next })} />
-        <button
-          type="button"
+        <Button
           disabled={!isReady}
           onClick={() => {
             onChange([...policies, draft]);
             setDraft(EMPTY);
           }}
-        >
-          Add the policy
-        </button>
+          text="Add the policy"
+        />
       </fieldset>
     </>
   );

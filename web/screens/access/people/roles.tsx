@@ -2,15 +2,17 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../../api.js';
+import { Button } from '../../../kit/button.js';
 import type { Named } from '../../../kit/checks.js';
 import { Form, TextField } from '../../../kit/form.js';
 import { ListState, ListTable } from '../../../kit/list.js';
 import { useLoad, useSending } from '../../../load.js';
-import { Confirm } from '../../../parts/confirm.js';
+import { Delete } from '../../../parts/confirm.js';
 import { Curl } from '../../../parts/curl.js';
 import { Panel } from '../../../parts/facts.js';
 import { ErrorNote } from '../../../parts/notes.js';
 import { RowButton } from '../../../parts/row-button.js';
+import { Cell, RowHead } from '../../../parts/table.js';
 import type { PermissionGroupOfMembers, ResourceGroup, Zone } from '../../../types.js';
 import { InAccount, type InAccountProps } from './in-account.js';
 import { scopeOf, zoneIdsOf } from './policy.js';
@@ -35,9 +37,11 @@ function RolesOf({ account, writes }: InAccountProps) {
           <tr>
             <th scope="row">{name}</th>
             <td class="long">{meta.description}</td>
-            <td class="muted" data-name="Where">
-              {meta.scopes.endsWith('.zone') ? 'in policies, for zones' : 'in the account, or in policies'}
-            </td>
+            <Cell
+              class="muted"
+              name="Where"
+              value={meta.scopes.endsWith('.zone') ? 'in policies, for zones' : 'in the account, or in policies'}
+            />
           </tr>
         )}
       />
@@ -68,29 +72,18 @@ function ZoneGroups({ account, writes }: InAccountProps) {
         keyOf={({ id }) => id}
         row={(group) => (
           <tr>
-            <th scope="row">
-              <bdi>{group.name}</bdi>
-            </th>
+            <RowHead value={<bdi>{group.name}</bdi>} />
             <td class="long">{zonesInWords(group, zones)}</td>
             {writes && (
               <td class="row-actions">
                 <RowButton verb="Change" what={group.name} onClick={() => setEdited(group)} />
-                <Confirm
-                  what={group.name}
-                  busy={sending.busy}
-                  quiet
-                  onConfirm={() => void sending.send('DELETE', `${path}/${group.id}`)}
-                />
+                <Delete what={group.name} quiet path={`${path}/${group.id}`} sending={sending} />
               </td>
             )}
           </tr>
         )}
       />
-      {writes && edited === undefined && (
-        <button type="button" onClick={() => setEdited('new')}>
-          New group of zones
-        </button>
-      )}
+      {writes && edited === undefined && <Button onClick={() => setEdited('new')} text="New group of zones" />}
       {edited && (
         <ZoneGroupForm
           key={edited === 'new' ? 'new' : edited.id}

@@ -1,6 +1,7 @@
 /** The roles that groups of a provider have in accounts. */
 
 import { useState } from 'preact/hooks';
+import { Button } from '../../../kit/button.js';
 import { ChoiceField, TextField } from '../../../kit/form.js';
 import { useLoad } from '../../../load.js';
 import { ACCOUNTS } from '../../../parts/account.js';
@@ -55,16 +56,14 @@ export function GroupMap({ map, onChange }: GroupMapProps) {
         choices={roles.map(({ id, name }) => [id, name] as const)}
         onChange={setRole}
       />
-      <button
-        type="button"
+      <Button
         disabled={!isReady}
         onClick={() => {
           onChange([...map, added]);
           setGroup('');
         }}
-      >
-        Add the group
-      </button>
+        text="Add the group"
+      />
     </fieldset>
   );
 }

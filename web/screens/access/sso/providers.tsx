@@ -2,9 +2,10 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../../api.js';
+import { Button } from '../../../kit/button.js';
 import { ListState, ListTable } from '../../../kit/list.js';
 import { useLoad, useSending } from '../../../load.js';
-import { Confirm } from '../../../parts/confirm.js';
+import { Delete } from '../../../parts/confirm.js';
 import { Copyable, Curl } from '../../../parts/curl.js';
 import { Dialog } from '../../../parts/dialog.js';
 import { Facts, Panel } from '../../../parts/facts.js';
@@ -41,9 +42,7 @@ export function Providers() {
     <>
       {edited !== 'new' && (
         <div class="tools">
-          <button type="button" class="primary" onClick={() => setEdited('new')}>
-            Add a provider
-          </button>
+          <Button class="primary" onClick={() => setEdited('new')} text="Add a provider" />
         </div>
       )}
       {edited === 'new' && (
@@ -81,12 +80,7 @@ export function Providers() {
             <td class="row-actions">
               <RowButton verb="Test" what={provider.name} busy={sending.busy} onClick={() => test(provider)} />
               <RowButton verb="Change" what={provider.name} onClick={() => setEdited(provider)} />
-              <Confirm
-                what={provider.name}
-                busy={sending.busy}
-                quiet
-                onConfirm={() => void sending.send('DELETE', `${PATH}/${provider.id}`)}
-              />
+              <Delete what={provider.name} quiet path={`${PATH}/${provider.id}`} sending={sending} />
             </td>
           </tr>
         )}
