@@ -44,14 +44,23 @@ export function beginSlice(clock: Clock, stepsPerLook: number = STEPS_PER_LOOK, 
   return () => ++count % stepsPerLook === 0 && steadyMs(clock) >= endMs;
 }
 
-/** The time of a write in which several changes share the costs of a commit. */
-export function beginShared(clock: Clock): IsOver {
+/**
+ * The time of a write in which several changes share the costs of a commit; call it after each. It is over before a change that takes as
+ * long as the longest so far would exceed it. `processorUs`: processor time of this thread.
+ */
+export function beginShared(clock: Clock, processorUs: () => number = threadProcessorUs): IsOver {
   const beganMs = steadyMs(clock);
-  const beganUs = threadProcessorUs();
+  const beganUs = processorUs();
+  let lastMs = beganMs;
+  let longestMs = 0;
   return () => {
-    const passedMs = steadyMs(clock) - beganMs;
-    if (passedMs <= COMMIT_MS) return false;
-    return passedMs > LONGEST_COMMIT_MS || threadProcessorUs() - beganUs > COMMIT_MS * 1000;
+    const nowMs = steadyMs(clock);
+    longestMs = Math.max(longestMs, nowMs - lastMs);
+    lastMs = nowMs;
+    const passedMs = nowMs - beganMs;
+    if (passedMs + longestMs <= COMMIT_MS) return false;
+    const usedMs = (processorUs() - beganUs) / 1000;
+    return passedMs > LONGEST_COMMIT_MS || usedMs + Math.min(longestMs, usedMs) > COMMIT_MS;
   };
 }
 

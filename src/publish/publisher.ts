@@ -12,6 +12,7 @@ import type { Answer } from '../answer/transport.js';
 import type { EngineData } from '../answer/worker-engine.js';
 import { type Clock, steadyMs } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
+import { nameTurns } from '../base/long-turns.js';
 import { createSharedMemoryUse } from '../base/shared-memory.js';
 import { generationOctets } from '../image/buffers.js';
 import type { ImageReader } from '../image/reader.js';
@@ -205,7 +206,7 @@ function watchStore({ source, clock, log, onProgress }: PublisherOptions, follow
     isResting = false;
     isSettling = false;
     try {
-      look();
+      nameTurns('publishing', look);
       if (failures > 0) log.info({ failures }, 'the change log is followed again');
       failures = 0;
       failure = undefined;

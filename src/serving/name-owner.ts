@@ -135,13 +135,14 @@ export function isProvenHostname(store: Store, { state, proof_zone: seq }: Hostn
 export function mayAnswer(store: Store, zone: ZoneClaim, pool: readonly string[]): boolean {
   if (zone.type !== 'full' && zone.type !== 'secondary') return false;
   if (zone.status === 'moved' || findRemovedZone(store, zone.seq)) return false;
-  const rivals = rivalZones(store, zone);
   if (!isProven(zone)) {
+    const rivals = rivalZones(store, zone);
     const speaksAgainst = (rival: ZoneRow): boolean =>
       outranks(rival, zone) && !isDelegatedBy(store, rival, zone, pool);
     return !rivals.some(speaksAgainst) && provenHostnamesAgainst(store, zone).length === 0;
   }
-  if (rivals.some((rival) => rival.name === zone.name && isProven(rival) && outranks(rival, zone))) return false;
+  const others = zonesOfOthersAt(store, zone).filter(({ status }) => status !== 'moved');
+  if (others.some((rival) => isProven(rival) && outranks(rival, zone))) return false;
   if (zone.proven_by === 'operator') return true;
   const above = nearestProvenAbove(store, zone);
   return above === undefined || above.account === zone.account || givesAway(store, above, zone, pool);

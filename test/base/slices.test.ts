@@ -24,3 +24,19 @@ t.test('what takes the processor ends it earlier', async (t) => {
   }
   t.pass();
 });
+
+t.test('a change that would take as long as the one before begins only if there is time for it', async (t) => {
+  const clock = new TestClock();
+  const start = clock.nowMs();
+  const processorUs = (): number => (clock.nowMs() - start) * 1000;
+  const few = beginShared(clock, processorUs);
+  clock.advance(7);
+  t.ok(few(), 'a second one would end after 14 ms');
+  const more = beginShared(clock, processorUs);
+  for (const _ of [1, 2]) {
+    clock.advance(4);
+    t.notOk(more());
+  }
+  clock.advance(4);
+  t.ok(more());
+});

@@ -12,7 +12,6 @@ import {
   findSameRecord,
   insertRecord,
   type NewRecordRow,
-  type RecordRow,
   removeRecord,
   updateRecord,
 } from '../../store/records/records.js';
@@ -25,10 +24,11 @@ import { finishZone } from './finish-zone.js';
 import { logEvents } from './outbox.js';
 import { createOwnerTallies, type OwnerTallies } from './owner-tally.js';
 import type { ZoneEdits } from './participant.js';
-import type { RecordEdits } from './record-edits.js';
+import type { RecordChange, RecordEdits } from './record-edits.js';
 import { type ReadyEdits, takeReady } from './staged-edits.js';
 import {
   noteBalancer,
+  noteDelegated,
   noteOwner,
   noteReplacement,
   noteSettings,
@@ -120,22 +120,26 @@ export function openDraft(ctx: Context): OpenDraft {
       if (replacement) noteReplacement(store, touched, replacement);
       takeReady(ctx, touched, ready);
       for (const event of ready.events) planned.push(event);
-      for (const { before, after } of ready.changes) noteLinked(touched, before, after);
+      for (const change of ready.changes) noteEdit(touched, change);
     },
     ...rowEdits(ctx, zones, tallies),
     noteZone(seq, kind) {
       const touched = touchForEdit(seq);
+      touched.delegated = undefined;
       // A change of the whole zone includes its settings.
       if (touched.kind === undefined || touched.kind === 'settings') touched.kind = kind;
     },
     noteReplacement(seq, replacement) {
       const touched = touchForEdit(seq);
       touched.undoable = false;
+      touched.delegated = undefined;
       if (replacement) noteReplacement(store, touched, replacement);
       else noteWhole(store, touched);
     },
     setZone(seq, change) {
-      noteSettings(store, touchForEdit(seq), { ...findZone(store, seq)!, ...change }, settings);
+      const touched = touchForEdit(seq);
+      touched.delegated = undefined;
+      noteSettings(store, touched, { ...findZone(store, seq)!, ...change }, settings);
       updateZone(store, seq, { ...change, modified_at: now });
     },
     noteTarget(seq, ownerKey) {
@@ -146,15 +150,15 @@ export function openDraft(ctx: Context): OpenDraft {
     noteSigning: (seq, wish) => noteSigning(store, touchIn(zones, ctx, seq), wish),
     noteInstallation(seq, before) {
       const row = findZone(store, seq);
-      if (row) zones.set(seq, touchInstallation(store, row, before, settings));
+      if (row) zones.set(seq, { ...touchInstallation(store, row, before, settings), delegated: undefined });
     },
     event: (entry) => void entries.push(entry),
     finish() {
       const edits: ZoneEdits = [...zones.values()].some(({ linked }) => linked.length > 0)
         ? { ...draft, ...rowEdits({ ...ctx, actor: withoutScopes(ctx.actor) }, zones, tallies) }
         : draft;
-      for (const [seq, { linked }] of [...zones])
-        for (const { settle } of ctx.participants) settle?.(ctx, edits, seq, [...linked]);
+      for (const [seq, { linked, delegated }] of [...zones])
+        for (const { settle } of ctx.participants) settle?.(ctx, edits, seq, { linked: [...linked], delegated });
       const outcomes = [...zones.values()].map((touched) => finishZone(ctx, now, touched));
       logEvents(ctx, now, entries, outcomes, planned);
       return outcomes;
@@ -177,7 +181,7 @@ function rowEdits(
       touched.records++;
       touched.edited.push({ id: row.id, was: null });
       if (row.proxied === 1) touched.proxied = true;
-      noteLinked(touched, undefined, row);
+      noteEdit(touched, { before: undefined, after: row });
       insertRecord(store, row);
       tallies.note(row, 1);
     },
@@ -186,7 +190,7 @@ function rowEdits(
       const touched = touchOwner(after);
       touched.edited.push({ id: before.id, was: before });
       if (after.proxied === 1) touched.proxied = true;
-      noteLinked(touched, before, after);
+      noteEdit(touched, { before, after });
       updateRecord(store, before, after);
       tallies.replace(before, after);
     },
@@ -194,15 +198,17 @@ function rowEdits(
       const touched = touchOwner(row);
       touched.records--;
       touched.edited.push({ id: row.id, was: row });
-      noteLinked(touched, row, undefined);
+      noteEdit(touched, { before: row, after: undefined });
       removeRecord(store, row.seq);
       tallies.note(row, -1);
     },
   };
 }
 
-function noteLinked({ linked }: TouchedZone, before: RecordRow | undefined, after: NewRecordRow | undefined): void {
-  if ((before && isLinked(before)) || (after && isLinked(after))) linked.push({ before, after });
+function noteEdit(touched: TouchedZone, change: RecordChange): void {
+  const { before, after } = change;
+  if ((before && isLinked(before)) || (after && isLinked(after))) touched.linked.push(change);
+  noteDelegated(touched, change);
 }
 
 /** For edits that follow from the actor's edit: whoever may edit one record need not be allowed to edit its linked records. */

@@ -39,10 +39,15 @@ export interface ZoneEdits extends RecordEdits {
 
 export interface Participant<Context> {
   /**
-   * Edits other zones because of edits in this one (store number), before any zone ends. `linked`: edits of linked records.
-   * The service makes these edits itself, so the permissions of the actor do not restrict them.
+   * Edits other zones because of edits in this one (store number), before any zone ends. `linked`: edits of linked records;
+   * `delegated`: names whose delegation may have changed, undefined if it may be any. The service makes these edits itself, so the permissions of the actor do not restrict them.
    */
-  settle?(ctx: Context, edits: ZoneEdits, zone: number, linked: readonly RecordChange[]): void;
+  settle?(
+    ctx: Context,
+    edits: ZoneEdits,
+    zone: number,
+    what: { readonly linked: readonly RecordChange[]; readonly delegated: ReadonlySet<string> | undefined },
+  ): void;
   /** Writes rows that say something about the edited records. */
   derive?(ctx: Context, end: ZoneEnd): void;
   add?(ctx: Context, end: ZoneEnd): Addition | undefined;

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { equalBytes } from '../../base/bytes.js';
+import { Type } from '../../dns/codes.js';
 import {
   addDifference,
   copyServed,
@@ -57,6 +58,8 @@ export interface TouchedZone {
   readonly edited: EditedRecord[];
   /** The edited records that are linked to others (store/records/linked.ts). */
   readonly linked: RecordChange[];
+  /** Names whose delegation may have changed, without final dots; undefined: any below the apex. */
+  delegated: Set<string> | undefined;
   /** Number of the edit in the journal that has everything edited, if it was stored before (staged-edits.ts). */
   stagedEdit: number | undefined;
   /** Whether `edited` is sufficient to undo everything. */
@@ -122,6 +125,7 @@ export function touchZone(store: Store, before: ZoneRow, settings: ServingSettin
     complete: true,
     edited: [],
     linked: [],
+    delegated: new Set(),
     stagedEdit: undefined,
     undoable: true,
     proxied: false,
@@ -144,6 +148,15 @@ export function touchInstallation(
   // Possibly only the SOA differs.
   if (!equalBytes(soaOf(touched.serving).rdata, soaOf(servingZone(store, row, after)).rdata)) touched.kind = 'settings';
   return touched;
+}
+
+/** Changed delegations that are told apart. */
+const MOST_DELEGATED = 20;
+
+/** Remembers that an edit of a record may change a delegation. */
+export function noteDelegated(touched: TouchedZone, { before, after }: RecordChange): void {
+  for (const row of [before, after]) if (row?.type === Type.ns) touched.delegated?.add(row.name.replace(/\.$/, ''));
+  if (touched.delegated && touched.delegated.size > MOST_DELEGATED) touched.delegated = undefined;
 }
 
 /** The zone as it is served after the edits. `row`: its row then. */

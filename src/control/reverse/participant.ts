@@ -19,7 +19,7 @@ import { POINTERS_JOB } from './job.js';
 const MOST_AT_ONCE = 50;
 
 export const pointers: Participant<Context> = {
-  settle(ctx, edits, seq, linked) {
+  settle(ctx, edits, seq, { linked }) {
     const zone = linked.length === 0 ? undefined : findZone(ctx.store, seq);
     if (!zone) return;
     const [addresses, kept] = divided(linked);

@@ -11,6 +11,7 @@ import {
   isProven,
   leadsTo,
   nearestProvenAbove,
+  zonesOfOthersAt,
 } from '../../serving/name-owner.js';
 import type { Store } from '../../store/driver.js';
 import { recordsOfOwner } from '../../store/records/records.js';
@@ -72,10 +73,21 @@ function weigh(ctx: Context, draft: Draft, zone: ZoneRow, evidence: Evidence): v
     else if (evidence === 'none') noteLoss(draft, zone);
     return;
   }
+  const isContested = zonesOfOthersAt(ctx.store, zone).some(({ status }) => status === 'active');
   if (!prove(ctx, draft, zone, evidence)) return;
   activate(draft, zone);
   settleZone(ctx, draft, zone.seq);
-  settleClaims(ctx, draft, zone);
+  // It is looked for every day, and others may have made very many zones below the name.
+  if (isContested || !isUnchanged(zone, findZone(ctx.store, zone.seq)!)) settleClaims(ctx, draft, zone);
+}
+
+function isUnchanged(before: ZoneRow, after: ZoneRow): boolean {
+  return (
+    before.status === after.status &&
+    before.served === after.served &&
+    before.proven_by === after.proven_by &&
+    before.proof_lost_at === after.proof_lost_at
+  );
 }
 
 /** A proof that was found before is not there any more. */

@@ -148,15 +148,21 @@ function downwards(zones: readonly ZoneRow[]): ZoneRow[] {
 }
 
 /**
- * The same for the zones of other accounts below one whose records may have changed: they are answered only as long as it delegates
- * them.
+ * The same for the zones of other accounts below one that may have changed whether it delegates them: they are answered only as long
+ * as it does. Others may have made very many of them, which other edits do not look at.
  */
-function settleBelow(ctx: Context, draft: ZoneEdits, seq: number): void {
+function settleBelow(ctx: Context, draft: ZoneEdits, seq: number, delegated: ReadonlySet<string> | undefined): void {
   const { store } = ctx;
-  if (isSingleAccount(store)) return;
+  if (delegated?.size === 0 || isSingleAccount(store)) return;
   const zone = findZone(store, seq);
   if (!zone || !isProven(zone)) return;
-  for (const below of downwards(zonesOfOthersBelow(store, zone.name, zone.account))) {
+  const { account } = zone;
+  const names = delegated ? [...delegated].filter((name) => name !== zone.name) : [];
+  const claims = names.flatMap((name) => [
+    ...zonesOfOthersAt(store, { name, account }),
+    ...zonesOfOthersBelow(store, name, account),
+  ]);
+  for (const below of downwards(delegated ? claims : zonesOfOthersBelow(store, zone.name, account))) {
     if (below.proven_by !== 'operator') settleZone(ctx, draft, below.seq);
   }
 }
@@ -188,4 +194,6 @@ function unbelieve({ store }: Context, draft: ZoneEdits, { seq, type, served, pr
   return true;
 }
 
-export const claims: Participant<Context> = { settle: settleBelow };
+export const claims: Participant<Context> = {
+  settle: (ctx, draft, seq, { delegated }) => settleBelow(ctx, draft, seq, delegated),
+};
