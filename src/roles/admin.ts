@@ -57,6 +57,7 @@ import { ownSamples, printAll } from './services/own-samples.js';
 import { type S3Parts, startS3Door } from './services/s3-door.js';
 import { startScheduledBackups } from './services/scheduled-backups.js';
 import { startMail, startSignIn } from './services/sign-in.js';
+import { hasRoomForSpares } from './supervision/spare.js';
 
 export { warmUp } from '../api/warm-up.js';
 
@@ -241,7 +242,7 @@ async function startDoors(options: AdminOptions, parts: S3Parts) {
 /** What may read for long is read by threads. */
 function startReaders({ settings, clock, log }: AdminOptions, base: ContextBase, lifecycle: Lifecycle): Readers {
   const data = { dataDir: settings.dataDir, settings: base.settings, logLevel: log.level };
-  return lifecycle.own('readers', createReaders(data, clock, log), (part) => part.close());
+  return lifecycle.own('readers', createReaders(data, clock, log, hasRoomForSpares()), (part) => part.close());
 }
 
 /**

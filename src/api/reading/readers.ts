@@ -2,10 +2,8 @@
  * Threads that read for requests which may take long, so that no such request keeps others waiting. Accounts take turns; one has half
  * of the threads at most, and one that has none gets a further one.
  */
-import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.js';
 import type { Logger } from '../../base/log.js';
-import { nameTurns } from '../../base/long-turns.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { Source } from '../../base/read-ahead.js';
 import { createTurns, type Leave, type TurnLimits, type Turns, type TurnWish } from '../../base/turns.js';
@@ -14,10 +12,9 @@ import type { Actor } from '../../control/guard/actor.js';
 import type { Finding } from '../../warnings/finding.js';
 import { failure } from '../errors.js';
 import type { ExportOrder, FromReader, ReadAnswer, ReaderData, ReadOrder, ToReader } from './order.js';
+import { createThreads } from './threads.js';
 
 const THREADS = 4;
-/** Threads that have nothing to do end after this time. */
-const IDLE_MS = 60_000;
 const WAITING_OF_ONE = 200;
 const LIMITS: TurnLimits = {
   // A short read of an account that reads nothing else does not wait until others have ended their long ones.
@@ -43,8 +40,6 @@ const UNDER_WAY: TurnLimits = {
   waitMs: 30_000,
   patienceMs: 1000,
 };
-/** One that needs more ends, and nothing else; MiB. */
-const MOST_MEMORY_MB = 1024;
 const RETRY_SECONDS = 5;
 
 export interface Readers {
@@ -71,43 +66,18 @@ export interface Readers {
 /** `signal`: ends the wait. */
 type ReadWish = TurnWish & { readonly signal?: AbortSignal };
 
-/** One thread, which does one thing at a time. */
-interface Reader {
-  send(message: ToReader): Promise<FromReader>;
-  end(): Promise<unknown>;
-  cancelEnd: () => void;
-  isGone: boolean;
-}
-
 async function enter(actor: Actor, turns: Turns, wish: ReadWish = {}): Promise<Leave> {
   const leave = await turns.enter([actor.accountIds[0] ?? actor.userId], wish);
   if (typeof leave !== 'string') return leave;
   throw failure('tooManyReads', {}, { retryAfterSeconds: RETRY_SECONDS });
 }
 
-export function createReaders(data: ReaderData, clock: Clock, log: Logger): Readers {
+/** `keepsOne`: the last thread does not end for want of work. */
+export function createReaders(data: ReaderData, clock: Clock, log: Logger, keepsOne = false): Readers {
   const turns = createTurns(LIMITS, clock);
   const exportTurns = createTurns(EXPORTS, clock);
   const underWay = createTurns(UNDER_WAY, clock);
-  const idle: Reader[] = [];
-  const all = new Set<Reader>();
-
-  const take = (): Reader => {
-    const known = idle.pop();
-    known?.cancelEnd();
-    if (known) return known;
-    const reader = startReader(data, () => all.delete(reader));
-    all.add(reader);
-    return reader;
-  };
-  const putBack = (reader: Reader): void => {
-    if (reader.isGone) return;
-    idle.push(reader);
-    reader.cancelEnd = clock.after(IDLE_MS, () => {
-      idle.splice(idle.indexOf(reader), 1);
-      void reader.end();
-    });
-  };
+  const { take, putBack, ...threads } = createThreads(data, clock, keepsOne);
   /** One question with one answer. */
   const ask = async (actor: Actor, message: ToReader, wish?: ReadWish): Promise<FromReader> => {
     const leave = await enter(actor, turns, wish);
@@ -154,11 +124,13 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger): Read
           leaveExports();
         }
       },
-    samples: () => [...turns.samples('reads'), ...exportTurns.samples('exports'), ...underWay.samples('answers')],
-    async close() {
-      for (const reader of all) reader.cancelEnd();
-      await Promise.all([...all].map((reader) => reader.end()));
-    },
+    samples: () => [
+      ...turns.samples('reads'),
+      ...exportTurns.samples('exports'),
+      ...underWay.samples('answers'),
+      threads.sample(),
+    ],
+    close: threads.close,
   };
 }
 
@@ -176,41 +148,4 @@ function unexpected(reply: FromReader): Error {
   return new Error(
     `a reading thread failed: ${typeof reply === 'object' && 'failed' in reply ? reply.failed : String(reply)}`,
   );
-}
-
-function startReader(workerData: ReaderData, onExit: () => void): Reader {
-  const resourceLimits = { maxOldGenerationSizeMb: MOST_MEMORY_MB };
-  // Its messages belong to whoever waits for them, not to the request that has started it.
-  const worker = nameTurns(
-    'reading',
-    () => new Worker(new URL('./reader-thread.js', import.meta.url), { workerData, resourceLimits }),
-  );
-  let waiting: PromiseWithResolvers<FromReader> | undefined;
-  const fail = (error: Error): void => {
-    reader.isGone = true;
-    waiting?.reject(error);
-  };
-  const reader: Reader = {
-    isGone: false,
-    cancelEnd: () => {},
-    send(message) {
-      waiting = Promise.withResolvers();
-      worker.ref();
-      if (reader.isGone) waiting.reject(new Error('a reading thread has ended'));
-      else worker.postMessage(message);
-      return waiting.promise;
-    },
-    end: () => worker.terminate(),
-  };
-  worker.on('message', (message: FromReader) => {
-    worker.unref();
-    waiting?.resolve(message);
-  });
-  worker.on('error', fail);
-  worker.on('exit', () => {
-    fail(new Error('a reading thread has ended'));
-    onExit();
-  });
-  worker.unref();
-  return reader;
 }
