@@ -3,6 +3,7 @@
  * other goes through here.
  */
 import type { Clock } from '../../base/clock.js';
+import { messageOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import { systemRandom } from '../../base/random.js';
 import type { EdgeMember, EdgeReport, EdgeSessions, EdgeStatus, Notice, StartOrder } from '../process/ipc.js';
@@ -60,7 +61,7 @@ export function createEdgeProcesses(options: EdgeProcessesOptions): EdgeProcesse
         },
         onLost() {
           ready.delete(number);
-          memory?.clear(number - 1);
+          if (memory) clear(memory, number, options.log);
           options.merged.end(number);
           status();
         },
@@ -100,6 +101,18 @@ export function createEdgeProcesses(options: EdgeProcessesOptions): EdgeProcesse
       for (const child of children) child.kill();
     },
   };
+}
+
+/** On a full disk, where it does not stand in memory, it may fail; that must not end the supervisor. */
+function clear(memory: EdgeMemory, number: number, log: Logger): void {
+  try {
+    memory.clear(number - 1);
+  } catch (error) {
+    log.error(
+      { reason: messageOf(error) },
+      `what edge process ${number} has counted cannot be cleared, so its clients have less until all edge processes are started again`,
+    );
+  }
 }
 
 /** Messages that may wait for a process, which perhaps reads none: it can do without more of them. */
