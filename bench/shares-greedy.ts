@@ -72,6 +72,7 @@ export const GREEDY: Readonly<Record<string, GreedyWork>> = {
   'pools of 1 000 load balancers': { prepare: prepareBalancers, run: changePools },
   'event streams and webhooks': { prepare: prepareWebhooks, run: holdStreams },
   'large answers that nobody reads': { run: leaveUnread },
+  'objects that nobody reads': { prepare: prepareObject, run: leaveObjects },
 };
 
 /** The account of a neighbour with its zone and bucket. `command`: runs one of the program, and returns what it prints. */
@@ -201,6 +202,17 @@ async function holdStreams(neighbour: Neighbour, count: number): Promise<void> {
 
 async function leaveUnread(neighbour: Neighbour): Promise<void> {
   const held = Array.from({ length: 20 }, () => ask(neighbour, `${neighbour.records}?per_page=50000`).pause());
+  await sleep(3000);
+  for (const socket of held) socket.destroy();
+}
+
+async function prepareObject({ api, bucket }: Neighbour): Promise<void> {
+  await api.call('PUT', `${bucket}/objects/unread`, { text: 'x'.repeat(16 << 20) });
+}
+
+/** All connections come at once. */
+async function leaveObjects(neighbour: Neighbour): Promise<void> {
+  const held = Array.from({ length: 20 }, () => ask(neighbour, `${neighbour.bucket}/objects/unread`).pause());
   await sleep(3000);
   for (const socket of held) socket.destroy();
 }

@@ -25,6 +25,11 @@ const endMs = performance.now() + WORK_MS;
 for (let count = 0; performance.now() < endMs; count++) {
   const name = `a${threadId}-${count}`;
   await timed('read', () => api.call('GET', `${records}?per_page=20`));
+  await timed('read over a new connection', async () => {
+    const newcomer = createApiClient(port + 1);
+    await newcomer.call('GET', `${records}?per_page=20`);
+    newcomer.close();
+  });
   await timed('edit', () => api.call('POST', records, { type: 'A', name, content: '192.0.2.1' }));
   await timed('DNS after an edit', async () => {
     while (!(await isAnswered(socket, port, `${name}.${ZONE}`)));

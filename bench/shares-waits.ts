@@ -1,6 +1,6 @@
 /** The request to a measuring thread, and its results. */
 
-export const KINDS = ['read', 'edit', 'DNS after an edit', 'DNS answer'] as const;
+export const KINDS = ['read', 'read over a new connection', 'edit', 'DNS after an edit', 'DNS answer'] as const;
 
 export interface WaitsQuestion {
   /** Path of the records of a zone. */
