@@ -168,8 +168,8 @@ interface AddedFacts {
 
 const NOTHING_ADDED: AddedFacts = { texts: [], signals: [] };
 
-/** By owner key as latin1 text. */
-type AddedOfZone = ReadonlyMap<string, AddedFacts>;
+/** By owner key as latin1 text. They are read when it is the owner's turn: a zone may have very many load balancers. */
+type AddedOfZone = ReadonlyMap<string, () => AddedFacts>;
 
 /** What rows in the order of their owner keys serve, without signatures. `after`: the owner before the first row. */
 export function* serveRows(
@@ -182,7 +182,7 @@ export function* serveRows(
   const all = addedOwners(zone, keysOf(addedFacts));
   const added = after ? all.filter((key) => compareBytes(key, after) > 0) : all;
   const serve = (owner: StandingOwner): ServedOwner => {
-    const facts = addedFacts.size === 0 ? undefined : addedFacts.get(textOfKey(owner.ownerKey));
+    const facts = addedFacts.size === 0 ? undefined : addedFacts.get(textOfKey(owner.ownerKey))?.();
     return serveStored(zone, owner, facts ?? NOTHING_ADDED, targetOf);
   };
   let previous: Uint8Array | undefined;
@@ -290,7 +290,7 @@ function addedFacts(store: Store, zone: ServingZone, ownerKey: Uint8Array): Adde
 }
 
 function addedOfZone(store: Store, zone: ServingZone): AddedOfZone {
-  return new Map(ownersWithFacts(store, zone).map((key) => [textOfKey(key), addedFacts(store, zone, key)]));
+  return new Map(ownersWithFacts(store, zone).map((key) => [textOfKey(key), () => addedFacts(store, zone, key)]));
 }
 
 /** Some of them twice. */

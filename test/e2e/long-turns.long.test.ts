@@ -17,6 +17,9 @@ const OBJECTS = isLarge ? 100_000 : 5000;
 const AT_ONE_NAME = 3400;
 /** Operations of a batch, with `ZONEPLANE_TEST_LARGE` the most that it may have. */
 const BATCH = isLarge ? 3500 : 600;
+/** Load balancers of one pool, with `ZONEPLANE_TEST_LARGE` the most that it may have, and its origins. */
+const BALANCERS = isLarge ? 1000 : 100;
+const ORIGINS = 200;
 const ZONE = 'large.test';
 
 const ROUTES_AT_ONCE = 12;
@@ -159,6 +162,7 @@ t.test('no request keeps all others waiting', async (t) => {
 
   const file = zoneText();
   let zone = '';
+  let pool = '';
   await check('an import', async (attempt) => {
     const { text } = await send(program, 'POST', `/zones/import?name=${attempt}${ZONE}`, file, 'text/plain');
     const { result } = JSON.parse(text);
@@ -198,6 +202,28 @@ t.test('no request keeps all others waiting', async (t) => {
       { rules },
     );
     t.equal(status, 200, text.slice(0, 300));
+  });
+  await check('origins of a pool that many load balancers use', async (attempt) => {
+    const pools = `/accounts/${account.id}/load_balancers/pools`;
+    const originsAt = (network: number): object[] =>
+      Array.from({ length: ORIGINS }, (_, i) => ({ name: `o${i}`, address: `198.51.${network}.${i + 1}` }));
+    if (attempt === 0) {
+      const made = await send(program, 'POST', pools, { name: 'shared', origins: originsAt(100) });
+      const { id } = JSON.parse(made.text).result;
+      pool = id;
+      const balanced = JSON.parse((await send(program, 'POST', '/zones', { name: 'balanced.test' })).text).result.id;
+      for (let i = 0; i < BALANCERS; i++) {
+        const body = { name: `lb${i}.balanced.test`, default_pools: [id], fallback_pool: id };
+        const { status, text } = await send(program, 'POST', `/zones/${balanced}/load_balancers`, body);
+        if (status !== 200) t.fail(text.slice(0, 300));
+      }
+    }
+    for (const network of [101, 102]) {
+      const { status, text } = await send(program, 'PATCH', `${pools}/${pool}`, {
+        origins: originsAt(network + attempt),
+      });
+      t.equal(status, 200, text.slice(0, 300));
+    }
   });
   await check('export', () => send(program, 'GET', `${records}/export`));
   await check('dry run of an import', () =>
