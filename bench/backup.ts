@@ -1,5 +1,5 @@
 /**
- * Backups compared with `cp` of the same octets, and their verification with `sha256sum`; DNS latency and propagation beside them.
+ * Backups and restorations compared with `cp` of the same octets, and their verification with `sha256sum`; DNS latency and propagation beside them.
  * One record in ten names has an object, half of which are files.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -73,7 +73,7 @@ const seconds = (work: () => void): number => {
 
 /** Medians of rounds, all of which are interleaved. `cp` also with the octets forced to the disk, as a backup has them. */
 function compare(own: string, env: Readonly<Record<string, string>>): Record<string, number> {
-  const times = { backup: [] as number[], cp: [] as number[], synced: [] as number[] };
+  const times = { backup: [] as number[], cp: [] as number[], synced: [] as number[], restore: [] as number[] };
   const checks = { verify: [] as number[], sums: [] as number[] };
   let octets = 0;
   for (let round = 0; round < ROUNDS; round++) {
@@ -89,8 +89,11 @@ function compare(own: string, env: Readonly<Record<string, string>>): Record<str
     checks.sums.push(
       seconds(() => run('sh', ['-c', 'cd "$1" && sha256sum --check --quiet "$2"', 'sh', own, `${file}.sha256`], env)),
     );
+    const restored = join(own, 'restored');
+    const there = { ...env, ZONEPLANE_DATA_DIR: restored };
+    times.restore.push(seconds(() => run(process.execPath, [PROGRAM, 'restore', file], there)));
     octets = octetsBelow(`${file}.blobs`) + statSync(file).size;
-    for (const path of [copy, file, `${file}.blobs`, `${file}.sha256`]) rmSync(path, { recursive: true });
+    for (const path of [restored, copy, file, `${file}.blobs`, `${file}.sha256`]) rmSync(path, { recursive: true });
   }
   const ratio = (one: readonly number[], other: readonly number[]): number =>
     median(one.map((value, index) => value / other[index]!));
@@ -100,6 +103,8 @@ function compare(own: string, env: Readonly<Record<string, string>>): Record<str
     'cp of the same octets, s': median(times.cp),
     'backup, speed of cp': ratio(times.cp, times.backup),
     'backup, speed of cp and sync': ratio(times.synced, times.backup),
+    'restoration, s': median(times.restore),
+    'restoration, speed of cp and sync': ratio(times.synced, times.restore),
     'verification, s': median(checks.verify),
     'verification, speed of sha256sum': ratio(checks.sums, checks.verify),
   };

@@ -56,11 +56,13 @@ export function matchIds(column: string, ids: readonly Uint8Array[]): Condition 
   return { sql: `hex(${column}) IN (SELECT value FROM json_each(?))`, params: [list] };
 }
 
+/** The names of records, and custom hostnames: compared as they are, a whole one is found by an index. */
+const STORED_IN_LOWER_CASE: ReadonlySet<string> = new Set(['name', 'hostname']);
+
 /** Matches a text column or expression. */
 export function matchText(expression: string, operator: TextOperator, value: string): Condition {
   const needle = value.toLowerCase();
-  // Record names are stored in lower case.
-  const isFolded = expression === 'name';
+  const isFolded = STORED_IN_LOWER_CASE.has(expression);
   const folded = isFolded ? expression : /^[\0-\x7f]*$/.test(needle) ? `lower(${expression})` : `fold(${expression})`;
   switch (operator) {
     case 'exact':
