@@ -129,6 +129,10 @@ export class ClientConnection implements FramesOwner, Sending {
     this.outbox.sendData(stream, octets, isLast);
   }
 
+  sendCopy(stream: number, octets: Buffer, isLast: boolean): boolean {
+    return this.outbox.sendCopy(stream, octets, isLast);
+  }
+
   reset(stream: number, code: number): void {
     this.outbox.sendNumber(FRAME.reset, stream, code);
   }

@@ -20,6 +20,8 @@ export interface ClientLink {
   /** Sends a block in one frame or several, of which the first is returned. */
   sendBlock(stream: number, block: Buffer, isLast: boolean): Buffer;
   sendData(stream: number, octets: Buffer, isLast: boolean): void;
+  /** Octets that may be overwritten afterwards. False: they may not be sent now, and nothing was done. */
+  sendCopy(stream: number, octets: Buffer, isLast: boolean): boolean;
   reset(stream: number, code: number): void;
   widen(stream: number, octets: number): void;
   /** Octets of a body need no more memory. */
@@ -135,6 +137,21 @@ export class ClientStream implements ClientResponse {
     this.link.want(this);
     this.hasWaiter = this.queued > 0;
     return !this.hasWaiter;
+  }
+
+  /** As {@link write}, or {@link end}, for octets that may be overwritten afterwards. */
+  pass(octets: Buffer, isLast: boolean): boolean {
+    const mayPass = !this.isOver && this.hasBody && this.queued === 0 && octets.length <= this.sendWindow;
+    if (mayPass && this.link.sendCopy(this.id, octets, isLast)) {
+      this.sendWindow -= octets.length;
+      this.headFrame = undefined;
+      if (isLast) this.sent();
+      return true;
+    }
+    const copy = Buffer.from(octets);
+    if (!isLast) return this.write(copy);
+    this.end(copy, NONE);
+    return this.isOver;
   }
 
   end(chunk: Buffer | undefined, trailers: HeaderList): void {

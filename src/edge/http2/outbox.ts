@@ -24,6 +24,9 @@ export interface Sender {
 /** Octets that leave without waiting for others. */
 const MOST_GATHERED = 65_536;
 
+/** So many octets may wait in the socket of a slow client. They are more than those from which on it tells that all have left. */
+const MOST_WRITTEN = 131_072;
+
 /** Outboxes with frames that leave at the end of the turn of the loop. */
 let waiting: Outbox[] = [];
 
@@ -101,6 +104,27 @@ export class Outbox {
     this.send(octets);
   }
 
+  /**
+   * Sends octets that may be overwritten afterwards, in as many frames as they need, with one copy. False: they may not be sent now, or
+   * others wait, and nothing was done.
+   */
+  sendCopy(stream: number, octets: Buffer, isLast: boolean): boolean {
+    const { length } = octets;
+    if (this.senders.size > 0 || this.isFull || length === 0 || length > this.window) return false;
+    const frames = Buffer.allocUnsafe(length + HEAD_OCTETS * Math.ceil(length / MOST_PAYLOAD));
+    let to = 0;
+    for (let at = 0; at < length; at += MOST_PAYLOAD) {
+      const end = Math.min(at + MOST_PAYLOAD, length);
+      const flags = isLast && end === length ? FLAG.endStream : 0;
+      to += frameHead(FRAME.data, flags, stream, end - at).copy(frames, to);
+      to += octets.copy(frames, to, at, end);
+    }
+    this.window -= length;
+    this.onSent(length);
+    this.send(frames);
+    return true;
+  }
+
   sendNumber(type: number, stream: number, value: number): void {
     this.send(frame(type, 0, stream, number(value)));
   }
@@ -131,7 +155,7 @@ export class Outbox {
       let blocked = 0;
       // What is added again comes behind all others.
       for (const sender of this.senders) {
-        if (this.socket.writableNeedDrain || this.socket.destroyed) return;
+        if (this.isFull) return;
         const room = Math.max(0, this.window);
         this.senders.delete(sender);
         if (!sender.sendSome(room)) continue;
@@ -142,6 +166,10 @@ export class Outbox {
     } finally {
       this.isPumping = false;
     }
+  }
+
+  private get isFull(): boolean {
+    return this.socket.writableLength >= MOST_WRITTEN || this.socket.destroyed;
   }
 
   private write(): void {

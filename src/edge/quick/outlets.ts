@@ -112,10 +112,7 @@ export class StreamOutlet implements Outlet {
   }
 
   send(octets: Buffer, start: number, end: number, isLast: boolean): boolean {
-    const copy = Buffer.from(octets.subarray(start, end));
-    if (!isLast) return this.stream.write(copy);
-    this.stream.end(copy, []);
-    return this.stream.isOver;
+    return this.stream.pass(octets.subarray(start, end), isLast);
   }
 
   write(chunk: Buffer): boolean {
