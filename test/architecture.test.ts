@@ -211,7 +211,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     balance: ['shared', 'exchange', 'error-pages'],
     proxy: ['balance', 'rules', 'route', 'bucket', 'http1', 'http2', 'shared', 'exchange', 'error-pages'],
     listen: ['proxy', 'balance', 'rules', 'route', 'tls', 'http1', 'http2', 'shared', 'exchange', 'error-pages'],
-    quick: ['listen', 'proxy', 'cache', 'compress', 'http1', 'http2', 'exchange', 'error-pages'],
+    quick: ['listen', 'proxy', 'cache', 'compress', 'bucket', 'http1', 'http2', 'exchange', 'error-pages'],
     '.': [
       'quick',
       'listen',

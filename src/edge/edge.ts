@@ -19,7 +19,7 @@ import type { Vault } from '../vault/vault.js';
 import { createAccessLog } from './access-log.js';
 import { createBalancing, type Whereabouts } from './balance/balancing.js';
 import { createBalancedStage } from './balance/stage.js';
-import { createBucketStage } from './bucket/from-bucket.js';
+import { createBucketStage, type SmallObjects } from './bucket/from-bucket.js';
 import { createEdgeCache } from './cache/cache.js';
 import type { CacheResult } from './cache/cache-status.js';
 import { createCacheStage } from './cache/stage.js';
@@ -162,7 +162,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     ...(cached.cache &&
       createQuickAnswers({
         findDirect: createFindDirect(answering),
-        ...{ cache: cached.cache, pass: cached.stage.pass, origins: origins.options },
+        ...{ cache: cached.cache, pass: cached.stage.pass, origins: origins.options, objects: origins.objects },
         ...{ stalls, onResult: metrics.countCacheResult },
       })),
     webSockets: createWebSockets({ ...options, ...places, ...origins, table, balancing, rules, stalls, onFault }),
@@ -270,12 +270,10 @@ async function listen(places: EdgePlaces, front: Front, lifecycle: Lifecycle): P
   }
 }
 
-function createBuckets(options: EdgeOptions): Stage<BucketRoute> {
-  return createBucketStage({
-    objects: createLocalStore(options),
-    random: options.random,
-    onFault: (err) => options.log.error({ err }, 'an object of a bucket could not be sent'),
-  });
+function createBuckets(options: EdgeOptions): { readonly bucket: Stage<BucketRoute>; readonly objects: SmallObjects } {
+  const objects = createLocalStore(options);
+  const onFault = (err: unknown): void => options.log.error({ err }, 'an object of a bucket could not be sent');
+  return { objects, bucket: createBucketStage({ objects, random: options.random, onFault }) };
 }
 
 /** The stage behind the cache: what the route leads to answers. */
@@ -325,7 +323,7 @@ function createOrigins(
   onFault: (error: unknown) => void,
 ) {
   const { store, resolver, clock, egress, shared, readCaBundle = () => undefined } = options;
-  const bucket = createBuckets(options);
+  const buckets = createBuckets(options);
   const planner = createOriginPlanner({ resolver, egress, served: createServedNames(store, table), clock });
   const client = options.originConnectionsOfClient ?? REQUEST_PLACES.client;
   const readRoots = (): string => [storedRootsPem(store, clock.nowMs()), readCaBundle()].filter(Boolean).join('\n');
@@ -338,11 +336,11 @@ function createOrigins(
   const memory = createMemoryShares(READ_AHEAD_OCTETS);
   const loopId = loopIdOf(store);
   const rules = { loopId, keepsUnderscores: options.keepsUnderscores ?? false };
-  const asking = { planner, pools, bucket, places: requests, memory, rules, onLatency, onFault };
+  const asking = { planner, pools, bucket: buckets.bucket, places: requests, memory, rules, onLatency, onFault };
   return {
+    ...buckets,
     planner,
     pools,
-    bucket,
     loopId,
     options: asking,
     stage: createBalancedStage(createOriginStage(asking)),

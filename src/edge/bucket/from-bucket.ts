@@ -11,7 +11,7 @@ import type { ObjectItem, ObjectStore, OpenObject, SmallObject } from '../../buc
 import { openHeld } from '../../bucket/open-object.js';
 import type { BucketRoute } from '../../hostnames/routing/find-route.js';
 import { fieldValue, type HeaderFields } from '../../http/fields.js';
-import { notModifiedHeaders, type SelectionHeaders, selectParts } from '../../http/selection.js';
+import { notModifiedHeaders, type Selection, type SelectionHeaders, selectParts } from '../../http/selection.js';
 import { failureOf } from '../error-pages/failures.js';
 import {
   type EdgeRequest,
@@ -22,6 +22,9 @@ import {
   type Stage,
 } from '../exchange/exchange.js';
 import { keyOfTarget } from './object-key.js';
+
+/** Where small objects are found. */
+export type SmallObjects = Pick<ObjectStore, 'findSmall'>;
 
 export interface BucketStageOptions {
   /** Only read from. */
@@ -56,8 +59,22 @@ type Refusal = 404 | 405 | 412 | 416;
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
+/** A small object, and the frozen fields of a response with it, if the request is answered with the whole of it. */
+export function findWhole(
+  objects: SmallObjects,
+  request: EdgeRequest,
+  route: BucketRoute,
+): { readonly headers: HeaderList; readonly octets: Uint8Array } | undefined {
+  const small = findSmall(objects, request, route);
+  if (!small) return undefined;
+  const { status, ranges } = selectionOf(request, small.item);
+  return status === 200 && ranges.length === 0
+    ? { headers: wholeHeaders(small.item), octets: small.octets }
+    : undefined;
+}
+
 function findSmall(
-  objects: BucketStageOptions['objects'],
+  objects: SmallObjects,
   { method, target }: EdgeRequest,
   { bucket }: BucketRoute,
 ): SmallObject | undefined {
@@ -81,7 +98,7 @@ function answer(sending: Sending, request: EdgeRequest, found: OpenObject | Refu
     return;
   }
   const { item } = found;
-  const { status, ranges } = selectParts(request.method, selectionFields(headerFields(request.headers)), item);
+  const { status, ranges } = selectionOf(request, item);
   if (status === 412 || status === 416) {
     void found.close();
     sending.refuse(status, status === 416 ? { 'content-range': `bytes */${item.size}` } : {});
@@ -109,6 +126,10 @@ function answer(sending: Sending, request: EdgeRequest, found: OpenObject | Refu
     const own = { 'content-type': contentType, 'content-length': `${length}` };
     sending.send(206, listOf({ ...all, ...own }), found, body);
   }
+}
+
+function selectionOf({ method, headers }: EdgeRequest, item: ObjectItem): Selection {
+  return selectParts(method, selectionFields(headerFields(headers)), item);
 }
 
 /** Cached for objects held in memory, which are requested repeatedly. */

@@ -31,7 +31,9 @@ export interface EdgeCache {
   look(request: CacheRequest): Answer | Lookup | undefined;
   /** The answer in the form that the client wants, if that is not there yet. */
   encoded(request: CacheRequest, network: string, answer: Answer): Answer | Promise<Answer>;
-  /** A passage if the response is probably for this request alone; otherwise undefined. */
+  /** Whether the response is probably for this request alone. */
+  passes(found: Lookup): boolean;
+  /** A passage if it {@link passes}; otherwise undefined. */
   pass(found: Lookup): Passage | undefined;
   /**
    * The client has left before it was answered. True if its request waits for a response that the cache may store; that is asked
@@ -62,6 +64,7 @@ export function createEdgeCache(options: CacheOptions): EdgeCache {
     serve: (request, forward, found = look(cache, request)) => serve(cache, request, forward, found),
     look: (request) => look(cache, request),
     encoded: (request, network, answer) => encode(cache, { request, network, key: keyOf(request) }, answer),
+    passes: (found) => mayPass(cache, found),
     pass: (found) => (mayPass(cache, found) ? new Passage(cache, found) : undefined),
     leave: (forward) => leaveFill(cache, forward),
     sweepPurged: () => cache.stores.sweep((stored) => isPurged(cache, stored)),

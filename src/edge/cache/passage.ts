@@ -21,7 +21,8 @@ export interface PassageEnd {
   fail(error: unknown): void;
 }
 
-const RESULT: CacheResult = 'DYNAMIC';
+/** What the cache says of a response that is passed on. */
+export const PASSED = 'DYNAMIC' satisfies CacheResult;
 
 export class Passage implements ResponseSink {
   private readonly open: OpenFill;
@@ -68,7 +69,7 @@ export class Passage implements ResponseSink {
       }
       this.open.end();
       this.taker = sink;
-      this.end.onResult(RESULT);
+      this.end.onResult(PASSED);
       sink.onHead(status, passed, flow);
     } catch (error) {
       this.isOver = true;
@@ -113,12 +114,12 @@ export class Passage implements ResponseSink {
 const known = new WeakMap<HeaderList, { readonly status: number; readonly passed: HeaderList }>();
 
 /** The fields for the client; undefined if all fields must be judged before the response is passed on. */
-function passedOn(status: number, headers: HeaderList): HeaderList | undefined {
+export function passedOn(status: number, headers: HeaderList): HeaderList | undefined {
   const isFrozen = Object.isFrozen(headers);
   const before = isFrozen ? known.get(headers) : undefined;
   if (before?.status === status) return before.passed;
   if (isForAll(headers)) return undefined;
-  const passed = passedHeaders(headers, { result: RESULT, forwardedStatus: status });
+  const passed = passedHeaders(headers, { result: PASSED, forwardedStatus: status });
   if (passed && isFrozen) known.set(headers, { status, passed: Object.freeze(passed) });
   return passed;
 }

@@ -9,7 +9,7 @@ import {
   CHALLENGE_PATH,
   VALIDATION_PATH,
 } from '../../certs/http-challenge.js';
-import type { BucketRoute, OriginRoute, Route } from '../../hostnames/routing/find-route.js';
+import type { BucketRoute, Route } from '../../hostnames/routing/find-route.js';
 import type { Store } from '../../store/driver.js';
 import { type BalancedRoute, type Balancing, isBalanced } from '../balance/balancing.js';
 import { corsHeaders, preflightAnswer } from '../bucket/cors.js';
@@ -97,19 +97,24 @@ export function createAnswer(options: AnswerOptions): Answer {
   };
 }
 
-/** The route of a request to an origin, if nothing has to be done first; undefined: {@link Answer} decides. */
-export type FindDirect = (request: EdgeRequest) => OriginRoute | undefined;
+/** The route of a request, if nothing has to be done first or added to its response; undefined: {@link Answer} decides. */
+export type FindDirect = (request: EdgeRequest) => ServedRoute | undefined;
 
 export function createFindDirect(options: AnswerOptions): FindDirect {
   const { table, rules } = options;
   return (request) => {
     if (isChallengePath(request.target)) return undefined;
     const route = table.find(request.host);
-    if (route.kind !== 'origin' || isBalanced(route) || 'failure' in checkRoute(options, request, route))
-      return undefined;
+    if (!isDirect(route) || 'failure' in checkRoute(options, request, route)) return undefined;
     if (rules.hasRules(route.zone) || redirectOf(options, request, route) !== undefined) return undefined;
     return securityHeaders(request, route).length > 0 ? undefined : route;
   };
+}
+
+/** Whether a route leads to one origin, or to a bucket without CORS rules. */
+function isDirect(route: Route): route is ServedRoute {
+  if (route.kind === 'origin') return !isBalanced(route);
+  return route.kind === 'bucket' && route.bucket.cors === undefined;
 }
 
 /** A request that is not redirected. */

@@ -10,7 +10,7 @@ import type { ClientSide } from '../listen/front.js';
 
 /** An answer that is given several times, as a whole. */
 export interface Repeated {
-  readonly answer: Answer;
+  readonly status: number;
   readonly start: string;
   /** After the ray. */
   readonly end: string;
@@ -37,7 +37,7 @@ export function repeatedOf(answer: Answer, { keepAlive }: Channel): Repeated | u
     const { status, headers, body } = answer;
     const start = `HTTP/1.1 ${status} ${reasonOf(status)}\r\n${printFieldLines(headers)}cf-ray: `;
     const end = `\r\nConnection: keep-alive\r\nKeep-Alive: ${keepAlive}\r\n\r\n`;
-    repeated = { answer, start, end, body };
+    repeated = { status, start, end, body };
     known.set(answer, repeated);
   }
   return repeated;
@@ -45,7 +45,7 @@ export function repeatedOf(answer: Answer, { keepAlive }: Channel): Repeated | u
 
 /** Sends it over a connection that stays open. */
 export function repeat(
-  { answer: { status }, start, end, body }: Repeated,
+  { status, start, end, body }: Repeated,
   ray: string,
   { channel, client, stalls }: { readonly channel: Channel; readonly client: ClientSide; readonly stalls: Stalls },
 ): Sending {

@@ -1,5 +1,5 @@
 /**
- * The short way of usual requests: plain ones, which lead to an origin and need nothing before it. Everything else goes the general
+ * The short way of usual requests: plain ones, which lead to an origin or a bucket and need nothing before it. Everything else goes the general
  * way, with its stages. Both ways decide by the same functions.
  */
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
@@ -14,9 +14,10 @@ import type { AnswerQuickly, AnswerStream, ClientSide } from '../listen/front.js
 import type { FindDirect } from '../proxy/answer.js';
 import { repeat, repeatedOf } from './hit.js';
 import { repeatedOverHttp2, repeatOverHttp2 } from './http2-hit.js';
+import { answerObject, type ObjectOptions } from './object.js';
 import { type Passing, type PassOptions, passOn, passOnInStream } from './pass.js';
 
-export interface QuickOptions extends PassOptions {
+export interface QuickOptions extends PassOptions, ObjectOptions {
   readonly findDirect: FindDirect;
   readonly cache: EdgeCache;
   readonly onResult: (result: CacheResult) => void;
@@ -24,7 +25,6 @@ export interface QuickOptions extends PassOptions {
 
 interface Asking {
   readonly request: EdgeRequest;
-  readonly route: OriginRoute;
   readonly asked: CacheRequest;
   readonly client: ClientSide;
 }
@@ -41,6 +41,7 @@ export function createQuickAnswers(options: QuickOptions): {
     const found = cache.look(asked);
     if (!found) return false;
     if ('key' in found) {
+      if (route.kind === 'bucket') return false;
       const passing = passingOf(options, { request, route, asked, client }, found);
       if (passing) passOnInStream(options, passing, stream);
       return passing !== undefined;
@@ -58,9 +59,12 @@ export function createQuickAnswers(options: QuickOptions): {
     const asked = cacheRequestOf(request, route);
     const found = cache.look(asked);
     if (!found) return undefined;
-    const asking = { request, route, asked, client };
+    const asking = { request, asked, client };
     if (!('key' in found)) return isLast ? undefined : hit(options, asking, channel, found);
-    const passing = passingOf(options, asking, found);
+    if (route.kind === 'bucket') {
+      return isLast ? undefined : answerObject(options, { ...asking, route, channel }, found);
+    }
+    const passing = passingOf(options, { ...asking, route }, found);
     return passing && passOn(options, passing, channel, isLast);
   };
   return { answerQuickly, answerStream };
@@ -75,7 +79,11 @@ function hit(options: QuickOptions, asking: Asking, channel: Channel, found: Ans
 }
 
 /** Undefined if its origin has to be asked in the general way. */
-function passingOf(options: QuickOptions, asking: Asking, found: Lookup): Passing | undefined {
+function passingOf(
+  options: QuickOptions,
+  asking: Asking & { readonly route: OriginRoute },
+  found: Lookup,
+): Passing | undefined {
   const planned = options.origins.planner.planNow(asking.route, asking.request.scheme);
   if (!planned || !('plan' in planned) || planned.plan.scheme !== 'http') return undefined;
   const passage = options.cache.pass(found);
