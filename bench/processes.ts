@@ -120,6 +120,23 @@ export function cpuSeconds(started: Started): number {
   return treeOf(started.process.pid!).reduce((sum, pid) => sum + (statOf(pid)?.cpuSeconds ?? 0), 0);
 }
 
+/** Milliseconds between two looks, the most that a quiet tree takes meanwhile, looks that must be quiet, and looks at all. */
+const LOOK_MS = 500;
+const QUIET_S = 0.02;
+const QUIET_LOOKS = 6;
+const MOST_LOOKS = 120;
+
+/** Resolves when the tree does nothing: spare processes begin in the seconds after a start, and again after a restart. */
+export async function untilQuiet(started: Started): Promise<void> {
+  let last = cpuSeconds(started);
+  for (let look = 0, quiet = 0; look < MOST_LOOKS && quiet < QUIET_LOOKS; look++) {
+    await sleep(LOOK_MS);
+    const now = cpuSeconds(started);
+    quiet = now - last <= QUIET_S ? quiet + 1 : 0;
+    last = now;
+  }
+}
+
 /** Memory of the tree without counting shared pages twice (PSS), octets. */
 export function memoryOctets(started: Started): number {
   return treeOf(started.process.pid!).reduce((sum, pid) => sum + proportionalOctets(pid), 0);

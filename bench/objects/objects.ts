@@ -8,7 +8,7 @@ import { makePair } from '../edge-servers.js';
 import { askWhile } from '../latency.js';
 import { median } from '../median.js';
 import { run } from '../peers.js';
-import { childrenOf, type Started, stop } from '../processes.js';
+import { childrenOf, type Started, stop, untilQuiet } from '../processes.js';
 import { dataDirectoryOf, startProgram } from '../program.js';
 import { writeZone } from '../workload.js';
 import type { Figures } from '../writes.js';
@@ -51,6 +51,7 @@ export async function measureObjects(directory: string, port: number, options: O
     const { account, key } = await prepareBucket(running, own, ports);
     nginx = await startNginx(own, ports.nginx, ports.nginxTls, SERVER_CPU ?? 0);
     const doors = doorsOf(ports, account, key);
+    await untilQuiet(running.server);
     if (wants('small')) {
       const neighbour = { door: doorOf(nginx), server: nginx };
       const small = { directory: own, rounds: options.rounds, ours: running.server, nginx: neighbour, doors };

@@ -2,10 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Channel, Sending } from './connections.js';
 import { currentDate } from './current-date.js';
-import { type Texts, writeJoined } from './write-joined.js';
-
-/** A body up to this many octets is copied behind the head, which takes less time than writing it apart. */
-const JOINED = 16_384;
+import { hasTaken, type Texts, writeJoined } from './write-joined.js';
 
 export class WholeResponse implements Sending {
   isBegun = false;
@@ -26,15 +23,8 @@ export class WholeResponse implements Sending {
     const connection = this.isLast ? 'close' : `keep-alive\r\nKeep-Alive: ${keepAlive}`;
     const rest = `Date: ${currentDate(nowMs())}\r\nConnection: ${connection}\r\n\r\n`;
     const head: Texts = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`, lines, rest];
-    if (this.method === 'HEAD' || body === undefined || body.length <= JOINED) {
-      writeJoined(socket, head, this.method === 'HEAD' ? undefined : body);
-    } else {
-      socket.cork();
-      socket.write(head.join(''), 'latin1');
-      socket.write(body);
-      socket.uncork();
-    }
-    if (!socket.writableNeedDrain) this.finish(true);
+    writeJoined(socket, head, this.method === 'HEAD' ? undefined : body);
+    if (hasTaken(socket)) this.finish(true);
   }
 
   /** Calls a function when the response has been sent, or cannot be any more. */

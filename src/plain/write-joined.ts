@@ -10,8 +10,11 @@ let scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
 /** The parts of a head, some of which may be cached: one character for each octet. */
 export type Texts = readonly [start: string, lines: string, rest: string];
 
-/** Writes the texts, then the octets, which are copied. Returns, as `write` of the socket does, whether it takes more. */
+/**
+ * Writes the texts, then the octets, which must stay as they are. Returns, as `write` of the socket does, whether it takes more.
+ */
 export function writeJoined(socket: Socket, [start, lines, rest]: Texts, octets: Uint8Array | undefined): boolean {
+  if (octets && octets.length > MOST_OCTETS) return writeApart(socket, start + lines + rest, octets);
   const length = start.length + lines.length + rest.length + (octets?.length ?? 0);
   // TLS is faster with a buffer of the exact size, and queued data would keep the shared buffer in use.
   const isOwn = length > MOST_OCTETS || socket.writableLength > 0 || 'encrypted' in socket;
@@ -23,6 +26,15 @@ export function writeJoined(socket: Socket, [start, lines, rest]: Texts, octets:
   const takesMore = socket.write(isOwn ? joined : joined.subarray(0, length));
   // The system has not copied all of it yet.
   if (!isOwn && socket.writableLength > 0) scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
+  return takesMore;
+}
+
+/** Copying many octets would need new memory each time, for which V8 scans its heap ever again. */
+function writeApart(socket: Socket, head: string, octets: Uint8Array): boolean {
+  socket.cork();
+  socket.write(head, 'latin1');
+  const takesMore = socket.write(octets);
+  socket.uncork();
   return takesMore;
 }
 

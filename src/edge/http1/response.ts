@@ -9,8 +9,6 @@ import { type ClientEvents, type ClientResponse, endsConnection } from '../excha
 import { firstValue, type HeaderList, WITHOUT_BODY } from '../exchange/exchange.js';
 import { unsentOf } from '../exchange/stalls.js';
 
-/** Head and body up to this many octets are written as one. */
-const JOINED = 65_536;
 const LAST_CHUNK = '0\r\n';
 
 export class PlainResponse implements ClientResponse, Sending {
@@ -124,12 +122,7 @@ export class PlainResponse implements ClientResponse, Sending {
     const head = this.waiting;
     if (!head) return socket.write(chunk);
     this.waiting = undefined;
-    if (chunk.length <= JOINED) return writeJoined(socket, head, chunk);
-    socket.cork();
-    socket.write(head.join(''), 'latin1');
-    const canTakeMore = socket.write(chunk);
-    socket.uncork();
-    return canTakeMore;
+    return writeJoined(socket, head, chunk);
   }
 }
 

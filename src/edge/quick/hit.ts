@@ -1,7 +1,7 @@
 /** Repeats a small stored response to a plain request: its head is printed once for all who get the same answer. */
 import type { Channel, Sending } from '../../plain/connections.js';
 import { printFieldLines } from '../../plain/field-lines.js';
-import { writeJoined } from '../../plain/write-joined.js';
+import { hasTaken, writeJoined } from '../../plain/write-joined.js';
 import type { Answer } from '../cache/answer.js';
 import { reasonOf } from '../error-pages/failures.js';
 import { firstValue, type HeaderList } from '../exchange/exchange.js';
@@ -52,8 +52,8 @@ export function repeat(
   const { socket } = channel;
   writeJoined(socket, [start, ray, end], body);
   const rest = new Rest(channel, client, stalls, status, body?.length ?? 0);
-  if (socket.writableNeedDrain) rest.wait();
-  else rest.end(true);
+  if (hasTaken(socket)) rest.end(true);
+  else rest.wait();
   return rest;
 }
 
