@@ -7,6 +7,7 @@ import { beginInTurns } from '../base/connections/in-turns.js';
 import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
 import { endUnreadBodies } from '../base/connections/unread-bodies.js';
+import type { AnswerFirst } from '../plain/in-front.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
 
 /** PEM: the chain, beginning with the end-entity certificate, and its key. */
@@ -27,6 +28,8 @@ export interface SecureListener {
 /** What answers requests; it must be ready. */
 export interface Answerer {
   readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Answers plain requests before that. */
+  readonly answerFirst: AnswerFirst;
   /** Whether it says itself that a body may come (RFC 9110 §10.1.1). */
   readonly saysContinue?: boolean;
   /** Undefined: the rules of the admin API. */
@@ -55,7 +58,7 @@ const ADMIN: ConnectionRules = {
 
 /** Throws for invalid credentials. */
 export function createSecureListener(
-  { answer, saysContinue = false, connection = ADMIN }: Answerer,
+  { answer, answerFirst, saysContinue = false, connection = ADMIN }: Answerer,
   { certificate, key }: Credentials,
   clock: Clock,
 ): SecureListener {
@@ -65,6 +68,7 @@ export function createSecureListener(
   beginInTurns(server);
   endUnreadBodies(server, clock);
   if (saysContinue) server.on('checkContinue', (request, response) => server.emit('request', request, response));
+  const closeIdle = answerFirst(server);
   server.timeout = connectionTimeout;
   shareConnections(server, MOST_CONNECTIONS);
   server.on('clientError', connection.onClientError as (error: Error, socket: Socket) => void);
@@ -86,6 +90,7 @@ export function createSecureListener(
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeIdleConnections();
+        closeIdle();
         cutStalled();
       }),
   };

@@ -30,7 +30,7 @@ import type { Surroundings } from '../explain/balancer.js';
 import type { HostnameServices } from '../hostnames/context.js';
 import type { PoolProbing } from '../monitoring/pool-probing.js';
 import { type Activity, createActivity } from '../observe/activity.js';
-import { answerPlainFirst } from '../plain/in-front.js';
+import { type AnswerFirst, answerPlainFirst } from '../plain/in-front.js';
 import type { SignInServices } from '../sign-in/services.js';
 import type { Statistics } from '../statistics/recorder.js';
 import type { Finding } from '../warnings/finding.js';
@@ -119,6 +119,13 @@ export interface ApiOptions {
   readonly describes?: boolean;
 }
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** For another listener whose requests the API answers, too. */
+    readonly answerFirst: AnswerFirst;
+  }
+}
+
 type BuiltOptions = ApiOptions & { readonly events: EventStreams; readonly requestMetrics: RequestMetrics };
 
 const METHODS: readonly HTTPMethods[] = [
@@ -157,11 +164,13 @@ export function buildApi(given: ApiOptions): FastifyInstance {
   });
   beginInTurns(app.server);
   endUnreadBodies(app.server, base.clock);
-  const closeIdle = answerPlainFirst(app.server, {
+  const plain = {
     clock: base.clock,
     answer: createObjectAnswers({ ...options, count }),
-    onFault: (error) => base.log.error({ err: error }, 'a plain request failed unexpectedly'),
-  });
+    onFault: (error: unknown) => base.log.error({ err: error }, 'a plain request failed unexpectedly'),
+  };
+  const closeIdle = answerPlainFirst(app.server, plain);
+  app.decorate('answerFirst', (server: Parameters<AnswerFirst>[0]) => answerPlainFirst(server, plain));
   shareConnections(app.server, MOST_CONNECTIONS);
   app.addHttpMethod('PROPFIND', { hasBody: true });
   app.setValidatorCompiler(checkRequest);

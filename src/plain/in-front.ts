@@ -3,7 +3,9 @@
  * request moves its connection to that server for good.
  */
 import type { Server } from 'node:http';
+import type { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 import type { Clock } from '../base/clock.js';
 import { createPlainConnections } from './connections.js';
 import type { PlainHead } from './request-head.js';
@@ -11,6 +13,9 @@ import { WholeResponse } from './whole-response.js';
 
 /** Answers a request of a connection at once. False: it cannot, and nothing was sent. */
 export type AnswerAtOnce = (head: PlainHead, response: WholeResponse, socket: Socket) => boolean;
+
+/** Lets plain requests of a server be answered first; the returned function closes idle connections. */
+export type AnswerFirst = (server: Server | SecureServer) => () => void;
 
 const CHECK_MS = 2000;
 /** Milliseconds within which the client must have taken an answer. */
@@ -21,16 +26,17 @@ const LONGEST_MS = 60_000;
  * connections.
  */
 export function answerPlainFirst(
-  server: Server,
+  server: Server | SecureServer,
   {
     clock,
     answer,
     onFault,
   }: { readonly clock: Clock; readonly answer: AnswerAtOnce; readonly onFault: (error: unknown) => void },
 ): () => void {
+  const event = server instanceof TlsServer ? 'secureConnection' : 'connection';
   // Node's own listener is the first one.
-  const nodes = server.listeners('connection')[0] as (socket: Socket) => void;
-  server.off('connection', nodes);
+  const nodes = server.listeners(event)[0] as (socket: Socket) => void;
+  server.off(event, nodes);
   const handOver = (socket: Socket): void => nodes.call(server, socket);
   const connections = createPlainConnections({
     clock,
@@ -43,7 +49,7 @@ export function answerPlainFirst(
     // It answers 408.
     onLate: handOver,
   });
-  server.on('connection', (socket: Socket) => {
+  server.on(event, (socket: Socket) => {
     socket.on('error', () => socket.destroy());
     connections.accept(socket, (head, channel) => {
       const response = new WholeResponse(channel, head.method, head.isLast);

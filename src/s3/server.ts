@@ -10,7 +10,7 @@ import { cutStalledConnections, keepWhileAnswering } from '../base/connections/s
 import { endUnreadBodies } from '../base/connections/unread-bodies.js';
 import { answerSender, isSending } from '../bucket/refuse-sender.js';
 import { clientAddress } from '../http/forwarded.js';
-import { answerPlainFirst } from '../plain/in-front.js';
+import { type AnswerFirst, answerPlainFirst } from '../plain/in-front.js';
 import { answerAtOnce } from './at-once.js';
 import { addCorsFields, answerPreflight, rulesOfTarget } from './bucket-cors.js';
 import { admitCaller } from './caller.js';
@@ -25,6 +25,8 @@ export interface S3Server {
   readonly server: Server;
   /** Answers a request that another listener has read. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Answers plain requests of such a listener first. */
+  readonly answerFirst: AnswerFirst;
   /** Rules for connections of such a listener. */
   readonly connection: { readonly limits: typeof LIMITS; readonly onClientError: typeof answerClientError };
   listen(place: { readonly host: string; readonly port: number; readonly exclusive: boolean }): Promise<void>;
@@ -51,7 +53,8 @@ export function createS3Server(options: DoorOptions): S3Server {
   const server = createServer(LIMITS, answer);
   beginInTurns(server);
   endUnreadBodies(server, options.clock);
-  const closeIdle = answerPlain(options, verify, server);
+  const answerFirst: AnswerFirst = (own) => answerPlain(options, verify, own);
+  const closeIdle = answerFirst(server);
   server.timeout = LIMITS.connectionTimeout;
   shareConnections(server, MOST_CONNECTIONS);
   // "100 Continue" is sent when reading the body begins, not before (RFC 9110 §10.1.1).
@@ -67,6 +70,7 @@ export function createS3Server(options: DoorOptions): S3Server {
   return {
     server,
     answer,
+    answerFirst,
     connection: { limits: LIMITS, onClientError: answerClientError },
     listen: (place) =>
       new Promise((resolve, reject) => {
@@ -86,7 +90,7 @@ export function createS3Server(options: DoorOptions): S3Server {
   };
 }
 
-function answerPlain(options: DoorOptions, verify: Verify, server: Server): () => void {
+function answerPlain(options: DoorOptions, verify: Verify, server: Parameters<AnswerFirst>[0]): () => void {
   const { clock, base, log } = options;
   return answerPlainFirst(server, {
     clock,

@@ -40,7 +40,7 @@ export async function startListeners(
   const secureUrl = await startSecureListener(
     options,
     { what: 'the admin API', host, port: options.settings.adminTlsPort, settings: 'admin-tls' },
-    { answer: (request, response) => api.routing(request, response) },
+    { answer: (request, response) => api.routing(request, response), answerFirst: api.answerFirst },
     lifecycle,
   );
   const { dataDir } = options.settings;

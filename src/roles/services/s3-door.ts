@@ -94,7 +94,8 @@ async function listen(options: RoleContext, { lifecycle, ownCertificate }: S3Par
   const url = await listenFor(server, { what: 'the S3 API', host, port, settings: 's3' }, options.log);
   lifecycle.own('S3 API', server, (part) => part.close());
   const place = { what: 'the S3 API', host, port: s3TlsPort, settings: 's3-tls' };
-  const answerer = { answer: server.answer, saysContinue: true, connection: server.connection };
+  const { answer, answerFirst, connection } = server;
+  const answerer = { answer, answerFirst, saysContinue: true, connection };
   const secure = await startSecureListener({ ...options, ownCertificate }, place, answerer, lifecycle);
   options.log.info({ url, ...(secure !== undefined && { secureUrl: secure }) }, 'S3 API listens');
   return url;
