@@ -19,20 +19,22 @@ const PAUSE_MS = 4;
 /** Milliseconds of a write while no server is running: more rows share its cost and the pause after it. */
 const ALONE_MS = 100;
 
-const waiting: (() => void)[] = [];
-
-function runNext(): void {
-  waiting.shift()?.();
-  if (waiting.length > 0) setImmediate(runNext);
+/** Of all that wait for the returned function, so many go on in each later turn of the event loop. */
+export function fewInATurn(most: number): () => Promise<void> {
+  const waiting: (() => void)[] = [];
+  const runNext = (): void => {
+    for (const resolve of waiting.splice(0, most)) resolve();
+    if (waiting.length > 0) setImmediate(runNext);
+  };
+  return () =>
+    new Promise((resolve) => {
+      waiting.push(resolve);
+      if (waiting.length === 1) setImmediate(runNext);
+    });
 }
 
 /** Resolves in a later turn of the event loop, in which no other slice runs. */
-export function nextSlice(): Promise<void> {
-  return new Promise((resolve) => {
-    waiting.push(resolve);
-    if (waiting.length === 1) setImmediate(runNext);
-  });
-}
+export const nextSlice = fewInATurn(1);
 
 /** Whether a time is used up. */
 export type IsOver = () => boolean;

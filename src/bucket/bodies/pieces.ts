@@ -4,6 +4,7 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { fewInATurn } from '../../base/slices.js';
 
 /** Octets of a piece. A slow reader keeps as many in memory, and as many again where they are encrypted. */
 export const PIECE = 1 << 18;
@@ -11,6 +12,13 @@ export const PIECE = 1 << 18;
 const MOST_FREE = 16;
 
 const free: Buffer[] = [];
+
+/**
+ * After the first piece of each body, so many of all are read in a turn of the event loop, which takes one connection from a listener in
+ * each: whoever comes new does not wait while hundreds are sent their pieces.
+ */
+const PIECES_A_TURN = 8;
+const nextPiece = fewInATurn(PIECES_A_TURN);
 
 /** Memory for a piece, to be given back when nobody uses it any more, or to be forgotten. */
 export function takeMemory(): Buffer {
@@ -25,6 +33,7 @@ export function giveBack(memory: Buffer): void {
 export async function* readPieces(file: FileHandle, first: number, last: number): AsyncGenerator<Buffer> {
   const memory = takeMemory();
   for (let at = first; at <= last; ) {
+    if (at > first) await nextPiece();
     const { bytesRead } = await file.read(memory, 0, Math.min(PIECE, last + 1 - at), at);
     if (bytesRead === 0) break;
     at += bytesRead;

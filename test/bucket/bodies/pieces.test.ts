@@ -7,11 +7,12 @@ import { createServer, get as httpGet, request as httpRequest, type IncomingMess
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { type BodySum, checkBody } from '../../../src/bucket/bodies/checked-body.js';
 import { gatherBody } from '../../../src/bucket/bodies/gathered-body.js';
-import { readPieces } from '../../../src/bucket/bodies/pieces.js';
+import { PIECE, readPieces } from '../../../src/bucket/bodies/pieces.js';
 import { sendPieces } from '../../../src/bucket/bodies/send-pieces.js';
 import { until } from '../../support/until.js';
 
@@ -85,6 +86,25 @@ t.test('a slow reader holds a few pieces, and a fast one beside it gets its own 
   t.ok(held() < OCTETS, `${held()} octets wait to be written`);
   slow.destroy();
   await until(() => over === 4, 'one whose client has gone is over, too');
+});
+
+t.test('after the first ones, eight pieces of all bodies are read in a turn', async (t) => {
+  // As if all of it were there: nothing is waited for but turns.
+  const file = { read: async (_into: Buffer, _at: number, length: number) => ({ bytesRead: length }) };
+  let turn = 0;
+  const turns: number[] = [];
+  const bodies = Array.from({ length: 20 }, async () => {
+    for await (const _ of readPieces(file as unknown as FileHandle, 0, 4 * PIECE - 1)) turns.push(turn);
+  });
+  let isOver = false;
+  const all = Promise.all(bodies).then(() => (isOver = true));
+  for (; !isOver; turn++) await nextTurn();
+  await all;
+  t.strictSame(turns.slice(0, 20), Array(20).fill(0), 'the first of each at once');
+  const later = turns.slice(20);
+  const most = Math.max(...[...new Set(later)].map((one) => later.filter((other) => other === one).length));
+  t.equal(most, 8);
+  t.equal(later.length, 60);
 });
 
 t.test('a client that leaves is not waited for while the next piece does not come', async (t) => {
