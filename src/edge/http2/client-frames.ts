@@ -112,16 +112,15 @@ export class ClientFrames {
   }
 
   private onOther(each: Frame): void {
-    const { type, payload } = each;
+    const { type } = each;
     if (type === FRAME.settings) this.onSettings(each);
     else if (type === FRAME.ping) this.onPing(each);
     else if (type === FRAME.windowUpdate) this.onWindowUpdate(each);
     else if (type === FRAME.reset) this.onReset(each);
     else if (type === FRAME.pushPromise) throw new ConnectionError(CODE.protocol, 'a push of a client');
-    else if (type === FRAME.priority && payload.length !== 5) {
-      throw new ConnectionError(CODE.frameSize, 'a PRIORITY of a wrong length');
-    } else if (type === FRAME.goAway) this.owner.retire();
-    // Others are ignored (RFC 9113 §4.1 and §5.3.2).
+    else if (type === FRAME.priority) checkPriority(each);
+    else if (type === FRAME.goAway) this.onGoAway(each);
+    // Others are ignored (RFC 9113 §4.1).
   }
 
   /** Streams that are over already are none of ours any more; those that never were are an error (RFC 9113 §5.1). */
@@ -194,7 +193,10 @@ export class ClientFrames {
     if (id > this.lastStream) this.open(id, list, isLast);
     else {
       const open = this.owner.streams.get(id);
-      // It belongs to a stream that is over, or the identifier is smaller than it may be.
+      // Trailers of a stream that is over are ignored; a request is not one (RFC 9113 §5.1.1).
+      if (!open && list?.some((name) => name === ':method')) {
+        throw new ConnectionError(CODE.protocol, `a request on stream ${id} behind ${this.lastStream}`);
+      }
       this.owner.budget.waste(HEAD_OCTETS + block.length);
       if (open) this.within(id, () => open.onTrailers(list ?? [], isLast));
     }
@@ -254,6 +256,12 @@ export class ClientFrames {
     for (const stream of this.owner.streams.values()) this.widenStream(stream, grown);
   }
 
+  private onGoAway({ stream, payload }: Frame): void {
+    if (stream !== 0) throw new ConnectionError(CODE.protocol, 'GOAWAY of a stream');
+    if (payload.length < 8) throw new ConnectionError(CODE.frameSize, 'a GOAWAY of a wrong length');
+    this.owner.retire();
+  }
+
   private onPing(each: Frame): void {
     if (each.payload.length !== 8) throw new ConnectionError(CODE.frameSize, 'a PING of a wrong length');
     if (each.stream !== 0) throw new ConnectionError(CODE.protocol, 'PING of a stream');
@@ -281,4 +289,10 @@ export class ClientFrames {
   private widenStream(stream: ClientStream, grown: number): void {
     if (!stream.widenSending(grown)) throw new ConnectionError(CODE.flowControl, 'a window that is too large');
   }
+}
+
+/** What it says has no effect any more (RFC 9113 §5.3.2). */
+function checkPriority({ stream, payload }: Frame): void {
+  if (stream === 0) throw new ConnectionError(CODE.protocol, 'PRIORITY of no stream');
+  if (payload.length !== 5) throw new ConnectionError(CODE.frameSize, 'a PRIORITY of a wrong length');
 }

@@ -237,7 +237,8 @@ export class ClientStream implements ClientResponse {
 
   /** Fields after the body. Throws a {@link MalformedRequest}. */
   onTrailers(list: readonly string[], isLast: boolean): void {
-    if (this.hasEnded || !isLast) throw new MalformedRequest('fields where none may be');
+    if (this.hasEnded) throw new MalformedRequest('fields after the end', CODE.streamClosed);
+    if (!isLast) throw new MalformedRequest('fields where none may be');
     checkTrailers(list);
     this.checkEnd();
     this.endRequest();

@@ -28,7 +28,6 @@ export interface RequestFields {
 
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const VALUE = /^(?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?$/;
-const UPPER_CASE = /[A-Z]/;
 const LENGTH = /^\d{1,15}$/;
 
 /** Fields of one connection, which HTTP/2 does not have (RFC 9113 §8.2.2). */
@@ -141,18 +140,15 @@ export function checkTrailers(list: readonly string[]): void {
   readFields(list, 0);
 }
 
-/** Fields whose name or value no field may have are left out. */
+/** A field that no field may be makes the request malformed (RFC 9113 §8.2.1). */
 function readFields(list: readonly string[], from: number): string[] {
   const fields: string[] = [];
   for (let i = from; i < list.length; i += 2) {
     const name = list[i]!;
     const value = list[i + 1]!;
     if (name.startsWith(':')) throw new MalformedRequest(`the field ${name} behind others`);
-    if (!NAME.test(name)) {
-      if (UPPER_CASE.test(name)) throw new MalformedRequest('a name in upper case');
-      continue;
-    }
-    if (!VALUE.test(value)) continue;
+    if (!NAME.test(name)) throw new MalformedRequest('the name of a field');
+    if (!VALUE.test(value)) throw new MalformedRequest(`the value of ${name}`);
     if (OF_CONNECTIONS.has(name)) throw new MalformedRequest(`the field ${name}`);
     if (name === 'te' && value.toLowerCase() !== 'trailers') throw new MalformedRequest('the field te');
     fields.push(name, value);
