@@ -1,5 +1,5 @@
 /** `zoneplane account`: the accounts that zones belong to. */
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { UserError } from '../base/errors.js';
 import { createAccount, deleteAccount, listAccounts } from '../control/access/accounts.js';
 import type { AccountItem } from '../control/access/item.js';
@@ -8,7 +8,7 @@ import type { Context } from '../control/kernel/context.js';
 import { QUOTA_NAMES } from '../control/rules/quotas.js';
 import { QUOTA_KINDS, type QuotaKind } from '../store/access/quotas.js';
 import { gather, wholeNumber } from './arguments.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';
 
@@ -27,8 +27,7 @@ export function addAccountCommands(program: Command, { terminal, environment }: 
     .argument('<name>', 'its name')
     .addOption(new Option('--type <type>', 'kind of account').choices(['standard', 'enterprise']).default('standard'))
     .option('--member <address>', 'e-mail address of a user who joins it; may be given several times', gather)
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane account create "Example Ltd" --member admin@localhost'));
+    .printsJson('zoneplane account create "Example Ltd" --member admin@localhost');
   addSettingOptions(create, DATA_SETTINGS).action(async (name: string, { type, member, json }: CreateOptions) => {
     const made = await withControl(create, environment, (context) =>
       createAccount(context, { name, type, ...(member === undefined ? {} : { members: member }) }),
@@ -40,19 +39,12 @@ export function addAccountCommands(program: Command, { terminal, environment }: 
     }
   });
 
-  const list = account
-    .command('list')
-    .description('list accounts')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane account list'));
+  const list = account.command('list').description('list accounts').printsJson('zoneplane account list');
   addSettingOptions(list, DATA_SETTINGS).action(async ({ json }: { json?: boolean }) => {
     const accounts = await withControl(list, environment, (context) =>
       collectPages((page) => listAccounts(context, { page, perPage: 1000 })),
     );
-    if (json) {
-      terminal.json(accounts.map(viewAccount));
-      return;
-    }
+    if (json) return terminal.json(accounts.map(viewAccount));
     terminal.table(
       ['id', 'name', 'type', 'created'],
       accounts.map(({ id, name, type, createdAt }) => [id, name, type, printInstant(createdAt)]),
@@ -66,8 +58,7 @@ export function addAccountCommands(program: Command, { terminal, environment }: 
     .command('delete')
     .description('delete an account without zones and buckets, with its members and credentials')
     .argument('<account>', 'its identifier or its name')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane account delete "Example Ltd"'));
+    .printsJson('zoneplane account delete "Example Ltd"');
   addSettingOptions(remove, DATA_SETTINGS).action(async (text: string, { json }: { json?: boolean }) => {
     const deleted = await withControl(remove, environment, async (context) =>
       deleteAccount(context, await accountIdOf(context, text)),
@@ -92,8 +83,7 @@ function addQuota(account: Command, { terminal, environment }: Pick<CommandConte
     .command('quota')
     .description('show what an account has and may have, or change what it may have')
     .argument('<account>', 'its identifier or its name')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane account quota "Example Ltd" --records 20000000 --octets usual'));
+    .printsJson('zoneplane account quota "Example Ltd" --records 20000000 --octets usual');
   for (const kind of QUOTA_KINDS) {
     const option = new Option(`--${kind.replaceAll('_', '-')} <most>`, `how many ${QUOTA_NAMES[kind]}, or 'usual'`);
     // The name of the member is that of the quota.

@@ -1,5 +1,5 @@
 /** `zoneplane bucket`: buckets, and which of them the bucket application serves. */
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import {
   type BucketItem,
   type BucketUsage,
@@ -21,7 +21,7 @@ import {
 } from '../store/objects/buckets.js';
 import { addBucketKeyCommands } from './buckets/keys.js';
 import { addBucketRulesCommand } from './buckets/rules.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { DATA_SETTINGS, printInstant, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';
 
@@ -70,7 +70,7 @@ function addCreate(bucket: Command, { terminal, environment }: CommandContext): 
         .choices([...STORAGE_CLASSES])
         .default('Standard'),
     )
-    .addHelpText('after', example('zoneplane bucket create pictures'));
+    .example('zoneplane bucket create pictures');
   addSettingOptions(create, DATA_SETTINGS).action(async (name: string, options: CreateOptions) => {
     const { account, jurisdiction, location, storageClass } = options;
     const made = await withControl(
@@ -79,10 +79,7 @@ function addCreate(bucket: Command, { terminal, environment }: CommandContext): 
       (context) => createBucket(context, account, { name, jurisdiction, locationHint: location, storageClass }),
       'initialise',
     );
-    if (options.json) {
-      terminal.json(viewBucket(made));
-      return;
-    }
+    if (options.json) return terminal.json(viewBucket(made));
     terminal.print(`created bucket ${describe(made)}`);
     terminal.print(`Serve it with \`zoneplane bucket bind ${made.name} --binding MY_BUCKET\`.`);
   });
@@ -93,17 +90,13 @@ function addList(bucket: Command, { terminal, environment }: CommandContext): vo
     .command('list')
     .description('list buckets of all accounts and jurisdictions')
     .option('--account <id>', 'only those of one account')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane bucket list'));
+    .printsJson('zoneplane bucket list');
   addSettingOptions(list, DATA_SETTINGS).action(async ({ account, json }: { account?: string; json?: boolean }) => {
     const found = await withControl(list, environment, async (context) => {
       const buckets = await listEveryBucket(context, account);
       return Promise.all(buckets.map(async (item) => ({ item, usage: await usageOf(context, item) })));
     });
-    if (json) {
-      terminal.json(found.map(({ item, usage }) => viewBucket(item, usage)));
-      return;
-    }
+    if (json) return terminal.json(found.map(({ item, usage }) => viewBucket(item, usage)));
     terminal.table(
       ['name', 'jurisdiction', 'account', 'class', 'objects', 'octets', 'binding', 'created'],
       found.map(({ item, usage }) => [
@@ -127,16 +120,13 @@ const usageOf = (context: Context, { account, name, jurisdiction }: BucketItem):
 function addInfo(bucket: Command, { terminal, environment }: CommandContext): void {
   const info = addPlace(
     bucket.command('info').description('show one bucket, and what is in it').argument('<name>', 'name of the bucket'),
-  ).addHelpText('after', example('zoneplane bucket info pictures'));
+  ).example('zoneplane bucket info pictures');
   addSettingOptions(info, DATA_SETTINGS).action(async (name: string, options: PlaceOptions) => {
     const { item, usage } = await withControl(info, environment, async (context) => {
       const found = await getBucket(context, options.account, name, options.jurisdiction);
       return { item: found, usage: await usageOf(context, found) };
     });
-    if (options.json) {
-      terminal.json(viewBucket(item, usage));
-      return;
-    }
+    if (options.json) return terminal.json(viewBucket(item, usage));
     const lines: [string, string][] = [
       ['name', item.name],
       ['jurisdiction', item.jurisdiction],
@@ -155,7 +145,7 @@ function addInfo(bucket: Command, { terminal, environment }: CommandContext): vo
 function addDelete(bucket: Command, { terminal, environment }: CommandContext): void {
   const remove = addPlace(
     bucket.command('delete').description('delete an empty bucket').argument('<name>', 'name of the bucket'),
-  ).addHelpText('after', example('zoneplane bucket delete pictures'));
+  ).example('zoneplane bucket delete pictures');
   addSettingOptions(remove, DATA_SETTINGS).action(async (name: string, options: PlaceOptions) => {
     const deleted = await withControl(remove, environment, (context) =>
       deleteBucket(context, options.account, name, options.jurisdiction),
@@ -179,7 +169,7 @@ function addBind(bucket: Command, { terminal, environment }: CommandContext): vo
       .argument('<name>', 'name of the bucket'),
   )
     .requiredOption('--binding <identifier>', 'a JavaScript identifier, such as MY_BUCKET')
-    .addHelpText('after', example('zoneplane bucket bind pictures --binding MY_BUCKET'));
+    .example('zoneplane bucket bind pictures --binding MY_BUCKET');
   addSettingOptions(bind, DATA_SETTINGS).action(
     async (name: string, options: PlaceOptions & { readonly binding: string }) => {
       const bound = await withControl(bind, environment, (context) =>

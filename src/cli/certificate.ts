@@ -1,5 +1,4 @@
 /** `zoneplane certificate` and `zoneplane ca`: what is certified, what stands in the way, and by whom. */
-import type { Command } from 'commander';
 import { SystemClock } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
 import { CAA_IDENTITIES } from '../certs/authority.js';
@@ -10,7 +9,7 @@ import { listRequests, type RequestRow } from '../store/certs/requests.js';
 import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
 import { wholeNumber } from './arguments.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { DATA_SETTINGS, printInstant } from './control.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 import type { Terminal } from './terminal.js';
@@ -39,8 +38,7 @@ function addList(certificate: Command, { terminal, environment }: CommandContext
     .command('list')
     .description('list certificates and requests: their owner, their state, and when they expire')
     .option('--limit <count>', 'how many at most', wholeNumber(1, MOST, 'a number'), 100)
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane certificate list', 'zoneplane certificate list --json'));
+    .printsJson('zoneplane certificate list', 'zoneplane certificate list --json');
   addSettingOptions(list, DATA_SETTINGS).action(async ({ limit, json }: { limit: number; json?: boolean }) => {
     const { settings } = loadCommandSettings(list, environment);
     const all = await reading(settings.dataDir, (store, nowMs) => readAll(store, limit + 1, nowMs));
@@ -68,8 +66,7 @@ function addShow(certificate: Command, { terminal, environment }: CommandContext
     .command('show')
     .description('show one certificate: what proves control, what is missing, and who must act')
     .argument('<name>', 'a name in the certificate')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane certificate show app.customer.example'));
+    .printsJson('zoneplane certificate show app.customer.example');
   addSettingOptions(show, DATA_SETTINGS).action(async (name: string, { json }: { json?: boolean }) => {
     const { settings } = loadCommandSettings(show, environment);
     const wanted = name.toLowerCase().replace(/\.$/, '');
@@ -101,8 +98,7 @@ function addAuthorities(authority: Command, { terminal, environment }: CommandCo
   const list = authority
     .command('list')
     .description('list the certificate authorities, how they are reached, and their names in CAA records')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane ca list'));
+    .printsJson('zoneplane ca list');
   addSettingOptions(list).action(async ({ json }: { json?: boolean }) => {
     const { settings } = loadCommandSettings(list, environment);
     // Loaded only here: the code that makes certificates takes longer to load than all other commands together.
@@ -132,7 +128,7 @@ function addRoot(authority: Command, { terminal, environment }: CommandContext):
   const root = authority
     .command('root')
     .description('print the root certificate of the built-in authority (PEM), which clients must trust')
-    .addHelpText('after', example('zoneplane ca root > zoneplane-root.pem'));
+    .example('zoneplane ca root > zoneplane-root.pem');
   addSettingOptions(root, DATA_SETTINGS).action(async () => {
     const { settings } = loadCommandSettings(root, environment);
     const { storedRootsPem } = await import('../certs/embedded/issuers.js');

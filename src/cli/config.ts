@@ -1,8 +1,7 @@
 /** `zoneplane config`: what the settings are, and where each comes from. */
-import type { Command } from 'commander';
 import { describeSettings, printValue } from '../config/describe.js';
 import { SETTINGS } from '../config/schema.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 
 export function addConfigCommands(program: Command, { terminal, environment }: CommandContext): void {
@@ -12,8 +11,7 @@ export function addConfigCommands(program: Command, { terminal, environment }: C
     .command('show')
     .description('print the value of every setting')
     .option('--origin', 'print where each value comes from')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane config show --origin', 'zoneplane config show --json --config zp.yaml'));
+    .printsJson('zoneplane config show --origin', 'zoneplane config show --json --config zp.yaml');
   addSettingOptions(show).action(({ origin, json }: { origin?: boolean; json?: boolean }) => {
     const { settings, origins } = loadCommandSettings(show, environment);
     const rows = SETTINGS.map((setting) => ({
@@ -21,14 +19,12 @@ export function addConfigCommands(program: Command, { terminal, environment }: C
       value: printValue(setting, settings[setting.key]),
       origin: origins[setting.key],
     }));
-    if (json) {
-      terminal.json(
+    if (json)
+      return terminal.json(
         Object.fromEntries(
           rows.map((row) => [row.name, origin ? { value: row.value, origin: row.origin } : row.value] as const),
         ),
       );
-      return;
-    }
     const headers = origin ? ['setting', 'value', 'origin'] : ['setting', 'value'];
     const cells = rows.map((row) => [row.name, row.value, ...(origin ? [row.origin.place] : [])]);
     terminal.table(headers, cells, 'no settings');
@@ -37,6 +33,6 @@ export function addConfigCommands(program: Command, { terminal, environment }: C
   config
     .command('reference')
     .description('print the reference of all settings, in Markdown')
-    .addHelpText('after', example('zoneplane config reference'))
+    .example('zoneplane config reference')
     .action(() => terminal.print(describeSettings()));
 }

@@ -1,6 +1,6 @@
 /** Use cases on the data directory itself, as the operator: with or without a server running on it. */
+
 import { userInfo } from 'node:os';
-import type { Command } from 'commander';
 import { toHex } from '../base/bytes.js';
 import { SystemClock } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
@@ -32,6 +32,7 @@ import type { SealedColumn } from '../store/sealed-columns.js';
 import { unlockVault } from '../vault/unlock.js';
 import type { Vault } from '../vault/vault.js';
 import { openForCommand } from './cluster/open-store.js';
+import type { Command } from './command.js';
 import { loadCommandSettings } from './settings.js';
 
 /** Settings a command that works on the data directory takes as flags; the others come from environment and file. */

@@ -1,7 +1,6 @@
 /** `zoneplane doctor`: looks at everything that commonly goes wrong, and says what to do about it. */
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { Command } from 'commander';
 import { type Clock, SystemClock } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { periodMs } from '../config/backup-settings.js';
@@ -27,7 +26,7 @@ import { examineMonitors } from '../warnings/pools.js';
 import { examineResolvers } from '../warnings/resolvers.js';
 import { examineNameServers, heldZone } from '../warnings/zones.js';
 import { examineCluster } from './cluster/examine.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { healthTarget } from './healthcheck.js';
 import { examineBodies } from './operations/examine-bodies.js';
 import { examineChanges } from './operations/examine-changes.js';
@@ -46,16 +45,12 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Co
   const doctor = program
     .command('doctor')
     .option('--bodies', 'read the bodies of all objects, and compare them with their sums')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane doctor', 'zoneplane doctor --data-dir /var/lib/zoneplane --json'));
+    .printsJson('zoneplane doctor', 'zoneplane doctor --data-dir /var/lib/zoneplane --json');
   addSettingOptions(doctor).action(async ({ json, bodies = false }: DoctorOptions) => {
     const loaded = withRunningSettings(loadCommandSettings(doctor, environment));
     const findings = await examine(loaded, new SystemClock(), bodies);
     terminal.exitCode = findings.some(({ verdict }) => verdict === 'fail') ? 1 : 0;
-    if (json) {
-      terminal.json(findings);
-      return;
-    }
+    if (json) return terminal.json(findings);
     const style = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
     for (const { what, verdict, text, remedy } of findings) {
       terminal.print(`${terminal.styled(style[verdict], verdict.padEnd(4))}  ${what.padEnd(14)} ${showControls(text)}`);

@@ -1,8 +1,7 @@
 /** `zoneplane explain`: why a question is answered as it is. */
-import type { Command } from 'commander';
 import { explain, printExplanation, printPackets } from '../explain/explain.js';
 import { explainRoute } from '../hostnames/routing/explain-route.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { DATA_SETTINGS, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';
 
@@ -19,11 +18,7 @@ export function addExplainCommand(program: Command, { terminal, environment }: C
     .argument('[type]', 'the type asked for', 'A')
     .option('--client-subnet <network>', 'send this client subnet along (EDNS option, RFC 7871)')
     .option('--packet', 'print question and response octet for octet, too')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example('zoneplane explain www.example.com AAAA', 'zoneplane explain www.example.com --packet'),
-    );
+    .printsJson('zoneplane explain www.example.com AAAA', 'zoneplane explain www.example.com --packet');
   addSettingOptions(command, [...DATA_SETTINGS, 'nameservers', 'edgeAddresses']).action(
     async (name: string, type: string, { json, packet, clientSubnet }: ExplainFlags) => {
       await withControl(command, environment, async (context) => {

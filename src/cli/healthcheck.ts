@@ -1,5 +1,5 @@
 /** `zoneplane healthcheck`: does the server answer HTTP and DNS? For container health checks and load balancers. */
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { SystemClock } from '../base/clock.js';
 import type { Settings } from '../config/schema.js';
 import { reachableHost } from '../roles/announce.js';
@@ -9,7 +9,7 @@ import { openStore } from '../store/driver.js';
 import { schemaVersion } from '../store/migrate.js';
 import { findZone, servedZones } from '../store/zones/zones.js';
 import { wholeNumber } from './arguments.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 
 const DEFAULT_TIMEOUT_MS = 3000;
@@ -23,8 +23,7 @@ export function addHealthcheckCommand(program: Command, { terminal, environment 
         .argParser(wholeNumber(1, 600_000, 'milliseconds'))
         .default(DEFAULT_TIMEOUT_MS),
     )
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane healthcheck --timeout 1000'));
+    .printsJson('zoneplane healthcheck --timeout 1000');
   addSettingOptions(healthcheck, ['dataDir', ...ADDRESS_SETTINGS]).action(
     async ({ timeout, json }: { timeout: number; json?: boolean }) => {
       const { settings, origins } = loadCommandSettings(healthcheck, environment);

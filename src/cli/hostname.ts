@@ -1,5 +1,5 @@
 /** `zoneplane hostname`: names of customers that a zone serves. */
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { UserError } from '../base/errors.js';
 import type { AuthorityName } from '../certs/authority.js';
 import { AUTHORITY_NAMES } from '../config/authority-settings.js';
@@ -12,7 +12,7 @@ import { listHostnames } from '../hostnames/list.js';
 import { parseHostname } from '../hostnames/name.js';
 import { REPORTED_STATUSES } from '../hostnames/reported.js';
 import { wholeNumber } from './arguments.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
 import { quoteShell } from './operations/quote-shell.js';
 import { addSettingOptions } from './settings.js';
@@ -39,8 +39,7 @@ function addList(hostname: Command, { terminal, environment }: CommandContext): 
     .description('list the custom hostnames of a zone')
     .argument('<zone>', 'name of the zone')
     .addOption(new Option('--status <status>', 'only those in this state').choices(REPORTED_STATUSES))
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane hostname list example.com', 'zoneplane hostname list example.com --json'));
+    .printsJson('zoneplane hostname list example.com', 'zoneplane hostname list example.com --json');
   addSettingOptions(list, DATA_SETTINGS).action(
     async (zoneName: string, { status, json }: JsonOption & { readonly status?: string }) => {
       const items = await withControl(list, environment, async (context) => {
@@ -72,8 +71,7 @@ function addShow(hostname: Command, { terminal, environment }: CommandContext): 
     .description('show a custom hostname, and what its owner must do')
     .argument('<zone>', 'name of the zone')
     .argument('<hostname>', 'the custom hostname')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane hostname show example.com shop.customer.net'));
+    .printsJson('zoneplane hostname show example.com shop.customer.net');
   addSettingOptions(show, DATA_SETTINGS).action(async (zoneName: string, name: string, { json }: JsonOption) => {
     const item = await withControl(show, environment, async (context) => (await find(context, zoneName, name)).item);
     if (json) terminal.json(viewHostname(item));
@@ -99,13 +97,9 @@ function addCreate(hostname: Command, { terminal, environment }: CommandContext)
     )
     .option('--wildcard', 'the certificate covers all names one label below, too')
     .option('--origin <name>', 'a record of the zone that gets its traffic (default: the fallback origin)')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane hostname create example.com shop.customer.net',
-        'zoneplane hostname create example.com shop.customer.net --authority lets_encrypt --wildcard',
-      ),
+    .printsJson(
+      'zoneplane hostname create example.com shop.customer.net',
+      'zoneplane hostname create example.com shop.customer.net --authority lets_encrypt --wildcard',
     );
   addSettingOptions(create, DATA_SETTINGS).action(async (zoneName: string, name: string, options: CreateOptions) => {
     const item = await withControl(create, environment, async (context, settings) => {
@@ -152,8 +146,7 @@ function addRefresh(hostname: Command, { terminal, environment }: CommandContext
     .description('check a custom hostname and its certificate anew; one that is blocked or moved begins again')
     .argument('<zone>', 'name of the zone')
     .argument('<hostname>', 'the custom hostname')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane hostname refresh example.com shop.customer.net'));
+    .printsJson('zoneplane hostname refresh example.com shop.customer.net');
   addSettingOptions(refresh, DATA_SETTINGS).action(async (zoneName: string, name: string, { json }: JsonOption) => {
     const item = await withControl(refresh, environment, async (context, settings) => {
       const { arePublic, checkSoon, writeEdit } = await loadWrites();
@@ -175,8 +168,7 @@ function addDelete(hostname: Command, { terminal, environment }: CommandContext)
     .description('delete a custom hostname with its certificate')
     .argument('<zone>', 'name of the zone')
     .argument('<hostname>', 'the custom hostname')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane hostname delete example.com shop.customer.net'));
+    .printsJson('zoneplane hostname delete example.com shop.customer.net');
   addSettingOptions(remove, DATA_SETTINGS).action(async (zoneName: string, name: string, { json }: JsonOption) => {
     const item = await withControl(remove, environment, async (context) => {
       const { deleteHostname } = await loadWrites();
@@ -205,10 +197,9 @@ function addFallback(hostname: Command, { terminal, environment }: CommandContex
     .argument('<zone>', 'name of the zone')
     .argument('[origin]', 'a proxied name of the zone; absent: shows the present one')
     .option('--remove', 'stop using a fallback origin')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example('zoneplane hostname fallback example.com origin.example.com', 'zoneplane hostname fallback example.com'),
+    .printsJson(
+      'zoneplane hostname fallback example.com origin.example.com',
+      'zoneplane hostname fallback example.com',
     );
   addSettingOptions(fallback, DATA_SETTINGS).action(
     async (zoneName: string, origin: string | undefined, { remove, json }: FallbackOptions) => {
@@ -257,11 +248,7 @@ function addAllow(hostname: Command, { terminal, environment }: CommandContext):
         'no',
       ]),
     )
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example('zoneplane hostname allow 023e105f4ecef8ad9ca31a8372d0c353 --certificates 60 --hostnames 100000'),
-    );
+    .printsJson('zoneplane hostname allow 023e105f4ecef8ad9ca31a8372d0c353 --certificates 60 --hostnames 100000');
   addSettingOptions(allow, DATA_SETTINGS).action(async (account: string, options: AllowOptions) => {
     const change = allowanceOf(options);
     if (Object.keys(change).length === 0) {

@@ -1,12 +1,11 @@
 /** `zoneplane job`: work that the server does later, and what keeps failing. */
-import type { Command } from 'commander';
 import { SystemClock } from '../base/clock.js';
 import { findDataDirectory } from '../roles/process/data-directory.js';
 import { openStore } from '../store/driver.js';
 import { type JobRow, listJobs } from '../store/jobs.js';
 import { requireSchema } from '../store/migrate.js';
 import { wholeNumber } from './arguments.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { DATA_SETTINGS, printInstant } from './control.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 
@@ -29,8 +28,7 @@ function addList(job: Command, { terminal, environment }: CommandContext): void 
     .description('list the next jobs, how often each failed in a row, and the last error')
     .option('--failed', 'only jobs whose last run failed')
     .option('--limit <count>', 'how many at most', wholeNumber(1, MOST, 'a number'), 100)
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane job list', 'zoneplane job list --failed', 'zoneplane job list --json'));
+    .printsJson('zoneplane job list', 'zoneplane job list --failed', 'zoneplane job list --json');
   addSettingOptions(list, DATA_SETTINGS).action(async ({ failed, limit, json }: ListOptions) => {
     const { settings } = loadCommandSettings(list, environment);
     const rows = readJobs(findDataDirectory(settings.dataDir), limit + 1, failed ? 'failing' : 'all');

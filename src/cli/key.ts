@@ -1,10 +1,10 @@
 /** `zoneplane key`: credentials of the admin API. A secret is printed when it is made, and never again. */
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { KeyItem } from '../control/access/item.js';
 import { createKey, type KeyInput, listKeys, revokeKey } from '../control/access/keys.js';
 import { PERMISSION_GROUPS } from '../control/guard/permissions.js';
 import { gather, wholeNumber } from './arguments.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';
 
@@ -48,13 +48,9 @@ function addCreate(key: Command, { terminal, environment }: CommandContext): voi
     .addOption(
       new Option('--days <count>', 'let it expire after this many days').argParser(wholeNumber(1, 36500, 'days')),
     )
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane key create terraform --zone example.com --days 90',
-        "zoneplane key create certbot --zone example.com --record '_acme-challenge.*' --type TXT --from 192.0.2.0/24",
-      ),
+    .printsJson(
+      'zoneplane key create terraform --zone example.com --days 90',
+      "zoneplane key create certbot --zone example.com --record '_acme-challenge.*' --type TXT --from 192.0.2.0/24",
     );
   addSettingOptions(create, DATA_SETTINGS).action(async (name: string, options: CreateOptions) => {
     const made = await withControl(create, environment, async (context, settings) => {
@@ -72,10 +68,7 @@ function addCreate(key: Command, { terminal, environment }: CommandContext): voi
         ...(options.days === undefined ? {} : { expiresAt: context.clock.nowUs() + options.days * 86_400_000_000 }),
       });
     });
-    if (options.json) {
-      terminal.json({ ...viewKey(made.key), secret: made.secret });
-      return;
-    }
+    if (options.json) return terminal.json({ ...viewKey(made.key), secret: made.secret });
     terminal.print(made.secret);
     terminal.complain(`The secret of ${options.kind} '${name}' (${made.key.id}) is shown once; only its hash is kept.`);
     const use =
@@ -108,14 +101,10 @@ function addList(key: Command, { terminal, environment }: CommandContext): void 
   const list = key
     .command('list')
     .description('list credentials; their secrets cannot be shown again')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane key list'));
+    .printsJson('zoneplane key list');
   addSettingOptions(list, DATA_SETTINGS).action(async ({ json }: { json?: boolean }) => {
     const keys = await withControl(list, environment, listKeys);
-    if (json) {
-      terminal.json(keys.map(viewKey));
-      return;
-    }
+    if (json) return terminal.json(keys.map(viewKey));
     terminal.table(
       ['id', 'kind', 'name', 'user', 'limits', 'status', 'created', 'expires', 'last used'],
       keys.map((entry) => [
@@ -139,8 +128,7 @@ function addRevoke(key: Command, { terminal, environment }: CommandContext): voi
     .command('revoke')
     .description('revoke a credential at once and for good')
     .argument('<id>', 'identifier, as `key list` shows it')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane key revoke 372e67954025e0ba6aaa6d586b9e0b59'));
+    .printsJson('zoneplane key revoke 372e67954025e0ba6aaa6d586b9e0b59');
   addSettingOptions(revoke, DATA_SETTINGS).action(async (id: string, { json }: { json?: boolean }) => {
     const revoked = await withControl(revoke, environment, (context) => revokeKey(context, id));
     if (json) terminal.json(viewKey(revoked));

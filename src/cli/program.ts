@@ -1,7 +1,7 @@
 /** The command line as a whole: which commands there are, and how refusals leave the program. */
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import { AppError, UserError } from '../base/errors.js';
-import { type CommandContext, readVersion } from './command.js';
+import { Command, type CommandContext, readVersion } from './command.js';
 import { addCommands } from './commands.js';
 import { createTerminal, type OutputStream, type Terminal } from './terminal.js';
 import { HELP_LAYOUT } from './usage/help.js';

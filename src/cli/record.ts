@@ -1,5 +1,5 @@
 /** `zoneplane record`: the daily edits of one zone. */
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { UserError } from '../base/errors.js';
 import type { Context } from '../control/kernel/context.js';
 import type { RecordItem } from '../control/records/item.js';
@@ -20,7 +20,7 @@ import type { ZoneItem } from '../control/zones/item.js';
 import { NameError, parseName } from '../dns/name.js';
 import { typeByMnemonic } from '../dns/rr/registry.js';
 import { gather, limitOption, ttlOption, wholeNumber } from './arguments.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { collectPages, DATA_SETTINGS, requireZoneNamed, withControl } from './control.js';
 import { quoteShell } from './operations/quote-shell.js';
 import { readContent } from './operations/record-content.js';
@@ -63,17 +63,13 @@ function addList(record: Command, { terminal, environment }: CommandContext): vo
     .option('--name <name>', 'only this name: @, relative to the zone, or whole')
     .option('--type <type>', 'only this type')
     .addOption(limitOption())
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane record list example.com --type MX'));
+    .printsJson('zoneplane record list example.com --type MX');
   addSettingOptions(list, DATA_SETTINGS).action(async (zoneName: string, { name, type, limit, json }: ListOptions) => {
     const { zone, records } = await withControl(list, environment, async (context) => {
       const zone = await requireZoneNamed(context, zoneName);
       return { zone, records: await findRecords(context, zone, name, type, limit) };
     });
-    if (json) {
-      terminal.json(records.map(viewRecord));
-      return;
-    }
+    if (json) return terminal.json(records.map(viewRecord));
     terminal.table(
       ['id', 'name', 'type', 'ttl', 'proxied', 'content'],
       records.map((entry) => [
@@ -95,8 +91,7 @@ function addSearch(record: Command, { terminal, environment }: CommandContext): 
     .description('search all zones for records with these words in name, type, content, comment or tags')
     .argument('<word...>', 'all of them must occur')
     .addOption(limitOption())
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane record search 192.0.2.10', 'zoneplane record search mail MX'));
+    .printsJson('zoneplane record search 192.0.2.10', 'zoneplane record search mail MX');
   addSettingOptions(search, DATA_SETTINGS).action(
     async (words: readonly string[], { limit = Number.POSITIVE_INFINITY, json }: ListOptions) => {
       const found = await withControl(search, environment, async (context) => {
@@ -147,14 +142,10 @@ function addAdd(record: Command, { terminal, environment }: CommandContext): voi
     .option('--expires <time>', 'remove it at this time, such as 2030-01-01T00:00:00Z')
     .option('--comment <text>', 'a note for people')
     .option('--tag <name:value>', 'a tag; may be given several times', gather)
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane record add example.com www A 192.0.2.10 --ttl 300',
-        'zoneplane record add example.com @ MX 10 mail',
-        'zoneplane record add example.com docs CNAME pages.example.net.',
-      ),
+    .printsJson(
+      'zoneplane record add example.com www A 192.0.2.10 --ttl 300',
+      'zoneplane record add example.com @ MX 10 mail',
+      'zoneplane record add example.com docs CNAME pages.example.net.',
     );
   addSettingOptions(add, DATA_SETTINGS).action(
     async (zoneName: string, name: string, type: string, content: readonly string[], options: AddOptions) => {
@@ -191,14 +182,10 @@ function addUpdate(record: Command, { terminal, environment }: CommandContext): 
     .option('--no-expires', 'keep it')
     .option('--comment <text>', 'a note for people; empty removes it')
     .option('--tag <name:value>', 'a tag that replaces the present ones; may be given several times', gather)
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane record update example.com www A 192.0.2.20',
-        'zoneplane record update example.com www A --ttl 600',
-        'zoneplane record update example.com 372e67954025e0ba6aaa6d586b9e0b59 --comment "moved in May"',
-      ),
+    .printsJson(
+      'zoneplane record update example.com www A 192.0.2.20',
+      'zoneplane record update example.com www A --ttl 600',
+      'zoneplane record update example.com 372e67954025e0ba6aaa6d586b9e0b59 --comment "moved in May"',
     );
   addSettingOptions(update, DATA_SETTINGS).action(
     async (zoneName: string, target: string, words: readonly string[], options: AddOptions) => {
@@ -244,14 +231,10 @@ function addDelete(record: Command, { terminal, environment }: CommandContext): 
     .argument('<id or name>', 'identifier, as `record list` shows it; or a name, followed by a type')
     .argument('[type]', 'type of the records to delete')
     .argument('[content...]', 'only those with this content')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane record delete example.com www A',
-        'zoneplane record delete example.com www A 192.0.2.10',
-        'zoneplane record delete example.com 372e67954025e0ba6aaa6d586b9e0b59',
-      ),
+    .printsJson(
+      'zoneplane record delete example.com www A',
+      'zoneplane record delete example.com www A 192.0.2.10',
+      'zoneplane record delete example.com 372e67954025e0ba6aaa6d586b9e0b59',
     );
   addSettingOptions(remove, DATA_SETTINGS).action(
     async (

@@ -1,5 +1,4 @@
 /** `zoneplane redirect`: redirects of zones at the edge, and what the rules of a zone do with a URL. */
-import type { Command } from 'commander';
 import { UserError } from '../base/errors.js';
 import type { Context } from '../control/kernel/context.js';
 import type { RulesetItem } from '../control/rulesets/item.js';
@@ -9,7 +8,7 @@ import { tryRulesOfZone } from '../control/rulesets/try.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { redirectRule } from '../rulesets/from-pattern.js';
 import type { Trial } from '../rulesets/try.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { DATA_SETTINGS, requireZoneNamed, withControl, zoneOfName } from './control.js';
 import { addSettingOptions } from './settings.js';
 import type { Terminal } from './terminal.js';
@@ -46,11 +45,7 @@ function addAdd(redirect: Command, { terminal, environment }: CommandContext): v
     .option('--status <code>', 'status: 301, 302, 303, 307 or 308', '301')
     .option('--no-query', 'leave out the query of the request')
     .option('--name <text>', 'name of the redirect')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example("zoneplane redirect add example.com 'www.example.com/old/*' 'https://www.example.com/new/$1'"),
-    );
+    .printsJson("zoneplane redirect add example.com 'www.example.com/old/*' 'https://www.example.com/new/$1'");
   addSettingOptions(add, DATA_SETTINGS).action(async (name: string, from: string, to: string, options: AddOptions) => {
     const { status, query: keepsQuery, name: description = from } = options;
     const rule = redirectRule({ from, to, status: Number(status), keepsQuery, description });
@@ -74,8 +69,7 @@ function addList(redirect: Command, { terminal, environment }: CommandContext): 
     .command('list')
     .description('list redirects of a zone, in the order in which they are tried')
     .argument('<zone>', 'name of the zone, or its identifier')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane redirect list example.com'));
+    .printsJson('zoneplane redirect list example.com');
   addSettingOptions(list, DATA_SETTINGS).action(async (name: string, { json }: { json?: boolean }) => {
     const set = await withControl(list, environment, async (context) =>
       redirectsOf(context, await requireZoneNamed(context, name)),
@@ -107,8 +101,7 @@ function addDelete(redirect: Command, { terminal, environment }: CommandContext)
     .description('delete a redirect of a zone')
     .argument('<zone>', 'name of the zone, or its identifier')
     .argument('<id>', 'identifier of the redirect')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane redirect delete example.com 0617b3b13890e1c992c101f9e8508ca5'));
+    .printsJson('zoneplane redirect delete example.com 0617b3b13890e1c992c101f9e8508ca5');
   addSettingOptions(remove, DATA_SETTINGS).action(async (name: string, id: string, { json }: { json?: boolean }) => {
     await withControl(remove, environment, async (context) => {
       const zone = await requireZoneNamed(context, name);
@@ -134,8 +127,7 @@ function addTry(redirect: Command, { terminal, environment }: CommandContext): v
     .argument('<url>', 'URL that a client asks for')
     .option('--zone <name>', 'zone whose rules apply (default: that of the host)')
     .option('--country <code>', 'country of the client, two letters')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane redirect try https://www.example.com/old/page'));
+    .printsJson('zoneplane redirect try https://www.example.com/old/page');
   addSettingOptions(attempt, DATA_SETTINGS).action(async (url: string, { zone: name, country, json }: TryOptions) => {
     const trial = await withControl(attempt, environment, async (context) => {
       const zone = await (name === undefined ? zoneOfName(context, hostOf(url)) : requireZoneNamed(context, name));

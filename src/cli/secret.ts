@@ -1,10 +1,9 @@
 /** `zoneplane secret`: secrets of the bucket application. They come by standard input, never as an argument others can see. */
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import type { Command } from 'commander';
 import { UserError } from '../base/errors.js';
 import { deleteSecret, listSecrets, putSecret } from '../bucket/secrets.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { DATA_SETTINGS, printInstant, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';
 
@@ -22,8 +21,7 @@ function addPut(secret: Command, { terminal, environment }: CommandContext): voi
     .command('put')
     .description('set a secret, typed on a terminal or piped in; it takes effect at once')
     .argument('<name>', 'AUTH_KEY_SECRET: what X-Custom-Auth-Key must carry for changes')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('openssl rand -hex 32 | tee auth-key | zoneplane secret put AUTH_KEY_SECRET'));
+    .printsJson('openssl rand -hex 32 | tee auth-key | zoneplane secret put AUTH_KEY_SECRET');
   addSettingOptions(put, DATA_SETTINGS).action(async (name: string, { json }: { json?: boolean }) => {
     const value = await readSecret(`Value of ${name}: `);
     await withControl(put, environment, (context) => putSecret(context, name, value), 'initialise');
@@ -42,14 +40,10 @@ function addList(secret: Command, { terminal, environment }: CommandContext): vo
   const list = secret
     .command('list')
     .description('list the names of secrets that are set; their values cannot be shown again')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane secret list'));
+    .printsJson('zoneplane secret list');
   addSettingOptions(list, DATA_SETTINGS).action(async ({ json }: { json?: boolean }) => {
     const secrets = await withControl(list, environment, listSecrets);
-    if (json) {
-      terminal.json(secrets.map(({ name, setAt }) => ({ name, set_on: printInstant(setAt) })));
-      return;
-    }
+    if (json) return terminal.json(secrets.map(({ name, setAt }) => ({ name, set_on: printInstant(setAt) })));
     terminal.table(
       ['name', 'set'],
       secrets.map(({ name, setAt }) => [name, printInstant(setAt)]),
@@ -63,8 +57,7 @@ function addDelete(secret: Command, { terminal, environment }: CommandContext): 
     .command('delete')
     .description('delete a secret; without it the application refuses every change')
     .argument('<name>', 'AUTH_KEY_SECRET')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane secret delete AUTH_KEY_SECRET'));
+    .printsJson('zoneplane secret delete AUTH_KEY_SECRET');
   addSettingOptions(remove, DATA_SETTINGS).action(async (name: string, { json }: { json?: boolean }) => {
     await withControl(remove, environment, (context) => deleteSecret(context, name));
     if (json) terminal.json({ name });

@@ -1,9 +1,9 @@
 /** `zoneplane serve`: all processes, or one of them in the foreground. Each loads only the code of its own role. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { SystemClock } from '../base/clock.js';
 import { createLogger } from '../base/log.js';
 import type { Role } from '../roles/process/ipc.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 
 export function addServeCommand(program: Command, context: CommandContext): void {
@@ -13,10 +13,7 @@ export function addServeCommand(program: Command, context: CommandContext): void
     .addOption(new Option('--role <role>', 'only one of the processes: dns, admin or edge').argParser(parseRole))
     .option('--take-over', 'take the place of the server that runs in the data directory, without a gap in DNS')
     .addOption(new Option('--supervised').hideHelp())
-    .addHelpText(
-      'after',
-      example('zoneplane serve', 'zoneplane serve --data-dir /var/lib/zoneplane --dns-host 192.0.2.53'),
-    );
+    .example('zoneplane serve', 'zoneplane serve --data-dir /var/lib/zoneplane --dns-host 192.0.2.53');
   addSettingOptions(serve).action(async (options: { role?: Role; supervised?: boolean; takeOver?: boolean }) => {
     if (options.role && options.supervised) {
       const { runSupervised } = await import('../roles/child.js');

@@ -1,10 +1,12 @@
 /** Settings on the command line: flags made from the schema, and loading with their values. */
-import { type Command, Option } from 'commander';
+
+import { Option } from 'commander';
 import { UserError } from '../base/errors.js';
 import { flagHelp } from '../config/describe.js';
 import { type LoadedSettings, loadSettings } from '../config/load.js';
 import { SETTINGS, type SettingKey, type Settings } from '../config/schema.js';
 import { readRunning } from '../roles/process/data-directory.js';
+import type { Command } from './command.js';
 
 /** Read unless another file is named. */
 const DEFAULT_CONFIG_FILE = '/etc/zoneplane/zoneplane.yaml';

@@ -1,5 +1,4 @@
 /** `zoneplane vault`: the master key of secrets at rest. */
-import type { Command } from 'commander';
 import { SystemClock } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
 import { systemRandom } from '../base/random.js';
@@ -12,7 +11,7 @@ import { requireSchema } from '../store/migrate.js';
 import { type Rotation, rotateMasterKey } from '../vault/rotate.js';
 import { type VaultStatus, vaultStatus } from '../vault/status.js';
 import { openForCommand } from './cluster/open-store.js';
-import { type CommandContext, example } from './command.js';
+import { type Command, type CommandContext, example } from './command.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 import type { Terminal } from './terminal.js';
 
@@ -81,8 +80,7 @@ function addStatus(vault: Command, { terminal, environment }: CommandContext): v
   const status = vault
     .command('status')
     .description('show the master key in use, where it is kept, and what is sealed; exit 1 if it is the wrong key')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane vault status', 'zoneplane vault status --json'));
+    .printsJson('zoneplane vault status', 'zoneplane vault status --json');
   addSettingOptions(status, VAULT_SETTINGS).action(async ({ json }: { json?: boolean }) => {
     const loaded = loadCommandSettings(status, environment);
     const found = await withStore(loaded, true, async (store) => vaultStatus(store, masterKeysOf(loaded)));

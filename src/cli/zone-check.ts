@@ -3,7 +3,6 @@
  * memory, so that both always agree.
  */
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
 import { SystemClock } from '../base/clock.js';
 import { AppError, messageOf, UserError } from '../base/errors.js';
 import { silentLogger } from '../base/log.js';
@@ -18,7 +17,7 @@ import type { ZoneText } from '../dns/zonefile/source.js';
 import { createControlBase } from '../roles/process/control-base.js';
 import { IN_MEMORY, openStore } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 
 interface CheckOptions {
   readonly origin?: string;
@@ -37,8 +36,7 @@ export function addZoneCheck(zone: Command, { terminal }: CommandContext): void 
     .description('report every problem in zone files; changes nothing; exit 1 if there are errors')
     .argument('<files...>', 'zone files; - is standard input')
     .option('--origin <name>', 'name of the zone (default: as the file or its name says)')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane zone check example.com.zone', 'zoneplane zone check --json *.zone'))
+    .printsJson('zoneplane zone check example.com.zone', 'zoneplane zone check --json *.zone')
     .action(async (files: readonly string[], { origin, json }: CheckOptions) => {
       if (origin !== undefined && files.length > 1) {
         throw new UserError('--origin names one zone, but several files are given', 'Check them one by one.', 2);
@@ -47,10 +45,7 @@ export function addZoneCheck(zone: Command, { terminal }: CommandContext): void 
       for (const file of files) checked.push(await checkFile(file, origin));
       const issues = checked.flatMap((entry) => entry.issues);
       terminal.exitCode = issues.some(({ severity }) => severity === 'error') ? 1 : 0;
-      if (json) {
-        terminal.json([...issues, ...checked.flatMap(soundFile)]);
-        return;
-      }
+      if (json) return terminal.json([...issues, ...checked.flatMap(soundFile)]);
       for (const issue of issues) terminal.print(formatIssue(issue));
       for (const { file, result } of checked) {
         if (result?.imported) terminal.complain(`${file}: ${result.name} is sound, ${result.records} records`);

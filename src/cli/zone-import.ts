@@ -2,14 +2,13 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { Command } from 'commander';
 import { AppError, messageOf, UserError } from '../base/errors.js';
 import { formatIssue } from '../base/result.js';
 import type { SignaturesWish } from '../control/imports/signatures.js';
 import type { ImportInput, ImportProgress, ImportResult } from '../control/imports/zone.js';
 import type { Context } from '../control/kernel/context.js';
 import { explainStoreFailure } from '../roles/process/store-failure.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { DATA_SETTINGS, withControl } from './control.js';
 import { readSignaturesWish, type SignaturesOptions } from './dnssec/signatures-option.js';
 import { watchInterruption } from './operations/interruption.js';
@@ -62,15 +61,11 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
     .option('--init', 'create the data directory first if it has no database yet')
     .option('--proxied', 'answer with the edge addresses where a record allows it')
     .option('--account <id>', 'account the zones belong to (default: the first)')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane zone import example.com.zone',
-        'zoneplane zone import --replace --origin example.com db.example',
-        'zoneplane zone import --list zones.tsv',
-        'zoneplane zone import example.com.zone --init --data-dir /var/lib/zoneplane',
-      ),
+    .printsJson(
+      'zoneplane zone import example.com.zone',
+      'zoneplane zone import --replace --origin example.com db.example',
+      'zoneplane zone import --list zones.tsv',
+      'zoneplane zone import example.com.zone --init --data-dir /var/lib/zoneplane',
     );
   addSettingOptions(command, DATA_SETTINGS).action(async (files: readonly string[], options: ImportOptions) => {
     const targets = readTargets(files, options);

@@ -1,7 +1,6 @@
 /** `zoneplane zone`: whole zones. */
 import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Command } from 'commander';
 import { makeDirectories } from '../base/directories.js';
 import { UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
@@ -9,7 +8,7 @@ import type { Context } from '../control/kernel/context.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { createZone, deleteZone, listZones } from '../control/zones/zones.js';
 import { gather, limitOption } from './arguments.js';
-import { type CommandContext, example } from './command.js';
+import type { Command, CommandContext } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
 import { addPrimaryOptions, type PrimaryOptions } from './secondary/primary-options.js';
 import { KEY_SETTINGS, openServices } from './secondary/services.js';
@@ -43,10 +42,7 @@ function addExport(zone: Command, { terminal, environment }: CommandContext): vo
     .option('--format <format>', 'bind (RFC 1035 zone file) or json', 'bind')
     .option('--all', 'export every zone into its own file')
     .option('--directory <dir>', 'directory for the files of --all', '.')
-    .addHelpText(
-      'after',
-      example('zoneplane zone export example.com > example.com.zone', 'zoneplane zone export --all --directory zones'),
-    );
+    .example('zoneplane zone export example.com > example.com.zone', 'zoneplane zone export --all --directory zones');
   addSettingOptions(command, DATA_SETTINGS).action(async (name: string | undefined, options: ExportOptions) => {
     const { format, all, directory } = options;
     if (format !== 'bind' && format !== 'json') {
@@ -108,16 +104,12 @@ function addList(zone: Command, { terminal, environment }: CommandContext): void
     .command('list')
     .description('list all zones')
     .addOption(limitOption())
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane zone list', 'zoneplane zone list --json'));
+    .printsJson('zoneplane zone list', 'zoneplane zone list --json');
   addSettingOptions(list, DATA_SETTINGS).action(async ({ json, limit }: { json?: boolean; limit?: number }) => {
     const zones = await withControl(list, environment, (context) =>
       collectPages((page) => listZones(context, { page, perPage: 1000 }), limit),
     );
-    if (json) {
-      terminal.json(zones.map(viewZone));
-      return;
-    }
+    if (json) return terminal.json(zones.map(viewZone));
     terminal.table(
       ['name', 'status', 'records', 'serial', 'name servers', 'modified'],
       zones.map((item) => [
@@ -148,14 +140,10 @@ function addCreate(zone: Command, { terminal, environment }: CommandContext): vo
     .option('--primary <address>', 'a secondary zone, transferred from this server; may be given several times', gather)
     .option('--account <id>', 'account it belongs to (default: the first)')
     .option('--init', 'create the data directory first if it has no database yet')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane zone create example.com',
-        'zoneplane zone create example.com --init',
-        'zoneplane zone create example.com --primary 192.0.2.53#5353 --tsig-file transfer.key',
-      ),
+    .printsJson(
+      'zoneplane zone create example.com',
+      'zoneplane zone create example.com --init',
+      'zoneplane zone create example.com --primary 192.0.2.53#5353 --tsig-file transfer.key',
     );
   addSettingOptions(addPrimaryOptions(create), KEY_SETTINGS).action(async (name: string, options: CreateOptions) => {
     const { account, init, json, primary } = options;
@@ -172,15 +160,12 @@ function addCreate(zone: Command, { terminal, environment }: CommandContext): vo
       },
       init ? 'initialise' : 'refuse',
     );
-    if (json) {
-      terminal.json(viewZone(made));
-      return;
-    }
+    if (json) return terminal.json(viewZone(made));
     terminal.print(`created zone ${made.name} (${made.id}) in ${dataDir}, ${made.status}`);
-    if (primary) {
-      terminal.print(`It is transferred from ${primary.join(' and ')}; how far it is: zoneplane secondary status`);
-      return;
-    }
+    if (primary)
+      return terminal.print(
+        `It is transferred from ${primary.join(' and ')}; how far it is: zoneplane secondary status`,
+      );
     terminal.print(`Its parent should delegate it to ${made.nameServers.join(' and ')}.`);
     const { testNameServers } = await import('../control/zones/notices.js');
     for (const { text, remedy } of testNameServers(made.nameServers, 'These name servers')) {
@@ -195,8 +180,7 @@ function addDelete(zone: Command, { terminal, environment, isTerminal }: Command
     .description('delete a zone with all its records')
     .argument('<zone>', 'name of the zone')
     .option('--yes', 'do not ask on a terminal')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane zone delete example.com'));
+    .printsJson('zoneplane zone delete example.com');
   addSettingOptions(remove, DATA_SETTINGS).action(
     async (name: string, { yes, json }: { yes?: boolean; json?: boolean }) => {
       const deleted = await withControl(remove, environment, async (context) => {

@@ -1,11 +1,10 @@
 /** `zoneplane lb drain`: takes an origin out of its pool, and brings it back. */
-import type { Command } from 'commander';
 import type { StoredOrigin } from '../../balancing/pool.js';
 import { UserError } from '../../base/errors.js';
 import type { BalancingItem } from '../../control/balancing/item.js';
 import { editPool, listPools } from '../../control/balancing/pools.js';
 import type { Context } from '../../control/kernel/context.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { accountOf, DATA_SETTINGS, withControl } from '../control.js';
 import { addSettingOptions, loadCommandSettings, withRunningSettings } from '../settings.js';
 import { asTheServer } from './find.js';
@@ -24,8 +23,7 @@ export function addDrainCommand(lb: Command, { terminal, environment }: CommandC
     .argument('<origin>', 'name or address of the origin')
     .option('--undo', 'enable it again')
     .option('--account <id>', 'account of the pool (default: the oldest)')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane lb drain web origin-1', 'zoneplane lb drain web origin-1 --undo'));
+    .printsJson('zoneplane lb drain web origin-1', 'zoneplane lb drain web origin-1 --undo');
   addSettingOptions(drain, DATA_SETTINGS).action(async (pool: string, origin: string, options: DrainOptions) => {
     const { settings } = withRunningSettings(loadCommandSettings(drain, environment));
     const name = await withControl(drain, environment, (context) =>

@@ -1,12 +1,12 @@
 /** `zoneplane lb explain`: what a load balancer answers, and why. */
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { fromHex } from '../../base/bytes.js';
 import { UserError } from '../../base/errors.js';
 import { parseInstant } from '../../control/rules/instant.js';
 import { type BalancerExplanation, explainBalancer } from '../../explain/balancer.js';
 import { surroundingsOf } from '../../roles/process/places.js';
 import { findLoadBalancerById } from '../../store/balancing/load-balancers.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { DATA_SETTINGS, withControl } from '../control.js';
 import { addSettingOptions, loadCommandSettings, withRunningSettings } from '../settings.js';
 import { balancersOf, requireBalancerNamed } from './find.js';
@@ -33,13 +33,9 @@ export function addExplainCommand(lb: Command, { terminal, environment }: Comman
     .option('--ecs <network>', 'client subnet of the query (EDNS option, RFC 7871)')
     .option('--country <code>', 'country of the client, instead of the one in the database')
     .option('--at <time>', 'use the settings and health of a moment in the last 30 days (RFC 3339)')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane lb explain www.example.org --from 192.0.2.53',
-        'zoneplane lb explain www.example.org --ecs 198.51.100.0/24 --at 2026-11-26T08:00:00Z',
-      ),
+    .printsJson(
+      'zoneplane lb explain www.example.org --from 192.0.2.53',
+      'zoneplane lb explain www.example.org --ecs 198.51.100.0/24 --at 2026-11-26T08:00:00Z',
     );
   addSettingOptions(explain, [...DATA_SETTINGS, ...PLACE_SETTINGS]).action(
     async (name: string, { type, from, ecs, country, at, json }: ExplainOptions) => {

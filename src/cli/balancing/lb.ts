@@ -1,5 +1,5 @@
 /** `zoneplane lb`: load balancers, their pools and the health of these. */
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { MONITOR_DEFAULTS, MONITOR_TYPES, type MonitorType } from '../../balancing/monitor.js';
 import { UserError } from '../../base/errors.js';
 import type { BalancingItem } from '../../control/balancing/item.js';
@@ -9,7 +9,7 @@ import type { Context } from '../../control/kernel/context.js';
 import type { ZoneItem } from '../../control/zones/item.js';
 import { listZones } from '../../control/zones/zones.js';
 import { wholeNumber } from '../arguments.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { collectPages, DATA_SETTINGS, withControl, zoneOfName } from '../control.js';
 import { addSettingOptions, loadCommandSettings, withRunningSettings } from '../settings.js';
 import { addDrainCommand } from './drain.js';
@@ -52,13 +52,9 @@ function addCreate(lb: Command, { terminal, environment }: CommandContext): void
     .option('--interval <seconds>', 'time between two probes (default: 60)', wholeNumber(1, 3600, 'seconds'))
     .option('--proxied', 'answer with the addresses of the edge, which chooses an origin for each request')
     .option('--ttl <seconds>', 'TTL of answers (default: 30)', wholeNumber(1, 86_400, 'seconds'))
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane lb create www.example.org --origins 192.0.2.1,192.0.2.2 --monitor https',
-        'zoneplane lb create mail.example.org --origins 192.0.2.1,2001:db8::1 --monitor smtp --port 25',
-      ),
+    .printsJson(
+      'zoneplane lb create www.example.org --origins 192.0.2.1,192.0.2.2 --monitor https',
+      'zoneplane lb create mail.example.org --origins 192.0.2.1,2001:db8::1 --monitor smtp --port 25',
     );
   addSettingOptions(create, DATA_SETTINGS).action(async (name: string, options: CreateOptions) => {
     // The settings of the running server decide what may be probed, and how often.
@@ -66,14 +62,12 @@ function addCreate(lb: Command, { terminal, environment }: CommandContext): void
     const made = await withControl(create, environment, (context) =>
       createNamed(asTheServer(context, settings), name, options),
     );
-    if (options.json) {
-      terminal.json({
+    if (options.json)
+      return terminal.json({
         load_balancer: shown(made.balancer),
         pool: shown(made.pool),
         monitor: made.monitor && shown(made.monitor),
       });
-      return;
-    }
     const probes = made.monitor ? `probed by ${options.monitor}` : 'probed by nothing';
     terminal.print(
       `${made.balancer.members.name} is answered from the pool ${made.pool.members.name}, which is ${probes}`,
@@ -114,11 +108,7 @@ function shown({ id, members }: BalancingItem) {
 }
 
 function addList(lb: Command, { terminal, environment }: CommandContext): void {
-  const list = lb
-    .command('list')
-    .description('list load balancers of all zones')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane lb list'));
+  const list = lb.command('list').description('list load balancers of all zones').printsJson('zoneplane lb list');
   addSettingOptions(list, DATA_SETTINGS).action(async ({ json }: { readonly json?: boolean }) => {
     const found = await withControl(list, environment, allBalancers);
     if (json) terminal.json(found.map(({ zone, item }) => ({ zone: zone.asciiName, ...shown(item) })));
@@ -150,8 +140,7 @@ function addDelete(lb: Command, { terminal, environment }: CommandContext): void
     .command('delete')
     .description('delete a load balancer; its pools and monitors stay')
     .argument('<name>', 'its name')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane lb delete www.example.org'));
+    .printsJson('zoneplane lb delete www.example.org');
   addSettingOptions(remove, DATA_SETTINGS).action(async (name: string, { json }: { readonly json?: boolean }) => {
     const id = await withControl(remove, environment, async (context) => {
       const { zone, item } = requireBalancerNamed(name, await balancersOf(context, name));

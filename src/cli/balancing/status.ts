@@ -1,5 +1,4 @@
 /** `zoneplane lb status`: the health of the pools of a load balancer. */
-import type { Command } from 'commander';
 import { poolOf } from '../../balancing/pool.js';
 import { fromHex } from '../../base/bytes.js';
 import type { Context } from '../../control/kernel/context.js';
@@ -7,7 +6,7 @@ import { healthOfPool } from '../../serving/pool-health.js';
 import { findLoadBalancerById } from '../../store/balancing/load-balancers.js';
 import { originStatesOfPool } from '../../store/balancing/origin-states.js';
 import { type PoolRow, poolsOfBalancer } from '../../store/balancing/pools.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { DATA_SETTINGS, printInstant, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { balancersOf, requireBalancerNamed } from './find.js';
@@ -27,8 +26,7 @@ export function addStatusCommand(lb: Command, { terminal, environment }: Command
     .command('status')
     .description('show the health of the pools and origins of a load balancer')
     .argument('<name>', 'its name')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane lb status www.example.org'));
+    .printsJson('zoneplane lb status www.example.org');
   addSettingOptions(status, DATA_SETTINGS).action(async (name: string, { json }: { readonly json?: boolean }) => {
     const origins = await withControl(status, environment, async (context) => {
       const { item } = requireBalancerNamed(name, await balancersOf(context, name));

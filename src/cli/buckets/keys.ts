@@ -1,5 +1,5 @@
 /** `zoneplane bucket key` and `bucket link`: credentials of S3 clients, and links that hold for a time. */
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { toHex } from '../../base/bytes.js';
 import { AppError, UserError } from '../../base/errors.js';
 import { requireBucket, requireBucketAccount } from '../../bucket/access.js';
@@ -11,7 +11,7 @@ import { secretAccessKeyOf } from '../../control/access/secret-access-keys.js';
 import { endpointOfS3 } from '../../roles/services/s3-door.js';
 import { presign } from '../../s3/signature/presign.js';
 import { wholeNumber } from '../arguments.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { DATA_SETTINGS, printInstant, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 
@@ -56,8 +56,7 @@ function addKeyCreate(key: Command, { terminal, environment }: CommandContext): 
     .option('--read-only', 'allow reading and listing only')
     .option('--days <count>', 'let them expire after this many days', wholeNumber(1, 36_500, 'days'))
     .option('--endpoint <url>', 'where clients reach the S3 API (default: as the settings say)')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane bucket key create pictures --read-only'));
+    .printsJson('zoneplane bucket key create pictures --read-only');
   addSettingOptions(create, DATA_SETTINGS).action(async (name: string, options: KeyOptions) => {
     const made = await withControl(create, environment, async (context, settings, unlock) => {
       const endpoint = endpointOf(settings, options.endpoint);
@@ -137,8 +136,7 @@ function addLink(bucket: Command, { terminal, environment }: CommandContext): vo
     .addOption(new Option('--method <method>', 'PUT: to upload it').choices(['GET', 'PUT']).default('GET'))
     .option('--key <id>', 'token that signs it (default: one that may do no more than needed, if there is one)')
     .option('--endpoint <url>', 'where clients reach the S3 API (default: as the settings say)')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane bucket link pictures cat.jpg --expires 600'));
+    .printsJson('zoneplane bucket link pictures cat.jpg --expires 600');
   addSettingOptions(link, DATA_SETTINGS).action(async (name: string, key: string, options: LinkOptions) => {
     const { expires, method } = options;
     if (key === '' || !isObjectKey(key)) throw new UserError('a key has 1 to 1024 octets', undefined, 2);

@@ -1,6 +1,6 @@
 /** `zoneplane bucket rules`: CORS, lifecycle and lock rules of a bucket, as JSON. */
 import { readFileSync } from 'node:fs';
-import { Argument, type Command } from 'commander';
+import { Argument } from 'commander';
 import { ruleLists } from '../../api/r2-rules/schema.js';
 import { toHex } from '../../base/bytes.js';
 import { messageOf, UserError } from '../../base/errors.js';
@@ -9,7 +9,7 @@ import { DEFAULT_RULES } from '../../bucket/rules/lifecycle.js';
 import { getRules, setRules } from '../../bucket/rules/rule-sets.js';
 import type { Jurisdiction } from '../../store/objects/buckets.js';
 import { RULE_KINDS, type RuleKind } from '../../store/objects/rules.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { DATA_SETTINGS, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 
@@ -36,7 +36,7 @@ export function addBucketRulesCommand(
   )
     .option('--set <file>', 'replace all of them by those of a JSON file ({"rules": […]}; -: standard input)')
     .option('--remove', 'remove all of them')
-    .addHelpText('after', example('zoneplane bucket rules pictures cors --set cors.json'));
+    .example('zoneplane bucket rules pictures cors --set cors.json');
   addSettingOptions(rules, DATA_SETTINGS).action(async (name: string, kind: RuleKind, options: RulesOptions) => {
     const { account, jurisdiction, set, remove } = options;
     if (set !== undefined && remove) throw new UserError('--set and --remove exclude each other', undefined, 2);

@@ -1,5 +1,4 @@
 /** `zoneplane cluster`: several nodes that share a log in PostgreSQL. */
-import type { Command } from 'commander';
 import { type Clock, SystemClock } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
 import { silentLogger } from '../../base/log.js';
@@ -26,7 +25,7 @@ import { openStore, type Store } from '../../store/driver.js';
 import { clusterOf, findMeta, leaveCluster } from '../../store/meta.js';
 import { migrate } from '../../store/migrate.js';
 import { unlockVault } from '../../vault/unlock.js';
-import { type CommandContext, example } from '../command.js';
+import { type Command, type CommandContext, example } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 import { CLUSTER_SETTINGS, requireClusterUrl, withLog } from './connect.js';
 import { addLost } from './lost.js';

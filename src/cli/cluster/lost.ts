@@ -1,5 +1,4 @@
 /** `zoneplane cluster lost`: what a failover of PostgreSQL has lost and this node had, as changes that can be made again. */
-import type { Command } from 'commander';
 import { type LostFile, lostFiles } from '../../cluster/lost-entries.js';
 import { readEntries } from '../../cluster/recent-entries.js';
 import { nameOfOwnerKey, parseName } from '../../dns/name.js';
@@ -11,7 +10,7 @@ import { type ChangedRR, isMark, unpackRRs } from '../../store/log/changes.js';
 import { unpackStagedEvents } from '../../store/log/events.js';
 import { type Entry, statementsOf } from '../../store/recording.js';
 import { findZone } from '../../store/zones/zones.js';
-import { type CommandContext, example } from '../command.js';
+import { type Command, type CommandContext, example } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 
 export function addLost(cluster: Command, { terminal, environment }: CommandContext): void {

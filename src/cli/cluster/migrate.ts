@@ -1,11 +1,10 @@
 /** `zoneplane cluster migrate`: the schema of this program for all nodes, although some do not know it. */
-import type { Command } from 'commander';
 import { SystemClock } from '../../base/clock.js';
 import { silentLogger } from '../../base/log.js';
 import { openCopyOfCommand } from '../../roles/cluster/member.js';
 import { findDataDirectory } from '../../roles/process/data-directory.js';
 import { schemaVersion } from '../../store/migrate.js';
-import { type CommandContext, example } from '../command.js';
+import { type Command, type CommandContext, example } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 import { CLUSTER_SETTINGS, requireClusterUrl } from './connect.js';
 

@@ -1,9 +1,9 @@
 /** `zoneplane cluster roles`: the roles of PostgreSQL that nodes need, with no more rights than they need. */
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { UserError } from '../../base/errors.js';
 import { databaseOf } from '../../cluster/address.js';
 import { createRole, grantsToFollower, grantsToWriter, restrictDatabase } from '../../cluster/statements.js';
-import { type CommandContext, example } from '../command.js';
+import { type Command, type CommandContext, example } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 import { CLUSTER_SETTINGS, requireClusterUrl } from './connect.js';
 

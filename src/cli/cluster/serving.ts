@@ -1,5 +1,4 @@
 /** `zoneplane cluster settings`: the settings that all nodes serve with. */
-import type { Command } from 'commander';
 import { SystemClock } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
 import { silentLogger } from '../../base/log.js';
@@ -7,7 +6,7 @@ import { applyServing, compareServing, type ServingSetting } from '../../roles/c
 import { sayCommitted } from '../../roles/process/acknowledgement.js';
 import { createControlBase, zoneKeysOfCommand } from '../../roles/process/control-base.js';
 import { findDataDirectory } from '../../roles/process/data-directory.js';
-import { type CommandContext, example } from '../command.js';
+import { type Command, type CommandContext, example } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 import type { Terminal } from '../terminal.js';
 import { CLUSTER_SETTINGS, requireClusterUrl } from './connect.js';

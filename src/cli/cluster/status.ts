@@ -1,5 +1,4 @@
 /** `zoneplane cluster status`: the log, the nodes and how far they are, and the snapshots. */
-import type { Command } from 'commander';
 import { type Clock, SystemClock } from '../../base/clock.js';
 import { withoutPassword } from '../../cluster/address.js';
 import { listNodes, type NodeRow, nodesWithout } from '../../cluster/nodes.js';
@@ -7,7 +6,7 @@ import { listSnapshots, type Snapshot } from '../../cluster/snapshots.js';
 import type { Settings } from '../../config/schema.js';
 import { toldBy } from '../../roles/cluster/told.js';
 import { stateOf, viewOfNode } from '../../roles/cluster/view.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 import type { Terminal } from '../terminal.js';
 import { CLUSTER_SETTINGS, withLog } from './connect.js';
@@ -25,8 +24,7 @@ export function addStatus(cluster: Command, { terminal, environment }: CommandCo
   const status = cluster
     .command('status')
     .description('show the log, the nodes and how far they are, and the snapshots; exit 1 if a node is gone or behind')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane cluster status', 'zoneplane cluster status --json'));
+    .printsJson('zoneplane cluster status', 'zoneplane cluster status --json');
   addSettingOptions(status, CLUSTER_SETTINGS).action(async ({ json }: { json?: boolean }) => {
     const { settings } = loadCommandSettings(status, environment);
     const found = await readStatus(settings, new SystemClock());

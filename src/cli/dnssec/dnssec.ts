@@ -1,6 +1,5 @@
 /** `zoneplane dnssec`: signed zones. */
-import type { Command } from 'commander';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { addKeyFileCommands } from './key-files.js';
 import { addSigningCommands } from './signing.js';
 import { addVerifyCommand } from './verify.js';
@@ -8,13 +7,10 @@ import { addVerifyCommand } from './verify.js';
 export function addDnssecCommands(program: Command, context: CommandContext): void {
   const dnssec = program
     .command('dnssec')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane dnssec enable example.com',
-        'zoneplane dnssec status example.com',
-        'zoneplane dnssec rollover example.com zsk',
-      ),
+    .example(
+      'zoneplane dnssec enable example.com',
+      'zoneplane dnssec status example.com',
+      'zoneplane dnssec rollover example.com zsk',
     );
   addSigningCommands(dnssec, context);
   addKeyFileCommands(dnssec, context);

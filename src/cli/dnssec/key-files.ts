@@ -1,7 +1,6 @@
 /** `zoneplane dnssec export|import`: keys as the files that BIND, Knot, NSD, ldns and PowerDNS read and write. */
 import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Command } from 'commander';
 import { makeDirectories } from '../../base/directories.js';
 import { UserError } from '../../base/errors.js';
 import { explainFileFailure } from '../../base/file-failure.js';
@@ -14,7 +13,7 @@ import { type ParsedRecord, readZone } from '../../dns/zonefile/parser.js';
 import { printRecord } from '../../dns/zonefile/writer.js';
 import { parsePrivateKeyFile } from '../../dnssec/private-key-file.js';
 import { keyMaterial, openKey, SigningKeyError } from '../../dnssec/signing-key.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { DATA_SETTINGS, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 
@@ -32,8 +31,7 @@ function addExport(dnssec: Command, { terminal, environment }: CommandContext): 
     .description("write the keys of a zone, private keys included, as files of BIND's format")
     .argument('<zone>', 'name or identifier of the zone')
     .argument('[directory]', 'where the files are written, mode 0600; existing ones are not overwritten', '.')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane dnssec export example.com keys'));
+    .printsJson('zoneplane dnssec export example.com keys');
   addSettingOptions(command, DATA_SETTINGS).action(async (name: string, directory: string, { json }: JsonOption) => {
     const files = await withControl(command, environment, async (ctx, _, unlock) => {
       await unlock();
@@ -101,8 +99,7 @@ function addImport(dnssec: Command, { terminal, environment }: CommandContext): 
       '<files...>',
       "private keys in BIND's format or PEM; the DNSKEY is in a file beside each, with the ending .key",
     )
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane dnssec import example.com Kexample.com.+013+*.private'));
+    .printsJson('zoneplane dnssec import example.com Kexample.com.+013+*.private');
   addSettingOptions(command, DATA_SETTINGS).action(
     async (name: string, files: readonly string[], options: JsonOption) => {
       await withControl(command, environment, async (ctx, _, unlock) => {
@@ -114,10 +111,8 @@ function addImport(dnssec: Command, { terminal, environment }: CommandContext): 
           files.map((file) => readKey(file).key),
         );
         const { status, key } = await getDnssec(ctx, zone.id);
-        if (options.json) {
-          terminal.json({ zone: zone.asciiName, status, imported: files.length, ds: key?.ds?.line ?? null });
-          return;
-        }
+        if (options.json)
+          return terminal.json({ zone: zone.asciiName, status, imported: files.length, ds: key?.ds?.line ?? null });
         terminal.print(`${zone.asciiName}: ${status}, signed with ${files.length} imported keys.`);
         if (key?.ds) terminal.print(`  ${key.ds.line}`);
       });

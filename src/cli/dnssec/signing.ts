@@ -1,5 +1,5 @@
 /** `zoneplane dnssec enable|disable|status|keys|rollover|resign`: signing of zones. */
-import { Argument, type Command, Option } from 'commander';
+import { Argument, Option } from 'commander';
 import {
   type DnssecEdit,
   deleteDnssec,
@@ -15,7 +15,7 @@ import { confirmDs } from '../../control/dnssec/watch.js';
 import type { Context } from '../../control/kernel/context.js';
 import { Type } from '../../dns/codes.js';
 import { typeByCode } from '../../dns/rr/registry.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { confirmName, type Terminal } from '../terminal.js';
@@ -71,14 +71,10 @@ function addEnable(dnssec: Command, { terminal, environment }: CommandContext): 
         'whether the zone takes the DS records of zones below it from their CDS records (RFC 7344)',
       ).choices(['on', 'off']),
     )
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane dnssec enable example.com',
-        'zoneplane dnssec enable dns.example --signals on',
-        'zoneplane dnssec enable example.com --parental-agent on',
-      ),
+    .printsJson(
+      'zoneplane dnssec enable example.com',
+      'zoneplane dnssec enable dns.example --signals on',
+      'zoneplane dnssec enable example.com --parental-agent on',
     );
   addSettingOptions(enable, DATA_SETTINGS).action(async (name: string, options: EnableOptions) => {
     await withControl(enable, environment, async (ctx, _, unlock) => {
@@ -115,11 +111,7 @@ function addDisable(dnssec: Command, { terminal, environment }: CommandContext):
     .argument('<zone>', 'name or identifier of the zone')
     .option('--ds-removed', 'the parent has no DS record any more; for parents that cannot be asked from here')
     .option('--remove', 'remove keys and signatures; refused while the parent may still have a DS record')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example('zoneplane dnssec disable example.com', 'zoneplane dnssec disable example.com --remove'),
-    );
+    .printsJson('zoneplane dnssec disable example.com', 'zoneplane dnssec disable example.com --remove');
   addSettingOptions(disable, DATA_SETTINGS).action(
     async (name: string, { dsRemoved, remove, json }: DisableOptions) => {
       await withControl(disable, environment, async (ctx) => {
@@ -138,8 +130,7 @@ function addStatus(dnssec: Command, { terminal, environment }: CommandContext): 
     .command('status')
     .description('say how a zone is signed, what its parent has, and who must do what next')
     .argument('<zone>', 'name or identifier of the zone')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane dnssec status example.com'));
+    .printsJson('zoneplane dnssec status example.com');
   addSettingOptions(status, DATA_SETTINGS).action(async (name: string, { json }: { json?: boolean }) => {
     await withControl(status, environment, async (ctx) => {
       const { id } = await requireZoneNamed(ctx, name);
@@ -233,8 +224,7 @@ function addKeys(dnssec: Command, { terminal, environment }: CommandContext): vo
     .command('keys')
     .description('list the keys of a zone, and what each one waits for')
     .argument('<zone>', 'name or identifier of the zone')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane dnssec keys example.com'));
+    .printsJson('zoneplane dnssec keys example.com');
   addSettingOptions(keys, DATA_SETTINGS).action(async (name: string, { json }: { json?: boolean }) => {
     await withControl(keys, environment, async (ctx) => {
       const { id } = await requireZoneNamed(ctx, name);
@@ -300,10 +290,9 @@ function addRollover(dnssec: Command, { terminal, environment, isTerminal }: Com
       'a private key is in foreign hands: wait for the parent only, not for what resolvers remember',
     )
     .option('--yes', 'do not ask on a terminal')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example('zoneplane dnssec rollover example.com zsk', 'zoneplane dnssec rollover example.com --algorithm ed25519'),
+    .printsJson(
+      'zoneplane dnssec rollover example.com zsk',
+      'zoneplane dnssec rollover example.com --algorithm ed25519',
     );
   addSettingOptions(rollover, DATA_SETTINGS).action(
     async (name: string, role: 'zsk' | 'ksk' | undefined, { algorithm, emergency, yes, json }: RolloverOptions) => {
@@ -327,8 +316,7 @@ function addResign(dnssec: Command, { terminal, environment }: CommandContext): 
     .command('resign')
     .description('replace all signatures of a zone, after the clock was wrong')
     .argument('<zone>', 'name or identifier of the zone')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane dnssec resign example.com'));
+    .printsJson('zoneplane dnssec resign example.com');
   addSettingOptions(resign, DATA_SETTINGS).action(async (name: string, { json }: { json?: boolean }) => {
     await withControl(resign, environment, async (ctx) => {
       const zone = await requireZoneNamed(ctx, name);

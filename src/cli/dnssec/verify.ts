@@ -1,6 +1,5 @@
 /** `zoneplane dnssec verify`: would a validating resolver believe a signed zone file? */
 import { setImmediate } from 'node:timers/promises';
-import type { Command } from 'commander';
 import { SystemClock } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
 import { formatIssue, type Issue } from '../../base/result.js';
@@ -13,7 +12,7 @@ import { issueOfFinding } from '../../dnssec/finding.js';
 import type { PlacedRR } from '../../dnssec/signed-zone.js';
 import { type Verification, verifyZone } from '../../dnssec/verify.js';
 import { printTime } from '../../dnssec/verify-signatures.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { watchInterruption } from '../operations/interruption.js';
 import type { Progress } from '../terminal.js';
 import { placeIssue } from '../zone-check.js';
@@ -40,13 +39,9 @@ export function addVerifyCommand(dnssec: Command, { terminal }: CommandContext):
     .argument('<file>', 'zone file with DNSKEY, RRSIG and NSEC or NSEC3 records')
     .option('--origin <name>', 'name of the zone (default: the owner of its SOA record)')
     .option('--at <time>', 'a time such as 2027-01-31T12:00:00Z at which the signatures are checked (default: now)')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane dnssec verify example.com.signed',
-        'zoneplane dnssec verify --at 2027-01-31T12:00:00Z a.signed',
-      ),
+    .printsJson(
+      'zoneplane dnssec verify example.com.signed',
+      'zoneplane dnssec verify --at 2027-01-31T12:00:00Z a.signed',
     )
     .action(async (file: string, { origin, at, json }: VerifyOptions) => {
       const now = at === undefined ? Math.floor(new SystemClock().nowUs() / 1e6) : readTime(at);

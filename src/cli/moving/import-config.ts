@@ -1,11 +1,11 @@
 /** `zoneplane import-config`: does here what the configuration of another name server says. */
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { UserError } from '../../base/errors.js';
 import { type Configuration, type Note, PROGRAMS, type ProgramName } from '../../foreign/configuration.js';
 import type { Place } from '../../foreign/place.js';
 import { readConfiguration } from '../../foreign/read.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { accountOf, withControl } from '../control.js';
 import { watchInterruption } from '../operations/interruption.js';
 import { KEY_SETTINGS, openServices } from '../secondary/services.js';
@@ -50,14 +50,10 @@ export function addImportConfigCommand(program: Command, { terminal, environment
     .option('--dry-run', 'read and check everything, print what would be done, and do nothing')
     .option('--yes', 'do it without asking')
     .option('--init', 'create the data directory first if it has no database yet')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane import-config /etc/bind/named.conf --dry-run',
-        'zoneplane import-config /etc/bind/named.conf',
-        'zoneplane import-config copied/etc/bind/named.conf --root copied --yes',
-      ),
+    .printsJson(
+      'zoneplane import-config /etc/bind/named.conf --dry-run',
+      'zoneplane import-config /etc/bind/named.conf',
+      'zoneplane import-config copied/etc/bind/named.conf --root copied --yes',
     );
   addSettingOptions(command, KEY_SETTINGS).action(async (file: string, options: Options) => {
     const configuration = readConfiguration(file, options);

@@ -2,7 +2,6 @@
  * `zoneplane backup`: a consistent copy of the database, and of the bodies of objects that are files, while everything runs.
  */
 import { existsSync } from 'node:fs';
-import type { Command } from 'commander';
 import { type DamagedObject, describeDamaged, examineBackup } from '../../backup/examine.js';
 import { backupPlace } from '../../backup/place.js';
 import { streamBackup } from '../../backup/stream.js';
@@ -14,7 +13,7 @@ import { BLOB_DIRECTORY } from '../../bucket/blobs.js';
 import { findDataDirectory } from '../../roles/process/data-directory.js';
 import { openBodies } from '../../roles/services/object-bodies.js';
 import { openStore } from '../../store/driver.js';
-import { type CommandContext, example } from '../command.js';
+import { type Command, type CommandContext, example } from '../command.js';
 import { printInstant } from '../control.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 import type { Terminal } from '../terminal.js';
@@ -115,8 +114,7 @@ function addVerifyCommand(backup: Command, terminal: Terminal): void {
     .command('verify')
     .description('read a backup as a restoration would; exit 0 if that would accept it')
     .argument('<file>', 'file that `zoneplane backup` wrote')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane backup verify /var/backups/zoneplane-monday.db'))
+    .printsJson('zoneplane backup verify /var/backups/zoneplane-monday.db')
     .action(async (file: string, _options: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<{ json?: boolean }>();
       if (!existsSync(file))

@@ -1,7 +1,7 @@
 /** `zoneplane completion`: scripts for shells and the manual page, all made from the commands themselves. */
-import { Argument, Command } from 'commander';
+import { Argument } from 'commander';
 import { SystemClock } from '../../base/clock.js';
-import { type CommandContext, example } from '../command.js';
+import { Command, type CommandContext } from '../command.js';
 import { type Described, describe, readDescribed } from './described.js';
 import { quoteAlways } from './quote-shell.js';
 
@@ -14,14 +14,11 @@ export function addCompletionCommand(program: Command, context: CommandContext, 
   program
     .command('completion')
     .addArgument(new Argument('<form>', 'bash, zsh, fish, or man for the manual page').choices(Object.keys(PRINTERS)))
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane completion bash > /etc/bash_completion.d/zoneplane',
-        'zoneplane completion zsh > /usr/local/share/zsh/site-functions/_zoneplane',
-        'zoneplane completion fish > ~/.config/fish/completions/zoneplane.fish',
-        'zoneplane completion man > /usr/local/share/man/man1/zoneplane.1',
-      ),
+    .example(
+      'zoneplane completion bash > /etc/bash_completion.d/zoneplane',
+      'zoneplane completion zsh > /usr/local/share/zsh/site-functions/_zoneplane',
+      'zoneplane completion fish > ~/.config/fish/completions/zoneplane.fish',
+      'zoneplane completion man > /usr/local/share/man/man1/zoneplane.1',
     )
     .action(async (form: keyof typeof PRINTERS) => {
       const commands = readDescribed(context.version) ?? (await describeAll(program, context, addAll));

@@ -1,9 +1,8 @@
 /** `zoneplane dashboard`: signing in to the dashboard without typing a key. */
-import type { Command } from 'commander';
 import { LINK_MINUTES } from '../../control/access/authentication.js';
 import { createLoginLink } from '../../control/access/sessions.js';
 import { loginLink } from '../../roles/first-run.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { addressOf, DASHBOARD_SETTINGS, readAddress } from './dashboard-address.js';
@@ -24,11 +23,7 @@ export function addDashboardCommands(program: Command, { terminal, environment }
       '--url <url>',
       'address of the dashboard as the browser reaches it (default: where the server runs, else from the settings)',
     )
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example('zoneplane dashboard link', 'zoneplane dashboard link --url https://dns.example.org'),
-    );
+    .printsJson('zoneplane dashboard link', 'zoneplane dashboard link --url https://dns.example.org');
   addSettingOptions(link, DASHBOARD_SETTINGS).action(async ({ email, url, json }: LinkOptions) => {
     const made = await withControl(link, environment, async (context, settings) => {
       const secret = await createLoginLink(context, email);

@@ -2,8 +2,9 @@
  * A description of all commands that is read without loading them. The build writes it, because completion scripts are made at each
  * start of a shell, and loading all commands takes several times as long as everything else.
  */
+
 import { existsSync, readFileSync } from 'node:fs';
-import type { Command } from 'commander';
+import type { Command } from '../command.js';
 
 export const DESCRIBED_FILE: URL = new URL('commands.json', import.meta.url);
 

@@ -1,5 +1,5 @@
 /** `zoneplane events`: past and new events. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { sleep } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
 import { readEvents, type SeenEvent } from '../../control/access/visible-events.js';
@@ -7,7 +7,7 @@ import type { Context } from '../../control/kernel/context.js';
 import { isKindPattern } from '../../control/kernel/event.js';
 import { newestEvent } from '../../store/log/events-query.js';
 import { gather } from '../arguments.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { DATA_SETTINGS, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import type { Terminal } from '../terminal.js';
@@ -38,10 +38,7 @@ export function addEventsCommand(program: Command, { terminal, environment }: Co
     )
     .option('--after <number>', 'begin after the event with this number', readNumber)
     .option('--json', 'print one JSON object a line')
-    .addHelpText(
-      'after',
-      example('zoneplane events --kind record.*', 'zoneplane events --follow --zone example.com --json'),
-    );
+    .example('zoneplane events --kind record.*', 'zoneplane events --follow --zone example.com --json');
   addSettingOptions(events, DATA_SETTINGS).action(async (options: Options) => {
     const unknown = options.kind?.find((kind) => !isKindPattern(kind));
     if (unknown !== undefined)

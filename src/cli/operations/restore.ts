@@ -1,6 +1,5 @@
 /** `zoneplane restore`: a backup becomes the data of a directory, after it was found to be whole. */
 import { existsSync, rmSync, statSync } from 'node:fs';
-import type { Command } from 'commander';
 import { describeDamaged } from '../../backup/examine.js';
 import { type Restored, type RestoreOptions as RestoreOptionsOfBackup, restoreBackup } from '../../backup/restore.js';
 import { fetchFromS3, isOnS3, openSeriesOnS3 } from '../../backup/s3-series.js';
@@ -13,7 +12,7 @@ import { parseInstant } from '../../control/rules/instant.js';
 import { lockDataDirectory } from '../../roles/lock.js';
 import { dataFile, hasDatabase, prepareDataDirectory } from '../../roles/process/data-directory.js';
 import { openBodies } from '../../roles/services/object-bodies.js';
-import { type CommandContext, example } from '../command.js';
+import { type Command, type CommandContext, example } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 import type { Terminal } from '../terminal.js';
 

@@ -1,5 +1,4 @@
 /** `zoneplane webhook`: manages webhooks, which get events, and shows their deliveries. */
-import type { Command } from 'commander';
 import { createPolicy, deletePolicy, listPolicies } from '../../alerts/policies.js';
 import { createSender } from '../../alerts/send.js';
 import { testWebhook } from '../../alerts/send-alert.js';
@@ -16,7 +15,7 @@ import { upstreamServers } from '../../roles/process/control-base.js';
 import { readBundle } from '../../roles/services/certificates.js';
 import type { DestinationRow } from '../../store/alerts/destinations.js';
 import { WEBHOOK_SECRETS } from '../../store/sealed-columns.js';
-import { type CommandContext, example } from '../command.js';
+import { type Command, type CommandContext, example } from '../command.js';
 import { accountOf, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 
@@ -90,8 +89,7 @@ function addList(webhook: Command, { terminal, environment }: CommandContext): v
     .command('list')
     .description('list webhooks and their state')
     .option('--account <id>', 'account they belong to (default: the oldest)')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane webhook list'));
+    .printsJson('zoneplane webhook list');
   addSettingOptions(list, ['dataDir']).action(async (options: AccountOption) => {
     const rows = await withControl(list, environment, (context) => listWebhooks(context, accountOf(context, options)));
     const shown = rows.map((row) => ({
@@ -118,8 +116,7 @@ function addTest(webhook: Command, { terminal, environment }: CommandContext): v
     .description('send a test message now, and print the result')
     .argument('<webhook>', 'its name, or its identifier')
     .option('--account <id>', 'account it belongs to (default: the oldest)')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane webhook test chat'));
+    .printsJson('zoneplane webhook test chat');
   addSettingOptions(test, REACH).action(async (name: string, options: AccountOption) => {
     const result = await withControl(test, environment, async (context, settings, _unlock, vaultOf) => {
       const { store, clock, egress, settings: serving } = context;
@@ -148,8 +145,7 @@ function addDeliveries(webhook: Command, { terminal, environment }: CommandConte
     .description('list deliveries to a webhook, the newest first')
     .argument('<webhook>', 'its name, or its identifier')
     .option('--account <id>', 'account it belongs to (default: the oldest)')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane webhook deliveries chat'));
+    .printsJson('zoneplane webhook deliveries chat');
   addSettingOptions(deliveries, ['dataDir']).action(async (name: string, options: AccountOption) => {
     const rows = await withControl(deliveries, environment, async (context) => {
       const account = accountOf(context, options);
@@ -175,8 +171,7 @@ function addDelete(webhook: Command, { terminal, environment }: CommandContext):
     .description('delete a webhook, and the policies that name no other destination')
     .argument('<webhook>', 'its name, or its identifier')
     .option('--account <id>', 'account it belongs to (default: the oldest)')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane webhook delete chat'));
+    .printsJson('zoneplane webhook delete chat');
   addSettingOptions(remove, ['dataDir']).action(async (name: string, options: AccountOption) => {
     const deleted = await withControl(remove, environment, async (context) => {
       const account = accountOf(context, options);

@@ -1,7 +1,6 @@
 /** A program of the build: writes the description of all commands. */
 import { writeFileSync } from 'node:fs';
-import { Command } from 'commander';
-import { readVersion } from '../command.js';
+import { Command, readVersion } from '../command.js';
 import { addAllCommands } from '../commands.js';
 import { DESCRIPTION } from '../program.js';
 import { createTerminal } from '../terminal.js';

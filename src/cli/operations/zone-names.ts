@@ -2,10 +2,9 @@
  * `zoneplane zone-names`: names of zones for the completion of shells. It says nothing else, whatever is wrong: somebody is in the
  * middle of typing a command, and the command itself will say it.
  */
-import type { Command } from 'commander';
 import { openStore } from '../../store/driver.js';
 import { zoneNamesFrom } from '../../store/zones/zones.js';
-import type { CommandContext } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 
 /** Names that are printed at most: more than a terminal can show. */

@@ -1,5 +1,4 @@
 /** `zoneplane member`: who may do what in an account. */
-import type { Command } from 'commander';
 import { UserError } from '../../base/errors.js';
 import { findRole, ROLES } from '../../control/guard/roles.js';
 import type { Context } from '../../control/kernel/context.js';
@@ -8,7 +7,7 @@ import { addMember, changeMember, listMembers, removeMember } from '../../contro
 import { isSameAddress } from '../../store/access/mail-address.js';
 import { accountIdOf } from '../account.js';
 import { gather } from '../arguments.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { collectPages, DATA_SETTINGS, printInstant, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 
@@ -47,8 +46,7 @@ function addAddition(member: Command, { terminal, environment }: CommandContext)
     .argument('<email>', 'e-mail address of the user')
     .option(...ROLE_OPTION)
     .option('--invite', 'let the user accept first, within seven days')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane member add "Example Ltd" grace@example.com --role dns'));
+    .printsJson('zoneplane member add "Example Ltd" grace@example.com --role dns');
   addSettingOptions(command, DATA_SETTINGS).action(async (name: string, email: string, options: RoleOptions) => {
     const made = await withControl(command, environment, async (control) =>
       addMember(control, await accountIdOf(control, name), {
@@ -70,14 +68,10 @@ function addList(member: Command, { terminal, environment }: CommandContext): vo
     .command('list')
     .description('list the members of an account')
     .argument('<account>', 'its identifier or its name')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane member list "Example Ltd"'));
+    .printsJson('zoneplane member list "Example Ltd"');
   addSettingOptions(command, DATA_SETTINGS).action(async (name: string, { json }: { readonly json?: boolean }) => {
     const members = await withControl(command, environment, (control) => membersOf(control, name));
-    if (json) {
-      terminal.json(members.map(view));
-      return;
-    }
+    if (json) return terminal.json(members.map(view));
     terminal.table(
       ['email', 'roles', 'status', 'second factor', 'last active'],
       members.map((item) => [
@@ -98,8 +92,7 @@ function addRemoval(member: Command, { terminal, environment }: CommandContext):
     .description('end a membership, or withdraw an invitation')
     .argument('<account>', 'its identifier or its name')
     .argument('<email>', 'e-mail address of the user')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane member remove "Example Ltd" grace@example.com'));
+    .printsJson('zoneplane member remove "Example Ltd" grace@example.com');
   addSettingOptions(command, DATA_SETTINGS).action(
     async (name: string, email: string, { json }: { readonly json?: boolean }) => {
       const removed = await withControl(command, environment, async (control) => {
@@ -119,11 +112,7 @@ function addRoles(member: Command, { terminal, environment }: CommandContext): v
     .argument('<account>', 'its identifier or its name')
     .argument('<email>', 'e-mail address of the user')
     .option(...ROLE_OPTION)
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example('zoneplane member role "Example Ltd" grace@example.com --role administrator-read-only'),
-    );
+    .printsJson('zoneplane member role "Example Ltd" grace@example.com --role administrator-read-only');
   addSettingOptions(command, DATA_SETTINGS).action(async (name: string, email: string, options: RoleOptions) => {
     const after = await withControl(command, environment, async (control) => {
       const found = await requireMember(control, name, email);

@@ -1,11 +1,11 @@
 /** `zoneplane sso`: identity providers of the installation. A client's secret comes by standard input, never as an argument. */
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { createProviderClients } from '../../sign-in/oidc/client.js';
 import { listProviders, providerId, putProvider, testProvider } from '../../sign-in/oidc/providers.js';
 import { OIDC_SECRETS } from '../../store/sealed-columns.js';
 import type { Vault } from '../../vault/vault.js';
 import { gather } from '../arguments.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { DATA_SETTINGS, printInstant, withControl } from '../control.js';
 import { readSecret } from '../secret.js';
 import { addSettingOptions } from '../settings.js';
@@ -42,11 +42,7 @@ function addAdd(sso: Command, { terminal, environment }: CommandContext): void {
     .addOption(
       new Option('--create <who>', 'whom it makes users of').choices(['never', 'mapped', 'always']).default('never'),
     )
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example('zoneplane sso add Example --issuer https://login.example.com --client-id zoneplane --create always'),
-    );
+    .printsJson('zoneplane sso add Example --issuer https://login.example.com --client-id zoneplane --create always');
   addSettingOptions(add, DATA_SETTINGS).action(async (name: string, options: AddOptions) => {
     const clientSecret = options.secret ? await readSecret(`Secret of the client at ${options.issuer}: `) : undefined;
     const { issuer, clientId, scopes, groupsClaim, domain: domains, create: creates } = options;
@@ -66,11 +62,7 @@ function addAdd(sso: Command, { terminal, environment }: CommandContext): void {
 }
 
 function addList(sso: Command, { terminal, environment }: CommandContext): void {
-  const list = sso
-    .command('list')
-    .description('list identity providers')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane sso list'));
+  const list = sso.command('list').description('list identity providers').printsJson('zoneplane sso list');
   addSettingOptions(list, DATA_SETTINGS).action(async ({ json }: { json?: boolean }) => {
     const rows = await withControl(list, environment, (control) => listProviders(control));
     const shown = rows.map((row) => ({
@@ -79,10 +71,7 @@ function addList(sso: Command, { terminal, environment }: CommandContext): void 
       issuer: row.issuer,
       creates: row.creates,
     }));
-    if (json) {
-      terminal.json(shown);
-      return;
-    }
+    if (json) return terminal.json(shown);
     terminal.table(
       ['id', 'name', 'issuer', 'makes users', 'changed'],
       shown.map(({ id, name, issuer, creates }, at) => [
@@ -102,8 +91,7 @@ function addTest(sso: Command, { terminal, environment }: CommandContext): void 
     .command('test')
     .description('ask an identity provider to describe itself')
     .argument('<id>', 'identifier, as `sso list` shows it')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane sso test 372e67954025e0ba6aaa6d586b9e0b59'));
+    .printsJson('zoneplane sso test 372e67954025e0ba6aaa6d586b9e0b59');
   addSettingOptions(test, DATA_SETTINGS).action(async (id: string, { json }: { json?: boolean }) => {
     const endpoints = await withControl(test, environment, (control, _settings, _unlock, vaultOf) => {
       // The master key is read only if there is a secret.

@@ -1,7 +1,6 @@
 /** `zoneplane user add`, `list`, `disable` and `enable`. */
-import type { Command } from 'commander';
 import { addUser, type ListedUser, listUsers, suspendUser } from '../../control/people/users.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { DATA_SETTINGS, printInstant, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 
@@ -22,8 +21,7 @@ function addAddition(user: Command, { terminal, environment }: CommandContext): 
     .description('add a user')
     .argument('<email>', 'e-mail address of the user')
     .option('--super', 'an administrator of the whole installation')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane user add ada@example.com'));
+    .printsJson('zoneplane user add ada@example.com');
   addSettingOptions(command, DATA_SETTINGS).action(
     async (email: string, { super: isSuper = false, json }: JsonOption & { readonly super?: boolean }) => {
       const made = await withControl(command, environment, (control) => addUser(control, email, isSuper));
@@ -38,17 +36,10 @@ function addAddition(user: Command, { terminal, environment }: CommandContext): 
 }
 
 function addList(user: Command, { terminal, environment }: CommandContext): void {
-  const command = user
-    .command('list')
-    .description('list users')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane user list'));
+  const command = user.command('list').description('list users').printsJson('zoneplane user list');
   addSettingOptions(command, DATA_SETTINGS).action(async ({ json }: JsonOption) => {
     const users = await withControl(command, environment, listUsers);
-    if (json) {
-      terminal.json(users.map(view));
-      return;
-    }
+    if (json) return terminal.json(users.map(view));
     terminal.table(
       ['email', 'accounts', 'second factor', 'last active', ''],
       users.map((item) => [
@@ -71,8 +62,7 @@ function addSuspension(user: Command, { terminal, environment }: CommandContext,
       suspends ? 'accept nothing of a user any more, and end the sessions' : 'let a disabled user work again',
     )
     .argument('<email>', 'e-mail address of the user')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example(`zoneplane user ${name} ada@example.com`));
+    .printsJson(`zoneplane user ${name} ada@example.com`);
   addSettingOptions(command, DATA_SETTINGS).action(async (email: string, { json }: JsonOption) => {
     const done = await withControl(command, environment, (control) => suspendUser(control, email, suspends));
     if (json) terminal.json(view(done));

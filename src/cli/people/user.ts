@@ -1,9 +1,8 @@
 /** `zoneplane user`: what the operator does for people who sign in as themselves. */
-import type { Command } from 'commander';
 import { createUserLink, LINK_LIFE, userLinkAt } from '../../sign-in/links.js';
 import { removeFactorsOf, setPasswordOf } from '../../sign-in/operator.js';
 import type { UserLinkKind } from '../../store/access/passwords.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { DATA_SETTINGS, withControl } from '../control.js';
 import { addressOf, DASHBOARD_SETTINGS, readAddress } from '../operations/dashboard-address.js';
 import { readSecret } from '../secret.js';
@@ -33,7 +32,7 @@ function addPassword(user: Command, context: CommandContext): void {
   const { terminal, environment } = context;
   const command = addLinkOptions(user, 'password', 'password', 'print a link with which a user chooses a password')
     .option('--stdin', 'set the password instead: it is typed on a terminal or piped in')
-    .addHelpText('after', example('zoneplane user password ada@example.com'));
+    .example('zoneplane user password ada@example.com');
   addSettingOptions(command, DASHBOARD_SETTINGS).action(async (email: string, options: LinkOptions) => {
     if (!options.stdin) {
       await printLink(command, context, email, 'password', options);
@@ -47,10 +46,7 @@ function addPassword(user: Command, context: CommandContext): void {
 }
 
 function addLink(user: Command, context: CommandContext, name: string, kind: UserLinkKind, description: string): void {
-  const command = addLinkOptions(user, name, kind, description).addHelpText(
-    'after',
-    example(`zoneplane user ${name} ada@example.com`),
-  );
+  const command = addLinkOptions(user, name, kind, description).example(`zoneplane user ${name} ada@example.com`);
   addSettingOptions(command, DASHBOARD_SETTINGS).action((email: string, options: LinkOptions) =>
     printLink(command, context, email, kind, options),
   );
@@ -89,8 +85,7 @@ function addResetFactors(user: Command, { terminal, environment }: CommandContex
     .command('reset-2fa')
     .description('remove the second factors of a user who has lost them')
     .argument('<email>', 'e-mail address of the user')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane user reset-2fa ada@example.com'));
+    .printsJson('zoneplane user reset-2fa ada@example.com');
   addSettingOptions(command, DATA_SETTINGS).action(async (email: string, { json }: { json?: boolean }) => {
     const removed = await withControl(command, environment, (control) => removeFactorsOf(control, email));
     const { totp, passkeys, recoveryCodes } = removed;

@@ -1,5 +1,4 @@
 /** `zoneplane secondary add`: a key, a peer, and zones that are transferred to it. */
-import type { Command } from 'commander';
 import { UserError } from '../../base/errors.js';
 import { parseIP } from '../../base/ip.js';
 import type { Context } from '../../control/kernel/context.js';
@@ -10,7 +9,7 @@ import { listTsigs, type SecondaryServices } from '../../control/secondary/tsigs
 import type { ZoneItem } from '../../control/zones/item.js';
 import { listZones } from '../../control/zones/zones.js';
 import { gather, wholeNumber } from '../arguments.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { accountOf, collectPages, requireZoneNamed, withControl } from '../control.js';
 import { quoteShell } from '../operations/quote-shell.js';
 import { addSettingOptions } from '../settings.js';
@@ -52,14 +51,10 @@ export function addAddCommand(secondary: Command, { terminal, environment }: Com
     .option('--no-key', 'sign nothing: its address is all that is checked')
     .option('--zone <name>', 'only this zone; may be given several times (default: all zones of the account)', gather)
     .option('--account <id>', 'account of the zones (default: the oldest)')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane secondary add ns2 --address 192.0.2.53',
-        'zoneplane secondary add ns2 --zone example.com',
-        'zoneplane secondary add ns3 --address 2001:db8::53 --tsig transfer.example.com --zone example.com',
-      ),
+    .printsJson(
+      'zoneplane secondary add ns2 --address 192.0.2.53',
+      'zoneplane secondary add ns2 --zone example.com',
+      'zoneplane secondary add ns3 --address 2001:db8::53 --tsig transfer.example.com --zone example.com',
     );
   addSettingOptions(add, KEY_SETTINGS).action(async (name: string, options: AddOptions) => {
     const { peer, tsig, zones, leftOut } = await withControl(add, environment, async (context): Promise<Added> => {

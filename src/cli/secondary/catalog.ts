@@ -1,5 +1,4 @@
 /** `zoneplane secondary catalog`: catalog zones that tell other servers which zones they serve. */
-import type { Command } from 'commander';
 import { UserError } from '../../base/errors.js';
 import {
   type CatalogItem,
@@ -13,7 +12,7 @@ import {
 import type { Context } from '../../control/kernel/context.js';
 import { listPeers } from '../../control/secondary/peers.js';
 import { gather } from '../arguments.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { accountOf, DATA_SETTINGS, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { addFollowCommands } from './followed.js';
@@ -49,10 +48,7 @@ function addCreate(catalog: Command, { terminal, environment }: CommandContext):
     .option('--linked', 'only zones that are transferred to one of these peers (default: all zones of the account)')
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText(
-      'after',
-      example('zoneplane secondary catalog create', 'zoneplane secondary catalog create fleet.example --peer ns2'),
-    );
+    .example('zoneplane secondary catalog create', 'zoneplane secondary catalog create fleet.example --peer ns2');
   addSettingOptions(create, DATA_SETTINGS).action(
     async (name: string | undefined, options: Options & { peer?: readonly string[]; linked?: boolean }) => {
       const made = await withControl(create, environment, async (context) => {
@@ -86,7 +82,7 @@ function addList(catalog: Command, { terminal, environment }: CommandContext): v
     .description('list catalogs and the zones in them')
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText('after', example('zoneplane secondary catalog list'));
+    .example('zoneplane secondary catalog list');
   addSettingOptions(list, DATA_SETTINGS).action(async (options: Options) => {
     const found = await withControl(list, environment, async (context) => {
       const account = accountOf(context, options);
@@ -116,12 +112,9 @@ function addMember(catalog: Command, { terminal, environment }: CommandContext):
     .option('--move-to <name>', 'the catalog that takes it over')
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane secondary catalog member example.com --group signed',
-        'zoneplane secondary catalog member example.com --reset',
-      ),
+    .example(
+      'zoneplane secondary catalog member example.com --group signed',
+      'zoneplane secondary catalog member example.com --reset',
     );
   addSettingOptions(member, DATA_SETTINGS).action(
     async (zone: string, options: Options & { catalog?: string; group?: string; reset?: boolean; moveTo?: string }) => {
@@ -149,7 +142,7 @@ function addDelete(catalog: Command, { terminal, environment }: CommandContext):
     .argument('<name>', 'its name')
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText('after', example('zoneplane secondary catalog delete fleet.example'));
+    .example('zoneplane secondary catalog delete fleet.example');
   addSettingOptions(remove, DATA_SETTINGS).action(async (name: string, options: Options) => {
     const deleted = await withControl(remove, environment, async (context) => {
       const account = accountOf(context, options);

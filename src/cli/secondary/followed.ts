@@ -1,5 +1,4 @@
 /** `zoneplane secondary catalog follow`, `followed`, `confirm`, `unfollow`: catalog zones of other servers (RFC 9432). */
-import type { Command } from 'commander';
 import { UserError } from '../../base/errors.js';
 import {
   type ConsumedCatalogItem,
@@ -11,7 +10,7 @@ import {
 } from '../../control/catalog-consumer/consumer.js';
 import type { Context } from '../../control/kernel/context.js';
 import { gather } from '../arguments.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { accountOf, DATA_SETTINGS, printInstant, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { addPrimaryOptions } from './primary-options.js';
@@ -48,10 +47,7 @@ function addFollow(catalog: Command, { terminal, environment }: CommandContext):
     )
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText(
-      'after',
-      example('zoneplane secondary catalog follow catalog.example --primary 192.0.2.53 --tsig-file transfer.key'),
-    );
+    .example('zoneplane secondary catalog follow catalog.example --primary 192.0.2.53 --tsig-file transfer.key');
   addPrimaryOptions(follow);
   addSettingOptions(follow, KEY_SETTINGS).action(async (name: string, options: Options & SecondaryZoneOptions) => {
     const made = await withControl(follow, environment, async (context) => {
@@ -75,10 +71,7 @@ function addFollowed(catalog: Command, { terminal, environment }: CommandContext
     .option('--members', 'list their zones, too')
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText(
-      'after',
-      example('zoneplane secondary catalog followed', 'zoneplane secondary catalog followed --members'),
-    );
+    .example('zoneplane secondary catalog followed', 'zoneplane secondary catalog followed --members');
   addSettingOptions(followed, DATA_SETTINGS).action(async (options: Options & { members?: boolean }) => {
     const found = await withControl(followed, environment, async (context) => {
       const account = accountOf(context, options);
@@ -88,10 +81,7 @@ function addFollowed(catalog: Command, { terminal, environment }: CommandContext
       );
     });
     terminal.exitCode = found.every(({ state, problems }) => state === 'current' && problems === 0) ? 0 : 1;
-    if (options.json) {
-      terminal.json(found);
-      return;
-    }
+    if (options.json) return terminal.json(found);
     terminal.table(
       ['catalog', 'state', 'serial', 'zones', 'problems', 'followed'],
       found.map((item) => [
@@ -125,7 +115,7 @@ function addConfirm(catalog: Command, { terminal, environment }: CommandContext)
     .argument('<name>', 'its name')
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText('after', example('zoneplane secondary catalog confirm catalog.example'));
+    .example('zoneplane secondary catalog confirm catalog.example');
   addSettingOptions(confirm, DATA_SETTINGS).action(async (name: string, options: Options) => {
     const held = await withControl(confirm, environment, async (context) => {
       const account = accountOf(context, options);
@@ -146,7 +136,7 @@ function addUnfollow(catalog: Command, { terminal, environment }: CommandContext
     .argument('<name>', 'its name')
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText('after', example('zoneplane secondary catalog unfollow catalog.example'));
+    .example('zoneplane secondary catalog unfollow catalog.example');
   addSettingOptions(unfollow, DATA_SETTINGS).action(async (name: string, options: Options) => {
     const left = await withControl(unfollow, environment, async (context) => {
       const account = accountOf(context, options);

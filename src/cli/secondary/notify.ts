@@ -1,7 +1,6 @@
 /** `zoneplane secondary notify`: the peers of zones are told, and transfer whole zones the next time. */
-import type { Command } from 'commander';
 import { forgetHistory } from '../../control/secondary/outgoing.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { DATA_SETTINGS, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 
@@ -12,8 +11,7 @@ export function addNotifyCommand(secondary: Command, { terminal, environment }: 
       'tell the peers of zones, which get the whole zone at their next transfer; a zone of which a peer has a newer version gets a newer serial',
     )
     .argument('<zones...>', 'their names')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane secondary notify example.com'));
+    .printsJson('zoneplane secondary notify example.com');
   addSettingOptions(notify, DATA_SETTINGS).action(async (names: string[], options: { json?: boolean }) => {
     const told = await withControl(notify, environment, async (context) => {
       const zones = await Promise.all(names.map((name) => requireZoneNamed(context, name)));

@@ -1,6 +1,6 @@
 /** Options that say from which server a zone comes, and with which key. */
+
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
 import { fromBase64, fromHex } from '../../base/bytes.js';
 import { messageOf, UserError } from '../../base/errors.js';
 import { parseIP } from '../../base/ip.js';
@@ -8,6 +8,7 @@ import type { Context } from '../../control/kernel/context.js';
 import { listTsigs, type SecondaryServices } from '../../control/secondary/tsigs.js';
 import { lowerName, parseName } from '../../dns/name.js';
 import { parseTsigAlgorithm, type TsigKey } from '../../dns/tsig.js';
+import type { Command } from '../command.js';
 import { sameName } from './tsig.js';
 
 export interface PrimaryOptions {

@@ -1,5 +1,5 @@
 /** `zoneplane secondary print`: the configuration of another name server. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { fromHex } from '../../base/bytes.js';
 import { UserError } from '../../base/errors.js';
 import { parseIP } from '../../base/ip.js';
@@ -10,7 +10,7 @@ import { zonesAtPeer } from '../../control/secondary/status.js';
 import { getTsig } from '../../control/secondary/tsigs.js';
 import { parseTsigAlgorithm } from '../../dns/tsig.js';
 import { readRunning } from '../../roles/process/data-directory.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { accountOf, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { chooseCatalog } from './catalog.js';
@@ -47,13 +47,10 @@ export function addPrintCommand(secondary: Command, { terminal, environment }: C
     .option('--tls-ca <file>', 'certificates that the other server trusts (default: those of its system)')
     .option('--catalog [name]', 'name a catalog zone instead of each zone (default: the only one)')
     .option('--account <id>', 'account of the zones (default: the oldest)')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane secondary print --kind nsd --address 198.51.100.1',
-        'zoneplane secondary print --kind bind --address 198.51.100.1 --tls-name ns1.example.com',
-        'zoneplane secondary print --kind knot --address 198.51.100.1 --catalog',
-      ),
+    .example(
+      'zoneplane secondary print --kind nsd --address 198.51.100.1',
+      'zoneplane secondary print --kind bind --address 198.51.100.1 --tls-name ns1.example.com',
+      'zoneplane secondary print --kind knot --address 198.51.100.1 --catalog',
     );
   addSettingOptions(print, KEY_SETTINGS).action(async (options: PrintOptions) => {
     const configuration = await withControl(print, environment, async (context, settings) => {

@@ -1,8 +1,7 @@
 /** `zoneplane secondary catalog removed`, `restore`: zones that left a catalog of another server. */
-import type { Command } from 'commander';
 import { UserError } from '../../base/errors.js';
 import { listRemoved, restoreRemoved } from '../../control/catalog-consumer/removed.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { accountOf, DATA_SETTINGS, printInstant, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { sameName } from './tsig.js';
@@ -26,7 +25,7 @@ function addRemoved(catalog: Command, { terminal, environment }: CommandContext)
     .description('list zones that left a catalog of another server: they are kept for 7 days and not served')
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText('after', example('zoneplane secondary catalog removed', 'zoneplane zone delete example.com'));
+    .example('zoneplane secondary catalog removed', 'zoneplane zone delete example.com');
   addSettingOptions(removed, DATA_SETTINGS).action(async (options: Options) => {
     const found = await withControl(removed, environment, (context) =>
       listRemoved(context, accountOf(context, options)),
@@ -56,7 +55,7 @@ function addRestore(catalog: Command, { terminal, environment }: CommandContext)
     .option('--all', 'all of them')
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText('after', example('zoneplane secondary catalog restore example.com'));
+    .example('zoneplane secondary catalog restore example.com');
   addSettingOptions(restore, DATA_SETTINGS).action(async (names: string[], options: Options & { all?: boolean }) => {
     if ((names.length === 0) !== (options.all === true)) {
       throw new UserError('name the zones, or say --all', 'See which: zoneplane secondary catalog removed');

@@ -1,6 +1,5 @@
 /** `zoneplane secondary`: other servers that serve our zones. */
-import type { Command } from 'commander';
-import type { CommandContext } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { addAddCommand } from './add.js';
 import { addCatalogCommands } from './catalog.js';
 import { addNotifyCommand } from './notify.js';

@@ -1,8 +1,7 @@
 /** `zoneplane secondary status`: which peer serves which version of which zone, and how far our own secondary zones are. */
-import type { Command } from 'commander';
 import { incomingStatuses, type NamedStatus } from '../../control/secondary/incoming.js';
 import { fleetStatus, type ZoneAtPeer } from '../../control/secondary/status.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { accountOf, DATA_SETTINGS, printInstant, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 
@@ -18,8 +17,7 @@ export function addStatusCommand(secondary: Command, { terminal, environment }: 
       'say what each peer serves, and how far secondary zones are; exit 1 unless all that are watched are in sync',
     )
     .option('--account <id>', 'account of the zones (default: the oldest)')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane secondary status', 'zoneplane secondary status --json'));
+    .printsJson('zoneplane secondary status', 'zoneplane secondary status --json');
   addSettingOptions(status, DATA_SETTINGS).action(async (options: StatusOptions) => {
     const { rows, incoming } = await withControl(status, environment, async (context) => {
       const account = accountOf(context, options);

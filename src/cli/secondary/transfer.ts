@@ -2,7 +2,6 @@
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import { SystemClock } from '../../base/clock.js';
 import { AppError, messageOf, UserError } from '../../base/errors.js';
 import type { Issue } from '../../base/result.js';
@@ -12,7 +11,7 @@ import type { Context } from '../../control/kernel/context.js';
 import { parseZoneName } from '../../control/rules/names.js';
 import { TransferFailed } from '../../transfer/in/failure.js';
 import type { Primary } from '../../transfer/in/stream.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { accountOf, withControl } from '../control.js';
 import { readSignaturesWish, type SignaturesOptions } from '../dnssec/signatures-option.js';
 import { addSettingOptions } from '../settings.js';
@@ -57,14 +56,10 @@ export function addZoneTransfer(zone: Command, { terminal, environment }: Comman
     .option('--dry-run', 'transfer and check everything, and store nothing')
     .option('--init', 'create the data directory first if it has no database yet')
     .option('--account <id>', 'account the zones belong to (default: the oldest)')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane zone transfer example.com --from 192.0.2.53',
-        'zoneplane zone transfer example.com --from 192.0.2.53 --tsig-file transfer.key',
-        'zoneplane zone transfer --list names.txt --from 192.0.2.53 --tls-name ns1.example.net',
-      ),
+    .printsJson(
+      'zoneplane zone transfer example.com --from 192.0.2.53',
+      'zoneplane zone transfer example.com --from 192.0.2.53 --tsig-file transfer.key',
+      'zoneplane zone transfer --list names.txt --from 192.0.2.53 --tls-name ns1.example.net',
     );
   addSettingOptions(addPrimaryOptions(command), [...KEY_SETTINGS, 'caBundle']).action(
     async (names: readonly string[], options: TransferOptions) => {

@@ -1,5 +1,5 @@
 /** `zoneplane tsig`: keys that sign transfers and NOTIFY. */
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { UserError } from '../../base/errors.js';
 import type { PolicyInput } from '../../control/access/policy.js';
 import { DNS_WRITE } from '../../control/guard/permissions.js';
@@ -14,7 +14,7 @@ import {
 } from '../../control/secondary/tsigs.js';
 import { TSIG_ALGORITHMS, type TsigAlgorithm } from '../../dns/tsig.js';
 import { gather } from '../arguments.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { accountOf, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { KEY_SETTINGS, openServices } from './services.js';
@@ -48,14 +48,10 @@ function addCreate(tsig: Command, { terminal, environment }: CommandContext): vo
     .option('--record <pattern>', 'only records of these full names; * stands for any characters', gather)
     .option('--type <type>', 'only records of this type; may be given several times', gather)
     .option('--account <id>', 'account it belongs to (default: the oldest)')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example(
-        'zoneplane tsig create transfer.example.com',
-        'zoneplane tsig create acme.example.com --zone example.com --record _acme-challenge.example.com --type TXT',
-        "zoneplane tsig create dhcp.example.com --zone example.com --record '*.lan.example.com' --type A --type DHCID",
-      ),
+    .printsJson(
+      'zoneplane tsig create transfer.example.com',
+      'zoneplane tsig create acme.example.com --zone example.com --record _acme-challenge.example.com --type TXT',
+      "zoneplane tsig create dhcp.example.com --zone example.com --record '*.lan.example.com' --type A --type DHCID",
     );
   addSettingOptions(create, KEY_SETTINGS).action(async (name: string, options: CreateOptions) => {
     const made = await withControl(create, environment, async (context) => {
@@ -109,8 +105,7 @@ function addList(tsig: Command, { terminal, environment }: CommandContext): void
     .command('list')
     .description('list keys, without their secrets')
     .option('--account <id>', 'account they belong to (default: the oldest)')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane tsig list'));
+    .printsJson('zoneplane tsig list');
   addSettingOptions(list, KEY_SETTINGS).action(async (options: AccountOption) => {
     const keys = await withControl(list, environment, async (context) =>
       listTsigs(context, await openServices(list, environment, context), accountOf(context, options)),
@@ -130,8 +125,7 @@ function addDelete(tsig: Command, { terminal, environment }: CommandContext): vo
     .description('delete a key that no peer uses')
     .argument('<name>', 'its name, or its identifier')
     .option('--account <id>', 'account it belongs to (default: the oldest)')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane tsig delete transfer.example.com'));
+    .printsJson('zoneplane tsig delete transfer.example.com');
   addSettingOptions(remove, KEY_SETTINGS).action(async (name: string, options: AccountOption) => {
     const deleted = await withControl(remove, environment, async (context) => {
       const account = accountOf(context, options);

@@ -1,6 +1,7 @@
 /** What somebody means who types a command that does not exist: our word for it, from the words of other systems and from typing errors. */
-import type { Command } from 'commander';
+
 import { nearMatch } from '../../config/near-match.js';
+import type { Command } from '../command.js';
 
 /** What other name servers, clouds and their tools call what a command here is about. */
 const OTHER_NAMES: readonly (readonly [commands: readonly string[], names: string])[] = [

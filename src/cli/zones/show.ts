@@ -1,9 +1,8 @@
 /** `zoneplane zone show` and `zone activate`: whose the name of a zone is, and what the operator says about it. */
-import type { Command } from 'commander';
 import type { Context } from '../../control/kernel/context.js';
 import type { ZoneItem } from '../../control/zones/item.js';
 import { proofInWords } from '../../control/zones/proof-words.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import type { Terminal } from '../terminal.js';
@@ -13,8 +12,7 @@ export function addZoneShow(zone: Command, { terminal, environment }: CommandCon
     .command('show')
     .description('show a zone: its state, its name servers, and what proves whose its name is')
     .argument('<zone>', 'name of the zone, or its identifier where several accounts claim the name')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane zone show example.com'));
+    .printsJson('zoneplane zone show example.com');
   addSettingOptions(show, DATA_SETTINGS).action(async (name: string, { json }: { json?: boolean }) => {
     const item = await withControl(show, environment, (context) => requireZoneNamed(context, name));
     if (json) terminal.json(viewClaim(item));
@@ -31,11 +29,7 @@ export function addZoneActivate(zone: Command, { terminal, environment }: Comman
       '--proven',
       'the name is the account’s: nothing is looked for, and claims of others without this word give way',
     )
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      example('zoneplane zone activate example.com', 'zoneplane zone activate example.com --proven'),
-    );
+    .printsJson('zoneplane zone activate example.com', 'zoneplane zone activate example.com --proven');
   addSettingOptions(command, DATA_SETTINGS).action(
     async (name: string, { proven, json }: { proven?: boolean; json?: boolean }) => {
       const item = await withControl(command, environment, async (context) => {

@@ -1,8 +1,7 @@
 /** `zoneplane zone stats`: what a zone was asked, as the API reports it. */
-import type { Command } from 'commander';
 import { requireZone } from '../../control/guard/access.js';
 import { limitOption } from '../arguments.js';
-import { type CommandContext, example } from '../command.js';
+import { type Command, type CommandContext, example } from '../command.js';
 import { DATA_SETTINGS, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 
@@ -64,10 +63,7 @@ A running server stores its counts every five minutes, and when it stops.`,
         parseReportQuery(Object.fromEntries(query), clock.nowMs()),
       );
     });
-    if (json) {
-      terminal.json(report);
-      return;
-    }
+    if (json) return terminal.json(report);
     const { dimensions } = report.query;
     terminal.table(
       [...dimensions, 'queries'],

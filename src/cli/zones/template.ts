@@ -1,6 +1,5 @@
 /** `zoneplane template`: named sets of records with variables, applied to zones. */
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
 import { messageOf, UserError } from '../../base/errors.js';
 import { nearMatch } from '../../config/near-match.js';
 import type { Context } from '../../control/kernel/context.js';
@@ -18,7 +17,7 @@ import {
 } from '../../control/templates/templates.js';
 import { MOST_TEXT_OCTETS, parseText, printText } from '../../control/templates/text.js';
 import { gather } from '../arguments.js';
-import { type CommandContext, example } from '../command.js';
+import type { Command, CommandContext } from '../command.js';
 import { accountOf, DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import type { Terminal } from '../terminal.js';
@@ -68,7 +67,7 @@ function addList(template: Command, { terminal, environment }: CommandContext): 
     .description('list templates')
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText('after', example('zoneplane template list'));
+    .example('zoneplane template list');
   addSettingOptions(list, DATA_SETTINGS).action(async (options: Options) => {
     const all = await withControl(list, environment, (context) => listTemplates(context, accountOf(context, options)));
     if (options.json) terminal.json(all.map(viewTemplate));
@@ -88,17 +87,14 @@ function addShow(template: Command, { terminal, environment }: CommandContext): 
     .argument(...NAME)
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText('after', example('zoneplane template show web'));
+    .example('zoneplane template show web');
   addSettingOptions(show, DATA_SETTINGS).action(async (name: string, options: Options) => {
     const { found, zones } = await withControl(show, environment, async (context) => {
       const account = accountOf(context, options);
       const found = await requireNamed(context, account, name);
       return { found, zones: await listAppliedZones(context, account, found.id) };
     });
-    if (options.json) {
-      terminal.json({ ...viewTemplate(found), zones: zones.map(viewZone) });
-      return;
-    }
+    if (options.json) return terminal.json({ ...viewTemplate(found), zones: zones.map(viewZone) });
     terminal.write(printText(found));
     terminal.print('');
     const rows = zones.map(({ name: zone, version, appliedAt, values }) => {
@@ -120,10 +116,7 @@ function addApply(template: Command, { terminal, environment }: CommandContext):
     .option('--force', 'overwrite what was edited by hand, and what others made')
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText(
-      'after',
-      example('zoneplane template apply web example.com --set ip=192.0.2.10 --preview', 'zoneplane template apply web'),
-    );
+    .example('zoneplane template apply web example.com --set ip=192.0.2.10 --preview', 'zoneplane template apply web');
   addSettingOptions(apply, DATA_SETTINGS).action(
     async (name: string, zones: readonly string[], options: ApplyOptions) => {
       const values = Object.fromEntries((options.set ?? []).map(readValue));
@@ -186,7 +179,7 @@ function addImport(template: Command, { terminal, environment }: CommandContext)
     .option('--replace', 'replace the template of the same name')
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText('after', example('zoneplane template import web.yaml'));
+    .example('zoneplane template import web.yaml');
   addSettingOptions(load, DATA_SETTINGS).action(async (file: string, options: Options & { replace?: boolean }) => {
     const raw = readFile(file);
     const put = options.replace ? putTemplate : createTemplate;
@@ -216,7 +209,7 @@ function addExport(template: Command, { terminal, environment }: CommandContext)
     .description('print a template as YAML')
     .argument(...NAME)
     .option(...ACCOUNT)
-    .addHelpText('after', example('zoneplane template export web > web.yaml'));
+    .example('zoneplane template export web > web.yaml');
   addSettingOptions(save, DATA_SETTINGS).action(async (name: string, options: Options) => {
     const found = await withControl(save, environment, (context) =>
       requireNamed(context, accountOf(context, options), name),
@@ -232,7 +225,7 @@ function addDelete(template: Command, { terminal, environment }: CommandContext)
     .argument(...NAME)
     .option(...ACCOUNT)
     .option(...JSON_OPTION)
-    .addHelpText('after', example('zoneplane template delete web'));
+    .example('zoneplane template delete web');
   addSettingOptions(remove, DATA_SETTINGS).action(async (name: string, options: Options) => {
     const gone = await withControl(remove, environment, async (context) => {
       const account = accountOf(context, options);

@@ -1,8 +1,9 @@
 /** Commands in documents and in help exist as they are written: names, options, choices and numbers of arguments. */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import t from 'tap';
+import { Command } from '../../../src/cli/command.js';
 import { addCommands } from '../../../src/cli/commands.js';
 import { describe, readDescribed } from '../../../src/cli/operations/described.js';
 import { createTerminal } from '../../../src/cli/terminal.js';

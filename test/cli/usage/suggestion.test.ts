@@ -1,6 +1,6 @@
 /** Words that are not commands, and what every command has: help with an example, JSON, an exit code for wrong usage. */
-import { Command } from 'commander';
 import t from 'tap';
+import { Command } from '../../../src/cli/command.js';
 import { addCommands } from '../../../src/cli/commands.js';
 import { createTerminal } from '../../../src/cli/terminal.js';
 import { PROGRAM, runCommand } from '../../support/commands.js';
