@@ -66,12 +66,6 @@ export const alertingRoutes = routes<Parts>({ tags: ['Alerting'], area: 'account
     create: (ctx, account, body) => createPolicy(ctx, alerts, account, body),
     replace: (ctx, account, id, body) => replacePolicy(ctx, alerts, account, id, body),
   });
-  addDeliveries(app, { alerts });
-  addAvailable(app, { alerts });
-  addHistory(app);
-});
-
-function addDeliveries(app: Routes, { alerts }: Parts): void {
   app.get(
     `${BASE}/destinations/webhooks/:webhook_id/deliveries`,
     { summary: 'List deliveries to a webhook', params: webhookParams, list: delivery },
@@ -84,9 +78,6 @@ function addDeliveries(app: Routes, { alerts }: Parts): void {
     async (ctx, { params: { account_id: account, webhook_id: id } }) =>
       testView(await testWebhook(ctx, alerts, account, id)),
   );
-}
-
-function addAvailable(app: Routes, { alerts }: Parts): void {
   app.get(
     `${BASE}/available_alerts`,
     { summary: 'List types of alerts', params: accountParams, answer: availableAlerts },
@@ -108,7 +99,8 @@ function addAvailable(app: Routes, { alerts }: Parts): void {
       };
     },
   );
-}
+  addHistory(app);
+});
 
 function listAlertTypes(): z.output<typeof availableAlerts> {
   const groups: z.output<typeof availableAlerts> = {};

@@ -31,65 +31,53 @@ export const packRoutes = routes<PackRouteOptions>(
   { tags: ['Certificate packs'], area: 'certificates' },
   (all, { certificates }) => {
     const app = all.with({ certificates });
-    addList(app);
-    addOrder(app);
-    addQuota(app);
+    app.get(
+      LIST,
+      { summary: 'List certificate packs', params: zoneParams, querystring: packQuery, list: pack },
+      async (ctx, request) => {
+        const query = queryOf(request);
+        const all = choiceValue(query, 'status', ['all']) === 'all';
+        const staging = choiceValue(query, 'deploy', DEPLOYMENTS) === 'staging';
+        const { zone_id: zoneId } = request.params;
+        const items = await listPacks(ctx, zoneId, { all });
+        const found = staging ? [] : items;
+        return pageFrom(query, HOSTNAME_PAGES, found, (item) => packView(item, zoneId, ctx.clock.nowMs()));
+      },
+    );
+    app.post(
+      `${LIST}/order`,
+      {
+        // A lockout is reported before errors in the body.
+        zoneState: 'write',
+        rawBody: true,
+        summary: 'Order a certificate pack',
+        params: zoneParams,
+        body: packOrder,
+        answer: pack,
+      },
+      async (ctx, request, reply) => {
+        const { zone_id: zoneId } = request.params;
+        try {
+          const made = await orderPack(ctx, zoneId, () => readBody(request, packOrder));
+          return packView(made, zoneId, ctx.clock.nowMs());
+        } catch (error) {
+          tellLimit(error, reply);
+          throw error;
+        }
+      },
+    );
+    app.get(
+      `${LIST}/quota`,
+      { summary: 'Count the certificate packs', params: zoneParams, answer: packQuota },
+      async (ctx, { params }) => {
+        const { allocated, used } = await getPackQuota(ctx, params.zone_id);
+        return { advanced: { allocated, used } };
+      },
+    );
     addOne(app);
     addRestart(app);
   },
 );
-
-function addList(app: Routes<PackContext>): void {
-  app.get(
-    LIST,
-    { summary: 'List certificate packs', params: zoneParams, querystring: packQuery, list: pack },
-    async (ctx, request) => {
-      const query = queryOf(request);
-      const all = choiceValue(query, 'status', ['all']) === 'all';
-      const staging = choiceValue(query, 'deploy', DEPLOYMENTS) === 'staging';
-      const { zone_id: zoneId } = request.params;
-      const items = await listPacks(ctx, zoneId, { all });
-      const found = staging ? [] : items;
-      return pageFrom(query, HOSTNAME_PAGES, found, (item) => packView(item, zoneId, ctx.clock.nowMs()));
-    },
-  );
-}
-
-function addOrder(app: Routes<PackContext>): void {
-  app.post(
-    `${LIST}/order`,
-    {
-      // A lockout is reported before errors in the body.
-      zoneState: 'write',
-      rawBody: true,
-      summary: 'Order a certificate pack',
-      params: zoneParams,
-      body: packOrder,
-      answer: pack,
-    },
-    async (ctx, request, reply) => {
-      const { zone_id: zoneId } = request.params;
-      try {
-        const made = await orderPack(ctx, zoneId, () => readBody(request, packOrder));
-        return packView(made, zoneId, ctx.clock.nowMs());
-      } catch (error) {
-        tellLimit(error, reply);
-        throw error;
-      }
-    },
-  );
-}
-
-function addQuota(app: Routes<PackContext>): void {
-  app.get(
-    `${LIST}/quota`,
-    { summary: 'Count the certificate packs', params: zoneParams, answer: packQuota },
-    async (ctx, { params }) => {
-      const { allocated, used } = await getPackQuota(ctx, params.zone_id);
-      return { advanced: { allocated, used } };
-    },
-  );
-}
 
 function addOne(app: Routes<PackContext>): void {
   app.get(

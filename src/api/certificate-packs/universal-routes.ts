@@ -24,7 +24,28 @@ export const universalRoutes = routes<PackRouteOptions>(
   { tags: ['Certificate packs'], area: 'certificates' },
   (app, { certificates }) => {
     addVerification(app.with({ certificates }));
-    addUniversal(app);
+    app.get(
+      UNIVERSAL,
+      {
+        zoneState: 'read',
+        summary: 'Get universal certificate settings',
+        params: zoneParams,
+        answer: universalSettings,
+      },
+      async (ctx, { params }) => universalView(await getUniversal(ctx, params.zone_id)),
+    );
+
+    app.patch(
+      UNIVERSAL,
+      {
+        zoneState: 'write',
+        summary: 'Edit universal certificate settings',
+        params: zoneParams,
+        body: universalEdit,
+        answer: universalSettings,
+      },
+      async (ctx, { params, body }) => universalView(await editUniversal(ctx, params.zone_id, body)),
+    );
   },
 );
 
@@ -61,25 +82,5 @@ function addVerification(app: Routes<PackContext>): void {
       const { id: pack, state, status } = await restartPack(ctx, zoneId, id, method);
       return { id: pack, validation_method: state.method, status };
     },
-  );
-}
-
-function addUniversal(app: Routes): void {
-  app.get(
-    UNIVERSAL,
-    { zoneState: 'read', summary: 'Get universal certificate settings', params: zoneParams, answer: universalSettings },
-    async (ctx, { params }) => universalView(await getUniversal(ctx, params.zone_id)),
-  );
-
-  app.patch(
-    UNIVERSAL,
-    {
-      zoneState: 'write',
-      summary: 'Edit universal certificate settings',
-      params: zoneParams,
-      body: universalEdit,
-      answer: universalSettings,
-    },
-    async (ctx, { params, body }) => universalView(await editUniversal(ctx, params.zone_id, body)),
   );
 }

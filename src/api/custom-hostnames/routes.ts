@@ -27,76 +27,60 @@ export const hostnameRoutes = routes<HostnameRouteOptions>(
   { tags: ['Custom hostnames'], area: 'certificates' },
   (all, { hostnames }) => {
     const app = all.with({ hostnames });
-    addCreation(app);
-    addQuota(app);
-    addGet(app);
-    addEdit(app);
+    app.post(
+      LIST,
+      {
+        // A lockout is told before a fault of the body.
+        zoneState: 'write',
+        rawBody: true,
+        oneCommit: true,
+        summary: 'Create a custom hostname',
+        params: zoneParams,
+        body: hostnameCreation,
+        answer: customHostname,
+      },
+      async (ctx, request, reply) => {
+        try {
+          const made = await createHostname(ctx, request.params.zone_id, () => readBody(request, hostnameCreation));
+          return hostnameView(made);
+        } catch (error) {
+          tellLimit(error, reply);
+          throw error;
+        }
+      },
+    );
+    app.get(
+      `${LIST}/quota`,
+      { summary: 'Count the custom hostnames', params: zoneParams, answer: quota },
+      async (ctx, { params }) => {
+        const { allocated, used } = await getHostnameQuota(ctx, params.zone_id);
+        return { allocated, used, exceeded: Math.max(0, used - allocated), hard_cap: allocated };
+      },
+    );
+    app.get(
+      ONE,
+      { summary: 'Get a custom hostname', params: hostnameParams, answer: customHostname },
+      async (ctx, { params: { zone_id, custom_hostname_id } }) =>
+        hostnameView(await getHostname(ctx, zone_id, custom_hostname_id)),
+    );
+    app.patch(
+      ONE,
+      {
+        zoneState: 'write',
+        oneCommit: true,
+        summary: 'Edit a custom hostname, and check it anew',
+        params: hostnameParams,
+        body: hostnameEdit,
+        answer: customHostname,
+      },
+      async (ctx, { params: { zone_id, custom_hostname_id }, body }) => {
+        const edited = await editHostname(ctx, zone_id, custom_hostname_id, body);
+        return hostnameView(edited);
+      },
+    );
     addDeletion(app);
   },
 );
-
-function addCreation(app: Routes<HostnameContext>): void {
-  app.post(
-    LIST,
-    {
-      // A lockout is told before a fault of the body.
-      zoneState: 'write',
-      rawBody: true,
-      oneCommit: true,
-      summary: 'Create a custom hostname',
-      params: zoneParams,
-      body: hostnameCreation,
-      answer: customHostname,
-    },
-    async (ctx, request, reply) => {
-      try {
-        const made = await createHostname(ctx, request.params.zone_id, () => readBody(request, hostnameCreation));
-        return hostnameView(made);
-      } catch (error) {
-        tellLimit(error, reply);
-        throw error;
-      }
-    },
-  );
-}
-
-function addQuota(app: Routes<HostnameContext>): void {
-  app.get(
-    `${LIST}/quota`,
-    { summary: 'Count the custom hostnames', params: zoneParams, answer: quota },
-    async (ctx, { params }) => {
-      const { allocated, used } = await getHostnameQuota(ctx, params.zone_id);
-      return { allocated, used, exceeded: Math.max(0, used - allocated), hard_cap: allocated };
-    },
-  );
-}
-
-function addGet(app: Routes<HostnameContext>): void {
-  app.get(
-    ONE,
-    { summary: 'Get a custom hostname', params: hostnameParams, answer: customHostname },
-    async (ctx, { params: { zone_id, custom_hostname_id } }) =>
-      hostnameView(await getHostname(ctx, zone_id, custom_hostname_id)),
-  );
-}
-
-function addEdit(app: Routes<HostnameContext>): void {
-  app.patch(
-    ONE,
-    {
-      zoneState: 'write',
-      oneCommit: true,
-      summary: 'Edit a custom hostname, and check it anew',
-      params: hostnameParams,
-      body: hostnameEdit,
-      answer: customHostname,
-    },
-    async (ctx, { params: { zone_id, custom_hostname_id }, body }) => {
-      const edited = await editHostname(ctx, zone_id, custom_hostname_id, body);
-      return hostnameView(edited);
-    },
-  );
-}
 
 function addDeletion(app: Routes<HostnameContext>): void {
   app.delete(

@@ -53,19 +53,6 @@ export interface RecordRouteOptions {
 }
 
 export const recordRoutes = routes<RecordRouteOptions>({ tags: ['DNS records'], area: 'dns' }, (app, options) => {
-  addList(app);
-  addCreation(app);
-  addGet(app);
-  addReplacement(app);
-  addEdit(app);
-  addDeletion(app);
-  addBatch(app);
-  addUsage(app);
-  addExport(app, options);
-  addImport(app);
-});
-
-function addList(app: Routes): void {
   app.get(
     LIST,
     {
@@ -91,9 +78,6 @@ function addList(app: Routes): void {
       return successPage(views, resultInfo(page, views.length, found.totalCount));
     },
   );
-}
-
-function addCreation(app: Routes): void {
   app.post(
     LIST,
     {
@@ -110,7 +94,15 @@ function addCreation(app: Routes): void {
       return recordView(item);
     },
   );
-}
+  addGet(app);
+  addReplacement(app);
+  addEdit(app);
+  addDeletion(app);
+  addBatch(app);
+  addUsage(app);
+  addExport(app, options);
+  addImport(app);
+});
 
 function addGet(app: Routes): void {
   app.get(

@@ -36,13 +36,6 @@ export const templateRoutes = routes({ tags: ['DNS templates'], area: 'dns' }, (
     ...{ list: listTemplates, create: createTemplate, get: getTemplate, replace: replaceTemplate },
     remove: deleteTemplate,
   });
-  addApplication(app);
-  addZones(app);
-  addImport(app);
-  addExport(app);
-});
-
-function addApplication(app: Routes): void {
   app.post(
     `${ONE}/apply`,
     {
@@ -59,18 +52,12 @@ function addApplication(app: Routes): void {
       return await inSlices(ctx.clock, applicationViews(results));
     },
   );
-}
-
-function addZones(app: Routes): void {
   app.get(
     `${ONE}/zones`,
     { summary: 'List zones to which a template was applied', params: templateParams, list: appliedZone },
     async (ctx, { params: { account_id: account, template_id: id } }) =>
       onePage((await listAppliedZones(ctx, account, id)).map(appliedZoneView)),
   );
-}
-
-function addImport(app: Routes): void {
   app.post(
     `${ALL}/import`,
     {
@@ -91,7 +78,8 @@ function addImport(app: Routes): void {
       return templateView(await importTemplate(ctx, request.params.account_id, text, replace));
     },
   );
-}
+  addExport(app);
+});
 
 function addExport(app: Routes): void {
   app.get(

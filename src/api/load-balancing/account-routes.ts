@@ -61,12 +61,6 @@ export const balancingAccountRoutes = routes({ tags: ['Load balancing'], area: '
   referencesListing(app, OF_ACCOUNT, [
     { ...groups, params: groupParams, one: 'a group of monitors', of: referencesOfGroup },
   ]);
-  addSearch(app);
-  addRegions(app, BASE);
-  addAccountBalancers(app);
-});
-
-function addSearch(app: Routes): void {
   app.get(
     `${BASE}/search`,
     {
@@ -90,7 +84,9 @@ function addSearch(app: Routes): void {
       return { ...success({ resources, items }), result_info: resultInfo(page, resources.length, found.totalCount) };
     },
   );
-}
+  addRegions(app, BASE);
+  addAccountBalancers(app);
+});
 
 /** Load balancers of an account that belong to no zone: there are none (v4). */
 function addAccountBalancers(app: Routes): void {

@@ -71,7 +71,22 @@ export const balancingHealthRoutes = routes<HealthRouteOptions>(
       addHealth(app, options, scope);
       addPreviews(app, options, scope);
     }
-    addEvents(app);
+    app.get(
+      '/user/load_balancing_analytics/events',
+      { summary: 'List changes of the health of pools and origins', querystring: eventQuery, list: event },
+      async (ctx, request) => {
+        const { seq } = requireAccount(ctx, requireOnlyAccount(ctx, 'read'));
+        const query = queryOf(request);
+        const nowUs = ctx.clock.nowUs();
+        const pool = textValue(query, 'pool_id');
+        const filter = {
+          since: timeOf(query, 'since') ?? nowUs - KEPT_US,
+          until: timeOf(query, 'until') ?? nowUs + 1,
+          ...(pool !== undefined && { pool: parseId(pool) ?? new Uint8Array(0) }),
+        };
+        return onePage(await findEvents(ctx, seq, filter, matcherOf(query)));
+      },
+    );
   },
 );
 
@@ -164,25 +179,6 @@ const eventQuery = z.object({
   origin_name: z.string().optional(),
   origin_healthy: z.string().optional(),
 });
-
-function addEvents(app: Routes): void {
-  app.get(
-    '/user/load_balancing_analytics/events',
-    { summary: 'List changes of the health of pools and origins', querystring: eventQuery, list: event },
-    async (ctx, request) => {
-      const { seq } = requireAccount(ctx, requireOnlyAccount(ctx, 'read'));
-      const query = queryOf(request);
-      const nowUs = ctx.clock.nowUs();
-      const pool = textValue(query, 'pool_id');
-      const filter = {
-        since: timeOf(query, 'since') ?? nowUs - KEPT_US,
-        until: timeOf(query, 'until') ?? nowUs + 1,
-        ...(pool !== undefined && { pool: parseId(pool) ?? new Uint8Array(0) }),
-      };
-      return onePage(await findEvents(ctx, seq, filter, matcherOf(query)));
-    },
-  );
-}
 
 type EventView = ReturnType<typeof eventView>;
 

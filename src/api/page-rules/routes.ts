@@ -11,7 +11,7 @@ import type { StoredPageRule } from '../../rulesets/page-rule.js';
 import { success } from '../envelope.js';
 import { choiceValue } from '../query.js';
 import { queryOf } from '../request.js';
-import { type Routes, routes } from '../routing/route.js';
+import { routes } from '../routing/route.js';
 import { onlyId } from '../schema.js';
 import { printTime } from '../times.js';
 import { zoneParams } from '../zones/schema.js';
@@ -32,11 +32,6 @@ function pageRuleView({ created_on: created, modified_on: modified, ...rule }: S
 }
 
 export const pageRuleRoutes = routes({ tags: ['Page rules'] }, (app) => {
-  addReads(app);
-  addWrites(app);
-});
-
-function addReads(app: Routes): void {
   app.get(
     BASE,
     { ...read, summary: 'List page rules', params: zoneParams, querystring: listQuery, list: pageRule },
@@ -57,9 +52,6 @@ function addReads(app: Routes): void {
     { ...read, summary: 'Get a page rule', params: pageRuleParams, answer: pageRule },
     async (ctx, { params: { zone_id: zone, pagerule_id: id } }) => pageRuleView(await getPageRule(ctx, zone, id)),
   );
-}
-
-function addWrites(app: Routes): void {
   app.post(
     BASE,
     { ...write, summary: 'Create a page rule', params: zoneParams, body: pageRuleBody, answer: pageRule },
@@ -82,4 +74,4 @@ function addWrites(app: Routes): void {
     { ...write, summary: 'Delete a page rule', params: pageRuleParams, answer: onlyId },
     async (ctx, { params: { zone_id: zone, pagerule_id: id } }) => deletePageRule(ctx, zone, id),
   );
-}
+});

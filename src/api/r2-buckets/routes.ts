@@ -24,15 +24,6 @@ const LIST = '/accounts/:account_id/r2/buckets';
 const ONE = `${LIST}/:bucket_name`;
 
 export const bucketRoutes = routes({ tags: ['Buckets'], area: 'buckets' }, (app) => {
-  addList(app);
-  addCreation(app);
-  addGet(app);
-  addEdit(app);
-  addDeletion(app);
-  addMetrics(app);
-});
-
-function addList(app: Routes): void {
   app.get(
     LIST,
     {
@@ -59,9 +50,6 @@ function addList(app: Routes): void {
       return { ...success({ buckets: items.map(bucketView) }), result_info: info };
     },
   );
-}
-
-function addCreation(app: Routes): void {
   app.post(
     LIST,
     {
@@ -77,9 +65,6 @@ function addCreation(app: Routes): void {
       return bucketView(await createBucket(ctx, request.params.account_id, input));
     },
   );
-}
-
-function addGet(app: Routes): void {
   app.get(
     ONE,
     { summary: 'Get a bucket', params: bucketParams, headers: bucketHeaders, answer: bucket },
@@ -88,7 +73,10 @@ function addGet(app: Routes): void {
       return bucketView(await getBucket(ctx, account_id, bucket_name, jurisdictionOf(request)));
     },
   );
-}
+  addEdit(app);
+  addDeletion(app);
+  addMetrics(app);
+});
 
 function addEdit(app: Routes): void {
   app.patch(

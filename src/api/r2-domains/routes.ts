@@ -38,30 +38,6 @@ const writes = { oneCommit: true } as const;
 const headers = bucketHeaders;
 
 export const bucketDomainRoutes = routes({ tags: ['Buckets'], area: 'buckets' }, (app) => {
-  addReading(app);
-  addAttaching(app);
-  addChanging(app);
-  addManaged(app);
-});
-
-interface NamedBucket {
-  readonly account_id: string;
-  readonly bucket_name: string;
-}
-
-function placeOf(request: FastifyRequest, { account_id, bucket_name }: NamedBucket): BucketPlace {
-  return { accountId: account_id, name: bucket_name, jurisdiction: jurisdictionOf(request) };
-}
-
-function view(ctx: Context, item: BucketDomainItem) {
-  return bucketDomainView(item, certificateCoverage(ctx.store, item.domain, item.zone.id, ctx.clock.nowMs()));
-}
-
-function editOf({ enabled, minTLS, ciphers }: z.output<typeof domainEdit>): BucketDomainEdit {
-  return { enabled, minTls: minTLS, ciphers };
-}
-
-function addReading(app: Routes): void {
   const domains = z.object({ domains: z.array(bucketDomain) });
   app.get(
     ALL,
@@ -79,9 +55,6 @@ function addReading(app: Routes): void {
       return view(ctx, item);
     },
   );
-}
-
-function addAttaching(app: Routes): void {
   app.post(
     ALL,
     {
@@ -101,6 +74,25 @@ function addAttaching(app: Routes): void {
       return attachedView(item);
     },
   );
+  addChanging(app);
+  addManaged(app);
+});
+
+interface NamedBucket {
+  readonly account_id: string;
+  readonly bucket_name: string;
+}
+
+function placeOf(request: FastifyRequest, { account_id, bucket_name }: NamedBucket): BucketPlace {
+  return { accountId: account_id, name: bucket_name, jurisdiction: jurisdictionOf(request) };
+}
+
+function view(ctx: Context, item: BucketDomainItem) {
+  return bucketDomainView(item, certificateCoverage(ctx.store, item.domain, item.zone.id, ctx.clock.nowMs()));
+}
+
+function editOf({ enabled, minTLS, ciphers }: z.output<typeof domainEdit>): BucketDomainEdit {
+  return { enabled, minTls: minTLS, ciphers };
 }
 
 function addChanging(app: Routes): void {

@@ -35,19 +35,6 @@ const BASE = '/zones/:zone_id/rulesets';
 const ENTRYPOINT = `${BASE}/phases/:phase/entrypoint`;
 
 export const rulesetRoutes = routes({ tags: ['Rulesets'] }, (app) => {
-  addList(app);
-  addEntrypoints(app);
-  addOne(app);
-  addVersions(app);
-});
-
-/** One ruleset, with its entity tag. */
-export function answerRuleset(reply: FastifyReply, item: RulesetItem) {
-  reply.header('etag', item.tag);
-  return success(rulesetView(item));
-}
-
-function addList(app: Routes): void {
   app.get(
     BASE,
     { area: 'zone', summary: 'List rulesets of a zone', params: zoneParams, list: listedRuleset },
@@ -58,9 +45,6 @@ function addList(app: Routes): void {
     { ...write, summary: 'Create a ruleset', params: zoneParams, body: rulesetBody, response: answersOne(ruleset) },
     async (ctx, { params, body }, reply) => answerRuleset(reply, await createRuleset(ctx, params.zone_id, body)),
   );
-}
-
-function addEntrypoints(app: Routes): void {
   app.get(
     ENTRYPOINT,
     { ...read, summary: 'Get the ruleset of a phase', params: phaseParams, response: answersOne(ruleset) },
@@ -100,6 +84,14 @@ function addEntrypoints(app: Routes): void {
     async (ctx, { params: { zone_id: zone, phase, version } }, reply) =>
       answerRuleset(reply, await getEntrypoint(ctx, zone, phase, version)),
   );
+  addOne(app);
+  addVersions(app);
+});
+
+/** One ruleset, with its entity tag. */
+export function answerRuleset(reply: FastifyReply, item: RulesetItem) {
+  reply.header('etag', item.tag);
+  return success(rulesetView(item));
 }
 
 function addOne(app: Routes): void {

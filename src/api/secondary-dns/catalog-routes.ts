@@ -9,7 +9,7 @@ import {
   listMembers,
 } from '../../control/catalogs/catalogs.js';
 import { accountResource } from '../routing/resource.js';
-import { type Routes, routes } from '../routing/route.js';
+import { routes } from '../routing/route.js';
 import { catalog, catalogBody, catalogParams, member, memberBody, memberParams } from './catalog-schema.js';
 import { catalogView, memberView } from './view.js';
 
@@ -22,10 +22,6 @@ export const catalogRoutes = routes({ tags: ['Secondary DNS'], area: 'account' }
     ...{ params: catalogParams, item: catalog, body: catalogBody, view: catalogView },
     ...{ list: listCatalogs, create: createCatalog, get: getCatalog, remove: deleteCatalog },
   });
-  addMembers(app);
-});
-
-function addMembers(app: Routes): void {
   app.get(
     `${ONE}/members`,
     { readsLong: true, summary: 'List the zones of a catalog', params: catalogParams, answer: z.array(member) },
@@ -43,4 +39,4 @@ function addMembers(app: Routes): void {
     async (ctx, { params: { account_id: account, catalog_id: id, zone_id: zone }, body }) =>
       memberView(await editMember(ctx, account, id, zone, body)),
   );
-}
+});

@@ -17,8 +17,45 @@ const ZONE = '/zones/:zone_id';
 
 export const zoneAnswerRoutes = routes({ tags: ['Unsupported'], area: 'zone' }, (app) => {
   addNameServers(app);
-  addSubscription(app);
-  addAnalysis(app);
+  const path = `${ZONE}/subscription`;
+  app.get(
+    path,
+    { summary: 'Get the plan of the zone: all have the same', params, answer: subscription },
+    async (ctx, { params }) => subscriptionView((await getZone(ctx, params.zone_id)).id),
+  );
+  const body = z
+    .object({ frequency: z.string().nullish(), rate_plan: z.object({ id: z.string().nullish() }).nullish() })
+    .meta({ examples: [{ rate_plan: { id: PLAN.legacy_id } }] });
+  for (const method of ['post', 'put'] as const) {
+    app[method](
+      path,
+      { summary: 'Choose the plan of the zone: there is one', params, body, answer: subscription },
+      async (ctx, { params, body }) => {
+        const { id } = await getZone(ctx, params.zone_id);
+        requireTrue(body.rate_plan?.id, PLAN.legacy_id, 'Other plans are');
+        return subscriptionView(id);
+      },
+    );
+  }
+  app.post(
+    `${ZONE}/ssl/analyze`,
+    {
+      area: 'certificates',
+      tags: ['Certificates'],
+      summary: 'Read a certificate; nothing is stored',
+      params,
+      body: z
+        .object({ certificate: z.string(), bundle_method: z.string().nullish() })
+        .meta({ examples: [{ certificate: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n' }] }),
+      answer: analysis,
+    },
+    async (ctx, { params, body }) => {
+      await getZone(ctx, params.zone_id);
+      const { names, signatureAlgorithm, notAfterMs, issuer } = read(body.certificate);
+      const about = { hosts: [...names], signature: signatureAlgorithm, issuer };
+      return { ...about, expires_on: printTime(notAfterMs * 1000), uploaded_on: null };
+    },
+  );
   addFixed(app);
 });
 
@@ -79,29 +116,6 @@ const subscriptionView = (id: string): z.output<typeof subscription> => ({
   },
 });
 
-function addSubscription(app: Routes): void {
-  const path = `${ZONE}/subscription`;
-  app.get(
-    path,
-    { summary: 'Get the plan of the zone: all have the same', params, answer: subscription },
-    async (ctx, { params }) => subscriptionView((await getZone(ctx, params.zone_id)).id),
-  );
-  const body = z
-    .object({ frequency: z.string().nullish(), rate_plan: z.object({ id: z.string().nullish() }).nullish() })
-    .meta({ examples: [{ rate_plan: { id: PLAN.legacy_id } }] });
-  for (const method of ['post', 'put'] as const) {
-    app[method](
-      path,
-      { summary: 'Choose the plan of the zone: there is one', params, body, answer: subscription },
-      async (ctx, { params, body }) => {
-        const { id } = await getZone(ctx, params.zone_id);
-        requireTrue(body.rate_plan?.id, PLAN.legacy_id, 'Other plans are');
-        return subscriptionView(id);
-      },
-    );
-  }
-}
-
 const analysis = z.object({
   hosts: z.array(z.string()),
   signature: z.string().describe('Such as `ECDSA-SHA256`'),
@@ -109,28 +123,6 @@ const analysis = z.object({
   uploaded_on: z.null(),
   issuer: z.string(),
 });
-
-function addAnalysis(app: Routes): void {
-  app.post(
-    `${ZONE}/ssl/analyze`,
-    {
-      area: 'certificates',
-      tags: ['Certificates'],
-      summary: 'Read a certificate; nothing is stored',
-      params,
-      body: z
-        .object({ certificate: z.string(), bundle_method: z.string().nullish() })
-        .meta({ examples: [{ certificate: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n' }] }),
-      answer: analysis,
-    },
-    async (ctx, { params, body }) => {
-      await getZone(ctx, params.zone_id);
-      const { names, signatureAlgorithm, notAfterMs, issuer } = read(body.certificate);
-      const about = { hosts: [...names], signature: signatureAlgorithm, issuer };
-      return { ...about, expires_on: printTime(notAfterMs * 1000), uploaded_on: null };
-    },
-  );
-}
 
 function read(pem: string) {
   try {
