@@ -15,6 +15,7 @@ import { OPERATOR } from '../control/guard/actor.js';
 import type { Context } from '../control/kernel/context.js';
 import { parseZoneName } from '../control/rules/names.js';
 import { zoneFailure } from '../control/rules/zone-failures.js';
+import type { SecondaryServices } from '../control/secondary/tsigs.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { lastServingSettings } from '../control/zones/serving-settings.js';
 import { findZoneByName, getZone, listZones } from '../control/zones/zones.js';
@@ -37,6 +38,8 @@ import { loadCommandSettings } from './settings.js';
 
 /** Settings a command that works on the data directory takes as flags; the others come from environment and file. */
 export const DATA_SETTINGS = ['dataDir'] as const;
+/** The same for commands that read and write TSIG keys. */
+export const KEY_SETTINGS = ['dataDir', 'masterKey'] as const;
 
 /**
  * Makes the master key when there is none yet, or checks that it is the right one. For commands that store secrets;
@@ -49,6 +52,19 @@ export type VaultOf = (columns: readonly SealedColumn[]) => Vault;
 
 async function unlockFor(loaded: Pick<LoadedSettings, 'settings' | 'origins'>, store: Store): Promise<void> {
   await unlockVault({ store, keys: masterKeysOf(loaded), random: systemRandom, purposes: ['check', 'dnssec'] });
+}
+
+/**
+ * What commands need that read and write TSIG keys: the vault, with the keys of this purpose. Throws a UserError when the master
+ * key is not the right one.
+ */
+export async function openServices(
+  command: Command,
+  environment: NodeJS.ProcessEnv,
+  { store }: Context,
+): Promise<SecondaryServices> {
+  const keys = masterKeysOf(loadCommandSettings(command, environment));
+  return { vault: await unlockVault({ store, keys, random: systemRandom, purposes: ['check', 'tsig'] }) };
 }
 
 /** Who types the command, for the audit log. */

@@ -9,9 +9,16 @@ import type { ZoneItem } from '../control/zones/item.js';
 import { createZone, deleteZone, listZones } from '../control/zones/zones.js';
 import { gather, limitOption } from './arguments.js';
 import type { Command, CommandContext } from './command.js';
-import { collectPages, DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
+import {
+  collectPages,
+  DATA_SETTINGS,
+  KEY_SETTINGS,
+  openServices,
+  printInstant,
+  requireZoneNamed,
+  withControl,
+} from './control.js';
 import { addPrimaryOptions, type PrimaryOptions } from './secondary/primary-options.js';
-import { KEY_SETTINGS, openServices } from './secondary/services.js';
 import { addZoneTransfer } from './secondary/transfer.js';
 import { addSettingOptions } from './settings.js';
 import { confirmName, type Terminal } from './terminal.js';

@@ -1,6 +1,7 @@
 /**
  * The columns of a table, declared once: the type of a row, and the lists of names, parameters and values in statements, come from
- * the declaration.
+ * the declaration. And statements as functions of the store and their values, prepared for each handle on first use:
+ * `export const findPool = oneRow<[seq: number], PoolRow>('SELECT …');`.
  */
 import { invariant } from '../base/errors.js';
 import { perStore, type Store } from './driver.js';
@@ -65,7 +66,7 @@ export function insertion<Row>(table: string, { list, marks }: Columns<Row>, row
 }
 
 /** Statements by what they set; use cases set few combinations. */
-const updates = perStore(() => new Map<string, Statement<SqlValue[], unknown>>());
+const settings = perStore(() => new Map<string, Statement<SqlValue[], unknown>>());
 
 /**
  * Sets columns of the row with this key. Their names come from the type of the change, never from input. `also`: a further
@@ -81,10 +82,79 @@ export function setColumns(
   const assignments = [...Object.keys(change).map((name) => `${name} = ?`), ...(also ? [also] : [])].join(', ');
   if (assignments === (also ?? '')) return;
   const text = `UPDATE ${table} SET ${assignments} WHERE ${key} = ?`;
-  let update = updates(store).get(text);
+  let update = settings(store).get(text);
   if (!update) {
     update = store.prepare<SqlValue[]>(text);
-    updates(store).set(text, update);
+    settings(store).set(text, update);
   }
   update.run(...(Object.values(change) as SqlValue[]), value);
+}
+
+type Values = readonly SqlValue[];
+type Query<Params extends Values, Result> = (store: Store, ...values: Params) => Result;
+
+/** A row; undefined: there is none. */
+export function oneRow<Params extends Values, Row>(sql: string): Query<Params, Row | undefined> {
+  const statement = perStore((store) => store.prepare<Params, Row>(sql));
+  return (store, ...values) => statement(store).get(...values);
+}
+
+export function allRows<Params extends Values, Row>(sql: string): Query<Params, Row[]> {
+  const statement = perStore((store) => store.prepare<Params, Row>(sql));
+  return (store, ...values) => statement(store).all(...values);
+}
+
+/** Rows as arrays of their columns. */
+export function allTuples<Params extends Values, Row>(sql: string): Query<Params, Row[]> {
+  const statement = perStore((store) => store.prepareTuples<Params, Row>(sql));
+  return (store, ...values) => statement(store).all(...values);
+}
+
+/** The first column of the row that there always is, such as that of a count. */
+export function theValue<Params extends Values, Value>(sql: string): Query<Params, Value> {
+  const statement = perStore((store) => store.prepareTuples<Params, readonly [Value]>(sql));
+  return (store, ...values) => statement(store).get(...values)![0];
+}
+
+/** The first column of a row; undefined: there is none. */
+export function valueIfAny<Params extends Values, Value>(sql: string): Query<Params, Value | undefined> {
+  const statement = perStore((store) => store.prepareTuples<Params, readonly [Value]>(sql));
+  return (store, ...values) => statement(store).get(...values)?.[0];
+}
+
+/** Whether there is a row. */
+export function hasRow<Params extends Values>(sql: string): Query<Params, boolean> {
+  const statement = perStore((store) => store.prepareTuples<Params>(sql));
+  return (store, ...values) => statement(store).get(...values) !== undefined;
+}
+
+/** Writes. */
+export function runs<Params extends Values>(sql: string): Query<Params, void> {
+  const statement = perStore((store) => store.prepare<Params>(sql));
+  return (store, ...values) => void statement(store).run(...values);
+}
+
+export function inserts<Row>(table: string, columns: Columns<Row>): (store: Store, row: Row) => void {
+  const statement = perStore((store) => store.prepare<SqlValue[]>(insertion(table, columns)));
+  return (store, row) => void statement(store).run(...columns.values(row));
+}
+
+/** Inserts what an account has: `values` are its owner's. `now`: microseconds since 1970. */
+export function insertsOwned<Owned extends object>(
+  table: string,
+  columns: Columns<Owned & { readonly id: Uint8Array; account: number; created_at: number; modified_at: number }>,
+): (store: Store, id: Uint8Array, account: number, values: Owned, now: number) => void {
+  const insert = inserts(table, columns);
+  return (store, id, account, values, now) =>
+    insert(store, { id, account, ...values, created_at: now, modified_at: now });
+}
+
+/** Changes a row, and when it was changed. `now`: microseconds since 1970. */
+export function updates<Changed>(
+  table: string,
+  columns: Columns<Changed>,
+): (store: Store, seq: number, values: Changed, now: number) => void {
+  const sql = `UPDATE ${table} SET ${columns.assignments}, modified_at = ? WHERE seq = ?`;
+  const statement = perStore((store) => store.prepare<SqlValue[]>(sql));
+  return (store, seq, values, now) => void statement(store).run(...columns.values(values), now, seq);
 }

@@ -1,6 +1,7 @@
 /** Rows of jobs: what is to be done, when, and who holds the lease (jobs/). All times are milliseconds since 1970. */
+
+import { allRows, runs, theValue, valueIfAny } from './columns.js';
 import { perStore, type Store } from './driver.js';
-import { allRows, runs, theValue, valueIfAny } from './query.js';
 import { ACCOUNT_OF_SUBJECT } from './subject-account.js';
 
 export interface JobRow {

@@ -1,7 +1,7 @@
 /** Facts of the installation: its identity, the pepper of its credentials, and completed one-time steps. */
 import { invariant } from '../base/errors.js';
+import { runs, valueIfAny } from './columns.js';
 import type { SqlValue, Store } from './driver.js';
-import { runs, valueIfAny } from './query.js';
 
 export type MetaName =
   | 'installation'

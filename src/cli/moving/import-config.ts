@@ -6,9 +6,8 @@ import { type Configuration, type Note, PROGRAMS, type ProgramName } from '../..
 import type { Place } from '../../foreign/place.js';
 import { readConfiguration } from '../../foreign/read.js';
 import type { Command, CommandContext } from '../command.js';
-import { accountOf, withControl } from '../control.js';
+import { accountOf, KEY_SETTINGS, openServices, withControl } from '../control.js';
 import { watchInterruption } from '../operations/interruption.js';
-import { KEY_SETTINGS, openServices } from '../secondary/services.js';
 import { addSettingOptions } from '../settings.js';
 import { confirmYes, type Terminal } from '../terminal.js';
 import { keySteps, updateSteps } from './keys.js';

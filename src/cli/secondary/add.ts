@@ -10,10 +10,9 @@ import type { ZoneItem } from '../../control/zones/item.js';
 import { listZones } from '../../control/zones/zones.js';
 import { gather, wholeNumber } from '../arguments.js';
 import type { Command, CommandContext } from '../command.js';
-import { accountOf, collectPages, requireZoneNamed, withControl } from '../control.js';
+import { accountOf, collectPages, KEY_SETTINGS, openServices, requireZoneNamed, withControl } from '../control.js';
 import { quoteShell } from '../operations/quote-shell.js';
 import { addSettingOptions } from '../settings.js';
-import { KEY_SETTINGS, openServices } from './services.js';
 import { sameName } from './tsig.js';
 
 interface AddOptions {

@@ -11,12 +11,11 @@ import {
 import type { Context } from '../../control/kernel/context.js';
 import { gather } from '../arguments.js';
 import type { Command, CommandContext } from '../command.js';
-import { accountOf, DATA_SETTINGS, printInstant, withControl } from '../control.js';
+import { accountOf, DATA_SETTINGS, KEY_SETTINGS, openServices, printInstant, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { addPrimaryOptions } from './primary-options.js';
 import { addRemovedCommands } from './removed.js';
 import { primariesFor, type SecondaryZoneOptions } from './secondary-zone.js';
-import { KEY_SETTINGS, openServices } from './services.js';
 import { sameName } from './tsig.js';
 
 interface Options {

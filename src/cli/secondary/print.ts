@@ -11,11 +11,10 @@ import { getTsig } from '../../control/secondary/tsigs.js';
 import { parseTsigAlgorithm } from '../../dns/tsig.js';
 import { readRunning } from '../../roles/process/data-directory.js';
 import type { Command, CommandContext } from '../command.js';
-import { accountOf, withControl } from '../control.js';
+import { accountOf, KEY_SETTINGS, openServices, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { chooseCatalog } from './catalog.js';
 import { KINDS, type Kind, printConfiguration, type SecondaryConfiguration } from './configuration.js';
-import { KEY_SETTINGS, openServices } from './services.js';
 
 interface PrintOptions {
   readonly kind: Kind;

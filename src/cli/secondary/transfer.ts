@@ -12,11 +12,10 @@ import { parseZoneName } from '../../control/rules/names.js';
 import { TransferFailed } from '../../transfer/in/failure.js';
 import type { Primary } from '../../transfer/in/stream.js';
 import type { Command, CommandContext } from '../command.js';
-import { accountOf, withControl } from '../control.js';
+import { accountOf, KEY_SETTINGS, openServices, withControl } from '../control.js';
 import { readSignaturesWish, type SignaturesOptions } from '../dnssec/signatures-option.js';
 import { addSettingOptions } from '../settings.js';
 import { addPrimaryOptions, type PrimaryOptions, readKeyOption, readPin, readServer } from './primary-options.js';
-import { KEY_SETTINGS, openServices } from './services.js';
 
 interface TransferOptions extends PrimaryOptions, SignaturesOptions {
   readonly from: string;

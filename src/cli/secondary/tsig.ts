@@ -15,9 +15,8 @@ import {
 import { TSIG_ALGORITHMS, type TsigAlgorithm } from '../../dns/tsig.js';
 import { gather } from '../arguments.js';
 import type { Command, CommandContext } from '../command.js';
-import { accountOf, requireZoneNamed, withControl } from '../control.js';
+import { accountOf, KEY_SETTINGS, openServices, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
-import { KEY_SETTINGS, openServices } from './services.js';
 
 interface AccountOption {
   readonly account?: string;

@@ -1,7 +1,8 @@
 /** Accounts, which own zones and buckets. */
+
+import { allRows, hasRow, oneRow } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
 import { findMeta, putMeta } from '../meta.js';
-import { allRows, hasRow, oneRow } from '../query.js';
 
 export interface AccountRow {
   readonly seq: number;

@@ -1,7 +1,6 @@
 /** Sign-ins that wait for a second factor, and what was used and counts once. Only hashes are stored. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
+import { allRows, column, columns, inserts, oneRow, type RowOf, runs } from '../columns.js';
+import { perStore, type Store } from '../driver.js';
 
 const CHALLENGE = columns({
   hash: column<Uint8Array>(),
@@ -18,7 +17,6 @@ const CHALLENGE = columns({
 export type ChallengeRow = RowOf<typeof CHALLENGE>;
 
 const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('sign_in_challenges', CHALLENGE)),
   use: store.prepare<[hash: Uint8Array, expiresAt: number]>(
     'INSERT INTO used_proofs (hash, expires_at) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING',
   ),
@@ -33,9 +31,7 @@ export const challengesOfUser = allRows<[user: number], ChallengeRow>(
   'SELECT * FROM sign_in_challenges WHERE user = ? ORDER BY expires_at, hash',
 );
 
-export function insertChallenge(store: Store, row: ChallengeRow): void {
-  statements(store).insert.run(...CHALLENGE.values(row));
-}
+export const insertChallenge = inserts('sign_in_challenges', CHALLENGE);
 
 export const countAttempt = runs<[hash: Uint8Array]>(
   'UPDATE sign_in_challenges SET attempts = attempts + 1 WHERE hash = ?',

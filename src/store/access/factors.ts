@@ -1,7 +1,6 @@
 /** Second factors of users: one-time passwords, passkeys, recovery codes. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs, theValue } from '../query.js';
+import { allRows, column, columns, inserts, oneRow, type RowOf, runs, theValue } from '../columns.js';
+import { perStore, type Store } from '../driver.js';
 
 export interface TotpRow {
   readonly user: number;
@@ -34,7 +33,6 @@ const statements = perStore((store) => ({
     'INSERT OR REPLACE INTO one_time_passwords (user, secret, confirmed, created_at) VALUES (?, ?, ?, ?)',
   ),
   removeTotp: store.prepare<[user: number]>('DELETE FROM one_time_passwords WHERE user = ?'),
-  insertPasskey: store.prepare<SqlValue[]>(insertion('passkeys', PASSKEY)),
   usePasskey: store.prepare<[count: number, at: number, seq: number]>(
     'UPDATE passkeys SET sign_count = ?, last_used_at = ? WHERE seq = ?',
   ),
@@ -66,9 +64,7 @@ export const findPasskey = oneRow<[id: Uint8Array], PasskeyRow>('SELECT * FROM p
 /** The oldest first. */
 export const passkeysOfUser = allRows<[user: number], PasskeyRow>('SELECT * FROM passkeys WHERE user = ? ORDER BY seq');
 
-export function insertPasskey(store: Store, row: RowOf<typeof PASSKEY>): void {
-  statements(store).insertPasskey.run(...PASSKEY.values(row));
-}
+export const insertPasskey = inserts('passkeys', PASSKEY);
 
 export function setPasskeyUsed(store: Store, seq: number, signCount: number, at: number): void {
   statements(store).usePasskey.run(signCount, at, seq);

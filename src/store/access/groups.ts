@@ -1,6 +1,7 @@
 /** Groups of an account: sets of zones (resource groups), and members who share policies (user groups). */
+
+import { allRows, allTuples, oneRow, runs } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, allTuples, oneRow, runs } from '../query.js';
 
 export interface ResourceGroupRow {
   readonly seq: number;

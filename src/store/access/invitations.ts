@@ -1,6 +1,7 @@
 /** Invitations into accounts: open ones, and what became of earlier ones. */
+
+import { allRows, oneRow, runs, theValue } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs, theValue } from '../query.js';
 
 export interface InvitationRow {
   readonly seq: number;

@@ -1,7 +1,6 @@
 /** Credentials of the API. Only a keyed hash of each secret is stored. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import { allRows, column, columns, hasRow, inserts, oneRow, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, hasRow, oneRow } from '../query.js';
 
 export type KeyKind = 'key' | 'token';
 
@@ -47,7 +46,6 @@ const CHANGED = KEY.only('name', 'policies', 'networks', 'not_before', 'expires_
 export type KeyChange = RowOf<typeof CHANGED>;
 
 const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('api_keys', NEW)),
   update: store.prepare<SqlValue[]>(`UPDATE api_keys SET ${CHANGED.assignments} WHERE seq = ?`),
   setHash: store.prepare<[hash: Uint8Array, s3Secret: Uint8Array | null, modifiedAt: number, seq: number]>(
     'UPDATE api_keys SET hash = ?, s3_secret = ?, modified_at = ? WHERE seq = ?',
@@ -75,9 +73,7 @@ export const keysOwnedByAccount = allRows<[account: number], KeyRow>(
   'SELECT * FROM api_keys WHERE account = ? AND account_owned = 1 ORDER BY seq',
 );
 
-export function insertKey(store: Store, row: NewKeyRow): void {
-  statements(store).insert.run(...NEW.values(row));
-}
+export const insertKey = inserts('api_keys', NEW);
 
 export function updateKey(store: Store, seq: number, change: KeyChange): void {
   statements(store).update.run(...CHANGED.values(change), seq);

@@ -1,6 +1,7 @@
 /** Members: users in accounts, with roles or policies. */
+
+import { allRows, oneRow, runs, theValue } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs, theValue } from '../query.js';
 
 export interface MemberRow {
   readonly seq: number;

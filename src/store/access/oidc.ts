@@ -1,7 +1,6 @@
 /** Identity providers, and the users that their people are. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import { allRows, column, columns, hasRow, inserts, oneRow, type RowOf, runs, valueIfAny } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, hasRow, oneRow, runs, valueIfAny } from '../query.js';
 
 const PROVIDER = columns({
   id: column<Uint8Array>(),
@@ -33,7 +32,6 @@ export type NewProviderRow = RowOf<typeof PROVIDER>;
 const CHANGED = PROVIDER.without('id', 'created_at');
 
 const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('oidc_providers', PROVIDER)),
   update: store.prepare<SqlValue[]>(`UPDATE oidc_providers SET ${CHANGED.assignments} WHERE seq = ?`),
   remove: store.prepare<[seq: number]>('DELETE FROM oidc_providers WHERE seq = ?'),
   endSession: store.prepare<[provider: Uint8Array, session: string]>(
@@ -50,9 +48,7 @@ export const allProviders = allRows<[], ProviderRow>('SELECT * FROM oidc_provide
 
 export const findProvider = oneRow<[id: Uint8Array], ProviderRow>('SELECT * FROM oidc_providers WHERE id = ?');
 
-export function insertProvider(store: Store, row: NewProviderRow): void {
-  statements(store).insert.run(...PROVIDER.values(row));
-}
+export const insertProvider = inserts('oidc_providers', PROVIDER);
 
 export function updateProvider(store: Store, row: ProviderRow): void {
   statements(store).update.run(...CHANGED.values(row), row.seq);

@@ -1,6 +1,7 @@
 /** Passwords of users, and the links with which they choose one or sign in without. Only hashes are stored. */
+
+import { allRows, oneRow, runs, valueIfAny } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows, oneRow, runs, valueIfAny } from '../query.js';
 
 export type UserLinkKind = 'sign-in' | 'password';
 

@@ -1,6 +1,7 @@
 /** What accounts have of that what all share, and what each may have instead of what all may. */
+
+import { oneRow, valueIfAny } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { oneRow, valueIfAny } from '../query.js';
 
 export const QUOTA_KINDS = [
   'zones',

@@ -1,7 +1,6 @@
 /** Sessions of browsers, and the links that begin one. Only keyed hashes of their secrets are stored. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
+import { allRows, column, columns, inserts, oneRow, type RowOf, runs } from '../columns.js';
+import { perStore, type Store } from '../driver.js';
 
 const SESSION = columns({
   id: column<Uint8Array>(),
@@ -42,7 +41,6 @@ export interface LoginLinkRow {
 }
 
 const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('sessions', SESSION)),
   setSecret: store.prepare<[hash: Uint8Array, how: string, provedAt: number, seq: number]>(
     'UPDATE sessions SET hash = ?, how = ?, proved_at = ? WHERE seq = ?',
   ),
@@ -76,9 +74,7 @@ export const sessionsOfUser = allRows<[user: number], SessionRow>(
   'SELECT * FROM sessions WHERE user = ? ORDER BY last_used_at, seq',
 );
 
-export function insertSession(store: Store, row: NewSessionRow): void {
-  statements(store).insert.run(...SESSION.values(row));
-}
+export const insertSession = inserts('sessions', SESSION);
 
 /** Gives it another secret, when the person has proved once more who they are. */
 export function setSessionSecret(store: Store, seq: number, hash: Uint8Array, how: string, provedAt: number): void {

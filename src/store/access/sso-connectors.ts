@@ -1,7 +1,6 @@
 /** Domains of e-mail addresses that accounts claim, and whether they have proved them. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
+import { allRows, column, columns, inserts, oneRow, type RowOf, runs } from '../columns.js';
+import { perStore, type Store } from '../driver.js';
 
 const CONNECTOR = columns({
   id: column<Uint8Array>(),
@@ -24,7 +23,6 @@ export interface ConnectorRow extends NewConnectorRow {
 }
 
 const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('sso_connectors', CONNECTOR)),
   update: store.prepare<[enabled: number, status: string, modifiedAt: number, seq: number]>(
     'UPDATE sso_connectors SET enabled = ?, status = ?, modified_at = ? WHERE seq = ?',
   ),
@@ -37,9 +35,7 @@ export const connectorsOfAccount = allRows<[account: number], ConnectorRow>(
 
 export const findConnector = oneRow<[id: Uint8Array], ConnectorRow>('SELECT * FROM sso_connectors WHERE id = ?');
 
-export function insertConnector(store: Store, row: NewConnectorRow): void {
-  statements(store).insert.run(...CONNECTOR.values(row));
-}
+export const insertConnector = inserts('sso_connectors', CONNECTOR);
 
 export function updateConnector(store: Store, { seq, enabled, status, modified_at }: ConnectorRow): void {
   statements(store).update.run(enabled, status, modified_at, seq);

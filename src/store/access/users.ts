@@ -1,8 +1,7 @@
 /** Users. */
 
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import { allRows, column, columns, hasRow, insertion, oneRow, type RowOf, theValue } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, hasRow, oneRow, theValue } from '../query.js';
 import { plainAddress } from './mail-address.js';
 
 const USER = columns({

@@ -1,6 +1,6 @@
 /** Attempts to deliver alerts. For each destination, the newest are kept, for a month. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
+import { column, columns, inserts, type RowOf } from '../columns.js';
+import { perStore, type Store } from '../driver.js';
 
 const DELIVERY = columns({
   id: column<Uint8Array>(),
@@ -42,7 +42,6 @@ const IS_SHOWN = `(? = 1 OR event IS NULL
   OR EXISTS (SELECT 1 FROM events e WHERE e.seq = alert_deliveries.event AND e.account = alert_deliveries.account))`;
 
 const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('alert_deliveries', DELIVERY)),
   surplus: store.prepareTuples<[destination: number, kept: number], [seq: number]>(
     'SELECT seq FROM alert_deliveries WHERE destination = ? ORDER BY seq DESC LIMIT 1 OFFSET ?',
   ),
@@ -66,9 +65,7 @@ const statements = perStore((store) => ({
   ),
 }));
 
-export function insertDelivery(store: Store, row: NewDeliveryRow): void {
-  statements(store).insert.run(...DELIVERY.values(row));
-}
+export const insertDelivery = inserts('alert_deliveries', DELIVERY);
 
 /** Removes surplus and old deliveries of a destination. `now`: microseconds since 1970. */
 export function pruneDeliveries(store: Store, destination: number, now: number): void {

@@ -1,7 +1,6 @@
 /** Destinations of alerts: receivers of webhooks, and mail addresses. */
-import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
+import { allRows, column, columns, inserts, oneRow, type RowOf, runs, setColumns } from '../columns.js';
+import type { Store } from '../driver.js';
 
 export type DestinationKind = 'webhook' | 'email';
 
@@ -54,10 +53,6 @@ export type DestinationProgress = Partial<
   >
 >;
 
-const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('alert_destinations', DESTINATION)),
-}));
-
 export const findDestination = oneRow<[seq: number], DestinationRow>('SELECT * FROM alert_destinations WHERE seq = ?');
 
 export const findDestinationById = oneRow<[id: Uint8Array], DestinationRow>(
@@ -71,9 +66,7 @@ export const destinationsOfAccount = allRows<[account: number], DestinationRow>(
 
 export const allDestinations = allRows<[], DestinationRow>('SELECT * FROM alert_destinations ORDER BY seq');
 
-export function insertDestination(store: Store, row: NewDestinationRow): void {
-  statements(store).insert.run(...DESTINATION.values(row));
-}
+export const insertDestination = inserts('alert_destinations', DESTINATION);
 
 export function editDestination(
   store: Store,

@@ -1,7 +1,6 @@
 /** Notification policies: which alerts are sent to which destinations. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import { allRows, column, columns, inserts, oneRow, type RowOf, runs } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
 
 const POLICY = columns({
   id: column<Uint8Array>(),
@@ -30,7 +29,6 @@ export type NewAlertPolicyRow = RowOf<typeof POLICY>;
 const CHANGED = POLICY.without('id', 'account', 'created_at');
 
 const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('alert_policies', POLICY)),
   update: store.prepare<SqlValue[]>(`UPDATE alert_policies SET ${CHANGED.assignments} WHERE seq = ?`),
   isAny: store.prepareTuples<[], [number]>('SELECT EXISTS (SELECT 1 FROM alert_policies WHERE enabled = 1)'),
 }));
@@ -42,9 +40,7 @@ export const alertPoliciesOfAccount = allRows<[account: number], AlertPolicyRow>
   'SELECT * FROM alert_policies WHERE account = ? ORDER BY seq',
 );
 
-export function insertAlertPolicy(store: Store, row: NewAlertPolicyRow): void {
-  statements(store).insert.run(...POLICY.values(row));
-}
+export const insertAlertPolicy = inserts('alert_policies', POLICY);
 
 export function updateAlertPolicy(store: Store, row: AlertPolicyRow): void {
   statements(store).update.run(...CHANGED.values(row), row.seq);

@@ -2,8 +2,9 @@
  * Pools as load balancers still see them to which a change has not come yet. Changes of an account's pools come to its load balancers
  * in the order of their numbers.
  */
+
+import { hasRow, runs } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { hasRow, runs } from '../query.js';
 import type { LoadBalancerRow } from './load-balancers.js';
 import type { PoolRow } from './pools.js';
 

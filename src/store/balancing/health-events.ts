@@ -3,10 +3,9 @@
  * never used again, so that a process that remembers the last one learns of every later transition. A row without origins is not a
  * transition: only round trips have changed, or what one region agrees on. A pool has at most one of these among its last rows.
  */
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import { allRows, column, columns, insertion, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import { entriesToPrune, type PrunedLog } from '../log/prune.js';
-import { allRows } from '../query.js';
 
 const EVENT = columns({
   /** Microseconds since 1970. */

@@ -1,7 +1,6 @@
 /** Load balancers of zones: names for which origins of pools are chosen. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import { allRows, column, columns, hasRow, insertion, oneRow, type RowOf, runs, theValue } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, hasRow, oneRow, runs, theValue } from '../query.js';
 
 const BALANCER = columns({
   id: column<Uint8Array>(),

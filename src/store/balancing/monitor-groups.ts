@@ -1,7 +1,6 @@
 /** Groups of monitors, which together say whether an origin is healthy. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import { allRows, column, columns, insertion, oneRow, type RowOf, runs } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
 import type { MonitorRow } from './monitors.js';
 
 const GROUP = columns({

@@ -1,7 +1,5 @@
 /** Monitors of accounts: how origins are probed. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs, theValue } from '../query.js';
+import { allRows, column, columns, insertsOwned, oneRow, type RowOf, runs, theValue, updates } from '../columns.js';
 
 const MONITOR = columns({
   id: column<Uint8Array>(),
@@ -24,11 +22,6 @@ const VALUES = MONITOR.only('settings', 'interval');
 
 type Values = RowOf<typeof VALUES>;
 
-const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('monitors', MONITOR)),
-  update: store.prepare<SqlValue[]>(`UPDATE monitors SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
-}));
-
 export const findMonitor = oneRow<[seq: number], MonitorRow>('SELECT * FROM monitors WHERE seq = ?');
 
 export const findMonitorById = oneRow<[id: Uint8Array], MonitorRow>('SELECT * FROM monitors WHERE id = ?');
@@ -45,13 +38,8 @@ export const monitorsOfAccount = allRows<[account: number], MonitorRow>(
 );
 
 /** `now`: microseconds since 1970. */
-export function insertMonitor(store: Store, id: Uint8Array, account: number, values: Values, now: number): void {
-  const row = { id, account, ...values, created_at: now, modified_at: now };
-  statements(store).insert.run(...MONITOR.values(row));
-}
+export const insertMonitor = insertsOwned<Values>('monitors', MONITOR);
 
-export function updateMonitor(store: Store, seq: number, values: Values, now: number): void {
-  statements(store).update.run(...VALUES.values(values), now, seq);
-}
+export const updateMonitor = updates('monitors', VALUES);
 
 export const removeMonitor = runs<[seq: number]>('DELETE FROM monitors WHERE seq = ?');

@@ -1,7 +1,6 @@
 /** The health of origins, as nodes found it by monitors, and as regions and all nodes agree on it. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import { allRows, column, columns, insertion, type RowOf, runs } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, runs } from '../query.js';
 
 const STATE = columns({
   /** Store number of the pool. */

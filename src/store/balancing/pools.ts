@@ -1,7 +1,6 @@
 /** Pools of accounts: the origins between which is chosen. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import { allRows, column, columns, insertion, oneRow, type RowOf, runs } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
 
 const POOL = columns({
   id: column<Uint8Array>(),

@@ -1,6 +1,7 @@
 /** What the probing process reads of pools and monitors. */
+
+import { theValue } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { theValue } from '../query.js';
 
 const mark = (table: string): string =>
   `(SELECT count(*) || ' ' || coalesce(sum(seq), 0) || ' ' || coalesce(sum(modified_at % 1000000007), 0) FROM ${table})`;

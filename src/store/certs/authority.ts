@@ -1,6 +1,7 @@
 /** Rows of the built-in certificate authority: issuers, orders with their authorizations and challenges, certificates. */
+
+import { allRows, hasRow, oneRow } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows, hasRow, oneRow } from '../query.js';
 
 export interface IssuerRow {
   readonly id: Uint8Array;

@@ -1,7 +1,6 @@
 /** Rows of issued and uploaded certificates, and of ACME accounts. Times are milliseconds since 1970. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
+import { allRows, column, columns, inserts, oneRow, type RowOf, runs } from '../columns.js';
+import { perStore, type Store } from '../driver.js';
 
 const ISSUED = columns({
   /** UUID. */
@@ -44,7 +43,6 @@ export interface AcmeAccountRow {
 }
 
 const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('certificates', ISSUED)),
   insertAccount: store.prepare<[id: string, directory: string, privateKey: Uint8Array]>(
     'INSERT INTO acme_accounts (id, directory, private_key) VALUES (?, ?, ?) ON CONFLICT (directory) DO NOTHING',
   ),
@@ -56,9 +54,7 @@ export const issuedFor = allRows<[request: number], IssuedRow>(
 );
 
 /** Call inside a write. */
-export function insertIssued(store: Store, row: NewIssued): void {
-  statements(store).insert.run(...ISSUED.values(row));
-}
+export const insertIssued = inserts('certificates', ISSUED);
 
 /** Removes the certificates and keys of a request. Call inside a write. */
 export const removeIssued = runs<[request: number]>('DELETE FROM certificates WHERE request = ?');

@@ -1,6 +1,7 @@
 /** When orders were begun at authorities, and for whom. Times: milliseconds since 1970. */
+
+import { allRows } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows } from '../query.js';
 
 export interface OrderStart {
   readonly authority: string;

@@ -1,7 +1,6 @@
 /** Rows of pending orders and their challenges. Times are milliseconds since 1970. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import { allRows, column, columns, hasRow, insertion, inserts, oneRow, type RowOf, runs } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, hasRow, oneRow, runs } from '../query.js';
 import type { RequestRow } from './requests.js';
 
 const ORDER = columns({
@@ -61,7 +60,6 @@ export interface ChallengePlace {
 }
 
 const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('certificate_orders', NEW_ORDER)),
   setUrl: store.prepare<[url: string, expiresAt: number, seq: number]>(
     `UPDATE certificate_orders SET url = ?, expires_at = ? WHERE seq = ? AND url = ''`,
   ),
@@ -100,9 +98,7 @@ export const findOrderUnderWay = oneRow<[request: number], OrderUnderWay>(
 );
 
 /** Call inside a write. */
-export function insertOrderUnderWay(store: Store, row: NewOrderUnderWay): void {
-  statements(store).insert.run(...NEW_ORDER.values(row));
-}
+export const insertOrderUnderWay = inserts('certificate_orders', NEW_ORDER);
 
 /** Whether a request has the order with this URL. */
 export const isOrderUnderWay = hasRow<[url: string]>('SELECT seq FROM certificate_orders WHERE url = ?');

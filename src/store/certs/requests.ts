@@ -1,7 +1,6 @@
 /** Rows of certificate requests. Times are milliseconds since 1970. */
-import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
+import { allRows, column, columns, inserts, oneRow, type RowOf, runs, setColumns } from '../columns.js';
+import { perStore, type Store } from '../driver.js';
 
 const REQUEST = columns({
   /** UUID. */
@@ -62,7 +61,6 @@ const statements = perStore((store) => ({
   owners: store.prepareTuples<[], [kind: string, owner: string]>(
     'SELECT owner_kind, owner FROM certificate_requests WHERE dropped_at IS NULL ORDER BY seq',
   ),
-  insert: store.prepare<SqlValue[]>(insertion('certificate_requests', NEW)),
   // Not a join: that would compare every job with every request.
   noLater: store.prepare<[jobKind: string, jobKind: string]>(
     `UPDATE certificate_requests
@@ -111,9 +109,7 @@ export const requestsValidAfter = allRows<
      ORDER BY certificate_requests.seq`);
 
 /** Call inside a write. */
-export function insertRequest(store: Store, row: NewRequest): void {
-  statements(store).insert.run(...NEW.values(row));
-}
+export const insertRequest = inserts('certificate_requests', NEW);
 
 /** Sets columns of one request. Column names come from the type, never from input. Call inside a write. */
 export function updateRequest(store: Store, seq: number, change: RequestChange): void {

@@ -2,8 +2,9 @@
  * The NSEC3 chains of signed zones: one row for each hashed name, in the order of the hashes. What the octets hold is decided
  * by serving/stored-signatures.ts. They stand in the sets of the signatures.
  */
+
+import { oneRow, runs } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { oneRow, runs } from '../query.js';
 import { type Place, SIGNATURE_SET_AT } from '../records/places.js';
 
 export interface HashedRow {

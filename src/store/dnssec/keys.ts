@@ -1,7 +1,6 @@
 /** Keys of signed zones. Private keys are sealed by the vault (store/sealed-columns.ts). */
-import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
+import { allRows, column, columns, inserts, oneRow, type RowOf, runs, setColumns } from '../columns.js';
+import { perStore, type Store } from '../driver.js';
 
 /** 'ksk' signs the DNSKEY, CDS and CDNSKEY RRsets, 'zsk' all others, 'csk' everything. */
 export type KeyRole = 'ksk' | 'zsk' | 'csk';
@@ -45,7 +44,6 @@ export type DnssecKeyChange = Partial<
 >;
 
 const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('dnssec_keys', NEW)),
   setOnline: store.prepare<[online: Uint8Array | null, id: Uint8Array]>(
     'UPDATE dnssec_keys SET online = ? WHERE id = ?',
   ),
@@ -58,9 +56,7 @@ export const keysOfZone = allRows<[zone: number], DnssecKeyRow>(
 
 export const findDnssecKey = oneRow<[id: Uint8Array], DnssecKeyRow>('SELECT * FROM dnssec_keys WHERE id = ?');
 
-export function insertDnssecKey(store: Store, row: NewDnssecKey): void {
-  statements(store).insert.run(...NEW.values(row));
-}
+export const insertDnssecKey = inserts('dnssec_keys', NEW);
 
 /** The private key sealed for DNS processes; null: they have none. */
 export function setOnlineKey(store: Store, id: Uint8Array, online: Uint8Array | null): void {

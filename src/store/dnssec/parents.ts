@@ -1,6 +1,7 @@
 /** What the parents of signed zones have. */
+
+import { oneRow, runs } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { oneRow, runs } from '../query.js';
 
 export interface ParentRow {
   /** Store number. */

@@ -1,6 +1,7 @@
 /** Records of zones that tell of the keys of other zones (RFC 9615). */
+
+import { allRows, runs } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows, runs } from '../query.js';
 
 export interface SignalRow {
   /** Store number of the zone that has the record. */

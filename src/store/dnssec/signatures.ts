@@ -3,8 +3,8 @@
  * serving/stored-signatures.ts. They stand in sets of their own (records/places.ts), so `zone` may also be a staged set.
  */
 import { descendantsEnd } from '../../dns/name.js';
+import { oneRow, runs, theValue, valueIfAny } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { oneRow, runs, theValue, valueIfAny } from '../query.js';
 import { type Place, SIGNATURE_SET_AT } from '../records/places.js';
 
 export interface SignatureRow {

@@ -1,7 +1,6 @@
 /** The state of zones that are signed, being signed or being unsigned. */
-import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
+import { allRows, column, columns, insertion, oneRow, type RowOf, setColumns } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow } from '../query.js';
 import { addRecordSet, dropRecordSet } from '../records/record-sets.js';
 
 /** The state of the delegation (v4: §9). */

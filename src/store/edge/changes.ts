@@ -1,6 +1,7 @@
 /** Changes for edge processes that are not in the change log: hostnames, certificates, settings outside DNS. */
+
+import { allRows } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows } from '../query.js';
 
 export interface EdgeChangeRow {
   readonly seq: number;

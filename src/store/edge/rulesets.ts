@@ -1,7 +1,6 @@
 /** Rules of zones at the edge, one set for each phase, and the page rules of a zone. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import { allRows, column, columns, inserts, oneRow, type RowOf, runs } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
 
 const RULESET = columns({
   id: column<Uint8Array>(),
@@ -30,7 +29,6 @@ export type NewRuleset = RowOf<typeof RULESET>;
 const VALUES = RULESET.only('name', 'description', 'rules', 'octets', 'version', 'modified_at');
 
 const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('rulesets', RULESET)),
   update: store.prepare<SqlValue[]>(`UPDATE rulesets SET ${VALUES.assignments} WHERE seq = ?`),
 }));
 
@@ -46,9 +44,7 @@ export const rulesetsOfZone = allRows<[zone: number], RulesetRow>(
   'SELECT * FROM rulesets WHERE zone = ? ORDER BY phase',
 );
 
-export function insertRuleset(store: Store, row: NewRuleset): void {
-  statements(store).insert.run(...RULESET.values(row));
-}
+export const insertRuleset = inserts('rulesets', RULESET);
 
 export function updateRuleset(store: Store, seq: number, row: RowOf<typeof VALUES>): void {
   statements(store).update.run(...VALUES.values(row), seq);

@@ -1,6 +1,7 @@
 /** The secret of TLS session tickets: one row, with a number that grows with every new one. */
+
+import { oneRow } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { oneRow } from '../query.js';
 
 export interface TicketSecretRow {
   readonly number: number;

@@ -2,8 +2,9 @@
  * The index of owners whose CNAME target is resolved. Every commit that affects a CNAME, or whether it is flattened,
  * updates it.
  */
+
+import { allRows, hasRow } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows, hasRow } from '../query.js';
 import { addTarget, refreshWatchedTarget } from './targets.js';
 
 export interface FlattenedOwner {

@@ -2,9 +2,10 @@
  * Targets of flattened names: what resolving them returned, and which of our own names that came from. Only the
  * refresher updates these rows.
  */
+
+import { hasRow, oneRow, runs, theValue } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
 import type { WaitingAccount } from '../jobs.js';
-import { hasRow, oneRow, runs, theValue } from '../query.js';
 
 export interface FlattenTargetRow {
   /** Lower-case wire name. */

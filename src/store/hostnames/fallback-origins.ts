@@ -1,6 +1,7 @@
 /** The default origins to which the custom hostnames of zones send traffic. */
+
+import { oneRow, runs } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { oneRow, runs } from '../query.js';
 
 export interface FallbackOriginRow {
   readonly zone: number;

@@ -1,7 +1,6 @@
 /** Rows of custom hostnames. Times ending in `_ms` are milliseconds since 1970, the others microseconds. */
-import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
+import { allRows, column, columns, insertion, oneRow, type RowOf, runs, setColumns } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
 import { afterReversed, reversedName } from '../zones/zones.js';
 
 export const HOSTNAME_STATES = ['pending', 'active', 'blocked', 'moved'] as const;

@@ -1,6 +1,7 @@
 /** How many certificates an account recently requested, and how many it may. Times: milliseconds since 1970. */
+
+import { oneRow, runs, theValue, valueIfAny } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { oneRow, runs, theValue, valueIfAny } from '../query.js';
 
 /** Limits of an account that replace the general ones; null = the general limit. */
 export interface AllowanceRow {

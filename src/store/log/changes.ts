@@ -6,8 +6,8 @@
 
 import { ByteReader, equalBytes } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
+import { allRows, oneRow } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows, oneRow } from '../query.js';
 import { entriesToPrune, type PrunedLog } from './prune.js';
 
 /** What happened to the zone. */

@@ -1,6 +1,7 @@
 /** What needed somebody at the last look: one row for each kind and zone. */
+
+import { allRows } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows } from '../query.js';
 
 export interface ConditionRow {
   readonly kind: string;

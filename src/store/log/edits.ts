@@ -5,9 +5,8 @@
 
 import { fromHex, toHex } from '../../base/bytes.js';
 import { UserError } from '../../base/errors.js';
-import { column, columns, type RowOf } from '../columns.js';
+import { allRows, column, columns, oneRow, type RowOf, theValue } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, theValue } from '../query.js';
 import type { NewRecordRow } from '../records/records.js';
 import { entriesToPrune } from './prune.js';
 

@@ -1,7 +1,8 @@
 /** What was written to the outbox: events behind a position, by account, zone and kind, and by what people search for. */
+
+import { hasRow, oneRow } from '../columns.js';
 import { type Condition, joinConditions, matchIds } from '../condition.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { hasRow, oneRow } from '../query.js';
 import type { EventRow } from './events.js';
 
 export interface EventSelection {

@@ -3,9 +3,8 @@
  * numbers grow and are never used again, so a reader that remembers the last one misses nothing that is still kept.
  */
 import { fromHex, toHex } from '../../base/bytes.js';
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import { column, columns, insertion, type RowOf, runs, theValue } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { runs, theValue } from '../query.js';
 import { entriesToPrune, type PrunedLog } from './prune.js';
 
 const EVENT = columns({

@@ -1,6 +1,7 @@
 /** Buckets, their bindings to the bucket application, and the totals of their objects. */
+
+import { allRows, oneRow, runs, theValue } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows, oneRow, runs, theValue } from '../query.js';
 import { keptPerState } from '../state/kept.js';
 
 export const JURISDICTIONS = ['default', 'eu', 'us', 'fedramp', 'fedramp-high'] as const;

@@ -1,6 +1,7 @@
 /** Domains of buckets: names of zones at which the edge shows a bucket to the public. */
+
+import { allRows, oneRow } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows, oneRow } from '../query.js';
 
 export const MIN_TLS_VERSIONS = ['1.0', '1.1', '1.2', '1.3'] as const;
 export type MinTls = (typeof MIN_TLS_VERSIONS)[number];

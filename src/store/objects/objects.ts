@@ -1,8 +1,18 @@
 /** Objects: their metadata, the bodies of small ones, and the unused files of large ones. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import {
+  allRows,
+  allTuples,
+  column,
+  columns,
+  hasRow,
+  insertion,
+  oneRow,
+  type RowOf,
+  runs,
+  valueIfAny,
+} from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import { hasTable } from '../integrity.js';
-import { allRows, allTuples, hasRow, oneRow, runs, valueIfAny } from '../query.js';
 import type { StorageClass } from './buckets.js';
 
 const OBJECT = columns({

@@ -1,6 +1,7 @@
 /** Rules of buckets, as JSON lists. Each set is read once and kept until it changes. */
+
+import { runs, valueIfAny } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { runs, valueIfAny } from '../query.js';
 
 export const RULE_KINDS = ['cors', 'lifecycle', 'lock'] as const;
 export type RuleKind = (typeof RULE_KINDS)[number];

@@ -1,7 +1,17 @@
 /** Uploads in parts: those that are open, and those that have become objects, whose bodies their parts are. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, hasRow, oneRow, runs, theValue, valueIfAny } from '../query.js';
+import {
+  allRows,
+  column,
+  columns,
+  hasRow,
+  inserts,
+  oneRow,
+  type RowOf,
+  runs,
+  theValue,
+  valueIfAny,
+} from '../columns.js';
+import { perStore, type Store } from '../driver.js';
 import type { StorageClass } from './buckets.js';
 
 const UPLOAD = columns({
@@ -55,7 +65,6 @@ export interface PartRow extends NewPartRow {
 const NOWHERE = -1;
 
 const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('uploads', UPLOAD)),
   complete: store.prepare<[at: number, seq: number]>('UPDATE uploads SET completed_at = ? WHERE seq = ?'),
   remove: store.prepare<[seq: number]>('DELETE FROM uploads WHERE seq = ?'),
   openOfAccount: store.prepareTuples<[account: number], [count: number, octets: number | null]>(
@@ -69,7 +78,6 @@ const statements = perStore((store) => ({
   removeSomeParts: store.prepare<[upload: number, limit: number]>(
     'DELETE FROM parts WHERE seq IN (SELECT seq FROM parts WHERE upload = ? ORDER BY number LIMIT ?)',
   ),
-  insertPart: store.prepare<SqlValue[]>(insertion('parts', PART)),
   place: store.prepare<[first: number, seq: number]>('UPDATE parts SET first = ? WHERE seq = ?'),
   layout: store.prepareTuples<[upload: number], [layout: string | null]>(
     "SELECT group_concat(seq || ' ' || first, ',' ORDER BY number) FROM parts WHERE upload = ? AND first >= 0",
@@ -85,9 +93,7 @@ const statements = perStore((store) => ({
 
 export const findUpload = oneRow<[id: string], UploadRow>('SELECT * FROM uploads WHERE id = ?');
 
-export function insertUpload(store: Store, row: NewUploadRow): void {
-  statements(store).insert.run(...UPLOAD.values(row));
-}
+export const insertUpload = inserts('uploads', UPLOAD);
 
 /** Its parts become the body of an object. Each begins where {@link placePart} has put it. */
 export function setUploadCompleted(store: Store, seq: number, at: number): void {
@@ -147,9 +153,7 @@ export const partsAfter = allRows<[upload: number, number: number, limit: number
   'SELECT * FROM parts WHERE upload = ? AND number > ? ORDER BY number LIMIT ?',
 );
 
-export function insertPart(store: Store, row: NewPartRow): void {
-  statements(store).insertPart.run(...PART.values(row));
-}
+export const insertPart = inserts('parts', PART);
 
 /** A trigger notes its body as garbage. */
 export const removePart = runs<[seq: number]>('DELETE FROM parts WHERE seq = ?');

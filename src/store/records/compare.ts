@@ -1,7 +1,7 @@
 /** Compares the records of two sets, a part at a time. */
 import { compareBytes, equalBytes } from '../../base/bytes.js';
+import { allRows, oneRow } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows, oneRow } from '../query.js';
 import type { RecordRow } from './records.js';
 
 type Compared = Pick<RecordRow, 'seq' | 'owner_key' | 'type' | 'rdata_key' | 'rdata' | 'ttl' | 'proxied'>;

@@ -1,7 +1,8 @@
 /** Records that expire: those with the setting `expires_at`. */
+
+import { valueIfAny } from '../columns.js';
 import type { Condition } from '../condition.js';
 import { perStore, type Store } from '../driver.js';
-import { valueIfAny } from '../query.js';
 import { COLUMNS_OF_ZONE, type NewRecordRow, parseSettings, type RecordRow, SET_OF_ZONE } from './records.js';
 
 /** The expression and the condition of the index, word for word. */

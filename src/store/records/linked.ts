@@ -1,5 +1,5 @@
 /** Linked records: A and AAAA records with automatic PTR records, and these PTR records. Both have the setting `ptr`. */
-import { allRows, hasRow } from '../query.js';
+import { allRows, hasRow } from '../columns.js';
 import type { NewRecordRow, RecordRow } from './records.js';
 
 const MARK = '"ptr":true';

@@ -3,10 +3,11 @@
  * new sets in many short transactions and gives them to its zone in one; the rows of a set that no zone has any more are
  * removed in parts.
  */
+
+import { runs, theValue } from '../columns.js';
 import { removeSomeHashed } from '../dnssec/hashed.js';
 import { removeSomeSignatures } from '../dnssec/signatures.js';
 import { perStore, type Store } from '../driver.js';
-import { runs, theValue } from '../query.js';
 import { placeOfSet } from './places.js';
 
 const statements = perStore((store) => ({

@@ -7,9 +7,8 @@ import { createHash } from 'node:crypto';
 import { equalBytes } from '../../base/bytes.js';
 import { descendantsEnd } from '../../dns/name.js';
 import { proxiedBalancerOwners } from '../balancing/load-balancers.js';
-import { column, columns, type RowOf } from '../columns.js';
+import { allRows, column, columns, type RowOf, runs, valueIfAny } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, runs, valueIfAny } from '../query.js';
 import { amongProxied, byOwner, byType } from './owner-index.js';
 
 /** What a client edits, or a draft fills in, with the identifier. */

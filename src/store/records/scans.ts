@@ -1,6 +1,7 @@
 /** Scans of zones and their findings. Times are milliseconds since 1970. */
+
+import { oneRow, runs, theValue } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { oneRow, runs, theValue } from '../query.js';
 
 export interface ScanRow {
   readonly seq: number;

@@ -1,7 +1,6 @@
 /** Named sets of records with variables, which accounts apply to their zones; and what of them was applied where. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import { allRows, column, columns, insertion, oneRow, type RowOf, runs } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
 
 const TEMPLATE = columns({
   id: column<Uint8Array>(),

@@ -1,7 +1,5 @@
 /** Networks from which an account's zones may be transferred. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
+import { allRows, column, columns, insertsOwned, oneRow, type RowOf, runs, updates } from '../columns.js';
 
 const ACL = columns({
   id: column<Uint8Array>(),
@@ -24,11 +22,6 @@ const VALUES = ACL.only('name', 'ip_range');
 
 type Values = RowOf<typeof VALUES>;
 
-const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('transfer_acls', ACL)),
-  update: store.prepare<SqlValue[]>(`UPDATE transfer_acls SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
-}));
-
 export const findTransferAcl = oneRow<[id: Uint8Array], TransferAclRow>('SELECT * FROM transfer_acls WHERE id = ?');
 
 /** The oldest first. */
@@ -37,13 +30,8 @@ export const transferAclsOfAccount = allRows<[account: number], TransferAclRow>(
 );
 
 /** `now`: microseconds since 1970. */
-export function insertTransferAcl(store: Store, id: Uint8Array, account: number, values: Values, now: number): void {
-  const row = { id, account, ...values, created_at: now, modified_at: now };
-  statements(store).insert.run(...ACL.values(row));
-}
+export const insertTransferAcl = insertsOwned<Values>('transfer_acls', ACL);
 
-export function updateTransferAcl(store: Store, seq: number, values: Values, now: number): void {
-  statements(store).update.run(...VALUES.values(values), now, seq);
-}
+export const updateTransferAcl = updates('transfer_acls', VALUES);
 
 export const removeTransferAcl = runs<[seq: number]>('DELETE FROM transfer_acls WHERE seq = ?');

@@ -1,6 +1,7 @@
 /** Catalog zones of accounts, and the zones in them. */
+
+import { allRows, oneRow } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows, oneRow } from '../query.js';
 
 export interface CatalogRow {
   readonly seq: number;

@@ -1,6 +1,7 @@
 /** Catalog zones of other servers that accounts follow, and the zones in them. */
+
+import { allRows, oneRow } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows, oneRow } from '../query.js';
 
 export interface ConsumedCatalogRow {
   readonly seq: number;

@@ -1,7 +1,8 @@
 /** Zones that are transferred from primaries, and what the primaries answered. */
+
+import { allRows, oneRow, runs } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
 import { findMeta } from '../meta.js';
-import { allRows, oneRow, runs } from '../query.js';
 import {
   type LinkedPeerRow,
   linkedPeers,

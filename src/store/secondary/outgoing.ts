@@ -1,6 +1,7 @@
 /** Which zones are transferred to which peers, and what the peers serve. */
+
+import { allRows, oneRow, runs } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
 import {
   type LinkedPeerRow,
   linkedPeers,

@@ -1,7 +1,5 @@
 /** Servers of other operators, to which or from which an account's zones are transferred. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, oneRow, runs } from '../query.js';
+import { allRows, column, columns, insertsOwned, oneRow, type RowOf, runs, updates } from '../columns.js';
 
 const PEER = columns({
   id: column<Uint8Array>(),
@@ -35,11 +33,6 @@ const VALUES = PEER.only('name', 'ip', 'port', 'ixfr_enable', 'tsig', 'tls_name'
 
 type Values = RowOf<typeof VALUES>;
 
-const statements = perStore((store) => ({
-  insert: store.prepare<SqlValue[]>(insertion('transfer_peers', PEER)),
-  update: store.prepare<SqlValue[]>(`UPDATE transfer_peers SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
-}));
-
 export const findTransferPeer = oneRow<[seq: number], TransferPeerRow>('SELECT * FROM transfer_peers WHERE seq = ?');
 
 export const findTransferPeerById = oneRow<[id: Uint8Array], TransferPeerRow>(
@@ -57,13 +50,8 @@ export const transferPeersOfKey = allRows<[tsig: number], TransferPeerRow>(
 );
 
 /** `now`: microseconds since 1970. */
-export function insertTransferPeer(store: Store, id: Uint8Array, account: number, values: Values, now: number): void {
-  const row = { id, account, ...values, created_at: now, modified_at: now };
-  statements(store).insert.run(...PEER.values(row));
-}
+export const insertTransferPeer = insertsOwned<Values>('transfer_peers', PEER);
 
-export function updateTransferPeer(store: Store, seq: number, values: Values, now: number): void {
-  statements(store).update.run(...VALUES.values(values), now, seq);
-}
+export const updateTransferPeer = updates('transfer_peers', VALUES);
 
 export const removeTransferPeer = runs<[seq: number]>('DELETE FROM transfer_peers WHERE seq = ?');

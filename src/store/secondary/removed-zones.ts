@@ -1,6 +1,7 @@
 /** Zones that left a catalog of another server, and are kept unserved for a while. */
+
+import { allRows, oneRow, runs, theValue } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows, oneRow, runs, theValue } from '../query.js';
 
 export interface RemovedZoneRow {
   /** Store number. */

@@ -1,8 +1,7 @@
 /** TSIG keys of accounts; their secrets are sealed (vault/). */
-import { column, columns, insertion, type RowOf } from '../columns.js';
-import { perStore, type SqlValue, type Store } from '../driver.js';
+import { allRows, column, columns, insertsOwned, oneRow, type RowOf, runs, updates } from '../columns.js';
+import { perStore, type Store } from '../driver.js';
 import { findMeta } from '../meta.js';
-import { allRows, oneRow, runs } from '../query.js';
 
 const KEY = columns({
   id: column<Uint8Array>(),
@@ -33,8 +32,6 @@ type Values = RowOf<typeof VALUES>;
 
 const statements = perStore((store) => ({
   names: store.prepareTuples<[], [Uint8Array]>('SELECT DISTINCT key_name FROM tsig_keys'),
-  insert: store.prepare<SqlValue[]>(insertion('tsig_keys', KEY)),
-  update: store.prepare<SqlValue[]>(`UPDATE tsig_keys SET ${VALUES.assignments}, modified_at = ? WHERE seq = ?`),
 }));
 
 export const findTsigKey = oneRow<[seq: number], TsigKeyRow>('SELECT * FROM tsig_keys WHERE seq = ?');
@@ -64,13 +61,8 @@ export function tsigVersion(store: Store): number {
 }
 
 /** `now`: microseconds since 1970. */
-export function insertTsigKey(store: Store, id: Uint8Array, account: number, values: Values, now: number): void {
-  const row = { id, account, ...values, created_at: now, modified_at: now };
-  statements(store).insert.run(...KEY.values(row));
-}
+export const insertTsigKey = insertsOwned<Values>('tsig_keys', KEY);
 
-export function updateTsigKey(store: Store, seq: number, values: Values, now: number): void {
-  statements(store).update.run(...VALUES.values(values), now, seq);
-}
+export const updateTsigKey = updates('tsig_keys', VALUES);
 
 export const removeTsigKey = runs<[seq: number]>('DELETE FROM tsig_keys WHERE seq = ?');

@@ -1,7 +1,6 @@
 /** What zones were asked: a row for each hour and each day, with the names and networks that asked most. */
-import { column, columns, insertion, type RowOf } from '../columns.js';
+import { allRows, allTuples, column, columns, insertion, oneRow, type RowOf } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, allTuples, oneRow } from '../query.js';
 
 const QUERIES = columns({
   /** Store number. */

@@ -1,6 +1,7 @@
 /** Zone settings that only the edge uses; a setting without a row has its default (serving/zone-settings.ts). */
+
+import { allRows, oneRow } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { allRows, oneRow } from '../query.js';
 
 export interface ZoneSettingRow {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** Finds served zones that are set up in ways that are often not meant. */
-import { allTuples, hasRow, theValue, valueIfAny } from '../query.js';
+import { allTuples, hasRow, theValue, valueIfAny } from '../columns.js';
 
 /** Names of all served zones, in lower-case ASCII, by store number. */
 export const servedZoneNames = allTuples<[], readonly [seq: number, name: string]>(

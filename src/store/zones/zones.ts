@@ -1,9 +1,8 @@
 /** Zones: their rows, their settings with the defaults for NULL, and which of them are served. */
 
-import { column, columns, insertion, type RowOf, setColumns } from '../columns.js';
+import { allRows, allTuples, column, columns, insertion, oneRow, type RowOf, setColumns } from '../columns.js';
 import { removeDnssecZone } from '../dnssec/zones.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { allRows, allTuples, oneRow } from '../query.js';
 import { addRecordSet, dropRecordSet } from '../records/record-sets.js';
 
 export type ZoneStatus = 'initializing' | 'pending' | 'active' | 'moved';
