@@ -77,13 +77,7 @@ export default function ZoneFrame({ params }: ScreenProps) {
   return <OneZone zone={zone} rest={rest} base={zoneBase(named)} />;
 }
 
-interface OneZoneProps {
-  readonly zone: Zone;
-  readonly rest: string;
-  readonly base: string;
-}
-
-function OneZone({ zone, rest, base }: OneZoneProps) {
+function OneZone({ zone, rest, base }: { readonly zone: Zone; readonly rest: string; readonly base: string }) {
   const everywhere = usePermissions();
   // Not again when the page began with this zone.
   useState(() => isReadAhead(permissionsPath(zone)) || fetchZoneScreen(zone, base, rest));

@@ -12,12 +12,7 @@ import { asciiName } from '../../parts/zone.js';
 import type { CreatedToken, PermissionGroup, Zone } from '../../types.js';
 import { type Draft, draftOf, EMPTY, endOf, policiesOf, TEMPLATES, WORDS } from './token-draft.js';
 
-interface NewTokenProps {
-  readonly onMade: () => void;
-  readonly onClose: () => void;
-}
-
-export function NewToken({ onMade, onClose }: NewTokenProps) {
+export function NewToken({ onMade, onClose }: { readonly onMade: () => void; readonly onClose: () => void }) {
   const groups = useLoad<PermissionGroup[]>('/user/tokens/permission_groups');
   const user = useLoad<{ readonly id: string }>('/user');
   const [draft, setDraft] = useState<Draft>(EMPTY);

@@ -12,12 +12,7 @@ import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
 import type { AlertPolicy, AvailableAlerts, Webhook } from '../../types.js';
 
-interface Props {
-  readonly base: string;
-  readonly writes: boolean;
-}
-
-export function Policies({ base, writes }: Props) {
+export function Policies({ base, writes }: { readonly base: string; readonly writes: boolean }) {
   const path = `${base}/policies`;
   const { answer, error, reload } = useLoad<AlertPolicy[]>(path);
   const types = useLoad<AvailableAlerts>(`${base}/available_alerts`).answer?.result ?? {};

@@ -9,11 +9,6 @@ import { ErrorNote } from '../../parts/notes.js';
 import { RowHead } from '../../parts/table.js';
 import type { PageRule } from '../../types.js';
 
-interface Props {
-  readonly path: string;
-  readonly writes: boolean;
-}
-
 interface Target {
   readonly constraint: { readonly value: string };
 }
@@ -24,7 +19,7 @@ interface Action {
 }
 
 /** Nothing while there are none: redirects do the same. */
-export function PageRules({ path, writes }: Props) {
+export function PageRules({ path, writes }: { readonly path: string; readonly writes: boolean }) {
   const loaded = useLoad<PageRule[]>(path);
   const sending = useSending(loaded.reload);
   const rules = loaded.answer?.result ?? [];

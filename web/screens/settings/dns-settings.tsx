@@ -11,12 +11,7 @@ import type { DnsSettings, Zone } from '../../types.js';
 
 const dnsSettingsPath = ({ id }: Zone): string => `/zones/${id}/dns_settings`;
 
-interface AnswersProps {
-  readonly zone: Zone;
-  readonly writes: boolean;
-}
-
-export function Answers({ zone, writes }: AnswersProps) {
+export function Answers({ zone, writes }: { readonly zone: Zone; readonly writes: boolean }) {
   const path = dnsSettingsPath(zone);
   const { answer, error, reload } = useLoad<DnsSettings>(path);
   const [stored, setStored] = useState<DnsSettings>();

@@ -32,12 +32,7 @@ export function NewZone({ file: dropped, onClose }: NewZoneProps) {
   );
 }
 
-interface ByNameProps {
-  readonly onClose: () => void;
-  readonly onFile: (file: File) => void;
-}
-
-function ByName({ onClose, onFile }: ByNameProps) {
+function ByName({ onClose, onFile }: { readonly onClose: () => void; readonly onFile: (file: File) => void }) {
   const [name, setName] = useState('');
   const [isCopy, setCopy] = useState(false);
   const sending = useSending();
