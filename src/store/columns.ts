@@ -122,6 +122,12 @@ export function valueIfAny<Params extends Values, Value>(sql: string): Query<Par
   return (store, ...values) => statement(store).get(...values)?.[0];
 }
 
+/** The first column of a row; 0 where there is no row, or nothing in it. */
+export function valueOrZero<Params extends Values>(sql: string): Query<Params, number> {
+  const statement = perStore((store) => store.prepareTuples<Params, readonly [number | null]>(sql));
+  return (store, ...values) => statement(store).get(...values)?.[0] ?? 0;
+}
+
 /** Whether there is a row. */
 export function hasRow<Params extends Values>(sql: string): Query<Params, boolean> {
   const statement = perStore((store) => store.prepareTuples<Params>(sql));
@@ -132,6 +138,18 @@ export function hasRow<Params extends Values>(sql: string): Query<Params, boolea
 export function runs<Params extends Values>(sql: string): Query<Params, void> {
   const statement = perStore((store) => store.prepare<Params>(sql));
   return (store, ...values) => void statement(store).run(...values);
+}
+
+/** Writes, and says how many rows that changed. */
+export function changes<Params extends Values>(sql: string): Query<Params, number> {
+  const statement = perStore((store) => store.prepare<Params>(sql));
+  return (store, ...values) => statement(store).run(...values).changes;
+}
+
+/** Writes, and says whether that changed anything. */
+export function changesAny<Params extends Values>(sql: string): Query<Params, boolean> {
+  const statement = changes<Params>(sql);
+  return (store, ...values) => statement(store, ...values) > 0;
 }
 
 export function inserts<Row>(table: string, columns: Columns<Row>): (store: Store, row: Row) => void {

@@ -1,6 +1,5 @@
 /** Sign-ins that wait for a second factor, and what was used and counts once. Only hashes are stored. */
-import { allRows, column, columns, inserts, oneRow, type RowOf, runs } from '../columns.js';
-import { perStore, type Store } from '../driver.js';
+import { allRows, changesAny, column, columns, inserts, oneRow, type RowOf, runs } from '../columns.js';
 
 const CHALLENGE = columns({
   hash: column<Uint8Array>(),
@@ -15,12 +14,6 @@ const CHALLENGE = columns({
 });
 
 export type ChallengeRow = RowOf<typeof CHALLENGE>;
-
-const statements = perStore((store) => ({
-  use: store.prepare<[hash: Uint8Array, expiresAt: number]>(
-    'INSERT INTO used_proofs (hash, expires_at) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING',
-  ),
-}));
 
 export const findChallenge = oneRow<[hash: Uint8Array], ChallengeRow>(
   'SELECT * FROM sign_in_challenges WHERE hash = ?',
@@ -44,8 +37,8 @@ export const removeChallengesOfUser = runs<[user: number]>('DELETE FROM sign_in_
 export const removeChallengesOver = runs<[now: number]>('DELETE FROM sign_in_challenges WHERE expires_at <= ?');
 
 /** Returns false when it was used before, on whatever node. `expiresAt`: until when that is remembered. */
-export function useProof(store: Store, hash: Uint8Array, expiresAt: number): boolean {
-  return statements(store).use.run(hash, expiresAt).changes > 0;
-}
+export const useProof = changesAny<[hash: Uint8Array, expiresAt: number]>(
+  'INSERT INTO used_proofs (hash, expires_at) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING',
+);
 
 export const forgetProofs = runs<[now: number]>('DELETE FROM used_proofs WHERE expires_at <= ?');

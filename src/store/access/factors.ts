@@ -1,5 +1,16 @@
 /** Second factors of users: one-time passwords, passkeys, recovery codes. */
-import { allRows, column, columns, inserts, oneRow, type RowOf, runs, theValue } from '../columns.js';
+import {
+  allRows,
+  changes,
+  changesAny,
+  column,
+  columns,
+  inserts,
+  oneRow,
+  type RowOf,
+  runs,
+  theValue,
+} from '../columns.js';
 import { perStore, type Store } from '../driver.js';
 
 export interface TotpRow {
@@ -32,14 +43,10 @@ const statements = perStore((store) => ({
   putTotp: store.prepare<[user: number, secret: Uint8Array, confirmed: number, createdAt: number]>(
     'INSERT OR REPLACE INTO one_time_passwords (user, secret, confirmed, created_at) VALUES (?, ?, ?, ?)',
   ),
-  removeTotp: store.prepare<[user: number]>('DELETE FROM one_time_passwords WHERE user = ?'),
   usePasskey: store.prepare<[count: number, at: number, seq: number]>(
     'UPDATE passkeys SET sign_count = ?, last_used_at = ? WHERE seq = ?',
   ),
   renamePasskey: store.prepare<[name: string, seq: number]>('UPDATE passkeys SET name = ? WHERE seq = ?'),
-  removePasskeys: store.prepare<[user: number]>('DELETE FROM passkeys WHERE user = ?'),
-  removeCode: store.prepare<[user: number, hash: Uint8Array]>('DELETE FROM recovery_codes WHERE user = ? AND hash = ?'),
-  removeCodes: store.prepare<[user: number]>('DELETE FROM recovery_codes WHERE user = ?'),
   any: store.prepareTuples<[user: number, user: number], [number]>(
     `SELECT EXISTS (SELECT 1 FROM one_time_passwords WHERE user = ? AND confirmed = 1)
        OR EXISTS (SELECT 1 FROM passkeys WHERE user = ?)`,
@@ -55,9 +62,7 @@ export function putTotp(store: Store, { user, secret, confirmed, created_at }: T
 
 export const confirmTotp = runs<[user: number]>('UPDATE one_time_passwords SET confirmed = 1 WHERE user = ?');
 
-export function removeTotp(store: Store, user: number): boolean {
-  return statements(store).removeTotp.run(user).changes > 0;
-}
+export const removeTotp = changesAny<[user: number]>('DELETE FROM one_time_passwords WHERE user = ?');
 
 export const findPasskey = oneRow<[id: Uint8Array], PasskeyRow>('SELECT * FROM passkeys WHERE id = ?');
 
@@ -77,9 +82,7 @@ export function renamePasskey(store: Store, seq: number, name: string): void {
 export const removePasskey = runs<[seq: number]>('DELETE FROM passkeys WHERE seq = ?');
 
 /** Returns how many there were. */
-export function removePasskeysOfUser(store: Store, user: number): number {
-  return statements(store).removePasskeys.run(user).changes;
-}
+export const removePasskeysOfUser = changes<[user: number]>('DELETE FROM passkeys WHERE user = ?');
 
 /** How many are left. */
 export const countRecoveryCodes = theValue<[user: number], number>(
@@ -91,14 +94,12 @@ export const insertRecoveryCode = runs<[user: number, hash: Uint8Array]>(
 );
 
 /** Returns false when the user has no such code, or no longer. */
-export function removeRecoveryCode(store: Store, user: number, hash: Uint8Array): boolean {
-  return statements(store).removeCode.run(user, hash).changes > 0;
-}
+export const removeRecoveryCode = changesAny<[user: number, hash: Uint8Array]>(
+  'DELETE FROM recovery_codes WHERE user = ? AND hash = ?',
+);
 
 /** Returns how many there were. */
-export function removeRecoveryCodes(store: Store, user: number): number {
-  return statements(store).removeCodes.run(user).changes;
-}
+export const removeRecoveryCodes = changes<[user: number]>('DELETE FROM recovery_codes WHERE user = ?');
 
 /** Whether the user has a second factor that counts. */
 export function hasSecondFactor(store: Store, user: number): boolean {

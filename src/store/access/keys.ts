@@ -38,8 +38,6 @@ export interface KeyRow extends RowOf<typeof KEY> {
 
 const NEW = KEY.without('revoked_at', 'last_used_at', 'modified_at');
 
-export type NewKeyRow = RowOf<typeof NEW>;
-
 /** The columns that editing a token replaces. */
 const CHANGED = KEY.only('name', 'policies', 'networks', 'not_before', 'expires_at', 'disabled', 'modified_at');
 

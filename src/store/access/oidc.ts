@@ -27,8 +27,6 @@ export interface ProviderRow extends RowOf<typeof PROVIDER> {
   readonly seq: number;
 }
 
-export type NewProviderRow = RowOf<typeof PROVIDER>;
-
 const CHANGED = PROVIDER.without('id', 'created_at');
 
 const statements = perStore((store) => ({

@@ -1,6 +1,6 @@
 /** Passwords of users, and the links with which they choose one or sign in without. Only hashes are stored. */
 
-import { allRows, oneRow, runs, valueIfAny } from '../columns.js';
+import { allRows, changesAny, oneRow, runs, valueIfAny } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
 
 export type UserLinkKind = 'sign-in' | 'password';
@@ -16,7 +16,6 @@ const statements = perStore((store) => ({
   insertLink: store.prepare<[hash: Uint8Array, user: number, kind: string, expiresAt: number]>(
     'INSERT INTO user_links (hash, user, kind, expires_at) VALUES (?, ?, ?, ?)',
   ),
-  removeLink: store.prepare<[hash: Uint8Array]>('DELETE FROM user_links WHERE hash = ?'),
 }));
 
 /** In PHC string format; undefined when the user has none. */
@@ -38,9 +37,7 @@ export function insertUserLink(store: Store, { hash, user, kind, expires_at }: U
 }
 
 /** Returns false when it was used already. */
-export function removeUserLink(store: Store, hash: Uint8Array): boolean {
-  return statements(store).removeLink.run(hash).changes > 0;
-}
+export const removeUserLink = changesAny<[hash: Uint8Array]>('DELETE FROM user_links WHERE hash = ?');
 
 export const removeLinksOfUser = runs<[user: number]>('DELETE FROM user_links WHERE user = ?');
 

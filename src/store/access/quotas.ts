@@ -1,6 +1,6 @@
 /** What accounts have of that what all share, and what each may have instead of what all may. */
 
-import { oneRow, valueIfAny } from '../columns.js';
+import { oneRow, valueIfAny, valueOrZero } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
 
 export const QUOTA_KINDS = [
@@ -27,9 +27,6 @@ export interface Holding {
 }
 
 const statements = perStore((store) => ({
-  used: store.prepareTuples<[account: number, kind: string], [number]>(
-    'SELECT used FROM account_usage WHERE account = ? AND kind = ?',
-  ),
   put: store.prepare<[account: number, kind: string, most: number]>(
     `INSERT INTO account_quotas (account, kind, most) VALUES (?, ?, ?)
      ON CONFLICT (account, kind) DO UPDATE SET most = excluded.most`,
@@ -38,9 +35,9 @@ const statements = perStore((store) => ({
 }));
 
 /** How much an account (store number) has. */
-export function usedOfAccount(store: Store, account: number, kind: QuotaKind): number {
-  return statements(store).used.get(account, kind)?.[0] ?? 0;
-}
+export const usedOfAccount = valueOrZero<[account: number, kind: QuotaKind]>(
+  'SELECT used FROM account_usage WHERE account = ? AND kind = ?',
+);
 
 /** What the account may have; undefined: what all may. */
 export const findAccountQuota = valueIfAny<[account: number, kind: QuotaKind], number>(

@@ -1,5 +1,5 @@
 /** Sessions of browsers, and the links that begin one. Only keyed hashes of their secrets are stored. */
-import { allRows, column, columns, inserts, oneRow, type RowOf, runs } from '../columns.js';
+import { allRows, changesAny, column, columns, inserts, oneRow, type RowOf, runs } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
 
 const SESSION = columns({
@@ -31,8 +31,6 @@ export interface SessionRow extends RowOf<typeof SESSION> {
   readonly seq: number;
 }
 
-export type NewSessionRow = RowOf<typeof SESSION>;
-
 export interface LoginLinkRow {
   readonly hash: Uint8Array;
   readonly credential: number;
@@ -45,7 +43,6 @@ const statements = perStore((store) => ({
     'UPDATE sessions SET hash = ?, how = ?, proved_at = ? WHERE seq = ?',
   ),
   touch: store.prepare<[at: number, seq: number]>('UPDATE sessions SET last_used_at = ? WHERE seq = ?'),
-  remove: store.prepare<[seq: number]>('DELETE FROM sessions WHERE seq = ?'),
   removeOfUser: store.prepare<[user: number, except: number]>('DELETE FROM sessions WHERE user = ? AND seq <> ?'),
   removeAll: store.prepare<[]>('DELETE FROM sessions'),
   removeAllLinks: store.prepare<[]>('DELETE FROM login_links'),
@@ -54,7 +51,6 @@ const statements = perStore((store) => ({
   insertLink: store.prepare<[hash: Uint8Array, credential: number, credentialHash: Uint8Array, expiresAt: number]>(
     'INSERT INTO login_links (hash, credential, credential_hash, expires_at) VALUES (?, ?, ?, ?)',
   ),
-  removeLink: store.prepare<[hash: Uint8Array]>('DELETE FROM login_links WHERE hash = ?'),
 }));
 
 export const findSessionByHash = oneRow<[hash: Uint8Array], SessionRow>('SELECT * FROM sessions WHERE hash = ?');
@@ -86,9 +82,7 @@ export function setSessionLastUsed(store: Store, seq: number, at: number): void 
 }
 
 /** Returns false when there was none. */
-export function removeSession(store: Store, seq: number): boolean {
-  return statements(store).remove.run(seq).changes > 0;
-}
+export const removeSession = changesAny<[seq: number]>('DELETE FROM sessions WHERE seq = ?');
 
 /** Ends the sessions of a user, but not that with the number `except`. Returns how many there were. */
 export function removeSessionsOfUser(store: Store, user: number, except = 0): number {
@@ -113,8 +107,6 @@ export function insertLoginLink(store: Store, row: LoginLinkRow): void {
 }
 
 /** Returns false when it was used already. */
-export function removeLoginLink(store: Store, hash: Uint8Array): boolean {
-  return statements(store).removeLink.run(hash).changes > 0;
-}
+export const removeLoginLink = changesAny<[hash: Uint8Array]>('DELETE FROM login_links WHERE hash = ?');
 
 export const removeLoginLinksOver = runs<[now: number]>('DELETE FROM login_links WHERE expires_at <= ?');

@@ -31,8 +31,6 @@ export interface DeliveryRow extends RowOf<typeof DELIVERY> {
   readonly seq: number;
 }
 
-export type NewDeliveryRow = RowOf<typeof DELIVERY>;
-
 /** Attempts that are kept for each destination. */
 export const DELIVERIES_KEPT = 200;
 const KEPT_US = 30 * 86_400_000_000;

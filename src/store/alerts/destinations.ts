@@ -36,8 +36,6 @@ export interface DestinationRow extends RowOf<typeof DESTINATION> {
   readonly seq: number;
 }
 
-export type NewDestinationRow = RowOf<typeof DESTINATION>;
-
 /** Columns that deliveries change. */
 export type DestinationProgress = Partial<
   Pick<

@@ -24,8 +24,6 @@ export interface AlertPolicyRow extends RowOf<typeof POLICY> {
   readonly seq: number;
 }
 
-export type NewAlertPolicyRow = RowOf<typeof POLICY>;
-
 const CHANGED = POLICY.without('id', 'account', 'created_at');
 
 const statements = perStore((store) => ({

@@ -3,7 +3,7 @@
  * never used again, so that a process that remembers the last one learns of every later transition. A row without origins is not a
  * transition: only round trips have changed, or what one region agrees on. A pool has at most one of these among its last rows.
  */
-import { allRows, column, columns, insertion, type RowOf } from '../columns.js';
+import { allRows, column, columns, insertion, type RowOf, valueOrZero } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import { entriesToPrune, type PrunedLog } from '../log/prune.js';
 
@@ -37,7 +37,6 @@ const IS_TRANSITION = `(origins <> '[]' OR pool_changed = 1)`;
 
 const statements = perStore((store) => ({
   insert: store.prepare<SqlValue[]>(insertion('health_events', EVENT)),
-  last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM health_events'),
   ofAccount: store.prepare<
     [account: number, since: number, until: number, before: number, limit: number],
     HealthEventRow
@@ -90,9 +89,7 @@ export const healthEventsAfter = allRows<[seq: number, limit: number], HealthEve
 );
 
 /** Number of the newest; 0 when there is none. */
-export function lastHealthEvent(store: Store): number {
-  return statements(store).last.get()?.[0] ?? 0;
-}
+export const lastHealthEvent = valueOrZero<[]>('SELECT max(seq) FROM health_events');
 
 /** Appends a transition, and returns its number. Inside a write. */
 export function appendHealthEvent(store: Store, row: RowOf<typeof EVENT>): number {

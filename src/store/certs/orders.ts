@@ -43,7 +43,6 @@ export interface StoredChallengeRow extends RowOf<typeof CHALLENGE> {
 
 const NEW_ORDER = ORDER.without('private_key', 'csr');
 
-export type NewOrderUnderWay = RowOf<typeof NEW_ORDER>;
 const NEW_CHALLENGE = CHALLENGE.without('status');
 
 export type NewChallengeRow = RowOf<typeof NEW_CHALLENGE>;

@@ -53,8 +53,6 @@ const NEW = REQUEST.only(
   'next_at',
 );
 
-export type NewRequest = RowOf<typeof NEW>;
-
 export type RequestChange = Partial<Omit<RequestRow, 'seq' | 'id' | 'owner_kind' | 'owner'>>;
 
 const statements = perStore((store) => ({

@@ -38,7 +38,6 @@ export interface DnssecKeyRow extends RowOf<typeof KEY> {
 
 const NEW = KEY.without('online');
 
-export type NewDnssecKey = RowOf<typeof NEW>;
 export type DnssecKeyChange = Partial<
   Pick<DnssecKeyRow, 'published' | 'signs' | 'in_cds' | 'state' | 'state_at' | 'until'>
 >;

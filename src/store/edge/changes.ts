@@ -1,6 +1,6 @@
 /** Changes for edge processes that are not in the change log: hostnames, certificates, settings outside DNS. */
 
-import { allRows } from '../columns.js';
+import { allRows, valueOrZero } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
 
 export interface EdgeChangeRow {
@@ -14,7 +14,6 @@ export interface EdgeChangeRow {
 export type EdgeSubject = Pick<EdgeChangeRow, 'kind' | 'subject'>;
 
 const statements = perStore((store) => ({
-  last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM edge_changes'),
   lastOf: store.prepareTuples<[kind: string, subject: string], [number | null]>(
     'SELECT max(seq) FROM edge_changes WHERE kind = ? AND subject = ?',
   ),
@@ -30,9 +29,7 @@ export const edgeChangesAfter = allRows<[seq: number, limit: number], EdgeChange
 );
 
 /** Number of the newest; 0 when there is none. */
-export function lastEdgeChange(store: Store): number {
-  return statements(store).last.get()?.[0] ?? 0;
-}
+export const lastEdgeChange = valueOrZero<[]>('SELECT max(seq) FROM edge_changes');
 
 /** Number of the newest about a subject; 0 when there is none, or it is no longer kept. */
 export function lastEdgeChangeOf(store: Store, { kind, subject }: EdgeSubject): number {

@@ -1,4 +1,6 @@
 /** Purges of the caches of the edge, for every edge process to read. */
+
+import { valueOrZero } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
 
 export const PURGE_KINDS = ['purge_everything', 'files', 'tags', 'hosts', 'prefixes'] as const;
@@ -27,8 +29,6 @@ const statements = perStore((store) => ({
   after: store.prepare<[seq: number, limit: number], PurgeRow>(
     'SELECT seq, zone, kind, items FROM purges WHERE seq > ? ORDER BY seq LIMIT ?',
   ),
-  last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM purges'),
-  first: store.prepareTuples<[], [number | null]>('SELECT min(seq) FROM purges'),
 }));
 
 /** `atUs`: microseconds since 1970. Call inside a write. */
@@ -46,11 +46,7 @@ export function purgesAfter(store: Store, seq: number, limit: number): Purge[] {
 }
 
 /** Number of the newest; 0 when there is none. */
-export function lastPurge(store: Store): number {
-  return statements(store).last.get()?.[0] ?? 0;
-}
+export const lastPurge = valueOrZero<[]>('SELECT max(seq) FROM purges');
 
 /** Number of the oldest kept one; 0 when there is none. */
-export function firstPurge(store: Store): number {
-  return statements(store).first.get()?.[0] ?? 0;
-}
+export const firstPurge = valueOrZero<[]>('SELECT min(seq) FROM purges');

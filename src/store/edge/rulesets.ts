@@ -24,8 +24,6 @@ export interface RulesetRow extends RowOf<typeof RULESET> {
   readonly seq: number;
 }
 
-export type NewRuleset = RowOf<typeof RULESET>;
-
 const VALUES = RULESET.only('name', 'description', 'rules', 'octets', 'version', 'modified_at');
 
 const statements = perStore((store) => ({

@@ -6,7 +6,7 @@
 
 import { ByteReader, equalBytes } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
-import { allRows, oneRow } from '../columns.js';
+import { allRows, oneRow, valueOrZero } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
 import { entriesToPrune, type PrunedLog } from './prune.js';
 
@@ -102,8 +102,6 @@ const statements = perStore((store) => ({
   ofZone: store.prepare<[zone: number, seq: number, limit: number], ChangeRow>(
     `SELECT ${COLUMNS} FROM changes WHERE zone = ? AND seq >= ? ORDER BY seq LIMIT ?`,
   ),
-  last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM changes'),
-  first: store.prepareTuples<[], [number | null]>('SELECT min(seq) FROM changes'),
   prune: store.prepare<[seq: number]>('DELETE FROM changes WHERE seq = ?'),
 }));
 
@@ -271,11 +269,7 @@ export function touchedOwners(store: Store, change: number): Uint8Array[] {
 }
 
 /** Number of the newest change; 0 when there is none. */
-export function lastChange(store: Store): number {
-  return statements(store).last.get()?.[0] ?? 0;
-}
+export const lastChange = valueOrZero<[]>('SELECT max(seq) FROM changes');
 
 /** Number of the oldest kept change; 0 when there is none. */
-export function firstChange(store: Store): number {
-  return statements(store).first.get()?.[0] ?? 0;
-}
+export const firstChange = valueOrZero<[]>('SELECT min(seq) FROM changes');

@@ -1,6 +1,6 @@
 /** What was written to the outbox: events behind a position, by account, zone and kind, and by what people search for. */
 
-import { hasRow, oneRow } from '../columns.js';
+import { hasRow, oneRow, valueOrZero } from '../columns.js';
 import { type Condition, joinConditions, matchIds } from '../condition.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import type { EventRow } from './events.js';
@@ -154,8 +154,6 @@ export function briefEventsBetween(
 }
 
 const positions = perStore((store) => ({
-  newest: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM events'),
-  oldest: store.prepareTuples<[], [number | null]>('SELECT min(seq) FROM events'),
   touched: store.prepare<[after: number, upTo: number], { readonly account: number | null; readonly isAbout: number }>(
     `SELECT account, max(kind = 'account.delete' OR kind LIKE 'webhook.%' OR kind LIKE 'alert_policy.%') AS isAbout
      FROM events WHERE seq > ? AND seq <= ? GROUP BY account`,
@@ -163,14 +161,10 @@ const positions = perStore((store) => ({
 }));
 
 /** Number of the newest event; 0 when there is none. */
-export function newestEvent(store: Store): number {
-  return positions(store).newest.get()![0] ?? 0;
-}
+export const newestEvent = valueOrZero<[]>('SELECT max(seq) FROM events');
 
 /** Number of the oldest event that is kept; 0 when there is none. */
-export function oldestEvent(store: Store): number {
-  return positions(store).oldest.get()![0] ?? 0;
-}
+export const oldestEvent = valueOrZero<[]>('SELECT min(seq) FROM events');
 
 /** Accounts (store numbers; null: the installation) with events in a range, and whether any of these changes alerts. */
 export function accountsWithEvents(

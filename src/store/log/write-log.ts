@@ -3,6 +3,8 @@
  * are one transaction; whoever keeps the log takes rows away and puts them beside the backups. These tables belong to one copy of
  * the database: what is written to them is not part of any recording (statement.ts). Writes are put there by write-logger.ts.
  */
+
+import { valueOrZero } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
 import { hasTable } from '../integrity.js';
 
@@ -20,11 +22,9 @@ const statements = perStore((store) => ({
   series: store.prepareTuples<[], [string, number]>('SELECT id, schema FROM write_log_series'),
   begin: store.prepare<[string, number]>('INSERT INTO write_log_series (id, schema) VALUES (?, ?)'),
   end: store.prepare('DELETE FROM write_log_series'),
-  last: store.prepareTuples<[], [number]>("SELECT seq FROM sqlite_sequence WHERE name = 'write_log'"),
   rows: store.prepareTuples<[number], [number, number, number, Uint8Array]>(
     'SELECT number, written_at, schema, body FROM write_log WHERE number > ? ORDER BY number',
   ),
-  octets: store.prepareTuples<[], [number | null]>('SELECT sum(length(body)) FROM write_log'),
   remove: store.prepare<[number]>('DELETE FROM write_log WHERE number <= ?'),
   schema: store.prepareTuples<[], [number]>('PRAGMA user_version'),
 }));
@@ -61,14 +61,10 @@ export function endWriteLog(store: Store): void {
 }
 
 /** The number of the last write that was logged; 0: none was. */
-export function lastLoggedWrite(store: Store): number {
-  return statements(store).last.get()?.[0] ?? 0;
-}
+export const lastLoggedWrite = valueOrZero<[]>("SELECT seq FROM sqlite_sequence WHERE name = 'write_log'");
 
 /** Octets that are on their way. */
-export function octetsOnTheirWay(store: Store): number {
-  return statements(store).octets.get()![0] ?? 0;
-}
+export const octetsOnTheirWay = valueOrZero<[]>('SELECT sum(length(body)) FROM write_log');
 
 /** Those after a number, in order: as many as have `most` octets, and at least one. */
 export function writesOnTheirWay(store: Store, after: number, most: number): readonly LoggedWrite[] {

@@ -10,6 +10,7 @@ import {
   type RowOf,
   runs,
   valueIfAny,
+  valueOrZero,
 } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import { hasTable } from '../integrity.js';
@@ -81,7 +82,6 @@ const BODIES = `SELECT ${COLUMNS}, blob, upload, octets FROM objects JOIN bucket
    LEFT JOIN object_contents ON object = objects.seq`;
 
 const statements = perStore((store) => ({
-  octets: store.prepareTuples<[], [number | null]>('SELECT sum(size) FROM objects'),
   insert: store.prepare<SqlValue[]>(insertion('objects', OBJECT)),
   insertContents: store.prepare<[object: number, octets: Uint8Array]>(
     'INSERT INTO object_contents (object, octets) VALUES (?, ?)',
@@ -212,6 +212,4 @@ export const bodiesAfter = allRows<[seq: number, limit: number], BodyOfObject>(
 export const bodyOf = oneRow<[seq: number], BodyOfObject>(`${BODIES} WHERE objects.seq = ?`);
 
 /** Octets of the bodies of all objects. */
-export function octetsOfBodies(store: Store): number {
-  return statements(store).octets.get()![0] ?? 0;
-}
+export const octetsOfBodies = valueOrZero<[]>('SELECT sum(size) FROM objects');

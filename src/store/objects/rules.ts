@@ -1,6 +1,6 @@
 /** Rules of buckets, as JSON lists. Each set is read once and kept until it changes. */
 
-import { runs, valueIfAny } from '../columns.js';
+import { changes, runs, valueIfAny } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
 
 export const RULE_KINDS = ['cors', 'lifecycle', 'lock'] as const;
@@ -41,7 +41,6 @@ const statements = perStore((store) => ({
      ON CONFLICT (bucket, kind) DO UPDATE SET rules = excluded.rules, revision = excluded.revision,
        changed_at = excluded.changed_at, swept_at = NULL`,
   ),
-  forgetSweeps: store.prepare<[]>("UPDATE bucket_rules SET swept_at = NULL WHERE kind = 'lifecycle'"),
   setSwept: store.prepare<[at: number, bucket: number]>(
     "UPDATE bucket_rules SET swept_at = ? WHERE bucket = ? AND kind = 'lifecycle'",
   ),
@@ -99,6 +98,4 @@ export function setLastSweep(store: Store, bucket: number, at: number): void {
 }
 
 /** As if all lifecycle rules had just been set. Returns how many buckets have some. */
-export function forgetSweeps(store: Store): number {
-  return statements(store).forgetSweeps.run().changes;
-}
+export const forgetSweeps = changes<[]>("UPDATE bucket_rules SET swept_at = NULL WHERE kind = 'lifecycle'");

@@ -4,7 +4,7 @@
  * removed in parts.
  */
 
-import { runs, theValue } from '../columns.js';
+import { changesAny, runs, theValue } from '../columns.js';
 import { removeSomeHashed } from '../dnssec/hashed.js';
 import { removeSomeSignatures } from '../dnssec/signatures.js';
 import { perStore, type Store } from '../driver.js';
@@ -17,7 +17,6 @@ const statements = perStore((store) => ({
   touch: store.prepare<[writtenAt: number, set: number]>(
     "UPDATE record_sets SET written_at = ? WHERE number = ? AND state = 'staged'",
   ),
-  use: store.prepare<[set: number]>("UPDATE record_sets SET state = 'used' WHERE number = ? AND state = 'staged'"),
   drop: store.prepare<[set: number]>("UPDATE record_sets SET state = 'unused' WHERE number = ?"),
   firstUnused: store.prepareTuples<[], [set: number]>(
     "SELECT number FROM record_sets WHERE state = 'unused' ORDER BY number LIMIT 1",
@@ -48,9 +47,9 @@ export function touchRecordSet(store: Store, set: number, nowUs: number): boolea
 }
 
 /** Notes that a zone has the staged set now; false when the set was given up meanwhile. */
-export function useRecordSet(store: Store, set: number): boolean {
-  return statements(store).use.run(set).changes === 1;
-}
+export const useRecordSet = changesAny<[set: number]>(
+  "UPDATE record_sets SET state = 'used' WHERE number = ? AND state = 'staged'",
+);
 
 /** Notes that no zone has the set any more, and removes it if it is small. True when nothing is left. */
 export function dropRecordSet(store: Store, set: number): boolean {

@@ -1,6 +1,16 @@
 /** Zones: their rows, their settings with the defaults for NULL, and which of them are served. */
 
-import { allRows, allTuples, column, columns, insertion, oneRow, type RowOf, setColumns } from '../columns.js';
+import {
+  allRows,
+  allTuples,
+  column,
+  columns,
+  insertion,
+  oneRow,
+  type RowOf,
+  setColumns,
+  valueOrZero,
+} from '../columns.js';
 import { removeDnssecZone } from '../dnssec/zones.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import { addRecordSet, dropRecordSet } from '../records/record-sets.js';
@@ -181,9 +191,6 @@ const statements = perStore((store) => ({
   ),
   byName: store.prepare<[name: string], ZoneRow>('SELECT * FROM zones WHERE name = ? ORDER BY served DESC, seq'),
   served: store.prepareTuples<[], [seq: number]>('SELECT seq FROM zones WHERE served = 1 ORDER BY record_count, seq'),
-  servedRecords: store.prepareTuples<[], [count: number | null]>(
-    'SELECT sum(record_count) FROM zones WHERE served = 1',
-  ),
   insert: store.prepare<SqlValue[]>(insertion('zones', NEW_ZONE)),
   remove: store.prepare<[seq: number]>('DELETE FROM zones WHERE seq = ?'),
   belowOfOthers: store.prepare<[from: string, to: string, account: number], ZoneRow>(
@@ -298,9 +305,7 @@ export const servedZonesOfAccounts = allRows<
        FROM zones WHERE served = 1) WHERE place <= ? ORDER BY account, zone`);
 
 /** Number of records in all served zones. */
-export function countServedRecords(store: Store): number {
-  return statements(store).servedRecords.get()?.[0] ?? 0;
-}
+export const countServedRecords = valueOrZero<[]>('SELECT sum(record_count) FROM zones WHERE served = 1');
 
 /** The zone, if it exists and is served. */
 export function findServedZone(store: Store, seq: number): ZoneRow | undefined {
