@@ -2,7 +2,9 @@
 
 import { dirname, resolve } from 'node:path';
 import { equalBytes } from '../../base/bytes.js';
+import type { Clock } from '../../base/clock.js';
 import type { Issue } from '../../base/result.js';
+import { inSlices } from '../../base/slices.js';
 import { readZone } from '../../dns/zonefile/parser.js';
 import type { ZoneText } from '../../dns/zonefile/source.js';
 import type { PlacedRR } from '../../dnssec/signed-zone.js';
@@ -11,7 +13,6 @@ import { findSigning } from '../../serving/signing.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { signWithKeys } from '../dnssec/key-files.js';
 import { dropPresigned, takePresigned } from '../dnssec/presigned/take.js';
-import { verifyPresigned } from '../dnssec/presigned/verify.js';
 import type { Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { zoneFailure } from '../rules/zone-failures.js';
@@ -42,16 +43,18 @@ export interface ReadSignatures {
   readonly issues: readonly Issue[];
 }
 
-/** `now`: seconds since 1970. */
-export function* readSignatures(
+/** Reads in slices. What verifies is loaded only for a zone that is served with its signatures. */
+export async function readSignatures(
+  clock: Clock,
   source: ZoneText,
   apex: Uint8Array,
   wish: SignaturesWish,
-  now: number,
-): Generator<unknown, ReadSignatures> {
+): Promise<ReadSignatures> {
   if (wish.kind === 'presigned') {
-    const records = yield* recordsOf(source, apex);
-    return { wish, records, keys: [], issues: yield* verifyPresigned(apex, records, now) };
+    const { verifyPresigned } = await import('../dnssec/presigned/verify.js');
+    const records = await inSlices(clock, recordsOf(source, apex));
+    const nowS = Math.floor(clock.nowMs() / 1000);
+    return { wish, records, keys: [], issues: await inSlices(clock, verifyPresigned(apex, records, nowS)) };
   }
   if (wish.kind !== 'sign') return { wish, records: [], keys: [], issues: [] };
   const keys = wish.keys.filter((offered) => equalBytes(offered.apex, apex)).map(({ key }) => key);

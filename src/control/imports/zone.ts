@@ -6,7 +6,6 @@
 import { toHex } from '../../base/bytes.js';
 import { invariant } from '../../base/errors.js';
 import type { Issue } from '../../base/result.js';
-import { inSlices } from '../../base/slices.js';
 import { printName } from '../../dns/name.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';
 import { detectOrigin, statedOrigin, type ZoneText } from '../../dns/zonefile/source.js';
@@ -89,8 +88,7 @@ export async function importZone(ctx: Context, input: ImportInput): Promise<Impo
     limits: ctx.settings.limits,
     bounds: boundsFor(ctx, chooseAccount(ctx, input.accountId).seq),
   };
-  const nowS = Math.floor(ctx.clock.nowMs() / 1000);
-  const signatures = await inSlices(ctx.clock, readSignatures(input.source, name.apex, wish, nowS));
+  const signatures = await readSignatures(ctx.clock, input.source, name.apex, wish);
   if (signatures.issues.some(isError)) {
     const issues = [...signatures.issues].sort(errorsFirst);
     return { imported: false, name: name.name, records: 0, duplicates: 0, issues };
