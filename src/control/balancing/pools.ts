@@ -81,16 +81,19 @@ const POOLS_AT_ONCE = 50;
 
 /** The same with all pools of an account, some of them in each write. */
 export async function editPools(ctx: Context, accountId: string, input: Members): Promise<BalancingItem[]> {
-  const ids = poolsOfAccount(ctx.store, requireAccount(ctx, accountId).seq).map(({ id }) => toHex(id));
+  const account = requireAccount(ctx, accountId).seq;
+  const ids = poolsOfAccount(ctx.store, account).map(({ id }) => toHex(id));
   const items: BalancingItem[] = [];
   for (let at = 0; at < ids.length; at += POOLS_AT_ONCE) {
     const some = ids.slice(at, at + POOLS_AT_ONCE);
+    await reachBalancers(ctx, account);
     const { value } = await commit(ctx, (draft) => {
       const rows = some.flatMap((id) => findPoolById(ctx.store, Buffer.from(id, 'hex')) ?? []);
       return rows.map((row) => change(ctx, draft, row, (stored) => patched(stored, input, NULLABLE_OF_POOL)));
     });
     items.push(...value);
   }
+  await reachBalancers(ctx, account);
   return items;
 }
 

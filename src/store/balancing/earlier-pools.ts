@@ -16,13 +16,17 @@ export interface SeenPool extends PoolRow {
 
 type SeenRow = SeenPool & { readonly earlier: string | null };
 
+/** Rows of a pool as the load balancer that uses it still sees it. */
+const STILL_SEEN = `earlier_pools.pool = uses.pool AND uses.load_balancer > after_balancer AND uses.load_balancer <= last_balancer`;
+
 const statements = perStore((store) => ({
+  // Settings that did not change with the oldest row are those that a later one has kept.
   seenBy: store.prepare<[balancer: number], SeenRow>(
-    `SELECT pools.*, was.settings AS earlier, was.monitored
-     FROM load_balancer_pools JOIN pools ON pools.seq = load_balancer_pools.pool
-       LEFT JOIN earlier_pools AS was ON was.seq = (SELECT min(seq) FROM earlier_pools AS one
-         WHERE one.pool = load_balancer_pools.pool AND load_balancer > after_balancer AND load_balancer <= last_balancer)
-     WHERE load_balancer = ? ORDER BY pools.seq`,
+    `SELECT pools.*,
+       (SELECT monitored FROM earlier_pools WHERE ${STILL_SEEN} ORDER BY seq LIMIT 1) AS monitored,
+       (SELECT settings FROM earlier_pools WHERE ${STILL_SEEN} AND settings IS NOT NULL ORDER BY seq LIMIT 1) AS earlier
+     FROM load_balancer_pools AS uses JOIN pools ON pools.seq = uses.pool
+     WHERE uses.load_balancer = ? ORDER BY pools.seq`,
   ),
   keep: store.prepare<[settings: string | null, monitored: number, pool: number]>(
     `INSERT INTO earlier_pools (pool, account, settings, monitored, after_balancer, last_balancer)

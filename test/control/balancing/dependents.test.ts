@@ -9,7 +9,7 @@ import { CHANGED_POOLS_JOB, changedPoolsJob } from '../../../src/control/balanci
 import { createLoadBalancer, editLoadBalancer } from '../../../src/control/balancing/load-balancers.js';
 import { createMonitorGroup, editMonitorGroup } from '../../../src/control/balancing/monitor-groups.js';
 import { createMonitor } from '../../../src/control/balancing/monitors.js';
-import { createPool, editPool } from '../../../src/control/balancing/pools.js';
+import { createPool, editPool, editPools } from '../../../src/control/balancing/pools.js';
 import { editDnssec } from '../../../src/control/dnssec/delegation.js';
 import { Type } from '../../../src/dns/codes.js';
 import { balancedAt } from '../../../src/serving/balanced.js';
@@ -191,4 +191,36 @@ t.test('whether health plays a part changes for each load balancer with its writ
   await edit({ description: 'other' });
   t.strictSame(monitored(), [false, false], 'the next edit goes on');
   t.equal(followed(t).length, 2);
+});
+
+t.test(
+  'settings that change while a change of monitors is under way come to each load balancer with its write',
+  async (t) => {
+    const { ctx, accountId, edit, followed, seen } = world;
+    const monitor = await createMonitor(ctx, accountId, { type: 'tcp', port: 26 });
+    const member = { monitor_id: monitor.id, enabled: true, monitoring_only: false, must_be_healthy: false };
+    const group = await createMonitorGroup(ctx, accountId, { description: 'h', members: [member] });
+    await edit({ monitor_group: group.id, origins: originsAt(104) });
+    followed(t);
+    let end = onlyWrites(world, (number) => number === 1);
+    await editMonitorGroup(ctx, accountId, group.id, { members: [{ ...member, enabled: false }] });
+    end();
+    end = onlyWrites(world, (number) => number === 3);
+    await edit({ origins: originsAt(105) });
+    end();
+    t.strictSame(seen(LAST), { address: '198.51.104.1', monitored: true }, 'as it was before both');
+    followed(t);
+    await edit({ description: 'then' });
+    t.strictSame(seen(LAST), { address: '198.51.105.1', monitored: false });
+    followed(t);
+  },
+);
+
+t.test('an edit of all pools comes to all load balancers, too', async (t) => {
+  const { ctx, store, account, accountId, followed, seen } = world;
+  followed(t);
+  await editPools(ctx, accountId, { origins: originsAt(106) });
+  t.notOk(hasEarlierPools(store, account), 'nothing is left');
+  t.equal(seen(LAST).address, '198.51.106.1');
+  followed(t);
 });
