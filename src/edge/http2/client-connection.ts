@@ -20,8 +20,10 @@ const SUSPECT_RESETS = 4;
 const MOST_UNREAD = 1024 * 1024;
 /** The fields kept for a connection are dropped after this idle time, milliseconds. */
 const FORGET_MS = 5000;
-/** Milliseconds until a connection is closed that was ended. */
+/** Milliseconds until a connection is closed that was ended because of what its client sent. */
 const END_MS = 1000;
+/** Likewise, of one that has its last response. */
+const TAKE_MS = 60_000;
 
 const FIRST_SETTINGS = settings([
   [SETTING.mostStreams, MOST_STREAMS],
@@ -166,6 +168,10 @@ export class ClientConnection implements FramesOwner, Sending {
     this.cancelWait();
   }
 
+  onFault(error: unknown): void {
+    this.options.onFault(error);
+  }
+
   private endIfDone(): void {
     if (this.isRetired && this.streams.size === 0) this.end(CODE.none);
   }
@@ -232,9 +238,10 @@ export class ClientConnection implements FramesOwner, Sending {
     this.isRetired = true;
     this.outbox.flush();
     this.socket.destroySoon();
-    // One that does not read is not waited for.
     this.cancelWait();
-    this.cancelWait = this.options.clock.after(END_MS, () => this.socket.destroy());
+    // One that reads slowly gets what was sent; one that breaks the rules is not waited for.
+    const ms = code === CODE.none ? TAKE_MS : END_MS;
+    this.cancelWait = this.options.clock.after(ms, () => this.socket.destroy());
   }
 
   /** The last request that it names never grows. */
@@ -249,6 +256,7 @@ export class ClientConnection implements FramesOwner, Sending {
     this.isRetired = true;
     this.options.stalls.forget(this);
     this.closeStreams();
+    this.inbox.close();
     this.options.onClose();
   }
 

@@ -1,6 +1,6 @@
 /** What a client sends over a connection of HTTP/2, frame by frame (RFC 9113 §6): requests begin, go on, and end. */
 import { type ClientLink, ClientStream } from './client-stream.js';
-import type { FrameBudget } from './frame-budget.js';
+import { Flood, type FrameBudget } from './frame-budget.js';
 import {
   CODE,
   ConnectionError,
@@ -33,6 +33,8 @@ const MOST_FIELDS = 108;
 /** Of one block as it arrives, octets and frames. */
 const MOST_BLOCK_OCTETS = 65_536;
 const MOST_BLOCK_FRAMES = 64;
+/** In one frame: each may widen the windows of all streams (CVE-2020-11080). */
+const MOST_SETTINGS = 32;
 /** Frames of a body with less than that are counted with their heads. */
 const SMALL_DATA = 128;
 const MOST_FRAME_OCTETS = 2 ** 24 - 1;
@@ -190,24 +192,27 @@ export class ClientFrames {
   private onBlock(id: number, block: Buffer, isLast: boolean): void {
     // The table is kept up to date, also by fields that nobody wants.
     const list = this.blocks.read(block);
-    if (id > this.lastStream) this.open(id, list, isLast);
+    const octets = HEAD_OCTETS + block.length;
+    if (id > this.lastStream) this.open(id, list, isLast, octets);
     else {
       const open = this.owner.streams.get(id);
       // Trailers of a stream that is over are ignored; a request is not one (RFC 9113 §5.1.1).
       if (!open && list?.some((name) => name === ':method')) {
         throw new ConnectionError(CODE.protocol, `a request on stream ${id} behind ${this.lastStream}`);
       }
-      this.owner.budget.waste(HEAD_OCTETS + block.length);
+      this.owner.budget.waste(octets);
       if (open) this.within(id, () => open.onTrailers(list ?? [], isLast));
     }
   }
 
-  private open(id: number, list: readonly string[] | undefined, isLast: boolean): void {
+  /** `octets`: that it took. */
+  private open(id: number, list: readonly string[] | undefined, isLast: boolean, octets: number): void {
     if (this.lastStream === 0) this.owner.onPresent();
     this.lastStream = id;
-    // Its client was told, and asks elsewhere.
-    if (this.owner.isRetired) return;
-    if (!list) this.refuse(id, CODE.enhanceYourCalm);
+    if (this.owner.isRetired) {
+      // Its client was told, and asks elsewhere.
+      this.owner.budget.waste(octets);
+    } else if (!list) this.refuse(id, CODE.enhanceYourCalm);
     else if (this.owner.streams.size >= MOST_STREAMS) this.refuse(id, CODE.refusedStream);
     else {
       this.within(id, () => {
@@ -237,6 +242,7 @@ export class ClientFrames {
     }
     this.owner.budget.countSettings();
     const values = readSettings(each);
+    if (values.length > MOST_SETTINGS) throw new Flood('broken', 'more settings than there are');
     this.hasSettings = true;
     // First: for its client, a window is wider only from then on.
     this.owner.outbox.send(TAKEN);

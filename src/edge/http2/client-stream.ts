@@ -1,6 +1,7 @@
 /** One request of a client over HTTP/2, and the response to it. */
 import type { Duplex } from 'node:stream';
 import { currentDate } from '../../plain/current-date.js';
+import { bounded } from '../exchange/bounded.js';
 import type { ClientEvents, ClientResponse } from '../exchange/client-response.js';
 import { firstValue, type HeaderList, WITHOUT_BODY } from '../exchange/exchange.js';
 import { CODE, FLAG, LARGEST_WINDOW, MOST_PAYLOAD } from './frames.js';
@@ -30,6 +31,8 @@ export interface ClientLink {
   want(stream: ClientStream): void;
   /** The stream has no more to do; called once. */
   over(stream: ClientStream): void;
+  /** A fault of this program. */
+  onFault(error: unknown): void;
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -194,7 +197,7 @@ export class ClientStream implements ClientResponse {
     if (this.isEnding) this.sendEnd();
     else if (this.hasWaiter) {
       this.hasWaiter = false;
-      this.events?.drained();
+      this.tell((events) => events.drained());
     }
     return this.queued > 0 && this.sendWindow > 0;
   }
@@ -290,6 +293,19 @@ export class ClientStream implements ClientResponse {
     this.credit = 0;
   }
 
+  /** A fault of who answers must end neither other streams nor the process. */
+  private tell(event: (events: ClientEvents) => void): void {
+    const { events } = this;
+    if (!events) return;
+    bounded(
+      (error) => {
+        this.link.onFault(error);
+        this.fail(CODE.internal);
+      },
+      () => event(events),
+    );
+  }
+
   private finish(isSent: boolean): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -299,7 +315,7 @@ export class ClientStream implements ClientResponse {
     this.link.over(this);
     if (this.body?.complete) this.body.release();
     else this.body?.destroy();
-    this.events?.closed(isSent);
+    this.tell((events) => events.closed(isSent));
   }
 }
 

@@ -47,11 +47,12 @@ export class InboxWindow {
   release(octets: number): void {
     this.kept -= octets;
     this.widen();
+    this.giveBack();
   }
 
   beginUpload(): void {
     if (this.uploads++ > 0) return;
-    this.taken = WINDOWS.find((octets) => this.shares.take(this.client, octets)) ?? 0;
+    if (this.taken === 0) this.taken = WINDOWS.find((octets) => this.shares.take(this.client, octets)) ?? 0;
     if (this.taken === 0) return;
     this.target = this.taken;
     this.widen();
@@ -59,9 +60,21 @@ export class InboxWindow {
 
   endUpload(): void {
     if (--this.uploads > 0) return;
-    if (this.taken > 0) this.shares.give(this.client, this.taken);
-    this.taken = 0;
     this.target = FIRST_WINDOW;
+    this.giveBack();
+  }
+
+  /** The connection is no more. */
+  close(): void {
+    this.allowed = 0;
+    this.giveBack();
+  }
+
+  /** What a client may send cannot be taken back (RFC 9113 §6.9.3), so its memory is kept until it was sent. */
+  private giveBack(): void {
+    if (this.taken === 0 || this.uploads > 0 || this.allowed + this.kept > FIRST_WINDOW) return;
+    this.shares.give(this.client, this.taken);
+    this.taken = 0;
   }
 
   private widen(): void {

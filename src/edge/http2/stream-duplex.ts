@@ -11,8 +11,8 @@ export interface DuplexLink {
   onUnwanted(): void;
 }
 
-/** Pieces that are small are copied: each may be a small part of much memory. */
-const SMALL_PIECE = 1024;
+/** A piece that keeps more memory than so many times its octets is copied. */
+const MOST_TIMES = 4;
 
 export class StreamDuplex extends Duplex {
   /** Whether everything has come. */
@@ -33,7 +33,7 @@ export class StreamDuplex extends Duplex {
     if (this.destroyed) this.link.onTaken(octets.length);
     if (octets.length === 0 || this.destroyed) return;
     this.received += octets.length;
-    this.push(octets.length < SMALL_PIECE ? Buffer.from(octets) : octets);
+    this.push(octets.length * MOST_TIMES < octets.buffer.byteLength ? ownCopy(octets) : octets);
   }
 
   finish(): void {
@@ -78,4 +78,11 @@ export class StreamDuplex extends Duplex {
     this.given += octets;
     this.link.onTaken(octets);
   }
+}
+
+/** In memory of its own, not in a pool, of which a small part would keep all. */
+function ownCopy(octets: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(octets.length);
+  octets.copy(copy);
+  return copy;
 }

@@ -1,23 +1,10 @@
 /** What clients may do over HTTP/2 to a connection, its memory, and the streams of others. */
 import t from 'tap';
-import type { ClientEvents } from '../../../src/edge/exchange/client-response.js';
 import type { ClientStream } from '../../../src/edge/http2/client-stream.js';
 import { CODE, FLAG, FRAME, frame, number, SETTING, settings } from '../../../src/edge/http2/frames.js';
 import { BlockReader, writeBlock } from '../../../src/edge/http2/hpack.js';
 import { until } from '../../support/until.js';
-import { openConnection as open } from './client-line.js';
-
-const FIELDS = [':method', 'GET', ':scheme', 'https', ':authority', 'a.test', ':path', '/'] as const;
-const POST = [':method', 'POST', ...FIELDS.slice(2)];
-const get = (stream: number): Buffer => frame(FRAME.headers, 5, stream, writeBlock(FIELDS, false));
-const post = (stream: number, more: readonly string[] = []): Buffer =>
-  frame(FRAME.headers, FLAG.endHeaders, stream, writeBlock([...POST, ...more], false));
-const ended: ClientEvents = { drained() {}, closed() {} };
-const answer = (body: Buffer) => (stream: ClientStream) => {
-  stream.watch(ended);
-  stream.head(200, ['content-length', String(body.length)], []);
-  stream.end(body, []);
-};
+import { answer, FIELDS, get, openConnection as open, post } from './client-line.js';
 
 t.test('responses to requests that come together leave in one write', async (t) => {
   const { line, of } = open(answer(Buffer.alloc(1024)));

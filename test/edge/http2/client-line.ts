@@ -3,10 +3,12 @@ import { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import t from 'tap';
 import { SystemClock } from '../../../src/base/clock.js';
+import type { ClientEvents } from '../../../src/edge/exchange/client-response.js';
 import { createStalls } from '../../../src/edge/exchange/stalls.js';
-import { ClientConnection } from '../../../src/edge/http2/client-connection.js';
+import { ClientConnection, type ClientConnectionOptions } from '../../../src/edge/http2/client-connection.js';
 import type { ClientStream } from '../../../src/edge/http2/client-stream.js';
-import { type Frame, FrameReader, PREFACE, settings } from '../../../src/edge/http2/frames.js';
+import { FLAG, FRAME, type Frame, FrameReader, frame, PREFACE, settings } from '../../../src/edge/http2/frames.js';
+import { writeBlock } from '../../../src/edge/http2/hpack.js';
 import { createWindowShares } from '../../../src/edge/http2/inbox-window.js';
 
 /** A socket whose other side is the test. */
@@ -43,8 +45,9 @@ class Line extends Duplex {
 export function openConnection(
   onRequest: (stream: ClientStream) => void,
   first: Buffer = Buffer.concat([PREFACE, settings([])]),
+  options: Partial<ClientConnectionOptions> = {},
 ) {
-  const clock = new SystemClock();
+  const { clock = new SystemClock() } = options;
   const stalls = createStalls(clock);
   const sent: Frame[] = [];
   const floods: string[] = [];
@@ -59,9 +62,23 @@ export function openConnection(
     onFault: (error) => {
       throw error;
     },
+    ...options,
   });
   t.teardown(() => line.destroy());
   line.push(first);
   const of = (type: number): Frame[] => sent.filter((each) => each.type === type);
   return { connection, line, sent, floods, of };
 }
+
+export const FIELDS = [':method', 'GET', ':scheme', 'https', ':authority', 'a.test', ':path', '/'] as const;
+const POST = [':method', 'POST', ...FIELDS.slice(2)];
+export const get = (stream: number): Buffer => frame(FRAME.headers, 5, stream, writeBlock(FIELDS, false));
+export const post = (stream: number, more: readonly string[] = []): Buffer =>
+  frame(FRAME.headers, FLAG.endHeaders, stream, writeBlock([...POST, ...more], false));
+const ended: ClientEvents = { drained() {}, closed() {} };
+/** Answers at once, as a whole. */
+export const answer = (body: Buffer) => (stream: ClientStream) => {
+  stream.watch(ended);
+  stream.head(200, ['content-length', String(body.length)], []);
+  stream.end(body, []);
+};
