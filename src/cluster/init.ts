@@ -46,7 +46,7 @@ export async function initCluster(options: InitOptions): Promise<number> {
 
 async function create({ store, own, node, random }: InitOptions): Promise<void> {
   const id = random.uuid();
-  const { value: position, written } = store.rehearse(() => {
+  const { value: position, written } = store.capture(() => {
     putMeta(store, 'cluster', id);
     return store.position();
   });

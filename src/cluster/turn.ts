@@ -27,7 +27,7 @@ interface Turns {
 }
 
 /**
- * Nodes that write at the same time do so in turns, so that none is beaten again and again, and no write is rehearsed in vain. A
+ * Nodes that write at the same time do so in turns, so that none is beaten again and again, and no write is run in vain. A
  * turn ends when nothing is appended any more, or after its time. It belongs to a connection: with that it is lost.
  */
 export function createTurns(own: Connection, clock: Clock, answerMs: number): Turns {

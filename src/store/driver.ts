@@ -53,11 +53,11 @@ export interface Store {
    * Runs a write, undoes it and returns its statements as the body of a log entry; undefined when it wrote nothing.
    * Throws {@link StoreBusy} when the lock is not free within `timeoutMs` (default: that of the handle).
    */
-  rehearse<T>(work: () => T, timeoutMs?: number): Rehearsal<T>;
+  capture<T>(work: () => T, timeoutMs?: number): CapturedWrite<T>;
   /**
    * Applies the log entry that follows this copy's position, in one transaction with the new position; false when this
    * copy already has it. Throws {@link EntryRefused} when it cannot be applied, {@link StoreBusy} like {@link
-   * Store.rehearse}.
+   * Store.capture}.
    */
   replay(entry: Entry, timeoutMs?: number): boolean;
   /** The same for several entries in one transaction: all of them, or none. */
@@ -95,7 +95,7 @@ export interface Store {
   close(): void;
 }
 
-export interface Rehearsal<T> {
+export interface CapturedWrite<T> {
   readonly value: T;
   readonly written: Uint8Array | undefined;
 }
@@ -216,7 +216,7 @@ class SqliteStore implements Store {
     return whenFree((attemptMs) => this.runAndUndo(work, attemptMs));
   }
 
-  rehearse<T>(work: () => T, timeoutMs?: number): Rehearsal<T> {
+  capture<T>(work: () => T, timeoutMs?: number): CapturedWrite<T> {
     const recording = startRecording();
     const value = this.runAndUndo(() => {
       this.activity.recording = recording;

@@ -1,5 +1,5 @@
 /**
- * Writes through a log that all copies of the database follow. A write is rehearsed here, appended to the log unless
+ * Writes through a log that all copies of the database follow. A write is captured here, appended to the log unless
  * another copy was first, and then applied here as on every other copy.
  */
 import type { Random } from '../base/random.js';
@@ -166,7 +166,7 @@ async function writeOnce<T>({ store, log, random, timeoutMs, patience }: WritePa
     for (;;) {
       const { value, written } = await whenFree(
         (attemptMs) =>
-          store.rehearse(
+          store.capture(
             () => ({ result: work(), position: store.position(), schema: schemaVersion(store) }),
             attemptMs,
           ),

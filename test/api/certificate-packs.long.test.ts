@@ -121,7 +121,7 @@ t.test(
       (await call('GET', `${zone}/ssl/certificate_packs${query}`)).json.result;
     t.strictSame((await call('GET', settings)).json.result, { enabled: true });
     t.strictSame((await call('PATCH', `${settings}?dry_run=true`, { enabled: false })).json.result, { enabled: false });
-    t.strictSame((await call('GET', settings)).json.result, { enabled: true }, 'that was a rehearsal');
+    t.strictSame((await call('GET', settings)).json.result, { enabled: true }, 'that was a dry run');
     t.strictSame((await call('PATCH', settings, { enabled: false })).json.result, { enabled: false });
     t.match(latestEvents(store, 1), [{ kind: 'universal_certificate.edit' }]);
     await runJobs();

@@ -266,7 +266,7 @@ t.test('created, with what the customer must do; edited; deleted', async (t) => 
   t.strictSame(misfits, []);
 });
 
-t.test('rehearsed, conditional, and for tokens with the permission only', async (t) => {
+t.test('dry, conditional, and for tokens with the permission only', async (t) => {
   const installation = await install(t);
   const list = await startSaas(installation);
   const { call, token } = installation;
@@ -354,7 +354,7 @@ t.test('15 certificates a minute, then none for 30 seconds', async (t) => {
   const { call, clock, operator } = installation;
   const create = (i: number) => call('POST', list, { hostname: `h${i}.customer.net` });
   t.equal((await call('POST', list, { hostname: 'no name' })).status, 400, 'a refusal does not count');
-  t.equal((await call('POST', `${list}?dry_run=true`, { hostname: 'x.customer.net' })).status, 200, 'nor a rehearsal');
+  t.equal((await call('POST', `${list}?dry_run=true`, { hostname: 'x.customer.net' })).status, 200, 'nor a dry run');
   const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => create(i)));
   const made = answers.filter(({ status }) => status === 200);
   t.equal(made.length, 15);

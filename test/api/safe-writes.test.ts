@@ -14,7 +14,7 @@ function stateOf({ store }: Installation): unknown {
   return tables.map(([table]) => [table, store.prepare(`SELECT * FROM "${table}"`).all()]);
 }
 
-function rehearsed(path: string): string {
+function withDryRun(path: string): string {
   return `${path}${path.includes('?') ? '&' : '?'}dry_run=true`;
 }
 
@@ -83,7 +83,7 @@ t.test("a dry run returns the write's answer with the difference, and leaves not
   for (const [[method, path, body], removed, added, moves = true] of cases) {
     const name = `${method} ${path.replace(zone, 'ID')}`;
     const before = stateOf(installation);
-    const dry = await call(method, rehearsed(path), body);
+    const dry = await call(method, withDryRun(path), body);
     t.equal(dry.status, 200, name);
     t.strictSame(stateOf(installation), before, `${name} leaves nothing`);
     t.strictSame(
@@ -190,7 +190,7 @@ t.test('a dry run is refused like the write, and where it is not supported', asy
     [['DELETE', `/zones/${'0'.repeat(32)}`], 404, 1001],
   ];
   for (const [[method, path, body], status, code] of refused) {
-    const { json, ...answer } = await call(method, rehearsed(path), body);
+    const { json, ...answer } = await call(method, withDryRun(path), body);
     t.match({ ...answer, json }, { status, json: { errors: [{ code }] } });
     t.notOk('diff' in json);
   }
@@ -270,7 +270,7 @@ t.test('entity tags', async (t) => {
     t.equal((await call(method, path, body, { headers: { 'if-none-match': last } })).status, 412);
     t.equal((await call(method, path, body, { headers: { 'if-none-match': '*' } })).status, 412);
     t.equal((await call(method, path, body, { headers: { 'if-match': last.slice(1) } })).status, 400, 'unreadable');
-    const dry = await call(method, rehearsed(path), body, { headers: { 'if-match': '"1-1"' } });
+    const dry = await call(method, withDryRun(path), body, { headers: { 'if-match': '"1-1"' } });
     t.equal(dry.status, 412, 'a dry run is refused the same way');
     t.equal((await call('GET', `/zones/${zone}`)).headers['etag'], last, 'nothing of it was done');
     const done = await call(method, path, body, { headers: { 'if-match': `"x", ${last}` } });

@@ -53,7 +53,7 @@ const notes = (store: Store): string[] =>
 
 function entryOf(store: Store, work: () => unknown): Entry {
   const { number, id: after } = store.position();
-  const { written: body } = store.rehearse(work);
+  const { written: body } = store.capture(work);
   if (!body) throw new Error('nothing was written');
   return { number: number + 1, id: random.uuid(), after, schema: SCHEMA_VERSION, body };
 }
@@ -82,9 +82,9 @@ t.test('nothing is written outside of write', async (t) => {
   t.strictSame(notes(store), ['a']);
 });
 
-t.test('a rehearsal leaves nothing behind and returns its statements', async (t) => {
+t.test('a captured write leaves nothing behind and returns its statements', async (t) => {
   const [store, other] = (await openCopies(t, 2)) as [Store, Store];
-  const rehearsal = store.rehearse(() => {
+  const captured = store.capture(() => {
     const kept = put(store, 'kept');
     try {
       store.part(() => {
@@ -96,20 +96,20 @@ t.test('a rehearsal leaves nothing behind and returns its statements', async (t)
     store.prepare<[string]>('DELETE FROM notes WHERE text = ?').run('nowhere');
     return kept;
   });
-  t.equal(rehearsal.value, 1);
+  t.equal(captured.value, 1);
   t.strictSame(notes(store), []);
   t.strictSame(
-    [...statementsOf(rehearsal.written!)],
+    [...statementsOf(captured.written!)],
     [
       [PUT, ['kept'], 1],
       [PUT, ['part'], 1],
     ],
   );
-  t.equal(store.rehearse(() => notes(store).length).written, undefined, 'reading is not written');
-  t.throws(() => store.rehearse(() => put(store, 'x') && put(store, 'x')), StoreConflict);
+  t.equal(store.capture(() => notes(store).length).written, undefined, 'reading is not written');
+  t.throws(() => store.capture(() => put(store, 'x') && put(store, 'x')), StoreConflict);
   t.strictSame(notes(store), []);
 
-  const entry: Entry = { number: 1, id: 'one', after: '', schema: SCHEMA_VERSION, body: rehearsal.written! };
+  const entry: Entry = { number: 1, id: 'one', after: '', schema: SCHEMA_VERSION, body: captured.written! };
   t.strictSame(store.position(), { number: 0, id: '' });
   t.equal(store.replay(entry), true);
   t.equal(store.replay(entry), false, 'is here already');
@@ -148,7 +148,7 @@ t.test('entries that are read together are applied together, up to one that is r
   const large = 'x'.repeat(200_000);
   for (let index = 0; index < 3; index++)
     log.entries.push(
-      entryAfter(log, store.rehearse(() => put(store, `${index}${random.bytes(100_000).toString()}${large}`)).written!),
+      entryAfter(log, store.capture(() => put(store, `${index}${random.bytes(100_000).toString()}${large}`)).written!),
     );
   t.equal(await transactions(() => catchUp(other, log)), 3, 'large ones do not keep others waiting for long');
 });

@@ -174,7 +174,7 @@ t.test('transactions', async (t) => {
   const version = store.dataVersion();
   let waiting: Promise<unknown>[] = [];
   await store.write(() => {
-    t.throws(() => other.rehearse(() => undefined), StoreBusy);
+    t.throws(() => other.capture(() => undefined), StoreBusy);
     waiting = [other.write(() => undefined, 1)];
   });
   await t.rejects(Promise.all(waiting), StoreBusy);

@@ -1,5 +1,5 @@
 /**
- * Every write of a test goes through a log, as in a cluster: rehearsed, appended, replayed. Sometimes another copy is
+ * Every write of a test goes through a log, as in a cluster: captured, appended, replayed. Sometimes another copy is
  * first, and the write runs again. At the end a second copy of the database replays the log, and all tables must be
  * equal.
  */

@@ -20,7 +20,7 @@ import { LogUnavailable, mayHaveWritten } from '../../store/failures.js';
 import { requireWriter } from '../guard/access.js';
 import type { Context } from './context.js';
 import { type Draft, openDraft } from './draft.js';
-import { rehearse } from './dry-run.js';
+import { runAndCompare } from './dry-run.js';
 import { temporaryFailure } from './errors.js';
 import { noteStored, Outdated, requireCurrent } from './read-point.js';
 import type { ZoneOutcome } from './zone-outcome.js';
@@ -119,7 +119,7 @@ function enqueue<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>
 function runDry<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
   return orUnavailable(
     ctx,
-    ctx.store.dryRun(() => rehearse(ctx, run)),
+    ctx.store.dryRun(() => runAndCompare(ctx, run)),
   );
 }
 

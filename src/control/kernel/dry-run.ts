@@ -19,11 +19,7 @@ import type { Context } from './context.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
 /** Records of a zone that are compared as a whole, in some milliseconds. */
-const MOST_REHEARSED = 500;
-
-interface Rehearsed {
-  readonly zones: readonly ZoneOutcome[];
-}
+const MOST_COMPARED = 500;
 
 /** Ends the part of the transaction that is undone; never leaves this module. */
 class TakenBack extends Error {}
@@ -32,7 +28,10 @@ class TakenBack extends Error {}
  * Runs `run` inside an open write transaction and undoes all its writes. The outcome also has the differences of whole
  * zones.
  */
-export function rehearse<Result extends Rehearsed>(ctx: Context, run: () => Result): Result {
+export function runAndCompare<Result extends { readonly zones: readonly ZoneOutcome[] }>(
+  ctx: Context,
+  run: () => Result,
+): Result {
   const { result, after } = undoAfter(ctx, () => {
     const done = run();
     return {
@@ -71,7 +70,7 @@ interface Served {
 function servedBy({ store, settings }: Context, { zone: seq }: ZoneOutcome): Served | undefined {
   const row = findServedZone(store, seq);
   if (!row) return { copy: new Map(), soa: undefined };
-  if (row.record_count > MOST_REHEARSED) return undefined;
+  if (row.record_count > MOST_COMPARED) return undefined;
   const zone = servingZone(store, row, settings);
   return { copy: copyServed(store, zone), soa: { type: Type.soa, ...soaOf(zone) } };
 }

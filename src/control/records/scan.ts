@@ -187,7 +187,7 @@ async function look(
         const key = `${owner} ${kind} ${content}`;
         if (seen.has(key)) continue;
         seen.add(key);
-        const item = await rehearse(ctx, zoneId, owner, kind, content);
+        const item = await createDry(ctx, zoneId, owner, kind, content);
         if (item) await take(item);
       }
     }
@@ -205,7 +205,7 @@ async function contentsOf(ask: Ask, name: string, type: UpstreamType): Promise<[
 }
 
 /** The record as it would be created; undefined when it cannot be added or already exists. */
-async function rehearse(
+async function createDry(
   ctx: Context,
   zoneId: string,
   name: string,

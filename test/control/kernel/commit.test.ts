@@ -184,7 +184,7 @@ t.test('writes for which the log of a cluster does not answer', async (t) => {
     waited.push(waitedMs === undefined ? undefined : Math.round(waitedMs));
     const { error, free } = outcomes.shift()!;
     await free;
-    ctx.store.rehearse(work);
+    ctx.store.capture(work);
     if (error) throw error;
     return real(work);
   };

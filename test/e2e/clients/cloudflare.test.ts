@@ -369,8 +369,8 @@ t.test('audit logs, and extensions: dry runs, entity tags, history', async (t) =
   const account_id = account!.id;
   const { id: zone_id } = await client.zones.create({ account: { id: account_id }, name: 'example.com' });
   const params = { zone_id, type: 'A', name: 'a.example.com', content: '192.0.2.1', ttl: 300 } as const;
-  const rehearsal = await client.dns.records.create(params, { query: { dry_run: true } });
-  t.match(rehearsal, { name: 'a.example.com', content: '192.0.2.1' }, 'the result has its usual shape');
+  const dry = await client.dns.records.create(params, { query: { dry_run: true } });
+  t.match(dry, { name: 'a.example.com', content: '192.0.2.1' }, 'the result has its usual shape');
   t.strictSame(await collect(client.dns.records.list({ zone_id })), [], 'and nothing was created');
   const { data: record, response } = await client.dns.records.create(params).withResponse();
   const headers = { 'If-Match': response.headers.get('etag')! };
