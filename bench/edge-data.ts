@@ -112,14 +112,14 @@ export async function addHostnames(directory: string, count: number): Promise<vo
 
 /** Hostnames that are written together. */
 const BATCH = 200;
-const WISH = JSON.stringify({ method: 'txt', type: 'dv', authority: '', wildcard: false, settings: {} });
+const SSL = JSON.stringify({ method: 'txt', type: 'dv', authority: '', wildcard: false, settings: {} });
 
 /** Inside a write. */
 function addHostname(ctx: Filling['ctx'], zone: number, hostname: string, pair: Pair): void {
   const { store } = ctx;
   const id = systemRandom.uuid();
   const tokens = { txt_token: 'a', http_token: 'b', metadata: null, origin: null, origin_sni: null };
-  insertHostname(store, { id, zone, hostname, ...tokens, ssl: WISH, next_check_ms: null, created_at: 1 });
+  insertHostname(store, { id, zone, hostname, ...tokens, ssl: SSL, next_check_ms: null, created_at: 1 });
   updateHostname(store, findHostname(store, id)!.seq, { state: 'active' });
   keep(ctx, certificateOwner(id), zone, [hostname], pair);
 }

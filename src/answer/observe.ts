@@ -58,7 +58,7 @@ interface Observer {
   misses: number;
 }
 
-/** The reader's wishes are noticed after this many answers. */
+/** What the reader asks for is noticed after this many answers. */
 const LONGEST_SPAN = 64;
 
 /** An engine that is observed. `engine`: its state. */

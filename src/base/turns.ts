@@ -30,7 +30,7 @@ export type NoTurn = 'full' | 'late' | 'gone';
 /** Frees the place. Further calls do nothing. */
 export type Leave = () => void;
 
-export interface TurnWish {
+export interface TurnOptions {
   readonly holder?: TurnHolder | undefined;
   /** A shorter wait than the longest. */
   readonly waitMs?: number | undefined;
@@ -40,13 +40,13 @@ export interface Turns {
   /** `classes`: one name for each level. `signal` ends the wait. Never rejects. */
   enter(
     classes: readonly string[],
-    wish?: TurnWish & { readonly signal?: AbortSignal | undefined },
+    options?: TurnOptions & { readonly signal?: AbortSignal | undefined },
   ): Promise<Leave | NoTurn>;
   /**
    * The same, but calls `done` once, perhaps at once. Returns what ends the wait, of which `done` hears nothing. It costs less than a
    * promise.
    */
-  ask(classes: readonly string[], wish: TurnWish, done: (turn: Leave | NoTurn) => void): () => void;
+  ask(classes: readonly string[], options: TurnOptions, done: (turn: Leave | NoTurn) => void): () => void;
   /** The same for a place that is there at once; undefined if there is none. */
   enterNow(classes: readonly string[], holder?: TurnHolder): Leave | undefined;
   /** Places that are held, and how many wait. */
@@ -123,7 +123,7 @@ class FairTurns implements Turns {
     return undefined;
   }
 
-  ask(classes: readonly string[], { holder, waitMs }: TurnWish, done: (turn: Leave | NoTurn) => void): () => void {
+  ask(classes: readonly string[], { holder, waitMs }: TurnOptions, done: (turn: Leave | NoTurn) => void): () => void {
     const { queue, limits } = this;
     const at = queue.classOf(classes);
     if (at.hasPlace()) {
@@ -148,7 +148,7 @@ class FairTurns implements Turns {
 
   enter(
     classes: readonly string[],
-    { signal, ...wish }: TurnWish & { readonly signal?: AbortSignal | undefined } = {},
+    { signal, ...options }: TurnOptions & { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<Leave | NoTurn> {
     return new Promise((resolve) => {
       if (signal?.aborted) {
@@ -160,7 +160,7 @@ class FairTurns implements Turns {
         end();
         resolve('gone');
       };
-      const end = this.ask(classes, wish, (turn) => {
+      const end = this.ask(classes, options, (turn) => {
         signal?.removeEventListener('abort', leaveQueue);
         resolve(turn);
       });

@@ -152,7 +152,7 @@ function addRefresh(hostname: Command, { terminal, environment }: CommandContext
       const { arePublic, checkSoon, writeEdit } = await loadWrites();
       const { zoneId, item: found } = await find(context, zoneName, name);
       const { ssl } = found;
-      const body = ssl ? { ssl: { method: ssl.wish.method, type: ssl.wish.type } } : {};
+      const body = ssl ? { ssl: { method: ssl.configuration.method, type: ssl.configuration.type } } : {};
       const edited = await writeEdit(context, { publicNames: arePublic(settings) }, { zoneId, id: found.id }, body);
       await checkSoon(context, edited.id);
       return edited;

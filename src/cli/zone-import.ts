@@ -4,13 +4,13 @@ import { resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { AppError, messageOf, UserError } from '../base/errors.js';
 import { formatIssue } from '../base/result.js';
-import type { SignaturesWish } from '../control/imports/signatures.js';
+import type { SignatureTreatment } from '../control/imports/signatures.js';
 import type { ImportInput, ImportProgress, ImportResult } from '../control/imports/zone.js';
 import type { Context } from '../control/kernel/context.js';
 import { explainStoreFailure } from '../roles/process/store-failure.js';
 import type { Command, CommandContext } from './command.js';
 import { DATA_SETTINGS, withControl } from './control.js';
-import { readSignaturesWish, type SignaturesOptions } from './dnssec/signatures-option.js';
+import { readSignatureTreatment, type SignaturesOptions } from './dnssec/signatures-option.js';
 import { watchInterruption } from './operations/interruption.js';
 import { addSettingOptions } from './settings.js';
 import type { Terminal } from './terminal.js';
@@ -27,7 +27,7 @@ interface ImportOptions extends SignaturesOptions {
 }
 
 /** `place`: what is said behind each zone about the data directory. */
-type ReportedOptions = ImportOptions & { readonly place: string; readonly signatures: SignaturesWish };
+type ReportedOptions = ImportOptions & { readonly place: string; readonly signatures: SignatureTreatment };
 
 /** One zone file and the name of its zone. */
 interface Target {
@@ -69,7 +69,7 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
     );
   addSettingOptions(command, DATA_SETTINGS).action(async (files: readonly string[], options: ImportOptions) => {
     const targets = readTargets(files, options);
-    const signatures = await readSignaturesWish(options);
+    const signatures = await readSignatureTreatment(options);
     let dataDir = '';
     const outcomes = await withControl(
       command,

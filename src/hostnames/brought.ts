@@ -2,13 +2,13 @@
 import type { AppError } from '../base/errors.js';
 import { checkBundle, UploadError, type UploadedCertificate, type UploadFault } from '../certs/upload.js';
 import { hostnameFailure } from './errors.js';
-import type { BroughtCertificate, SslWish } from './ssl-input.js';
+import type { BroughtCertificate, SslConfiguration } from './ssl-input.js';
 
 /** Checked, and in the order they are served in. Throws 1426 to 1447. */
 export function checkBrought(
   brought: readonly BroughtCertificate[],
   names: readonly string[],
-  { bundleMethod }: SslWish,
+  { bundleMethod }: SslConfiguration,
   nowMs: number,
 ): readonly UploadedCertificate[] {
   try {

@@ -11,7 +11,7 @@ import { checkBrought } from './brought.js';
 import type { HostnameContext } from './context.js';
 import { hostnameFailure } from './errors.js';
 import { getHostname, itemOf, requireHostname } from './hostnames.js';
-import { certificateNames, certificateOwner, type HostnameItem, sslWishOf } from './item.js';
+import { certificateNames, certificateOwner, type HostnameItem, sslConfigurationOf } from './item.js';
 import { type BroughtInput, pairOf } from './ssl-input.js';
 
 /** A certificate of a hostname. */
@@ -32,9 +32,10 @@ export async function replaceCertificate(
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const row = requireHostname(ctx, zone, item.hostname);
-    const wish = sslWishOf(row);
-    if (!wish) throw hostnameFailure('packMissing');
-    const [checked] = checkBrought([pair], certificateNames(row.hostname, wish), wish, ctx.clock.nowMs());
+    const configuration = sslConfigurationOf(row);
+    if (!configuration) throw hostnameFailure('packMissing');
+    const names = certificateNames(row.hostname, configuration);
+    const [checked] = checkBrought([pair], names, configuration, ctx.clock.nowMs());
     refuse(replaceInBundle({ store: ctx.store, vault }, certificateOwner(row.id), item, checked!));
     audit(draft, zone, row, { after: { replaced_certificate: item.certificate, fingerprint: checked!.fingerprint } });
     return itemOf(ctx, zone, row);

@@ -45,7 +45,7 @@ import {
   certificateRequest,
   type HostnameItem,
   hostnameItem,
-  sslWishOf,
+  sslConfigurationOf,
 } from './item.js';
 import { parseHostname, withoutWildcard } from './name.js';
 import { parseOrigin, parseOriginSni, requireMetadataSize } from './origin-input.js';
@@ -154,7 +154,7 @@ function readCreation(rules: HostnameRules, input: HostnameInput): Creation {
   const hostname = parseHostname(input.hostname, rules);
   const ssl = input.ssl ? parseSsl(input.ssl, hostname, { isEdit: false }) : null;
   const metadata = input.custom_metadata ?? null;
-  requireMetadataAllowed(hostname, ssl?.wish.wildcard ?? false, metadata);
+  requireMetadataAllowed(hostname, ssl?.configuration.wildcard ?? false, metadata);
   const origin = parseOrigin(input.custom_origin_server ?? null);
   const originSni = parseOriginSni(input.custom_origin_sni ?? null);
   requireOriginForSni(origin, originSni);
@@ -196,7 +196,7 @@ function addHostname(ctx: Context, rules: HostnameRules, draft: Draft, zone: Zon
     hostname,
     txt_token: random.uuid(),
     http_token: random.uuid(),
-    ssl: ssl && JSON.stringify(ssl.wish),
+    ssl: ssl && JSON.stringify(ssl.configuration),
     metadata: metadata && JSON.stringify(metadata),
     origin,
     origin_sni: originSni,
@@ -219,26 +219,26 @@ function wantCertificate(
   { vault }: HostnameRules,
   zone: ZoneRow,
   row: HostnameRow,
-  { wish, brought }: SslInput,
+  { configuration, brought }: SslInput,
 ): void {
   const owner = certificateOwner(row.id);
   if (brought.length === 0) {
     const notBeforeMs = orderTimeMs(ctx.store, zone.account, ctx.clock.nowMs());
-    putCertificateRequest(ctx, owner, { ...certificateRequest(row.zone, row.hostname, wish), notBeforeMs });
+    putCertificateRequest(ctx, owner, { ...certificateRequest(row.zone, row.hostname, configuration), notBeforeMs });
     return;
   }
   invariant(vault, 'keys are brought to where they can be sealed');
-  const names = certificateNames(row.hostname, wish);
-  const checked = checkBrought(brought, names, wish, ctx.clock.nowMs());
+  const names = certificateNames(row.hostname, configuration);
+  const checked = checkBrought(brought, names, configuration, ctx.clock.nowMs());
   uploadCertificate({ ...ctx, vault }, owner, { names, zone: row.zone }, checked);
 }
 
 /** A certificate that the customer brought stays until something else is asked for. */
-function keepsBrought({ store, clock }: Context, row: HostnameRow, { wish, brought }: SslInput): boolean {
-  const before = sslWishOf(row);
+function keepsBrought({ store, clock }: Context, row: HostnameRow, { configuration, brought }: SslInput): boolean {
+  const before = sslConfigurationOf(row);
   const known = stateOfCertificate(store, certificateOwner(row.id), clock.nowMs());
   if (brought.length > 0 || !before || !known?.uploaded) return false;
-  return (['method', 'authority', 'wildcard'] as const).every((name) => wish[name] === before[name]);
+  return (['method', 'authority', 'wildcard'] as const).every((name) => configuration[name] === before[name]);
 }
 
 /** Without tokens: they are for the customer only. */
@@ -309,7 +309,7 @@ export async function writeEdit(
 /** Null: nothing about the certificate is edited. */
 function readSslEdit({ ssl }: HostnameEdit, row: HostnameRow): SslInput | null {
   if (!ssl) return null;
-  return parseSsl(ssl, row.hostname, { isEdit: true, before: sslWishOf(row) ?? undefined });
+  return parseSsl(ssl, row.hostname, { isEdit: true, before: sslConfigurationOf(row) ?? undefined });
 }
 
 interface Edited {
@@ -327,9 +327,9 @@ function readEdit(ctx: Context, rules: HostnameRules, { zone, row, ssl }: Edited
   if (server !== undefined) requireOrigin(ctx.store, zone, origin);
   const originSni = sni === undefined ? (origin === null ? null : row.origin_sni) : parseOriginSni(sni);
   requireOriginForSni(origin, originSni);
-  requireMetadataAllowed(row.hostname, ssl?.wish.wildcard ?? false, metadata ?? null);
+  requireMetadataAllowed(row.hostname, ssl?.configuration.wildcard ?? false, metadata ?? null);
   return {
-    ...(ssl && { ssl: JSON.stringify(ssl.wish) }),
+    ...(ssl && { ssl: JSON.stringify(ssl.configuration) }),
     ...(metadata !== undefined && { metadata: metadata && JSON.stringify(metadata) }),
     origin,
     origin_sni: originSni,

@@ -12,10 +12,10 @@ import { withoutWildcard } from './name.js';
 import { isProven, nextStep } from './next-step.js';
 import { HTTP_TOKEN_PATH, txtTokenName, uniqueTarget } from './ownership.js';
 import { type ReportedStatus, reportedSslStatus, reportedStatus } from './reported.js';
-import type { SslWish } from './ssl-input.js';
+import type { SslConfiguration } from './ssl-input.js';
 
 export interface SslItem {
-  readonly wish: SslWish;
+  readonly configuration: SslConfiguration;
   /** Names the certificate covers. */
   readonly hosts: readonly string[];
   readonly state: CertificateState | undefined;
@@ -58,7 +58,7 @@ export function hostnameItem(
   zone: ZoneRow,
   certificate: CertificateState | undefined,
 ): HostnameItem {
-  const wish = sslWishOf(row);
+  const configuration = sslConfigurationOf(row);
   const host = withoutWildcard(row.hostname);
   const state = certificate && { ...certificate, status: reportedSslStatus(row.state, certificate) };
   const errors: readonly string[] = JSON.parse(row.errors);
@@ -73,9 +73,9 @@ export function hostnameItem(
     hostname: row.hostname,
     status: reportedStatus(row.state, certificate, redeploying),
     errors,
-    ssl: wish && {
-      wish,
-      hosts: certificateNames(row.hostname, wish),
+    ssl: configuration && {
+      configuration,
+      hosts: certificateNames(row.hostname, configuration),
       state,
       delegation: { cname: `_acme-challenge.${host}`, target: dcvTarget(zone, host) },
     },
@@ -94,7 +94,7 @@ export function hostnameItem(
       ...{ state: row.state, hostname: row.hostname, origin: row.origin, zone: zone.name },
       ...{ errors: faults, txtName, target, redeploying, pointed },
       fallbackOrigin: findFallbackOrigin(store, zone.seq)?.origin ?? null,
-      certificate: wish && state,
+      certificate: configuration && state,
     }),
   };
 }
@@ -105,11 +105,11 @@ function isRedeploying(store: Store, { state, hostname, activated_at, modified_a
   return deployedOf(store, { kind: 'hostname', subject: hostname }) !== 'everywhere';
 }
 
-export function sslWishOf({ ssl }: Pick<HostnameRow, 'ssl'>): SslWish | null {
-  return ssl === null ? null : (JSON.parse(ssl) as SslWish);
+export function sslConfigurationOf({ ssl }: Pick<HostnameRow, 'ssl'>): SslConfiguration | null {
+  return ssl === null ? null : (JSON.parse(ssl) as SslConfiguration);
 }
 
-export function certificateNames(hostname: string, { wildcard }: SslWish): readonly string[] {
+export function certificateNames(hostname: string, { wildcard }: SslConfiguration): readonly string[] {
   return wildcard ? [hostname, `*.${hostname}`] : [hostname];
 }
 
@@ -117,6 +117,15 @@ export function certificateOwner(id: string): CertificateOwner {
   return { kind: 'hostname', id };
 }
 
-export function certificateRequest(zone: number, hostname: string, wish: SslWish): CertificateRequest {
-  return { names: certificateNames(hostname, wish), method: wish.method, authority: wish.authority, zone };
+export function certificateRequest(
+  zone: number,
+  hostname: string,
+  configuration: SslConfiguration,
+): CertificateRequest {
+  return {
+    names: certificateNames(hostname, configuration),
+    method: configuration.method,
+    authority: configuration.authority,
+    zone,
+  };
 }

@@ -13,7 +13,7 @@ export interface SslSettings {
 }
 
 /** What was asked for, as it is kept. */
-export interface SslWish {
+export interface SslConfiguration {
   readonly method: 'http' | 'txt';
   readonly type: 'dv';
   /** Empty: whichever authority CAA permits, in the order of this service. */
@@ -31,7 +31,7 @@ export interface BroughtCertificate {
 }
 
 export interface SslInput {
-  readonly wish: SslWish;
+  readonly configuration: SslConfiguration;
   /** Empty: one is asked for from an authority. */
   readonly brought: readonly BroughtCertificate[];
 }
@@ -60,7 +60,7 @@ export interface SslBody extends BroughtInput {
 export function parseSsl(
   input: SslBody,
   hostname: string,
-  { isEdit, before }: { readonly isEdit: boolean; readonly before?: SslWish | undefined },
+  { isEdit, before }: { readonly isEdit: boolean; readonly before?: SslConfiguration | undefined },
 ): SslInput {
   if (isEdit && (input.method === undefined || input.type === undefined)) {
     throw hostnameFailure('methodAndType', {}, { pointer: '/ssl' });
@@ -69,7 +69,7 @@ export function parseSsl(
   if (input.custom_csr_id) throw hostnameFailure('csrMissing', {}, { pointer: '/ssl/custom_csr_id' });
   const wildcard = input.wildcard ?? before?.wildcard ?? false;
   if (wildcard && hostname.startsWith('*.')) throw hostnameFailure('wildcardTwice', {}, { pointer: '/ssl/wildcard' });
-  const wish: SslWish = {
+  const configuration: SslConfiguration = {
     method: methodOf(input.method, wildcard || hostname.startsWith('*.')),
     type: 'dv',
     authority: input.certificate_authority ?? before?.authority ?? '',
@@ -77,7 +77,7 @@ export function parseSsl(
     bundleMethod: (input.bundle_method || before?.bundleMethod) ?? 'ubiquitous',
     settings: settingsOf(input.settings ?? {}, before?.settings ?? {}),
   };
-  return { wish, brought: broughtOf(input) };
+  return { configuration, brought: broughtOf(input) };
 }
 
 /** A wildcard can be validated by DNS only (RFC 8555 §8.3). */

@@ -124,9 +124,9 @@ function readConnection(headers: readonly string[]): boolean | undefined {
     const name = headers[i]!;
     if (LEFT_TO_NODE.has(name)) return undefined;
     if (name !== 'connection') continue;
-    const wish = headers[i + 1]!.toLowerCase();
-    if (wish !== 'close' && wish !== 'keep-alive') return undefined;
-    isLast ||= wish === 'close';
+    const option = headers[i + 1]!.toLowerCase();
+    if (option !== 'close' && option !== 'keep-alive') return undefined;
+    isLast ||= option === 'close';
   }
   return isLast;
 }

@@ -10,12 +10,12 @@ export interface Signals {
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 /** One request often arrives twice: from the terminal to the whole group, and again from npm or timeout(1). */
-const SAME_WISH_MS = 1000;
+const SAME_SIGNAL_MS = 1000;
 
 /** Standard input, output and errors: those that are a terminal. nohup(1) leaves none. */
 const terminals = (): number[] => [0, 1, 2].filter((descriptor) => isatty(descriptor));
 
-export interface Wishes {
+export interface SignalHandlers {
   readonly onReload: () => void;
   /** SIGUSR2; only of the whole server. */
   readonly onSucceed?: () => void;
@@ -25,13 +25,13 @@ export interface Wishes {
  * Watches for the signals. SIGHUP calls `onReload`, unless it says that the terminal in which the process was started has closed:
  * then it stops it. The watch keeps the process alive until the watch stops.
  */
-export function watchSignals(clock: Clock, { onReload, onSucceed }: Wishes): Signals {
+export function watchSignals(clock: Clock, { onReload, onSucceed }: SignalHandlers): Signals {
   const waiting: (() => void)[] = [];
   const next = (): Promise<'signal'> => new Promise((resolve) => waiting.push(() => resolve('signal')));
   const [first, second] = [next(), next()];
   let lastMs = Number.NEGATIVE_INFINITY;
   const onSignal = (): void => {
-    if (steadyMs(clock) - lastMs < SAME_WISH_MS) return;
+    if (steadyMs(clock) - lastMs < SAME_SIGNAL_MS) return;
     lastMs = steadyMs(clock);
     waiting.shift()?.();
   };

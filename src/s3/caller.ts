@@ -3,9 +3,9 @@ import { toHex } from '../base/bytes.js';
 import { requireBucket } from '../bucket/access.js';
 import {
   LONGEST_TTL,
+  type RequestedAccess,
   readSessionToken,
   type TemporaryClaims,
-  type TemporaryWish,
   withinLimits,
 } from '../bucket/credentials/session-token.js';
 import type { BucketPlace } from '../bucket/domains.js';
@@ -44,7 +44,7 @@ export interface Caller {
   permitAction(name: string): void;
 }
 
-export type Place = Pick<TemporaryWish, 'key' | 'prefix'>;
+export type Place = Pick<RequestedAccess, 'key' | 'prefix'>;
 
 export interface AccessKey {
   readonly row: KeyRow;

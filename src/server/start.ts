@@ -108,13 +108,13 @@ export async function startDnsServers(options: DnsServersOptions): Promise<DnsSe
   }
 }
 
-async function chooseTransport(wish: DnsServersOptions['transport'], log: Logger): Promise<Syscalls | undefined> {
-  if (wish === 'portable') return undefined;
+async function chooseTransport(setting: DnsServersOptions['transport'], log: Logger): Promise<Syscalls | undefined> {
+  if (setting === 'portable') return undefined;
   try {
     return await loadSyscalls();
   } catch (error) {
     if (!(error instanceof SyscallsUnavailable)) throw error;
-    if (wish === 'batched') {
+    if (setting === 'batched') {
       throw new UserError(`UDP transport 'batched' cannot be used: ${error.message}`, `Choose 'auto' or 'portable'.`);
     }
     log.info({ reason: error.message }, 'using the portable UDP transport');

@@ -163,8 +163,8 @@ t.test('a stream ends with the time of its session', async (t) => {
       ...{ address: '192.0.2.1', user_agent: '', created_at: now, last_used_at: now, expires_at: now + 600_000_000 },
     }),
   );
-  const wish = { actor: actorOfPerson(store, user), session: id.toString('hex'), address: '192.0.2.1' };
-  const stream = events.open({ ...wish, filter: { zones: [], kinds: [] }, after: undefined });
+  const request = { actor: actorOfPerson(store, user), session: id.toString('hex'), address: '192.0.2.1' };
+  const stream = events.open({ ...request, filter: { zones: [], kinds: [] }, after: undefined });
   let text = '';
   stream.on('data', (piece) => (text += piece));
   const says = (what: string) =>
@@ -194,10 +194,14 @@ t.test('when there are too many, the account with most gives one up', async (t) 
 });
 
 t.test('there are few streams of one credential, and whoever does not read is cut', async (t) => {
-  const wish = { ...{ actor: world.operator.actor, address: '192.0.2.1' }, filter: { zones: [], kinds: [] }, after: 0 };
-  const actor = { ...wish.actor, userId: '1'.repeat(32) };
-  const many = Array.from({ length: 20 }, () => world.events.open({ ...wish, actor }));
-  t.throws(() => world.events.open({ ...wish, actor }), { message: /Too many streams/ });
+  const request = {
+    ...{ actor: world.operator.actor, address: '192.0.2.1' },
+    filter: { zones: [], kinds: [] },
+    after: 0,
+  };
+  const actor = { ...request.actor, userId: '1'.repeat(32) };
+  const many = Array.from({ length: 20 }, () => world.events.open({ ...request, actor }));
+  t.throws(() => world.events.open({ ...request, actor }), { message: /Too many streams/ });
   for (const one of many) one.destroy();
   await until(() => {
     const value = world.events.samples().find(({ name }) => name === 'event_streams')?.value;
@@ -205,7 +209,10 @@ t.test('there are few streams of one credential, and whoever does not read is cu
   }, 'all to be forgotten');
   const key = (await world.call('GET', '/user')).json.result.id as string;
   const accountIds = [account];
-  const silent = world.events.open({ ...wish, actor: { ...wish.actor, userId: key, kind: 'session', accountIds } });
+  const silent = world.events.open({
+    ...request,
+    actor: { ...request.actor, userId: key, kind: 'session', accountIds },
+  });
   const posts = Array.from({ length: 400 }, (_, i) => ({
     type: 'TXT',
     name: `t${i}`,

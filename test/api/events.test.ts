@@ -492,11 +492,11 @@ t.test('a walk through all requests that change something', async (t) => {
   const bucketKey = await does(`POST ${buckets}/{bucket_name}/keys`, b, { read_only: true }, [
     ['key.create', 'S3: assets'],
   ]);
-  const wish = { bucket: 'assets', parentAccessKeyId: bucketKey.access_key_id, permission: 'object-read-only' };
+  const temporary = { bucket: 'assets', parentAccessKeyId: bucketKey.access_key_id, permission: 'object-read-only' };
   const derived = await does(
     'POST /accounts/{account_id}/r2/temp-access-credentials',
     {},
-    { ...wish, ttlSeconds: 60, prefixes: ['a/'] },
+    { ...temporary, ttlSeconds: 60, prefixes: ['a/'] },
     [['key.derive', 'S3: assets']],
   );
   secrets.push(derived.secretAccessKey, derived.sessionToken);

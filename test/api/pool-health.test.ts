@@ -208,8 +208,8 @@ t.test('transfers follow health where that is wanted, and not each change of it'
     await recordTransitions(base, { node: { region: '', node: '' }, living: undefined }, [transition]);
   };
   for (const { name } of origins) await note(name, true);
-  const wish = { name: 'www.followed.test', ...body, transfer_health: true };
-  const made = (await call('POST', `/zones/${zone}/load_balancers`, wish)).json.result;
+  const balancer = { name: 'www.followed.test', ...body, transfer_health: true };
+  const made = (await call('POST', `/zones/${zone}/load_balancers`, balancer)).json.result;
   t.match(made, { transfer_health: true });
   t.notOk('transfer_view' in made, 'what the service keeps is not shown');
   const serial = () => findZoneByName(store, 'followed.test')!.serial;

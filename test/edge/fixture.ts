@@ -154,9 +154,9 @@ export async function addHostname(
 ): Promise<string> {
   const id = randomUUID();
   const tokens = { txt_token: 'a', http_token: 'b' };
-  const wish = { ssl: null, metadata: null, origin: null, origin_sni: null, next_check_ms: null, created_at: 1 };
+  const columns = { ssl: null, metadata: null, origin: null, origin_sni: null, next_check_ms: null, created_at: 1 };
   await store.write(() => {
-    insertHostname(store, { id, zone: findZoneByName(store, zone)!.seq, hostname, ...tokens, ...wish });
+    insertHostname(store, { id, zone: findZoneByName(store, zone)!.seq, hostname, ...tokens, ...columns });
     updateHostname(store, findHostname(store, id)!.seq, { state: 'active', ...change });
   });
   return id;

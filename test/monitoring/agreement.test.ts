@@ -117,7 +117,7 @@ t.test('the health and the round trips of a region, and who is told', async (t) 
   await recordAgreement(base, living);
   t.strictSame([isUpIn('WEU'), isUpIn('ENAM')], [true, false]);
   await world.editPool(pool, 'regional', monitor, { ...members, health_sources: null });
-  t.strictSame([isUpIn('WEU'), isUpIn('ENAM')], [true, true], 'without the wish for it, what all agree on');
+  t.strictSame([isUpIn('WEU'), isUpIn('ENAM')], [true, true], 'unless it is asked for, what all agree on');
 });
 
 t.test('owners are told of what they want to be told of', async (t) => {

@@ -224,9 +224,9 @@ t.test('a parent that is rolled while temporary credentials are used', async (t)
   const account = /<ID>([0-9a-f]{32})/.exec((await send('GET', '/')).text)![1]!;
   const { createTemporaryCredentials } = await import('../../src/bucket/credentials/temporary.js');
   const ctx = { ...world.ctx, actor: found.actor };
-  const wish = { bucket: Bucket, permission: 'object-read-write' as const, ttlSeconds: 600 };
+  const order = { bucket: Bucket, permission: 'object-read-write' as const, ttlSeconds: 600 };
   const make = () =>
-    createTemporaryCredentials(ctx, account, { ...wish, parentAccessKeyId: own.accessKeyId }, `127.0.0.1:${port}`);
+    createTemporaryCredentials(ctx, account, { ...order, parentAccessKeyId: own.accessKeyId }, `127.0.0.1:${port}`);
   const before = await make();
   const use = ({ sessionToken, ...keys }: typeof before, key: string) =>
     send('PUT', `/pictures/${key}`, {

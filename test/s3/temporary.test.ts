@@ -85,8 +85,8 @@ t.test('what temporary credentials may do', async (t) => {
   const found = await authenticateAccessKey(ctx, findAccessKey(ctx, credentials.accessKeyId)!, '127.0.0.1');
   if (!found.ok) throw new Error('the token is not accepted');
   const own = { ...ctx, actor: found.actor };
-  const wish = { bucket: 'pictures', parentAccessKeyId: credentials.accessKeyId, ttlSeconds: 60 };
-  const wanted = { ...wish, permission: 'object-read-write' as const };
+  const order = { bucket: 'pictures', parentAccessKeyId: credentials.accessKeyId, ttlSeconds: 60 };
+  const wanted = { ...order, permission: 'object-read-write' as const };
   const made = await createTemporaryCredentials(own, account, wanted, `127.0.0.1:${port}`);
   const create = (more: object, by = own) =>
     createTemporaryCredentials(by, account, { ...wanted, ...more }, '127.0.0.1').catch(

@@ -272,8 +272,8 @@ export class World {
   ): Promise<void> {
     await putFallback(ctx, zoneId, `origin.${zonesOfId(this, zoneId)}`);
     const settings = { min_tls_version: ctx.actor.email === OWNER ? '1.2' : '1.3' } as const;
-    const wish = wildcard && !name.startsWith('*.') ? { wildcard } : {};
-    const input = { hostname: name, ssl: { method: 'txt', type: 'dv', settings, ...wish } } as const;
+    const covered = wildcard && !name.startsWith('*.') ? { wildcard } : {};
+    const input = { hostname: name, ssl: { method: 'txt', type: 'dv', settings, ...covered } } as const;
     const { id } = await writeHostname(ctx, { publicNames: false }, zoneId, () => input);
     const names = wildcard && !name.startsWith('*.') ? [name, `*.${name}`] : [name];
     await this.certify('hostname', id, names);

@@ -39,7 +39,7 @@ export function readSubnet(query: Query, subnet: Subnet): boolean {
   const family = (request[at]! << 8) | request[at + 1]!;
   const source = request[at + 2]!;
   const octets = subnetLength - HEADER;
-  // Of no family is only the wish that nothing of the client is told.
+  // Family 0 only asks that nothing of the client is told.
   if (family !== IPV4 && family !== IPV6) return family === 0 && source === 0 && octets === 0 && request[at + 3] === 0;
   const length = family === IPV4 ? 4 : 16;
   if (source > length * 8 || octets !== (source + 7) >> 3 || request[at + 3] !== 0) return false;

@@ -27,14 +27,14 @@ export function hostnameView(item: HostnameItem): CustomHostname {
   };
 }
 
-function sslView({ wish, hosts, state, delegation }: SslItem): Ssl {
-  const { method, type, bundleMethod, wildcard, settings } = wish;
+function sslView({ configuration, hosts, state, delegation }: SslItem): Ssl {
+  const { method, type, bundleMethod, wildcard, settings } = configuration;
   return {
     ...(state && { id: state.id }),
     type,
     method,
     status: state?.status ?? 'initializing',
-    certificate_authority: state ? authorityOf(state) : wish.authority,
+    certificate_authority: state ? authorityOf(state) : configuration.authority,
     bundle_method: bundleMethod,
     wildcard,
     settings,

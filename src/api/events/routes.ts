@@ -29,8 +29,8 @@ export const eventRoutes: AddRoutes<Parts> = (app, { events }) => {
       if (filter.account !== undefined) requireAccount(ctx, filter.account);
       const after = positionOf(request, query);
       if (wantsStream(request)) {
-        const wish = { actor, keyHash, session, address: request.clientAddress, filter, after };
-        return sendStream(reply, events.open(wish)) as never;
+        const opening = { actor, keyHash, session, address: request.clientAddress, filter, after };
+        return sendStream(reply, events.open(opening)) as never;
       }
       const { events: found, position } = await events.list(actor, { ...filter, after: after ?? 0 });
       const cursors = { after: String(position) };

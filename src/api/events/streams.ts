@@ -27,7 +27,7 @@ import { newestEvent, oldestEvent } from '../../store/log/events-query.js';
 import { failure } from '../errors.js';
 import type { Readers } from '../reading/readers.js';
 
-export interface StreamWish {
+export interface StreamRequest {
   readonly actor: Actor;
   /** Hash of the credential's secret: when the secret is replaced, the stream ends. */
   readonly keyHash?: Uint8Array | undefined;
@@ -41,7 +41,7 @@ export interface StreamWish {
 
 export interface EventStreams {
   /** Throws 429 when too many streams are open. */
-  open(wish: StreamWish): PassThrough;
+  open(request: StreamRequest): PassThrough;
   /** Events behind a position, as a list. */
   list(actor: Actor, query: EventQuery): Promise<EventSlice>;
   /** To be called after a commit. */
@@ -64,7 +64,7 @@ const MOST_WAITING = 64 * 1024;
 const LOOK_MS = 1_000;
 
 interface Stream {
-  readonly wish: StreamWish;
+  readonly request: StreamRequest;
   readonly out: PassThrough;
   readonly classes: readonly string[];
   position: number;
@@ -91,8 +91,8 @@ class Streams implements EventStreams {
     private readonly readers: Pick<Readers, 'events'> | undefined,
   ) {}
 
-  open(wish: StreamWish): PassThrough {
-    const classes = classesOf(wish);
+  open(request: StreamRequest): PassThrough {
+    const classes = classesOf(request);
     for (const [most, name] of classes) {
       if (this.countOf(name) >= most && !(name === ALL && this.makeRoom(classes))) {
         throw failure('tooManyStreams', {}, { retryAfterSeconds: RETRY_SECONDS });
@@ -101,10 +101,10 @@ class Streams implements EventStreams {
     const { store } = this.base;
     const newest = newestEvent(store);
     const out = new PassThrough({ highWaterMark: MOST_WAITING });
-    const position = Math.min(wish.after ?? newest, newest);
+    const position = Math.min(request.after ?? newest, newest);
     const names = classes.map(([, name]) => name);
     const stream: Stream = {
-      ...{ wish, out, classes: names, position },
+      ...{ request, out, classes: names, position },
       ...{ isReading: false, isBehind: false, cancelRest: undefined },
     };
     for (const name of names) this.counts.set(name, this.countOf(name) + 1);
@@ -113,7 +113,7 @@ class Streams implements EventStreams {
     // A client that disconnects is not a fault.
     out.on('error', () => {});
     out.write(`retry: 2000\nid: ${position}\n: events of Zoneplane\n\n`);
-    if (wish.after !== undefined && wish.after + 1 < oldestEvent(store)) {
+    if (request.after !== undefined && request.after + 1 < oldestEvent(store)) {
       out.write('event: lost\ndata: {"reason":"some events in between were removed from the log"}\n\n');
     }
     if (this.cancel.length === 0) this.begin();
@@ -194,10 +194,10 @@ class Streams implements EventStreams {
   }
 
   /** The present actor; undefined: the credential ended, or its permissions changed since the stream began. */
-  private actorOf({ wish }: Stream): Actor | undefined {
-    if (lacksFactor(this.base.store, wish.session)) return undefined;
-    const actor = actorNow(this.base, wish.actor, wish.address, wish.session, wish.keyHash);
-    return actor && isAlike(actor, wish.actor) ? actor : undefined;
+  private actorOf({ request }: Stream): Actor | undefined {
+    if (lacksFactor(this.base.store, request.session)) return undefined;
+    const actor = actorNow(this.base, request.actor, request.address, request.session, request.keyHash);
+    return actor && isAlike(actor, request.actor) ? actor : undefined;
   }
 
   private readSoon(stream: Stream): void {
@@ -227,7 +227,7 @@ class Streams implements EventStreams {
           this.end(stream, GONE);
           return;
         }
-        const slice = await this.list(actor, { ...stream.wish.filter, after: stream.position });
+        const slice = await this.list(actor, { ...stream.request.filter, after: stream.position });
         stream.position = Math.max(stream.position, slice.position);
         if (!(await this.write(stream, slice.events))) return;
         // Events may have been committed while the client was slow.
@@ -287,7 +287,7 @@ const ALL = 'all';
 const ACCOUNT_LEVEL = 1;
 
 /** The total comes last, so that room is made only when no other limit refuses the stream. */
-function classesOf({ actor, address }: StreamWish): readonly StreamClass[] {
+function classesOf({ actor, address }: StreamRequest): readonly StreamClass[] {
   return [
     [MOST.credential, `credential ${actor.keyId ?? actor.userId}`],
     [MOST.account, `account ${actor.accountIds[0] ?? actor.userId}`],

@@ -4,7 +4,7 @@ import { bucketFailure } from '../../bucket/errors.js';
 import { bucketParams } from '../r2-buckets/schema.js';
 import type { AddRoutes, Routes } from '../routing/route.js';
 import { printTime } from '../times.js';
-import { bucketKey, keyWish, link, linkWish } from './schema.js';
+import { bucketKey, keyBody, link, objectLinkBody } from './schema.js';
 
 interface KeyRouteOptions {
   readonly links: LinkSigner | undefined;
@@ -31,14 +31,14 @@ function addKeys(app: Routes, { links }: KeyRouteOptions): void {
       oneCommit: true,
       ...common,
       summary: 'Make an access key of S3 clients for one bucket: a token of yours',
-      body: keyWish,
+      body: keyBody,
       answer: bucketKey,
     },
     async (ctx, { params: { account_id, bucket_name }, body }) => {
       const { endpoint } = requireLinks(links);
       const place = { accountId: account_id, name: bucket_name, jurisdiction: 'default' as const };
-      const wish = { isReadOnly: body.read_only === true, expiresOn: body.expires_on };
-      const { id, secretAccessKey, expiresAt } = await createBucketKey(ctx, place, wish);
+      const wanted = { isReadOnly: body.read_only === true, expiresOn: body.expires_on };
+      const { id, secretAccessKey, expiresAt } = await createBucketKey(ctx, place, wanted);
       return {
         access_key_id: id,
         secret_access_key: secretAccessKey,
@@ -59,7 +59,7 @@ function addLinks(app: Routes, { links }: KeyRouteOptions): void {
       area: 'any',
       ...common,
       summary: 'Sign a link with which anybody may read or store one object for a time',
-      body: linkWish,
+      body: objectLinkBody,
       answer: link,
     },
     async (

@@ -13,7 +13,7 @@ export interface CredentialRouteOptions {
 const MOST_PATHS = 100;
 const paths = z.array(z.string().min(1).max(1024)).max(MOST_PATHS).optional();
 
-const wish = z
+const temporaryBody = z
   .object({
     bucket: z.string(),
     parentAccessKeyId: z.string().describe('The token whose secret signs them'),
@@ -22,7 +22,7 @@ const wish = z
     objects: paths.describe('Only these keys'),
     prefixes: paths.describe('Only keys that begin so'),
   })
-  .meta({ id: 'TemporaryCredentialsWish' });
+  .meta({ id: 'TemporaryCredentialsBody' });
 
 const credentials = z
   .object({ accessKeyId: z.string(), secretAccessKey: z.string(), sessionToken: z.string() })
@@ -37,7 +37,7 @@ export const credentialRoutes: AddRoutes<CredentialRouteOptions> = (app, { s3Hos
       tags: ['Buckets'],
       summary: 'Make temporary credentials for S3 clients',
       params: accountParams,
-      body: wish,
+      body: temporaryBody,
       answer: credentials,
     },
     async (ctx, { params: { account_id }, body }) => createTemporaryCredentials(ctx, account_id, body, s3Host),

@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { LONGEST_LINK } from '../../bucket/credentials/keys.js';
 
-export const keyWish = z
+export const keyBody = z
   .strictObject({
     read_only: z.boolean().optional().describe('Reading and listing only'),
     expires_on: z.string().optional().describe('Time as RFC 3339 has it; absent: never'),
   })
-  .meta({ id: 'BucketKeyWish' });
+  .meta({ id: 'BucketKeyBody' });
 
 export const bucketKey = z
   .object({
@@ -20,14 +20,14 @@ export const bucketKey = z
   })
   .meta({ id: 'BucketKey' });
 
-export const linkWish = z
+export const objectLinkBody = z
   .strictObject({
     key: z.string().describe('Of the object'),
     method: z.enum(['GET', 'PUT']).optional().describe('`GET` unless it is given'),
     expires: z.int().min(1).max(LONGEST_LINK).describe('Seconds for which it holds'),
     access_key_id: z.string().optional().describe('The token that signs it; absent: one of yours that may do no more'),
   })
-  .meta({ id: 'ObjectLinkWish' });
+  .meta({ id: 'ObjectLinkBody' });
 
 export const link = z
   .object({ url: z.string(), access_key_id: z.string().describe('The token with which it ends') })

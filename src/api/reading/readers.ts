@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Logger } from '../../base/log.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { Source } from '../../base/read-ahead.js';
-import { createTurns, type Leave, type TurnLimits, type Turns, type TurnWish } from '../../base/turns.js';
+import { createTurns, type Leave, type TurnLimits, type TurnOptions, type Turns } from '../../base/turns.js';
 import type { EventQuery, EventSlice } from '../../control/access/visible-events.js';
 import type { Actor } from '../../control/guard/actor.js';
 import type { Finding } from '../../warnings/finding.js';
@@ -44,10 +44,10 @@ const RETRY_SECONDS = 5;
 
 export interface Readers {
   /**
-   * A place for an answer until its client has read it: there may be none for a while, and the wish says what happens when others need it.
-   * Throws 429 when too many of the account wait.
+   * A place for an answer until its client has read it: there may be none for a while, and `options` say what happens when others need
+   * it. Throws 429 when too many of the account wait.
    */
-  begin(actor: Actor, wish: ReadWish): Promise<Leave>;
+  begin(actor: Actor, options: ReadOptions): Promise<Leave>;
   /** Answers a request. Throws 429 when too many of the account wait. */
   read(order: ReadOrder, signal: AbortSignal): Promise<ReadAnswer>;
   /** What the database shows of warnings, for an actor. */
@@ -64,10 +64,10 @@ export interface Readers {
 }
 
 /** `signal`: ends the wait. */
-type ReadWish = TurnWish & { readonly signal?: AbortSignal };
+type ReadOptions = TurnOptions & { readonly signal?: AbortSignal };
 
-async function enter(actor: Actor, turns: Turns, wish: ReadWish = {}): Promise<Leave> {
-  const leave = await turns.enter([actor.accountIds[0] ?? actor.userId], wish);
+async function enter(actor: Actor, turns: Turns, options: ReadOptions = {}): Promise<Leave> {
+  const leave = await turns.enter([actor.accountIds[0] ?? actor.userId], options);
   if (typeof leave !== 'string') return leave;
   throw failure('tooManyReads', {}, { retryAfterSeconds: RETRY_SECONDS });
 }
@@ -79,8 +79,8 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger, keeps
   const underWay = createTurns(UNDER_WAY, clock);
   const { take, putBack, ...threads } = createThreads(data, clock, keepsOne);
   /** One question with one answer. */
-  const ask = async (actor: Actor, message: ToReader, wish?: ReadWish): Promise<FromReader> => {
-    const leave = await enter(actor, turns, wish);
+  const ask = async (actor: Actor, message: ToReader, options?: ReadOptions): Promise<FromReader> => {
+    const leave = await enter(actor, turns, options);
     const reader = take();
     try {
       return await reader.send(message);
@@ -111,7 +111,7 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger, keeps
   };
 
   return {
-    begin: (actor, wish) => enter(actor, underWay, wish),
+    begin: (actor, options) => enter(actor, underWay, options),
     read: async (order, signal) => wanted(await ask(order.caller.actor, { read: order }, { signal }), 'answer'),
     examine: async (actor) => wanted(await ask(actor, { examine: actor }), 'findings'),
     events: async (actor, query) => wanted(await ask(actor, { follow: actor, query }), 'events'),

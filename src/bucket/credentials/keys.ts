@@ -21,7 +21,7 @@ import { isObjectKey } from '../object-store.js';
 /** In seconds: a week. */
 export const LONGEST_LINK = 604_800;
 
-export interface LinkWish {
+export interface LinkRequest {
   readonly key: string;
   readonly method: 'GET' | 'PUT';
   /** Seconds. */
@@ -29,7 +29,7 @@ export interface LinkWish {
 }
 
 /** A link to be signed. */
-export interface LinkOptions extends LinkWish {
+export interface LinkOptions extends LinkRequest {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   /** Such as `https://s3.example.com`. */
@@ -101,16 +101,16 @@ export interface Link {
 export function makeLink(
   ctx: Context,
   place: BucketPlace,
-  wish: LinkWish & { readonly signer?: string | undefined },
+  request: LinkRequest & { readonly signer?: string | undefined },
   { endpoint, presign }: LinkSigner,
 ): Link {
-  const { key, method, expires } = wish;
+  const { key, method, expires } = request;
   const bucket = requireBucket(ctx, place.accountId, place.name, place.jurisdiction);
   const level: Level = method === 'GET' ? 'read' : 'write';
   if (level === 'write') requireWriter(ctx.actor);
   requirePermission(ctx.actor, 'objects', level, targetOf(ctx, bucket));
   if (key === '' || !isObjectKey(key)) throw objectFailure('badKey');
-  const row = chooseSigner(ctx, bucket, level, wish.signer);
+  const row = chooseSigner(ctx, bucket, level, request.signer);
   const accessKeyId = toHex(row.id);
   const secretAccessKey = ctx.secretAccessKeys!.open(row.id, row.s3_secret!);
   const nowMs = ctx.clock.nowMs();

@@ -112,7 +112,7 @@ function readPaths(paths: unknown): Pick<TemporaryLimits, 'objects' | 'prefixes'
 }
 
 /** What a request asks for; `key` and `prefix` of what it names. */
-export interface TemporaryWish {
+export interface RequestedAccess {
   readonly area: string;
   readonly level: 'read' | 'write';
   readonly bucket: string | undefined;
@@ -120,7 +120,7 @@ export interface TemporaryWish {
   readonly prefix?: string | undefined;
 }
 
-export function withinLimits(limits: TemporaryLimits, { area, level, bucket, key, prefix }: TemporaryWish): boolean {
+export function withinLimits(limits: TemporaryLimits, { area, level, bucket, key, prefix }: RequestedAccess): boolean {
   if (bucket !== limits.bucket) return false;
   if (level === 'write' && limits.permission.endsWith('read-only')) return false;
   if (area !== 'objects' && !limits.permission.startsWith('admin-')) return false;

@@ -1,6 +1,6 @@
 /** What is to happen to the signatures of a signed zone that comes in: `--presigned`, `--keys` and `--strip-dnssec`. */
 import { UserError } from '../../base/errors.js';
-import type { SignaturesWish } from '../../control/imports/signatures.js';
+import type { SignatureTreatment } from '../../control/imports/signatures.js';
 
 export interface SignaturesOptions {
   readonly stripDnssec?: boolean;
@@ -12,14 +12,14 @@ export interface SignaturesOptions {
 }
 
 /** Rejects with a UserError for options that exclude each other, and for keys that cannot be read. */
-export async function readSignaturesWish({
+export async function readSignatureTreatment({
   stripDnssec,
   presigned,
   keys,
   automaticSoa,
   proxied,
-}: SignaturesOptions): Promise<SignaturesWish> {
-  if ([stripDnssec, presigned, keys].filter((wish) => wish !== undefined).length > 1) {
+}: SignaturesOptions): Promise<SignatureTreatment> {
+  if ([stripDnssec, presigned, keys].filter((option) => option !== undefined).length > 1) {
     throw new UserError('--presigned, --keys and --strip-dnssec exclude each other', undefined, 2);
   }
   if (presigned && (automaticSoa || proxied)) {

@@ -3,7 +3,7 @@ import { UserError } from '../../base/errors.js';
 import { parseIP, printIP } from '../../base/ip.js';
 import type { Issue } from '../../base/result.js';
 import { consumeCatalog } from '../../control/catalog-consumer/consumer.js';
-import type { SignaturesWish } from '../../control/imports/signatures.js';
+import type { SignatureTreatment } from '../../control/imports/signatures.js';
 import { type ImportInput, type ImportResult, importZone } from '../../control/imports/zone.js';
 import type { ZoneItem } from '../../control/zones/item.js';
 import { findZoneByName } from '../../control/zones/zones.js';
@@ -42,14 +42,14 @@ function standingOfKnown({ account }: Target, known: ZoneItem, { role }: ZoneSta
 /** The zone is read and checked as a whole before anything is done. */
 async function primaryStep(target: Target, zone: ZoneStatement): Promise<Pick<Step, 'detail' | 'standing'>> {
   try {
-    const wish = await wishFor(target, zone);
-    const trial = await tryImport(target, zone, wish);
+    const treatment = await treatmentFor(target, zone);
+    const trial = await tryImport(target, zone, treatment);
     const { result } = trial;
     if (!result.imported) return { detail: '', standing: { is: 'refused', reason: describeIssues(result.issues) } };
     const signed = { refuse: '', strip: '', presigned: ', with its signatures', sign: ', signed with its keys' };
     return {
-      detail: `${result.records} records, serial ${result.serial}${signed[trial.wish.kind]}`,
-      standing: { is: 'open', run: () => importNow(target, zone, trial.wish) },
+      detail: `${result.records} records, serial ${result.serial}${signed[trial.treatment.kind]}`,
+      standing: { is: 'open', run: () => importNow(target, zone, trial.treatment) },
     };
   } catch (error) {
     return { detail: '', standing: refusalOf(error) };
@@ -60,28 +60,28 @@ async function primaryStep(target: Target, zone: ZoneStatement): Promise<Pick<St
 async function tryImport(
   target: Target,
   zone: ZoneStatement,
-  wish: SignaturesWish,
-): Promise<{ readonly result: ImportResult; readonly wish: SignaturesWish }> {
+  treatment: SignatureTreatment,
+): Promise<{ readonly result: ImportResult; readonly treatment: SignatureTreatment }> {
   const context = { ...target.context, dryRun: true };
-  const result = await importZone(context, inputFor(target, zone, wish));
-  const isSigned = wish.kind === 'refuse' && result.issues.some(({ code }) => code === SIGNED);
-  if (!isSigned) return { result, wish };
+  const result = await importZone(context, inputFor(target, zone, treatment));
+  const isSigned = treatment.kind === 'refuse' && result.issues.some(({ code }) => code === SIGNED);
+  if (!isSigned) return { result, treatment };
   const presigned = { kind: 'presigned' } as const;
-  return { result: await importZone(context, inputFor(target, zone, presigned)), wish: presigned };
+  return { result: await importZone(context, inputFor(target, zone, presigned)), treatment: presigned };
 }
 
-async function wishFor(target: Target, { name, signing }: ZoneStatement): Promise<SignaturesWish> {
+async function treatmentFor(target: Target, { name, signing }: ZoneStatement): Promise<SignatureTreatment> {
   if (!signing) return { kind: 'refuse' };
   await target.unlock();
   return { kind: 'sign', keys: keysOfZone(name, signing, target.context.clock.nowMs(), target.listings) };
 }
 
-function inputFor({ account }: Target, { name, source }: ZoneStatement, signatures: SignaturesWish): ImportInput {
+function inputFor({ account }: Target, { name, source }: ZoneStatement, signatures: SignatureTreatment): ImportInput {
   return { source: source!, origin: name, signatures, accountId: account };
 }
 
-async function importNow(target: Target, zone: ZoneStatement, wish: SignaturesWish): Promise<void> {
-  const result = await importZone(target.context, inputFor(target, zone, wish));
+async function importNow(target: Target, zone: ZoneStatement, treatment: SignatureTreatment): Promise<void> {
+  const result = await importZone(target.context, inputFor(target, zone, treatment));
   if (!result.imported) throw new UserError(describeIssues(result.issues));
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { SystemClock } from '../../base/clock.js';
 import { AppError, messageOf, UserError } from '../../base/errors.js';
 import type { Issue } from '../../base/result.js';
-import type { SignaturesWish } from '../../control/imports/signatures.js';
+import type { SignatureTreatment } from '../../control/imports/signatures.js';
 import type { ImportResult } from '../../control/imports/zone.js';
 import type { Context } from '../../control/kernel/context.js';
 import { parseZoneName } from '../../control/rules/names.js';
@@ -13,7 +13,7 @@ import { TransferFailed } from '../../transfer/in/failure.js';
 import type { Primary } from '../../transfer/in/stream.js';
 import type { Command, CommandContext } from '../command.js';
 import { accountOf, KEY_SETTINGS, openServices, withControl } from '../control.js';
-import { readSignaturesWish, type SignaturesOptions } from '../dnssec/signatures-option.js';
+import { readSignatureTreatment, type SignaturesOptions } from '../dnssec/signatures-option.js';
 import { addSettingOptions } from '../settings.js';
 import { addPrimaryOptions, type PrimaryOptions, readKeyOption, readPin, readServer } from './primary-options.js';
 
@@ -65,7 +65,7 @@ export function addZoneTransfer(zone: Command, { terminal, environment }: Comman
       const wanted = [...names, ...(options.list === undefined ? [] : readNames(options.list))];
       if (wanted.length === 0)
         throw new UserError('no zone is named', 'Name zones, or a file of names with --list.', 2);
-      const signatures = await readSignaturesWish(options);
+      const signatures = await readSignatureTreatment(options);
       const without = options.init && !options.dryRun ? 'initialise' : 'refuse';
       const outcomes = await withControl(
         command,
@@ -120,7 +120,7 @@ async function transferOne(
   primary: Primary,
   text: string,
   account: string,
-  options: TransferOptions & { readonly signatures: SignaturesWish },
+  options: TransferOptions & { readonly signatures: SignatureTreatment },
 ): Promise<Outcome> {
   const parsed = parseZoneName(text);
   if ('reason' in parsed) return { name: text, refusal: parsed.reason };
@@ -138,7 +138,7 @@ async function transferOne(
       source: { file },
       origin: name,
       accountId: account,
-      signatures: wishFor(copied.isSigned, options.signatures),
+      signatures: treatmentFor(copied.isSigned, options.signatures),
       ...(options.automaticSoa ? { automaticSoa: true } : {}),
       ...(options.replace ? { replace: true } : {}),
     });
@@ -154,8 +154,8 @@ async function transferOne(
 }
 
 /** A list may also have zones that are not signed, of which no signatures are to be kept or made. */
-function wishFor(isSigned: boolean, wish: SignaturesWish): SignaturesWish {
-  return isSigned || wish.kind === 'strip' ? wish : { kind: 'refuse' };
+function treatmentFor(isSigned: boolean, treatment: SignatureTreatment): SignatureTreatment {
+  return isSigned || treatment.kind === 'strip' ? treatment : { kind: 'refuse' };
 }
 
 function adviceFor({ fault }: TransferFailed): string {

@@ -64,13 +64,13 @@ export async function editDnssec(ctx: Context, zoneId: string, edit: DnssecEdit)
   const { status, dnssec_multi_signer: multiSigner, dnssec_presigned: presigned, dnssec_use_nsec3: hashed } = edit;
   const { dnssec_signals: signals, dnssec_parental_agent: agent } = edit;
   const servers = status === 'disabled' ? await askParent(ctx, requireZone(ctx, zoneId)) : undefined;
-  const wishedDenial = (zone: ZoneRow): DenialKind | undefined =>
+  const requestedDenial = (zone: ZoneRow): DenialKind | undefined =>
     edit.denial ?? (hashed == null ? undefined : hashed ? 'nsec3' : unhashed(ctx.store, zone));
   const first = status === 'active' ? await planFirst(ctx, zoneId, edit) : undefined;
-  const signatures = first ? first.signatures : await planDenial(ctx, zoneId, wishedDenial);
+  const signatures = first ? first.signatures : await planDenial(ctx, zoneId, requestedDenial);
   const { value } = await commit({ ...ctx, signatures }, (draft) => {
     const zone = requireZone(ctx, zoneId);
-    const denial = wishedDenial(zone);
+    const denial = requestedDenial(zone);
     const needsKeys = status === 'disabled' || denial !== undefined || [multiSigner, signals, agent].includes(true);
     const isHeld = refusePresigned(ctx, zone, presigned, needsKeys);
     if (status === 'active' && !isHeld) activate(ctx, draft, zone, edit, first);
@@ -99,11 +99,11 @@ async function planFirst(
 async function planDenial(
   ctx: Context,
   zoneId: string,
-  wished: (zone: ZoneRow) => DenialKind | undefined,
+  requested: (zone: ZoneRow) => DenialKind | undefined,
 ): Promise<MadeSignatures | undefined> {
   requireWriter(ctx.actor);
   const zone = requireZone(ctx, zoneId);
-  const kind = wished(zone);
+  const kind = requested(zone);
   const isSmall = zone.record_count <= MOST_AT_ONCE;
   return kind && isSmall ? signDenial(ctx, zone, kind) : undefined;
 }
@@ -120,12 +120,12 @@ function unhashed(store: Store, { seq }: ZoneRow): DenialKind {
 function refusePresigned(
   { store }: Context,
   { seq, name }: ZoneRow,
-  wish: boolean | null | undefined,
+  presigned: boolean | null | undefined,
   needsKeys: boolean,
 ): boolean {
   const isPresigned = findSigning(store, seq).kind === 'elsewhere';
-  if (wish && !isPresigned) throw dnssecFailure('presigned');
-  if (isPresigned && (wish === false || needsKeys)) throw dnssecFailure('presignedKeys', { zone: name });
+  if (presigned && !isPresigned) throw dnssecFailure('presigned');
+  if (isPresigned && (presigned === false || needsKeys)) throw dnssecFailure('presignedKeys', { zone: name });
   return isPresigned;
 }
 

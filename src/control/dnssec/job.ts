@@ -23,7 +23,7 @@ import { parseId } from '../guard/access.js';
 import { OPERATOR } from '../guard/actor.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context, ContextBase } from '../kernel/context.js';
-import type { SigningWish } from '../kernel/touched-zone.js';
+import type { SigningScope } from '../kernel/touched-zone.js';
 import { runSigningSoon } from '../schedule/signing.js';
 import { removeSigning } from './enable.js';
 import { signAgain } from './plan-signatures.js';
@@ -127,15 +127,15 @@ async function write<T>(
   return value;
 }
 
-/** The same with signatures that were made before, as they are wished for now. */
+/** The same with signatures that were made before, for what is to be signed now. */
 async function writeSigned(
   ctx: Context,
   job: JobContext,
   zone: ZoneRow,
-  wish: SigningWish | undefined,
+  scope: SigningScope | undefined,
   work: (draft: Draft, zone: ZoneRow) => void,
 ): Promise<void> {
-  const signatures = wish && (await signAgain(ctx, zone, wish));
+  const signatures = scope && (await signAgain(ctx, zone, scope));
   await write({ ...ctx, signatures }, job, zone, work);
 }
 
@@ -180,10 +180,10 @@ function linkPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
   const { store } = ctx;
   const row = findDnssecZone(store, zone.seq);
   if (row?.next_denial !== 'nsec') return;
-  const wish = ownersToLink(ctx, row);
-  if (wish) {
-    draft.noteSigning(zone.seq, wish);
-    updateDnssecZone(store, zone.seq, { cursor: wish.owners.at(-1) ?? APEX });
+  const scope = ownersToLink(ctx, row);
+  if (scope) {
+    draft.noteSigning(zone.seq, scope);
+    updateDnssecZone(store, zone.seq, { cursor: scope.owners.at(-1) ?? APEX });
   } else serveDenial(ctx, draft, zone, 'nsec');
 }
 
@@ -191,7 +191,7 @@ function linkPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
 function ownersToLink(
   { store }: Context,
   { zone, cursor }: DnssecZoneRow,
-): Required<Pick<SigningWish, 'owners'>> | undefined {
+): Required<Pick<SigningScope, 'owners'>> | undefined {
   const owners = signedOwnersAfter(store, zone, cursor ?? APEX, REFRESHED_AT_ONCE);
   if (cursor && owners.length === 0) return undefined;
   return { owners: cursor ? owners : [APEX, ...owners] };
@@ -229,12 +229,12 @@ function signAnew({ store, clock, log }: Context, { seq, name }: ZoneRow): void 
 
 /** Replaces signatures owner by owner and then hash by hash, whenever they end. */
 async function walkOn(ctx: Context, job: JobContext, zone: ZoneRow, begun: DnssecZoneRow): Promise<number> {
-  const planned = begun.walk ? stepOfWalk(ctx, begun, begun.walk).wish : undefined;
+  const planned = begun.walk ? stepOfWalk(ctx, begun, begun.walk).scope : undefined;
   await writeSigned(ctx, job, zone, planned, (draft, { seq }) => {
     const row = findDnssecZone(ctx.store, seq);
     if (!row?.walk) return;
-    const { wish, next } = stepOfWalk(ctx, row, row.walk);
-    draft.noteSigning(seq, wish);
+    const { scope, next } = stepOfWalk(ctx, row, row.walk);
+    draft.noteSigning(seq, scope);
     updateDnssecZone(ctx.store, seq, next ? { walk: next } : { walk: null, walked_at: draft.now });
   });
   return HURRY_REST_MS;
@@ -244,15 +244,15 @@ function stepOfWalk(
   { store }: Context,
   { zone, denial }: DnssecZoneRow,
   walk: Uint8Array,
-): { readonly wish: SigningWish; readonly next: Uint8Array | undefined } {
+): { readonly scope: SigningScope; readonly next: Uint8Array | undefined } {
   if (walk[0] !== HASHES[0]) {
     const owners = signedOwnersAfter(store, zone, walk, REFRESHED_AT_ONCE);
     const next = owners.at(-1) ?? (denial === 'nsec3' ? HASHES : undefined);
-    return { wish: { owners: walk.length === 0 ? [APEX, ...owners] : owners, exact: true }, next };
+    return { scope: { owners: walk.length === 0 ? [APEX, ...owners] : owners, exact: true }, next };
   }
   const hashes = someHashedAfter(store, zone, walk.subarray(HASHES.length), REFRESHED_AT_ONCE).map(({ hash }) => hash);
   const last = hashes.at(-1);
-  return { wish: { hashes, exact: true }, next: last && concatBytes(HASHES, last) };
+  return { scope: { hashes, exact: true }, next: last && concatBytes(HASHES, last) };
 }
 
 /** Before the hash in a walk that has done all owners. No owner key begins like this. */
@@ -263,17 +263,17 @@ async function refresh(ctx: Context, job: JobContext, zone: ZoneRow, row: Dnssec
   const { store, clock, settings } = ctx;
   const span = refreshSpanOfZone(zone, row, settings.nameServers);
   const before = secondsOf(clock) + span;
-  const dueOf = (seq: number): Required<Pick<SigningWish, 'owners' | 'hashes'>> => {
+  const dueOf = (seq: number): Required<Pick<SigningScope, 'owners' | 'hashes'>> => {
     const owners = dueSignatures(store, seq, before, REFRESHED_AT_ONCE);
     return { owners, hashes: dueHashed(store, seq, before, REFRESHED_AT_ONCE - owners.length) };
   };
-  const wish = dueOf(zone.seq);
-  const due = wish.owners.length + wish.hashes.length;
+  const scope = dueOf(zone.seq);
+  const due = scope.owners.length + scope.hashes.length;
   if (due === 0) {
     const next = stateOfSigning(store, zone, settings.nameServers)?.nextRefresh;
     const restMs = next === undefined ? LONGEST_REST_MS : next * 1000 + 1000 - clock.nowMs();
     return Math.min(LONGEST_REST_MS, Math.max(REFRESH_REST_MS, restMs));
   }
-  await writeSigned(ctx, job, zone, wish, (draft, { seq }) => draft.noteSigning(seq, dueOf(seq)));
+  await writeSigned(ctx, job, zone, scope, (draft, { seq }) => draft.noteSigning(seq, dueOf(seq)));
   return due < REFRESHED_AT_ONCE ? REFRESH_REST_MS : HURRY_REST_MS;
 }

@@ -14,7 +14,7 @@ import { placeOfSet } from '../../store/records/places.js';
 import { openSnapshot } from '../../store/snapshot.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
-import type { OwnerAfter, SigningWish } from '../kernel/touched-zone.js';
+import type { OwnerAfter, SigningScope } from '../kernel/touched-zone.js';
 import type { MadeSignatures } from '../kernel/zone-keys.js';
 import { partOf } from './sign-ahead.js';
 import { maintainsHashed, type SignedName, signHashedOf } from './signing/hashed-chain.js';
@@ -40,23 +40,23 @@ export function signEdits(
 }
 
 /** For signatures that are made again, or for the first time in an existing chain. */
-export async function signAgain(ctx: Context, row: ZoneRow, wish: SigningWish): Promise<MadeSignatures | undefined> {
+export async function signAgain(ctx: Context, row: ZoneRow, scope: SigningScope): Promise<MadeSignatures | undefined> {
   const { store, close } = openSnapshot(ctx.store);
   try {
-    return await signOwners(ctx, row, wish, store, undefined);
+    return await signOwners(ctx, row, scope, store, undefined);
   } finally {
     close();
   }
 }
 
-interface WishedOwners extends Pick<SigningWish, 'hashes' | 'exact'> {
+interface OwnersToSign extends Pick<SigningScope, 'hashes' | 'exact'> {
   readonly owners?: Iterable<Uint8Array>;
 }
 
 async function signOwners(
   ctx: Context,
   row: ZoneRow,
-  { owners = [], hashes = [], exact = false }: WishedOwners,
+  { owners = [], hashes = [], exact = false }: OwnersToSign,
   store: Store,
   known: MadeSignatures | undefined,
 ): Promise<MadeSignatures | undefined> {

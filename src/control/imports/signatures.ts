@@ -24,7 +24,7 @@ export interface OfferedKey {
   readonly key: KeyMaterial;
 }
 
-export type SignaturesWish =
+export type SignatureTreatment =
   /** The file must have none. */
   | { readonly kind: 'refuse' }
   | { readonly kind: 'strip' }
@@ -35,7 +35,7 @@ export type SignaturesWish =
 
 /** What was found out about the signatures before anything is stored. */
 export interface ReadSignatures {
-  readonly wish: SignaturesWish;
+  readonly treatment: SignatureTreatment;
   /** All records, for a zone that is served with its signatures. */
   readonly records: readonly PlacedRR[];
   /** Keys of this zone. */
@@ -48,19 +48,19 @@ export async function readSignatures(
   clock: Clock,
   source: ZoneText,
   apex: Uint8Array,
-  wish: SignaturesWish,
+  treatment: SignatureTreatment,
 ): Promise<ReadSignatures> {
-  if (wish.kind === 'presigned') {
+  if (treatment.kind === 'presigned') {
     const { verifyPresigned } = await import('../dnssec/presigned/verify.js');
     const records = await inSlices(clock, recordsOf(source, apex));
     const nowS = Math.floor(clock.nowMs() / 1000);
-    return { wish, records, keys: [], issues: await inSlices(clock, verifyPresigned(apex, records, nowS)) };
+    return { treatment, records, keys: [], issues: await inSlices(clock, verifyPresigned(apex, records, nowS)) };
   }
-  if (wish.kind !== 'sign') return { wish, records: [], keys: [], issues: [] };
-  const keys = wish.keys.filter((offered) => equalBytes(offered.apex, apex)).map(({ key }) => key);
-  if (keys.length > 0) return { wish, records: [], keys, issues: [] };
+  if (treatment.kind !== 'sign') return { treatment, records: [], keys: [], issues: [] };
+  const keys = treatment.keys.filter((offered) => equalBytes(offered.apex, apex)).map(({ key }) => key);
+  if (keys.length > 0) return { treatment, records: [], keys, issues: [] };
   const issue: Issue = { severity: 'error', code: 'no-keys', message: 'the directory has no keys of this zone' };
-  return { wish, records: [], keys, issues: [issue] };
+  return { treatment, records: [], keys, issues: [issue] };
 }
 
 function* recordsOf(source: ZoneText, apex: Uint8Array): Generator<undefined, PlacedRR[]> {
@@ -83,16 +83,16 @@ export function applySignatures(
   ctx: Context,
   draft: Draft,
   zone: ZoneRow,
-  { wish, records, keys }: ReadSignatures,
+  { treatment, records, keys }: ReadSignatures,
 ): readonly Issue[] {
   const wasPresigned = findSigning(ctx.store, zone.seq).kind === 'elsewhere';
-  if (wish.kind === 'presigned') return takePresigned(ctx, draft, zone, records);
-  if (wish.kind === 'refuse') {
+  if (treatment.kind === 'presigned') return takePresigned(ctx, draft, zone, records);
+  if (treatment.kind === 'refuse') {
     // The file has none, and the zone would lose those that it has.
     if (wasPresigned) throw zoneFailure('importUnsigned', { name: zone.name });
     return [];
   }
   if (wasPresigned) dropPresigned(ctx, draft, zone);
-  if (wish.kind === 'sign') signWithKeys(ctx, draft, draft.zone(zone.seq)!, keys);
+  if (treatment.kind === 'sign') signWithKeys(ctx, draft, draft.zone(zone.seq)!, keys);
   return [];
 }

@@ -28,7 +28,7 @@ import { zoneItem } from '../zones/item.js';
 import { loopbackEdge, shadowsParent, testNameServers } from '../zones/notices.js';
 import { addZone } from '../zones/write.js';
 import { boundsFor, type ImportOrder } from './reader.js';
-import { applySignatures, type ReadSignatures, readSignatures, type SignaturesWish } from './signatures.js';
+import { applySignatures, type ReadSignatures, readSignatures, type SignatureTreatment } from './signatures.js';
 import { giveUp, type ImportProgress, isError, isLarge, type Staged, stageAtOnce, stageInParts } from './stage.js';
 
 export type { ImportProgress } from './stage.js';
@@ -41,7 +41,7 @@ export interface ImportInput {
   /** Whether to omit SOA and apex NS of the file and use the service's. */
   readonly automaticSoa?: boolean;
   /** What becomes of signatures in the file; default: it must have none. */
-  readonly signatures?: SignaturesWish;
+  readonly signatures?: SignatureTreatment;
   /** Whether to replace a zone with the same name. If not, an existing zone is an error. */
   readonly replace?: boolean;
   /** Whether proxiable records become proxied. */
@@ -78,17 +78,17 @@ class FileHasErrors extends Error {
 export async function importZone(ctx: Context, input: ImportInput): Promise<ImportResult> {
   const name = nameOfZone(input);
   if ('severity' in name) return { imported: false, records: 0, duplicates: 0, issues: [name] };
-  const { signatures: wish = { kind: 'refuse' } } = input;
+  const { signatures: treatment = { kind: 'refuse' } } = input;
   const order: ImportOrder = {
     source: input.source,
     apex: name.apex,
     automaticSoa: input.automaticSoa ?? false,
     proxied: input.proxied ?? false,
-    signatures: ORDERS[wish.kind],
+    signatures: ORDERS[treatment.kind],
     limits: ctx.settings.limits,
     bounds: boundsFor(ctx, chooseAccount(ctx, input.accountId).seq),
   };
-  const signatures = await readSignatures(ctx.clock, input.source, name.apex, wish);
+  const signatures = await readSignatures(ctx.clock, input.source, name.apex, treatment);
   if (signatures.issues.some(isError)) {
     const issues = [...signatures.issues].sort(errorsFirst);
     return { imported: false, name: name.name, records: 0, duplicates: 0, issues };
@@ -113,8 +113,8 @@ interface ImportWork {
 }
 
 /** Whether signatures are to be made, for which others would wait. */
-function makesSignatures({ store }: Context, { name: { name }, signatures: { wish } }: ImportWork): boolean {
-  return wish.kind === 'sign' || zonesOfName(store, name).some((zone) => signatureState(zone) !== 'none');
+function makesSignatures({ store }: Context, { name: { name }, signatures: { treatment } }: ImportWork): boolean {
+  return treatment.kind === 'sign' || zonesOfName(store, name).some((zone) => signatureState(zone) !== 'none');
 }
 
 async function importAtOnce(ctx: Context, work: ImportWork): Promise<ImportResult> {
@@ -149,15 +149,15 @@ async function tryPlace(ctx: Context, work: ImportWork): Promise<ZoneRow> {
 
 /** What a replacement changes is found out and signed before the write, and anew when settings or keys change meanwhile. */
 async function switchPlanned(ctx: Context, work: ImportWork, staged: Staged, place: ZoneRow): Promise<ImportResult> {
-  const { wish, keys } = work.signatures;
+  const { treatment, keys } = work.signatures;
   const isUsable = !staged.issues.some(isError);
   const rowAfter = (zone: ZoneRow): ZoneRow => ({ ...zone, ...columnsAfter(ctx, work, zone, staged) });
   const { value } = await commitPrepared(ctx, {
     async plan(outdated): Promise<Prepared | undefined> {
-      if (isUsable && wish.kind === 'sign') {
+      if (isUsable && treatment.kind === 'sign') {
         return { signatures: await signFirst(ctx, rowAfter(place), keys, staged.set) };
       }
-      const zone = isUsable && wish.kind === 'refuse' ? zoneToReplace(ctx, work) : undefined;
+      const zone = isUsable && treatment.kind === 'refuse' ? zoneToReplace(ctx, work) : undefined;
       return (
         zone && { replacement: await planReplacement(ctx, zone, rowAfter(zone), outdated?.replacement?.signatures) }
       );

@@ -36,7 +36,7 @@ import {
   noteUnedited,
   noteWhole,
   type Replacement,
-  type SigningWish,
+  type SigningScope,
   type TouchedZone,
   touchInstallation,
   touchZone,
@@ -73,7 +73,7 @@ export interface Draft extends RecordEdits {
    * Notes that signatures will change, before they or the keys do: of these owners, of the whole zone, or from none to all.
    * This is not an edit.
    */
-  noteSigning(seq: number, what: SigningWish): void;
+  noteSigning(seq: number, what: SigningScope): void;
   /** Notes that the zone was served under other settings of the installation; undefined: unknown settings. */
   noteInstallation(seq: number, before: ServingSettings | undefined): void;
 }
@@ -147,7 +147,7 @@ export function openDraft(ctx: Context): OpenDraft {
     },
     noteBalancer: (seq, ownerKey, isEdit) => noteBalancer(store, (isEdit ? touchForEdit : touch)(seq), ownerKey),
     setCertifiedNames: (seq, names) => certify(zones, ctx, seq, JSON.stringify(names)),
-    noteSigning: (seq, wish) => noteSigning(store, touchIn(zones, ctx, seq), wish),
+    noteSigning: (seq, scope) => noteSigning(store, touchIn(zones, ctx, seq), scope),
     noteInstallation(seq, before) {
       const row = findZone(store, seq);
       if (row) zones.set(seq, { ...touchInstallation(store, row, before, settings), delegated: undefined });

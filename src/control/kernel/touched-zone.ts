@@ -196,7 +196,7 @@ export function noteBalancer(store: Store, touched: TouchedZone, ownerKey: Uint8
   noteUnedited(store, touched, ownerKey);
 }
 
-export interface SigningWish {
+export interface SigningScope {
   /** Owner keys. */
   readonly owners?: readonly Uint8Array[];
   /** Hashes of the NSEC3 chain. */
@@ -212,7 +212,7 @@ export interface SigningWish {
 export function noteSigning(
   store: Store,
   touched: TouchedZone,
-  { owners = [], hashes = [], whole = false, prepared = false, exact = false }: SigningWish,
+  { owners = [], hashes = [], whole = false, prepared = false, exact = false }: SigningScope,
 ): void {
   for (const ownerKey of owners) noteUnedited(store, touched, ownerKey);
   if (whole || prepared) touched.complete = false;

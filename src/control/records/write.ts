@@ -30,10 +30,10 @@ import { isProxiable, isProxiableType } from '../rules/proxiable.js';
 import { recordFailure } from '../rules/record-failures.js';
 import { commentLength, hasLineBreak, readTags } from '../rules/tags.js';
 import { AUTOMATIC, readTtl, shownTtl } from '../rules/ttl.js';
-import { chooseEnd } from './end-wish.js';
+import { chooseEnd } from './choose-end.js';
+import { choosePointer } from './choose-pointer.js';
 import { convert, legacyServiceName, type RecordInput, readSettings, readType } from './input.js';
 import { nameOfRecord, recordItem } from './item.js';
-import { choosePointer } from './pointer-wish.js';
 import {
   type Columns,
   checkOthersAtOwner,

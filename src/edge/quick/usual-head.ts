@@ -140,9 +140,9 @@ export class UsualHead {
         this.directives += `${out.toString('latin1', from, to)},`;
         return true;
       case CONNECTION: {
-        const wish = out.toString('latin1', from, to).toLowerCase();
-        this.isLast ||= wish === 'close';
-        return wish === 'close' || wish === 'keep-alive';
+        const option = out.toString('latin1', from, to).toLowerCase();
+        this.isLast ||= option === 'close';
+        return option === 'close' || option === 'keep-alive';
       }
       case KEEP_ALIVE:
         this.keepAliveS ??= keepAliveSeconds(out.toString('latin1', from, to));

@@ -3,7 +3,7 @@
  * it when another one frees a place; and while another one waits, a process with more than its part leaves places that it frees.
  */
 import { type Clock, steadyMs } from '../../base/clock.js';
-import type { Leave, NoTurn, Turns, TurnWish } from '../../base/turns.js';
+import type { Leave, NoTurn, TurnOptions, Turns } from '../../base/turns.js';
 import type { SharedCounts } from './counts.js';
 
 /** What is asked of turns. */
@@ -41,16 +41,16 @@ export function createSharedPlaces(options: SharedPlacesOptions): Asked {
       if (!leaveShared) leaveOwn();
       return leaveShared && both(leaveShared, leaveOwn);
     },
-    ask(classes: readonly string[], wish: TurnWish, done: (turn: Leave | NoTurn) => void) {
+    ask(classes: readonly string[], options: TurnOptions, done: (turn: Leave | NoTurn) => void) {
       const sinceMs = steadyMs(clock);
       let cancelShared = (): void => {};
-      const cancelOwn = own.ask(classes, wish, (turn) => {
+      const cancelOwn = own.ask(classes, options, (turn) => {
         if (typeof turn !== 'function') {
           done(turn);
           return;
         }
         let isOver = false;
-        const cancel = clients.ask(classes[0]!, sinceMs + Math.min(wish.waitMs ?? waitMs, waitMs), (leave) => {
+        const cancel = clients.ask(classes[0]!, sinceMs + Math.min(options.waitMs ?? waitMs, waitMs), (leave) => {
           isOver = true;
           if (leave === 'late') turn();
           done(leave === 'late' ? leave : both(leave, turn));

@@ -23,7 +23,7 @@ import { type HostnameRow, hostnamesOfName } from '../../store/hostnames/hostnam
 import { findBucketDomain, type NamedBucketDomainRow } from '../../store/objects/domains.js';
 import { rulesOfBucket } from '../../store/objects/rules.js';
 import { findServedZone, findZone, type ZoneRow } from '../../store/zones/zones.js';
-import { certificateOwner, sslWishOf } from '../item.js';
+import { certificateOwner, sslConfigurationOf } from '../item.js';
 import type { SslSettings } from '../ssl-input.js';
 import { isProxiedOwner, type OriginPlace, originPlaces, recordsAtName } from './origin.js';
 
@@ -256,8 +256,9 @@ class Search {
   private holders(): CertificateHolder[] {
     const holders: CertificateHolder[] = [];
     const add = (row: HostnameRow | undefined): void => {
-      const wish = row && sslWishOf(row);
-      if (row && wish) holders.push({ ...certificateOwner(row.id), kind: 'hostname', tls: wish.settings });
+      const configuration = row && sslConfigurationOf(row);
+      if (row && configuration)
+        holders.push({ ...certificateOwner(row.id), kind: 'hostname', tls: configuration.settings });
     };
     add(this.exact);
     if (this.own) holders.push({ kind: 'zone', id: toHex(this.own.row.id), tls: tlsOfDomain(this.domain) });
@@ -307,5 +308,5 @@ function isInactive({ state }: HostnameRow): boolean {
 }
 
 function isWildcard(row: HostnameRow): boolean {
-  return sslWishOf(row)?.wildcard === true;
+  return sslConfigurationOf(row)?.wildcard === true;
 }

@@ -19,7 +19,7 @@ export class ProbeFailure extends Error {
   }
 }
 
-export interface TlsWish {
+export interface TlsOptions {
   readonly context: SecureContext;
   /** Whether the certificate is verified. */
   readonly verified: boolean;
@@ -42,7 +42,7 @@ const LATE: Readonly<Record<ProbeStage, FailureReason>> = {
  */
 export async function overConnection<T>(
   place: Place,
-  tls: TlsWish | undefined,
+  tls: TlsOptions | undefined,
   { late }: Attempt,
   exchange: (socket: Socket) => Promise<T>,
 ): Promise<T> {
@@ -85,7 +85,7 @@ export async function overConnection<T>(
 }
 
 /** The server name is that of the host; none for addresses (RFC 6066 §3), whose certificate must name the address. */
-function startTls(raw: Socket, { host, address }: Place, { context, verified }: TlsWish): Socket {
+function startTls(raw: Socket, { host, address }: Place, { context, verified }: TlsOptions): Socket {
   const name = host === undefined ? address : hostOnly(host);
   return connectTls({
     socket: raw,

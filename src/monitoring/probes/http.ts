@@ -2,7 +2,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { isExpectedCode, parseExpectedCodes } from '../../balancing/expected-codes.js';
-import { overConnection, ProbeFailure, type TlsWish } from './dial.js';
+import { overConnection, ProbeFailure, type TlsOptions } from './dial.js';
 import type { Attempt, Place, ProbeSettings } from './result.js';
 
 /** Of a body, that much is read. */
@@ -26,7 +26,7 @@ export interface HttpAnswer {
 /** Asks once. Rejects with a {@link ProbeFailure}, unless the answer is the expected one or a redirect that is to be followed. */
 export function probeHttp(
   place: Place,
-  tls: TlsWish | undefined,
+  tls: TlsOptions | undefined,
   asked: HttpAsked,
   attempt: Attempt,
 ): Promise<HttpAnswer> {

@@ -8,7 +8,7 @@ import { type Clock, steadyMs } from '../../base/clock.js';
 import { parseIP, printIP, unmappedIP } from '../../base/ip.js';
 import type { Egress } from '../../egress/egress.js';
 import type { Resolver } from '../../resolver/resolve.js';
-import { hostOnly, overConnection, ProbeFailure, type TlsWish } from './dial.js';
+import { hostOnly, overConnection, ProbeFailure, type TlsOptions } from './dial.js';
 import { isRedirect, probeHttp } from './http.js';
 import { type Pinger, pingTimed, probeUdp } from './ping.js';
 import { type Attempt, PASSED, type Place, type ProbeResult, type ProbeSettings } from './result.js';
@@ -152,7 +152,7 @@ async function askAndFollow(parts: ProbeParts, target: Target, first: Place, own
   let [place, path] = [first, settings.path];
   let isSecure = settings.type === 'https';
   for (let redirects = 0; ; redirects++) {
-    const tls: TlsWish | undefined = isSecure
+    const tls: TlsOptions | undefined = isSecure
       ? { context: parts.tls.context(), verified: !settings.allowInsecure }
       : undefined;
     const host = place.host ?? literalHost(place.address, place.port, isSecure);

@@ -10,7 +10,7 @@ import { deleteDnssec, editDnssec, getDnssec, listKeys } from '../../../src/cont
 import { signingJob } from '../../../src/control/dnssec/job.js';
 import { exportKeys } from '../../../src/control/dnssec/key-files.js';
 import { startRollover } from '../../../src/control/dnssec/rollover.js';
-import type { SignaturesWish } from '../../../src/control/imports/signatures.js';
+import type { SignatureTreatment } from '../../../src/control/imports/signatures.js';
 import { type ImportResult, importZone } from '../../../src/control/imports/zone.js';
 import type { Context } from '../../../src/control/kernel/context.js';
 import { createRecord, editRecord, listRecords } from '../../../src/control/records/records.js';
@@ -124,7 +124,7 @@ function take(
   ctx: Context,
   apex: string,
   text: string,
-  signatures: SignaturesWish,
+  signatures: SignatureTreatment,
   replace = false,
 ): Promise<ImportResult> {
   return importZone(ctx, { source: { text }, origin: apex, signatures, replace });

@@ -208,7 +208,7 @@ t.test('a dynamic update of the address', async (t) => {
   const address = (text: string) => ({ owner, type: 1, class: 1, ttl: 60, rdata: parseRdata(1, text, owner) });
   await add({ name: 'host', content: '192.0.2.1' });
   await send([remove, address('192.0.2.2')]);
-  t.strictSame(await shown(reverseId), ['2 host.example.com kept'], 'it replaces the record, and the wish stays');
+  t.strictSame(await shown(reverseId), ['2 host.example.com kept'], 'it replaces the record, and `ptr` stays');
   await send([remove]);
   t.strictSame(await shown(reverseId), []);
 });

@@ -25,7 +25,7 @@ t.test('the way of a request', async (t) => {
   const nowMs = clock.nowMs();
   const names = JSON.stringify(['shop.test', '*.shop.test']);
   await store.write(() => {
-    const wish = {
+    const columns = {
       names,
       method: 'txt',
       authority: '',
@@ -34,7 +34,7 @@ t.test('the way of a request', async (t) => {
       next_at: null,
       validity_days: 90,
     } as const;
-    insertRequest(store, { id: 'request', owner_kind: 'zone', owner: id, zone: seq, ...wish });
+    insertRequest(store, { id: 'request', owner_kind: 'zone', owner: id, zone: seq, ...columns });
     const request = findRequest(store, 'zone', id)!.seq;
     removeIssued(store, request);
     const made = {

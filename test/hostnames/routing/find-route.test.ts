@@ -48,9 +48,9 @@ async function startWorld(t: Test, fallback = true, open: typeof openOneCopy = o
     async hostname(hostname, change = { state: 'active' }) {
       const id = randomUUID();
       const tokens = { txt_token: 'a', http_token: 'b' };
-      const wish = { ssl: null, metadata: null, origin: null, origin_sni: null, next_check_ms: null, created_at: 1 };
+      const columns = { ssl: null, metadata: null, origin: null, origin_sni: null, next_check_ms: null, created_at: 1 };
       await ctx.store.write(() => {
-        insertHostname(ctx.store, { id, zone: seq, hostname, ...tokens, ...wish });
+        insertHostname(ctx.store, { id, zone: seq, hostname, ...tokens, ...columns });
         updateHostname(ctx.store, findHostname(ctx.store, id)!.seq, change);
       });
       return id;

@@ -10,7 +10,7 @@ import { isAddress, reverseOf } from '../rules/pointers.js';
 import type { RecordInput } from './input.js';
 
 /** The record after the edit. */
-interface Wished {
+interface EditedRecord {
   readonly type: number;
   readonly name: string;
   readonly rdata: Uint8Array;
@@ -26,27 +26,32 @@ export function choosePointer(
   ctx: Context,
   zone: ZoneRow,
   { ptr }: RecordInput,
-  wished: Wished,
+  edited: EditedRecord,
   kept: RecordRow | undefined,
   stored: RecordRow | undefined,
 ): boolean {
-  const was = stored !== undefined && stored.type === wished.type && isLinked(stored);
+  const was = stored !== undefined && stored.type === edited.type && isLinked(stored);
   // Clients send back what they read, so `ptr` may be set here. A PTR record with a new name or data is no longer kept.
-  if (wished.type === Type.ptr && (was || !ptr)) return was && wished.isSame && ptr !== false;
+  if (edited.type === Type.ptr && (was || !ptr)) return was && edited.isSame && ptr !== false;
   const wanted = ptr ?? (kept !== undefined && was);
   if (!wanted) return false;
-  if (!isAddress(wished.type)) throw badBody('ptr is for A and AAAA records', POINTER);
-  if (wished.name.startsWith('*.')) throw badBody('ptr is not for wildcards: a PTR record names one host', POINTER);
-  if (wished.proxied) {
+  if (!isAddress(edited.type)) throw badBody('ptr is for A and AAAA records', POINTER);
+  if (edited.name.startsWith('*.')) throw badBody('ptr is not for wildcards: a PTR record names one host', POINTER);
+  if (edited.proxied) {
     throw badBody('ptr is not for proxied records: their names answer with the addresses of the edge', POINTER);
   }
   const before = was ? reverseOf(ctx.store, zone.account, stored.rdata) : undefined;
-  requireReverse(ctx, zone, wished, before?.zone.seq);
+  requireReverse(ctx, zone, edited, before?.zone.seq);
   return true;
 }
 
 /** Skips the check when the PTR record stays in its reverse zone `before`, where keeping it was already permitted. */
-function requireReverse({ store, actor }: Context, zone: ZoneRow, { rdata }: Wished, before: number | undefined): void {
+function requireReverse(
+  { store, actor }: Context,
+  zone: ZoneRow,
+  { rdata }: EditedRecord,
+  before: number | undefined,
+): void {
   const reverse = reverseOf(store, zone.account, rdata);
   if (!reverse || reverse.zone.seq === before) return;
   requireRecord(permitted(actor, 'dns', 'write', targetOfZone(store, reverse.zone)), reverse.name, 'PTR');
