@@ -33,6 +33,12 @@ const statements = perStore((store) => ({
      SELECT seq, account, ?, ?, 0, (SELECT coalesce(max(load_balancer), 0) FROM load_balancer_pools WHERE pool = pools.seq)
      FROM pools WHERE seq = ? ORDER BY seq`,
   ),
+  // Without it, edits would fill the disk while they cannot come to load balancers.
+  forgetUnseen: store.prepare<[pool: number]>(
+    `DELETE FROM earlier_pools AS later WHERE pool = ? AND EXISTS (SELECT 1 FROM earlier_pools AS one
+       WHERE one.pool = later.pool AND one.seq < later.seq AND (one.settings IS NOT NULL OR later.settings IS NULL)
+         AND one.after_balancer <= later.after_balancer AND one.last_balancer >= later.last_balancer)`,
+  ),
   next: store.prepare<[account: number, account: number, limit: number], LoadBalancerRow>(
     `SELECT * FROM load_balancers
      WHERE account = ? AND seq > (SELECT min(after_balancer) FROM earlier_pools WHERE account = ?)
@@ -57,7 +63,9 @@ export function poolsSeenBy(store: Store, balancer: number): SeenPool[] {
  * monitors do; `monitored`: whether health plays a part.
  */
 export function keepEarlierPool(store: Store, pool: number, settings: string | undefined, monitored: boolean): void {
-  statements(store).keep.run(settings ?? null, monitored ? 1 : 0, pool);
+  const { keep, forgetUnseen } = statements(store);
+  keep.run(settings ?? null, monitored ? 1 : 0, pool);
+  forgetUnseen.run(pool);
 }
 
 /** Whether load balancers of an account (store number) may see pools as they were. */

@@ -5,7 +5,7 @@
 import t, { type Test } from 'tap';
 import type { Members } from '../../../src/balancing/members.js';
 import { toHex } from '../../../src/base/bytes.js';
-import { CHANGED_POOLS_JOB, changedPoolsJob } from '../../../src/control/balancing/dependents.js';
+import { CHANGED_POOLS_JOB, changedPoolsJob, reachBalancers } from '../../../src/control/balancing/dependents.js';
 import { createLoadBalancer, editLoadBalancer } from '../../../src/control/balancing/load-balancers.js';
 import { createMonitorGroup, editMonitorGroup } from '../../../src/control/balancing/monitor-groups.js';
 import { createMonitor } from '../../../src/control/balancing/monitors.js';
@@ -222,5 +222,30 @@ t.test('an edit of all pools comes to all load balancers, too', async (t) => {
   await editPools(ctx, accountId, { origins: originsAt(106) });
   t.notOk(hasEarlierPools(store, account), 'nothing is left');
   t.equal(seen(LAST).address, '198.51.106.1');
+  followed(t);
+});
+
+t.test('changes that cannot come to load balancers do not pile up', async (t) => {
+  const { ctx, store, edit, followed, seen } = world;
+  const kept = (): unknown => store.prepare('SELECT count(*) AS pools FROM earlier_pools').get()!;
+  await edit({ origins: originsAt(107) });
+  followed(t);
+  let end = onlyWrites(world, (number) => number <= 2);
+  await edit({ origins: originsAt(108) });
+  end();
+  followed(t);
+  for (let network = 109; network < 115; network++) {
+    end = onlyWrites(world, (number) => number === 3);
+    await edit({ origins: originsAt(network) });
+    end();
+  }
+  t.strictSame(kept(), { pools: 2 }, 'for those before and behind the last one that was reached');
+  t.strictSame(
+    ['b00', LAST].map((name) => seen(name).address),
+    ['198.51.108.1', '198.51.107.1'],
+  );
+  followed(t);
+  await reachBalancers(ctx, world.account);
+  t.equal(seen(LAST).address, '198.51.114.1');
   followed(t);
 });
