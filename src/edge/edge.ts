@@ -134,7 +134,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const contexts = createTlsContexts({
     ...options,
     tickets,
-    onSecure: (socket, certificate) => front.onSecure(socket, certificate),
+    onSecure: (socket, tls) => front.onSecure(socket, tls),
     onFailed: () => metrics.countRefusedHandshake('failed'),
   });
   const origins = createOrigins(options, table, metrics.countOriginLatency, onFault);

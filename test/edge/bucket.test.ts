@@ -24,7 +24,7 @@ import { allAccounts } from '../../src/store/access/accounts.js';
 import { allBuckets } from '../../src/store/objects/buckets.js';
 import { filesBelow } from '../support/backups.js';
 import { until } from '../support/until.js';
-import { startEdgeWorld } from './fixture.js';
+import { exchange, startEdgeWorld } from './fixture.js';
 
 const HOST = 'cdn.shop.test';
 
@@ -225,6 +225,10 @@ t.test('settings, and the end', async (t) => {
   const secure = await world.tls(HOST);
   t.equal(secure.getProtocol(), 'TLSv1.3');
   secure.destroy();
+  // Both names are in the certificate of the zone.
+  const older = await world.tls('www.shop.test', { maxVersion: 'TLSv1.2' });
+  const asked = `GET /a.css HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`;
+  t.match(await exchange(older, asked), /^HTTP\/1\.1 421 /, 'not over a connection for a host with other settings');
   await editBucketDomain(ctx, place, HOST, { minTls: '1.2', ciphers: ['ECDHE-ECDSA-AES256-GCM-SHA384'] });
   await until(async () => {
     const socket = await world.tls(HOST, { maxVersion: 'TLSv1.2' });

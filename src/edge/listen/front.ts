@@ -21,7 +21,6 @@ import type { Stalls } from '../exchange/stalls.js';
 import { PlainResponse } from '../http1/response.js';
 import type { ClientStream } from '../http2/client-stream.js';
 import type { Answer } from '../proxy/answer.js';
-import type { ServedCertificate } from '../tls/certificates.js';
 import type { HostTls, OnSecure } from '../tls/contexts.js';
 import type { Connections } from './connections.js';
 import { answerAndEnd, checkMsOf, createHttp1Server, HTTP_LIMITS, type HttpLimits } from './http1.js';
@@ -106,10 +105,9 @@ interface Line {
   readonly tls: SecuredLine | undefined;
 }
 
-interface SecuredLine {
+interface SecuredLine extends Pick<HostTls, 'certificate' | 'settings'> {
   /** The host that the client named (SNI), lower case. */
   readonly serverName: string;
-  readonly certificate: ServedCertificate;
   /** Such as `TLSv1.3`. */
   readonly version: string;
 }
@@ -135,12 +133,12 @@ export function createFront(options: FrontOptions): Front {
       // Floods are of HTTP/2, which needs TLS.
       if (connections.add(socket, true)) acceptTls(socket);
     },
-    onSecure(socket, certificate) {
+    onSecure(socket, tls) {
       const version = socket.getProtocol() ?? '';
       options.onHandshake(version);
       socket.on('error', () => socket.destroy());
       const serverName = (socket.servername || '').toLowerCase().replace(/\.$/, '');
-      const line = lineOf(socket, { serverName, certificate, version });
+      const line = lineOf(socket, { ...tls, serverName, version });
       if (socket.alpnProtocol === 'h2') {
         acceptHttp2(socket, line);
         return;
@@ -337,18 +335,22 @@ function createPlain(options: FrontOptions, handOver: (socket: Socket) => void):
 /** An idle connection stays open a little longer than clients are told, as Node's server does. */
 const KEEP_ALIVE_SLACK_MS = 1000;
 
-/** A connection for one host may carry requests for another only if both have the same certificate (RFC 9110 §15.5.20). */
+/**
+ * A connection for one host may carry requests for another only if both have the same certificate (RFC 9110 §15.5.20), and it was made
+ * with the other's versions and suites.
+ */
 function directed(request: ReadRequest, { tls }: Line, findTls: (host: string) => HostTls | undefined): ReadRequest {
   if (!tls || 'failure' in request || request.host === tls.serverName) return request;
-  if (isSame(findTls(request.host)?.certificate, tls.certificate, request.host)) return request;
+  if (isSame(findTls(request.host), tls, request.host)) return request;
   request.body?.destroy();
   const failure = failureOf('misdirected', `the connection is for ${tls.serverName}`);
   const accept = firstValue(request.headers, 'accept');
   return { failure, host: request.host, ...(accept !== undefined && { accept }) };
 }
 
-function isSame(other: ServedCertificate | undefined, own: ServedCertificate, host: string): boolean {
-  return other?.fingerprint === own.fingerprint && isCovered(host, own.names);
+function isSame(other: HostTls | undefined, { certificate, settings }: SecuredLine, host: string): boolean {
+  if (other?.settings !== settings || other.certificate.fingerprint !== certificate.fingerprint) return false;
+  return isCovered(host, certificate.names);
 }
 
 /** Of a connection that a fault has ended. */

@@ -19,14 +19,16 @@ import type { TicketKeys } from './ticket-keys.js';
 const MOST_CONTEXTS = 2000;
 
 export interface HostTls {
-  /** Two hosts with the same certificate may share a connection (RFC 9113 §9.1.1). */
+  /** Two hosts with the same certificate, and the same settings, may share a connection (RFC 9113 §9.1.1). */
   readonly certificate: ServedCertificate;
+  /** Versions, suites and protocols, as a text to compare. */
+  readonly settings: string;
   /** Begins the handshake. */
   readonly accept: (socket: Socket) => void;
 }
 
 /** A connection after its handshake. */
-export type OnSecure = (socket: TLSSocket, certificate: ServedCertificate) => void;
+export type OnSecure = (socket: TLSSocket, tls: Pick<HostTls, 'certificate' | 'settings'>) => void;
 
 export interface TlsContexts {
   /** Undefined if the host has no certificate. A client's request never causes one to be issued. */
@@ -62,10 +64,10 @@ export function createTlsContexts(options: ContextOptions): TlsContexts {
     return found;
   }
 
-  function serverOf(certificate: ServedCertificate, policy: TlsPolicy): Server {
+  function serverOf(certificate: ServedCertificate, policy: TlsPolicy, settings: string): Server {
     const { minVersion, maxVersion, ciphers, protocols } = policy;
     const { fingerprint } = certificate;
-    const key = [fingerprint, minVersion, maxVersion, ciphers ?? '', protocols, tickets.generation()].join('|');
+    const key = [fingerprint, settings, tickets.generation()].join('|');
     const known = servers.get(key);
     if (known) return known;
     const server = createServer({
@@ -80,7 +82,7 @@ export function createTlsContexts(options: ContextOptions): TlsContexts {
       ALPNProtocols: [...protocols],
       handshakeTimeout: options.handshakeMs ?? HANDSHAKE_MS,
     });
-    server.on('secureConnection', (socket) => options.onSecure(socket, certificate));
+    server.on('secureConnection', (socket) => options.onSecure(socket, { certificate, settings }));
     server.on('tlsClientError', (_error, socket) => {
       options.onFailed();
       socket.destroy();
@@ -96,8 +98,9 @@ export function createTlsContexts(options: ContextOptions): TlsContexts {
         const certificate = certificateOf(route);
         if (!certificate) return undefined;
         const policy = policyOf(route, certificate.owner);
-        const server = serverOf(certificate, policy);
-        return { certificate, accept: (socket) => void server.emit('connection', socket) };
+        const settings = textOf(policy);
+        const server = serverOf(certificate, policy, settings);
+        return { certificate, settings, accept: (socket) => void server.emit('connection', socket) };
       } catch (error) {
         if (!(error instanceof VaultError) && !isOpenSslError(error)) throw error;
         log.error({ host: route.host, reason: messageOf(error) }, 'the certificate of a host cannot be used');
@@ -108,6 +111,10 @@ export function createTlsContexts(options: ContextOptions): TlsContexts {
       certificates = new WeakMap();
     },
   };
+}
+
+function textOf({ minVersion, maxVersion, ciphers, protocols }: TlsPolicy): string {
+  return [minVersion, maxVersion, ciphers ?? '', protocols].join('|');
 }
 
 /** A context cannot be created, for example because OpenSSL knows none of the cipher suites. */
