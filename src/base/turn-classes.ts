@@ -16,6 +16,8 @@ export interface TurnBounds {
 export interface TurnHolder {
   /** Called once, if ever. The holder ends what it does and leaves. */
   giveBack(): void;
+  /** Whether it only waits for its client: of one class, such holders come first. Without it, always. */
+  isUnread?(): boolean;
 }
 
 /** What decides whose turn it is: how many places one holds, and when it had its last turn (greater is later). */
@@ -130,17 +132,23 @@ export class TurnClass<Item> {
     return richest;
   }
 
-  /** Takes back the place that was given first, of the class that holds most. */
+  /** Takes back the place that was given first, of the class that holds most: of those that wait for their clients, if any do. */
   takeBack(): void {
     const richest = this.richest();
     if (richest) {
       richest.takeBack();
       return;
     }
-    const [first] = this.holders;
-    if (!first) return;
-    this.holders.delete(first);
-    first.giveBack();
+    let chosen: TurnHolder | undefined;
+    for (const one of this.holders) {
+      chosen ??= one;
+      if (one.isUnread && !one.isUnread()) continue;
+      chosen = one;
+      break;
+    }
+    if (!chosen) return;
+    this.holders.delete(chosen);
+    chosen.giveBack();
   }
 }
 

@@ -172,6 +172,19 @@ t.test('after a while, who holds most gives back what it was given first', async
   t.equal(given.includes('own'), false, 'a class does not take from itself');
 });
 
+t.test('it takes back what waits for its client before what is still at work', async (t) => {
+  const clock = new TestClock();
+  const given: string[] = [];
+  const bounds = { places: 3, waiting: 9 };
+  const turns = createTurns({ all: bounds, each: [bounds], waitMs: 5000, patienceMs: 50 }, clock);
+  for (const name of ['at work', 'unread', 'last']) {
+    turns.enterNow(['b'], { giveBack: () => given.push(name), isUnread: () => name === 'unread' });
+  }
+  ask(turns, ['a']);
+  clock.advance(60);
+  t.strictSame(given, ['unread']);
+});
+
 t.test('everyone who waits gives up at their own time, whoever came and went before', async (t) => {
   const clock = new TestClock();
   const turns = createTurns({ ...LIMITS, all: { places: 1, waiting: 9 } }, clock);

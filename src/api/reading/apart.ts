@@ -52,7 +52,10 @@ export function readApart(route: RouteOptions, readers: Readers, store: Store): 
     const { raw } = reply;
     const signal = whenGone(reply);
     // What is made is in memory until the client has taken it.
-    const holder = { giveBack: () => void raw.destroy() };
+    const holder = {
+      giveBack: () => void raw.destroy(),
+      isUnread: () => raw.headersSent && raw.writableLength > 0,
+    };
     const leave = await readers.begin(callerOf(request).actor, { signal, holder });
     raw.once('finish', leave).once('close', leave);
     return send(reply, await readers.read(orderOf(request), signal));
