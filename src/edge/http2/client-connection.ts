@@ -17,7 +17,7 @@ import { Outbox } from './outbox.js';
 /** From this many resets of a connection on, requests wait until everything that came with them was read. */
 const SUSPECT_RESETS = 4;
 /** Octets that may wait for a client that does not read; until it does, nothing more of it is read. */
-const MOST_UNREAD = 1024 * 1024;
+const MOST_UNREAD = 256 * 1024;
 /** The fields kept for a connection are dropped after this idle time, milliseconds. */
 const FORGET_MS = 5000;
 /** Milliseconds until a connection is closed that was ended because of what its client sent. */

@@ -34,7 +34,7 @@ const MOST_FIELDS = 108;
 const MOST_BLOCK_OCTETS = 65_536;
 const MOST_BLOCK_FRAMES = 64;
 /** In one frame: each may widen the windows of all streams (CVE-2020-11080). */
-const MOST_SETTINGS = 32;
+const MOST_SETTINGS_AT_ONCE = 32;
 /** Frames of a body with less than that are counted with their heads. */
 const SMALL_DATA = 128;
 const MOST_FRAME_OCTETS = 2 ** 24 - 1;
@@ -242,7 +242,7 @@ export class ClientFrames {
     }
     this.owner.budget.countSettings();
     const values = readSettings(each);
-    if (values.length > MOST_SETTINGS) throw new Flood('broken', 'more settings than there are');
+    if (values.length > MOST_SETTINGS_AT_ONCE) throw new Flood('broken', 'more settings than there are');
     this.hasSettings = true;
     // First: for its client, a window is wider only from then on.
     this.owner.outbox.send(TAKEN);

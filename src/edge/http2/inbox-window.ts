@@ -64,17 +64,15 @@ export class InboxWindow {
     this.giveBack();
   }
 
-  /** The connection is no more. */
+  /** The client sends nothing more. */
   close(): void {
-    this.allowed = 0;
-    this.giveBack();
+    if (this.taken > 0) this.shares.give(this.client, this.taken);
+    this.taken = 0;
   }
 
   /** What a client may send cannot be taken back (RFC 9113 §6.9.3), so its memory is kept until it was sent. */
   private giveBack(): void {
-    if (this.taken === 0 || this.uploads > 0 || this.allowed + this.kept > FIRST_WINDOW) return;
-    this.shares.give(this.client, this.taken);
-    this.taken = 0;
+    if (this.uploads === 0 && this.allowed + this.kept <= FIRST_WINDOW) this.close();
   }
 
   private widen(): void {
