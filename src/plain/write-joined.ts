@@ -29,7 +29,7 @@ export function writeJoined(socket: Socket, [start, lines, rest]: Texts, octets:
   return takesMore;
 }
 
-/** Copying many octets would need new memory each time, for which V8 scans its heap ever again. */
+/** Copying many octets would need new memory each time, for which V8 scans its heap again and again. */
 function writeApart(socket: Socket, head: string, octets: Uint8Array): boolean {
   socket.cork();
   socket.write(head, 'latin1');

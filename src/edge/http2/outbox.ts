@@ -24,7 +24,7 @@ export interface Sender {
 /** Octets that leave without waiting for others. */
 const MOST_GATHERED = 65_536;
 
-/** So many octets may wait in the socket of a slow client. They are more than those from which on it tells that all have left. */
+/** So many octets may wait in the socket of a slow client: more than its mark, because only above that it says when all have left. */
 const MOST_WRITTEN = 131_072;
 
 /** Outboxes with frames that leave at the end of the turn of the loop. */

@@ -1,6 +1,6 @@
 /**
- * The short way of usual requests: plain ones, which lead to an origin or a bucket and need nothing before it. Everything else goes the general
- * way, with its stages. Both ways decide by the same functions.
+ * The short way of usual requests: plain ones, which lead to an origin or a bucket and need nothing before it. Everything else goes
+ * the general way, with its stages. Both ways decide by the same functions.
  */
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import type { Channel, Sending } from '../../plain/connections.js';
