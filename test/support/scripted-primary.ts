@@ -7,6 +7,7 @@ import { MessageWriter } from '../../src/dns/message-writer.js';
 import { parseName } from '../../src/dns/name.js';
 import { typeByCode } from '../../src/dns/rr/registry.js';
 import { createStreamSigner, findTsig, signMessage, type TsigKey } from '../../src/dns/tsig.js';
+import { freePort } from './free-ports.js';
 
 /** `owner ttl type octets`, with names that end in a dot. */
 export type ScriptedRR = readonly [owner: string, ttl: number, type: number, rdata: Uint8Array];
@@ -116,8 +117,9 @@ export async function startScriptedPrimary(zone: string, key?: TsigKey): Promise
     asked.push(one);
     void script.transfer(one, say);
   };
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
+  // One that the system gives for TCP may be taken over UDP.
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const datagrams = createSocket('udp4');
   datagrams.on('message', (query, peer) => {
     questions++;

@@ -7,6 +7,7 @@ import { sleep } from '../../src/base/clock.js';
 import { nameLength, parseName, printName } from '../../src/dns/name.js';
 import { parseRdata, typeByCode, typeByMnemonic } from '../../src/dns/rr/registry.js';
 import type { UpstreamServer } from '../../src/resolver/upstream.js';
+import { freePort } from './free-ports.js';
 
 export interface ScriptedQuestion {
   /** Lower case, without final dot. */
@@ -47,9 +48,10 @@ export async function startScriptedUpstream(t: Test, script: Script): Promise<Sc
   let open = 0;
   let most = 0;
   const tcp = createServer();
-  tcp.listen(0, '127.0.0.1');
+  // One that the system gives for TCP may be taken over UDP.
+  const port = await freePort();
+  tcp.listen(port, '127.0.0.1');
   await once(tcp, 'listening');
-  const { port } = tcp.address() as { port: number };
   const udp = createSocket('udp4');
   const elsewhere = createSocket('udp4');
   udp.bind(port, '127.0.0.1');
