@@ -102,7 +102,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   hostnames: ['certs', 'control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'egress', 'dns', 'base'],
   statistics: ['answer', 'observe', 'control', 'store', 'dns', 'base'],
   monitoring: ['control', 'resolver', 'serving', 'store', 'egress', 'balancing', 'base'],
-  'sign-in': ['control', 'vault', 'store', 'egress', 'base'],
+  'sign-in': ['control', 'vault', 'resolver', 'store', 'egress', 'base'],
   alerts: ['control', 'jobs', 'resolver', 'vault', 'store', 'egress', 'base'],
   backup: ['bucket', 'control', 'store', 'base'],
   server: ['answer', 'image', 'publish', 'dns', 'base'],

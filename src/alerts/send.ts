@@ -2,19 +2,18 @@
  * Sends one message to a receiver. Tenants choose receivers, so the egress rule checks every address before a connection, the shared
  * resolver looks up names, redirects are not followed, and answers are limited in size and time.
  */
-import type { LookupFunction } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import { Agent, request } from 'undici';
 import { type Clock, steadyMs } from '../base/clock.js';
-import { parseIP } from '../base/ip.js';
 import type { Egress } from '../egress/egress.js';
+import { checkedLookup, NoAddress } from '../resolver/checked-lookup.js';
 import type { Resolver } from '../resolver/resolve.js';
 import { literalOf, portOf } from './webhooks.js';
 
 export interface SendParts {
   readonly clock: Clock;
   readonly egress: Egress;
-  readonly resolver: Pick<Resolver, 'resolve'>;
+  readonly resolver: Resolver;
   /** Certificates in PEM that are trusted in addition to the public roots. */
   readonly trusted?: string | undefined;
 }
@@ -164,7 +163,7 @@ async function beginningOf(
 /** The reason for the owner. It is the same for all unreachable addresses, so that nobody can scan for listening ports. */
 function reasonOf(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof Refused) return cause.message;
+    if (cause instanceof Refused || cause instanceof NoAddress) return cause.message;
     const { code = '' } = cause as { readonly code?: string };
     if (/^(CERT_|ERR_TLS_CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_(VERIFY|GET))/.test(code)) {
       return 'the certificate of the receiver is not valid for its name, or not trusted';
@@ -178,8 +177,9 @@ function requireAllowed(egress: Egress, address: string, port: number): void {
   throw new Refused('refused by policy: the address is not public; the operator can allow its network for webhooks');
 }
 
-function createAgent(parts: SendParts, url: URL, account: number): Agent {
-  const ca = parts.trusted ? [...rootCertificates, parts.trusted] : undefined;
+function createAgent({ egress, resolver, trusted }: SendParts, url: URL, account: number): Agent {
+  const ca = trusted ? [...rootCertificates, trusted] : undefined;
+  const lookup = checkedLookup(resolver, (address) => requireAllowed(egress, address, portOf(url)), { account });
   return new Agent({
     allowH2: false,
     connections: 1,
@@ -189,26 +189,6 @@ function createAgent(parts: SendParts, url: URL, account: number): Agent {
     keepAliveMaxTimeout: 5_000,
     headersTimeout: LIMIT_MS,
     bodyTimeout: LIMIT_MS,
-    connect: { timeout: LIMIT_MS, lookup: checkedLookup(parts, portOf(url), account), ...(ca && { ca }) },
+    connect: { timeout: LIMIT_MS, lookup, ...(ca && { ca }) },
   });
-}
-
-/** Returns only addresses that were checked; a single refused address makes the whole name refused. */
-function checkedLookup({ egress, resolver }: SendParts, port: number, account: number): LookupFunction {
-  const find = async (name: string): Promise<{ address: string; family: 4 | 6 }[]> => {
-    const types = ['A', 'AAAA'] as const;
-    const answers = await Promise.all(types.map((type) => resolver.resolve(name, type, { account })));
-    const addresses = answers
-      .flatMap(({ records }) => records.map(({ content }) => content))
-      .filter((text) => parseIP(text));
-    for (const address of addresses) requireAllowed(egress, address, port);
-    if (addresses.length === 0) throw new Refused(`${name} has no address`);
-    return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-  };
-  return (hostname, options, done) => {
-    find(hostname).then(
-      (found) => (options.all ? done(null, found) : done(null, found[0]!.address, found[0]!.family)),
-      (error: Error) => done(error as NodeJS.ErrnoException, []),
-    );
-  };
 }

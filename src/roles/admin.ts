@@ -11,7 +11,6 @@ import { parseCidrSet } from '../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import { watchLongTurns } from '../base/long-turns.js';
 import type { MetricSample } from '../base/metrics.js';
-import { systemRandom } from '../base/random.js';
 import type { OwnCertificate } from '../certs/own-certificate.js';
 import { replacedSettings } from '../config/allowed-networks.js';
 import type { Settings } from '../config/schema.js';
@@ -23,9 +22,8 @@ import { noticesOfAccounts, noticesOfInstallation } from '../control/zones/notic
 import { logServingSettings } from '../control/zones/serving-settings.js';
 import { createActivity } from '../observe/activity.js';
 import type { ActivityReport } from '../observe/report.js';
-import { createResolver, type Resolver } from '../resolver/resolve.js';
-import { createResolverMetrics, type ResolverMetrics } from '../resolver/resolver-metrics.js';
-import { createUpstream } from '../resolver/upstream.js';
+import type { Resolver } from '../resolver/resolve.js';
+import { createResolverMetrics } from '../resolver/resolver-metrics.js';
 import { startStatistics } from '../statistics/recorder.js';
 import type { Store } from '../store/driver.js';
 import { servedZoneOfName } from '../store/zones/zones.js';
@@ -38,9 +36,10 @@ import { type HearingOptions, hearProcesses } from './hear-processes.js';
 import { startJobs } from './jobs.js';
 import { type OwnStore, openOwnStore } from './own-store.js';
 import { startProbing } from './probing/service.js';
-import { createControlBase, lookUpsOf, upstreamServers } from './process/control-base.js';
+import { createControlBase, lookUpsOf } from './process/control-base.js';
 import type { AdminReport, DnsStatus, EdgeStatus } from './process/ipc.js';
 import { STATUS_PERIOD_MS } from './process/limits.js';
+import { createOwnResolver } from './process/own-resolver.js';
 import { surroundingsOf } from './process/places.js';
 import type { RunningRole } from './process/role.js';
 import { explainStart } from './process/store-failure.js';
@@ -102,7 +101,7 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
   const firstSteps = await takeFirstSteps(options, base);
   const { differences, lookAtServing } = agreeOnServing(options, store, member, startAnew);
   const objects = await startObjects(options, store, member !== undefined, lifecycle, base.disk);
-  const resolver = startResolver(options, base, resolverMetrics);
+  const resolver = createOwnResolver(settings, base, resolverMetrics);
   const refresher = await startRefresher(options, base, resolver, lifecycle);
   const propagation = createPropagation(clock);
   const hostnames = await startHostnames({ settings, base, resolver, vault, lifecycle, version, propagation });
@@ -172,7 +171,7 @@ async function startApi(
   const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
   const warnings = startWarnings({ ...options, store, readers, heldZones, isProbing, ...ofCluster }, base, lifecycle);
   const measured = [requestMetrics, turns, readers, warnings, ...services.measured];
-  const signIn = startSignIn(settings, { ...base, log: apiLog }, vault, services.sendMail);
+  const signIn = startSignIn(settings, { ...base, log: apiLog }, vault, services.resolver, services.sendMail);
   const api = buildApi({
     ...{
       probing: services.probing,
@@ -286,18 +285,6 @@ async function takeFirstSteps(
   await logServingSettings(base);
   const firstImport = await importFirstZones(base, settings, origins.zonesDir.kind === 'default');
   return { ...key, ...(firstImport && { firstImport }) };
-}
-
-/** Asks own zones first, then the upstream servers of the settings. */
-function startResolver({ settings, clock }: AdminOptions, base: ContextBase, metrics: ResolverMetrics): Resolver {
-  return createResolver({
-    store: base.store,
-    upstream: createUpstream({ servers: upstreamServers(settings), clock }),
-    clock,
-    random: systemRandom,
-    metrics,
-    serving: base.settings,
-  });
 }
 
 /** What DNS is asked: now and in the last day, and over a month. */

@@ -1,6 +1,7 @@
 /** What sign-ins need, and who asks. */
 import type { Actor } from '../control/guard/actor.js';
 import type { Context, ContextBase } from '../control/kernel/context.js';
+import type { Resolver } from '../resolver/resolve.js';
 import type { Vault } from '../vault/vault.js';
 import type { PasswordHashes } from './hash.js';
 import { createPasswordHashes } from './hash.js';
@@ -43,13 +44,14 @@ const INVITE_LETTERS = { to: 3, of: 50, inAll: 500 };
 
 export function createSignInServices(
   parts: Pick<SignInServices, 'base' | 'settings' | 'vault' | 'sendMail'>,
+  resolver: Resolver,
 ): SignInServices {
   const { clock, random, log } = parts.base;
   return {
     ...parts,
     hashes: createPasswordHashes(clock, random),
     limits: createSignInLimits(clock),
-    providers: createProviderClients(parts),
+    providers: createProviderClients({ ...parts, resolver }),
     resetLetters: createLetters(clock, log, RESET_LETTERS),
     inviteLetters: createLetters(clock, log, INVITE_LETTERS),
   };

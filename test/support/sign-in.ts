@@ -6,14 +6,11 @@ import { createSignInServices, type Message, type SignInServices } from '../../s
 /** Every message is added to `mails`. */
 export function signInServices(
   base: ContextBase,
-  { certificates: { vault } }: Pick<HostnameServices, 'certificates'>,
+  { certificates: { vault }, resolver }: Pick<HostnameServices, 'certificates' | 'resolver'>,
   settings: Partial<SignInServices['settings']> = {},
   mails: Message[] = [],
 ): SignInServices {
-  return createSignInServices({
-    base,
-    vault,
-    settings: { passwords: true, confirmDeletions: true, ...settings },
-    sendMail: async (message) => void mails.push(message),
-  });
+  const sendMail = async (message: Message): Promise<void> => void mails.push(message);
+  const own = { passwords: true, confirmDeletions: true, ...settings };
+  return createSignInServices({ base, vault, settings: own, sendMail }, resolver);
 }

@@ -6,12 +6,9 @@ import { ALERT_TYPES } from '../../alerts/types.js';
 import { createWebhook, deleteWebhook, listDeliveries, listWebhooks } from '../../alerts/webhooks.js';
 import { toHex } from '../../base/bytes.js';
 import { UserError } from '../../base/errors.js';
-import { systemRandom } from '../../base/random.js';
 import type { Context } from '../../control/kernel/context.js';
 import { printInstant } from '../../control/rules/instant.js';
-import { createResolver } from '../../resolver/resolve.js';
-import { createUpstream } from '../../resolver/upstream.js';
-import { upstreamServers } from '../../roles/process/control-base.js';
+import { createOwnResolver } from '../../roles/process/own-resolver.js';
 import { readBundle } from '../../roles/services/certificates.js';
 import type { DestinationRow } from '../../store/alerts/destinations.js';
 import { WEBHOOK_SECRETS } from '../../store/sealed-columns.js';
@@ -119,11 +116,10 @@ function addTest(webhook: Command, { terminal, environment }: CommandContext): v
     .printsJson('zoneplane webhook test chat');
   addSettingOptions(test, REACH).action(async (name: string, options: AccountOption) => {
     const result = await withControl(test, environment, async (context, settings, _unlock, vaultOf) => {
-      const { store, clock, egress, settings: serving } = context;
+      const { clock, egress } = context;
       const account = accountOf(context, options);
       const row = await requireNamed(context, account, name);
-      const upstream = createUpstream({ servers: upstreamServers(settings), clock });
-      const resolver = createResolver({ store, clock, random: systemRandom, serving, upstream });
+      const resolver = createOwnResolver(settings, context);
       const sender = createSender({ clock, egress, resolver, trusted: readBundle(settings.caBundle) });
       const vault = vaultOf(row.secret === null ? [] : [WEBHOOK_SECRETS]);
       try {

@@ -1,5 +1,6 @@
 /** `zoneplane sso`: identity providers of the installation. A client's secret comes by standard input, never as an argument. */
 import { Option } from 'commander';
+import { createOwnResolver } from '../../roles/process/own-resolver.js';
 import { createProviderClients } from '../../sign-in/oidc/client.js';
 import { listProviders, providerId, putProvider, testProvider } from '../../sign-in/oidc/providers.js';
 import { OIDC_SECRETS } from '../../store/sealed-columns.js';
@@ -9,6 +10,8 @@ import type { Command, CommandContext } from '../command.js';
 import { DATA_SETTINGS, printInstant, withControl } from '../control.js';
 import { readSecret } from '../secret.js';
 import { addSettingOptions } from '../settings.js';
+
+const REACH = [...DATA_SETTINGS, 'allowNetworks', 'resolverUpstreams'] as const;
 
 interface AddOptions {
   readonly issuer: string;
@@ -92,11 +95,12 @@ function addTest(sso: Command, { terminal, environment }: CommandContext): void 
     .description('ask an identity provider to describe itself')
     .argument('<id>', 'identifier, as `sso list` shows it')
     .printsJson('zoneplane sso test 372e67954025e0ba6aaa6d586b9e0b59');
-  addSettingOptions(test, DATA_SETTINGS).action(async (id: string, { json }: { json?: boolean }) => {
-    const endpoints = await withControl(test, environment, (control, _settings, _unlock, vaultOf) => {
+  addSettingOptions(test, REACH).action(async (id: string, { json }: { json?: boolean }) => {
+    const endpoints = await withControl(test, environment, (control, settings, _unlock, vaultOf) => {
       // The master key is read only if there is a secret.
       const open: Vault['open'] = (...place) => vaultOf([OIDC_SECRETS]).open(...place);
-      return testProvider(control, createProviderClients({ base: control, vault: { open } }), id);
+      const resolver = createOwnResolver(settings, control);
+      return testProvider(control, createProviderClients({ base: control, vault: { open }, resolver }), id);
     });
     if (json) terminal.json(endpoints);
     else {

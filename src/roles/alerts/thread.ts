@@ -9,14 +9,13 @@ import { SystemClock, steadyMs } from '../../base/clock.js';
 import type { MetricSample } from '../../base/metrics.js';
 import { Steps, standBack } from '../../base/process/scheduling.js';
 import { systemRandom } from '../../base/random.js';
-import { createResolver } from '../../resolver/resolve.js';
-import { createUpstream } from '../../resolver/upstream.js';
 import { openStore } from '../../store/driver.js';
 import { WEBHOOK_SECRETS } from '../../store/sealed-columns.js';
 import { readKeys } from '../../vault/delegate.js';
 import { createVault } from '../../vault/vault.js';
-import { servingSettings, upstreamServers } from '../process/control-base.js';
+import { servingSettings } from '../process/control-base.js';
 import { createInstallationEgress } from '../process/listening.js';
+import { createOwnResolver } from '../process/own-resolver.js';
 import { readBundle } from '../services/certificates.js';
 import type { FromThread, MailOrder, ThreadData, ToThread } from './messages.js';
 
@@ -36,10 +35,7 @@ const purposes = [WEBHOOK_SECRETS.purpose];
 const vault = createVault({ store, random: systemRandom, keys: () => readKeys(keys, purposes), columns });
 const sender = createSender({
   ...{ clock, egress: createInstallationEgress(settings, serving, clock), trusted: readBundle(settings.caBundle) },
-  resolver: createResolver({
-    ...{ store, clock, random: systemRandom, serving },
-    upstream: createUpstream({ servers: upstreamServers(settings), clock }),
-  }),
+  resolver: createOwnResolver(settings, { store, clock, settings: serving }),
 });
 
 const waiting = new Map<number, (ok: boolean) => void>();

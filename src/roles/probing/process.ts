@@ -11,12 +11,11 @@ import { createPinger, type OpenIcmp } from '../../monitoring/probes/ping.js';
 import { type ProbeParts, probe, type Target } from '../../monitoring/probes/probe.js';
 import type { ProbeResult } from '../../monitoring/probes/result.js';
 import { createTlsContexts } from '../../monitoring/probes/tls-contexts.js';
-import { createResolver } from '../../resolver/resolve.js';
-import { createUpstream } from '../../resolver/upstream.js';
 import { loadSyscalls, SyscallsUnavailable } from '../../server/syscalls.js';
 import { openStore } from '../../store/driver.js';
-import { servingSettings, upstreamServers } from '../process/control-base.js';
+import { servingSettings } from '../process/control-base.js';
 import { createInstallationEgress } from '../process/listening.js';
+import { createOwnResolver } from '../process/own-resolver.js';
 import { readBundle } from '../services/certificates.js';
 import { endOnFaults } from '../supervision/unheard-errors.js';
 import { openIcmp } from './icmp.js';
@@ -44,10 +43,7 @@ async function start({ settings, node }: Extract<ProbingOrder, { kind: 'start' }
   const parts: ProbeParts = {
     clock,
     egress: createInstallationEgress(settings, serving, clock),
-    resolver: createResolver({
-      ...{ store, clock, random: systemRandom, serving },
-      upstream: createUpstream({ servers: upstreamServers(settings), clock }),
-    }),
+    resolver: createOwnResolver(settings, { store, clock, settings: serving }),
     pinger: createPinger(await icmpSockets(log), random),
     tls: createTlsContexts(createTrustedRoots(clock, () => readBundle(settings.caBundle) ?? '', onFault)),
   };

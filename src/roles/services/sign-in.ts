@@ -3,7 +3,8 @@ import type { Lifecycle } from '../../base/lifecycle.js';
 import type { Settings } from '../../config/schema.js';
 import type { ContextBase } from '../../control/kernel/context.js';
 import { createMail, type MailMessage } from '../../mail/mail.js';
-import { createSignInServices, type SignInServices } from '../../sign-in/services.js';
+import type { Resolver } from '../../resolver/resolve.js';
+import { createSignInServices, type SignInServices, type SignInSettings } from '../../sign-in/services.js';
 import type { Vault } from '../../vault/vault.js';
 
 export type SendMail = (message: MailMessage) => Promise<void>;
@@ -13,19 +14,16 @@ export function startSignIn(
   settings: Settings,
   base: ContextBase,
   vault: Vault,
+  resolver: Resolver,
   send: SendMail | undefined,
 ): SignInServices {
   const { publicUrl, passwordSignIn, confirmDeletions } = settings;
-  return createSignInServices({
-    base,
-    vault,
-    settings: {
-      passwords: passwordSignIn === 'on',
-      confirmDeletions: confirmDeletions === 'on',
-      ...(publicUrl !== undefined && { publicUrl }),
-    },
-    ...(send && { sendMail: send }),
-  });
+  const own: SignInSettings = {
+    passwords: passwordSignIn === 'on',
+    confirmDeletions: confirmDeletions === 'on',
+    ...(publicUrl !== undefined && { publicUrl }),
+  };
+  return createSignInServices({ base, vault, settings: own, ...(send && { sendMail: send }) }, resolver);
 }
 
 /** Undefined where no mail server is set. */

@@ -16,6 +16,7 @@ import {
 import { toHex } from '../../base/bytes.js';
 import { steadyMs } from '../../base/clock.js';
 import type { ContextBase } from '../../control/kernel/context.js';
+import type { Resolver } from '../../resolver/resolve.js';
 import type { ProviderRow } from '../../store/access/oidc.js';
 import { OIDC_SECRETS } from '../../store/sealed-columns.js';
 import type { Vault } from '../../vault/vault.js';
@@ -45,6 +46,7 @@ export interface ProviderClient {
 export interface ClientParts {
   readonly base: ContextBase;
   readonly vault: Pick<Vault, 'open'>;
+  readonly resolver: Resolver;
 }
 
 /** The package's error code for a statement outside its time of validity. */
@@ -80,8 +82,8 @@ export function createProviderClients(services: ClientParts): ProviderClients {
 }
 
 async function connect(services: ClientParts, provider: ProviderRow): Promise<ProviderClient> {
-  const { base, vault } = services;
-  const fetcher = createProviderFetch(base.egress);
+  const { base, vault, resolver } = services;
+  const fetcher = createProviderFetch(base.egress, resolver);
   const issuer = new URL(provider.issuer);
   const secret =
     provider.client_secret && Buffer.from(vault.open(OIDC_SECRETS, provider.id, provider.client_secret)).toString();

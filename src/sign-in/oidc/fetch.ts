@@ -2,11 +2,11 @@
  * Requests to identity providers. Their addresses are named by administrators, and by what the providers say of themselves, so the egress
  * rule decides about every address that is connected to; nothing is followed, and answers are small and quick.
  */
-import { lookup } from 'node:dns';
-import type { LookupFunction } from 'node:net';
 import { Agent, fetch as request } from 'undici';
 import { parseIP } from '../../base/ip.js';
 import type { Egress } from '../../egress/egress.js';
+import { checkedLookup } from '../../resolver/checked-lookup.js';
+import type { Resolver } from '../../resolver/resolve.js';
 
 export type ProviderFetch = (url: string, options: object) => Promise<Response>;
 
@@ -14,17 +14,18 @@ const LIMIT_MS = 10_000;
 const MOST_OCTETS = 1_000_000;
 
 /** `limitMs`: time limit of a whole answer. */
-export function createProviderFetch(egress: Egress, limitMs = LIMIT_MS): ProviderFetch {
+export function createProviderFetch(egress: Egress, resolver: Resolver, limitMs = LIMIT_MS): ProviderFetch {
   return async (url, options) => {
     const { hostname, port, protocol } = new URL(url);
     const portNumber = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
     const literal = hostname.replace(/^\[|\]$/g, '');
     // A connection to an address looks nothing up.
     if (parseIP(literal)) requireAllowed(egress, literal, portNumber);
+    const lookup = checkedLookup(resolver, (address) => requireAllowed(egress, address, portNumber));
     const agent = new Agent({
       allowH2: false,
       maxResponseSize: MOST_OCTETS,
-      connect: { timeout: limitMs, lookup: checkedLookup(egress, portNumber) },
+      connect: { timeout: limitMs, lookup },
       headersTimeout: limitMs,
       bodyTimeout: limitMs,
     });
@@ -43,24 +44,4 @@ export function createProviderFetch(egress: Egress, limitMs = LIMIT_MS): Provide
 function requireAllowed(egress: Egress, address: string, port: number): void {
   const refusal = egress.refusal('sign-in', address, port);
   if (refusal !== undefined) throw new Error(refusal);
-}
-
-/** The very address that is connected to is checked. */
-function checkedLookup(egress: Egress, port: number): LookupFunction {
-  return (hostname, options, done) => {
-    lookup(hostname, { ...options, all: true }, (error, found) => {
-      if (error) {
-        done(error, []);
-        return;
-      }
-      try {
-        for (const { address } of found) requireAllowed(egress, address, port);
-      } catch (refused) {
-        done(refused as Error, []);
-        return;
-      }
-      if (options.all) done(null, found);
-      else done(null, found[0]!.address, found[0]!.family);
-    });
-  };
 }
