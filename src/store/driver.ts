@@ -13,6 +13,7 @@ import { WriteLogger } from './log/write-logger.js';
 import { whenFree, withRoom } from './patience.js';
 import { type Entry, startRecording } from './recording.js';
 import { type Position, Replayer } from './replay.js';
+import { reuseLog } from './reused-log.js';
 import type { SqlValue } from './sql-value.js';
 import { guard, openFailure } from './sqlite-failure.js';
 import { StateNumber, watchCommits } from './state/state-number.js';
@@ -144,7 +145,7 @@ export function openStoreFile(path: string, options: OpenOptions = {}): Store {
   } catch (error) {
     throw openFailure(error, path);
   }
-  return new SqliteStore(database, path, readonly, timeoutMs, options);
+  return new SqliteStore(database, path, readonly, timeoutMs, reuseLog(database, path, options));
 }
 
 class SqliteStore implements Store {

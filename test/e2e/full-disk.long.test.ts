@@ -6,7 +6,7 @@ import t from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import { type Program, startProgram, stopProgram } from '../support/program.js';
-import { mountSmall, skipWithoutMounts, unmount } from '../support/small-disk.js';
+import { fill, mountSmall, skipWithoutMounts, unmount } from '../support/small-disk.js';
 import { until } from '../support/until.js';
 
 const KEY = 'e2e-key-0123456789-0123456789-0123456789';
@@ -16,17 +16,6 @@ $TTL 300
 @ NS ns.example.net.
 www A 192.0.2.10
 `;
-
-/** Fills what is left of the file system, to the last octet. */
-function fill(file: string): void {
-  for (const octets of [65_536, 4096, 512, 1]) {
-    try {
-      for (;;) writeFileSync(file, Buffer.alloc(octets), { flag: 'a' });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-    }
-  }
-}
 
 async function address({ dnsPort }: Program): Promise<string | undefined> {
   const dns = createUpstream({

@@ -1,6 +1,6 @@
 /** File systems of a few mebibytes, for tests with a full disk. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -12,6 +12,17 @@ export function mountSmall(path: string, mebibytes: number): boolean {
 
 export function unmount(path: string): void {
   spawnSync('umount', ['-l', path]);
+}
+
+/** Fills what is left of the file system, to the last octet. */
+export function fill(file: string): void {
+  for (const octets of [65_536, 4096, 512, 1]) {
+    try {
+      for (;;) writeFileSync(file, Buffer.alloc(octets), { flag: 'a' });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  }
 }
 
 function mayMount(): boolean {
