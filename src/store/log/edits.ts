@@ -171,10 +171,15 @@ export function historyKeptFrom(store: Store, zone: number): number {
 }
 
 /** A zone's edits, the newest first. */
-/** Newest first. */
 export const editsOfZone = allRows<[zone: number, limit: number, offset: number], EditRow>(
   'SELECT * FROM zone_edits WHERE zone = ? ORDER BY seq DESC LIMIT ? OFFSET ?',
 );
+
+/** What says whether edits are known, of the newest ones of a zone, newest first. */
+export const newestEdits = allRows<
+  [zone: number, limit: number],
+  Pick<EditRow, 'seq' | 'version' | 'at_us' | 'complete'>
+>('SELECT seq, version, at_us, complete FROM zone_edits WHERE zone = ? ORDER BY seq DESC LIMIT ?');
 
 export const countEdits = theValue<[zone: number], number>('SELECT count(*) FROM zone_edits WHERE zone = ?');
 

@@ -12,6 +12,7 @@ import {
 } from '../condition.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import { byOwner, isShadowed } from './owner-index.js';
+import { keepsRanks, recordsFrom } from './ranks.js';
 import { COLUMNS_OF_ZONE, type RecordRow, SET_OF_ZONE, typesOfZone } from './records.js';
 import { defineTagFunction } from './tag-filter.js';
 
@@ -65,7 +66,7 @@ export function selectRecords(store: Store, selection: RecordSelection): { rows:
   defineTextFunctions(store);
   defineTxtText(store);
   defineTagFunction(store);
-  if (!where) return inOrder(store, selection, inZone(selection.zone), selection.zoneCount);
+  if (!where) return allOfZone(store, selection);
   // Without an indexed condition, the rows are read in the order in which they are stored.
   const source = where.indexed ? 'record_rows' : `record_rows ${byOwner(store)}`;
   const first = store
@@ -74,6 +75,16 @@ export function selectRecords(store: Store, selection: RecordSelection): { rows:
   if (first.length <= FEW) return sorted(store, selection, first);
   const count = store.prepareTuples<SqlValue[], [number]>(`SELECT count(*) FROM ${source} WHERE ${where.sql}`);
   return inOrder(store, selection, where, count.get(...where.params)![0]);
+}
+
+function allOfZone(store: Store, selection: RecordSelection): { rows: RecordRow[]; total: number } {
+  const { zone, zoneCount: total, offset, limit, direction } = selection;
+  const length = Math.min(limit, total - offset);
+  if (offset < FEW || length <= 0 || !followsIndex(selection) || !keepsRanks(store)) {
+    return inOrder(store, selection, inZone(zone), total);
+  }
+  if (direction === 'asc') return { rows: recordsFrom(store, zone, offset, length), total };
+  return { rows: recordsFrom(store, zone, total - offset - length, length).reverse(), total };
 }
 
 /** Many matches are found soon enough in owner order. */
