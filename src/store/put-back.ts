@@ -29,6 +29,7 @@ const SINCE: readonly Since[] = [
   { table: 'uploads', column: 'completed_at' },
   { table: 'bucket_rules', column: 'swept_at' },
   { table: 'open_conditions', column: 'since' },
+  { table: 'held_balancers', column: 'tried_at', unit: 'ms', moved: ['again_at'] },
   { table: 'origin_states', column: 'changed_at' },
   { table: 'origin_states', column: 'confirmed_at' },
   { table: 'dnssec_zones', column: 'walked_at' },

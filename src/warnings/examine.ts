@@ -9,7 +9,7 @@ import { examineSignedZones } from './dnssec.js';
 import type { Finding } from './finding.js';
 import { examineJobs } from './jobs.js';
 import { examinePolicies } from './policies.js';
-import { examinePools } from './pools.js';
+import { examineHeldBalancers, examinePools } from './pools.js';
 import { examineConsumedCatalogs, examineSecondaries } from './secondaries.js';
 import { examineShares } from './shares.js';
 import { examineUpdateKeys } from './update-keys.js';
@@ -24,6 +24,7 @@ const PARTS: readonly ((examined: Examined) => Finding[])[] = [
   examineShares,
   examineJobs,
   examinePools,
+  examineHeldBalancers,
   examineAlerts,
   examineSecondaries,
   examineConsumedCatalogs,

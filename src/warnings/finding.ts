@@ -32,6 +32,7 @@ export const WARNING_KINDS = [
   'quota-nearly-used',
   'job-failing',
   'pool-unhealthy',
+  'balancer-held',
   'probing-stopped',
   'monitors-unprobed',
   'places-missing',

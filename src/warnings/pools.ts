@@ -1,6 +1,8 @@
 /** Pools of load balancers with origins that do not answer as their monitors expect. */
 import { poolOf } from '../balancing/pool.js';
+import { printInstant } from '../control/rules/instant.js';
 import { healthOfPool } from '../serving/pool-health.js';
+import { heldBalancers } from '../store/balancing/held-balancers.js';
 import { countPingingMonitors } from '../store/balancing/monitors.js';
 import { originStatesOfPool } from '../store/balancing/origin-states.js';
 import { monitoredPools, type PoolRow } from '../store/balancing/pools.js';
@@ -38,6 +40,22 @@ function findingOf(store: Examined['store'], row: PoolRow): Finding | undefined 
     text: `${health.origins.size - down.length} of ${health.origins.size} origins of the pool ${row.name} are healthy${why}`,
     remedy: 'See them with `GET /accounts/{account_id}/load_balancers/pools/{pool_id}/health`.',
   };
+}
+
+const MOST_HELD = 1000;
+
+/** Finds load balancers to which changes of their pools could not come. */
+export function examineHeldBalancers({ store, seesAccount }: Examined): Finding[] {
+  return heldBalancers(store, MOST_HELD)
+    .filter(({ account }) => seesAccount(account))
+    .map(({ name, zone, reason, failures, again_at: againAt }): Finding => {
+      const times = failures === 1 ? 'once' : `${failures} times`;
+      return {
+        ...{ what: WHAT, verdict: 'fail', kind: 'balancer-held', zoneId: Buffer.from(zone).toString('hex') },
+        text: `the load balancer ${name} answers as before its pools were changed, which has failed ${times}: ${reason}`,
+        remedy: `Put right what the reason names; it is tried again at ${printInstant(againAt * 1000)}.`,
+      };
+    });
 }
 
 /** Finds monitors that ping although this machine may not. */

@@ -24,7 +24,7 @@ import type { Context } from '../kernel/context.js';
 import { requireRoomFor } from '../rules/quotas.js';
 import { membersOfRow, momentAfter, newId, requireGroupOf, requireMonitorOf, requirePool } from './access.js';
 import { hostOf, patched, settable } from './check.js';
-import { noteBalancersOfPools, reachBalancers } from './dependents.js';
+import { noteBalancersOfPools, type ReachedBalancers, reachBalancers } from './dependents.js';
 import { invalid } from './errors.js';
 import { type BalancingItem, itemOf } from './item.js';
 import { requireFewOriginsAround, requireProbeRoom } from './limits.js';
@@ -89,7 +89,9 @@ export async function editPools(ctx: Context, accountId: string, input: Members)
     await reachBalancers(ctx, account);
     const { value } = await commit(ctx, (draft) => {
       const rows = some.flatMap((id) => findPoolById(ctx.store, Buffer.from(id, 'hex')) ?? []);
-      return rows.map((row) => change(ctx, draft, row, (stored) => patched(stored, input, NULLABLE_OF_POOL)));
+      const read = (stored: Members): Members => patched(stored, input, NULLABLE_OF_POOL);
+      const reached: ReachedBalancers = new Map();
+      return rows.map((row) => change(ctx, draft, row, read, reached));
     });
     items.push(...value);
   }
@@ -124,14 +126,20 @@ async function changeOne(
   return value;
 }
 
-function change(ctx: Context, draft: Draft, row: PoolRow, read: (stored: Members) => Members): BalancingItem {
+function change(
+  ctx: Context,
+  draft: Draft,
+  row: PoolRow,
+  read: (stored: Members) => Members,
+  reached?: ReachedBalancers,
+): BalancingItem {
   const { store } = ctx;
   const values = readPool(ctx, draft, row.account, read(membersOfRow(row)), row);
   const before = poolItem(row);
   if (values.settings === row.settings) return before;
   // There may be 1,000 of them, and a changed description makes no difference to them.
   const isSeen = !isDeepStrictEqual(poolOf(row), poolOf({ id: row.id, settings: values.settings }));
-  if (isSeen) noteBalancersOfPools(ctx, draft, [row], 'settings');
+  if (isSeen) noteBalancersOfPools(ctx, draft, [row], 'settings', reached);
   updatePool(store, row.seq, values, momentAfter(draft.now, row));
   requireProbeRoom(ctx, row.account);
   const after = findPool(store, row.seq)!;

@@ -1,5 +1,5 @@
 /** Refusals of any write: an unavailable store, an unreadable body (v4: §15). */
-import { type AppError, defineErrors, type FailureOptions } from '../../base/errors.js';
+import { AppError, defineErrors, type FailureOptions } from '../../base/errors.js';
 import {
   LogUnavailable,
   OutcomeUnknown,
@@ -9,7 +9,9 @@ import {
   WriteUnconfirmed,
 } from '../../store/failures.js';
 
-const storeUnavailable = defineErrors('store', {
+const STORE = 'store';
+
+const storeUnavailable = defineErrors(STORE, {
   busy: {
     status: 503,
     code: 1500,
@@ -55,6 +57,11 @@ export function temporaryFailure(error: unknown): AppError | undefined {
   if (error instanceof LogUnavailable) return storeUnavailable('logAway', {}, later);
   if (error instanceof WriteUnconfirmed) return storeUnavailable('unconfirmed', {}, later);
   return error instanceof StoreBusy ? storeUnavailable('busy') : undefined;
+}
+
+/** Whether a write was refused because of the store, whatever it would have written. */
+export function isOfStore(error: unknown): boolean {
+  return error instanceof AppError && error.key.startsWith(`${STORE}.`);
 }
 
 /** Octets that a record takes on the disk, with its history. */

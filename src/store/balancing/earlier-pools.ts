@@ -1,10 +1,11 @@
 /**
  * Pools as load balancers still see them to which a change has not come yet. Changes of an account's pools come to its load balancers
- * in the order of their numbers.
+ * in the order of their numbers, apart from those that are held (held-balancers.ts).
  */
 
-import { hasRow, runs } from '../columns.js';
+import { hasRow } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
+import { hasHeldBalancers } from './held-balancers.js';
 import type { LoadBalancerRow } from './load-balancers.js';
 import type { PoolRow } from './pools.js';
 
@@ -17,7 +18,19 @@ export interface SeenPool extends PoolRow {
 type SeenRow = SeenPool & { readonly earlier: string | null };
 
 /** Rows of a pool as the load balancer that uses it still sees it. */
-const STILL_SEEN = `earlier_pools.pool = uses.pool AND uses.load_balancer > after_balancer AND uses.load_balancer <= last_balancer`;
+const STILL_SEEN = `earlier_pools.pool = uses.pool AND uses.load_balancer <= last_balancer AND (uses.load_balancer > after_balancer
+  OR earlier_pools.seq >= (SELECT first_earlier FROM held_balancers WHERE load_balancer = uses.load_balancer))`;
+
+/** Rows that make no difference beside an older one, for those that have still to be reached and for those that are held. */
+const UNSEEN = `EXISTS (SELECT 1 FROM earlier_pools AS one
+  WHERE one.pool = later.pool AND one.seq < later.seq AND (one.settings IS NOT NULL OR later.settings IS NULL)
+    AND one.after_balancer <= later.after_balancer AND one.last_balancer >= later.last_balancer
+    AND NOT EXISTS (SELECT 1 FROM held_balancers
+      WHERE account = later.account AND first_earlier > one.seq AND first_earlier <= later.seq))`;
+
+/** Held load balancers for which a row still holds. */
+const HOLDING = `FROM held_balancers JOIN load_balancer_pools USING (load_balancer)
+  WHERE account = earlier_pools.account AND pool = earlier_pools.pool AND first_earlier <= earlier_pools.seq`;
 
 const statements = perStore((store) => ({
   // Settings that did not change with the oldest row are those that a later one has kept.
@@ -34,20 +47,27 @@ const statements = perStore((store) => ({
      FROM pools WHERE seq = ? ORDER BY seq`,
   ),
   // Without it, edits would fill the disk while they cannot come to load balancers.
-  forgetUnseen: store.prepare<[pool: number]>(
-    `DELETE FROM earlier_pools AS later WHERE pool = ? AND EXISTS (SELECT 1 FROM earlier_pools AS one
-       WHERE one.pool = later.pool AND one.seq < later.seq AND (one.settings IS NOT NULL OR later.settings IS NULL)
-         AND one.after_balancer <= later.after_balancer AND one.last_balancer >= later.last_balancer)`,
-  ),
+  forgetUnseen: store.prepare<[pool: number]>(`DELETE FROM earlier_pools AS later WHERE pool = ? AND ${UNSEEN}`),
   next: store.prepare<[account: number, account: number, limit: number], LoadBalancerRow>(
     `SELECT * FROM load_balancers
      WHERE account = ? AND seq > (SELECT min(after_balancer) FROM earlier_pools WHERE account = ?)
        AND EXISTS (SELECT 1 FROM load_balancer_pools JOIN earlier_pools USING (pool)
          WHERE load_balancer = load_balancers.seq AND load_balancer > after_balancer AND load_balancer <= last_balancer)
+       AND NOT EXISTS (SELECT 1 FROM held_balancers WHERE load_balancer = load_balancers.seq)
      ORDER BY seq LIMIT ?`,
   ),
   advance: store.prepare<[balancer: number, account: number, balancer: number]>(
     'UPDATE earlier_pools SET after_balancer = ? WHERE account = ? AND after_balancer < ?',
+  ),
+  end: store.prepare<[account: number]>(
+    `DELETE FROM earlier_pools WHERE account = ? AND NOT EXISTS (SELECT 1 ${HOLDING})`,
+  ),
+  endForOthers: store.prepare<[account: number]>(
+    `UPDATE earlier_pools SET (after_balancer, last_balancer) = (SELECT max(load_balancer), max(load_balancer) ${HOLDING})
+     WHERE account = ?`,
+  ),
+  forgetUnseenOf: store.prepare<[account: number]>(
+    `DELETE FROM earlier_pools AS later WHERE account = ? AND ${UNSEEN}`,
   ),
 }));
 
@@ -68,8 +88,10 @@ export function keepEarlierPool(store: Store, pool: number, settings: string | u
   forgetUnseen.run(pool);
 }
 
-/** Whether load balancers of an account (store number) may see pools as they were. */
-export const hasEarlierPools = hasRow<[account: number]>('SELECT 1 FROM earlier_pools WHERE account = ? LIMIT 1');
+/** Whether load balancers of an account (store number) that are not held may see pools as they were. */
+export const hasEarlierPools = hasRow<[account: number]>(
+  'SELECT 1 FROM earlier_pools WHERE account = ? AND after_balancer < last_balancer LIMIT 1',
+);
 
 /** The next load balancers of an account to which changes come, no more than `limit`. */
 export function nextToSeePools(store: Store, account: number, limit: number): LoadBalancerRow[] {
@@ -81,5 +103,11 @@ export function showPoolsUpTo(store: Store, account: number, balancer: number): 
   statements(store).advance.run(balancer, account, balancer);
 }
 
-/** The same for all its load balancers. */
-export const endEarlierPools = runs<[account: number]>('DELETE FROM earlier_pools WHERE account = ?');
+/** The same for all its load balancers that are not held. */
+export function endEarlierPools(store: Store, account: number): void {
+  const { end, endForOthers, forgetUnseenOf } = statements(store);
+  end.run(account);
+  if (!hasHeldBalancers(store, account)) return;
+  endForOthers.run(account);
+  forgetUnseenOf.run(account);
+}

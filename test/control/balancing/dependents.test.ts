@@ -11,6 +11,8 @@ import { createMonitorGroup, editMonitorGroup } from '../../../src/control/balan
 import { createMonitor } from '../../../src/control/balancing/monitors.js';
 import { createPool, editPool, editPools } from '../../../src/control/balancing/pools.js';
 import { editDnssec } from '../../../src/control/dnssec/delegation.js';
+import type { Context } from '../../../src/control/kernel/context.js';
+import { createZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
 import { balancedAt } from '../../../src/serving/balanced.js';
 import { copyServed } from '../../../src/serving/difference.js';
@@ -28,6 +30,7 @@ import {
   touchedOwners,
 } from '../../../src/store/log/changes.js';
 import { findZone, findZoneById } from '../../../src/store/zones/zones.js';
+import { examineStore } from '../../../src/warnings/examine.js';
 import { testZoneKeys } from '../../support/zone-keys.js';
 import { startZone } from '../fixture.js';
 
@@ -49,37 +52,44 @@ async function start(t: Test, count: number, pool: Members, signed = false) {
     createLoadBalancer(ctx, fixture.zoneId, { name, default_pools: [pool], fallback_pool: pool });
   for (let i = 0; i < count; i++) await create(`b${String(i).padStart(2, '0')}.example.com`);
   const zone = findZoneById(store, Buffer.from(fixture.zoneId, 'hex'))!.seq;
-  const served = (): string[] => {
-    const all = [...copyServed(store, servingZone(store, findZone(store, zone)!, ctx.settings)).values()];
-    return linesOf(all.flatMap(({ ownerKey, rrs }) => rrs.map((rr) => ({ ...rr, owner_key: ownerKey })))).sort();
-  };
-  const wait = { before: served(), since: lastChange(store) };
   return {
-    ...{ ...fixture, ctx, store, account, accountId, zone, pool: made.id, create, served },
+    ...{ ...fixture, ctx, store, account, accountId, zone, pool: made.id, create },
     edit: (members: Members) => editPool(ctx, accountId, made.id, members),
     seen: (name: string) => {
       const row = loadBalancersOfZone(store, zone).find((one) => one.name === `${name}.example.com`)!;
       const [one] = balancedAt(store, zone, new Uint8Array(row.owner_key))!.pools;
       return { address: one!.pool.origins[0]!.address, monitored: one!.monitored };
     },
-    /** The numbers of owners of the changes since the last call, which must lead from what was served then to what is served. */
-    followed(t: Test): number[] {
-      const state = new Map<string, number>();
-      const add = (line: string, by: number): unknown => state.set(line, (state.get(line) ?? 0) + by);
-      for (const line of wait.before) add(line, 1);
-      const changes = changesAfter(store, wait.since, 1000);
-      for (const change of changes) {
-        t.equal(change.complete, 1);
-        const rrs = rrsOfChange(store, change);
-        for (const op of [0, 1])
-          for (const line of linesOf(rrs.filter((rr) => rr.op === op))) add(line, op === 1 ? 1 : -1);
-      }
-      wait.before = served();
-      wait.since = lastChange(store);
-      const now = [...state].flatMap(([line, times]) => (times === 0 ? [] : Array.from({ length: times }, () => line)));
-      t.strictSame(now.sort(), wait.before, 'the change log leads there');
-      return changes.map(({ seq }) => touchedOwners(store, seq).length);
-    },
+    follow: (other: number) => follow(ctx, other),
+    followed: follow(ctx, zone),
+  };
+}
+
+/**
+ * Gives the numbers of owners of the changes of a zone (store number) since the last call, which must lead from what was served then to
+ * what is served.
+ */
+function follow({ store, settings }: Pick<Context, 'store' | 'settings'>, zone: number): (t: Test) => number[] {
+  const served = (): string[] => {
+    const all = [...copyServed(store, servingZone(store, findZone(store, zone)!, settings)).values()];
+    return linesOf(all.flatMap(({ ownerKey, rrs }) => rrs.map((rr) => ({ ...rr, owner_key: ownerKey })))).sort();
+  };
+  let [before, since] = [served(), lastChange(store)];
+  return (t) => {
+    const state = new Map<string, number>();
+    const add = (line: string, by: number): unknown => state.set(line, (state.get(line) ?? 0) + by);
+    for (const line of before) add(line, 1);
+    const changes = changesAfter(store, since, 1000).filter((change) => change.zone === zone);
+    for (const change of changes) {
+      t.equal(change.complete, 1);
+      const rrs = rrsOfChange(store, change);
+      for (const op of [0, 1])
+        for (const line of linesOf(rrs.filter((rr) => rr.op === op))) add(line, op === 1 ? 1 : -1);
+    }
+    [before, since] = [served(), lastChange(store)];
+    const now = [...state].flatMap(([line, times]) => (times === 0 ? [] : Array.from({ length: times }, () => line)));
+    t.strictSame(now.sort(), before, 'the change log leads there');
+    return changes.map(({ seq }) => touchedOwners(store, seq).length);
   };
 }
 
@@ -248,4 +258,76 @@ t.test('changes that cannot come to load balancers do not pile up', async (t) =>
   await reachBalancers(ctx, world.account);
   t.equal(seen(LAST).address, '198.51.114.1');
   followed(t);
+});
+
+t.test('one that cannot be written keeps no other one waiting, and follows when it can', async (t) => {
+  const { ctx, clock, store, account, accountId, pool, edit, followed, seen } = world;
+  const other = await createZone(ctx, { name: 'signed.test' });
+  await createLoadBalancer(ctx, other.id, { name: 'broken.signed.test', default_pools: [pool], fallback_pool: pool });
+  await editDnssec(ctx, other.id, { status: 'active' });
+  await world.create('behind.example.com');
+  const broken = findZoneById(store, Buffer.from(other.id, 'hex'))!;
+  const atBroken = (): string => {
+    const [row] = loadBalancersOfZone(store, broken.seq);
+    return balancedAt(store, broken.seq, new Uint8Array(row!.owner_key))!.pools[0]!.pool.origins[0]!.address;
+  };
+  const ofBroken = world.follow(broken.seq);
+  const addresses = (): string[] => [...['b00', 'behind'].map((name) => seen(name).address), atBroken()];
+  followed(t);
+  const before = seen(LAST).address;
+  const { open } = ctx.zoneKeys;
+  ctx.zoneKeys.open = (row) => {
+    if (row.zone === broken.seq) throw new Error('another master key sealed it');
+    return open(row);
+  };
+  for (const network of [120, 121, 122]) {
+    await editPool(ctx, accountId, pool, { origins: originsAt(network) });
+    t.strictSame(addresses(), [`198.51.${network}.1`, `198.51.${network}.1`, before]);
+  }
+  followed(t);
+  t.strictSame(ofBroken(t), []);
+  t.notOk(hasEarlierPools(store, account));
+  t.strictSame(store.prepare('SELECT count(*) AS pools FROM earlier_pools').get(), { pools: 1 }, 'nothing piles up');
+  const { actor, settings } = ctx;
+  const told = examineStore({ store, actor }, settings, ctx.clock.nowUs()).filter(
+    (one) => one.kind === 'balancer-held',
+  );
+  t.match(told, [{ zoneId: other.id, text: /broken\.signed\.test .* once: .*another master key sealed it/ }]);
+  const job = changedPoolsJob(ctx);
+  const lease = { ...ctx, attempt: 0, signal: new AbortController().signal, requireLease() {} };
+  const due = (): number => listJobs(store, 10).find(({ kind }) => kind === CHANGED_POOLS_JOB)!.run_at;
+  t.ok(due() > ctx.clock.nowMs(), 'it is tried again');
+  clock.advance(due() - ctx.clock.nowMs());
+  const outcome = await job.handler(lease, accountId);
+  t.ok('againAtMs' in outcome && outcome.againAtMs > ctx.clock.nowMs() + 40_000, 'later each time');
+  ctx.zoneKeys.open = open;
+  clock.advance(3_600_000);
+  t.strictSame(await job.handler(lease, accountId), { done: true });
+  t.strictSame(
+    addresses(),
+    Array.from({ length: 3 }, () => '198.51.122.1'),
+  );
+  t.strictSame(store.prepare('SELECT count(*) AS pools FROM earlier_pools').get(), { pools: 0 });
+  t.strictSame(
+    examineStore({ store, actor }, settings, ctx.clock.nowUs()).filter((one) => one.kind === 'balancer-held'),
+    [],
+  );
+  await edit({ origins: originsAt(123) });
+  t.equal(atBroken(), '198.51.123.1');
+  t.equal(ofBroken(t).length, 2);
+  followed(t);
+});
+
+t.test('an edit of many pools reaches in one write no more than that of one', async (t) => {
+  const { ctx, accountId, create, followed, pool } = world;
+  const networks = [2, 3, 4];
+  for (const network of networks) {
+    const made = await createPool(ctx, accountId, { name: `w${network}`, origins: originsAt(network) });
+    for (let i = 0; i < 9; i++) await create(`w${network}${i}.example.com`, made.id);
+  }
+  await editPool(ctx, accountId, pool, { enabled: false });
+  followed(t);
+  await editPools(ctx, accountId, { enabled: true, minimum_origins: 2 });
+  const owners = followed(t);
+  t.ok(Math.max(...owners) < 25, `in one write at most ${Math.max(...owners)}`);
 });
