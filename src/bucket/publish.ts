@@ -131,6 +131,10 @@ export function metadataColumns({
 /** Throws 403 when the account (store number) may not have the object beside what it has, or in place of `existing`. */
 export function requireQuotas(store: Store, account: number, size: number, existing: ObjectRow | undefined): void {
   if (!existing) requireRoomFor({ store }, account, 'objects');
-  const more = size - (existing?.size ?? 0);
+  requireOctets(store, account, size - (existing?.size ?? 0));
+}
+
+/** Throws 403 when the account (store number) may not have so many more octets, of objects or of uploads that are not complete. */
+export function requireOctets(store: Store, account: number, more: number): void {
   if (more > 0) requireRoomFor({ store }, account, 'octets', more);
 }

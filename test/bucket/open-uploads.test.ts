@@ -9,10 +9,10 @@ import type { Store } from '../../src/store/driver.js';
 import { allBuckets } from '../../src/store/objects/buckets.js';
 import {
   countOpenUploads,
+  countOpenUploadsOf,
   findUpload,
   insertUpload,
   openUploadsAfter,
-  openUploadsOf,
   setUploadCompleted,
 } from '../../src/store/objects/uploads.js';
 import { startControl } from '../control/fixture.js';
@@ -46,7 +46,7 @@ t.test('what has become objects costs nothing, and an account has not too many o
     const began = threadProcessorUs();
     for (let i = 0; i < 20; i++) {
       t.equal(countOpenUploads(store, first), 1);
-      t.strictSame(openUploadsOf(store, account!.seq), { count: 1, octets: 0 });
+      t.equal(countOpenUploadsOf(store, account!.seq), 1);
       t.equal(openUploadsAfter(store, first, '', Number.MAX_SAFE_INTEGER, 10).length, 1);
     }
     return threadProcessorUs() - began;

@@ -28,6 +28,7 @@ import { compareBodies, verifyBodies } from '../../src/bucket/bodies/compare.js'
 import { verifyShare } from '../../src/bucket/bodies/verify-round.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { editQuotas } from '../../src/control/access/quotas.js';
+import { quotasOf } from '../../src/control/rules/quotas.js';
 import { Crc64Nvme, crc32c } from '../../src/s3/crc.js';
 import { openStore } from '../../src/store/driver.js';
 import { findBucketByName } from '../../src/store/objects/buckets.js';
@@ -250,12 +251,34 @@ t.test('copies of parts, conditions, checksums', async (t) => {
 t.test('parts count against the quota of the account', async (t) => {
   const { client, ctx, send } = await startS3World(t);
   const account = /<ID>([0-9a-f]{32})/.exec((await send('GET', '/')).text)![1]!;
-  await editQuotas(ctx, account, { octets: 10 });
+  // What describes an upload counts, too, as it does of objects: text/plain, colour and red.
+  await editQuotas(ctx, account, { octets: 19 + 10 });
   const UploadId = await begin(client);
   await put(client, UploadId, 1, Buffer.from('12345678'));
   t.equal(await codeOf(put(client, UploadId, 2, Buffer.from('123'))), 'QuotaExceeded');
   t.equal(await codeOf(put(client, UploadId, 1, Buffer.from('1234567890'))), 'done', 'in place of the other');
   t.equal(await codeOf(put(client, UploadId, 1, Buffer.from('12345678901'))), 'QuotaExceeded');
+  const used = (): unknown => quotasOf(ctx.store, 1).find(({ kind }) => kind === 'octets')?.used;
+  t.equal(used(), 29, 'and are in use');
+  const object = (): Promise<string> => codeOf(client.send(new PutObjectCommand({ Bucket, Key: 'x', Body: '123' })));
+  t.equal(await object(), 'QuotaExceeded', 'with the objects');
+  const input = { Bucket, Key, UploadId };
+  const parts = await client.send(new ListPartsCommand(input));
+  const Parts = parts.Parts!.map(({ PartNumber, ETag }) => ({ PartNumber, ETag }));
+  await client.send(new CompleteMultipartUploadCommand({ ...input, MultipartUpload: { Parts } }));
+  t.equal(used(), 29, 'the object counts in their place');
+  await client.send(new DeleteObjectCommand({ Bucket, Key }));
+  t.equal(used(), 0);
+  const other = await begin(client);
+  await put(client, other, 1, Buffer.from('12345678'));
+  t.equal(used(), 27);
+  await client.send(new AbortMultipartUploadCommand({ ...input, UploadId: other }));
+  t.equal(used(), 0, 'nothing is left of one that was given up');
+  t.equal(await object(), 'done');
+  await client.send(new DeleteObjectCommand({ Bucket, Key: 'x' }));
+  await put(client, await begin(client), 1, Buffer.from('12345678'));
+  await client.send(new DeleteBucketCommand({ Bucket }));
+  t.equal(used(), 0, 'nor of a bucket');
 });
 
 t.test('the CRC-64/NVME of an object in parts is that of its octets', async (t) => {

@@ -55,7 +55,7 @@ export async function completeUpload(
     const completion: Completion = { local, owner, place, options };
     if (upload.completed_at !== null) return completedBefore(completion, upload);
     const planned = await inSlices(local.clock, plan(store, upload, named, options));
-    checkCompletion(completion, planned);
+    checkCompletion(completion, upload, planned);
     await placeParts(completion, planned);
     const made = await publish(local, (discard) => finish(completion, planned, discard));
     if (!made) continue;
@@ -127,7 +127,11 @@ function checksumsOf({ size, checksum }: PartRow): PartChecksum {
 }
 
 /** Returns the existing object. Throws when it must not be replaced, or the new one is too large. */
-function checkCompletion({ local, owner, place, options }: Completion, { size }: Planned): ObjectRow | undefined {
+function checkCompletion(
+  { local, owner, place, options }: Completion,
+  upload: UploadRow,
+  { size }: Planned,
+): ObjectRow | undefined {
   const { store, clock } = local;
   options.beforeWrite?.();
   requireSame(store, owner);
@@ -135,7 +139,8 @@ function checkCompletion({ local, owner, place, options }: Completion, { size }:
   requireUnlocked(store, existing, clock.nowUs());
   refuseUnless(options, existing && objectItem(existing));
   if (size > options.limit) throw objectFailure('tooLarge', { limit: options.limit });
-  requireQuotas(store, owner.account, size, existing);
+  // Its parts count already.
+  requireQuotas(store, owner.account, size - upload.size, existing);
   return existing;
 }
 
@@ -165,7 +170,7 @@ function finish(completion: Completion, planned: Planned, discard: Discard): Obj
   const { store, clock, random } = local;
   const upload = findAt(store, place);
   if (upload.completed_at !== null) return completedBefore(completion, upload);
-  const existing = checkCompletion(completion, planned);
+  const existing = checkCompletion(completion, upload, planned);
   const { parts, size, md5, checksum, layout } = planned;
   if (layoutOfUpload(store, upload.seq) !== layout) return undefined;
   if (existing) discard.object(existing);

@@ -1,23 +1,30 @@
 import { nextSlice } from '../../base/slices.js';
-import { requireRoomFor } from '../../control/rules/quotas.js';
 import type { Store } from '../../store/driver.js';
 import { mayHaveWritten } from '../../store/failures.js';
 import {
   countOpenUploads,
+  countOpenUploadsOf,
   findPart,
   findUpload,
   insertPart,
   insertUpload,
   openUploadsAfter,
   openUploadsBefore,
-  openUploadsOf,
   partsAfter,
   removeUpload,
   type UploadRow,
 } from '../../store/objects/uploads.js';
 import { objectFailure } from '../errors.js';
 import { type BeforeWrite, isObjectKey } from '../object-store.js';
-import { type Discard, type LocalStore, metadataColumns, publish, requireOwner, requireSame } from '../publish.js';
+import {
+  type Discard,
+  type LocalStore,
+  metadataColumns,
+  publish,
+  requireOctets,
+  requireOwner,
+  requireSame,
+} from '../publish.js';
 import { receiveBody, shareBody } from '../receive-body.js';
 import { completeUpload } from './complete-upload.js';
 import { partItem } from './composed.js';
@@ -25,7 +32,7 @@ import { requireOpen } from './find-upload.js';
 import type { PartItem, PartOptions, UploadItem, UploadOptions, UploadPlace, Uploads } from './uploads.js';
 
 const MOST_UPLOADS = 1000;
-/** Of all buckets: they are counted whenever one begins or gets a part. */
+/** Of all buckets: they are counted whenever one begins. */
 const MOST_OF_ACCOUNT = 20_000;
 /** Uploads that are looked for at a time. */
 const AT_ONCE = 10;
@@ -133,8 +140,9 @@ async function create(local: LocalStore, bucket: number, key: string, options: U
     options.beforeWrite?.();
     requireSame(store, owner);
     if (countOpenUploads(store, bucket) >= MOST_UPLOADS) throw objectFailure('tooManyUploads', { most: MOST_UPLOADS });
-    if (openUploadsOf(store, owner.account).count >= MOST_OF_ACCOUNT)
+    if (countOpenUploadsOf(store, owner.account) >= MOST_OF_ACCOUNT)
       throw objectFailure('tooManyUploadsInAll', { most: MOST_OF_ACCOUNT });
+    requireOctets(store, owner.account, columns.metadata_size);
     const storage_class = options.storageClass ?? owner.storage_class;
     const checksum_type = options.checksumType ?? null;
     insertUpload(store, {
@@ -170,8 +178,7 @@ async function putPart(
       requireSame(store, owner);
       const upload = requireOpen(store, place);
       const before = findPart(store, upload.seq, number);
-      const more = openUploadsOf(store, owner.account).octets - (before?.size ?? 0) + received.size;
-      requireRoomFor({ store }, owner.account, 'octets', more);
+      requireOctets(store, owner.account, received.size - (before?.size ?? 0));
       if (before) discard.part(before);
       const { size, md5, crc32 } = received;
       const checksum = options.checksum?.() ?? null;

@@ -67,10 +67,6 @@ const NOWHERE = -1;
 const statements = perStore((store) => ({
   complete: store.prepare<[at: number, seq: number]>('UPDATE uploads SET completed_at = ? WHERE seq = ?'),
   remove: store.prepare<[seq: number]>('DELETE FROM uploads WHERE seq = ?'),
-  openOfAccount: store.prepareTuples<[account: number], [count: number, octets: number | null]>(
-    `SELECT count(*), sum(size) FROM uploads JOIN buckets ON buckets.seq = bucket
-     WHERE buckets.account = ? AND completed_at IS NULL`,
-  ),
   openFrom: store.prepare<[bucket: number, key: string, key: string, seq: number, limit: number], UploadRow>(
     `SELECT * FROM uploads WHERE bucket = ? AND completed_at IS NULL AND (key > ? OR (key = ? AND seq > ?))
      ORDER BY key, seq LIMIT ?`,
@@ -123,11 +119,11 @@ export const countOpenUploads = theValue<[bucket: number], number>(
   'SELECT count(*) FROM uploads WHERE bucket = ? AND completed_at IS NULL',
 );
 
-/** How many uploads of an account (store number) are open, and the octets of their parts. */
-export function openUploadsOf(store: Store, account: number): { readonly count: number; readonly octets: number } {
-  const [count, octets] = statements(store).openOfAccount.get(account)!;
-  return { count, octets: octets ?? 0 };
-}
+/** In all buckets of an account (store number). */
+export const countOpenUploadsOf = theValue<[account: number], number>(
+  `SELECT count(*) FROM uploads JOIN buckets ON buckets.seq = bucket
+   WHERE buckets.account = ? AND completed_at IS NULL`,
+);
 
 /** Open uploads behind a key and the store number of an upload of that key, in order. */
 export function openUploadsAfter(store: Store, bucket: number, key: string, seq: number, limit: number): UploadRow[] {
