@@ -21,7 +21,7 @@ import {
 import { S3Error } from './errors.js';
 import { initiatorOf, ownerOf, printTime, readMaximum } from './lists.js';
 import { printStorageClass, readCustomMetadata, readHttpMetadata, readStorageClass } from './metadata.js';
-import { fieldOf, type S3Request, sendEmpty, sendXml } from './request.js';
+import { type Fields, fieldOf, type S3Request, sendEmpty, sendXml } from './request.js';
 import { encodeStrictly, parameterOf } from './target.js';
 import { bucketForUpload, conditionsOf, encryptionFields, octetsOf, openSource, resultOfCopy } from './write-object.js';
 import { documentOf, type Element, element, parent, readXml, textOf, type Xml } from './xml.js';
@@ -131,6 +131,7 @@ export async function completeUpload(request: S3Request, bucket: BucketRow, key:
     mayReplace: (existing) => judgeWrite(conditionsOf(headers), existing),
     beforeWrite: caller.stillMay,
     *compose(parts, begun) {
+      requireSize(headers, parts);
       const composed = yield* composeChecksums(parts, headers, begun);
       requireComposed(headers, composed);
       return composed;
@@ -148,6 +149,16 @@ export async function completeUpload(request: S3Request, bucket: BucketRow, key:
   );
   noteExpiry(request, bucket.seq, item);
   sendXml(request, document, encryptionFields(headers));
+}
+
+/** Throws 400 when the parts together are not as large as the client says that its object is. */
+function requireSize(headers: Fields, parts: readonly { readonly size: number }[]): void {
+  const field = fieldOf(headers, 'x-amz-mp-object-size');
+  if (field === undefined) return;
+  const size = parts.reduce((sum, part) => sum + part.size, 0);
+  if (!/^\d{1,15}$/.test(field) || Number(field) !== size) {
+    throw new S3Error('InvalidRequest', `The parts have ${size} octets, other than x-amz-mp-object-size says.`);
+  }
 }
 
 function* readParts(root: Element): Generator<undefined, NamedPart[]> {

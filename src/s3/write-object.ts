@@ -96,7 +96,10 @@ export async function copyObject(request: S3Request, name: string, key: string):
       limit: item.size,
       size: item.size,
       shares: found,
-      mayReplace: (existing) => judgeWrite(conditionsOf(headers, 'cf-copy-destination-'), existing),
+      // The fields of S3, and those of R2: whoever sends both means both.
+      mayReplace: (existing) =>
+        judgeWrite(conditionsOf(headers), existing) &&
+        judgeWrite(conditionsOf(headers, 'cf-copy-destination-'), existing),
       beforeWrite: caller.stillMay,
     });
     noteExpiry(request, bucket.seq, made);

@@ -163,6 +163,7 @@ t.test('what is wrong with it', async (t) => {
   t.equal(await complete([]), 'MalformedXML');
   t.equal(await complete([last], 'another'), 'NoSuchUpload');
   t.equal(await complete([last], Key, { IfMatch: '"none"' }), 'PreconditionFailed');
+  t.equal(await complete([last], Key, { MpuObjectSize: 1_000_000 }), 'InvalidRequest', 'of another size');
   for (const number of ['0', '10001', 'x', '']) {
     const { code } = await send('PUT', `/pictures/in/parts?partNumber=${number}&uploadId=${UploadId}`, { body: 'x' });
     t.equal(code, 'InvalidArgument', `part ${number}`);

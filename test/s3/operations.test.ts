@@ -149,7 +149,10 @@ t.test('copies', async (t) => {
   t.equal((await copy({}, 'to', '/pictures/to')).code, 'InvalidRequest', 'onto itself');
   t.equal((await copy({ 'x-amz-metadata-directive': 'REPLACE' }, 'to', 'pictures/to')).status, 200);
   t.equal((await copy({ 'x-amz-copy-source-if-match': '"other"' })).code, 'PreconditionFailed');
-  t.equal((await copy({ 'cf-copy-destination-if-none-match': '*' })).code, 'PreconditionFailed');
+  for (const prefix of ['cf-copy-destination-', '']) {
+    t.equal((await copy({ [`${prefix}if-none-match`]: '*' })).code, 'PreconditionFailed', prefix);
+    t.equal((await copy({ [`${prefix}if-match`]: '"other"' })).code, 'PreconditionFailed', prefix);
+  }
   t.equal((await copy({}, 'to', '/pictures/none')).code, 'NoSuchKey');
   t.equal((await copy({}, 'to', '/nowhere/none')).code, 'NoSuchBucket');
   t.equal((await copy({}, 'to', `${source}?versionId=1`)).code, 'NotImplemented');

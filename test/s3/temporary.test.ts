@@ -54,6 +54,11 @@ t.test('what temporary credentials may do', async (t) => {
   t.equal((await bound('PUT', '/pictures/two', 'x')).code, 'AccessDenied');
   t.equal((await bound('GET', '/pictures?list-type=2&prefix=a/')).status, 200);
   t.equal((await bound('GET', '/pictures?list-type=2')).code, 'AccessDenied', 'a list of all');
+  const administrator = as({ scope: 'admin-read-write', paths: { prefixPaths: ['a/'] } });
+  const expireAll = '<LifecycleConfiguration><Rule><Filter/><Status>Enabled</Status><Expiration><Days>1</Days>';
+  const rules = `${expireAll}</Expiration></Rule></LifecycleConfiguration>`;
+  t.equal((await administrator('PUT', '/pictures?lifecycle', rules)).code, 'AccessDenied', 'rules for all keys');
+  t.equal((await administrator('DELETE', '/pictures')).code, 'AccessDenied');
   const copy = { 'x-amz-copy-source': '/pictures/two' };
   t.equal((await bound('PUT', '/pictures/a/copy', '', copy)).code, 'AccessDenied', 'from elsewhere');
   const body = '<Delete><Object><Key>a/c</Key></Object><Object><Key>two</Key></Object></Delete>';

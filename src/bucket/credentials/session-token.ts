@@ -126,6 +126,8 @@ export function withinLimits(limits: TemporaryLimits, { area, level, bucket, key
   if (area !== 'objects' && !limits.permission.startsWith('admin-')) return false;
   const { objects, prefixes } = limits;
   if (objects === undefined && prefixes === undefined) return true;
+  // Rules of a bucket, such as its lifecycle, act on all keys.
+  if (area !== 'objects' && level === 'write') return false;
   const begins = (text: string): boolean => (prefixes ?? []).some((beginning) => text.startsWith(beginning));
   if (key !== undefined) return begins(key) || (objects ?? []).includes(key);
   return prefix === undefined || begins(prefix);
