@@ -4,6 +4,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { type Clock, steadyMs } from '../base/clock.js';
+import { ownTurn } from '../control/guard/turn-of.js';
 
 const WINDOW_SECONDS = 300;
 /** An account has as many requests as so many tokens, however many it has. */
@@ -29,10 +30,10 @@ export function requestCounter(most: number, clock: Clock): CountRequest {
   return (request) => {
     const { caller } = request;
     if (!caller) return quotaOf(ofCredential(`address ${request.clientAddress}`), clock);
-    const { superAdministrator, keyId, userId, accountIds } = caller.actor;
+    const { superAdministrator, keyId, userId } = caller.actor;
     if (superAdministrator) return undefined;
     const own = ofCredential(`credential ${keyId ?? userId}`);
-    const all = ofAccount(`account ${accountIds[0] ?? userId}`);
+    const all = ofAccount(`account ${ownTurn(caller.actor)}`);
     return quotaOf(isTighter(all, own) ? all : own, clock);
   };
 }

@@ -5,8 +5,10 @@ import { makeId } from '../base/random.js';
 import type { KeyItem } from '../control/access/item.js';
 import type { Actor } from '../control/guard/actor.js';
 import type { Area } from '../control/guard/permissions.js';
+import { turnOf } from '../control/guard/turn-of.js';
 import type { Context, ContextBase } from '../control/kernel/context.js';
 import type { WriteOutcome } from '../control/kernel/zone-outcome.js';
+import type { Store } from '../store/driver.js';
 import { preconditionOf } from './conditions.js';
 import { HungUp } from './errors.js';
 import { type Query, switchValue } from './query.js';
@@ -82,6 +84,7 @@ export function makeContextOf(base: ContextBase, requireStill?: (request: Fastif
   return (request) => {
     const precondition = preconditionOf(request);
     request.outcome ??= { zones: [] };
+    const turn = turnOfRequest(base.store, request);
     return {
       ...base,
       actor: callerOf(request).actor,
@@ -89,12 +92,19 @@ export function makeContextOf(base: ContextBase, requireStill?: (request: Fastif
       source: 'api',
       address: request.clientAddress,
       outcome: request.outcome,
+      turnOf: turn,
       ...(precondition && { precondition }),
       ...(requireStill && { requireStill: () => requireStill(request) }),
       ...(request.readPoint && { readPoint: request.readPoint }),
       ...(writesState(request) && { dryRun: isDryRun(request) }),
     };
   };
+}
+
+/** The account whose turns a request takes: that of the zone or the account in its path. */
+export function turnOfRequest(store: Store, request: FastifyRequest): string {
+  const { zone_id: zoneId, account_id: accountId } = request.params as Readonly<Record<string, string | undefined>>;
+  return turnOf({ actor: callerOf(request).actor, store }, { zoneId, accountId });
 }
 
 /** Identifies a request in logs, events and its answer. */

@@ -28,13 +28,13 @@ async function installBoth(t: Parameters<typeof install>[0]) {
   let reads = 0;
   const counting: Readers = {
     ...readers,
-    read(order, signal) {
+    read(account, order, signal) {
       reads++;
-      return readers.read(order, signal);
+      return readers.read(account, order, signal);
     },
-    export(actor, zoneId) {
+    export(account, actor, zoneId) {
       reads++;
-      return readers.export(actor, zoneId);
+      return readers.export(account, actor, zoneId);
     },
   };
   const app = buildApi({
@@ -185,7 +185,7 @@ t.test('exports of others leave threads to short reads', async (t) => {
   const { createZone, readers } = await installBoth(t);
   const zone = await createZone('example.com');
   const fd = openSync('/dev/null', 'w');
-  const exports = ['a', 'a', 'b', 'b'].map((userId) => readers.export({ ...OPERATOR, userId }, zone)(fd));
+  const exports = ['a', 'a', 'b', 'b'].map((userId) => readers.export(userId, OPERATOR, zone)(fd));
   t.teardown(() => closeSync(fd));
   const begun = exports.map((pieces) => pieces.next());
   await Promise.all(begun.slice(0, 2));
@@ -223,7 +223,7 @@ t.test('whoever reads nothing gets a thread while others have them all', async (
   const { signal } = new AbortController();
   const held = () =>
     readers.samples().find(({ name, labels }) => name === 'turns_held' && labels?.['kind'] === 'reads')?.value;
-  const reads = ['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c'].map((userId) => readers.read(order(userId), signal));
+  const reads = ['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c'].map((userId) => readers.read(userId, order(userId), signal));
   // Places are given one by one, each in a turn of the event loop at the latest.
   await nextTurn();
   t.equal(held(), 5, 'two of four each, and one of those who would have to wait');

@@ -9,6 +9,7 @@ import { sleep } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { createAccount } from '../../src/control/access/accounts.js';
+import { createZone } from '../../src/control/zones/zones.js';
 import { signInServices } from '../support/sign-in.js';
 import { TestClock } from '../support/test-clock.js';
 import { ADMIN_HEADERS, install } from './installation.js';
@@ -43,11 +44,11 @@ t.test('answers that nobody reads', async (t) => {
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
-  const ask = (headers: Readonly<Record<string, string>>): Socket => {
+  const ask = (headers: Readonly<Record<string, string>>, zone = '0'.repeat(32)): Socket => {
     const socket = connect({ port, host: '127.0.0.1' }).on('error', () => {});
     sockets.push(socket);
     const lines = Object.entries({ host: 'h', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(`GET /client/v4/zones/${'0'.repeat(32)}/dns_records?search=r HTTP/1.1\r\n${lines.join('')}\r\n`);
+    socket.write(`GET /client/v4/zones/${zone}/dns_records?search=r HTTP/1.1\r\n${lines.join('')}\r\n`);
     return socket.pause();
   };
   const waiting = (): number =>
@@ -59,7 +60,7 @@ t.test('answers that nobody reads', async (t) => {
   const greedy = Array.from({ length: 20 }, () => ask(ADMIN_HEADERS));
   await until(() => reads + waiting() === 20);
   t.equal(reads, 8, 'so many of one account are made');
-  const { id } = await createAccount(operator, { name: 'Other' });
+  const { id } = await createAccount(operator, { name: 'Other', members: [ADMIN_HEADERS['x-auth-email']] });
   const other = ask(await token({ accountId: id }));
   await until(() => reads === 9);
   t.equal(reads, 9, 'another account does not wait');
@@ -71,4 +72,9 @@ t.test('answers that nobody reads', async (t) => {
   greedy[1]!.resume();
   await until(() => reads === 11);
   t.equal(reads, 11, 'and so does one that reads');
+
+  const zone = await createZone(operator, { name: 'other.test', account: id });
+  ask(ADMIN_HEADERS, zone.id);
+  await until(() => reads === 12);
+  t.equal(reads, 12, 'a zone is read in turns of its account, by a member of both, too');
 });

@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { readAhead, textSource } from '../../base/read-ahead.js';
 import { requireZone } from '../../control/guard/access.js';
 import type { RecordImportResult } from '../../control/imports/records.js';
+import { accountOf } from '../../control/kernel/commit.js';
 import type { Context } from '../../control/kernel/context.js';
 import { exportZone } from '../../control/records/export.js';
 import { IN_MEMORY } from '../../store/driver.js';
@@ -91,5 +92,8 @@ export function exportText(
   const { path } = context.store;
   const texts = (): AsyncGenerator<string> => exportZone(context, zoneId, 'bind');
   if (path === IN_MEMORY) return texts();
-  return readAhead(exportApart ? exportApart(context.actor, zoneId) : textSource(texts()), dirname(path));
+  return readAhead(
+    exportApart ? exportApart(accountOf(context), context.actor, zoneId) : textSource(texts()),
+    dirname(path),
+  );
 }

@@ -18,6 +18,7 @@ import {
 import { parseId } from '../../control/guard/access.js';
 import type { Actor } from '../../control/guard/actor.js';
 import { isAlike } from '../../control/guard/decision.js';
+import { ownTurn } from '../../control/guard/turn-of.js';
 import type { ContextBase } from '../../control/kernel/context.js';
 import { lacksSecondFactor } from '../../sign-in/enforcement.js';
 import { networkOf } from '../../sign-in/limits.js';
@@ -290,7 +291,7 @@ const ACCOUNT_LEVEL = 1;
 function classesOf({ actor, address }: StreamRequest): readonly StreamClass[] {
   return [
     [MOST.credential, `credential ${actor.keyId ?? actor.userId}`],
-    [MOST.account, `account ${actor.accountIds[0] ?? actor.userId}`],
+    [MOST.account, `account ${ownTurn(actor)}`],
     [MOST.network, `network ${networkOf(address)}`],
     [MOST.all, ALL],
   ];

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } f
 import { nextSlice } from '../../base/slices.js';
 import { PageTooLong } from '../../control/records/records.js';
 import type { Store } from '../../store/driver.js';
-import { callerOf, whenGone } from '../request.js';
+import { callerOf, turnOfRequest, whenGone } from '../request.js';
 import type { ReadAnswer, ReadOrder } from './order.js';
 import type { Readers } from './readers.js';
 
@@ -56,9 +56,10 @@ export function readApart(route: RouteOptions, readers: Readers, store: Store): 
       giveBack: () => void raw.destroy(),
       isUnread: () => raw.headersSent && raw.writableLength > 0,
     };
-    const leave = await readers.begin(callerOf(request).actor, { signal, holder });
+    const account = turnOfRequest(store, request);
+    const leave = await readers.begin(account, { signal, holder });
     raw.once('finish', leave).once('close', leave);
-    return send(reply, await readers.read(orderOf(request), signal));
+    return send(reply, await readers.read(account, orderOf(request), signal));
   };
   route.handler = answerApart as RouteHandlerMethod;
 }

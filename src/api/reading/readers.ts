@@ -9,6 +9,7 @@ import type { Source } from '../../base/read-ahead.js';
 import { createTurns, type Leave, type TurnLimits, type TurnOptions, type Turns } from '../../base/turns.js';
 import type { EventQuery, EventSlice } from '../../control/access/visible-events.js';
 import type { Actor } from '../../control/guard/actor.js';
+import { ownTurn } from '../../control/guard/turn-of.js';
 import type { Finding } from '../../warnings/finding.js';
 import { failure } from '../errors.js';
 import type { ExportOrder, FromReader, ReadAnswer, ReaderData, ReadOrder, ToReader } from './order.js';
@@ -44,21 +45,21 @@ const RETRY_SECONDS = 5;
 
 export interface Readers {
   /**
-   * A place for an answer until its client has read it: there may be none for a while, and `options` say what happens when others need
+   * A place of an account for an answer until its client has read it: there may be none for a while, and `options` say what happens when others need
    * it. Throws 429 when too many of the account wait.
    */
-  begin(actor: Actor, options: ReadOptions): Promise<Leave>;
-  /** Answers a request. Throws 429 when too many of the account wait. */
-  read(order: ReadOrder, signal: AbortSignal): Promise<ReadAnswer>;
+  begin(account: string, options: ReadOptions): Promise<Leave>;
+  /** Answers a request. `account`: whose turn it takes. Throws 429 when too many of the account wait. */
+  read(account: string, order: ReadOrder, signal: AbortSignal): Promise<ReadAnswer>;
   /** What the database shows of warnings, for an actor. */
   examine(actor: Actor): Promise<readonly Finding[]>;
   /** Events behind a position that the actor may see. */
   events(actor: Actor, query: EventQuery): Promise<EventSlice>;
   /**
-   * The zone file of a zone that the actor may see. The thread writes it to the file itself, so that none of it burdens the memory of
+   * The zone file of a zone that the actor may see, in turns of the account. The thread writes it to the file itself, so that none of it burdens the memory of
    * this one.
    */
-  export(actor: Actor, zoneId: string): Source;
+  export(account: string, actor: Actor, zoneId: string): Source;
   samples(): MetricSample[];
   close(): Promise<void>;
 }
@@ -66,8 +67,8 @@ export interface Readers {
 /** `signal`: ends the wait. */
 type ReadOptions = TurnOptions & { readonly signal?: AbortSignal };
 
-async function enter(actor: Actor, turns: Turns, options: ReadOptions = {}): Promise<Leave> {
-  const leave = await turns.enter([actor.accountIds[0] ?? actor.userId], options);
+async function enter(account: string, turns: Turns, options: ReadOptions = {}): Promise<Leave> {
+  const leave = await turns.enter([account], options);
   if (typeof leave !== 'string') return leave;
   throw failure('tooManyReads', {}, { retryAfterSeconds: RETRY_SECONDS });
 }
@@ -79,8 +80,8 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger, keeps
   const underWay = createTurns(UNDER_WAY, clock);
   const { take, putBack, ...threads } = createThreads(data, clock, keepsOne);
   /** One question with one answer. */
-  const ask = async (actor: Actor, message: ToReader, options?: ReadOptions): Promise<FromReader> => {
-    const leave = await enter(actor, turns, options);
+  const ask = async (account: string, message: ToReader, options?: ReadOptions): Promise<FromReader> => {
+    const leave = await enter(account, turns, options);
     const reader = take();
     try {
       return await reader.send(message);
@@ -90,8 +91,8 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger, keeps
     }
   };
 
-  const exportPieces = async function* (order: ExportOrder): AsyncGenerator<number> {
-    const leave = await enter(order.actor, turns);
+  const exportPieces = async function* (account: string, order: ExportOrder): AsyncGenerator<number> {
+    const leave = await enter(account, turns);
     const reader = take();
     let reply: FromReader | undefined;
     try {
@@ -111,15 +112,15 @@ export function createReaders(data: ReaderData, clock: Clock, log: Logger, keeps
   };
 
   return {
-    begin: (actor, options) => enter(actor, underWay, options),
-    read: async (order, signal) => wanted(await ask(order.caller.actor, { read: order }, { signal }), 'answer'),
-    examine: async (actor) => wanted(await ask(actor, { examine: actor }), 'findings'),
-    events: async (actor, query) => wanted(await ask(actor, { follow: actor, query }), 'events'),
-    export: (actor, zoneId) =>
+    begin: (account, options) => enter(account, underWay, options),
+    read: async (account, order, signal) => wanted(await ask(account, { read: order }, { signal }), 'answer'),
+    examine: async (actor) => wanted(await ask(ownTurn(actor), { examine: actor }), 'findings'),
+    events: async (actor, query) => wanted(await ask(ownTurn(actor), { follow: actor, query }), 'events'),
+    export: (account, actor, zoneId) =>
       async function* (fd) {
-        const leaveExports = await enter(actor, exportTurns);
+        const leaveExports = await enter(account, exportTurns);
         try {
-          yield* exportPieces({ actor, zoneId, fd });
+          yield* exportPieces(account, { actor, zoneId, fd });
         } finally {
           leaveExports();
         }

@@ -18,6 +18,7 @@ import { turnSamples } from '../../base/turns.js';
 import { perStore, type Store } from '../../store/driver.js';
 import { LogUnavailable, mayHaveWritten } from '../../store/failures.js';
 import { requireWriter } from '../guard/access.js';
+import { ownTurn } from '../guard/turn-of.js';
 import type { Context } from './context.js';
 import { type Draft, openDraft } from './draft.js';
 import { runAndCompare } from './dry-run.js';
@@ -77,9 +78,9 @@ const queues = perStore((): Queue => {
   };
 });
 
-/** The account for which an actor writes; the service itself is one of its own. */
-export function accountOf({ actor: { accountIds, kind } }: Pick<Context, 'actor'>): string {
-  return accountIds[0] ?? kind;
+/** The account whose turns a write takes; the service itself is one of its own. */
+export function accountOf({ actor, turnOf }: Pick<Context, 'actor' | 'turnOf'>): string {
+  return turnOf ?? ownTurn(actor);
 }
 
 /**

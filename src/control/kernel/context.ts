@@ -85,6 +85,8 @@ export interface Context {
   readonly source: Source;
   /** Source address of the request; absent at the command line. */
   readonly address?: string;
+  /** The account whose turns it takes (guard/turn-of.ts); default: the actor's first one. */
+  readonly turnOf?: string;
   /** The state that the zone must have for the request. */
   readonly precondition?: Precondition;
   /** Whether everything is checked and computed but nothing is kept. */
@@ -123,6 +125,7 @@ export type ContextBase = Omit<
   | 'requestId'
   | 'source'
   | 'address'
+  | 'turnOf'
   | 'precondition'
   | 'dryRun'
   | 'outcome'
